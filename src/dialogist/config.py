@@ -1,0 +1,128 @@
+"""Strict configuration: one base class, YAML in and out, dotted overrides, helpful refusals.
+
+Each configuration class lives beside the code it configures and inherits from `Config`; a recipe
+composes them. Unknown keys are errors that name the nearest valid key.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
+
+from dialogist.errors import ConfigError, nearest
+
+
+class Config(BaseModel):
+    """A frozen set of options; unknown keys and wrong types are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+    @classmethod
+    def parse(cls, values: Mapping[str, Any], source: str = "configuration") -> Self:
+        """Build from plain values.
+
+        Raises:
+            ConfigError: a key is unknown or a value does not fit; names the key and the remedy.
+        """
+        try:
+            return cls.model_validate(dict(values))
+        except ValidationError as error:
+            raise ConfigError(_explain(cls, error.errors()[0], source)) from None
+
+
+def _explain(root: type[BaseModel], error: ErrorDetails, source: str) -> str:
+    """One line for the first validation error: which key, what is wrong, what would be right."""
+    path = [str(part) for part in error["loc"]]
+    key = ".".join(path)
+    if error["type"] == "extra_forbidden":
+        return f"{source}: unknown key '{key}'{nearest(path[-1], _keys_beside(root, path))}"
+    if error["type"] == "missing":
+        return f"{source}: key '{key}' is missing"
+    message = error["msg"].removeprefix("Value error, ")
+    where = f"key '{key}': " if key else ""
+    value = "" if isinstance(error["input"], dict) else f" (got {error['input']!r})"
+    return f"{source}: {where}{message}{value}"
+
+
+def _keys_beside(root: type[BaseModel], path: Sequence[str]) -> list[str]:
+    """The valid keys at the place where ``path`` went wrong."""
+    here: Any = root
+    for part in path[:-1]:
+        fields = getattr(here, "model_fields", None)
+        if fields and part in fields:
+            here = fields[part].annotation
+        else:  # a tagged union puts its tag into the path: its members are the choices
+            members = [m for m in getattr(here, "__args__", ()) if hasattr(m, "model_fields")]
+            here = next((m for m in members if m.__name__ == part or _tag(m) == part), here)
+    if hasattr(here, "model_fields"):
+        return list(here.model_fields)
+    members = [m for m in getattr(here, "__args__", ()) if hasattr(m, "model_fields")]
+    return sorted({name for m in members for name in m.model_fields})
+
+
+def _tag(model: type[BaseModel]) -> str:
+    field = model.model_fields.get("kind")
+    return str(field.default) if field is not None else ""
+
+
+def read_yaml(path: Path) -> dict[str, Any]:
+    """Read a YAML mapping.
+
+    Raises:
+        ConfigError: no such file, not YAML (with its line), or not a mapping.
+    """
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = f", line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "not YAML"
+        raise ConfigError(f"{path}{line}: {problem}") from None
+    if not isinstance(values, dict):
+        raise ConfigError(f"{path}: must hold 'key: value' lines at its top level")
+    return values
+
+
+def to_yaml(config: Config) -> str:
+    """The effective configuration as YAML text, every default spelled out."""
+    return yaml.safe_dump(
+        config.model_dump(mode="json"), sort_keys=False, allow_unicode=True, width=100
+    )
+
+
+def override(values: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
+    """Apply ``a.b=c`` assignments; the value is read as YAML (``1e-4``, ``true``, ``[1, 2]``).
+
+    Raises:
+        ConfigError: an assignment without ``=``, or a path through something that is no mapping.
+    """
+    result: dict[str, Any] = _copy(values)
+    for assignment in assignments:
+        path, equals, text = assignment.partition("=")
+        if not equals or not path:
+            raise ConfigError(f"--set {assignment}: write it as key.key=value")
+        *parents, last = path.split(".")
+        here = result
+        for part in parents:
+            here = here.setdefault(part, {})
+            if not isinstance(here, dict):
+                raise ConfigError(f"--set {assignment}: '{part}' is a value, it has no keys")
+        here[last] = _scalar(text)
+    return result
+
+
+def _copy(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {k: _copy(v) if isinstance(v, Mapping) else v for k, v in values.items()}
+
+
+def _scalar(text: str) -> Any:
+    """YAML's reading of a value, and ``1e-4`` as a number (YAML 1.1 wants ``1.0e-4``)."""
+    try:
+        return float(text) if "e" in text.lower() else yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError):
+        return yaml.safe_load(text) if text.isprintable() and ":" not in text else text

@@ -1,0 +1,33 @@
+"""Merging of adjacent short utterances of one speaker, as in the KDD'19 paper (section 4.1)."""
+
+import re
+from collections.abc import Sequence
+
+from dialogist.records import Utterance
+
+_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u3040-\u9fff]+|[^\w\s]")
+
+
+def count_words(text: str) -> int:
+    """Words and punctuation marks; a Chinese, Japanese or Korean character counts as one word."""
+    return sum(1 for _ in _WORD.finditer(text))
+
+
+def merge_short(utterances: Sequence[Utterance], below: int) -> tuple[Utterance, ...]:
+    """Join neighbours of one speaker while their words in sum stay below ``below``."""
+    merged: list[Utterance] = []
+    words = 0
+    for utterance in utterances:
+        own = count_words(utterance.text)
+        if merged and _same_voice(merged[-1], utterance) and words + own < below:
+            text = f"{merged[-1].text} {utterance.text}".strip()
+            merged[-1] = Utterance(utterance.speaker, text, utterance.role)
+            words += own
+        else:
+            merged.append(utterance)
+            words = own
+    return tuple(merged)
+
+
+def _same_voice(one: Utterance, other: Utterance) -> bool:
+    return one.speaker == other.speaker and one.role == other.role

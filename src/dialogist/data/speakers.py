@@ -1,0 +1,71 @@
+"""Speakers as atomic tokens: names out of the text and back in, exactly.
+
+Inside the model a speaker is one private character (one token), numbered by first appearance. It
+can be copied or produced whole or not at all, never in half, and a name that training never saw
+is handled like any other. The reports keep names inline instead (``#Person1#:`` as plain text).
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from dialogist.tokenizers import PLACEHOLDERS, placeholder
+
+_PLACEHOLDER = re.compile(f"[{placeholder(0)}-{placeholder(PLACEHOLDERS - 1)}]")
+
+
+class SpeakerTable:
+    """The speakers of one dialogue and the placeholders that stand for them.
+
+    Names beyond the first `PLACEHOLDERS` have no placeholder and stay plain text (`overflow`).
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        distinct = tuple(dict.fromkeys(name for name in names if name))
+        self.names = distinct[:PLACEHOLDERS]
+        self.overflow = distinct[PLACEHOLDERS:]
+        self._index = {name: i for i, name in enumerate(self.names)}
+        self._mention = _mention_pattern(self.names)
+
+    def token(self, name: str) -> str:
+        """The placeholder of a speaker; a name without one stays itself."""
+        return placeholder(self._index[name]) if name in self._index else name
+
+    def mask(self, text: str) -> str:
+        """Replace every whole-word mention of a speaker by the placeholder (case-sensitive)."""
+        if self._mention is None:
+            return text
+        return self._mention.sub(lambda match: self.token(match.group()), text)
+
+
+def _mention_pattern(names: Sequence[str]) -> re.Pattern[str] | None:
+    if not names:
+        return None
+    longest_first = sorted(names, key=len, reverse=True)  # "Ann Lee" before "Ann"
+    return re.compile("|".join(_whole_word(name) for name in longest_first))
+
+
+def _whole_word(name: str) -> str:
+    """``Ann`` not inside ``Anna``; a border is demanded only where the name ends in a letter.
+
+    Chinese is written without spaces, so a border there would never be found.
+    """
+    before = r"(?<!\w)" if _has_border(name[0]) else ""
+    after = r"(?!\w)" if _has_border(name[-1]) else ""
+    return before + re.escape(name) + after
+
+
+def _has_border(character: str) -> bool:
+    return character.isalnum() and not "\u3040" <= character <= "\u9fff"
+
+
+def restore_speakers(text: str, names: Sequence[str]) -> str:
+    """Put names back for placeholders; one that no speaker stands behind is removed.
+
+    (A model may produce a third speaker in a dialogue of two: that is no person at all.)
+    """
+
+    def name_of(match: re.Match[str]) -> str:
+        index = ord(match.group()) - ord(placeholder(0))
+        return names[index] if index < len(names) else ""
+
+    return _PLACEHOLDER.sub(name_of, text)

@@ -1,0 +1,73 @@
+"""Filters: what may not be said next. Each maps log-probabilities to log-probabilities."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+NEVER = float("-inf")
+
+
+class Filter(Protocol):
+    """Rules tokens out by setting their log-probability to minus infinity."""
+
+    def __call__(self, log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
+        """(N, X) -> (N, X), given what each row has said (N, t) and its dialogue (N,)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ForbidTokens:
+    """Tokens that no summary may hold (padding, begin)."""
+
+    tokens: tuple[int, ...]
+
+    def __call__(self, log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
+        """Rule them out everywhere."""
+        log_probs[:, list(self.tokens)] = NEVER
+        return log_probs
+
+
+@dataclass(frozen=True, slots=True)
+class AllowPerDialogue:
+    """Tokens each dialogue allows, (B, X) bool: no speaker who is not in the dialogue."""
+
+    allowed: Tensor
+
+    def __call__(self, log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
+        """Rule out what a row's dialogue does not allow."""
+        return log_probs.masked_fill(~self.allowed[owner], NEVER)
+
+
+@dataclass(frozen=True, slots=True)
+class MinimumLength:
+    """No end symbol before ``tokens`` tokens."""
+
+    tokens: int
+    eos: int
+
+    def __call__(self, log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
+        """Rule the end symbol out while the row is short."""
+        if prefix.shape[1] < self.tokens:
+            log_probs[:, self.eos] = NEVER
+        return log_probs
+
+
+@dataclass(frozen=True, slots=True)
+class NoRepeatNgram:
+    """No n-gram of tokens twice (Paulus et al. 2018, section 2.5)."""
+
+    n: int
+
+    def __call__(self, log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
+        """Rule out each token that would complete an n-gram the row already holds."""
+        length = prefix.shape[1]
+        if length < self.n:
+            return log_probs
+        grams = prefix.unfold(1, self.n, 1)  # (N, t - n + 1, n)
+        recent = prefix[:, length - self.n + 1 :]  # (N, n - 1): what the next token would extend
+        seen = (grams[:, :, :-1] == recent[:, None, :]).all(dim=2)  # (N, t - n + 1)
+        rows, places = torch.nonzero(seen, as_tuple=True)
+        log_probs[rows, grams[rows, places, -1]] = NEVER
+        return log_probs

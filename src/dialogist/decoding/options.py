@@ -1,0 +1,40 @@
+"""`DecodingOptions`: how a summary is searched for."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from dialogist.config import Config
+
+
+class DecodingOptions(Config):
+    """Options of search.
+
+    ``max_tokens`` bounds a summary (its end symbol not counted); one that reaches it is reported
+    as cut. ``min_tokens`` forbids the end before. ``no_repeat_ngram`` n forbids an n-gram of
+    tokens to occur twice (0: off). ``length_penalty`` is the alpha of Wu et al. 2016, equation 14:
+    beam hypotheses are ranked by log p / ((5 + length) / 6)^alpha. ``top_k`` 0 and ``top_p`` 1
+    switch these off; they, ``temperature`` and ``seed`` matter for sampling only.
+    """
+
+    strategy: Literal["greedy", "beam", "sample"] = "beam"
+    beam_size: int = Field(4, ge=1, le=1024)
+    n_best: int = Field(1, ge=1, le=1024)
+    length_penalty: float = Field(1.0, ge=0, le=10)
+    no_repeat_ngram: int = Field(0, ge=0, le=64)
+    min_tokens: int = Field(0, ge=0)
+    max_tokens: int = Field(100, ge=1)
+    temperature: float = Field(1.0, gt=0)
+    top_k: int = Field(0, ge=0)
+    top_p: float = Field(1.0, gt=0, le=1)
+    seed: int = Field(0, ge=0)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "DecodingOptions":
+        if self.min_tokens > self.max_tokens:
+            raise ValueError(f"'min_tokens' {self.min_tokens} exceeds 'max_tokens'")
+        if self.n_best > 1 and self.strategy != "beam":
+            raise ValueError("'n_best' above 1 needs strategy 'beam'")
+        if self.n_best > self.beam_size:
+            raise ValueError(f"'n_best' {self.n_best} exceeds 'beam_size' {self.beam_size}")
+        return self

@@ -1,0 +1,63 @@
+"""A model without its cache: every step runs the whole network anew, as the reports' ``next_word``.
+
+The yardstick for tests (cached = uncached) and benchmarks; nothing else uses it.
+"""
+
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from dialogist.batch import Batch
+from dialogist.models.base import Generator, Outputs
+from dialogist.nn.state import State
+
+
+@dataclass(frozen=True, slots=True)
+class _Prefix:
+    batch: Batch  # N rows
+    said: Tensor  # (N, t)
+
+    def select(self, rows: Tensor) -> "_Prefix":
+        source, mask = self.batch.source[rows], self.batch.source_mask[rows]
+        return _Prefix(replace(self.batch, source=source, source_mask=mask), self.said[rows])
+
+
+class Uncached:
+    """Wraps a `Generator`; report 1, Listing 9: one full pass, encoder included, per token."""
+
+    def __init__(self, model: Generator) -> None:
+        self.model = model
+
+    @property
+    def longest_target(self) -> int | None:
+        """The wrapped model's."""
+        return self.model.longest_target
+
+    def forward(self, batch: Batch) -> Outputs:
+        """The wrapped model's."""
+        return self.model.forward(batch)
+
+    def start(self, batch: Batch) -> _Prefix:
+        """Nothing is computed yet."""
+        return _Prefix(batch, batch.source.new_empty((len(batch), 0)))
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, _Prefix]:
+        """(N,) -> (N, X) by teacher-forcing everything said so far."""
+        assert isinstance(state, _Prefix)
+        said = torch.cat([state.said, tokens[:, None]], dim=1)
+        mask = torch.ones_like(said, dtype=torch.bool)
+        batch = replace(state.batch, target_in=said, target_out=said, target_mask=mask)
+        log_probs = self.model.forward(batch).log_probs  # (N * t, X)
+        last = log_probs.view(said.shape[0], said.shape[1], -1)[:, -1]
+        return last, replace(state, said=said)
+
+    def train(self, mode: bool = True) -> "Uncached":
+        """The wrapped model's."""
+        self.model.train(mode)
+        return self
+
+    def eval(self) -> "Uncached":
+        """The wrapped model's."""
+        self.model.eval()
+        return self

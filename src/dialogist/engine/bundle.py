@@ -1,0 +1,188 @@
+"""`Bundle`: a trained model with everything it needs, as one folder.
+
+    config.json              format version, model, preparation, vocabulary size, origin
+    generation_config.json   the decoding options it was tuned for
+    model.safetensors        weights (half precision when shipped)
+    tokenizer.json, tokenizer_config.json
+    README.md                the model card
+
+Later releases keep loading earlier format versions; a newer one is refused with a clear line.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import load_file, save_file
+from torch import nn
+
+from dialogist.config import Config
+from dialogist.data.prepare import Preparation, PreparationConfig
+from dialogist.decoding.options import DecodingOptions
+from dialogist.errors import ConfigError, ModelError
+from dialogist.models.checkpoint import load_weights, weights_of
+from dialogist.models.table import ModelConfig
+from dialogist.models.transformer import Transformer
+from dialogist.records import JSON
+from dialogist.tokenizers import Tokenizer, read_tokenizer
+
+FORMAT_VERSION = 1
+
+C = TypeVar("C", bound=Config)
+
+
+class BundleConfig(Config):
+    """What ``config.json`` holds."""
+
+    format: str = "dialogist"
+    format_version: int = FORMAT_VERSION
+    vocabulary: int
+    model: ModelConfig
+    preparation: PreparationConfig
+    about: dict[str, Any] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A model ready to use."""
+
+    model: Transformer
+    tokenizer: Tokenizer
+    preparation: Preparation
+    decoding: DecodingOptions
+    name: str = ""
+    about: Mapping[str, JSON] = field(default_factory=dict)
+
+
+def save_bundle(folder: Path, bundle: Bundle, card: str, dtype: torch.dtype) -> None:
+    """Write a model folder; weights are stored as ``dtype``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    config = BundleConfig(
+        vocabulary=len(bundle.tokenizer),
+        model=bundle.model.config,
+        preparation=bundle.preparation.config,
+        about=dict(bundle.about),
+    )
+    _write_json(folder / "config.json", config)
+    _write_json(folder / "generation_config.json", bundle.decoding)
+    weights = {name: w.to(dtype).contiguous() for name, w in weights_of(bundle.model).items()}
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    bundle.tokenizer.save(folder)
+    (folder / "README.md").write_text(card, encoding="utf-8")
+
+
+def load_bundle(folder: Path, device: torch.device, name: str = "") -> Bundle:
+    """Load a model folder, computing in fp32.
+
+    Raises:
+        ModelError: something is missing, damaged, inconsistent, or of a newer format.
+    """
+    config = _read_config(folder)
+    tokenizer = read_tokenizer(folder)
+    if len(tokenizer) != config.vocabulary:
+        raise ModelError(
+            f"{folder}: its tokenizer has {len(tokenizer)} entries, "
+            f"config.json says {config.vocabulary}"
+        )
+    path = folder / "model.safetensors"
+    try:
+        # Shapes are compared before anything of the model's size is allocated.
+        with torch.device("meta"):
+            _check_shapes(config.model.build(config.vocabulary), path)
+        model = config.model.build(config.vocabulary)
+        load_weights(model, load_file(path), str(path))
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"{path}: is no whole weights file: {error}") from None
+    decoding = _parse(DecodingOptions, folder / "generation_config.json")
+    preparation = Preparation(config.preparation)
+    model = model.to(device).eval()
+    return Bundle(model, tokenizer, preparation, decoding, name or folder.name, config.about)
+
+
+def describe(folder: Path) -> dict[str, Any]:
+    """The facts of a model folder without loading its weights: for ``models info``.
+
+    Raises:
+        ModelError: as `load_bundle`.
+    """
+    config = _read_config(folder)
+    path = folder / "model.safetensors"
+    try:
+        with safe_open(path, framework="pt") as file:
+            slices = [file.get_slice(name) for name in file.keys()]  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"{path}: is no whole weights file: {error}") from None
+    size = sum(p.stat().st_size for p in folder.iterdir() if p.is_file())
+    return {
+        "path": str(folder),
+        "format_version": config.format_version,
+        "kind": config.model.kind,
+        "parameters": sum(_product(s.get_shape()) for s in slices),
+        "stored_as": sorted({s.get_dtype() for s in slices}),
+        "bytes": size,
+        "vocabulary": config.vocabulary,
+        "model": config.model.model_dump(),
+        "preparation": config.preparation.model_dump(),
+        "about": config.about,
+    }
+
+
+def _read_config(folder: Path) -> BundleConfig:
+    if not folder.is_dir():
+        raise ModelError(f"{folder}: no such model folder")
+    values = _read_json(folder / "config.json")
+    version = values.get("format_version")
+    if values.get("format") != "dialogist" or not isinstance(version, int):
+        raise ModelError(f"{folder}: its config.json is not a Dialogist model's")
+    if version > FORMAT_VERSION:
+        raise ModelError(
+            f"{folder}: is of format {version}, this release reads up to {FORMAT_VERSION}: "
+            "update Dialogist"
+        )
+    return _parse(BundleConfig, folder / "config.json")
+
+
+def _parse(kind: type[C], path: Path) -> C:
+    try:
+        return kind.parse(_read_json(path), str(path))
+    except ConfigError as error:  # a broken model is no usage error
+        raise ModelError(str(error)) from None
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ModelError(f"{path.parent}: is no model folder: it has no {path.name}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(f"{path}: cannot be read: {error}") from None
+    if not isinstance(values, dict):
+        raise ModelError(f"{path}: must hold a JSON object")
+    return values
+
+
+def _write_json(path: Path, config: Config) -> None:
+    text = json.dumps(config.model_dump(mode="json"), ensure_ascii=False, indent=2) + "\n"
+    path.write_text(text, encoding="utf-8")
+
+
+def _check_shapes(model: nn.Module, path: Path) -> None:
+    with safe_open(path, framework="pt") as file:
+        found = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+    for name, parameter in model.named_parameters():
+        if found.get(name) != tuple(parameter.shape):
+            raise ModelError(
+                f"{path}: the weight '{name}' has shape {found.get(name, 'none: it is missing')}, "
+                f"config.json says {tuple(parameter.shape)}"
+            )
+
+
+def _product(shape: list[int]) -> int:
+    total = 1
+    for size in shape:
+        total *= size
+    return total

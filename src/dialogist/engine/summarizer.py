@@ -1,0 +1,204 @@
+"""`Summarizer`: dialogues in, summaries out. All that command line and evaluation ever see."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Protocol, Self
+
+import torch
+
+from dialogist.data.collate import collate, serving_pairs
+from dialogist.data.encode import Encoded, encode
+from dialogist.decoding.filters import AllowPerDialogue, Filter
+from dialogist.decoding.generate import generate
+from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding.search import Hypothesis, Symbols
+from dialogist.engine.bundle import Bundle, load_bundle
+from dialogist.engine.names import DEFAULT_MODEL, find_model
+from dialogist.errors import UsageError
+from dialogist.records import Dialogue, Example, Summary
+
+
+class SummarizerLike(Protocol):
+    """The face that neural, extractive and pretrained systems share."""
+
+    @property
+    def name(self) -> str:
+        """How the system is called in tables and in `Summary.model`."""
+        ...
+
+    def summarize(
+        self, dialogues: Sequence[Dialogue], options: DecodingOptions | None = None
+    ) -> list[Summary]:
+        """One summary per dialogue, in order."""
+        ...
+
+
+def pick_device(wanted: str) -> torch.device:
+    """``auto`` is the GPU where there is one.
+
+    Raises:
+        UsageError: no such device here.
+    """
+    if wanted == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(wanted)
+    except RuntimeError:
+        raise UsageError(f"device '{wanted}': use auto, cpu or cuda") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise UsageError("device cuda: torch sees no GPU here; use --device cpu")
+    if device.type not in ("cpu", "cuda"):
+        raise UsageError(f"device '{wanted}': use auto, cpu or cuda")
+    return device
+
+
+class Summarizer:
+    """A trained model with its preparation and search.
+
+    Example:
+        >>> from dialogist import Dialogue, Summarizer, Utterance
+        >>> dialogue = Dialogue((Utterance("Ann", "Lunch at noon?"), Utterance("Bo", "Yes!")))
+        >>> [summary] = Summarizer.load("default").summarize([dialogue])
+        >>> summary.status
+        'ok'
+    """
+
+    def __init__(self, bundle: Bundle, batch_tokens: int = 8_000) -> None:
+        self.bundle = bundle
+        self.batch_tokens = batch_tokens
+        self._device = next(bundle.model.parameters()).device
+        tokenizer = bundle.tokenizer
+        self._symbols = Symbols(tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id)
+        self._placeholders = torch.tensor(tokenizer.placeholder_ids(), dtype=torch.int64)
+
+    @classmethod
+    def load(cls, name_or_path: str = DEFAULT_MODEL, device: str = "auto") -> Self:
+        """Load a model by name (``default``), model folder, or run folder.
+
+        Raises:
+            ModelError: there is no such model, or it is damaged.
+            UsageError: there is no such device.
+        """
+        chosen = pick_device(device)
+        return cls(load_bundle(find_model(name_or_path), chosen, name_or_path))
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self.bundle.name
+
+    @property
+    def options(self) -> DecodingOptions:
+        """The decoding options the model was tuned for."""
+        return self.bundle.decoding
+
+    def summarize(
+        self, dialogues: Sequence[Dialogue], options: DecodingOptions | None = None
+    ) -> list[Summary]:
+        """One summary per dialogue, in order; ``options`` default to the model's own.
+
+        Raises:
+            UsageError: the options ask for more than the model can write.
+        """
+        chosen = options or self.options
+        self._check(chosen)
+        preparation, tokenizer = self.bundle.preparation, self.bundle.tokenizer
+        examples = [preparation.prepare(dialogue) for dialogue in dialogues]
+        encoded = [encode(e, tokenizer, preparation.config.limits) for e in examples]
+        summaries: list[Summary | None] = [None] * len(dialogues)
+        for batch in self._batches(encoded):
+            found = self._search([encoded[i] for i in batch], [examples[i] for i in batch], chosen)
+            for i, hypotheses in zip(batch, found, strict=True):
+                summaries[i] = self._compose(examples[i], encoded[i], hypotheses)
+        return [
+            summary or self._nothing_said(examples[i], encoded[i])
+            for i, summary in enumerate(summaries)
+        ]
+
+    def stream(
+        self,
+        dialogues: Iterable[Dialogue],
+        options: DecodingOptions | None = None,
+        window: int = 64,
+    ) -> Iterator[Summary]:
+        """`summarize` for endless input: ``window`` dialogues are read at a time."""
+        remaining = iter(dialogues)
+        while group := list(islice(remaining, window)):
+            yield from self.summarize(group, options)
+
+    def _check(self, options: DecodingOptions) -> None:
+        longest = self.bundle.model.longest_target
+        if longest is not None and options.max_tokens >= longest:
+            raise UsageError(
+                f"max_tokens {options.max_tokens}: this model writes at most {longest - 1} tokens"
+            )
+
+    def _batches(self, encoded: Sequence[Encoded]) -> Iterator[list[int]]:
+        """Indices of dialogues of like length, at most ``batch_tokens`` padded tokens each."""
+        order = sorted(
+            (i for i, e in enumerate(encoded) if e.coverage.tokens_read),
+            key=lambda i: len(encoded[i].source),
+        )
+        batch: list[int] = []
+        for i in order:
+            if batch and (len(batch) + 1) * len(encoded[i].source) > self.batch_tokens:
+                yield batch
+                batch = []
+            batch.append(i)
+        if batch:
+            yield batch
+
+    def _search(
+        self, encoded: Sequence[Encoded], examples: Sequence[Example], options: DecodingOptions
+    ) -> list[list[Hypothesis]]:
+        batch = collate(serving_pairs(encoded), self._symbols.pad).to(self._device)
+        filters: list[Filter] = []
+        if len(self._placeholders):
+            filters.append(AllowPerDialogue(self._allowed(examples).to(self._device)))
+        return generate(self.bundle.model, batch, options, self._symbols, filters)
+
+    def _allowed(self, examples: Sequence[Example]) -> torch.Tensor:
+        """(B, V) False for the placeholder of a speaker that a dialogue does not have."""
+        allowed = torch.ones(len(examples), len(self.bundle.tokenizer), dtype=torch.bool)
+        for row, example in enumerate(examples):
+            allowed[row, self._placeholders[len(example.speakers) :]] = False
+        return allowed
+
+    def _compose(
+        self, example: Example, encoded: Encoded, hypotheses: Sequence[Hypothesis]
+    ) -> Summary:
+        texts = [self._text(hypothesis, example) for hypothesis in hypotheses]
+        warnings = list(example.notes)
+        coverage = encoded.coverage
+        if not coverage.complete:
+            warnings.append(
+                f"only {coverage.tokens_read} of {coverage.tokens} tokens and "
+                f"{coverage.utterances_read} of {coverage.utterances} utterances were read: "
+                "the dialogue is longer than this model can take"
+            )
+        if not hypotheses[0].finished:
+            warnings.append("the summary reached max_tokens and stops there")
+        return Summary(
+            text=texts[0],
+            id=example.id,
+            status="ok" if coverage.complete else "partial",
+            score=hypotheses[0].mean_log_prob,
+            coverage=coverage,
+            warnings=tuple(warnings),
+            alternatives=tuple(texts[1:]),
+            model=self.name,
+        )
+
+    def _text(self, hypothesis: Hypothesis, example: Example) -> str:
+        text = self.bundle.tokenizer.decode(hypothesis.tokens)
+        return self.bundle.preparation.restore(text, example).strip()
+
+    def _nothing_said(self, example: Example, encoded: Encoded) -> Summary:
+        return Summary(
+            text="",
+            id=example.id,
+            status="empty",
+            coverage=encoded.coverage,
+            warnings=(*example.notes, "the dialogue holds no text"),
+            model=self.name,
+        )

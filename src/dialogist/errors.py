@@ -1,0 +1,57 @@
+"""Every error a person can cause, each with the exit code the command line gives it.
+
+    DialogistError            1  something failed: what, where, what to do
+    ├── UsageError            2  the call itself is wrong: a flag, a combination of flags
+    │   └── ConfigError       2  a configuration key or value is wrong (named, with the nearest valid one)
+    ├── DataError             1  a file cannot be read, or holds no dialogue
+    ├── ModelError            1  a model is missing, broken, or of a newer format
+    ├── CheckpointError       1  a checkpoint is incomplete, damaged, or of another run
+    └── MissingExtraError     1  an optional package is not installed
+
+Exit code 3 (some records failed, the rest is done) is no exception: the work goes on, the command
+line counts. 130 and 143 are SIGINT and SIGTERM.
+"""
+
+import difflib
+from collections.abc import Iterable
+
+
+class DialogistError(Exception):
+    """Base of all errors meant for the user: one line that says what, where, and what to do."""
+
+    exit_code = 1
+
+
+class UsageError(DialogistError):
+    """The call is wrong in itself; nothing was read or written."""
+
+    exit_code = 2
+
+
+class ConfigError(UsageError):
+    """A configuration key or value is wrong."""
+
+
+class DataError(DialogistError):
+    """A data file cannot be read, or a record in it is wrong."""
+
+
+class ModelError(DialogistError):
+    """A model folder is missing, incomplete, damaged or too new."""
+
+
+class CheckpointError(DialogistError):
+    """A training checkpoint is incomplete, damaged, or belongs to another run."""
+
+
+class MissingExtraError(DialogistError):
+    """A feature needs an optional package that is not installed."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an optional package: pip install 'dialogist[{extra}]'")
+
+
+def nearest(word: str, valid: Iterable[str]) -> str:
+    """Return ``"; did you mean 'x'?"`` for the closest valid word, or an empty string."""
+    close = difflib.get_close_matches(word, list(valid), n=1, cutoff=0.5)
+    return f"; did you mean '{close[0]}'?" if close else ""

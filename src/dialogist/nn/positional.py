@@ -1,0 +1,51 @@
+"""Positions: fixed sinusoids (Vaswani et al. 2017, section 3.5) or a learned table."""
+
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from dialogist.errors import DataError
+
+PositionKind = Literal["sinusoidal", "learned"]
+
+
+def sinusoids(positions: int, width: int) -> Tensor:
+    """(positions, width): sin on even, cos on odd columns; odd widths end on a sine.
+
+    PE(pos, 2i) = sin(pos / 10000^(2i/d)), PE(pos, 2i+1) = cos(pos / 10000^(2i/d)).
+    """
+    position = torch.arange(positions, dtype=torch.float64)[:, None]
+    even = torch.arange(0, width, 2, dtype=torch.float64)
+    angles = position / torch.pow(10000.0, even / width)  # (positions, ceil(width / 2))
+    table = torch.zeros(positions, width, dtype=torch.float64)
+    table[:, 0::2] = torch.sin(angles)
+    table[:, 1::2] = torch.cos(angles[:, : width // 2])
+    return table.float()
+
+
+class Positions(nn.Module):
+    """Adds position vectors to embeddings."""
+
+    table: Tensor
+
+    def __init__(self, kind: PositionKind, positions: int, width: int) -> None:
+        super().__init__()
+        if kind == "learned":
+            self.table = nn.Parameter(torch.randn(positions, width) * 0.02)
+        else:  # computed anew at loading: not part of the weights file
+            self.register_buffer("table", sinusoids(positions, width), persistent=False)
+
+    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        """(N, T, D) -> (N, T, D), its first position being number ``offset``.
+
+        Raises:
+            DataError: the sequence is longer than the table.
+        """
+        end = offset + x.shape[1]
+        if end > self.table.shape[0]:
+            raise DataError(
+                f"a sequence of {end} tokens is longer than the model's {self.table.shape[0]} "
+                "positions: set a lower limit (source_tokens, summary_tokens, max_tokens)"
+            )
+        return x + self.table[offset:end].to(x.dtype)

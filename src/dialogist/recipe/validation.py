@@ -1,0 +1,70 @@
+"""What is measured while a recipe trains: dev loss, ROUGE of real summaries, samples to read."""
+
+import random
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+
+from dialogist.data.collate import collate
+from dialogist.data.sampler import TokenBucketConfig
+from dialogist.engine.summarizer import Summarizer
+from dialogist.evaluation.evaluate import Scored, evaluate
+from dialogist.objectives.base import Objective
+from dialogist.recipe.config import ValidationConfig
+from dialogist.records import JSON, Dialogue
+from dialogist.training.trainer import TrainingData, Validation
+
+
+class Validator:
+    """Called by the trainer after every epoch, with the model in evaluation mode."""
+
+    def __init__(
+        self,
+        config: ValidationConfig,
+        summarizer: Summarizer,
+        dev: tuple[Sequence[Dialogue], TrainingData],
+        train: Sequence[Dialogue],
+        last_epoch: int,
+    ) -> None:
+        self.config = config
+        self.summarizer = summarizer
+        self.dev, self.dev_data = dev[0][: config.dev_examples], dev[1]
+        self.last_epoch = last_epoch
+        # One fixed sample: the gap between its score and dev's is the overfitting.
+        count = min(config.train_examples, len(train))
+        self.train = random.Random("train sample").sample(list(train), count)
+
+    def __call__(self, epoch: int, objective: Objective, model: nn.Module) -> Validation:
+        """Dev loss always; ROUGE and samples at the configured interval and at the end."""
+        metrics: dict[str, float] = {}
+        if self.dev_data.pairs:
+            metrics["dev_loss"] = self._loss(objective, model)
+        if epoch % self.config.rouge_every and epoch != self.last_epoch:
+            return Validation(metrics)
+        samples: list[dict[str, JSON]] = []
+        for split, dialogues in (("dev", self.dev), ("train", self.train)):
+            if dialogues:
+                metrics |= self._rouge(split, dialogues, samples)
+        return Validation(metrics, samples)
+
+    def _rouge(
+        self, split: str, dialogues: Sequence[Dialogue], samples: list[dict[str, JSON]]
+    ) -> dict[str, float]:
+        scored: list[Scored] = []
+        result = evaluate(self.summarizer, dialogues, self.config.decoding, scored.append)
+        samples += [{"split": split, **s.to_json()} for s in scored[: self.config.samples]]
+        return {f"{split}_{name}": value for name, value in result.average.items()}
+
+    @torch.no_grad()
+    def _loss(self, objective: Objective, model: nn.Module) -> float:
+        """Mean cross-entropy per token over dev, in fp32, without label smoothing."""
+        device = next(model.parameters()).device
+        plan = TokenBucketConfig().plan(self.dev_data.pairs, seed=0, epoch=0)
+        total, tokens = 0.0, 0
+        for indices in plan:
+            pairs = [self.dev_data.pairs[i] for i in indices]
+            loss = objective(model, collate(pairs, self.dev_data.pad_id).to(device))
+            total += loss.terms["nll"]
+            tokens += loss.tokens
+        return total / tokens

@@ -1,0 +1,13 @@
+"""Text to token ids and back: one protocol, four kinds, all saved as ``tokenizer.json``."""
+
+from dialogist.tokenizers.base import PLACEHOLDERS, Tokenizer, placeholder, read_tokenizer
+from dialogist.tokenizers.build import TokenizerConfig, build_tokenizer
+
+__all__ = [
+    "PLACEHOLDERS",
+    "Tokenizer",
+    "TokenizerConfig",
+    "build_tokenizer",
+    "placeholder",
+    "read_tokenizer",
+]

@@ -1,0 +1,126 @@
+"""`Tokenizer`: the one protocol, a thin face over a Hugging Face ``tokenizers`` pipeline.
+
+Every kind (`word`, `bpe`, `unigram`, `pretrained`) is expressed as such a pipeline, so one file
+format (``tokenizer.json``) and one loader serve them all. The four control symbols (padding,
+unknown, begin, end) can never be produced by a user's text, whatever it spells; the speaker
+placeholders can, and are atomic: one character in the text, one id.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import tokenizers
+
+from dialogist.errors import ModelError
+
+PLACEHOLDERS = 32
+"""How many speakers of one dialogue can have an atomic token of their own."""
+
+_FIRST_PLACEHOLDER = 0x10F000  # supplementary private use area B: no meaning in any real text
+
+
+def placeholder(index: int) -> str:
+    """The character that stands for speaker ``index`` (0-based) in prepared text."""
+    if not 0 <= index < PLACEHOLDERS:
+        raise IndexError(f"speaker placeholder {index} of {PLACEHOLDERS}")
+    return chr(_FIRST_PLACEHOLDER + index)
+
+
+@dataclass(frozen=True, slots=True)
+class ControlSymbols:
+    """The spelling of the four control symbols in the vocabulary."""
+
+    pad: str = "<pad>"
+    unk: str = "<unk>"
+    bos: str = "<s>"
+    eos: str = "</s>"
+
+
+class Tokenizer:
+    """Text to ids and back.
+
+    Attributes:
+        kind: ``word``, ``bpe``, ``unigram`` or ``pretrained``.
+        pad_id, unk_id, bos_id, eos_id: the control symbols' ids.
+    """
+
+    def __init__(self, kind: str, pipeline: tokenizers.Tokenizer, controls: ControlSymbols) -> None:
+        self.kind = kind
+        self.controls = controls
+        self._pipeline = pipeline
+        self.pad_id = self._control(controls.pad)
+        self.unk_id = self._control(controls.unk)
+        self.bos_id = self._control(controls.bos)
+        self.eos_id = self._control(controls.eos)
+        self._controls = frozenset((self.pad_id, self.bos_id, self.eos_id))
+        # A user's text that spells "</s>" is text, not a control symbol.
+        pipeline.encode_special_tokens = True
+
+    def _control(self, symbol: str) -> int:
+        index = self._pipeline.token_to_id(symbol)
+        if index is None:
+            raise ModelError(f"tokenizer: the control symbol '{symbol}' is not in its vocabulary")
+        return int(index)
+
+    def __len__(self) -> int:
+        """The size of the vocabulary, control symbols and placeholders included."""
+        return int(self._pipeline.get_vocab_size())
+
+    def encode(self, text: str) -> list[int]:
+        """The ids of ``text``, without begin and end symbols."""
+        return list(self._pipeline.encode(text, add_special_tokens=False).ids)
+
+    def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
+        """`encode` for many texts at once, in parallel."""
+        encodings = self._pipeline.encode_batch(list(texts), add_special_tokens=False)
+        return [list(encoding.ids) for encoding in encodings]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """The text of ``ids``; padding, begin and end symbols are left out."""
+        kept = [i for i in ids if i not in self._controls]
+        return str(self._pipeline.decode(kept, skip_special_tokens=False))
+
+    def token(self, index: int) -> str:
+        """The vocabulary entry of one id, as spelled in the vocabulary."""
+        return str(self._pipeline.id_to_token(index))
+
+    def placeholder_ids(self) -> list[int]:
+        """The ids of the speaker placeholders, in order; empty where they are not atomic."""
+        found = [self._pipeline.token_to_id(placeholder(i)) for i in range(PLACEHOLDERS)]
+        return [int(index) for index in found if index is not None]
+
+    def save(self, folder: Path) -> None:
+        """Write ``tokenizer.json`` (the pipeline) and ``tokenizer_config.json`` (kind, symbols)."""
+        self._pipeline.save(str(folder / "tokenizer.json"))
+        about = {"kind": self.kind, **asdict(self.controls)}
+        text = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
+        (folder / "tokenizer_config.json").write_text(text, encoding="utf-8")
+
+
+def read_tokenizer(folder: Path) -> Tokenizer:
+    """Read what `Tokenizer.save` wrote.
+
+    Raises:
+        ModelError: a file is missing or damaged; names it.
+    """
+    path = folder / "tokenizer.json"
+    try:
+        about = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
+        kind = str(about.pop("kind"))
+        return Tokenizer(kind, read_pipeline(path), ControlSymbols(**about))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ModelError(f"{folder}: its tokenizer cannot be read: {error}") from None
+
+
+def read_pipeline(path: Path) -> tokenizers.Tokenizer:
+    """Read a ``tokenizer.json``.
+
+    Raises:
+        ModelError: missing or damaged.
+    """
+    try:
+        return tokenizers.Tokenizer.from_str(path.read_text(encoding="utf-8"))
+    except Exception as error:  # the library raises bare Exception for a damaged file
+        raise ModelError(f"{path}: is no usable tokenizer.json: {error}") from None

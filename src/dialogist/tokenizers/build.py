@@ -1,0 +1,40 @@
+"""Which tokenizer a recipe asks for, and making it."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from dialogist.config import Config
+from dialogist.tokenizers.base import Tokenizer
+from dialogist.tokenizers.pretrained import load_pretrained
+from dialogist.tokenizers.subword import train_subword
+from dialogist.tokenizers.word import train_word
+
+
+class TokenizerConfig(Config):
+    """Options of the tokenizer; ``size`` counts every entry (None: unbounded, ``word`` only)."""
+
+    kind: Literal["word", "bpe", "unigram", "pretrained"] = "bpe"
+    size: int | None = Field(8192, ge=320)
+    path: str | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "TokenizerConfig":
+        if (self.kind == "pretrained") != (self.path is not None):
+            raise ValueError("'path' names a tokenizer file exactly when kind is 'pretrained'")
+        if self.kind in ("bpe", "unigram") and self.size is None:
+            raise ValueError(f"'size' must be a number for kind '{self.kind}'")
+        return self
+
+
+def build_tokenizer(config: TokenizerConfig, texts: Iterable[str]) -> Tokenizer:
+    """Train the tokenizer on prepared ``texts``, or load a pretrained one (texts unused)."""
+    if config.path is not None:
+        return load_pretrained(Path(config.path))
+    if config.kind == "word":
+        return train_word(texts, config.size)
+    assert config.kind != "pretrained"
+    assert config.size is not None
+    return train_subword(config.kind, texts, config.size)

@@ -1,0 +1,56 @@
+"""The word tokenizer of the DialogSum reports: Keras' ``Tokenizer`` with square brackets kept.
+
+Keras numbers words by falling frequency (ties: first seen first), id 0 is padding, id 1 the
+out-of-vocabulary token; every filter character becomes a space; nothing else is split.
+Sources: report 1 section III, report 3 section 2.1; ``keras.preprocessing.text.Tokenizer``.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import tokenizers
+from tokenizers import models, normalizers, pre_tokenizers
+
+from dialogist.tokenizers.base import ControlSymbols, Tokenizer
+
+KERAS_FILTERS = '!"#$%&()*+,-./:;<=>?@\\^_`{|}~\t\n'
+"""Keras' default filters without ``[`` and ``]``, which delimit [SOS] and [EOS]."""
+
+CONTROLS = ControlSymbols(pad="[PAD]", unk="[UNK]", bos="[SOS]", eos="[EOS]")
+
+_TO_SPACES = str.maketrans(dict.fromkeys(KERAS_FILTERS, " "))
+
+
+def split_words(text: str) -> list[str]:
+    """Keras' ``text_to_word_sequence`` (case untouched: the profile has lower-cased already)."""
+    return [word for word in text.translate(_TO_SPACES).split(" ") if word]
+
+
+def train_word(texts: Iterable[str], max_size: int | None = None) -> Tokenizer:
+    """Count words and number them as Keras does.
+
+    Each text counts one [SOS] and one [EOS], which the reports put around every text before
+    fitting. ``max_size`` bounds the vocabulary (rarest words out); None keeps every word.
+    """
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts[CONTROLS.bos] += 1
+        counts.update(split_words(text))
+        counts[CONTROLS.eos] += 1
+    ranked = [word for word, _ in sorted(counts.items(), key=lambda item: -item[1])]
+    if max_size is not None:
+        rare = set(ranked[max_size - 2 :]) - {CONTROLS.bos, CONTROLS.eos}
+        ranked = [word for word in ranked if word not in rare]
+    vocabulary = {CONTROLS.pad: 0, CONTROLS.unk: 1}
+    for word in ranked:
+        vocabulary.setdefault(word, len(vocabulary))
+    return Tokenizer("word", _pipeline(vocabulary), CONTROLS)
+
+
+def _pipeline(vocabulary: dict[str, int]) -> tokenizers.Tokenizer:
+    pipeline = tokenizers.Tokenizer(models.WordLevel(vocabulary, unk_token=CONTROLS.unk))
+    pipeline.normalizer = normalizers.Sequence(
+        [normalizers.Replace(character, " ") for character in KERAS_FILTERS]
+    )
+    pipeline.pre_tokenizer = pre_tokenizers.Split(" ", behavior="removed")
+    return pipeline
