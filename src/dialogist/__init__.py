@@ -1,8 +1,8 @@
 """Dialogist turns conversations into short, structured, checkable summaries.
 
-    >>> from dialogist import Dialogue, Utterance
-    >>> Dialogue((Utterance("Ann", "Lunch at noon?"), Utterance("Bo", "Yes!"))).speakers
-    ('Ann', 'Bo')
+>>> from dialogist import Dialogue, Utterance
+>>> Dialogue((Utterance("Ann", "Lunch at noon?"), Utterance("Bo", "Yes!"))).speakers
+('Ann', 'Bo')
 """
 
 from importlib.metadata import version

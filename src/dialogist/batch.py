@@ -1,9 +1,9 @@
 """`Batch`: what a model is given. The shape legend of the whole project lives here.
 
-    B dialogues            U utterances per dialogue     S tokens of a (flat) source
-    T target tokens        K key points                  N rows in search (B x beams)
-    M real target positions of a batch                   H heads
-    D width of the model   V vocabulary                  X = V + copied words
+B dialogues            U utterances per dialogue     S tokens of a (flat) source
+T target tokens        K key points                  N rows in search (B x beams)
+M real target positions of a batch                   H heads
+D width of the model   V vocabulary                  X = V + copied words
 """
 
 from dataclasses import dataclass, replace

@@ -1,6 +1,6 @@
 """The records that flow through Dialogist: immutable, made of plain text, no tensors.
 
-    reader -> Dialogue -prepare-> Example -encode-> ids ...      ... -compose-> Summary
+reader -> Dialogue -prepare-> Example -encode-> ids ...      ... -compose-> Summary
 """
 
 from collections.abc import Mapping

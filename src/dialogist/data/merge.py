@@ -1,16 +1,9 @@
 """Merging of adjacent short utterances of one speaker, as in the KDD'19 paper (section 4.1)."""
 
-import re
 from collections.abc import Sequence
 
 from dialogist.records import Utterance
-
-_WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\u3040-\u9fff]+|[^\w\s]")
-
-
-def count_words(text: str) -> int:
-    """Words and punctuation marks; a Chinese, Japanese or Korean character counts as one word."""
-    return sum(1 for _ in _WORD.finditer(text))
+from dialogist.text.words import count_words
 
 
 def merge_short(utterances: Sequence[Utterance], below: int) -> tuple[Utterance, ...]:

@@ -100,17 +100,13 @@ class BeamSearch:
             said = prefix[rows[i, j]].tolist()
             shelves[int(alive[i])].add(self._hypothesis(said, float(totals[i, j]), True))
 
-    def _go_on(
-        self, totals: Tensor, rows: Tensor, tokens: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def _go_on(self, totals: Tensor, rows: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The best K candidates that do not end: (A, K) each."""
         open_totals = totals.masked_fill(tokens == self.symbols.eos, NEVER)
         best, places = open_totals.topk(self.options.beam_size, dim=1)
         return best, rows.gather(1, places), tokens.gather(1, places)
 
-    def _cut(
-        self, shelves: list[_Shelf], alive: Tensor, prefix: Tensor, sums: Tensor
-    ) -> None:
+    def _cut(self, shelves: list[_Shelf], alive: Tensor, prefix: Tensor, sums: Tensor) -> None:
         """At the length limit unfinished rows count as they are."""
         said = prefix.view(len(alive), self.options.beam_size, -1)
         for i, dialogue in enumerate(alive.tolist()):

@@ -55,9 +55,7 @@ def standard_filters(options: DecodingOptions, symbols: Symbols) -> list[Filter]
     return filters
 
 
-def filtered(
-    log_probs: Tensor, prefix: Tensor, owner: Tensor, filters: Sequence[Filter]
-) -> Tensor:
+def filtered(log_probs: Tensor, prefix: Tensor, owner: Tensor, filters: Sequence[Filter]) -> Tensor:
     """Apply filters in turn to a copy of (N, X)."""
     result = log_probs.clone()
     for rule in filters:

@@ -5,12 +5,12 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from statistics import fmean
 
-from dialogist.data.merge import count_words
 from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.summarizer import SummarizerLike
 from dialogist.errors import DataError
 from dialogist.metrics.rouge import Rouge, RougeScore, corpus_f1
 from dialogist.records import JSON, Dialogue, Summary
+from dialogist.text.words import count_words
 
 _WINDOW = 64
 

@@ -13,7 +13,7 @@ from statistics import fmean
 
 from rouge_score import rouge_scorer, tokenizers
 
-from dialogist.sentences import split_sentences
+from dialogist.text.sentences import split_sentences
 
 TYPES = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 

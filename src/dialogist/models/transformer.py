@@ -170,9 +170,7 @@ class Transformer(nn.Module):
             self.target_embedding, self.target_positions, tokens[:, None], state.position
         )
         hidden, caches, _ = self.decoder(x, state.caches, None, state.memory_mask)
-        after = TransformerState(
-            tuple(caches), state.memory_mask, state.owner, state.position + 1
-        )
+        after = TransformerState(tuple(caches), state.memory_mask, state.owner, state.position + 1)
         return self._log_probs(hidden[:, 0]), after
 
     def _embed(

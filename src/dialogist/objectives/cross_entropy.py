@@ -34,6 +34,7 @@ class CrossEntropy:
         nll = -outputs.log_probs.gather(1, outputs.targets[:, None]).sum()
         value = nll
         if self.label_smoothing:
-            uniform = -outputs.log_probs.mean(dim=1).sum()
+            # one sum, then one division: a mean per row would divide (M, X) numbers backwards
+            uniform = -outputs.log_probs.sum() / outputs.log_probs.shape[1]
             value = (1 - self.label_smoothing) * nll + self.label_smoothing * uniform
         return Loss(value, outputs.targets.shape[0], {"nll": float(nll.detach())})

@@ -78,7 +78,9 @@ class Recipe(Config):
     def _consistent(self) -> "Recipe":
         limits = self.preparation.limits
         if self.tokenizer.kind == "word" and self.preparation.speakers == "atomic":
-            raise ValueError("tokenizer 'word' has no speaker tokens: set preparation.speakers to inline")
+            raise ValueError(
+                "tokenizer 'word' has no speaker tokens: set preparation.speakers to inline"
+            )
         if limits.source_tokens is None or limits.source_tokens > self.model.source_positions:
             raise ValueError(
                 f"preparation.limits.source_tokens must be at most model.source_positions "

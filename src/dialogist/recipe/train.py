@@ -1,10 +1,10 @@
 """`train_recipe`: from a recipe to a run folder with a model in it.
 
-    RUN/config.yaml         the effective recipe          RUN/environment.json  versions, machine
-    RUN/tokenizer/          trained once, then kept       RUN/checkpoints/      to resume from
-    RUN/metrics.jsonl       losses and scores             RUN/speed.jsonl       tokens per second
-    RUN/samples.jsonl       summaries to read             RUN/*.png             curves
-    RUN/model/              the finished model
+RUN/config.yaml         the effective recipe          RUN/environment.json  versions, machine
+RUN/tokenizer/          trained once, then kept       RUN/checkpoints/      to resume from
+RUN/metrics.jsonl       losses and scores             RUN/speed.jsonl       tokens per second
+RUN/samples.jsonl       summaries to read             RUN/*.png             curves
+RUN/model/              the finished model
 """
 
 import fcntl

@@ -61,9 +61,7 @@ class Cosine(Config):
         return self.peak * _warm(step, self.warmup) * (self.floor + (1 - self.floor) * left)
 
 
-Schedule = Annotated[
-    InverseSquareRoot | Constant | Linear | Cosine, Field(discriminator="kind")
-]
+Schedule = Annotated[InverseSquareRoot | Constant | Linear | Cosine, Field(discriminator="kind")]
 
 
 def _warm(step: int, warmup: int) -> float:

@@ -12,10 +12,11 @@ _ALWAYS = frozenset(_TITLES.split())
 _ABBREVIATIONS = frozenset(_OTHERS.split())
 _CLOSERS = "\"'”’)]»」』）】"
 _OPENERS = "\"'“‘([«「『（【"
+_LOOK = 60  # characters weighed on either side: keeps a line of a million full stops quick
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _CHINESE_END = "。！？"
 _END = re.compile(
-    rf"(?:[.!?…]+[{re.escape(_CLOSERS)}]*(?=\s)|[{_CHINESE_END}]+[{re.escape(_CLOSERS)}]*)"
+    rf"(?:(?<![.!?…])[.!?…]++[{re.escape(_CLOSERS)}]*+(?=\s)|[{_CHINESE_END}]+[{re.escape(_CLOSERS)}]*)"
 )
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 # After "U.S." or "p.m." a sentence most likely begins where one of these words does.
@@ -45,7 +46,7 @@ def _split_line(line: str) -> list[str]:
 
 def _is_end(line: str, start: int, end: re.Match[str]) -> bool:
     mark = end[0].rstrip(_CLOSERS)
-    following = line[end.end() :].lstrip()
+    following = line[end.end() : end.end() + _LOOK].lstrip()
     if not following or mark[0] in _CHINESE_END or mark in ("!", "?"):
         # "!" he said: a closing quote with a small letter behind it goes on.
         return not (mark != end[0] and following[:1].islower())
@@ -53,7 +54,7 @@ def _is_end(line: str, start: int, end: re.Match[str]) -> bool:
         return False
     if mark != "." or end[0] != ".":
         return True
-    words = line[start : end.start()].split()
+    words = line[max(start, end.start() - _LOOK) : end.start()].split()
     return not words or not _is_abbreviation(words[-1].lstrip(_OPENERS), following, len(words))
 
 

@@ -1,0 +1,76 @@
+"""What the commands say on stderr, and how training shows its progress."""
+
+import sys
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from dialogist.records import JSON
+
+if TYPE_CHECKING:
+    from dialogist.training.progress import Progress as TrainingProgress
+
+_SHOWN = ("train_loss", "dev_loss", "dev_rouge1", "dev_rouge2", "dev_rougeL", "train_rougeL")
+
+
+def note(text: str) -> None:
+    """One line on stderr, control characters out (file contents must not steer a terminal)."""
+    line = "".join(c if c.isprintable() else " " for c in text)
+    print(f"dialogist: {line}", file=sys.stderr, flush=True)
+
+
+class TrainingDisplay:
+    """Shows a run: a bar on a terminal; elsewhere a line now and then. Both on stderr."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self._console = Console(stderr=True)
+        self._bar: Progress | None = None
+        self._last_line = time.monotonic()
+
+    def __enter__(self) -> "TrainingDisplay":
+        if self._console.is_terminal and not self.quiet:
+            self._bar = Progress(
+                TextColumn("epoch {task.fields[epoch]}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("loss {task.fields[loss]:.3f}"),
+                TimeRemainingColumn(),
+                console=self._console,
+            )
+            self._task = self._bar.add_task("", epoch=1, loss=float("nan"))
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def update(self, progress: "TrainingProgress", batches: int, loss: float) -> None:
+        """After every update."""
+        if self._bar is not None:
+            self._bar.update(
+                self._task,
+                completed=progress.batch,
+                total=batches,
+                epoch=progress.epoch + 1,
+                loss=loss,
+            )
+        elif not self.quiet and time.monotonic() - self._last_line > 30:
+            self._last_line = time.monotonic()
+            note(f"epoch {progress.epoch + 1}, batch {progress.batch}/{batches}, loss {loss:.3f}")
+
+    def epoch(self, record: Mapping[str, JSON]) -> None:
+        """After every validation."""
+        shown = [f"{name} {record[name]:.3f}" for name in _SHOWN if name in record]
+        self.note(f"epoch {record['epoch']} done: {', '.join(shown)}")
+
+    def note(self, text: str) -> None:
+        """Something a person should know."""
+        if self._bar is not None:
+            self._bar.console.print(text, highlight=False, markup=False)
+        elif not self.quiet:
+            note(text)

@@ -1,0 +1,139 @@
+"""``dialogist evaluate``: ROUGE of a model or baseline on dialogues with human summaries."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dialogist.cli.console import note
+from dialogist.cli.flags import (
+    Columns,
+    Device,
+    Format,
+    Strict,
+    Threads,
+    decoding_options,
+    load_summarizer,
+    read_options,
+)
+from dialogist.cli.output import Output
+from dialogist.data.readers import Problem, ReadOptions, read_dialogues
+from dialogist.errors import DataError, UsageError
+from dialogist.records import Dialogue
+
+if TYPE_CHECKING:
+    from dialogist.evaluation.evaluate import Evaluation
+
+_HEADS = ("R1", "R2", "RL", "RLsum")
+
+
+def evaluate(
+    model: Annotated[
+        str,
+        typer.Argument(help="A model (name, folder, run) or a baseline: lead-3, longest-3 ..."),
+    ],
+    data: Annotated[Path, typer.Argument(help="Dialogues with reference summaries.")],
+    predictions: Annotated[
+        Path | None,
+        typer.Option(help="Where the summaries go [default: MODEL.DATA.predictions.jsonl]."),
+    ] = None,
+    output: Annotated[
+        Output, typer.Option("--output", "-o", help="text, json or md.")
+    ] = Output.text,
+    exclude: Annotated[Path | None, typer.Option(help="File of ids to leave out.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N dialogues.")] = None,
+    strategy: Annotated[str | None, typer.Option(help="greedy, beam or sample.")] = None,
+    beam_size: Annotated[int | None, typer.Option(help="Hypotheses kept by beam search.")] = None,
+    length_penalty: Annotated[float | None, typer.Option(help="Beam search's alpha.")] = None,
+    no_repeat_ngram: Annotated[int | None, typer.Option(help="Forbid repeats (0: off).")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Longest summary, in tokens.")] = None,
+    format: Format = "auto",
+    column: Columns = None,
+    strict: Strict = False,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> int:
+    """Score a system: ROUGE-1/2/L/Lsum (rouge-score, stemmer), average and best reference."""
+    from dialogist.baselines.extractive import BASELINES
+    from dialogist.evaluation.evaluate import Scored
+    from dialogist.evaluation.evaluate import evaluate as run
+
+    wanted = {
+        "strategy": strategy,
+        "beam_size": beam_size,
+        "length_penalty": length_penalty,
+        "no_repeat_ngram": no_repeat_ngram,
+        "max_tokens": max_tokens,
+    }
+    if output is Output.jsonl:
+        raise UsageError("--output jsonl: the predictions file is that; use text, json or md")
+    problems: list[Problem] = []
+    dialogues = _chosen(data, read_options(format, column, strict), problems, exclude, limit)
+    target = predictions or Path(f"{Path(model).name}.{data.name.split('.')[0]}.predictions.jsonl")
+    with target.open("w", encoding="utf-8") as file:
+
+        def keep(scored: Scored) -> None:
+            file.write(json.dumps(scored.to_json(), ensure_ascii=False) + "\n")
+
+        if model in BASELINES:
+            result = run(BASELINES[model], dialogues, None, keep)
+        else:
+            summarizer = load_summarizer(model, device, threads)
+            options = decoding_options(summarizer.options, wanted)
+            result = run(summarizer, dialogues, options, keep)
+    typer.echo(_shown(result, output))
+    note(f"predictions are in {target}")
+    if result.skipped:
+        note(f"{result.skipped} dialogues without a reference were left out")
+    return 3 if problems else 0
+
+
+def _chosen(
+    data: Path,
+    options: ReadOptions,
+    problems: list[Problem],
+    exclude: Path | None,
+    limit: int | None,
+) -> Iterator[Dialogue]:
+    def report(problem: Problem) -> None:
+        problems.append(problem)
+        note(str(problem))
+
+    try:
+        excluded = set(exclude.read_text(encoding="utf-8").split()) if exclude else set()
+    except OSError as error:
+        raise DataError(f"{exclude}: cannot be read: {error.strerror}") from None
+    count = 0
+    for dialogue in read_dialogues(data, options, report):
+        if dialogue.id in excluded:
+            continue
+        count += 1
+        if limit is not None and count > limit:
+            return
+        yield dialogue
+
+
+def _shown(result: "Evaluation", output: Output) -> str:
+    if output is Output.json:
+        return json.dumps(result.to_json(), ensure_ascii=False, indent=2)
+    rows = [("average of references", result.average), ("best reference", result.maximum)]
+    if output is Output.md:
+        lines = [f"| {result.system} | {' | '.join(_HEADS)} |", "|---|---|---|---|---|"]
+        lines += [f"| {name} | {_figures(scores, ' | ')} |" for name, scores in rows]
+    else:
+        lines = [f"{result.system:24}{'  '.join(f'{head:>6}' for head in _HEADS)}"]
+        lines += [f"{name:24}{_figures(scores, '  ')}" for name, scores in rows]
+    lines += [
+        "",
+        f"{result.dialogues} dialogues, {result.references:.2f} references each; "
+        f"{result.words:.1f} words a summary, references {result.reference_words:.1f}; "
+        f"{result.partial} read in part, {result.empty} empty",
+        result.signature,
+    ]
+    return "\n".join(lines)
+
+
+def _figures(scores: dict[str, float], separator: str) -> str:
+    return separator.join(f"{value:6.2f}" for value in scores.values())

@@ -1,0 +1,109 @@
+"""The ``dialogist`` command: its sub-commands, and the one place where errors become exit codes.
+
+Data go to stdout, everything else to stderr. Modules that need torch are imported inside the
+commands, the one exception to the rule against imports in functions: ``--help`` must be instant.
+
+Exit codes: 0 done; 1 failed; 2 the call is wrong; 3 done, but some records could not be read;
+130 and 143 stopped by SIGINT and SIGTERM.
+"""
+
+import os
+import sys
+import traceback
+from typing import Annotated, NoReturn
+
+import click
+import typer
+
+from dialogist import __version__
+from dialogist.cli import data, doctor, evaluate, init, models, summarize, train
+from dialogist.errors import DialogistError
+
+app = typer.Typer(
+    name="dialogist",
+    help="Conversations to short, checkable summaries, by a small model on your own CPU.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(summarize.summarize)
+app.command()(train.train)
+app.command()(evaluate.evaluate)
+app.add_typer(models.app, name="models")
+app.add_typer(data.app, name="data")
+app.command()(init.init)
+app.command()(doctor.doctor)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"dialogist {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Conversations to short, checkable summaries, by a small model on your own CPU."""
+
+
+def main() -> NoReturn:
+    """Run the command line and leave with a documented exit code."""
+    code = _run()
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        code = _stdout_failed(error)
+    sys.exit(code)
+
+
+def _run() -> int:
+    try:
+        result = app(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except DialogistError as error:
+        return _fail(str(error), error.exit_code)
+    except (KeyboardInterrupt, click.Abort):
+        return _fail("stopped", 130)
+    except OSError as error:
+        return _stdout_failed(error)
+    except Exception as error:  # a bug of ours: still one line, with the way to the traceback
+        return _unexpected(error)
+    return result if isinstance(result, int) else 0
+
+
+def _unexpected(error: Exception) -> int:
+    stopped = getattr(error, "exit_code", None)  # training that saved itself on a signal
+    if isinstance(stopped, int):
+        return _fail(f"{error}; run the same command again to go on", stopped)
+    if os.environ.get("DIALOGIST_DEBUG"):
+        traceback.print_exc()
+    return _fail(
+        f"unexpected {type(error).__name__}: {error} "
+        "(please report this; DIALOGIST_DEBUG=1 shows where)",
+        1,
+    )
+
+
+def _stdout_failed(error: OSError) -> int:
+    """The reader of our output is gone, or its disk is full: leave quietly, never retry."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):
+        return _fail("the reader of the output closed it early", 1)
+    name = f"{error.filename}: " if error.filename else ""
+    return _fail(f"{name}{error.strerror or error}", 1)
+
+
+def _fail(message: str, code: int) -> int:
+    line = " ".join(message.split())
+    try:
+        print(f"dialogist: {line}", file=sys.stderr)
+    except OSError:  # stderr is gone too: the exit code still tells
+        return code
+    return code

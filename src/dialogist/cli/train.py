@@ -1,0 +1,101 @@
+"""``dialogist train``: a recipe in, a run folder with a model out."""
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dialogist.cli.console import TrainingDisplay, note
+from dialogist.cli.flags import Data, Device, Threads
+from dialogist.errors import CheckpointError
+
+
+def train(
+    recipe: Annotated[str, typer.Argument(help="A bundled recipe's name, or a YAML file.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="Run folder [default: runs/RECIPE].")
+    ] = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", "-s", help="KEY.KEY=VALUE over the recipe. Repeatable."),
+    ] = None,
+    resume: Annotated[
+        str,
+        typer.Option(
+            help="auto: go on where the run folder stands; never: start over (the old "
+            "run is set aside); or the PATH of a run or of one of its checkpoints."
+        ),
+    ] = "auto",
+    data: Data = None,
+    seed: Annotated[int | None, typer.Option(help="Short for --set training.seed=N.")] = None,
+    device: Device = "auto",
+    threads: Threads = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
+) -> int:
+    """Train a model. The same command after an interruption goes on exactly where it stopped."""
+    import torch
+
+    from dialogist.engine.summarizer import pick_device
+    from dialogist.recipe.config import data_folder, read_recipe
+    from dialogist.recipe.train import Place, train_recipe
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    settings = [*(assignments or []), *([] if seed is None else [f"training.seed={seed}"])]
+    chosen = read_recipe(recipe, settings)
+    run = _run_folder(resume, output, Path("runs") / chosen.name)
+    place = Place(data_folder(data), run, pick_device(device))
+    with TrainingDisplay(quiet) as display:
+        model = train_recipe(chosen, place, display)
+    typer.echo(model)
+    return 0
+
+
+def _run_folder(resume: str, output: Path | None, default: Path) -> Path:
+    """Where to train, after seeing to what is there already."""
+    if resume == "auto":
+        return output or default
+    if resume == "never":
+        run = output or default
+        if run.exists() and any(run.iterdir()):
+            _set_aside(run)
+        return run
+    path = Path(resume)
+    if (path / "manifest.json").is_file():
+        return _at_checkpoint(path, output)
+    if not (path / "checkpoints").is_dir():
+        raise CheckpointError(f"--resume {resume}: is neither a run folder nor a checkpoint")
+    if output is not None and output.resolve() != path.resolve():
+        raise CheckpointError(f"--resume {resume}: goes on in that folder; leave --output out")
+    return path
+
+
+def _set_aside(run: Path) -> None:
+    number = 1
+    while (aside := run.with_name(f"{run.name}.old-{number}")).exists():
+        number += 1
+    run.rename(aside)
+    note(f"the run in {run} is now {aside}")
+
+
+def _at_checkpoint(checkpoint: Path, output: Path | None) -> Path:
+    """Go on from one checkpoint: in its own run, later ones being set aside, or in a new folder."""
+    run = checkpoint.resolve().parent.parent
+    if output is not None and output.resolve() != run:
+        if output.exists() and any(output.iterdir()):
+            raise CheckpointError(f"{output}: is not empty; --resume CHECKPOINT wants a new folder")
+        shutil.copytree(checkpoint, output / "checkpoints" / checkpoint.name)
+        for name in ("metrics.jsonl", "speed.jsonl", "samples.jsonl"):
+            if (run / name).exists():
+                shutil.copy(run / name, output / name)
+        shutil.copytree(run / "tokenizer", output / "tokenizer")
+        return output
+    later = [p for p in checkpoint.resolve().parent.glob("step-*") if p.name > checkpoint.name]
+    for path in later:
+        aside = run / "set-aside" / path.name
+        aside.parent.mkdir(exist_ok=True)
+        path.rename(aside)
+    if later:
+        note(f"{len(later)} later checkpoints were moved to {run / 'set-aside'}")
+    return run

@@ -1,0 +1,161 @@
+"""Is this file fit for training? Reads all of it and lists what is wrong or odd."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import BinaryIO
+
+from dialogist.data.readers import Problem, ReadOptions, read_dialogues
+from dialogist.errors import DataError
+from dialogist.records import JSON, Dialogue
+from dialogist.text.words import count_words
+
+_EXAMPLES = 5
+
+# Each kind of finding, and what it says about the dialogues concerned.
+FINDINGS = {
+    "duplicate_id": "have an id that occurred before",
+    "duplicate_dialogue": "repeat an earlier dialogue word for word",
+    "empty_utterance": "hold an utterance without text",
+    "one_speaker": "have one speaker or none",
+    "empty_summary": "have a summary without text",
+    "long_summary": "have a summary longer than the dialogue",
+    "no_reference": "have no summary, while others have one",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One kind of oddity: how many dialogues show it, and the ids of the first few."""
+
+    kind: str
+    count: int
+    examples: tuple[str, ...]
+
+    def __str__(self) -> str:
+        more = ", ..." if self.count > len(self.examples) else ""
+        return f"{self.count} {FINDINGS[self.kind]} ({', '.join(self.examples)}{more})"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """What was read, what could not be read, and what looks odd.
+
+    ``error`` says why reading ended early (a truncated gzip file), and is empty otherwise.
+    """
+
+    dialogues: int
+    utterances: int
+    references: int
+    problems: tuple[Problem, ...]
+    warnings: tuple[Finding, ...]
+    error: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything could be read; warnings do not count."""
+        return not self.problems and not self.error
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return the same as plain JSON values."""
+        problems: list[JSON] = [asdict(problem) for problem in self.problems]
+        warnings: list[JSON] = [
+            {"kind": each.kind, "count": each.count, "examples": list(each.examples)}
+            for each in self.warnings
+        ]
+        return {
+            "dialogues": self.dialogues,
+            "utterances": self.utterances,
+            "references": self.references,
+            "problems": problems,
+            "warnings": warnings,
+            "error": self.error,
+        }
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What one pass remembers: ids and digests of texts, never the texts."""
+
+    ids: set[str] = field(default_factory=set)
+    texts: set[bytes] = field(default_factory=set)
+    counts: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+    examples: defaultdict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, dialogue: Dialogue) -> None:
+        self.counts["dialogues"] += 1
+        self.counts["utterances"] += len(dialogue.utterances)
+        self.counts["references"] += len(dialogue.references)
+        for kind in self._oddities(dialogue):
+            self.counts[kind] += 1
+            if len(self.examples[kind]) < _EXAMPLES:
+                self.examples[kind].append(dialogue.id)
+
+    def _oddities(self, dialogue: Dialogue) -> Iterator[str]:
+        if dialogue.id in self.ids:
+            yield "duplicate_id"
+        self.ids.add(dialogue.id)
+        digest = _digest(dialogue)
+        if digest in self.texts:
+            yield "duplicate_dialogue"
+        self.texts.add(digest)
+        yield from _shape_oddities(dialogue)
+
+    def findings(self) -> tuple[Finding, ...]:
+        kinds = [kind for kind in FINDINGS if self.counts[kind]]
+        if not self.counts["references"]:
+            kinds = [kind for kind in kinds if kind != "no_reference"]
+        return tuple(Finding(k, self.counts[k], tuple(self.examples[k])) for k in kinds)
+
+
+def check_dialogues(origin: Path | BinaryIO, options: ReadOptions) -> CheckReport:
+    """Read a file to its end, and report on it.
+
+    Raises:
+        DataError: it cannot be opened, or no format is recognised.
+        UsageError: there is no such format or encoding.
+    """
+    problems: list[Problem] = []
+    seen = _Seen()
+    error = ""
+    dialogues = read_dialogues(origin, options, problems.append)
+    try:
+        for dialogue in dialogues:
+            seen.add(dialogue)
+    except DataError as broken:
+        error = str(broken)
+    counts = seen.counts
+    return CheckReport(
+        counts["dialogues"],
+        counts["utterances"],
+        counts["references"],
+        tuple(problems),
+        seen.findings(),
+        error,
+    )
+
+
+def _shape_oddities(dialogue: Dialogue) -> Iterator[str]:
+    if any(not utterance.text.strip() for utterance in dialogue.utterances):
+        yield "empty_utterance"
+    if len(dialogue.speakers) < 2:
+        yield "one_speaker"
+    if any(not reference.strip() for reference in dialogue.references):
+        yield "empty_summary"
+    if not dialogue.references:
+        yield "no_reference"
+    elif _has_long_summary(dialogue):
+        yield "long_summary"
+
+
+def _has_long_summary(dialogue: Dialogue) -> bool:
+    words = sum(count_words(utterance.text) for utterance in dialogue.utterances)
+    return max(map(count_words, dialogue.references)) > words
+
+
+def _digest(dialogue: Dialogue) -> bytes:
+    """A fingerprint of who says what, white space and case aside."""
+    turns = (f"{turn.speaker}\0{' '.join(turn.text.split())}" for turn in dialogue.utterances)
+    return blake2b("\n".join(turns).lower().encode("utf-8", "replace"), digest_size=16).digest()

@@ -1,0 +1,28 @@
+"""Speaker names that are roles in themselves, and the one English word we use for each."""
+
+import re
+
+_ROLES = {
+    "user": ("user", "usr", "human", "用户"),
+    "system": ("system", "sys", "系统"),
+    "assistant": ("assistant", "bot", "chatbot", "助手", "机器人"),
+    "agent": ("agent", "operator", "representative", "客服", "坐席"),
+    "customer": ("customer", "client", "caller", "客户", "顾客"),
+    "doctor": ("doctor", "dr", "physician", "医生", "大夫"),
+    "patient": ("patient", "患者", "病人"),
+    "nurse": ("nurse", "护士"),
+    "guest_family": ("guest_family", "gest_family", "patient_guest"),
+    "guest_clinician": ("guest_clinician", "guest_clinican"),
+    "interviewer": ("interviewer",),
+    "interviewee": ("interviewee",),
+}
+_CANONICAL = {name: role for role, names in _ROLES.items() for name in names}
+# "Doctor_2" is a doctor; "agent_1" of Topical-Chat is anyone, so agents are not counted off.
+_NUMBERED = re.compile(r"(doctor|patient|guest_family|guest_clinician)[_ ]?\d+")
+
+
+def role_of(speaker: str) -> str:
+    """Return the role a speaker's name states (``客服`` -> ``agent``), or an empty string."""
+    name = speaker.strip().lower()
+    numbered = _NUMBERED.fullmatch(name)
+    return numbered[1] if numbered else _CANONICAL.get(name, "")

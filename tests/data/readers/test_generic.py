@@ -1,0 +1,151 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dialogist.data.readers import ReadOptions, read_dialogues
+from dialogist.data.writer import dialogue_to_json, dialogue_to_line
+from dialogist.errors import DataError, UsageError
+from dialogist.records import Dialogue, Utterance
+
+HI = (Utterance("Ann", "hi"), Utterance("Bob", "ho"))
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"turns": [["Ann", "hi"], ["Bob", "ho"]]},
+        {"messages": [{"role": "Ann", "content": "hi"}, {"role": "Bob", "content": "ho"}]},
+        {"conversation": [{"from": "Ann", "value": "hi"}, {"from": "Bob", "value": "ho"}]},
+        {"utterances": [{"name": "Ann", "message": "hi"}, {"name": "Bob", "utterance": "ho"}]},
+        {"dialogue": "Ann: hi\nBob: ho"},
+        {"transcript": "Ann: hi\r\nBob: ho"},
+        {"text": "[Ann] hi\n[Bob] ho"},
+    ],
+)
+def test_usual_keys(read, record):
+    named = [(u.speaker, u.text) for u in read(json.dumps(record) + "\n", "t.jsonl")[0].utterances]
+    assert named == [("Ann", "hi"), ("Bob", "ho")]
+
+
+def test_references_metadata_and_ids(read):
+    rows = [
+        {"turns": [["A", "x"]], "summary": "S", "extra": 1},
+        {"id": 7, "turns": [["A", "x"]], "references": ["S", "T"], "metadata": {"k": None}},
+        {"id": "z", "turns": [["A", "x"]], "summary": None},
+    ]
+    one, two, three = read("\n".join(map(json.dumps, rows)), "talks.jsonl.gz")
+    assert (one.id, one.references, one.metadata) == ("talks:1", ("S",), {"extra": 1})
+    assert (two.id, two.references, two.metadata) == ("7", ("S", "T"), {"k": None})
+    assert (three.id, three.references) == ("z", ())
+
+
+def test_column_mapping(read, problems):
+    row = {"key": "k", "chat": [{"wer": "Ann", "was": "hi", "rolle": "Agent"}], "kurz": "S"}
+    columns = {"id": "key", "turns": "chat", "speaker": "wer", "text": "was"}
+    columns |= {"role": "rolle", "summary": "kurz"}
+    (dialogue,) = read(json.dumps(row), "t.jsonl", format="jsonl", columns=columns)
+    assert dialogue == Dialogue((Utterance("Ann", "hi", "agent"),), "k", ("S",))
+    assert read(json.dumps(row), "t.jsonl", format="jsonl", columns={"turns": "nix"}) == []
+    assert problems[0].reason == "no key 'nix' (keys found: chat, key, kurz)"
+
+
+def test_unknown_column_is_a_usage_error():
+    with pytest.raises(UsageError, match=r"unknown column 'sumary'.*did you mean 'summary'"):
+        ReadOptions(columns={"sumary": "x"})
+
+
+def test_one_object_and_an_array(read):
+    record = {"turns": [["Ann", "hi"]]}
+    assert [d.id for d in read(json.dumps(record, indent=2), "one.json")] == ["one"]
+    array = json.dumps([record, record], indent=1)
+    assert [d.id for d in read(array, "two.json")] == ["two:2", "two:10"]
+
+
+def test_one_wrong_element_spoils_no_other(read, problems):
+    array = '[{"turns": [["A", "x"]]},\n 5,\n {"turns": [["B", "y"]]},\n {"turns": oops}]'
+    assert [d.utterances[0].text for d in read(array, "a.json")] == ["x", "y"]
+    assert [p.line for p in problems] == [2, 4]
+
+
+def test_unclosed_array_is_reported(read, problems):
+    assert len(read('[{"turns": [["A", "x"]]},', "a.json")) == 1
+    assert "never closed" in problems[0].reason
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("{nope", "not JSON"),
+        ('{"turns": []} {}', "more text behind"),
+        ('{"turns": []}', "no utterances"),
+        ('{"turns": [["A"]]}', "'turns' item 1 is a list, not a pair"),
+        ('{"turns": [["A", 3]]}', "'turns' item 1 holds a number, not text"),
+        ('{"turns": [4]}', "'turns' item 1 is a number, not a turn"),
+        ('{"turns": [{"speaker": "A"}]}', "'turns' item 1 has no key 'text' (keys found: speaker)"),
+        ('{"turns": [["A", "\\ud83d"]]}', "half a character"),
+        ('{"turns": ' + "[" * 200_000 + "]" * 200_000 + "}", "nested too deeply"),
+        ('{"turns": ' + "9" * 5000 + "}", "not JSON"),
+        ('{"other": 1}', "no key 'turns' (keys found: other)"),
+    ],
+)
+def test_bad_lines(read, problems, line, reason):
+    good = '{"turns": [["A", "x"]]}'
+    assert len(read(f"{good}\n{line}\n{good}\n", "t.jsonl")) == 2
+    assert [p.line for p in problems] == [2]
+    assert reason in problems[0].reason
+
+
+def test_strict_raises_at_the_first(read):
+    with pytest.raises(DataError, match=r"t\.jsonl:2: not JSON"):
+        read('{"turns": [["A", "x"]]}\n{\n{\n', "t.jsonl", strict=True)
+
+
+def test_nan_means_nothing(read, problems):
+    (dialogue,) = read('{"turns": [["A", "x"]], "summary": NaN, "n": 1e999}', "t.jsonl")
+    assert (dialogue.references, dialogue.metadata, problems) == ((), {"n": None}, [])
+
+
+def test_bare_strings_are_nameless_turns(read):
+    (dialogue,) = read('{"turns": ["x", "y"]}', "t.jsonl")
+    assert dialogue.utterances == (Utterance("", "x"), Utterance("", "y"))
+
+
+text = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
+said = text.filter(lambda t: t.strip())
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**60), 2**60) | text,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3),
+    max_leaves=5,
+)
+names = text | st.sampled_from(["user", "Doctor", "客服", "agent_1"])
+roles = st.sampled_from(["", "user", "agent", "doctor", "judge"])
+dialogues = st.builds(
+    Dialogue,
+    st.lists(st.builds(Utterance, names, said, roles), min_size=1, max_size=5).map(tuple),
+    text.filter(bool),
+    st.lists(text, max_size=3).map(tuple),
+    st.dictionaries(text, values, max_size=3),
+)
+
+
+@given(st.lists(dialogues, min_size=1, max_size=4))
+def test_what_is_written_is_read_back(tmp_path_factory, written):
+    path = tmp_path_factory.mktemp("round") / "trip.jsonl"
+    path.write_text("".join(dialogue_to_line(d) + "\n" for d in written), encoding="utf-8")
+    problems = []
+    back = list(read_dialogues(path, ReadOptions(format="jsonl"), problems.append))
+    assert back == written
+    assert problems == []
+
+
+def test_written_form():
+    dialogue = Dialogue((Utterance("user", "hi", "user"), Utterance("Ann", "ho", "agent")), "1")
+    assert dialogue_to_json(dialogue) == {
+        "id": "1",
+        "turns": [
+            {"speaker": "user", "text": "hi"},
+            {"speaker": "Ann", "text": "ho", "role": "agent"},
+        ],
+    }

@@ -1,0 +1,148 @@
+import gzip
+import io
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from dialogist.data.readers import ReadOptions, detect_format, read_dialogues
+from dialogist.errors import DataError, UsageError
+
+TALK = "Ann: hi\nBob: höh\nAnn: bye\n"
+TURNS = [("Ann", "hi"), ("Bob", "höh"), ("Ann", "bye")]
+ROW = b'{"turns": [["A", "x"]]}\n'
+
+
+def turns(dialogues):
+    return [(u.speaker, u.text) for dialogue in dialogues for u in dialogue.utterances]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_encodings_compression_and_line_ends(read, encoding, compress, end):
+    data = compress(TALK.replace("\n", end).encode(encoding))
+    assert turns(read(data, "misnamed.dat")) == TURNS
+
+
+def test_named_encoding(read):
+    data = TALK.encode("cp1252")
+    assert turns(read(data, encoding="cp1252")) == TURNS
+    with pytest.raises(UsageError, match="unknown encoding 'cp12525'"):
+        read(data, encoding="cp12525")
+    with pytest.raises(UsageError, match="unknown encoding 'base64'"):
+        read(data, encoding="base64")
+
+
+def test_two_gzip_members_are_one_file(read):
+    data = gzip.compress(TALK[:8].encode()) + gzip.compress(TALK[8:].encode()) + b"\0\0\0"
+    assert turns(read(data)) == TURNS
+
+
+def test_truncated_gzip_gives_what_it_holds_and_then_fails(tmp_path):
+    path = tmp_path / "t.jsonl.gz"
+    rows = b"".join(b'{"turns": [["A", "%d"]]}\n' % n for n in range(5000))
+    path.write_bytes(gzip.compress(rows)[:-20])
+    found, problems = [], []
+    dialogues = read_dialogues(path, ReadOptions(), problems.append)
+    with pytest.raises(DataError, match=r"t\.jsonl\.gz: is a truncated gzip file"):
+        found.extend(dialogues)
+    assert 4000 < len(found) < 5000
+    assert problems == []
+
+
+def test_damaged_gzip(tmp_path):
+    path = tmp_path / "t.gz"
+    data = gzip.compress(TALK.encode())
+    path.write_bytes(data[:-8] + bytes(4) + data[-4:])  # a wrong checksum
+    with pytest.raises(DataError, match="damaged gzip file"):
+        list(read_dialogues(path, ReadOptions(), pytest.fail))
+
+
+@pytest.mark.parametrize("content", [b"", b" \n\n", b"\xef\xbb\xbf", gzip.compress(b"")])
+def test_empty_file(read, content):
+    with pytest.raises(DataError, match=r"e\.jsonl: is empty"):
+        read(content, "e.jsonl")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [bytes(range(256)) * 20, b"\x89PNG\r\n\x1a\n" + b"\0" * 50, "Ann: häh\n".encode("cp1252") * 9],
+)
+def test_not_text(read, content):
+    with pytest.raises(DataError, match=r"b\.txt: is binary \(or not UTF-8\)"):
+        read(content, "b.txt")
+
+
+def test_a_line_that_is_not_utf8_is_one_problem(read, problems):
+    data = ROW * 3 + b'{"turns": [["A", "\xff"]]}\n' + ROW
+    assert len(read(data, "t.jsonl")) == 4
+    assert [(p.line, p.reason) for p in problems] == [(4, "is not UTF-8: byte 0xff at 18")]
+
+
+def test_a_missing_file_and_a_folder(tmp_path):
+    for path, reason in ((tmp_path / "no.txt", "No such file"), (tmp_path, "Is a directory")):
+        with pytest.raises(DataError, match=f"cannot be read: {reason}"):
+            read_dialogues(path, ReadOptions(), pytest.fail)
+
+
+def test_a_pipe_that_cannot_seek():
+    receiver, sender = os.pipe()
+    data = gzip.compress(ROW * 20_000, 1)
+
+    def send():
+        with open(sender, "wb") as stream:
+            stream.write(data)
+
+    writer = threading.Thread(target=send)
+    writer.start()
+    with open(receiver, "rb", buffering=0) as stream:
+        found = sum(1 for _ in read_dialogues(stream, ReadOptions(), pytest.fail))
+    writer.join()
+    assert found == 20_000
+
+
+def test_standard_input(monkeypatch):
+    stdin = io.TextIOWrapper(io.BytesIO(TALK.encode()))
+    monkeypatch.setattr("sys.stdin", stdin)
+    (dialogue,) = read_dialogues(Path("-"), ReadOptions(), pytest.fail)
+    assert turns([dialogue]) == TURNS
+    assert dialogue.id == "stream"
+
+
+def test_reading_is_a_stream():
+    class Endless(io.RawIOBase):
+        """Rows without end: only a reader that does not collect them gets anywhere."""
+
+        def read(self, size=-1):
+            return ROW * 3000
+
+    dialogues = read_dialogues(Endless(), ReadOptions(), pytest.fail)
+    assert next(dialogues).utterances == next(dialogues).utterances
+
+
+def test_prose_is_refused_with_advice(read):
+    prose = "It was a dark and stormy night.\nThe rain fell in torrents, and so on.\n"
+    with pytest.raises(DataError) as caught:
+        read(prose, "story.txt")
+    message = str(caught.value)
+    assert "story.txt: no format recognised: no line starts with a speaker" in message
+    assert "use --format lines" in message
+    assert "transcript" in message
+    assert "\n" not in message
+
+
+def test_json_without_turns_is_refused():
+    with pytest.raises(DataError, match=r"none of the usual keys for turns \(keys found: a, b\)"):
+        detect_format(b'{"a": 1, "b": 2}\n', "x.json")
+
+
+def test_unknown_format(read):
+    with pytest.raises(UsageError, match="unknown format 'samsun'; did you mean 'samsum'"):
+        read(TALK, format="samsun")
+
+
+def test_no_dialogue_at_all(read):
+    with pytest.raises(DataError, match="holds no dialogue"):
+        read("---\n---\n", format="transcript")
