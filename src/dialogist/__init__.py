@@ -5,7 +5,6 @@
 ('Ann', 'Bo')
 """
 
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from dialogist.records import Dialogue, Example, Summary, Utterance
@@ -14,7 +13,7 @@ if TYPE_CHECKING:
     from dialogist.decoding.options import DecodingOptions
     from dialogist.engine.summarizer import Summarizer
 
-__version__ = version("dialogist")
+__version__ = "0.1.0"
 __all__ = [
     "DecodingOptions",
     "Dialogue",

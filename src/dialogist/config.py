@@ -4,6 +4,7 @@ Each configuration class lives beside the code it configures and inherits from `
 composes them. Unknown keys are errors that name the nearest valid key.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -13,6 +14,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
 from dialogist.errors import ConfigError, nearest
+
+
+_EXPONENT = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 
 
 class Config(BaseModel):
@@ -76,7 +80,7 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:  # not UTF-8; or a date such as 2024-13-45
         raise ConfigError(f"{path}: cannot be read: {error}") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -122,7 +126,9 @@ def _copy(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _scalar(text: str) -> Any:
     """YAML's reading of a value, and ``1e-4`` as a number (YAML 1.1 wants ``1.0e-4``)."""
+    if _EXPONENT.fullmatch(text):
+        return float(text)
     try:
-        return float(text) if "e" in text.lower() else yaml.safe_load(text)
+        return yaml.safe_load(text)
     except (ValueError, yaml.YAMLError):
-        return yaml.safe_load(text) if text.isprintable() and ":" not in text else text
+        return text

@@ -2,7 +2,7 @@
 
     DialogistError            1  something failed: what, where, what to do
     ├── UsageError            2  the call itself is wrong: a flag, a combination of flags
-    │   └── ConfigError       2  a configuration key or value is wrong (named, with the nearest valid one)
+    │   └── ConfigError       2  a configuration key or value is wrong (named, with the nearest)
     ├── DataError             1  a file cannot be read, or holds no dialogue
     ├── ModelError            1  a model is missing, broken, or of a newer format
     ├── CheckpointError       1  a checkpoint is incomplete, damaged, or of another run

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeAlias
 
-JSON: TypeAlias = "None | bool | int | float | str | list[JSON] | dict[str, JSON]"
+JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 
 _NOTHING: Mapping[str, JSON] = MappingProxyType({})
 
@@ -46,7 +46,7 @@ class Coverage:
     """How much of a dialogue the model was given, and what was left out.
 
     Tokens are the model's own. A dialogue is read whole when ``utterances_read == utterances`` and
-    ``tokens_read == tokens``. ``target_cut`` counts summary tokens beyond the limit (training only).
+    ``tokens_read == tokens``. ``target_cut`` counts summary tokens beyond the limit, in training.
     """
 
     utterances: int = 0
@@ -92,7 +92,7 @@ class Summary:
     id: str = ""
     status: str = "ok"
     score: float | None = None
-    coverage: Coverage = Coverage()
+    coverage: Coverage = field(default_factory=Coverage)
     warnings: tuple[str, ...] = ()
     alternatives: tuple[str, ...] = ()
     model: str = ""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dialogist.data.readers import READERS, ReadOptions
-from dialogist.decoding.options import DecodingOptions
 from dialogist.errors import UsageError
 
 if TYPE_CHECKING:
+    from dialogist.decoding.options import DecodingOptions
     from dialogist.engine.summarizer import Summarizer
 
 Format = Annotated[
@@ -44,7 +44,14 @@ Data = Annotated[
     typer.Option("--data", envvar="DIALOGIST_DATA", help="Folder that data paths start from."),
 ]
 
-_SAMPLING = ("temperature", "top_k", "top_p")
+_WORKS_WITH = {
+    "temperature": "sample",
+    "top_k": "sample",
+    "top_p": "sample",
+    "seed": "sample",
+    "beam_size": "beam",
+    "length_penalty": "beam",
+}
 
 
 def read_options(format: str, columns: list[str] | None, strict: bool) -> ReadOptions:
@@ -62,22 +69,18 @@ def read_options(format: str, columns: list[str] | None, strict: bool) -> ReadOp
     return ReadOptions(format=format, strict=strict, columns=pairs)
 
 
-def decoding_options(base: DecodingOptions, wanted: Mapping[str, Any]) -> DecodingOptions:
+def decoding_options(base: "DecodingOptions", wanted: Mapping[str, Any]) -> "DecodingOptions":
     """The model's own decoding options with the given flags (None: not given) put over them.
 
     Raises:
         UsageError: a value is out of range, or a flag has no effect with the strategy in force.
     """
     given = {name: value for name, value in wanted.items() if value is not None}
-    options = DecodingOptions.parse({**base.model_dump(), **given}, "decoding")
-    for name in _SAMPLING:
-        if name in given and options.strategy != "sample":
-            raise UsageError(
-                f"--{name.replace('_', '-')} has an effect with --strategy sample only"
-            )
-    for name in ("beam_size", "length_penalty"):
-        if name in given and options.strategy != "beam":
-            raise UsageError(f"--{name.replace('_', '-')} has an effect with --strategy beam only")
+    options = type(base).parse({**base.model_dump(), **given}, "decoding")
+    for name, strategy in _WORKS_WITH.items():
+        if name in given and options.strategy != strategy:
+            flag = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{flag} has an effect with --strategy {strategy} only")
     return options
 
 

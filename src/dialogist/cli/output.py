@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict
-from enum import Enum
+from enum import StrEnum
 from itertools import chain, islice
 
 from dialogist.records import Summary
@@ -12,7 +12,7 @@ from dialogist.records import Summary
 SCHEMA_VERSION = 1
 
 
-class Output(str, Enum):
+class Output(StrEnum):
     """The forms of output."""
 
     text = "text"

@@ -1,7 +1,7 @@
 """From prepared text to token ids within the model's limits; every cut is counted."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 from dialogist.data.prepare import Limits
@@ -20,7 +20,7 @@ class Encoded:
     source: tuple[int, ...]
     starts: tuple[int, ...]
     targets: tuple[tuple[int, ...], ...] = ()
-    coverage: Coverage = Coverage()
+    coverage: Coverage = field(default_factory=Coverage)
     id: str = ""
 
 
@@ -36,7 +36,8 @@ def encode(example: Example, tokenizer: Tokenizer, limits: Limits) -> Encoded:
     rooms = [_room(len(ids), limits.summary_tokens, limits.keep_end) for ids in texts]
     coverage = Coverage(
         utterances=len(whole),
-        utterances_read=len(starts),
+        # An utterance without tokens (words only, text "...") at the very end is read as well.
+        utterances_read=sum(o <= read + (not ids) for o, ids in zip(offsets, kept, strict=True)),
         tokens=sum(map(len, whole)),
         tokens_read=read,
         target_cut=sum(map(len, texts)) - sum(rooms),

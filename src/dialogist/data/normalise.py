@@ -17,7 +17,8 @@ _RESERVED = range(0x10F000, 0x10F000 + 32)  # the speaker placeholders: no user 
 
 
 def _plain(text: str) -> str:
-    return _fold(_without_controls(unicodedata.normalize("NFC", text)))
+    # NFC comes last: a control character may have stood between a letter and its accent.
+    return _fold(unicodedata.normalize("NFC", _without_controls(text)))
 
 
 def _dialogsum_keras(text: str) -> str:
@@ -25,7 +26,8 @@ def _dialogsum_keras(text: str) -> str:
 
 
 def _xsum_report(text: str) -> str:
-    lowered = unicodedata.normalize("NFC", text).lower()
+    # NFC comes last: some letters have a composed form as small letters only (J + caron).
+    lowered = unicodedata.normalize("NFC", text.lower())
     kept = (c if c.isalnum() or c in _XSUM_PUNCTUATION or _is_mark(c) else " " for c in lowered)
     return _fold("".join(kept))
 

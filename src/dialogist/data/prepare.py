@@ -73,7 +73,7 @@ class Preparation:
 
     def restore(self, text: str, example: Example) -> str:
         """The model's text with the speakers' names back in place."""
-        return restore_speakers(text, example.speakers) if example.speakers else text
+        return restore_speakers(text, example.speakers)
 
     def _speakers(self, dialogue: Dialogue) -> SpeakerTable | None:
         if self.config.speakers == "inline":

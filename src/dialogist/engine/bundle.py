@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import torch
+from pydantic import Field
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import nn
@@ -43,7 +44,7 @@ class BundleConfig(Config):
     vocabulary: int
     model: ModelConfig
     preparation: PreparationConfig
-    about: dict[str, Any] = {}
+    about: dict[str, Any] = Field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,10 @@
-"""`Generator`: what loss and search see of a model; recurrent, pointer and pretrained look alike."""
+"""`Generator`: what loss and search see of a model; all kinds of models look alike to them."""
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Protocol, Self
 
-from torch import Tensor
+from torch import Tensor, nn
 
 from dialogist.batch import Batch
 from dialogist.nn.state import State
@@ -52,3 +53,24 @@ class Generator(Protocol):
     def eval(self) -> Self:
         """Switch dropout off (as ``torch.nn.Module``)."""
         ...
+
+
+class GeneratorModule(nn.Module):
+    """A `Generator` with weights: what the trainer trains and a model folder holds."""
+
+    @property
+    @abstractmethod
+    def longest_target(self) -> int | None:
+        """As `Generator.longest_target`."""
+
+    @abstractmethod
+    def forward(self, batch: Batch) -> Outputs:
+        """As `Generator.forward`."""
+
+    @abstractmethod
+    def start(self, batch: Batch) -> State:
+        """As `Generator.start`."""
+
+    @abstractmethod
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        """As `Generator.step`."""

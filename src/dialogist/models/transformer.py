@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from dialogist.batch import Batch
 from dialogist.config import Config
-from dialogist.models.base import Outputs
+from dialogist.models.base import GeneratorModule, Outputs
 from dialogist.nn.attention import look_ahead_mask, padding_mask
 from dialogist.nn.dropout import Dropout
 from dialogist.nn.positional import PositionKind, Positions
@@ -102,7 +102,7 @@ class TransformerState:
         return TransformerState(caches, mask, owner, self.position)
 
 
-class Transformer(nn.Module):
+class Transformer(GeneratorModule):
     """Encoder-decoder over flat token sequences; a `Generator`."""
 
     def __init__(self, config: TransformerConfig, vocabulary: int) -> None:
@@ -180,7 +180,8 @@ class Transformer(nn.Module):
         x = embedding(ids)
         if self.config.scale_embeddings:
             x = x * math.sqrt(self.config.d_model)
-        return self.dropout(positions(x, offset))
+        embedded: Tensor = self.dropout(positions(x, offset))
+        return embedded
 
     def _log_probs(self, hidden: Tensor) -> Tensor:
         """(M, D) -> (M, V), in fp32 whatever the model computes in."""

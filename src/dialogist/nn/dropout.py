@@ -16,7 +16,7 @@ class Dropout(nn.Module):
     def __init__(self, rate: float) -> None:
         super().__init__()
         self.rate = rate
-        self.threshold = round(rate * 256)
+        self.threshold = min(round(rate * 256), 255)
         self.scale = 256 / (256 - self.threshold)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -1,8 +1,8 @@
 """Encoder and decoder layers and stacks: the reports' (post-norm, ReLU) and the modern form."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, cast
 
 from torch import Tensor, nn
 
@@ -69,7 +69,8 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(N, T, D) -> (N, T, D)."""
-        return self.dropout(self.outer(self.activation(self.inner(x))))
+        dropped: Tensor = self.dropout(self.outer(self.activation(self.inner(x))))
+        return dropped
 
 
 class EncoderLayer(nn.Module):
@@ -145,10 +146,8 @@ class DecoderLayer(nn.Module):
         attended, block2 = self.cross_attention(y, cache.memory, memory_mask)
         x = x + self.attention_dropout(attended)
         x = x if self.pre_norm else self.norm2(x)
-        if self.pre_norm:
-            x = x + self.feed_forward(norm3(x))
-        else:
-            x = norm3(x + self.feed_forward(x))
+        x = x + self.feed_forward(norm3(x) if self.pre_norm else x)
+        x = x if self.pre_norm else norm3(x)
         return x, replace(cache, past=past), (block1, block2)
 
 
@@ -179,7 +178,8 @@ class Decoder(nn.Module):
 
     def start(self, memory: Tensor) -> list[LayerCache]:
         """Project the memory (N, S, memory_width) once for every layer."""
-        return [LayerCache(layer.cross_attention.project(memory)) for layer in self.layers]
+        layers = cast(Iterable[DecoderLayer], self.layers)
+        return [LayerCache(layer.cross_attention.project(memory)) for layer in layers]
 
     def forward(
         self,

@@ -30,14 +30,14 @@ class DataSet(Config):
     path: str
     format: str = "auto"
     exclude: str | None = None
-    columns: dict[str, str] = {}
+    columns: dict[str, str] = Field(default_factory=dict)
 
 
 class DataConfig(Config):
     """The training data and, for validation, the development data."""
 
     train: list[DataSet] = Field(min_length=1)
-    dev: list[DataSet] = []
+    dev: list[DataSet] = Field(default_factory=list)
 
 
 class ValidationConfig(Config):

@@ -21,6 +21,7 @@ from typing import Any
 
 import torch
 
+from dialogist import __version__
 from dialogist.config import read_yaml, to_yaml
 from dialogist.data.collate import training_pairs
 from dialogist.data.prepare import Preparation
@@ -92,7 +93,7 @@ def _finish(
     recipe: Recipe, run: Path, bundle: Bundle, dev: Sequence[Dialogue], reporter: Reporter
 ) -> Path:
     """Write the model folder (all or nothing) and the plots."""
-    about = {"recipe": recipe.name, "licence": recipe.licence, "dialogist": version("dialogist")}
+    about = {"recipe": recipe.name, "licence": recipe.licence, "dialogist": __version__}
     complete = Bundle(
         bundle.model, bundle.tokenizer, bundle.preparation, bundle.decoding, recipe.name, about
     )

@@ -4,12 +4,12 @@ import random
 from collections.abc import Sequence
 
 import torch
-from torch import nn
 
 from dialogist.data.collate import collate
 from dialogist.data.sampler import TokenBucketConfig
 from dialogist.engine.summarizer import Summarizer
 from dialogist.evaluation.evaluate import Scored, evaluate
+from dialogist.models.base import GeneratorModule
 from dialogist.objectives.base import Objective
 from dialogist.recipe.config import ValidationConfig
 from dialogist.records import JSON, Dialogue
@@ -35,7 +35,7 @@ class Validator:
         count = min(config.train_examples, len(train))
         self.train = random.Random("train sample").sample(list(train), count)
 
-    def __call__(self, epoch: int, objective: Objective, model: nn.Module) -> Validation:
+    def __call__(self, epoch: int, objective: Objective, model: GeneratorModule) -> Validation:
         """Dev loss always; ROUGE and samples at the configured interval and at the end."""
         metrics: dict[str, float] = {}
         if self.dev_data.pairs:
@@ -57,7 +57,7 @@ class Validator:
         return {f"{split}_{name}": value for name, value in result.average.items()}
 
     @torch.no_grad()
-    def _loss(self, objective: Objective, model: nn.Module) -> float:
+    def _loss(self, objective: Objective, model: GeneratorModule) -> float:
         """Mean cross-entropy per token over dev, in fp32, without label smoothing."""
         device = next(model.parameters()).device
         plan = TokenBucketConfig().plan(self.dev_data.pairs, seed=0, epoch=0)

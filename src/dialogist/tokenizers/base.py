@@ -70,12 +70,16 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The ids of ``text``, without begin and end symbols."""
-        return list(self._pipeline.encode(text, add_special_tokens=False).ids)
+        return self._as_text(self._pipeline.encode(text, add_special_tokens=False).ids)
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """`encode` for many texts at once, in parallel."""
         encodings = self._pipeline.encode_batch(list(texts), add_special_tokens=False)
-        return [list(encoding.ids) for encoding in encodings]
+        return [self._as_text(encoding.ids) for encoding in encodings]
+
+    def _as_text(self, ids: Iterable[int]) -> list[int]:
+        """Control symbols out: word and unigram vocabularies match their spelling like any word."""
+        return [self.unk_id if i in self._controls else i for i in ids]
 
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ``ids``; padding, begin and end symbols are left out."""

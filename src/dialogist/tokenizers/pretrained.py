@@ -50,6 +50,8 @@ def load_pretrained(path: Path) -> Tokenizer:
     if not path.is_file():
         raise ModelError(f"{path}: no such tokenizer file")
     pipeline = read_pipeline(path) if path.suffix == ".json" else _from_sentencepiece(path)
+    pipeline.no_truncation()  # many a tokenizer.json carries its model's limit: ours are counted
+    pipeline.no_padding()
     return Tokenizer("pretrained", pipeline, _control_symbols(pipeline))
 
 
@@ -71,7 +73,7 @@ def _from_sentencepiece(path: Path) -> tokenizers.Tokenizer:
         from sentencepiece import sentencepiece_model_pb2
     except ImportError:
         raise MissingExtraError(f"{path.name}: a SentencePiece file", "hf") from None
-    proto = sentencepiece_model_pb2.ModelProto()
+    proto: Any = sentencepiece_model_pb2.ModelProto()  # type: ignore[attr-defined]
     try:
         proto.ParseFromString(path.read_bytes())
         original = sentencepiece.SentencePieceProcessor(model_file=str(path))
@@ -86,14 +88,14 @@ def _from_sentencepiece(path: Path) -> tokenizers.Tokenizer:
 
 
 def _rebuild(proto: Any, path: Path) -> tokenizers.Tokenizer:
-    """A ``tokenizers`` pipeline from a SentencePiece unigram model, its only type T5 family uses."""
+    """A ``tokenizers`` pipeline from a SentencePiece unigram model (what T5 and Pegasus use)."""
     if proto.trainer_spec.model_type != 1:
         raise ModelError(f"{path}: only SentencePiece unigram models can be loaded (T5, Pegasus)")
     vocabulary = [(piece.piece, piece.score) for piece in proto.pieces]
     pipeline = tokenizers.Tokenizer(
         models.Unigram(vocabulary, proto.trainer_spec.unk_id, proto.trainer_spec.byte_fallback)
     )
-    steps = []
+    steps: list[Any] = []
     if proto.normalizer_spec.precompiled_charsmap:
         steps.append(normalizers.Precompiled(proto.normalizer_spec.precompiled_charsmap))
     if proto.normalizer_spec.remove_extra_whitespaces:

@@ -3,6 +3,7 @@
 Both work on bytes, so every text of every script comes back exactly, whatever was in training.
 """
 
+import json
 import re
 from collections.abc import Iterable
 from typing import Literal
@@ -44,5 +45,25 @@ def train_subword(kind: Literal["bpe", "unigram"], texts: Iterable[str], size: i
     # Training sees the pieces between placeholders, just as encoding will split them.
     pieces = (piece for text in texts for piece in _AT_PLACEHOLDERS.split(text) if piece)
     pipeline.train_from_iterator(pieces, trainer)
+    if kind == "unigram":
+        pipeline.model = _settled(pipeline, len(controls))
     pipeline.add_tokens([tokenizers.AddedToken(placeholder(i)) for i in range(PLACEHOLDERS)])
     return Tokenizer(kind, pipeline, CONTROLS)
+
+
+def _settled(pipeline: tokenizers.Tokenizer, controls: int) -> models.Unigram:
+    """The trained model in an order that another training repeats.
+
+    The trainer appends the bytes that won no score in random order, each 1e-4 below the last, and
+    adds up scores in random order (their last digits differ): both would change ids.
+    """
+    trained = json.loads(pipeline.to_str())["model"]["vocab"]
+    scores = {piece: round(score or 0.0, 9) for piece, score in trained[controls:]}
+    single = sorted((piece for piece in scores if len(piece) == 1), key=lambda p: -scores[p])
+    first = len(single) - 1
+    while first > 0 and abs(scores[single[first - 1]] - scores[single[first]] - 1e-4) < 1e-6:
+        first -= 1
+    appended = single[first:]
+    scores |= dict(zip(sorted(appended), [scores[p] for p in appended], strict=True))
+    ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+    return models.Unigram([*map(tuple, trained[:controls]), *ranked], 1, False)

@@ -39,7 +39,8 @@ def train_word(texts: Iterable[str], max_size: int | None = None) -> Tokenizer:
         counts[CONTROLS.eos] += 1
     ranked = [word for word, _ in sorted(counts.items(), key=lambda item: -item[1])]
     if max_size is not None:
-        rare = set(ranked[max_size - 2 :]) - {CONTROLS.bos, CONTROLS.eos}
+        words = [word for word in ranked if word not in (CONTROLS.bos, CONTROLS.eos)]
+        rare = set(words[max_size - 4 :])
         ranked = [word for word in ranked if word not in rare]
     vocabulary = {CONTROLS.pad: 0, CONTROLS.unk: 1}
     for word in ranked:

@@ -15,8 +15,9 @@ Precision = Literal["auto", "fp32", "bf16"]
 def has_bf16(device: torch.device) -> bool:
     """Whether the hardware multiplies bf16 matrices itself (AMX, AVX512-BF16, or a GPU)."""
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported()
-    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+        return bool(torch.cuda.is_bf16_supported())
+    cpu = torch.cpu
+    return bool(cpu._is_avx512_bf16_supported() or cpu._is_amx_tile_supported())
 
 
 def resolve_precision(wanted: Precision, device: torch.device) -> Literal["fp32", "bf16"]:

@@ -18,7 +18,8 @@ class InverseSquareRoot(Config):
 
     def rate(self, step: int, total: int) -> float:
         """The learning rate of update ``step``; ``total`` does not matter here."""
-        return self.scale * self.d_model**-0.5 * min(step**-0.5, step * self.warmup**-1.5)
+        warm: float = min(step**-0.5, step * self.warmup**-1.5)
+        return float(self.scale * self.d_model**-0.5 * warm)
 
 
 class Constant(Config):

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from dialogist.batch import Batch
 from dialogist.data.collate import Pair, collate
 from dialogist.errors import CheckpointError, DataError, DialogistError
+from dialogist.models.base import GeneratorModule
 from dialogist.models.checkpoint import average_weights, load_weights, weights_of
 from dialogist.objectives.base import Objective
 from dialogist.records import JSON
@@ -90,7 +91,7 @@ class Trainer:
 
     def __init__(
         self,
-        model: nn.Module,
+        model: GeneratorModule,
         objective: Objective,
         data: TrainingData,
         config: TrainingConfig,
@@ -214,7 +215,7 @@ class Trainer:
         for batch in batches:
             with computing_in(self.precision, self.device):
                 loss = self.objective(self.model, batch)
-            (loss.value / tokens).backward()
+            (loss.value / tokens).backward()  # type: ignore[no-untyped-call]
             summed += float(loss.value.detach())
         self._require_finite(summed, progress)
         if self.config.clip_norm is not None:

@@ -1,0 +1,169 @@
+"""``dialogist data``: look at dialogue files before training on them."""
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dialogist.cli.console import note
+from dialogist.cli.flags import Columns, Format, Strict, read_options
+from dialogist.data.check import CheckReport, check_dialogues
+from dialogist.data.readers import Problem, ReadOptions, read_dialogues
+from dialogist.data.stats import CorpusStats, CutLimits, corpus_stats
+from dialogist.data.writer import dialogue_to_line
+from dialogist.errors import DialogistError, UsageError
+from dialogist.records import Dialogue
+
+app = typer.Typer(help="Check, measure and split dialogue files.", no_args_is_help=True)
+
+_Files = Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")]
+_AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+_BAR = 40
+
+
+@app.command()
+def check(
+    files: _Files, format: Format = "auto", column: Columns = None, as_json: _AsJson = False
+) -> int:
+    """Read files whole and list every bad line and every oddity. Exit code 3 if lines are bad."""
+    options = read_options(format, column, strict=False)
+    reports = {str(file): check_dialogues(file, options) for file in files}
+    if as_json:
+        shown = {name: report.to_json() for name, report in reports.items()}
+        typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+    else:
+        for name, report in reports.items():
+            _print_check(name, report)
+    return 0 if all(report.ok for report in reports.values()) else 3
+
+
+def _print_check(name: str, report: CheckReport) -> None:
+    typer.echo(
+        f"{name}: {report.dialogues} dialogues, {report.utterances} utterances, "
+        f"{report.references} summaries"
+    )
+    for problem in report.problems:
+        typer.echo(f"  bad  {problem}")
+    for finding in report.warnings:
+        typer.echo(f"  odd  {finding}")
+    if report.error:
+        typer.echo(f"  stop {report.error}")
+
+
+@app.command()
+def stats(
+    files: _Files,
+    format: Format = "auto",
+    column: Columns = None,
+    strict: Strict = False,
+    utterance_tokens: Annotated[int, typer.Option(help="Limit per utterance.")] = 75,
+    utterances: Annotated[int, typer.Option(help="Limit of utterances.")] = 40,
+    summary_tokens: Annotated[int, typer.Option(help="Limit per (sub-)summary.")] = 50,
+    dialogue_tokens: Annotated[int, typer.Option(help="Limit per dialogue.")] = 150,
+    as_json: _AsJson = False,
+) -> int:
+    """Sizes, lengths and the share that limits would cut (KDD'19 paper, Table 3 and Figure 2)."""
+    problems: list[Problem] = []
+    dialogues = _read(files, read_options(format, column, strict), problems)
+    limits = CutLimits(utterance_tokens, utterances, summary_tokens, dialogue_tokens)
+    result = corpus_stats(dialogues, limits=limits)
+    if as_json:
+        typer.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
+    else:
+        _print_stats(result)
+    return 3 if problems else 0
+
+
+def _print_stats(result: CorpusStats) -> None:
+    typer.echo(f"{result.dialogues} dialogues")
+    typer.echo(f"\n{'':26}{'count':>8}{'mean':>9}{'median':>8}{'p90':>7}{'p95':>7}{'max':>8}")
+    for name, d in result.distributions.items():
+        if d.count:
+            typer.echo(
+                f"{name.replace('_', ' '):26}{d.count:8}{d.mean:9.1f}{d.median:8.1f}"
+                f"{d.p90:7.0f}{d.p95:7.0f}{d.max:8}"
+            )
+    typer.echo("\nshare beyond the limits")
+    for name, share in result.exceeding.items():
+        typer.echo(f"  {name.replace('_', ' '):40}{100 * share:6.1f}%")
+    for name in ("utterances_per_dialogue", "tokens_per_dialogue", "tokens_per_summary"):
+        _print_histogram(name, result)
+
+
+def _print_histogram(name: str, result: CorpusStats) -> None:
+    histogram = result.histograms[name]
+    if not any(histogram.counts):
+        return
+    typer.echo(f"\n{name.replace('_', ' ')}")
+    top = max(histogram.counts)
+    for i, count in enumerate(histogram.counts):
+        start = i * histogram.width
+        end = "+" if i == len(histogram.counts) - 1 else f"-{start + histogram.width - 1}"
+        bar = "#" * round(_BAR * count / top)
+        typer.echo(f"  {f'{start}{end}':>10} {count:7} {bar}")
+
+
+@app.command()
+def split(
+    files: _Files,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the parts.")],
+    shares: Annotated[
+        str, typer.Option(help="Names and shares of the parts.")
+    ] = "train=0.8,dev=0.1,test=0.1",
+    seed: Annotated[int, typer.Option(help="Another seed, another split.")] = 1,
+    format: Format = "auto",
+    column: Columns = None,
+    strict: Strict = False,
+) -> int:
+    """Split into parts that share no dialogue and no near-duplicate of one."""
+    from dialogist.data.split import split_dialogues  # numpy: not for --help
+
+    problems: list[Problem] = []
+    wanted = _shares(shares)
+    dialogues = list(_read(files, read_options(format, column, strict), problems))
+    result = split_dialogues(dialogues, wanted, seed)
+    taken = [output / f"{name}.jsonl" for name in wanted if (output / f"{name}.jsonl").exists()]
+    if taken:
+        raise UsageError(f"{taken[0]}: exists already; give another --output")
+    output.mkdir(parents=True, exist_ok=True)
+    for name, part in result.parts.items():
+        lines = "".join(dialogue_to_line(dialogue) for dialogue in part)
+        (output / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+        typer.echo(f"{output / f'{name}.jsonl'}: {len(part)} dialogues")
+    together = sum(len(cluster) for cluster in result.clusters)
+    note(
+        f"{len(result.clusters)} groups of duplicates or near-duplicates ({together} dialogues) "
+        "were kept together"
+    )
+    return 3 if problems else 0
+
+
+def _shares(text: str) -> dict[str, float]:
+    shares: dict[str, float] = {}
+    for entry in text.split(","):
+        name, equals, share = entry.strip().partition("=")
+        try:
+            shares[name] = float(share)
+        except ValueError:
+            equals = ""
+        if not equals or not name.replace("-", "").replace("_", "").isalnum():
+            raise UsageError(f"--shares {text}: write it as train=0.8,dev=0.1,test=0.1")
+    return shares
+
+
+def _read(files: list[Path], options: ReadOptions, problems: list[Problem]) -> Iterator[Dialogue]:
+    def report(problem: Problem) -> None:
+        problems.append(problem)
+        note(str(problem))
+
+    for file in files:
+        try:
+            yield from read_dialogues(file, options, report)
+        except DialogistError as error:
+            if len(files) == 1:
+                raise
+            report(Problem(str(file), 0, str(error)))
+    sys.stderr.flush()

@@ -1,0 +1,78 @@
+"""Weights by name: out, in, refused where they do not fit, averaged."""
+
+import pytest
+import torch
+from torch import nn
+
+from dialogist.errors import ModelError
+from dialogist.models.checkpoint import average_weights, load_weights, weights_of
+from dialogist.models.transformer import TransformerConfig
+
+
+def small(seed: int) -> nn.Module:
+    torch.manual_seed(seed)
+    return TransformerConfig(
+        d_model=8,
+        heads=2,
+        feed_forward=8,
+        encoder_layers=1,
+        decoder_layers=1,
+        source_positions=8,
+        target_positions=8,
+    ).build(11)
+
+
+def test_round_trip_with_tied_weights_once() -> None:
+    one, other = small(1), small(2)
+    weights = weights_of(one)
+    assert "source_embedding.weight" in weights
+    assert not {"target_embedding.weight", "output.weight"} & weights.keys()
+    load_weights(other, weights, "file")
+    for name, parameter in other.named_parameters():
+        assert torch.equal(parameter, weights[name]), name
+    assert other.output.weight is other.source_embedding.weight
+
+
+def test_half_precision_is_widened() -> None:
+    model = small(1)
+    half = {name: w.half() for name, w in weights_of(small(2)).items()}
+    load_weights(model, half, "file")
+    for name, parameter in model.named_parameters():
+        assert parameter.dtype == torch.float32
+        assert torch.equal(parameter, half[name].float())
+
+
+def test_what_does_not_fit_is_named() -> None:
+    model = small(1)
+    name = "decoder.layers.0.norm3.weight"
+    whole = weights_of(small(2))
+    cases = {
+        "missing": {k: v for k, v in whole.items() if k != name},
+        "no place": {**whole, "extra.weight": torch.zeros(1)},
+        "shape": {**whole, name: torch.zeros(9)},
+    }
+    for word, weights in cases.items():
+        with pytest.raises(ModelError, match=word) as caught:
+            load_weights(model, weights, "some/file")
+        message = str(caught.value)
+        assert message.startswith("some/file: ")
+        assert ("extra.weight" if word == "no place" else name) in message
+        assert "\n" not in message
+
+
+def test_average_by_hand() -> None:
+    found = average_weights(
+        [
+            {"a": torch.tensor([1.0, 2.0]), "b": torch.tensor([0.0])},
+            {"a": torch.tensor([3.0, 2.0]), "b": torch.tensor([1.0])},
+            {"a": torch.tensor([5.0, 5.0]), "b": torch.tensor([5.0])},
+        ]
+    )
+    assert found["a"].tolist() == [3.0, 3.0]
+    assert found["b"].tolist() == [2.0]
+
+
+def test_average_of_one_is_itself() -> None:
+    weights = weights_of(small(1))
+    for name, value in average_weights([weights]).items():
+        assert torch.equal(value, weights[name])
