@@ -15,7 +15,6 @@ from pydantic_core import ErrorDetails
 
 from dialogist.errors import ConfigError, nearest
 
-
 _EXPONENT = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 
 
@@ -34,13 +33,15 @@ class Config(BaseModel):
         try:
             return cls.model_validate(dict(values))
         except ValidationError as error:
-            raise ConfigError(_explain(cls, error.errors()[0], source)) from None
+            # A misspelt required key is both unknown and missing: unknown says more.
+            errors = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+            raise ConfigError(_explain(cls, errors[0], source)) from None
 
 
 def _explain(root: type[BaseModel], error: ErrorDetails, source: str) -> str:
-    """One line for the first validation error: which key, what is wrong, what would be right."""
+    """One line for a validation error: which key, what is wrong, what would be right."""
     path = [str(part) for part in error["loc"]]
-    key = ".".join(path)
+    key = ".".join(_typed(root, path))
     if error["type"] == "extra_forbidden":
         return f"{source}: unknown key '{key}'{nearest(path[-1], _keys_beside(root, path))}"
     if error["type"] == "missing":
@@ -51,20 +52,36 @@ def _explain(root: type[BaseModel], error: ErrorDetails, source: str) -> str:
     return f"{source}: {where}{message}{value}"
 
 
+def _typed(root: type[BaseModel], path: Sequence[str]) -> list[str]:
+    """The path as a person writes it: without the tags that pydantic puts in for unions."""
+    return [part for i, part in enumerate(path) if not _is_tag(_at(root, path[:i]), part)]
+
+
 def _keys_beside(root: type[BaseModel], path: Sequence[str]) -> list[str]:
     """The valid keys at the place where ``path`` went wrong."""
+    here = _at(root, path[:-1])
+    models = [here] if hasattr(here, "model_fields") else _members(here)
+    return sorted({name for model in models for name in model.model_fields})
+
+
+def _at(root: type[BaseModel], path: Sequence[str]) -> Any:
+    """The annotation that ``path`` leads to."""
     here: Any = root
-    for part in path[:-1]:
-        fields = getattr(here, "model_fields", None)
-        if fields and part in fields:
+    for part in path:
+        fields = getattr(here, "model_fields", {})
+        if part in fields:
             here = fields[part].annotation
-        else:  # a tagged union puts its tag into the path: its members are the choices
-            members = [m for m in getattr(here, "__args__", ()) if hasattr(m, "model_fields")]
-            here = next((m for m in members if m.__name__ == part or _tag(m) == part), here)
-    if hasattr(here, "model_fields"):
-        return list(here.model_fields)
-    members = [m for m in getattr(here, "__args__", ()) if hasattr(m, "model_fields")]
-    return sorted({name for m in members for name in m.model_fields})
+        else:
+            here = next((m for m in _members(here) if _tag(m) == part), here)
+    return here
+
+
+def _members(union: Any) -> list[type[BaseModel]]:
+    return [m for m in getattr(union, "__args__", ()) if hasattr(m, "model_fields")]
+
+
+def _is_tag(here: Any, part: str) -> bool:
+    return part in map(_tag, _members(here))
 
 
 def _tag(model: type[BaseModel]) -> str:
@@ -126,6 +143,8 @@ def _copy(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _scalar(text: str) -> Any:
     """YAML's reading of a value, and ``1e-4`` as a number (YAML 1.1 wants ``1.0e-4``)."""
+    if text.startswith("#"):  # to YAML a comment, to whoever typed it a value
+        return text
     if _EXPONENT.fullmatch(text):
         return float(text)
     try:

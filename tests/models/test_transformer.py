@@ -293,16 +293,31 @@ def test_initial_values() -> None:
     keras = replace_config(d_model=64, heads=4, **REPORTS).build(400)
     for embedding in (keras.source_embedding, keras.target_embedding):
         assert embedding.weight.abs().max() <= 0.05
-        assert embedding.weight.std() == pytest.approx(0.1 / math.sqrt(12), rel=0.05)
+        assert embedding.weight.std().item() == pytest.approx(0.1 / math.sqrt(12), rel=0.05)
     limit = math.sqrt(6 / (64 + 20))
     inner = keras.encoder.layers[0].feed_forward.inner
     assert limit * 0.95 < inner.weight.abs().max() <= limit
     assert (inner.bias == 0).all()
     scaled = replace_config(d_model=64, heads=4).build(400)
-    assert scaled.source_embedding.weight.std() == pytest.approx(1 / 8, rel=0.05)
+    assert scaled.source_embedding.weight.std().item() == pytest.approx(1 / 8, rel=0.05)
 
 
 def test_same_seed_same_weights() -> None:
     one, same, other = tiny(seed=1), tiny(seed=1), tiny(seed=2)
     assert torch.equal(one.output.weight, same.output.weight)
     assert not torch.equal(one.output.weight, other.output.weight)
+
+
+def test_keras_initial_values_of_attention() -> None:
+    """Keras counts fans of 3-axis kernels its own way: limits sqrt(6 / (d (H + k))) and so on."""
+    from dialogist.nn.attention import MultiHeadAttention
+
+    torch.manual_seed(0)
+    attention = MultiHeadAttention(128, 2, 128, 128, 0.0)
+    attention.initialise_as_keras()
+    assert attention.query.weight.abs().max().item() == pytest.approx(
+        (6 / (128 * 130)) ** 0.5, rel=1e-3
+    )
+    assert attention.output.weight.abs().max().item() == pytest.approx(
+        (6 / (2 * 256)) ** 0.5, rel=1e-3
+    )

@@ -1,4 +1,4 @@
-"""Attention: the table that reports 1-3 print, values by hand, masks, heads wider than the model."""
+"""Attention: the table that the reports print, values by hand, masks, many wide heads."""
 
 import math
 
@@ -127,7 +127,9 @@ def test_dropout_acts_on_the_blend_and_not_on_the_reported_weights() -> None:
 
 
 def test_key_value_rows_and_growth() -> None:
-    memory = KeyValue(torch.arange(12.0).view(3, 1, 2, 2), torch.arange(12.0).view(3, 1, 2, 2) + 100)
+    memory = KeyValue(
+        torch.arange(12.0).view(3, 1, 2, 2), torch.arange(12.0).view(3, 1, 2, 2) + 100
+    )
     chosen = memory.select(torch.tensor([2, 0, 2]))
     assert chosen.key[:, 0, 0, 0].tolist() == [8, 0, 8]
     assert chosen.value[:, 0, 0, 0].tolist() == [108, 100, 108]

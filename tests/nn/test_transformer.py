@@ -222,9 +222,7 @@ def test_one_position_at_a_time_gives_the_same(norm: str) -> None:
     torch.testing.assert_close(torch.cat(steps, dim=1), whole, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "where", ["dropout", "attention_dropout", "attention_output_dropout"]
-)
+@pytest.mark.parametrize("where", ["dropout", "attention_dropout", "attention_output_dropout"])
 def test_each_dropout_has_its_place(where: str) -> None:
     torch.manual_seed(0)
     encoder = randomised(Encoder(1, replace(MODERN, **{where: 0.5})))

@@ -130,7 +130,7 @@ def split(
         raise UsageError(f"{taken[0]}: exists already; give another --output")
     output.mkdir(parents=True, exist_ok=True)
     for name, part in result.parts.items():
-        lines = "".join(dialogue_to_line(dialogue) for dialogue in part)
+        lines = "".join(dialogue_to_line(dialogue) + "\n" for dialogue in part)
         (output / f"{name}.jsonl").write_text(lines, encoding="utf-8")
         typer.echo(f"{output / f'{name}.jsonl'}: {len(part)} dialogues")
     together = sum(len(cluster) for cluster in result.clusters)

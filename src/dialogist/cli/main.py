@@ -12,7 +12,6 @@ import sys
 import traceback
 from typing import Annotated, NoReturn
 
-import click
 import typer
 
 from dialogist import __version__
@@ -64,12 +63,9 @@ def main() -> NoReturn:
 def _run() -> int:
     try:
         result = app(standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
-        return 2
     except DialogistError as error:
         return _fail(str(error), error.exit_code)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         return _fail("stopped", 130)
     except OSError as error:
         return _stdout_failed(error)
@@ -79,6 +75,9 @@ def _run() -> int:
 
 
 def _unexpected(error: Exception) -> int:
+    if hasattr(error, "show"):  # a wrong flag or command: typer's own click may be vendored
+        error.show()
+        return 2
     stopped = getattr(error, "exit_code", None)  # training that saved itself on a signal
     if isinstance(stopped, int):
         return _fail(f"{error}; run the same command again to go on", stopped)

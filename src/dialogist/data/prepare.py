@@ -110,5 +110,6 @@ class Preparation:
             yield f"{empty} utterances without text left out"
         if table is not None and table.overflow:
             yield f"{len(table.overflow)} of the speakers have no token of their own (stay text)"
-        if any(has_reserved(u.text) for u in dialogue.utterances):
+        texts = [t for u in dialogue.utterances for t in (u.speaker, u.text)]
+        if any(has_reserved(text) for text in (*texts, *dialogue.references)):
             yield "private-use characters reserved by Dialogist replaced"

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from dialogist.tokenizers import PLACEHOLDERS, placeholder
 
+_LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff]"
 _PLACEHOLDER = re.compile(f"[{placeholder(0)}-{placeholder(PLACEHOLDERS - 1)}]")
 
 
@@ -31,31 +32,32 @@ class SpeakerTable:
         return placeholder(self._index[name]) if name in self._index else name
 
     def mask(self, text: str) -> str:
-        """Replace every whole-word mention of a speaker by the placeholder (case-sensitive)."""
+        """Replace every whole-word mention of a speaker by the placeholder (case-sensitive).
+
+        Names of one letter stay: an "A" or "I" in running text is hardly ever the speaker.
+        """
         if self._mention is None:
             return text
         return self._mention.sub(lambda match: self.token(match.group()), text)
 
 
 def _mention_pattern(names: Sequence[str]) -> re.Pattern[str] | None:
-    if not names:
+    telling = [name for name in names if len(name) > 1 or not re.match(_LETTER, name)]
+    if not telling:
         return None
-    longest_first = sorted(names, key=len, reverse=True)  # "Ann Lee" before "Ann"
+    longest_first = sorted(telling, key=len, reverse=True)  # "Ann Lee" before "Ann"
     return re.compile("|".join(_whole_word(name) for name in longest_first))
 
 
 def _whole_word(name: str) -> str:
     """``Ann`` not inside ``Anna``; a border is demanded only where the name ends in a letter.
 
-    Chinese is written without spaces, so a border there would never be found.
+    Chinese and Japanese are written without spaces: there is no border, neither around such a
+    name nor between it and another.
     """
-    before = r"(?<!\w)" if _has_border(name[0]) else ""
-    after = r"(?!\w)" if _has_border(name[-1]) else ""
+    before = f"(?<!{_LETTER})" if re.match(_LETTER, name) else ""
+    after = f"(?!{_LETTER})" if re.match(_LETTER, name[-1]) else ""
     return before + re.escape(name) + after
-
-
-def _has_border(character: str) -> bool:
-    return character.isalnum() and not "\u3040" <= character <= "\u9fff"
 
 
 def restore_speakers(text: str, names: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from dialogist.batch import Batch
 from dialogist.config import Config
 from dialogist.models.base import GeneratorModule, Outputs
-from dialogist.nn.attention import look_ahead_mask, padding_mask
+from dialogist.nn.attention import MultiHeadAttention, look_ahead_mask, padding_mask
 from dialogist.nn.dropout import Dropout
 from dialogist.nn.positional import PositionKind, Positions
 from dialogist.nn.state import State
@@ -138,6 +138,9 @@ class Transformer(GeneratorModule):
                 nn.init.uniform_(module.weight, -0.05, 0.05)
             elif isinstance(module, nn.Embedding):
                 nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
+        for module in self.modules() if keras else ():
+            if isinstance(module, MultiHeadAttention):
+                module.initialise_as_keras()
 
     def forward(self, batch: Batch) -> Outputs:
         """Teacher forcing: (B, S) and (B, T) ids -> log-probabilities (M, V) at real positions."""

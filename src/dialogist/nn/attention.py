@@ -92,6 +92,19 @@ class MultiHeadAttention(nn.Module):
         self.output = nn.Linear(heads * key_width, width)
         self.dropout = Dropout(dropout)
 
+    def initialise_as_keras(self) -> None:
+        """Glorot uniform as Keras computes it for these kernels, which have three axes there.
+
+        Keras takes the axes before the last two as a receptive field: (D, H, d_k) gives the fans
+        D * H and D * d_k, (H, d_k, D) gives H * d_k and H * D (``keras.initializers``).
+        """
+        key_width = self.output.in_features // self.heads
+        for layer in (self.query, self.key, self.value):
+            limit = math.sqrt(6 / (layer.in_features * (self.heads + key_width)))
+            nn.init.uniform_(layer.weight, -limit, limit)
+        limit = math.sqrt(6 / (self.heads * (key_width + self.output.out_features)))
+        nn.init.uniform_(self.output.weight, -limit, limit)
+
     def project(self, memory: Tensor) -> KeyValue:
         """(N, S, memory_width) -> keys and values of every head."""
         return KeyValue(self._split(self.key(memory)), self._split(self.value(memory)))

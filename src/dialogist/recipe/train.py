@@ -37,7 +37,7 @@ from dialogist.records import Dialogue, Example
 from dialogist.tokenizers import Tokenizer, build_tokenizer, read_tokenizer
 from dialogist.training.plots import plot_run
 from dialogist.training.precision import resolve_precision
-from dialogist.training.saving import write_text_atomically
+from dialogist.training.saving import checkpoint_folders, write_text_atomically
 from dialogist.training.trainer import Reporter, Trainer, TrainingData
 
 
@@ -122,12 +122,17 @@ def _alone_in(run: Path) -> Iterator[None]:
 
 
 def _settle_config(recipe: Recipe, run: Path) -> None:
-    """Write the effective recipe, or see that the run's own is the same."""
+    """Write the effective recipe, or see that the run's own is the same.
+
+    Before the first checkpoint nothing is lost by changing it: the run starts anew.
+    """
     path = run / "config.yaml"
     if path.exists():
         before = Recipe.parse(read_yaml(path), str(path))
         changed = _differences(before.model_dump(mode="json"), recipe.model_dump(mode="json"))
-        if changed:
+        if changed and not checkpoint_folders(run / "checkpoints"):
+            shutil.rmtree(run / "tokenizer", ignore_errors=True)
+        elif changed:
             raise CheckpointError(
                 f"{run}: holds a run with other settings ({'; '.join(changed[:3])}): give another "
                 "folder with --output, or start over there with --resume never"

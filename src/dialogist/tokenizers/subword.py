@@ -5,7 +5,7 @@ Both work on bytes, so every text of every script comes back exactly, whatever w
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
 import tokenizers
@@ -59,11 +59,16 @@ def _settled(pipeline: tokenizers.Tokenizer, controls: int) -> models.Unigram:
     """
     trained = json.loads(pipeline.to_str())["model"]["vocab"]
     scores = {piece: round(score or 0.0, 9) for piece, score in trained[controls:]}
-    single = sorted((piece for piece in scores if len(piece) == 1), key=lambda p: -scores[p])
-    first = len(single) - 1
-    while first > 0 and abs(scores[single[first - 1]] - scores[single[first]] - 1e-4) < 1e-6:
-        first -= 1
-    appended = single[first:]
+    appended = sorted(_appended(scores), key=lambda piece: -scores[piece])
     scores |= dict(zip(sorted(appended), [scores[p] for p in appended], strict=True))
     ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
     return models.Unigram([*map(tuple, trained[:controls]), *ranked], 1, False)
+
+
+def _appended(scores: Mapping[str, float]) -> Iterator[str]:
+    """The bytes without a score of their own: whole steps away from one that no text can hold."""
+    never = scores["\u00ff"]  # ByteLevel's spelling of 0xFF, which UTF-8 does not have
+    for piece, score in scores.items():
+        steps = (score - never) / 1e-4
+        if len(piece) == 1 and abs(steps) <= 256 and abs(steps - round(steps)) < 1e-3:
+            yield piece

@@ -43,7 +43,7 @@ def train_word(texts: Iterable[str], max_size: int | None = None) -> Tokenizer:
         rare = set(words[max_size - 4 :])
         ranked = [word for word in ranked if word not in rare]
     vocabulary = {CONTROLS.pad: 0, CONTROLS.unk: 1}
-    for word in ranked:
+    for word in (*ranked, CONTROLS.bos, CONTROLS.eos):  # the two are in, even without texts
         vocabulary.setdefault(word, len(vocabulary))
     return Tokenizer("word", _pipeline(vocabulary), CONTROLS)
 

@@ -27,11 +27,9 @@ class JsonLines:
         """Every complete line; one that a kill cut short is left out."""
         if not self.path.exists():
             return []
-        records = []
-        for line in self.path.read_text(encoding="utf-8").splitlines(keepends=True):
-            if line.endswith("\n"):
-                records.append(json.loads(line))
-        return records
+        # Not `splitlines`: a text may hold U+2028 and other line ends that JSON leaves as they are.
+        *lines, _ = self.path.read_bytes().split(b"\n")
+        return [json.loads(line) for line in lines]
 
     def truncate(self, lines: int) -> None:
         """Keep the first ``lines`` only: a resumed run will write the others again."""

@@ -7,6 +7,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from dialogist.config import Config
+from dialogist.nn.positional import Positions
 
 
 class OptimizerConfig(Config):
@@ -22,9 +23,11 @@ class OptimizerConfig(Config):
     weight_decay: float = Field(0.0, ge=0)
 
     def build(self, model: nn.Module) -> torch.optim.Optimizer:
-        """The optimizer, with the parameters in the model's order."""
-        decayed = [p for p in model.parameters() if p.ndim >= 2]
-        others = [p for p in model.parameters() if p.ndim < 2]
+        """The optimizer; its state numbers the decayed parameters first, in the model's order."""
+        tables = {id(m.table) for m in model.modules() if isinstance(m, Positions)}
+        decays = {id(p): p.ndim >= 2 and id(p) not in tables for p in model.parameters()}
+        decayed = [p for p in model.parameters() if decays[id(p)]]
+        others = [p for p in model.parameters() if not decays[id(p)]]
         groups = [
             {"params": decayed, "weight_decay": self.weight_decay},
             {"params": others, "weight_decay": 0.0},

@@ -217,18 +217,20 @@ class Trainer:
                 loss = self.objective(self.model, batch)
             (loss.value / tokens).backward()  # type: ignore[no-untyped-call]
             summed += float(loss.value.detach())
-        self._require_finite(summed, progress)
-        if self.config.clip_norm is not None:
-            nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip_norm)
+        self._require_finite("loss", summed, progress)
+        limit = math.inf if self.config.clip_norm is None else self.config.clip_norm
+        norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
+        # A finite loss may have a gradient that is not: no checkpoint shall hold what it makes.
+        self._require_finite("gradient", float(norm), progress)
         self.optimizer.step()
         self.optimizer.zero_grad()
         self._count(progress, summed, tokens, rate)
         return summed / tokens
 
-    def _require_finite(self, value: float, progress: Progress) -> None:
+    def _require_finite(self, what: str, value: float, progress: Progress) -> None:
         if not math.isfinite(value):
             raise DialogistError(
-                f"training: the loss became {value} at update {progress.step + 1}; the last "
+                f"training: the {what} became {value} at update {progress.step + 1}; the last "
                 "checkpoint is kept; lower the learning rate or set clip_norm"
             )
 
@@ -315,5 +317,6 @@ class Trainer:
         names = [path.name for path in checkpoint_folders(self.checkpoints)]
         epochs = [entry for entry in names if "-epoch-" in entry]
         best = [entry for _, entry in progress.best]
-        # The newest two stay whatever they are: should one be damaged, the other goes on.
-        prune(self.checkpoints, {*best, *epochs[-self.config.keep_last :], *names[-2:]})
+        # The newest two stay whatever they are: should one be damaged, the other goes on. So does
+        # this one: after going back, damaged ones of a later step may be before it.
+        prune(self.checkpoints, {name, *best, *epochs[-self.config.keep_last :], *names[-2:]})

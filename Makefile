@@ -1,0 +1,63 @@
+# Everything runs in .venv; nothing but git, make, Python 3.11+ and pip is expected of the machine.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt
+# Two multi-threaded jobs on one machine slow each other several times: test workers get one thread.
+ONE_THREAD := OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false
+WORKERS ?= 2
+
+.PHONY: demo test test-slow check format bench docs default-model clean help
+
+help: ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
+
+.venv/.core: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(PIP) --editable .
+	@touch $@
+
+.venv/.dev: .venv/.core
+	$(PIP) --editable '.[dev]'
+	@touch $@
+
+demo: .venv/.core ## summarise the example dialogues with the bundled model
+	@for file in src/dialogist/assets/examples/*; do \
+	  echo; echo "=== $$(basename $$file)"; cat $$file; echo; \
+	  echo "--- summary"; $(BIN)/dialogist summarize $$file || exit 1; done
+	@echo; echo "--- the same as JSON, for programs"
+	@$(BIN)/dialogist summarize --output jsonl src/dialogist/assets/examples/gym.txt
+
+test: .venv/.dev ## all tests but the slow ones
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m 'not slow'
+
+test-slow: .venv/.dev ## the slow ones: training to a bar, kills, fuzz
+	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+check: .venv/.dev ## style, types, layers
+	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: .venv/.dev ## make style so
+	$(BIN)/ruff check --fix src tests bench
+	$(BIN)/ruff format src tests bench
+
+.venv-keras/.done: bench/requirements-keras.txt
+	$(PYTHON) -m venv .venv-keras
+	.venv-keras/bin/pip install --quiet -r bench/requirements-keras.txt
+	@touch $@
+
+bench: .venv/.dev .venv-keras/.done ## our speed beside Keras 3's, on an idle machine
+	$(BIN)/python bench/train_speed.py $(if $(DATA),--data $(DATA))
+	$(BIN)/python bench/generate_speed.py $(if $(DATA),--data $(DATA))
+
+docs: .venv/.core ## the documentation as a site in site/
+	$(PIP) zensical
+	$(BIN)/zensical build --clean
+
+default-model: .venv/.dev ## train the bundled model anew (hours); DATA is the data folder
+	$(BIN)/dialogist train dialogsum-small --data $(DATA) --output runs/default
+
+clean: ## remove what make made
+	rm -rf .venv .venv-keras site dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,77 @@
+"""What several tests share: one thread, a tiny model folder, and running the command line."""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported: see the Makefile
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+
+from dialogist.data.prepare import Limits, Preparation, PreparationConfig
+from dialogist.decoding.options import DecodingOptions
+from dialogist.engine.bundle import Bundle, save_bundle
+from dialogist.models.transformer import TransformerConfig
+from dialogist.tokenizers import TokenizerConfig, build_tokenizer
+
+TEXTS = [
+    "Ann asks Bo about lunch. They will meet at noon, at Luigi's.",
+    "The customer wants a refund for order 4711. The agent offers a voucher.",
+    "用户询问订单。客服回答请放心。",
+] * 3
+
+
+def tiny_bundle(seed: int = 0) -> Bundle:
+    """A complete model with random weights: fast to make, and as good as any for plumbing."""
+    torch.manual_seed(seed)
+    tokenizer = build_tokenizer(TokenizerConfig(size=400), TEXTS)
+    config = TransformerConfig(
+        d_model=16,
+        heads=2,
+        feed_forward=32,
+        encoder_layers=1,
+        decoder_layers=1,
+        source_positions=96,
+        target_positions=24,
+    )
+    preparation = Preparation(
+        PreparationConfig(merge_below=15, limits=Limits(source_tokens=96, summary_tokens=24))
+    )
+    decoding = DecodingOptions(strategy="greedy", max_tokens=12)
+    model = config.build(len(tokenizer)).eval()
+    return Bundle(model, tokenizer, preparation, decoding, "tiny")
+
+
+@pytest.fixture(scope="session")
+def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model folder; treat it as read-only."""
+    folder = tmp_path_factory.mktemp("models") / "tiny"
+    save_bundle(folder, tiny_bundle(), "# tiny\n", torch.float32)
+    return folder
+
+
+Run = Callable[..., subprocess.CompletedProcess[bytes]]
+
+
+@pytest.fixture
+def dialogist(tmp_path: Path) -> Run:
+    """Run the real command in an empty folder: ``dialogist("summarize", file, input=b"...")``."""
+
+    def run(
+        *arguments: object, input: bytes = b"", env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run(
+            [sys.executable, "-m", "dialogist", *map(str, arguments)],
+            input=input,
+            capture_output=True,
+            cwd=tmp_path,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "100", **(env or {})},
+            timeout=300,
+            check=False,
+        )
+
+    return run

@@ -1,0 +1,44 @@
+from dialogist.data.collate import Pair, collate, serving_pairs, training_pairs
+from dialogist.data.encode import Encoded
+
+ENCODED = [
+    Encoded(source=(2, 5, 6, 3), starts=(1,), targets=((2, 7, 3), (2, 3)), id="x"),
+    Encoded(source=(2, 3), starts=(), id="y"),
+]
+
+
+def test_training_pairs_are_one_per_reference():
+    assert training_pairs(ENCODED) == [
+        Pair((2, 5, 6, 3), (2, 7, 3), "x"),
+        Pair((2, 5, 6, 3), (2, 3), "x"),
+    ]
+
+
+def test_serving_pairs_are_one_per_dialogue():
+    assert serving_pairs(ENCODED) == [Pair((2, 5, 6, 3), (), "x"), Pair((2, 3), (), "y")]
+
+
+def test_padding_masks_and_shift_by_hand():
+    pairs = [Pair((2, 5, 3), (2, 7, 8, 3), "x"), Pair((2, 5, 6, 4, 3), (2, 9, 3), "y")]
+    batch = collate(pairs, pad_id=0)
+    assert batch.source.tolist() == [[2, 5, 3, 0, 0], [2, 5, 6, 4, 3]]
+    assert batch.source_mask.tolist() == [[True] * 3 + [False] * 2, [True] * 5]
+    assert batch.target_in.tolist() == [[2, 7, 8], [2, 9, 3]]
+    assert batch.target_out.tolist() == [[7, 8, 3], [9, 3, 0]]
+    assert batch.target_mask.tolist() == [[True, True, True], [True, True, False]]
+    assert batch.ids == ("x", "y")
+    assert len(batch) == 2
+    assert batch.target_tokens == 5
+
+
+def test_masks_follow_lengths_not_the_padding_id():
+    batch = collate([Pair((9, 9, 9), (9, 9, 9)), Pair((9,), (9, 9))], pad_id=9)
+    assert batch.source_mask.tolist() == [[True] * 3, [True, False, False]]
+    assert batch.target_mask.tolist() == [[True, True], [True, False]]
+
+
+def test_a_serving_batch_has_no_target_positions():
+    batch = collate(serving_pairs(ENCODED), pad_id=0)
+    assert batch.source.shape == (2, 4)
+    assert batch.target_in.shape == batch.target_out.shape == batch.target_mask.shape == (2, 0)
+    assert batch.target_tokens == 0

@@ -1,0 +1,134 @@
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from rouge_score.rouge_scorer import RougeScorer
+
+from dialogist.metrics.rouge import TYPES, Rouge, corpus_f1
+from dialogist.text.sentences import split_sentences
+
+ROUGE = Rouge()
+GOOGLE = RougeScorer(list(TYPES), use_stemmer=True)
+
+VOCABULARY = """
+The cats cat running runs ran don't U.S. 3.5 meeting meetings agreed. Yes! No? and, Mr. x_y
+"""
+vocabulary = st.sampled_from(VOCABULARY.split())
+english = st.lists(vocabulary, max_size=20).map(" ".join) | st.text(
+    st.characters(codec="ascii"), max_size=40
+)
+# What English text holds beyond ASCII: typographic marks, accents.
+typographic = st.lists(
+    vocabulary | st.sampled_from(["don’t", "“Yes”", "café", "—", "…", "naïve", "£5", "½", "👍"]),
+    max_size=20,
+).map(" ".join)
+
+
+def assert_equals_google(prediction, reference):
+    ours = ROUGE.score(prediction, [reference])
+    lines = ["\n".join(split_sentences(text)) for text in (reference, prediction)]
+    theirs = GOOGLE.score(*lines)
+    for kind in TYPES:
+        found, expected = ours.average[kind], theirs[kind]
+        assert found.precision == pytest.approx(100 * expected.precision, abs=1e-9)
+        assert found.recall == pytest.approx(100 * expected.recall, abs=1e-9)
+        assert found.f1 == pytest.approx(100 * expected.fmeasure, abs=1e-9)
+    assert ours.average == ours.maximum
+
+
+@given(english, english)
+def test_ascii_equals_rouge_score(prediction, reference):
+    assert_equals_google(prediction, reference)
+
+
+@given(typographic, typographic)
+@example("Ann’s café is open", "ann s caf is OPEN")
+def test_typographic_english_equals_rouge_score(prediction, reference):
+    assert_equals_google(prediction, reference)
+
+
+def test_by_hand():
+    # Prediction 4 words, reference 5; common: the, cat, on (rouge-1: 3); 'the cat' (rouge-2: 1).
+    scores = ROUGE.score("the cat lay on", ["on the cat sat on"]).average
+    assert scores["rouge1"].precision == pytest.approx(100 * 3 / 4)
+    assert scores["rouge1"].recall == pytest.approx(100 * 3 / 5)
+    assert scores["rouge1"].f1 == pytest.approx(100 * 6 / 9)
+    assert scores["rouge2"].precision == pytest.approx(100 / 3)
+    assert scores["rouge2"].recall == pytest.approx(100 / 4)
+    assert scores["rougeL"].f1 == pytest.approx(100 * 6 / 9)
+
+
+def test_words_are_stemmed():
+    assert ROUGE.score("running meetings", ["runs meeting"]).average["rouge2"].f1 == 100
+
+
+def test_sentences_in_another_order():
+    scores = ROUGE.score("Bob left. Ann came.", ["Ann came. Bob left."]).average
+    assert scores["rougeLsum"].f1 == pytest.approx(100)
+    assert scores["rougeL"].f1 == pytest.approx(50)
+
+
+@pytest.mark.parametrize(
+    "text", ["用户询问订单。客服查询。", "Анна пришла домой.", "かな漢字", "한국 사람"]
+)
+def test_every_script_equals_itself(text):
+    scores = ROUGE.score(text, [text]).average
+    assert [scores[kind].f1 for kind in TYPES] == pytest.approx([100] * 4)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [("用户询问", "客服回答"), ("Анна", "Борис"), ("订单", "order"), ("", "用户")]
+)
+def test_disjoint_texts_score_nothing(one, other):
+    scores = ROUGE.score(one, [other]).average
+    assert [scores[kind].f1 for kind in TYPES] == [0] * 4
+
+
+def test_chinese_counts_characters():
+    # 用户下单 and 用户退单: 3 of 4 characters, 1 of 3 pairs.
+    scores = ROUGE.score("用户下单", ["用户退单"]).average
+    assert scores["rouge1"].f1 == pytest.approx(75)
+    assert scores["rouge2"].f1 == pytest.approx(100 / 3)
+    assert scores["rougeL"].f1 == pytest.approx(75)
+
+
+def test_cyrillic_counts_words_without_case():
+    scores = ROUGE.score("АННА пришла", ["Анна ушла"]).average
+    assert scores["rouge1"].f1 == pytest.approx(50)
+
+
+def test_mixed_scripts():
+    scores = ROUGE.score("订单 ABC", ["订单 abc x"]).average
+    assert scores["rouge1"].precision == pytest.approx(100)
+    assert scores["rouge1"].recall == pytest.approx(75)
+
+
+def test_average_and_best_over_references():
+    # rouge-1 against "a b": P 1, R 1; against "a b c d": P 1, R 1/2, F 2/3; against "x": 0.
+    score = ROUGE.score("a b", ["a b", "a b c d", "x"])
+    assert score.average["rouge1"].f1 == pytest.approx(100 * (1 + 2 / 3 + 0) / 3)
+    assert score.average["rouge1"].precision == pytest.approx(100 * 2 / 3)
+    assert score.average["rouge1"].recall == pytest.approx(50)
+    assert score.maximum["rouge1"].f1 == pytest.approx(100)
+
+
+def test_the_best_reference_is_chosen_per_type():
+    # Six predicted words; the first reference shares more words, the second more pairs.
+    score = ROUGE.score("a b c d e f", ["f e d c b a", "a b c x y z"])
+    assert score.maximum["rouge1"].f1 == pytest.approx(100)
+    assert score.maximum["rouge2"].f1 == pytest.approx(40)
+
+
+def test_corpus_means():
+    scores = [ROUGE.score("a b", ["a b", "x"]), ROUGE.score("a", ["b"])]
+    assert corpus_f1(scores)["rouge1"] == pytest.approx(25)
+    assert corpus_f1(scores, best_reference=True)["rouge1"] == pytest.approx(50)
+    assert corpus_f1([]) == dict.fromkeys(TYPES, 0.0)
+
+
+def test_no_reference_is_refused():
+    with pytest.raises(ValueError, match="at least one reference"):
+        ROUGE.score("a", [])
+
+
+def test_signature_names_the_version():
+    assert Rouge.signature.startswith("rouge-score 0.")

@@ -1,0 +1,221 @@
+from typing import Annotated, Literal
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import Field, ValidationError
+
+from dialogist.config import Config, override, read_yaml, to_yaml
+from dialogist.errors import ConfigError
+from dialogist.recipe.config import Recipe
+
+
+class Flat(Config):
+    kind: Literal["flat"] = "flat"
+    peak: float = 1.0
+
+
+class Sloped(Config):
+    kind: Literal["sloped"] = "sloped"
+    peak: float = 1.0
+    floor: float = Field(0.0, ge=0)
+
+
+class Inner(Config):
+    rate: float = 1.0
+    names: tuple[str, ...] = ()
+
+
+class Outer(Config):
+    title: str = "none"
+    count: int = 1
+    inner: Inner = Inner()
+    parts: tuple[Inner, ...] = ()
+    shape: Annotated[Flat | Sloped, Field(discriminator="kind")] = Flat()
+
+
+def refusal(values, model=Outer):
+    with pytest.raises(ConfigError) as caught:
+        model.parse(values, "x.yaml")
+    message = str(caught.value)
+    assert "\n" not in message
+    assert message.startswith("x.yaml: ")
+    return message
+
+
+@pytest.mark.parametrize(
+    ("values", "key", "right"),
+    [
+        ({"cuont": 2}, "cuont", "count"),
+        ({"inner": {"rat": 2}}, "inner.rat", "rate"),
+        ({"parts": [{}, {"name": []}]}, "parts.1.name", "names"),
+        ({"shape": {"kind": "sloped", "flor": 2}}, "shape.sloped.flor", "floor"),
+    ],
+)
+def test_unknown_key_names_the_nearest_of_its_level(values, key, right):
+    assert refusal(values) == f"x.yaml: unknown key '{key}'; did you mean '{right}'?"
+
+
+def test_nearest_key_comes_from_the_chosen_member_of_a_union():
+    # 'floor' belongs to the other member.
+    message = refusal({"shape": {"kind": "flat", "floor": 2}})
+    assert "unknown key 'shape.flat.floor'" in message
+    assert "did you mean" not in message
+
+
+def recipe(**changes):
+    return {"name": "r", "data": {"train": [{"path": "a.jsonl"}]}, **changes}
+
+
+@pytest.mark.parametrize(
+    ("changes", "right"),
+    [
+        ({"trainin": {}}, "training"),
+        ({"training": {"epoch": 3}}, "epochs"),
+        ({"training": {"schedule": {"kind": "cosine", "peek": 1}}}, "peak"),
+        ({"preparation": {"limits": {"source_token": 3}}}, "source_tokens"),
+        ({"data": {"train": [{"path": "a", "colums": {}}]}}, "columns"),
+    ],
+)
+def test_recipe_names_the_nearest_key(changes, right):
+    assert refusal(recipe(**changes), Recipe).endswith(f"did you mean '{right}'?")
+
+
+def test_unknown_member_of_a_union_lists_the_members():
+    message = refusal(recipe(training={"schedule": {"kind": "cosin", "peak": 1}}), Recipe)
+    assert "key 'training.schedule'" in message
+    assert "'cosin'" in message
+    assert "'cosine'" in message
+
+
+@pytest.mark.parametrize(
+    ("values", "key", "shown"),
+    [
+        ({"count": "many"}, "'count'", "(got 'many')"),
+        ({"inner": {"rate": [1]}}, "'inner.rate'", "(got [1])"),
+        ({"title": 3}, "'title'", "(got 3)"),
+        ({"shape": {"kind": "sloped", "floor": -1.5}}, "'shape.sloped.floor'", "(got -1.5)"),
+    ],
+)
+def test_wrong_value_is_shown_with_its_key(values, key, shown):
+    message = refusal(values)
+    assert key in message
+    assert message.endswith(shown)
+
+
+def test_missing_key_is_named():
+    assert refusal({"name": "r"}, Recipe) == "x.yaml: key 'data' is missing"
+
+
+def test_a_rule_over_several_keys_is_told_in_its_own_words():
+    values = recipe(tokenizer={"kind": "word"}, preparation={"speakers": "atomic"})
+    message = refusal(values, Recipe)
+    assert message.startswith("x.yaml: ")
+    assert "preparation.speakers" in message
+    assert "Value error" not in message
+
+
+def test_config_is_frozen():
+    with pytest.raises(ValidationError):
+        Outer().count = 2
+
+
+def test_yaml_round_trip_spells_out_defaults():
+    config = Outer.parse({"title": "订单", "shape": {"kind": "sloped", "floor": 0.5}})
+    text = to_yaml(config)
+    assert "订单" in text
+    assert "count: 1" in text
+    assert Outer.parse(yaml.safe_load(text)) == config
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a: 1\nb: [1, 2\nc: 3\n", ", line 3: "),
+        (b"a: 1\n\tb: 2\n", ", line 2: "),
+        (b"- a\n- b\n", "must hold 'key: value' lines"),
+        (b"", "must hold 'key: value' lines"),
+        (b"a: \xff\n", "cannot be read"),
+        (b"a: 2024-13-45\n", "cannot be read"),
+        (b"a: \x07\n", "not YAML"),
+    ],
+)
+def test_bad_yaml_is_refused_in_one_line(tmp_path, content, message):
+    path = tmp_path / "c.yaml"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError) as caught:
+        read_yaml(path)
+    assert message in str(caught.value)
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_absent_yaml_is_refused(tmp_path):
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read_yaml(tmp_path / "none.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1e-4", 1e-4),
+        ("-1E3", -1000.0),
+        ("+2.5e2", 250.0),
+        ("1.e1", 10.0),
+        ("3", 3),
+        ("0.5", 0.5),
+        ("hello", "hello"),
+        ("True", True),
+        ("false", False),
+        ("e", "e"),
+        ("1e", "1e"),
+        ("e5", "e5"),
+        ("'1e5'", "1e5"),
+        ("", None),
+        ("null", None),
+        ("[1, 2]", [1, 2]),
+        ("[0.9, 0.98]", [0.9, 0.98]),
+        ("[one, three]", ["one", "three"]),
+        ("{kind: cosine, peak: 3}", {"kind": "cosine", "peak": 3}),
+        ("data/some:where.jsonl", "data/some:where.jsonl"),
+        ("nan", "nan"),
+        ("[unclosed", "[unclosed"),
+        ("2024-13-45", "2024-13-45"),
+        ("a=b", "a=b"),
+    ],
+)
+def test_override_reads_values_as_yaml(text, value):
+    [found] = override({}, [f"key={text}"]).values()
+    assert found == value
+    assert type(found) is type(value)
+
+
+def test_exponents_inside_lists_reach_a_float_field():
+    class Floats(Config):
+        values: list[float]
+
+    assert Floats.parse(override({}, ["values=[1e-4, 2]"])).values == [1e-4, 2.0]
+
+
+@given(st.text())
+def test_override_never_fails_on_a_value(text):
+    assert list(override({}, [f"key={text}"])) == ["key"]
+
+
+def test_override_paths():
+    before = {"a": {"b": 1, "c": 2}, "d": [1]}
+    after = override(before, ["a.b=5", "e.f.g=x", "d=[2]", "a.b=6"])
+    assert after == {"a": {"b": 6, "c": 2}, "d": [2], "e": {"f": {"g": "x"}}}
+    assert before == {"a": {"b": 1, "c": 2}, "d": [1]}
+
+
+@pytest.mark.parametrize("assignment", ["a", "=1", ""])
+def test_override_without_key_or_value_is_refused(assignment):
+    with pytest.raises(ConfigError, match=r"write it as key\.key=value"):
+        override({}, [assignment])
+
+
+def test_override_through_a_value_is_refused():
+    with pytest.raises(ConfigError, match="'a' is a value"):
+        override({"a": 3}, ["a.b=1"])

@@ -1,0 +1,166 @@
+"""A script for test_resume: the same run undisturbed, and killed again and again until it ends.
+
+    python killed_run.py FOLDER KILLS
+
+Torch is imported once; every start of a run is a forked child, which has the module state of a
+fresh process. What each run leaves lies in FOLDER/straight and FOLDER/killed; the lines printed
+tell how each child ended.
+"""
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+
+from dialogist.batch import Batch
+from dialogist.data.collate import Pair
+from dialogist.models.transformer import Transformer, TransformerConfig
+from dialogist.objectives.base import Loss
+from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.training.config import TrainingConfig
+from dialogist.training.interrupt import Interrupted
+from dialogist.training.progress import Progress
+from dialogist.training.trainer import Trainer, TrainingData, Validation
+
+EPOCHS, PAIRS = 6, 24
+
+
+class Watcher:
+    """Objective and reporter: writes which pairs each update saw, and beats after each."""
+
+    def __init__(self, folder: Path, beat: int) -> None:
+        self.seen = folder / "seen.jsonl"
+        self.beat = beat
+        self.ids: list[str] = []
+
+    def __call__(self, model: Transformer, batch: Batch) -> Loss:
+        self.ids += batch.ids
+        return CrossEntropy(0.1)(model, batch)
+
+    def update(self, progress: Progress, batches: int, loss: float) -> None:
+        line = {"step": progress.step, "epoch": progress.epoch, "ids": self.ids, "loss": loss}
+        with self.seen.open("a") as file:
+            file.write(json.dumps(line) + "\n")
+        self.ids = []
+        if self.beat >= 0:
+            os.write(self.beat, b".")
+
+    def epoch(self, record: object) -> None: ...
+
+    def note(self, text: str) -> None:
+        with (self.seen.parent / "notes.txt").open("a") as file:
+            file.write(text + "\n")
+
+
+def pairs() -> list[Pair]:
+    chance = random.Random(3)
+
+    def ids() -> tuple[int, ...]:
+        return (1, *(chance.randrange(3, 12) for _ in range(chance.randrange(1, 7))), 2)
+
+    return [Pair(ids(), ids(), f"p{i}") for i in range(PAIRS)]
+
+
+def train(folder: Path, beat: int) -> None:
+    """One start of the run, as a fresh process would make it."""
+    torch.set_num_threads(1)
+    torch.manual_seed(11)
+    model = TransformerConfig(
+        d_model=16,
+        heads=2,
+        feed_forward=16,
+        encoder_layers=1,
+        decoder_layers=1,
+        dropout=0.2,
+        positions="learned",
+    ).build(12)
+    config = TrainingConfig.parse(
+        {
+            "epochs": EPOCHS,
+            "precision": "fp32",
+            "sampler": {"kind": "token-bucket", "tokens": 30, "chunk": 2},
+            "accumulate": 2,
+            "schedule": {"kind": "cosine", "peak": 0.01, "warmup": 5},
+            "optimizer": {"weight_decay": 0.1},
+            "log_every": 2,
+            "checkpoint_every": 3,
+            "select_by": "dev_loss",
+            "final": "average",
+        }
+    )
+    data, watcher = TrainingData(pairs(), 0), Watcher(folder, beat)
+    trainer = Trainer(model, watcher, data, config, folder, watcher)
+
+    def validate(epoch: int) -> Validation:
+        with torch.no_grad():
+            loss = CrossEntropy()(model, data.batch(range(8)))
+        value = float(loss.value) / loss.tokens
+        return Validation({"dev_loss": value}, [{"text": f"{value}\u2028"}])
+
+    progress = trainer.fit(validate)
+    save_file(trainer.final_weights(progress), folder / "final.safetensors")
+
+
+def start(folder: Path) -> tuple[int, int]:
+    """Fork a child that trains; its process id and the pipe it beats on."""
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid:
+        os.close(writing)
+        return pid, reading
+    os.close(reading)
+    code = 1
+    try:
+        train(folder, writing)
+        code = 0
+    except Interrupted as interruption:
+        code = interruption.exit_code
+    finally:
+        os._exit(code)
+
+
+def run(folder: Path, beats: int, number: signal.Signals | None, wait: float) -> str:
+    """Start once; after some beats and a moment send a signal. How the child ended."""
+    pid, reading = start(folder)
+    if number is not None:
+        for _ in range(beats):
+            if not os.read(reading, 1):
+                break
+        time.sleep(wait)
+        os.kill(pid, number)
+    _, status = os.waitpid(pid, 0)
+    os.close(reading)
+    if os.WIFSIGNALED(status):
+        return f"signal {os.WTERMSIG(status)}"
+    return f"exit {os.WEXITSTATUS(status)}"
+
+
+def warm_up() -> None:
+    """An optimizer's first step imports half of torch: once here, not in every child."""
+    torch.set_num_threads(1)
+    weight = torch.nn.Parameter(torch.zeros(1))
+    weight.grad = torch.zeros(1)
+    torch.optim.AdamW([weight], fused=True).step()
+
+
+def main(folder: Path, kills: int) -> None:
+    warm_up()
+    straight, killed = folder / "straight", folder / "killed"
+    for path in (straight, killed):
+        path.mkdir()
+    print(run(straight, 0, None, 0.0))
+    chance = random.Random(5)
+    for _ in range(kills):
+        print(run(killed, chance.randint(1, 6), signal.SIGKILL, chance.random() * 0.02))
+    print(run(killed, 2, signal.SIGTERM, 0.0))
+    print(run(killed, 0, None, 0.0))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]))
