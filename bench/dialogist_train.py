@@ -16,8 +16,9 @@ from dialogist.data.collate import Pair
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.recipe.config import read_recipe
 from dialogist.records import JSON
+from dialogist.training.interfaces import TrainingData, Validation
 from dialogist.training.progress import Progress
-from dialogist.training.trainer import Trainer, TrainingData, Validation
+from dialogist.training.trainer import Trainer
 
 
 class Clock:

@@ -18,10 +18,9 @@ import statistics
 import time
 from pathlib import Path
 
+import keras_reports as reports
 import numpy as np
 import tensorflow as tf
-
-import keras_reports as reports
 
 
 def parse() -> argparse.Namespace:

@@ -16,10 +16,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import keras_reports as reports
 import numpy as np
 import tensorflow as tf
-
-import keras_reports as reports
 
 Batch = tuple[np.ndarray, np.ndarray]
 Step = Callable[[tf.Tensor, tf.Tensor], tf.Tensor]

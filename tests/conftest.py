@@ -1,4 +1,4 @@
-"""What several tests share: one thread, a tiny model folder, and running the command line."""
+"""What several tests share: one thread, a tiny model, the real corpora, the command line."""
 
 import os
 
@@ -51,6 +51,16 @@ def tiny_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model folder; treat it as read-only."""
     folder = tmp_path_factory.mktemp("models") / "tiny"
     save_bundle(folder, tiny_bundle(), "# tiny\n", torch.float32)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def corpora() -> Path:
+    """The real corpora, where they lie; tests that want them are skipped elsewhere."""
+    root = Path(__file__).resolve().parents[1]
+    folder = Path(os.environ.get("DIALOGIST_DATA", root.parent / "shared" / "data"))
+    if not (folder / "dialogsum").is_dir():
+        pytest.skip("the real corpora are not here: set DIALOGIST_DATA to their folder")
     return folder
 
 

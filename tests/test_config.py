@@ -50,7 +50,7 @@ def refusal(values, model=Outer):
         ({"cuont": 2}, "cuont", "count"),
         ({"inner": {"rat": 2}}, "inner.rat", "rate"),
         ({"parts": [{}, {"name": []}]}, "parts.1.name", "names"),
-        ({"shape": {"kind": "sloped", "flor": 2}}, "shape.sloped.flor", "floor"),
+        ({"shape": {"kind": "sloped", "flor": 2}}, "shape.flor", "floor"),
     ],
 )
 def test_unknown_key_names_the_nearest_of_its_level(values, key, right):
@@ -60,7 +60,7 @@ def test_unknown_key_names_the_nearest_of_its_level(values, key, right):
 def test_nearest_key_comes_from_the_chosen_member_of_a_union():
     # 'floor' belongs to the other member.
     message = refusal({"shape": {"kind": "flat", "floor": 2}})
-    assert "unknown key 'shape.flat.floor'" in message
+    assert "unknown key 'shape.floor'" in message
     assert "did you mean" not in message
 
 
@@ -95,7 +95,7 @@ def test_unknown_member_of_a_union_lists_the_members():
         ({"count": "many"}, "'count'", "(got 'many')"),
         ({"inner": {"rate": [1]}}, "'inner.rate'", "(got [1])"),
         ({"title": 3}, "'title'", "(got 3)"),
-        ({"shape": {"kind": "sloped", "floor": -1.5}}, "'shape.sloped.floor'", "(got -1.5)"),
+        ({"shape": {"kind": "sloped", "floor": -1.5}}, "'shape.floor'", "(got -1.5)"),
     ],
 )
 def test_wrong_value_is_shown_with_its_key(values, key, shown):

@@ -17,7 +17,8 @@ from dialogist.decoding.search import Symbols
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.training.config import TrainingConfig
-from dialogist.training.trainer import Trainer, TrainingData, Validation
+from dialogist.training.interfaces import TrainingData, Validation
+from dialogist.training.trainer import Trainer
 
 PAD, BOS, EOS = 0, 1, 2
 WORDS = range(3, 11)

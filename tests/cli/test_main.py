@@ -29,7 +29,10 @@ def test_help_is_fast_and_needs_no_torch(dialogist):
         best = min(best, time.perf_counter() - start)
     assert result.returncode == 0
     assert b"summarize" in result.stdout
-    code = "import sys, dialogist.cli.main; assert not {'torch', 'numpy', 'pydantic'} & set(sys.modules)"
+    code = (
+        "import sys, dialogist.cli.main; "
+        "assert not {'torch', 'numpy', 'pydantic'} & set(sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
     assert best < 2.0  # 0.2-0.4 s on an idle machine; the bar here only catches an import of torch
 

@@ -1,6 +1,5 @@
-"""Fixtures for reading: a list that collects problems, and the real corpora where they lie."""
+"""Fixtures for reading: a list that collects problems, and reading what a test writes."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,8 +7,6 @@ import pytest
 
 from dialogist.data.readers import Problem, ReadOptions, read_dialogues
 from dialogist.records import Dialogue
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -27,11 +24,3 @@ def read(tmp_path: Path, problems: list[Problem]) -> Callable[..., list[Dialogue
         return list(read_dialogues(path, ReadOptions(**options), problems.append))
 
     return run
-
-
-@pytest.fixture(scope="session")
-def corpora() -> Path:
-    folder = Path(os.environ.get("DIALOGIST_DATA", ROOT.parent / "shared" / "data"))
-    if not (folder / "dialogsum").is_dir():
-        pytest.skip("the real corpora are not here: set DIALOGIST_DATA to their folder")
-    return folder

@@ -27,7 +27,9 @@ def test_every_name_alone_becomes_its_token(names):
     table = SpeakerTable(" ".join(name.split()) for name in names)  # names arrive normalised
     for i, name in enumerate(table.names):
         assert table.token(name) == placeholder(i)
-        assert table.mask(f" {name} ") == f" {placeholder(i)} "
+        one_letter = len(name) == 1 and (name.isalnum() or name == "_") and name < "\u3040"
+        expected = name if one_letter else placeholder(i)
+        assert table.mask(f" {name} ") == f" {expected} "
 
 
 @pytest.mark.parametrize(
@@ -79,3 +81,14 @@ def test_speakers_beyond_the_last_placeholder_stay_text():
 )
 def test_restoring_by_hand(text, names, restored):
     assert restore_speakers(text, names) == restored
+
+
+def test_one_letter_names_speak_but_are_not_masked_in_text():
+    table = SpeakerTable(["A", "I"])
+    assert table.token("A") == placeholder(0)
+    assert table.mask("A friend and I will come.") == "A friend and I will come."
+
+
+def test_latin_name_beside_chinese():
+    table = SpeakerTable(["Ann", "用户"])
+    assert table.mask("Ann说用户好") == f"{placeholder(0)}说{placeholder(1)}好"

@@ -24,9 +24,10 @@ from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.base import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.training.config import TrainingConfig
+from dialogist.training.interfaces import TrainingData, Validation
 from dialogist.training.interrupt import Interrupted
 from dialogist.training.progress import Progress
-from dialogist.training.trainer import Trainer, TrainingData, Validation
+from dialogist.training.trainer import Trainer
 
 EPOCHS, PAIRS = 6, 24
 

@@ -16,10 +16,10 @@ import pytest
 import torch
 
 from dialogist.errors import CheckpointError
+from dialogist.training.interfaces import Validation
 from dialogist.training.interrupt import Interrupted
 from dialogist.training.progress import Progress
 from dialogist.training.saving import checkpoint_folders, load_checkpoint
-from dialogist.training.trainer import Validation
 
 KILLS = 5
 
@@ -203,7 +203,7 @@ def test_all_damaged(setup: Any) -> None:
     for folder in checkpoint_folders(setup.folder / "checkpoints"):
         spoil(folder)
     metrics = (setup.folder / "metrics.jsonl").read_bytes()
-    with pytest.raises(CheckpointError, match="no usable checkpoint"):
+    with pytest.raises(CheckpointError, match="no checkpoint is left"):
         setup.trainer().fit(nothing)
     assert (setup.folder / "metrics.jsonl").read_bytes() == metrics
 
@@ -246,6 +246,12 @@ def test_a_finished_run_is_not_trained_again(setup: Any) -> None:
 
 def test_progress_survives_as_json() -> None:
     progress = Progress(
-        step=3, epoch_loss=0.1 + 0.2, best=[(0.3, "a"), (-1 / 3, "b")], lines={"metrics": 2}
+        step=3,
+        epoch_sums={"loss": 0.1 + 0.2, "tokens": 7.0},
+        best=[(0.3, "a"), (-1 / 3, "b")],
+        lines={"metrics": 2},
     )
-    assert Progress.from_json(json.loads(json.dumps(progress.to_json()))) == progress
+    values = json.loads(json.dumps(progress.to_json()))
+    assert Progress.from_json(values) == progress
+    with pytest.raises(CheckpointError, match="another release"):
+        Progress.from_json({**values, "unheard_of": 1})

@@ -71,3 +71,16 @@ class NoRepeatNgram:
         rows, places = torch.nonzero(seen, as_tuple=True)
         log_probs[rows, grams[rows, places, -1]] = NEVER
         return log_probs
+
+
+@dataclass(frozen=True, slots=True)
+class EndWhenStuck:
+    """The end symbol for a row that the filters before left no token at all."""
+
+    eos: int
+
+    def __call__(self, log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
+        """Allow the end there, at no cost."""
+        stuck = torch.isneginf(log_probs).all(dim=1)
+        log_probs[stuck, self.eos] = 0.0
+        return log_probs

@@ -6,7 +6,7 @@ import torch
 
 from dialogist.batch import Batch
 from dialogist.decoding.beam import BeamSearch
-from dialogist.decoding.filters import Filter
+from dialogist.decoding.filters import EndWhenStuck, Filter
 from dialogist.decoding.options import DecodingOptions
 from dialogist.decoding.search import Hypothesis, Symbols, search_rows, standard_filters
 from dialogist.models.base import Generator
@@ -25,7 +25,7 @@ def generate(
     ``filters`` are applied after those the options ask for. The model is put in evaluation mode.
     """
     model.eval()
-    rules = [*standard_filters(options, symbols), *filters]
+    rules = [*standard_filters(options, symbols), *filters, EndWhenStuck(symbols.eos)]
     if options.strategy == "beam":
         return BeamSearch(options, symbols, rules).search(model, batch)
     return search_rows(model, batch, options, symbols, rules)

@@ -24,7 +24,7 @@ class DecodingOptions(Config):
     no_repeat_ngram: int = Field(0, ge=0, le=64)
     min_tokens: int = Field(0, ge=0)
     max_tokens: int = Field(100, ge=1)
-    temperature: float = Field(1.0, gt=0)
+    temperature: float = Field(1.0, ge=0.001)
     top_k: int = Field(0, ge=0)
     top_p: float = Field(1.0, gt=0, le=1)
     seed: int = Field(0, ge=0)

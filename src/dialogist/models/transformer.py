@@ -79,9 +79,12 @@ class TransformerConfig(Config):
             reuse_second_norm=self.reuse_second_norm,
         )
 
-    def build(self, vocabulary: int) -> "Transformer":
-        """A new model with fresh weights (drawn from torch's generator)."""
-        return Transformer(self, vocabulary)
+    def build(self, vocabulary: int, source_vocabulary: int | None = None) -> "Transformer":
+        """A new model with fresh weights (drawn from torch's generator).
+
+        ``source_vocabulary`` differs from the target's only with separate embeddings.
+        """
+        return Transformer(self, vocabulary, source_vocabulary or vocabulary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +108,12 @@ class TransformerState:
 class Transformer(GeneratorModule):
     """Encoder-decoder over flat token sequences; a `Generator`."""
 
-    def __init__(self, config: TransformerConfig, vocabulary: int) -> None:
+    def __init__(self, config: TransformerConfig, vocabulary: int, source_vocabulary: int) -> None:
         super().__init__()
         self.config = config
         width, shape = config.d_model, config.layer_shape()
-        self.source_embedding = nn.Embedding(vocabulary, width)
+        assert vocabulary == source_vocabulary or not config.share_embeddings
+        self.source_embedding = nn.Embedding(source_vocabulary, width)
         self.target_embedding = (
             self.source_embedding if config.share_embeddings else nn.Embedding(vocabulary, width)
         )

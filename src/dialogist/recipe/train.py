@@ -35,10 +35,11 @@ from dialogist.recipe.corpus import describe_cuts, encode_all, read_sets, tokeni
 from dialogist.recipe.validation import Validator
 from dialogist.records import Dialogue, Example
 from dialogist.tokenizers import Tokenizer, build_tokenizer, read_tokenizer
+from dialogist.training.interfaces import Reporter, TrainingData
 from dialogist.training.plots import plot_run
 from dialogist.training.precision import resolve_precision
 from dialogist.training.saving import checkpoint_folders, write_text_atomically
-from dialogist.training.trainer import Reporter, Trainer, TrainingData
+from dialogist.training.trainer import Trainer
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from dialogist.models.base import GeneratorModule
 from dialogist.objectives.base import Objective
 from dialogist.recipe.config import ValidationConfig
 from dialogist.records import JSON, Dialogue
-from dialogist.training.trainer import TrainingData, Validation
+from dialogist.training.interfaces import TrainingData, Validation
 
 
 class Validator:

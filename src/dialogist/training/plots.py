@@ -19,7 +19,7 @@ def plot_run(folder: Path) -> list[Path]:
     logs = RunLogs(folder)
     loss = Figure(figsize=(7, 4), layout="constrained")
     axes = loss.subplots()
-    curves = [("train", "loss", "train (with dropout)"), ("epoch", "dev_loss", "dev")]
+    curves = [("train", "nll", "train (with dropout)"), ("epoch", "dev_loss", "dev")]
     for kind, name, label in curves:
         rows = logs.series(kind, name)
         if rows:

@@ -1,11 +1,13 @@
 """`Progress`: everything, beside weights and optimizer, that a run needs to go on exactly."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from dialogist.errors import CheckpointError
 from dialogist.records import JSON
 
 
@@ -16,8 +18,8 @@ class Progress:
     Attributes:
         step: optimizer updates done.
         epoch: epochs completed; ``batch`` batches of the next one are done.
-        epoch_loss, epoch_tokens: sums over the running epoch, for its mean loss;
-            ``window_...``: the same since the last log line.
+        epoch_sums: ``tokens``, ``loss`` and every term of it, summed over the running epoch;
+            ``window_sums``: the same since the last log line.
         best: validated checkpoints, best first: (score, checkpoint name).
         stale: score validations since the last improvement.
         gap: how far the train sample's score led dev's at the last validation.
@@ -30,10 +32,8 @@ class Progress:
     step: int = 0
     epoch: int = 0
     batch: int = 0
-    epoch_loss: float = 0.0
-    epoch_tokens: int = 0
-    window_loss: float = 0.0
-    window_tokens: int = 0
+    epoch_sums: dict[str, float] = field(default_factory=dict)
+    window_sums: dict[str, float] = field(default_factory=dict)
     best: list[tuple[float, str]] = field(default_factory=list)
     stale: int = 0
     gap: float | None = None
@@ -50,9 +50,28 @@ class Progress:
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "Progress":
-        """Back from `to_json`."""
-        best = [(float(score), str(name)) for score, name in values["best"]]
-        return cls(**{**values, "best": best})
+        """Back from `to_json`.
+
+        Raises:
+            CheckpointError: written by another release, with other fields.
+        """
+        try:
+            best = [(float(score), str(name)) for score, name in values["best"]]
+            return cls(**{**values, "best": best})
+        except (KeyError, TypeError, ValueError) as error:
+            raise CheckpointError(f"its state is of another release: {error}") from None
+
+
+def mean_of(sums: Mapping[str, float]) -> dict[str, float]:
+    """Sums over tokens as means per token."""
+    tokens = max(1.0, sums.get("tokens", 0.0))
+    return {name: value / tokens for name, value in sums.items() if name != "tokens"}
+
+
+def add_to(sums: dict[str, float], more: Mapping[str, float]) -> None:
+    """Add up, name by name."""
+    for name, value in more.items():
+        sums[name] = sums.get(name, 0.0) + value
 
 
 def random_state() -> dict[str, Tensor]:

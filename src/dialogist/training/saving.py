@@ -63,6 +63,8 @@ def load_checkpoint(folder: Path) -> Checkpoint:
         for name, digest in digests.items():
             if _sha256(folder / name) != digest:
                 raise CheckpointError(f"{folder / name}: is damaged (its checksum differs)")
+        if "state.json" not in digests:
+            raise CheckpointError(f"{folder}: is no complete checkpoint: its manifest is empty")
         state = json.loads((folder / "state.json").read_text(encoding="utf-8"))
         names = [name for name in digests if name.endswith(".safetensors")]
         tensors = {Path(name).stem: load_file(folder / name) for name in names}

@@ -5,31 +5,32 @@ checkpoint (weights, moments, generator states, `Progress`); the order of the da
 function of seed and epoch. With the same thread count a resumed run ends with the same bits.
 """
 
-import hashlib
 import math
 import time
-from array import array
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 
-from dialogist.batch import Batch
-from dialogist.data.collate import Pair, collate
 from dialogist.errors import CheckpointError, DataError, DialogistError
 from dialogist.models.base import GeneratorModule
 from dialogist.models.checkpoint import average_weights, load_weights, weights_of
 from dialogist.objectives.base import Objective
 from dialogist.records import JSON
 from dialogist.training.config import TrainingConfig
+from dialogist.training.interfaces import Reporter, TrainingData, Validate
 from dialogist.training.interrupt import SignalWatch
 from dialogist.training.logs import RunLogs
 from dialogist.training.optim import load_optimizer_tensors, optimizer_tensors
 from dialogist.training.precision import computing_in, keep_freed_memory, resolve_precision
-from dialogist.training.progress import Progress, random_state, restore_random_state
+from dialogist.training.progress import (
+    Progress,
+    add_to,
+    mean_of,
+    random_state,
+    restore_random_state,
+)
 from dialogist.training.saving import (
     Checkpoint,
     checkpoint_folders,
@@ -37,53 +38,7 @@ from dialogist.training.saving import (
     prune,
     save_checkpoint,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingData:
-    """The encoded training pairs and the padding id."""
-
-    pairs: Sequence[Pair]
-    pad_id: int
-
-    def fingerprint(self) -> str:
-        """A digest of every id of every pair: a run is resumed on the same data or not at all."""
-        digest = hashlib.sha256()
-        for pair in self.pairs:
-            digest.update(array("q", [len(pair.source), *pair.source, *pair.target]).tobytes())
-        return digest.hexdigest()
-
-    def batch(self, indices: Sequence[int]) -> Batch:
-        """The padded batch of the given pairs."""
-        return collate([self.pairs[i] for i in indices], self.pad_id)
-
-
-@dataclass(frozen=True, slots=True)
-class Validation:
-    """What a validation found: metrics for the log and sample summaries."""
-
-    metrics: Mapping[str, float]
-    samples: Sequence[Mapping[str, JSON]] = ()
-
-
-Validate = Callable[[int], Validation]
-"""Called with the number of epochs done, while the model is in evaluation mode."""
-
-
-class Reporter(Protocol):
-    """Where progress is shown."""
-
-    def update(self, progress: Progress, batches: int, loss: float) -> None:
-        """After every update."""
-        ...
-
-    def epoch(self, record: Mapping[str, JSON]) -> None:
-        """After every validation."""
-        ...
-
-    def note(self, text: str) -> None:
-        """Something a person should know."""
-        ...
+from dialogist.training.selection import rank, watch_gap
 
 
 class Trainer:
@@ -143,19 +98,18 @@ class Trainer:
     def _begin(self) -> Progress:
         """Resume, or start anew with the generators seeded."""
         fingerprint = self.data.fingerprint()
-        folders = checkpoint_folders(self.checkpoints)
-        for folder in reversed(folders):
+        reason = ""
+        for folder in reversed(checkpoint_folders(self.checkpoints)):
             try:
                 progress = self._restore(folder, fingerprint)
             except CheckpointError as error:
-                self.reporter.note(f"{error}; trying the one before")
+                reason = str(error)
+                self.reporter.note(f"{reason}; trying the one before")
                 continue
             self.reporter.note(f"resumed at update {progress.step} ({folder.name})")
             return progress
-        if folders:
-            raise CheckpointError(
-                f"{self.checkpoints}: no usable checkpoint; train into another folder"
-            )
+        if reason:
+            raise CheckpointError(f"{reason}; no checkpoint is left to go on from")
         torch.manual_seed(self.config.seed)
         self.logs.rewind({})
         return Progress(data=fingerprint, threads=torch.get_num_threads())
@@ -211,21 +165,21 @@ class Trainer:
         rate = self.config.schedule.rate(progress.step + 1, total)
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = rate
-        summed = 0.0
+        sums = {"tokens": float(tokens)}
         for batch in batches:
             with computing_in(self.precision, self.device):
                 loss = self.objective(self.model, batch)
             (loss.value / tokens).backward()  # type: ignore[no-untyped-call]
-            summed += float(loss.value.detach())
-        self._require_finite("loss", summed, progress)
+            add_to(sums, {"loss": float(loss.value.detach()), **loss.terms})
+        self._require_finite("loss", sums["loss"], progress)
         limit = math.inf if self.config.clip_norm is None else self.config.clip_norm
         norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
         # A finite loss may have a gradient that is not: no checkpoint shall hold what it makes.
         self._require_finite("gradient", float(norm), progress)
         self.optimizer.step()
         self.optimizer.zero_grad()
-        self._count(progress, summed, tokens, rate)
-        return summed / tokens
+        self._count(progress, sums, rate)
+        return sums["loss"] / tokens
 
     def _require_finite(self, what: str, value: float, progress: Progress) -> None:
         if not math.isfinite(value):
@@ -234,77 +188,40 @@ class Trainer:
                 "checkpoint is kept; lower the learning rate or set clip_norm"
             )
 
-    def _count(self, progress: Progress, summed: float, tokens: int, rate: float) -> None:
+    def _count(self, progress: Progress, sums: Mapping[str, float], rate: float) -> None:
         progress.step += 1
         progress.batch += 1
-        progress.epoch_loss += summed
-        progress.epoch_tokens += tokens
-        progress.window_loss += summed
-        progress.window_tokens += tokens
+        add_to(progress.epoch_sums, sums)
+        add_to(progress.window_sums, sums)
         if progress.step % self.config.log_every:
             return
-        self.logs.metrics.append(
-            {
-                "kind": "train",
-                "step": progress.step,
-                "epoch": progress.epoch,
-                "loss": progress.window_loss / progress.window_tokens,
-                "learning_rate": rate,
-            }
-        )
-        seconds = time.perf_counter() - self._clock
-        speed = progress.window_tokens / seconds
+        record: dict[str, JSON] = {"kind": "train", "step": progress.step, "epoch": progress.epoch}
+        self.logs.metrics.append(record | mean_of(progress.window_sums) | {"learning_rate": rate})
+        speed = progress.window_sums["tokens"] / (time.perf_counter() - self._clock)
         self.logs.speed.append({"step": progress.step, "target_tokens_per_s": round(speed, 1)})
         self._clock = time.perf_counter()
-        progress.window_loss, progress.window_tokens = 0.0, 0
+        progress.window_sums = {}
 
     def _end_epoch(self, progress: Progress, validate: Validate) -> None:
         """Validate, log, rank, save; the run folder is complete after this."""
-        loss = progress.epoch_loss / max(1, progress.epoch_tokens)
+        means = {f"train_{name}": v for name, v in mean_of(progress.epoch_sums).items()}
         progress.epoch += 1
-        progress.batch, progress.epoch_loss, progress.epoch_tokens = 0, 0.0, 0
+        progress.batch, progress.epoch_sums = 0, {}
         self.model.eval()
         validation = validate(progress.epoch)
         self.model.train()
         record: dict[str, JSON] = {"kind": "epoch", "step": progress.step, "epoch": progress.epoch}
-        record |= {"train_loss": loss, **validation.metrics}
+        record |= {**means, **validation.metrics}
         self.logs.metrics.append(record)
         self.logs.add_samples(progress.step, validation.samples)
         self.reporter.epoch(record)
         name = f"step-{progress.step:08d}-epoch-{progress.epoch:04d}"
-        self._rank(progress, validation.metrics, name)
-        self._watch_gap(progress, validation.metrics)
+        for text in (
+            *rank(progress, self.config, validation.metrics, name),
+            *watch_gap(progress, self.config, validation.metrics),
+        ):
+            self.reporter.note(text)
         self._save(progress, name)
-
-    def _rank(self, progress: Progress, metrics: Mapping[str, float], name: str) -> None:
-        """Enter a checkpoint into the best list and decide about early stopping."""
-        if self.config.select_by not in metrics:
-            return
-        sign = -1.0 if self.config.select_by.endswith("loss") else 1.0
-        score = sign * metrics[self.config.select_by]
-        improved = not progress.best or score > progress.best[0][0]
-        ranked = sorted([*progress.best, (score, name)], key=lambda entry: -entry[0])
-        progress.best = ranked[: self.config.keep_best]
-        progress.stale = 0 if improved else progress.stale + 1
-        if self.config.patience is not None and progress.stale >= self.config.patience:
-            progress.stopped = True
-            self.reporter.note(
-                f"stopping early: {self.config.select_by} has not improved for "
-                f"{progress.stale} validations"
-            )
-
-    def _watch_gap(self, progress: Progress, metrics: Mapping[str, float]) -> None:
-        """Warn when the train sample's score runs away from dev's (report 3: .958 and .858)."""
-        train_name = self.config.select_by.replace("dev_", "train_", 1)
-        if train_name == self.config.select_by or train_name not in metrics:
-            return
-        gap = metrics[train_name] - metrics.get(self.config.select_by, math.nan)
-        if gap > self.config.gap_warning and gap > (progress.gap or 0.0):
-            self.reporter.note(
-                f"overfitting: {train_name} leads {self.config.select_by} by {gap:.1f} points, "
-                "and the gap is growing"
-            )
-        progress.gap = gap
 
     def _save(self, progress: Progress, name: str) -> None:
         progress.lines = self.logs.lengths()

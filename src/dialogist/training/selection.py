@@ -1,0 +1,45 @@
+"""Which checkpoints are best, when to stop early, and when a run overfits."""
+
+import math
+from collections.abc import Iterator, Mapping
+
+from dialogist.training.config import TrainingConfig
+from dialogist.training.progress import Progress
+
+
+def rank(
+    progress: Progress, config: TrainingConfig, metrics: Mapping[str, float], name: str
+) -> Iterator[str]:
+    """Enter checkpoint ``name`` into the best list and decide about stopping; yields notes.
+
+    A validation without the metric (ROUGE is measured at intervals) ranks nothing.
+    """
+    if config.select_by not in metrics:
+        return
+    sign = -1.0 if config.select_by.endswith("loss") else 1.0
+    score = sign * metrics[config.select_by]
+    improved = not progress.best or score > progress.best[0][0]
+    ranked = sorted([*progress.best, (score, name)], key=lambda entry: -entry[0])
+    progress.best = ranked[: config.keep_best]
+    progress.stale = 0 if improved else progress.stale + 1
+    if config.patience is not None and progress.stale >= config.patience:
+        progress.stopped = True
+        yield (
+            f"stopping early: {config.select_by} has not improved for {progress.stale} validations"
+        )
+
+
+def watch_gap(
+    progress: Progress, config: TrainingConfig, metrics: Mapping[str, float]
+) -> Iterator[str]:
+    """Warn when the train sample's score runs away from dev's (report 3: .958 and .858)."""
+    train_name = config.select_by.replace("dev_", "train_", 1)
+    if train_name == config.select_by or train_name not in metrics:
+        return
+    gap = metrics[train_name] - metrics.get(config.select_by, math.nan)
+    if gap > config.gap_warning and gap > (progress.gap or 0.0):
+        yield (
+            f"overfitting: {train_name} leads {config.select_by} by {gap:.1f} points, "
+            "and the gap is growing"
+        )
+    progress.gap = gap

@@ -1,0 +1,103 @@
+"""Model folders: what was saved comes back; what is broken is refused with one clear line."""
+
+import json
+import random
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+
+from dialogist.engine.bundle import describe, load_bundle, save_bundle
+from dialogist.engine.names import find_model
+from dialogist.engine.summarizer import Summarizer
+from dialogist.errors import ModelError
+from dialogist.models.checkpoint import weights_of
+from dialogist.records import Dialogue, Utterance
+
+CPU = torch.device("cpu")
+CHAT = Dialogue((Utterance("Ann", "Lunch at noon?"), Utterance("Bo", "Yes, at Luigi's!")), "c")
+
+
+def test_round_trip(tiny_model: Path, tmp_path: Path) -> None:
+    bundle = load_bundle(tiny_model, CPU)
+    save_bundle(tmp_path / "again", bundle, "# card\n", torch.float32)
+    again = load_bundle(tmp_path / "again", CPU)
+    for (name, one), (other_name, other) in zip(
+        weights_of(bundle.model).items(), weights_of(again.model).items(), strict=True
+    ):
+        assert name == other_name
+        assert torch.equal(one, other)
+    assert again.preparation.config == bundle.preparation.config
+    assert again.decoding == bundle.decoding
+    assert (
+        Summarizer(again).summarize([CHAT])[0].text == Summarizer(bundle).summarize([CHAT])[0].text
+    )
+
+
+def test_half_precision_halves_the_file(tiny_model: Path, tmp_path: Path) -> None:
+    save_bundle(tmp_path / "half", load_bundle(tiny_model, CPU), "", torch.float16)
+    sizes = [(f / "model.safetensors").stat().st_size for f in (tiny_model, tmp_path / "half")]
+    assert sizes[1] < 0.6 * sizes[0]
+    half = load_bundle(tmp_path / "half", CPU)
+    assert next(half.model.parameters()).dtype == torch.float32  # computed in fp32 all the same
+    assert describe(tmp_path / "half")["stored_as"] == ["F16"]
+
+
+@pytest.mark.parametrize(
+    "name", ["config.json", "generation_config.json", "model.safetensors", "tokenizer.json"]
+)
+def test_missing_file_is_named(tiny_model: Path, tmp_path: Path, name: str) -> None:
+    folder = Path(shutil.copytree(tiny_model, tmp_path / "m"))
+    (folder / name).unlink()
+    with pytest.raises(ModelError, match=name.split(".")[0].replace("_", ".")) as caught:
+        load_bundle(folder, CPU)
+    assert "\n" not in str(caught.value)
+
+
+def test_mutated_folders_give_a_model_or_one_line(tiny_model: Path, tmp_path: Path) -> None:
+    """300 random damages: truncation, flipped bytes, changed JSON values."""
+    chance = random.Random(5)
+    refusals: list[str] = []
+    for number in range(300):
+        folder = Path(shutil.copytree(tiny_model, tmp_path / str(number)))
+        path = chance.choice([p for p in sorted(folder.iterdir()) if p.suffix != ".md"])
+        content = bytearray(path.read_bytes())
+        place = chance.randrange(min(len(content), 3000))
+        if chance.random() < 0.3:
+            content = content[:place]
+        else:
+            content[place] = chance.randrange(256)
+        path.write_bytes(bytes(content))
+        try:
+            load_bundle(folder, CPU)
+        except ModelError as error:
+            refusals.append(str(error))
+        shutil.rmtree(folder)
+    assert len(refusals) > 100
+    assert not [line for line in refusals if "\n" in line]
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("d_model", 10**9), ("encoder_layers", 10**6), ("source_positions", 10**9), ("heads", 0)],
+)
+def test_size_bombs_are_refused(tiny_model: Path, tmp_path: Path, key: str, value: int) -> None:
+    folder = Path(shutil.copytree(tiny_model, tmp_path / "m"))
+    config = json.loads((folder / "config.json").read_text())
+    config["model"][key] = value
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ModelError, match=key):
+        load_bundle(folder, CPU)
+
+
+def test_find_model(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DIALOGIST_HOME", str(tmp_path))
+    shutil.copytree(tiny_model, tmp_path / "models" / "mine")
+    assert find_model("mine") == tmp_path / "models" / "mine"
+    assert find_model(str(tiny_model)) == tiny_model
+    (tmp_path / "run" / "checkpoints").mkdir(parents=True)
+    with pytest.raises(ModelError, match="not finished"):
+        find_model(str(tmp_path / "run"))
+    with pytest.raises(ModelError, match="did you mean 'mine'"):
+        find_model("mini")

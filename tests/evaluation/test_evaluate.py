@@ -1,0 +1,58 @@
+"""Evaluation by hand: a system that answers what it is told to."""
+
+import pytest
+
+from dialogist.errors import DataError
+from dialogist.evaluation.evaluate import Scored, evaluate
+from dialogist.records import Dialogue, Summary, Utterance
+
+
+class Parrot:
+    """Says each dialogue's first utterance."""
+
+    name = "parrot"
+
+    def summarize(self, dialogues, options=None):
+        return [Summary(text=d.utterances[0].text, id=d.id, model=self.name) for d in dialogues]
+
+
+def dialogue(text, *references):
+    return Dialogue((Utterance("A", text),), text, references)
+
+
+def test_average_and_best_reference():
+    seen: list[Scored] = []
+    result = evaluate(
+        Parrot(),
+        [
+            dialogue("the cat sat", "the cat sat", "dogs bark"),
+            dialogue("no reference"),
+            dialogue("red", "blue"),
+        ],
+        on_scored=seen.append,
+    )
+    assert (result.dialogues, result.skipped, result.references) == (2, 1, 1.5)
+    assert result.average["rouge1"] == pytest.approx((50 + 0) / 2)
+    assert result.maximum["rouge1"] == pytest.approx((100 + 0) / 2)
+    assert result.words == 2
+    assert [s.summary.text for s in seen] == ["the cat sat", "red"]
+    assert seen[0].to_json()["scores"]["rouge2"] == 50
+
+
+def test_nothing_to_evaluate():
+    with pytest.raises(DataError, match="no dialogue in the data has a reference"):
+        evaluate(Parrot(), [dialogue("x")])
+
+
+def test_constant_and_lead_3_on_the_real_dev_set(corpora):
+    """The floors of the results page; a change of protocol would move them."""
+    from dialogist.baselines.extractive import BASELINES
+    from dialogist.data.readers import ReadOptions, read_dialogues
+
+    path = corpora / "dialogsum" / "dev.jsonl"
+    dialogues = list(read_dialogues(path, ReadOptions(), pytest.fail))
+    lead = evaluate(BASELINES["lead-3"], dialogues).average
+    assert lead["rouge1"] == pytest.approx(28.36, abs=0.01)
+    assert lead["rougeL"] == pytest.approx(21.47, abs=0.01)
+    constant = evaluate(BASELINES["constant-dialogsum"], dialogues).average
+    assert constant["rouge1"] == pytest.approx(23.68, abs=0.01)
