@@ -2,6 +2,10 @@
 
 import json
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -212,3 +216,31 @@ def test_report_recipes_hold_the_reports_numbers():
     small = read_recipe("dialogsum-small")
     parameters = sum(p.numel() for p in small.model.build(small.tokenizer.size).parameters())
     assert parameters <= 12_000_000
+
+
+def test_training_survives_signals_and_kill(recipe, tmp_path):
+    """SIGTERM saves and exits 143, Ctrl-C 130; kill -9 loses nothing that counts; same bits."""
+    command = [sys.executable, "-m", "dialogist", "train", str(recipe), "--data", str(tmp_path)]
+    command += settings("training.epochs=4", "training.checkpoint_every=2", "validation.samples=1")
+    plain = subprocess.run([*command, "-o", "plain"], cwd=tmp_path, capture_output=True, check=True)
+    assert plain.stdout == b"plain/model\n"
+    for number, code in ((signal.SIGTERM, 143), (signal.SIGKILL, -9), (signal.SIGINT, 130)):
+        process = subprocess.Popen(
+            [*command, "-o", "cut"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        metrics = tmp_path / "cut" / "metrics.jsonl"
+        before = metrics.read_text().count("\n") if metrics.exists() else 0
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and process.poll() is None:
+            if metrics.exists() and metrics.read_text().count("\n") > before + 2:
+                break
+            time.sleep(0.002)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == code, errors.decode()
+        assert b"Traceback" not in errors
+        if code > 0:
+            assert b"run the same command again to go on" in errors
+    subprocess.run([*command, "-o", "cut"], cwd=tmp_path, capture_output=True, check=True)
+    for name in ("metrics.jsonl", "samples.jsonl", "model/model.safetensors"):
+        assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "plain" / name).read_bytes()

@@ -1,8 +1,6 @@
 """``dialogist data``: look at dialogue files before training on them."""
 
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -10,12 +8,12 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import Columns, Format, Strict, read_options
+from dialogist.cli.plots import SHOWN, plot_lengths
+from dialogist.cli.reading import Reading
 from dialogist.data.check import CheckReport, check_dialogues
-from dialogist.data.readers import Problem, ReadOptions, read_dialogues
 from dialogist.data.stats import CorpusStats, CutLimits, corpus_stats
 from dialogist.data.writer import dialogue_to_line
-from dialogist.errors import DialogistError, UsageError
-from dialogist.records import Dialogue
+from dialogist.errors import UsageError
 
 app = typer.Typer(help="Check, measure and split dialogue files.", no_args_is_help=True)
 
@@ -63,18 +61,21 @@ def stats(
     utterances: Annotated[int, typer.Option(help="Limit of utterances.")] = 40,
     summary_tokens: Annotated[int, typer.Option(help="Limit per (sub-)summary.")] = 50,
     dialogue_tokens: Annotated[int, typer.Option(help="Limit per dialogue.")] = 150,
+    plot: Annotated[Path | None, typer.Option(help="Draw the histograms as a PNG file.")] = None,
     as_json: _AsJson = False,
 ) -> int:
     """Sizes, lengths and the share that limits would cut (KDD'19 paper, Table 3 and Figure 2)."""
-    problems: list[Problem] = []
-    dialogues = _read(files, read_options(format, column, strict), problems)
+    reading = Reading(read_options(format, column, strict))
     limits = CutLimits(utterance_tokens, utterances, summary_tokens, dialogue_tokens)
-    result = corpus_stats(dialogues, limits=limits)
+    result = corpus_stats(reading.dialogues(files), limits=limits)
     if as_json:
         typer.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
     else:
         _print_stats(result)
-    return 3 if problems else 0
+    if plot is not None:
+        plot_lengths(result, plot)
+        note(f"histograms are in {plot}")
+    return reading.finish()
 
 
 def _print_stats(result: CorpusStats) -> None:
@@ -89,7 +90,7 @@ def _print_stats(result: CorpusStats) -> None:
     typer.echo("\nshare beyond the limits")
     for name, share in result.exceeding.items():
         typer.echo(f"  {name.replace('_', ' '):40}{100 * share:6.1f}%")
-    for name in ("utterances_per_dialogue", "tokens_per_dialogue", "tokens_per_summary"):
+    for name in SHOWN:
         _print_histogram(name, result)
 
 
@@ -121,10 +122,9 @@ def split(
     """Split into parts that share no dialogue and no near-duplicate of one."""
     from dialogist.data.split import split_dialogues  # numpy: not for --help
 
-    problems: list[Problem] = []
+    reading = Reading(read_options(format, column, strict))
     wanted = _shares(shares)
-    dialogues = list(_read(files, read_options(format, column, strict), problems))
-    result = split_dialogues(dialogues, wanted, seed)
+    result = split_dialogues(list(reading.dialogues(files)), wanted, seed)
     taken = [output / f"{name}.jsonl" for name in wanted if (output / f"{name}.jsonl").exists()]
     if taken:
         raise UsageError(f"{taken[0]}: exists already; give another --output")
@@ -138,7 +138,7 @@ def split(
         f"{len(result.clusters)} groups of duplicates or near-duplicates ({together} dialogues) "
         "were kept together"
     )
-    return 3 if problems else 0
+    return reading.finish()
 
 
 def _shares(text: str) -> dict[str, float]:
@@ -152,18 +152,3 @@ def _shares(text: str) -> dict[str, float]:
         if not equals or not name.replace("-", "").replace("_", "").isalnum():
             raise UsageError(f"--shares {text}: write it as train=0.8,dev=0.1,test=0.1")
     return shares
-
-
-def _read(files: list[Path], options: ReadOptions, problems: list[Problem]) -> Iterator[Dialogue]:
-    def report(problem: Problem) -> None:
-        problems.append(problem)
-        note(str(problem))
-
-    for file in files:
-        try:
-            yield from read_dialogues(file, options, report)
-        except DialogistError as error:
-            if len(files) == 1:
-                raise
-            report(Problem(str(file), 0, str(error)))
-    sys.stderr.flush()

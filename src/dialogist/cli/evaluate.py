@@ -1,9 +1,10 @@
 """``dialogist evaluate``: ROUGE of a model or baseline on dialogues with human summaries."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,11 +20,13 @@ from dialogist.cli.flags import (
     read_options,
 )
 from dialogist.cli.output import Output
-from dialogist.data.readers import Problem, ReadOptions, read_dialogues
+from dialogist.cli.reading import Reading
 from dialogist.errors import DataError, UsageError
 from dialogist.records import Dialogue
 
 if TYPE_CHECKING:
+    from dialogist.decoding.options import DecodingOptions
+    from dialogist.engine.summarizer import SummarizerLike
     from dialogist.evaluation.evaluate import Evaluation
 
 _HEADS = ("R1", "R2", "RL", "RLsum")
@@ -56,10 +59,8 @@ def evaluate(
     threads: Threads = None,
 ) -> int:
     """Score a system: ROUGE-1/2/L/Lsum (rouge-score, stemmer), average and best reference."""
-    from dialogist.baselines.extractive import BASELINES
-    from dialogist.evaluation.evaluate import Scored
-    from dialogist.evaluation.evaluate import evaluate as run
-
+    if output is Output.jsonl:
+        raise UsageError("--output jsonl: the predictions file is that; use text, json or md")
     wanted = {
         "strategy": strategy,
         "beam_size": beam_size,
@@ -67,52 +68,54 @@ def evaluate(
         "no_repeat_ngram": no_repeat_ngram,
         "max_tokens": max_tokens,
     }
-    if output is Output.jsonl:
-        raise UsageError("--output jsonl: the predictions file is that; use text, json or md")
-    problems: list[Problem] = []
-    dialogues = _chosen(data, read_options(format, column, strict), problems, exclude, limit)
+    reading = Reading(read_options(format, column, strict))
+    dialogues = islice(_without(reading.dialogues([data]), exclude), limit)
+    system, options = _system(model, wanted, device, threads)
     target = predictions or Path(f"{Path(model).name}.{data.name.split('.')[0]}.predictions.jsonl")
+    result = _run(system, dialogues, options, target)
+    typer.echo(_shown(result, output))
+    note(f"predictions are in {target}")
+    if result.skipped:
+        note(f"{result.skipped} dialogues without a reference were left out")
+    return reading.finish()
+
+
+def _system(
+    model: str, wanted: Mapping[str, Any], device: str, threads: int | None
+) -> "tuple[SummarizerLike, DecodingOptions | None]":
+    """A baseline by its name, or a model with the decoding options asked for."""
+    from dialogist.baselines.extractive import BASELINES
+
+    if model in BASELINES:
+        return BASELINES[model], None
+    summarizer = load_summarizer(model, device, threads)
+    return summarizer, decoding_options(summarizer.options, wanted)
+
+
+def _run(
+    system: "SummarizerLike",
+    dialogues: Iterator[Dialogue],
+    options: "DecodingOptions | None",
+    target: Path,
+) -> "Evaluation":
+    """Evaluate, writing every prediction as it comes."""
+    from dialogist.evaluation.evaluate import Scored, evaluate
+
     with target.open("w", encoding="utf-8") as file:
 
         def keep(scored: Scored) -> None:
             file.write(json.dumps(scored.to_json(), ensure_ascii=False) + "\n")
 
-        if model in BASELINES:
-            result = run(BASELINES[model], dialogues, None, keep)
-        else:
-            summarizer = load_summarizer(model, device, threads)
-            options = decoding_options(summarizer.options, wanted)
-            result = run(summarizer, dialogues, options, keep)
-    typer.echo(_shown(result, output))
-    note(f"predictions are in {target}")
-    if result.skipped:
-        note(f"{result.skipped} dialogues without a reference were left out")
-    return 3 if problems else 0
+        return evaluate(system, dialogues, options, keep)
 
 
-def _chosen(
-    data: Path,
-    options: ReadOptions,
-    problems: list[Problem],
-    exclude: Path | None,
-    limit: int | None,
-) -> Iterator[Dialogue]:
-    def report(problem: Problem) -> None:
-        problems.append(problem)
-        note(str(problem))
-
+def _without(dialogues: Iterator[Dialogue], exclude: Path | None) -> Iterator[Dialogue]:
+    """Leave out the dialogues whose ids stand in a file."""
     try:
         excluded = set(exclude.read_text(encoding="utf-8").split()) if exclude else set()
     except OSError as error:
         raise DataError(f"{exclude}: cannot be read: {error.strerror}") from None
-    count = 0
-    for dialogue in read_dialogues(data, options, report):
-        if dialogue.id in excluded:
-            continue
-        count += 1
-        if limit is not None and count > limit:
-            return
-        yield dialogue
+    return (dialogue for dialogue in dialogues if dialogue.id not in excluded)
 
 
 def _shown(result: "Evaluation", output: Output) -> str:

@@ -20,9 +20,9 @@ from dialogist.cli.flags import (
     read_options,
 )
 from dialogist.cli.output import Output, write_summaries
-from dialogist.data.readers import Problem, ReadOptions, read_dialogues
+from dialogist.cli.reading import Reading
 from dialogist.errors import DataError, UsageError
-from dialogist.records import Dialogue, Summary
+from dialogist.records import Summary
 
 
 def summarize(
@@ -57,7 +57,7 @@ def summarize(
 ) -> int:
     """Summarise dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
     sources = _sources(files)
-    reading = read_options(format, column, strict)
+    reading = Reading(read_options(format, column, strict))
     for source in sources:
         if str(source) != "-" and not source.exists():
             raise DataError(f"{source}: no such file")
@@ -76,12 +76,8 @@ def summarize(
         "seed": seed,
     }
     options = decoding_options(summarizer.options, wanted)
-    problems: list[Problem] = []
-    dialogues = _dialogues(sources, reading, problems)
-    write_summaries(_noted(summarizer.stream(dialogues, options)), output)
-    if problems:
-        note(f"{len(problems)} records could not be read; the others are done")
-    return 3 if problems else 0
+    write_summaries(_noted(summarizer.stream(reading.dialogues(sources), options)), output)
+    return reading.finish()
 
 
 def _sources(files: list[Path] | None) -> list[Path]:
@@ -90,25 +86,6 @@ def _sources(files: list[Path] | None) -> list[Path]:
     if sys.stdin.isatty():
         raise UsageError("no input: give files, or pipe a dialogue in (see --help)")
     return [Path("-")]
-
-
-def _dialogues(
-    sources: list[Path], options: ReadOptions, problems: list[Problem]
-) -> Iterator[Dialogue]:
-    """All files one after the other; one that cannot be read at all is a problem among others,
-    unless it is the only one."""
-
-    def report(problem: Problem) -> None:
-        problems.append(problem)
-        note(str(problem))
-
-    for source in sources:
-        try:
-            yield from read_dialogues(source, options, report)
-        except DataError as error:
-            if len(sources) == 1 or options.strict:
-                raise
-            report(Problem(str(source), 0, str(error)))
 
 
 def _noted(summaries: Iterator[Summary]) -> Iterator[Summary]:

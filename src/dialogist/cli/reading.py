@@ -1,0 +1,44 @@
+"""Reading the input files of a command: problems are said, counted, and decide the exit code."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from dialogist.cli.console import note
+from dialogist.data.readers import Problem, ReadOptions, read_dialogues
+from dialogist.errors import DataError
+from dialogist.records import Dialogue
+
+
+class Reading:
+    """Reads files one after the other; what cannot be read is a problem, and the rest goes on."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self.options = options
+        self.problems = 0
+
+    def dialogues(self, files: Sequence[Path]) -> Iterator[Dialogue]:
+        """All dialogues of all files.
+
+        Raises:
+            DataError: the only file cannot be read at all; with ``strict``, at the first problem.
+        """
+        for file in files:
+            try:
+                yield from read_dialogues(file, self.options, self._report)
+            except DataError as error:
+                if len(files) == 1 or self.options.strict:
+                    raise
+                self._say(str(error))
+
+    def finish(self) -> int:
+        """Say how many problems there were; the exit code."""
+        if self.problems:
+            note(f"{self.problems} records could not be read; the others are done")
+        return 3 if self.problems else 0
+
+    def _report(self, problem: Problem) -> None:
+        self._say(str(problem))
+
+    def _say(self, problem: str) -> None:
+        self.problems += 1
+        note(problem)
