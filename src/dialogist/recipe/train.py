@@ -42,6 +42,10 @@ from dialogist.training.saving import checkpoint_folders, write_text_atomically
 from dialogist.training.trainer import Trainer
 
 
+_WORDS = {"description", "licence", "card"}
+"""What a recipe says about itself: it may change without changing the run."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where a run reads and writes: the data folder, the run folder, the device."""
@@ -130,7 +134,8 @@ def _settle_config(recipe: Recipe, run: Path) -> None:
     path = run / "config.yaml"
     if path.exists():
         before = Recipe.parse(read_yaml(path), str(path))
-        changed = _differences(before.model_dump(mode="json"), recipe.model_dump(mode="json"))
+        one, other = (r.model_dump(mode="json", exclude=_WORDS) for r in (before, recipe))
+        changed = _differences(one, other)
         if changed and not checkpoint_folders(run / "checkpoints"):
             shutil.rmtree(run / "tokenizer", ignore_errors=True)
         elif changed:
