@@ -67,6 +67,8 @@ def _run() -> int:
         return _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
         return _fail("stopped", 130)
+    except SystemExit:  # typer's own answer to a broken pipe
+        return _stdout_failed(BrokenPipeError())
     except OSError as error:
         return _stdout_failed(error)
     except Exception as error:  # a bug of ours: still one line, with the way to the traceback

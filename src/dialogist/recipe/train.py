@@ -41,7 +41,6 @@ from dialogist.training.precision import resolve_precision
 from dialogist.training.saving import checkpoint_folders, write_text_atomically
 from dialogist.training.trainer import Trainer
 
-
 _WORDS = {"description", "licence", "card"}
 """What a recipe says about itself: it may change without changing the run."""
 
