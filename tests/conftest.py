@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
 import torch
 
@@ -17,6 +18,10 @@ from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.bundle import Bundle, save_bundle
 from dialogist.models.transformer import TransformerConfig
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
+
+# The same examples every time, and no clock: a busy machine must not fail a test.
+hypothesis.settings.register_profile("steady", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("steady")
 
 TEXTS = [
     "Ann asks Bo about lunch. They will meet at noon, at Luigi's.",

@@ -1,8 +1,10 @@
+import re
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dialogist.data.speakers import SpeakerTable, restore_speakers
+from dialogist.data.speakers import _LETTER, SpeakerTable, restore_speakers
 from dialogist.tokenizers import PLACEHOLDERS, placeholder
 
 P, Q, R = placeholder(0), placeholder(1), placeholder(2)
@@ -27,7 +29,7 @@ def test_every_name_alone_becomes_its_token(names):
     table = SpeakerTable(" ".join(name.split()) for name in names)  # names arrive normalised
     for i, name in enumerate(table.names):
         assert table.token(name) == placeholder(i)
-        one_letter = len(name) == 1 and (name.isalnum() or name == "_") and name < "\u3040"
+        one_letter = len(name) == 1 and re.match(_LETTER, name)
         expected = name if one_letter else placeholder(i)
         assert table.mask(f" {name} ") == f" {expected} "
 
@@ -92,3 +94,8 @@ def test_one_letter_names_speak_but_are_not_masked_in_text():
 def test_latin_name_beside_chinese():
     table = SpeakerTable(["Ann", "用户"])
     assert table.mask("Ann说用户好") == f"{placeholder(0)}说{placeholder(1)}好"
+
+
+def test_letters_are_those_of_scripts_with_spaces():
+    assert all(re.match(_LETTER, c) for c in "aÜéжא1_")
+    assert not any(re.match(_LETTER, c) for c in "用のカ豈𭨫#.")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from dialogist.tokenizers import PLACEHOLDERS, placeholder
 
-_LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff]"
+_LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 _PLACEHOLDER = re.compile(f"[{placeholder(0)}-{placeholder(PLACEHOLDERS - 1)}]")
 
 
