@@ -6,7 +6,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint const
 ONE_THREAD := OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false
 WORKERS ?= 2
 
-.PHONY: demo test test-slow check format bench docs default-model clean help
+.PHONY: demo test test-slow check format bench bench-train bench-generate docs default-model clean help
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -48,8 +48,15 @@ format: .venv/.dev ## make style so
 	.venv-keras/bin/pip install --quiet -r bench/requirements-keras.txt
 	@touch $@
 
-bench: .venv/.dev .venv-keras/.done ## our speed beside Keras 3's, on an idle machine
-	$(BIN)/python bench/train_speed.py $(if $(DATA),--data $(DATA))
+# One after the other, never side by side, whatever -j says.
+bench: ## our speed beside our peers', on an idle machine; DATA is the data folder
+	$(MAKE) bench-train
+	$(MAKE) bench-generate
+
+bench-train: .venv/.dev .venv-keras/.done ## training beside Keras 3 and plain PyTorch; ARGS: its flags
+	$(BIN)/python bench/train_table.py $(if $(DATA),--data $(DATA)) $(ARGS)
+
+bench-generate: .venv/.dev .venv-keras/.done ## one summary at a time beside Keras 3
 	$(BIN)/python bench/generate_speed.py $(if $(DATA),--data $(DATA))
 
 docs: .venv/.core ## the documentation as a site in site/

@@ -57,22 +57,25 @@ def load(path: Path, batch: int, vocab: int) -> Batch:
     return source, target
 
 
-def batches(source: np.ndarray, target: np.ndarray, batch: int) -> Iterator[Batch]:
-    """Yield batches of rows in order, for ever."""
+def batches(source: np.ndarray, target: np.ndarray, batch: int) -> Iterator[tuple[int, Batch]]:
+    """Yield the first row and the arrays of batches of rows in order, for ever."""
     while True:
         for start in range(0, len(source) - batch + 1, batch):
-            yield source[start : start + batch], target[start : start + batch]
+            yield start, (source[start : start + batch], target[start : start + batch])
 
 
-def run(step: Step, data: Iterator[Batch], steps: int) -> tuple[list[float], list[float]]:
-    """Run `steps` steps and return their losses and their seconds."""
-    losses, seconds = [], []
+def run(
+    step: Step, data: Iterator[tuple[int, Batch]], steps: int
+) -> tuple[list[float], list[float], list[int]]:
+    """Run `steps` steps and return their losses, their seconds and their first rows."""
+    losses, seconds, rows = [], [], []
     for _ in range(steps):
         start = time.perf_counter()
-        source, target = next(data)
+        row, (source, target) = next(data)
         losses.append(float(step(tf.constant(source), tf.constant(target))))
         seconds.append(time.perf_counter() - start)
-    return losses, seconds
+        rows.append(row)
+    return losses, seconds, rows
 
 
 def measure(args: argparse.Namespace) -> dict[str, object]:
@@ -85,8 +88,8 @@ def measure(args: argparse.Namespace) -> dict[str, object]:
     step = reports.build_train_step(model, optimizer, shapes, xla=args.xla)
     data = batches(source, target, args.batch)
     load_before = os.getloadavg()
-    warm_losses, warm_seconds = run(step, data, args.warmup)
-    losses, seconds = run(step, data, args.steps)
+    warm_losses, warm_seconds, _ = run(step, data, args.warmup)
+    losses, seconds, rows = run(step, data, args.steps)
     return {
         "peer": "keras-xla" if args.xla else "keras",
         "examples_per_s": args.batch * args.steps / sum(seconds),
@@ -94,6 +97,8 @@ def measure(args: argparse.Namespace) -> dict[str, object]:
         "steps": args.steps,
         "warmup": args.warmup,
         "seconds": sum(seconds),
+        "step_seconds": seconds,
+        "rows": [list(range(row, row + args.batch)) for row in rows],
         "warmup_seconds": sum(warm_seconds),
         "loss_first": warm_losses[0],
         "loss_last": losses[-1],

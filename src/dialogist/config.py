@@ -116,6 +116,15 @@ def to_yaml(config: Config) -> str:
     )
 
 
+def differences(one: Any, other: Any, path: str = "") -> list[str]:
+    """Where two dumped configurations differ, one line each: ``a.b: 1 there, 2 now``."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        keys = sorted(one.keys() | other.keys())
+        dot = f"{path}." if path else ""
+        return [d for k in keys for d in differences(one.get(k), other.get(k), f"{dot}{k}")]
+    return [] if one == other else [f"{path}: {one!r} there, {other!r} now"]
+
+
 def override(values: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:
     """Apply ``a.b=c`` assignments; the value is read as YAML (``1e-4``, ``true``, ``[1, 2]``).
 

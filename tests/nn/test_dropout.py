@@ -1,18 +1,35 @@
-"""Dropout by bytes: what it keeps, how evenly, how independently, how reproducibly."""
+"""Dropout by SplitMix64: what it keeps, how evenly, how independently, how reproducibly."""
 
+import itertools
 import math
+from collections.abc import Iterator
 
 import pytest
 import torch
 from torch import Tensor
 
-from dialogist.nn.dropout import Dropout
+from dialogist.nn.dropout import Dropout, keep_factors, random_bits
+
+CPU = torch.device("cpu")
+FORMATS = [torch.float32, torch.bfloat16, torch.float16, torch.float64]
+TRAINED_IN = [torch.float32, torch.bfloat16]
+# Rates whose scale 1 / (1 - rate) every format holds exactly, the largest first.
+SCALES = [1.0625, 1.125, 1.25, 1.5, 2, 3, 4, 8, 16, 32]
 
 
-def kept(rate: float, *shape: int, seed: int = 0) -> Tensor:
+def kept(rate: float, *shape: int, seed: int = 0, dtype: torch.dtype = torch.float32) -> Tensor:
     """A boolean mask of what one application keeps."""
     torch.manual_seed(seed)
-    return Dropout(rate)(torch.ones(*shape)) != 0
+    return Dropout(rate)(torch.ones(*shape, dtype=dtype)) != 0
+
+
+def assert_unrelated(one: Tensor, other: Tensor) -> None:
+    """Two long boolean vectors: a correlation beyond 5.5 deviations has odds of 1 : 10^7."""
+    pair = torch.stack([one.flatten(), other.flatten()]).double()
+    assert abs(torch.corrcoef(pair)[0, 1].item()) < 5.5 / math.sqrt(one.numel())
+
+
+# --- what a person sees ---
 
 
 def test_zero_rate_and_evaluation_change_nothing() -> None:
@@ -22,18 +39,20 @@ def test_zero_rate_and_evaluation_change_nothing() -> None:
     assert not torch.equal(Dropout(0.5)(x), x)
 
 
+@pytest.mark.parametrize("dtype", FORMATS)
 @pytest.mark.parametrize("rate", [1 / 256, 0.1, 0.3, 0.5, 0.9])
-def test_keep_rate_and_mean(rate: float) -> None:
+def test_keep_rate_and_mean(rate: float, dtype: torch.dtype) -> None:
+    """Half a percent of 1 / (1 - rate) goes lost in bf16: the rate has to make up for it."""
     torch.manual_seed(1)
-    size = 200_000
-    module = Dropout(rate)
-    y = module(torch.ones(size))
-    exact = 1 - round(rate * 256) / 256
-    assert abs(exact - (1 - rate)) <= 1 / 512
-    deviation = math.sqrt(exact * (1 - exact) / size)
-    assert abs((y != 0).float().mean().item() - exact) < 5 * deviation
-    assert torch.allclose(y[y != 0], torch.tensor(1 / exact))
-    assert abs(y.mean().item() - 1) < 5 * deviation / exact
+    size = 1 << 22
+    y = Dropout(rate)(torch.ones(size, dtype=dtype))
+    scale = torch.tensor(1 / (1 - rate), dtype=dtype)
+    assert torch.equal(y[y != 0].unique(), scale[None])
+    probability = min(1.0, 1 / scale.item())
+    deviation = math.sqrt(probability * (1 - probability) / size)
+    rounding = 2.0**-15  # of the threshold, where there are 15 bits to compare
+    assert abs((y != 0).double().mean().item() - probability) <= 5 * deviation + rounding
+    assert abs(y.double().mean().item() - 1) <= (5 * deviation + rounding) * scale.item()
 
 
 def test_a_rate_just_below_one_builds() -> None:
@@ -42,54 +61,199 @@ def test_a_rate_just_below_one_builds() -> None:
     assert 0 < (y != 0).float().mean() < 0.01
 
 
-@pytest.mark.parametrize("shape", [(0,), (1,), (7,), (8,), (3, 5, 7)])
-def test_any_number_of_elements(shape: tuple[int, ...]) -> None:
-    assert Dropout(0.5)(torch.ones(shape)).shape == shape
+@pytest.mark.parametrize("dtype", FORMATS)
+def test_a_rate_the_scale_cannot_show_keeps_everything(dtype: torch.dtype) -> None:
+    x = torch.randn(1000).to(dtype)
+    y = Dropout(1e-12)(x)  # in fp64 it may yet drop one in 10^12
+    torch.testing.assert_close(y, x)
 
 
-def test_gradient_is_the_same_mask_scaled() -> None:
+@pytest.mark.parametrize("dtype", FORMATS)
+@pytest.mark.parametrize("shape", [(0,), (1,), (3,), (5,), (7,), (8,), (9,), (3, 5, 7), (2, 0, 3)])
+def test_any_number_of_elements(shape: tuple[int, ...], dtype: torch.dtype) -> None:
+    y = Dropout(0.5)(torch.ones(shape, dtype=dtype))
+    assert y.shape == shape
+    assert y.dtype == dtype
+
+
+def test_any_order_in_memory() -> None:
+    x = torch.ones(40, 30).T
+    y = Dropout(0.5)(x)
+    assert y.shape == (30, 40)
+    assert 400 < (y == 2).sum() < 800
+    assert ((y == 0) | (y == 2)).all()
+
+
+@pytest.mark.parametrize("dtype", TRAINED_IN)
+def test_gradient_is_the_same_mask_scaled(dtype: torch.dtype) -> None:
     torch.manual_seed(0)
-    x = torch.ones(1000, requires_grad=True)
+    x = torch.ones(1000, dtype=dtype, requires_grad=True)
     y = Dropout(0.25)(x)
     y.sum().backward()
     assert torch.equal(x.grad, y.detach())
+    assert 0 < (x.grad == 0).sum() < 1000
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
-def test_number_format_is_kept(dtype: torch.dtype) -> None:
-    assert Dropout(0.1)(torch.ones(64, dtype=dtype)).dtype == dtype
+def test_what_is_dropped_is_dropped_even_if_it_is_large_or_negative() -> None:
+    torch.manual_seed(0)
+    x = torch.tensor([-1e30, 1e30, -2.0, 3.0] * 100)
+    y = Dropout(0.5)(x)
+    assert torch.equal(y[y != 0], 2 * x[y != 0])
+    assert 100 < (y == 0).sum() < 300
 
 
-def test_the_seed_and_the_saved_state_govern_it() -> None:
-    assert torch.equal(kept(0.5, 999, seed=3), kept(0.5, 999, seed=3))
+# --- reproducible ---
+
+
+@pytest.mark.parametrize("dtype", TRAINED_IN)
+def test_the_seed_and_the_saved_state_govern_it(dtype: torch.dtype) -> None:
+    assert torch.equal(kept(0.5, 999, seed=3, dtype=dtype), kept(0.5, 999, seed=3, dtype=dtype))
     assert not torch.equal(kept(0.5, 999, seed=3), kept(0.5, 999, seed=4))
     state = torch.get_rng_state()
-    module, x = Dropout(0.5), torch.ones(999)
+    module, x = Dropout(0.5), torch.ones(999, dtype=dtype)
     first, second = module(x), module(x)
     assert not torch.equal(first, second)
     torch.set_rng_state(state)
     assert torch.equal(module(x), first)
 
 
-def test_all_eight_bytes_of_a_draw_are_uniform() -> None:
-    """An element is kept while its byte reaches the threshold: 255 thresholds reveal the byte."""
-    draws = 4096
-    values = sum(kept(k / 256, 8 * draws).long() for k in range(1, 256)).view(draws, 8)
-    assert values.min() == 0
-    assert values.max() == 255
+def test_sizes_that_were_drawn_before_do_not_matter() -> None:
+    """The counters are kept between calls: a longer or shorter table must not show."""
+    expected = kept(0.5, 777)
+    kept(0.5, 100_000)
+    assert torch.equal(kept(0.5, 777), expected)
+    assert torch.equal(kept(0.5, 100_000)[:777], expected)
+
+
+# --- the generator itself ---
+
+
+def split_mix(seed: int) -> Iterator[int]:
+    """Steele, Lea and Flood 2014 (Vigna's ``splitmix64.c``), in Python's unbounded integers."""
+    wrap = 2**64 - 1
+    while True:
+        seed = (seed + 0x9E3779B97F4A7C15) & wrap
+        z = seed
+        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & wrap
+        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & wrap
+        yield z ^ (z >> 31)
+
+
+KNOWN = [  # of seed 1234567
+    6457827717110365317,
+    3203168211198807973,
+    9817491932198370423,
+    4593380528125082431,
+    16408922859458223821,
+]
+
+
+def unsigned(words: Tensor) -> list[int]:
+    return [word % 2**64 for word in words.tolist()]
+
+
+def test_split_mix_64_known_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first word comes from the seed itself, the reference steps before it mixes."""
+    assert list(itertools.islice(split_mix(1234567), 5)) == KNOWN
+    monkeypatch.setattr(torch.Tensor, "random_", lambda self, low, high: self.fill_(1234567))
+    assert unsigned(random_bits(48, CPU))[1:] == KNOWN
+
+
+def test_split_mix_64_from_any_seed() -> None:
+    for seed in range(20):
+        torch.manual_seed(seed)
+        drawn = torch.empty((), dtype=torch.int64).random_(-(2**63), 2**63 - 1).item()
+        torch.manual_seed(seed)
+        words = unsigned(random_bits(8 * 200, CPU))
+        before = drawn - 0x9E3779B97F4A7C15
+        assert words == list(itertools.islice(split_mix(before), 200))
+
+
+def test_one_draw_of_torch_governs_a_call_whatever_its_size() -> None:
+    after = []
+    for count in (1, 8, 100_000):
+        torch.manual_seed(0)
+        random_bits(count, CPU)
+        after.append(torch.rand(()).item())
+    assert len(set(after)) == 1
+
+
+@pytest.mark.parametrize(("count", "words"), [(0, 0), (1, 1), (8, 1), (9, 2), (4097, 513)])
+def test_enough_bytes_and_no_more(count: int, words: int) -> None:
+    assert random_bits(count, CPU).shape == (words,)
+
+
+def test_all_eight_bytes_of_a_draw_are_uniform_and_unrelated() -> None:
+    draws = 1 << 16
+    torch.manual_seed(0)
+    values = random_bits(8 * draws, CPU).view(torch.uint8).view(draws, 8)
     for place in range(8):
-        counts = torch.bincount(values[:, place], minlength=256).float()
+        counts = torch.bincount(values[:, place].long(), minlength=256).double()
         expected = draws / 256
         chi_square = ((counts - expected) ** 2 / expected).sum().item()
         # 255 degrees of freedom: mean 255, deviation sqrt(510)
         assert abs(chi_square - 255) < 6 * math.sqrt(510), place
+    bits = (values[..., None] >> torch.arange(8)) & 1  # (draws, 8, 8)
+    bits = bits.view(draws, 64).double()
+    assert (bits.mean(0) - 0.5).abs().max() < 5.5 * 0.5 / math.sqrt(draws)
+    correlation = torch.corrcoef(bits.T) - torch.eye(64)
+    assert correlation.abs().max() < 5.5 / math.sqrt(draws)
+    following = torch.corrcoef(torch.cat([bits[:-1], bits[1:]], dim=1).T)[:64, 64:]
+    assert following.abs().max() < 5.5 / math.sqrt(draws)
 
 
-def test_elements_of_a_row_are_uncorrelated() -> None:
+# --- independent ---
+
+
+@pytest.mark.parametrize("dtype", TRAINED_IN)
+def test_every_place_of_a_word_is_uniform(dtype: torch.dtype) -> None:
+    """An element is kept while it is below the threshold: ten rates reveal where it lies."""
+    draws, per_word = 20_000, 8 // dtype.itemsize
+    masks = [kept(1 - 1 / s, per_word * draws, dtype=dtype) for s in SCALES]
+    for rarer, oftener in itertools.pairwise(reversed(masks)):
+        assert (oftener | ~rarer).all()  # one number per element, whatever the rate
+    bucket = sum(mask.long() for mask in masks).view(draws, per_word)
+    limits = torch.tensor([1.0, *(1 / s for s in SCALES), 0.0], dtype=torch.float64)
+    expected = draws * -limits.diff()
+    for place in range(per_word):
+        counts = torch.bincount(bucket[:, place], minlength=len(SCALES) + 1).double()
+        chi_square = ((counts - expected) ** 2 / expected).sum().item()
+        assert chi_square < 10 + 6 * math.sqrt(20), place  # 10 degrees of freedom
+
+
+@pytest.mark.parametrize("dtype", TRAINED_IN)
+def test_elements_of_a_row_are_uncorrelated(dtype: torch.dtype) -> None:
     rows = 5000
-    mask = kept(0.3, rows, 33).double()  # 33: rows begin at every byte of a draw
+    mask = kept(0.3, rows, 33, dtype=dtype).double()  # 33: rows begin at every place of a word
     correlation = torch.corrcoef(mask.T) - torch.eye(33)
     assert correlation.abs().max() < 5.5 / math.sqrt(rows)
     # nor does a row foretell the next
     following = torch.corrcoef(torch.cat([mask[:-1], mask[1:]], dim=1).T)[:33, 33:]
     assert following.abs().max() < 5.5 / math.sqrt(rows)
+
+
+@pytest.mark.parametrize("dtype", TRAINED_IN)
+def test_neighbours_are_independent_at_any_distance(dtype: torch.dtype) -> None:
+    mask = kept(0.1, 500_000, dtype=dtype)
+    for distance in (*range(1, 34), 64, 256, 1024, 4096):
+        assert_unrelated(mask[distance:], mask[:-distance])
+
+
+@pytest.mark.parametrize("dtype", TRAINED_IN)
+def test_calls_are_independent(dtype: torch.dtype) -> None:
+    """Consecutive calls of one generator, and calls under consecutive seeds."""
+    torch.manual_seed(0)
+    x, module = torch.ones(300_000, dtype=dtype), Dropout(0.1)
+    masks = [module(x) != 0 for _ in range(4)]
+    masks += [kept(0.1, 300_000, seed=seed, dtype=dtype) for seed in (1, 2, 3)]
+    for one, other in itertools.combinations(masks, 2):
+        assert_unrelated(one, other)
+        assert_unrelated(one[1:], other[:-1])
+
+
+def test_factors_are_of_the_shape_and_format_asked_for() -> None:
+    like = torch.zeros(3, 4, dtype=torch.bfloat16)
+    factors = keep_factors(like, 0.5)
+    assert factors.shape == like.shape
+    assert factors.dtype == like.dtype
+    assert set(factors.flatten().tolist()) <= {0.0, 2.0}

@@ -31,18 +31,27 @@ def test_far_positions_keep_their_precision() -> None:
 
 
 @pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
-def test_added_from_an_offset(kind: str) -> None:
+def test_each_row_gets_its_own_position(kind: str) -> None:
     positions = Positions(kind, 10, 6)
-    x = torch.randn(2, 3, 6)
-    expected = x + positions.table[4:7]
-    assert torch.equal(positions(x, offset=4), expected)
-    assert not torch.equal(positions(x), expected)
+    x, places = torch.randn(5, 6), torch.tensor([4, 0, 9, 4, 1])
+    expected = torch.stack(
+        [row + positions.table[place] for row, place in zip(x, places, strict=True)]
+    )
+    assert torch.equal(positions(x, places), expected)
+    assert not torch.equal(positions(x, places.flip(0)), expected)
 
 
-@pytest.mark.parametrize(("length", "offset"), [(11, 0), (1, 10), (5, 6)])
-def test_too_long_is_one_clear_line(length: int, offset: int) -> None:
+@pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
+def test_one_position_for_all_rows(kind: str) -> None:
+    positions = Positions(kind, 10, 6)
+    x = torch.randn(5, 6)
+    assert torch.equal(positions(x, torch.tensor([7])), x + positions.table[7])
+
+
+@pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
+def test_too_long_is_one_clear_line(kind: str) -> None:
     with pytest.raises(DataError) as caught:
-        Positions("sinusoidal", 10, 4)(torch.zeros(1, length, 4), offset)
+        Positions(kind, 10, 4).require(11)
     message = str(caught.value)
     assert "\n" not in message
     assert "11 tokens" in message
@@ -50,7 +59,14 @@ def test_too_long_is_one_clear_line(length: int, offset: int) -> None:
 
 
 def test_the_last_position_fits() -> None:
-    assert Positions("sinusoidal", 10, 4)(torch.zeros(1, 10, 4)).shape == (1, 10, 4)
+    positions = Positions("sinusoidal", 10, 4)
+    positions.require(10)
+    assert positions(torch.zeros(10, 4), torch.arange(10)).shape == (10, 4)
+
+
+def test_a_position_beyond_the_table_is_never_silently_another() -> None:
+    with pytest.raises((IndexError, RuntimeError)):
+        Positions("sinusoidal", 10, 4)(torch.zeros(1, 4), torch.tensor([10]))
 
 
 def test_only_the_learned_table_is_trained_and_saved() -> None:
@@ -60,7 +76,7 @@ def test_only_the_learned_table_is_trained_and_saved() -> None:
     assert list(learned.state_dict()) == ["table"]
     before = learned.table.detach().clone()
     optimizer = torch.optim.SGD(learned.parameters(), lr=1.0)
-    learned(torch.zeros(2, 3, 4)).sum().backward()
+    learned(torch.zeros(6, 4), torch.tensor([0, 1, 2, 0, 1, 2])).sum().backward()
     optimizer.step()
     change = learned.table.detach() - before
     torch.testing.assert_close(change[:3], torch.full((3, 4), -2.0))

@@ -6,8 +6,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dialogist.nn.attention import MultiHeadAttention, look_ahead_mask, padding_mask
-from dialogist.nn.transformer import Decoder, DecoderLayer, Encoder, LayerCache, LayerShape
+from dialogist.nn.attention import MultiHeadAttention
+from dialogist.nn.masks import look_ahead_mask
+from dialogist.nn.packing import Packing
+from dialogist.nn.transformer import Decoder, DecoderLayer, Encoder, LayerCache, LayerShape, Masks
 
 CPU = torch.device("cpu")
 FORMS = [("post", "relu"), ("pre", "gelu"), ("post", "gelu"), ("pre", "relu")]
@@ -23,6 +25,16 @@ MODERN = LayerShape(
     norm_eps=1e-6,
     activation="gelu",
 )
+
+
+def full(batch: int, length: int) -> Packing:
+    """Sequences without padding."""
+    return Packing.of(torch.ones(batch, length, dtype=torch.bool))
+
+
+def masks_for(target: Packing, memory: Packing) -> Masks:
+    causal = look_ahead_mask(target.width, torch.float32, CPU)
+    return Masks(causal, memory.mask(torch.float32))
 
 
 def randomised(module: nn.Module) -> nn.Module:
@@ -98,12 +110,17 @@ def test_same_numbers_and_gradients_as_torch(norm: str, activation: str) -> None
         theirs.data.copy_(torch.cat(ours).data)
     source, target = torch.randn(3, 7, 12), torch.randn(3, 5, 12)
     real = torch.arange(7) < torch.tensor([[7], [4], [1]])
+    said = torch.arange(5) < torch.tensor([[2], [5], [3]])
     hidden = ~real
 
-    mask = padding_mask(real, torch.float32)
-    memory, _ = encoder(source, mask)
-    causal = look_ahead_mask(5, torch.float32, CPU)
-    output, _, _ = decoder(target, decoder.start(memory), causal, mask)
+    sources, targets = Packing.of(real), Packing.of(said)
+    memory, _ = encoder(sources.pack(source), sources)
+    output, _, _ = decoder(
+        targets.pack(target),
+        targets,
+        decoder.start(memory, sources),
+        masks_for(targets, sources),
+    )
     their_memory = their_encoder(source, src_key_padding_mask=hidden)
     their_output = their_decoder(
         target,
@@ -111,10 +128,11 @@ def test_same_numbers_and_gradients_as_torch(norm: str, activation: str) -> None
         tgt_mask=~torch.ones(5, 5, dtype=torch.bool).tril(),
         memory_key_padding_mask=hidden,
     )
-    torch.testing.assert_close(memory, their_memory, atol=1e-5, rtol=1e-5)
+    their_output = their_output[said]
+    torch.testing.assert_close(memory, their_memory[real], atol=1e-5, rtol=1e-5)
     torch.testing.assert_close(output, their_output, atol=1e-5, rtol=1e-5)
 
-    goal = torch.randn(3, 5, 12)
+    goal = torch.randn(10, 12)
     (output * goal).mean().backward()
     (their_output * goal).mean().backward()
     for ours, theirs in pairs:
@@ -141,26 +159,26 @@ def test_decoder_shapes_of_report_2() -> None:
         memory_width=9,
     )
     decoder = Decoder(7, shape)
-    mask = padding_mask(torch.ones(3, 7, dtype=torch.bool), torch.float32)
-    output, _, weights = decoder(
-        torch.randn(3, 4, 15),
-        decoder.start(torch.randn(3, 7, 9)),
-        look_ahead_mask(4, torch.float32, CPU),
-        mask,
-    )
-    expected = {}
+    target, memory = full(3, 4), full(3, 7)
+    caches = decoder.start(torch.randn(3 * 7, 9), memory)
+    x, masks = torch.randn(3 * 4, 15), masks_for(target, memory)
+    output, _, weights = decoder(x, target, caches, masks, need_weights=True)
+    expected = {}  # as wide as the packings; the model cuts them back to (4, 4) and (4, 7)
     for i in range(1, 8):
-        expected[f"decoder_layer{i}_block1_self_att"] = (3, 19, 4, 4)
-        expected[f"decoder_layer{i}_block2_decenc_att"] = (3, 19, 4, 7)
-    assert output.shape == (3, 4, 15)
+        expected[f"decoder_layer{i}_block1_self_att"] = (3, 19, target.width, target.width)
+        expected[f"decoder_layer{i}_block2_decenc_att"] = (3, 19, target.width, memory.width)
+    assert output.shape == (3 * 4, 15)
     assert {name: tuple(w.shape) for name, w in weights.items()} == expected
+    assert list(weights) == list(expected)
+    assert decoder(x, target, caches, masks)[2] == {}  # nobody asked
 
 
 def run_layer(layer: DecoderLayer, x: Tensor, memory: Tensor) -> Tensor:
-    mask = padding_mask(torch.ones(memory.shape[:2], dtype=torch.bool), torch.float32)
-    causal = look_ahead_mask(x.shape[1], torch.float32, CPU)
-    output, _, _ = layer(x, LayerCache(layer.cross_attention.project(memory)), causal, mask)
-    return output
+    """(B, T, D), (B, S, D) -> (B, T, D)."""
+    target, source = full(*x.shape[:2]), full(*memory.shape[:2])
+    cache = LayerCache(layer.cross_attention.project(memory.flatten(0, 1), source))
+    output, _, _ = layer(x.flatten(0, 1), target, cache, masks_for(target, source), False)
+    return output.view(x.shape)
 
 
 def normalised(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
@@ -178,13 +196,18 @@ def test_reports_2_and_3_use_the_second_norm_twice(norm: str) -> None:
     x, memory = torch.randn(2, 3, 12), torch.randn(2, 4, 12)
     one = (layer.norm1.weight, layer.norm1.bias)
     two = (layer.norm2.weight, layer.norm2.bias)
-    causal = look_ahead_mask(3, torch.float32, CPU)
+    target, source = full(2, 3), full(2, 4)
+    masks = masks_for(target, source)
 
     def block1(y: Tensor) -> Tensor:
-        return layer.self_attention(y, layer.self_attention.project(y), causal)[0]
+        rows = y.flatten(0, 1)
+        past = layer.self_attention.project(rows, target)
+        return layer.self_attention(rows, target, past, masks.look_ahead)[0].view(y.shape)
 
     def block2(y: Tensor) -> Tensor:
-        return layer.cross_attention(y, layer.cross_attention.project(memory), None)[0]
+        known = layer.cross_attention.project(memory.flatten(0, 1), source)
+        rows, _ = layer.cross_attention(y.flatten(0, 1), target, known, masks.memory)
+        return rows.view(y.shape)
 
     if norm == "post":
         a = normalised(x + block1(x), *one)
@@ -210,24 +233,32 @@ def test_the_third_norm_matters_where_there_is_one() -> None:
 def test_one_position_at_a_time_gives_the_same(norm: str) -> None:
     torch.manual_seed(0)
     decoder = randomised(Decoder(2, replace(MODERN, norm=norm)))
-    x, memory = torch.randn(2, 5, 12), torch.randn(2, 4, 12)
-    mask = padding_mask(torch.arange(4) < torch.tensor([[4], [2]]), torch.float32)
-    causal = look_ahead_mask(5, torch.float32, CPU)
-    whole, _, _ = decoder(x, decoder.start(memory), causal, mask)
-    caches, steps = decoder.start(memory), []
+    target, source = full(2, 5), Packing.of(torch.arange(4) < torch.tensor([[4], [2]]))
+    x, memory = torch.randn(2, 5, 12), source.pack(torch.randn(2, 4, 12))
+    masks = masks_for(target, source)
+    whole, _, _ = decoder(x.flatten(0, 1), target, decoder.start(memory, source), masks)
+    caches, steps = decoder.start(memory, source), []
+    single, masks = Packing.single(2, CPU), Masks(None, masks.memory)
     for t in range(5):
-        step, caches, weights = decoder(x[:, t : t + 1], caches, None, mask)
+        step, caches, weights = decoder(x[:, t], single, caches, masks, need_weights=True)
         steps.append(step)
         assert weights["decoder_layer2_block1_self_att"].shape == (2, 3, 1, t + 1)
-    torch.testing.assert_close(torch.cat(steps, dim=1), whole, atol=1e-5, rtol=1e-5)
+        assert caches[0].past.key.shape == (2, 3, t + 1, 4)
+    together = torch.stack(steps, dim=1).flatten(0, 1)
+    torch.testing.assert_close(together, whole, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("where", ["dropout", "attention_dropout", "attention_output_dropout"])
 def test_each_dropout_has_its_place(where: str) -> None:
     torch.manual_seed(0)
     encoder = randomised(Encoder(1, replace(MODERN, **{where: 0.5})))
-    x = torch.randn(1, 4, 12)
-    mask = padding_mask(torch.ones(1, 4, dtype=torch.bool), torch.float32)
-    assert not torch.equal(encoder(x, mask)[0], encoder(x, mask)[0])
+    x, packing = torch.randn(4, 12), full(1, 4)
+    assert not torch.equal(encoder(x, packing)[0], encoder(x, packing)[0])
     encoder.eval()
-    assert torch.equal(encoder(x, mask)[0], encoder(x, mask)[0])
+    assert torch.equal(encoder(x, packing)[0], encoder(x, packing)[0])
+
+
+def test_the_format_of_the_layers() -> None:
+    encoder = Encoder(1, MODERN)
+    assert encoder.dtype == torch.float32
+    assert encoder.to(torch.bfloat16).dtype == torch.bfloat16

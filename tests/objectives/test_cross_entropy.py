@@ -12,10 +12,27 @@ from dialogist.batch import Batch
 from dialogist.errors import ConfigError
 from dialogist.models.base import Outputs
 from dialogist.models.transformer import TransformerConfig
+from dialogist.nn.vocabulary import TokenLogProbs
 from dialogist.objectives.cross_entropy import CrossEntropy, CrossEntropyConfig
 
 NOTHING = torch.zeros(1, 0, dtype=torch.long)
 EMPTY = Batch(NOTHING, NOTHING.bool(), NOTHING, NOTHING, NOTHING.bool())
+
+
+class Table:
+    """A `Distribution` that is there already: (M, X) log-probabilities."""
+
+    def __init__(self, log_probs: Tensor) -> None:
+        self.log_probs = log_probs
+        self.means_asked_for = 0
+
+    def of(self, targets: Tensor, with_mean: bool = False) -> TokenLogProbs:
+        self.means_asked_for += with_mean
+        chosen = self.log_probs.gather(1, targets[:, None]).squeeze(1)
+        return TokenLogProbs(chosen, self.log_probs.mean(1) if with_mean else None)
+
+    def all(self) -> Tensor:
+        raise AssertionError("the loss needs two numbers per target, not the distribution")
 
 
 class Fixed:
@@ -24,9 +41,11 @@ class Fixed:
     longest_target = None
 
     def __init__(self, log_probs: Tensor, targets: Tensor) -> None:
-        self.outputs = Outputs(log_probs, targets)
+        self.table = Table(log_probs)
+        self.outputs = Outputs(self.table, targets)
 
-    def forward(self, batch: Batch) -> Outputs:
+    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
+        assert not need_weights
         return self.outputs
 
     def start(self, batch: Batch) -> None:
@@ -58,6 +77,13 @@ def test_label_smoothing_by_hand() -> None:
     uniform = (math.log(2) + 2 * math.log(4) + 2 * math.log(10) + math.log(1.25)) / 3
     assert loss.value.item() == pytest.approx(0.7 * math.log(20) + 0.3 * uniform)
     assert loss.terms["nll"] == pytest.approx(math.log(20))
+
+
+def test_the_mean_is_computed_only_for_smoothing() -> None:
+    for smoothing, times in ((0.0, 0), (0.1, 1)):
+        model = by_hand()
+        CrossEntropy(smoothing)(model, EMPTY)
+        assert model.table.means_asked_for == times
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
@@ -95,11 +121,16 @@ def test_padding_is_ignored_and_tokens_are_counted() -> None:
     # the target of the last real place differs through the roll: compare the first two places
     assert short.tokens == long.tokens == 3
     outputs = model.forward(batch(5, [1, 4, 6]))
-    assert outputs.log_probs.shape[0] == 3
+    table = outputs.log_probs.all()
+    assert table.shape[0] == 3
     expected = functional.cross_entropy(
-        outputs.log_probs, outputs.targets, reduction="sum", label_smoothing=0.1
+        table, outputs.targets, reduction="sum", label_smoothing=0.1
     )
     torch.testing.assert_close(long.value, expected)
+    parameters = list(model.parameters())
+    ours = torch.autograd.grad(long.value, parameters)
+    for one, other in zip(ours, torch.autograd.grad(expected, parameters), strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
 
 
 def test_losses_of_batches_add_up() -> None:

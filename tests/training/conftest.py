@@ -75,6 +75,7 @@ class Setup:
         data: TrainingData | None = None,
         objective: object | None = None,
         dropout: float = 0.0,
+        model: Transformer | None = None,
         **options: object,
     ) -> Trainer:
         values = {
@@ -87,7 +88,7 @@ class Setup:
             **options,
         }
         return Trainer(
-            tiny_model(dropout),
+            model or tiny_model(dropout),
             objective or CrossEntropy(),
             data or tiny_data(),
             TrainingConfig.parse(values),

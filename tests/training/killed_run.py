@@ -3,8 +3,8 @@
     python killed_run.py FOLDER KILLS
 
 Torch is imported once; every start of a run is a forked child, which has the module state of a
-fresh process. What each run leaves lies in FOLDER/straight and FOLDER/killed; the lines printed
-tell how each child ended.
+fresh process. What each run leaves lies in FOLDER/straight, FOLDER/killed, and FOLDER/sharded
+(killed as well; its pairs come from disk). The lines printed tell how each child ended.
 """
 
 import json
@@ -20,6 +20,10 @@ from safetensors.torch import save_file
 
 from dialogist.batch import Batch
 from dialogist.data.collate import Pair
+from dialogist.data.encode import Encoded
+from dialogist.data.manifest import Manifest
+from dialogist.data.shard_writer import ShardWriter
+from dialogist.data.shards import ShardedPairs
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.base import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
@@ -68,6 +72,24 @@ def pairs() -> list[Pair]:
     return [Pair(ids(), ids(), f"p{i}") for i in range(PAIRS)]
 
 
+def write_shards(folder: Path) -> None:
+    """The same pairs on disk, a few to a shard."""
+    folder.mkdir()
+    with ShardWriter(folder, Manifest(settings={}), shard_tokens=60) as writer:
+        for pair in pairs():
+            writer.add(Encoded(pair.source, (), (pair.target,), id=pair.id))
+        writer.finish([], None)
+
+
+def data_for(run: Path) -> TrainingData:
+    if run.name != "sharded":
+        return TrainingData(pairs(), 0)
+    shards = ShardedPairs(run.parent / "encoded")
+    shards.verify()
+    assert len(shards.manifest.shards) > 3
+    return TrainingData(shards, 0)
+
+
 def train(folder: Path, beat: int) -> None:
     """One start of the run, as a fresh process would make it."""
     torch.set_num_threads(1)
@@ -95,7 +117,7 @@ def train(folder: Path, beat: int) -> None:
             "final": "average",
         }
     )
-    data, watcher = TrainingData(pairs(), 0), Watcher(folder, beat)
+    data, watcher = data_for(folder), Watcher(folder, beat)
     trainer = Trainer(model, watcher, data, config, folder, watcher)
 
     def validate(epoch: int) -> Validation:
@@ -152,15 +174,16 @@ def warm_up() -> None:
 
 def main(folder: Path, kills: int) -> None:
     warm_up()
-    straight, killed = folder / "straight", folder / "killed"
-    for path in (straight, killed):
-        path.mkdir()
-    print(run(straight, 0, None, 0.0))
-    chance = random.Random(5)
-    for _ in range(kills):
-        print(run(killed, chance.randint(1, 6), signal.SIGKILL, chance.random() * 0.02))
-    print(run(killed, 2, signal.SIGTERM, 0.0))
-    print(run(killed, 0, None, 0.0))
+    write_shards(folder / "encoded")
+    (folder / "straight").mkdir()
+    print(run(folder / "straight", 0, None, 0.0))
+    for name in ("killed", "sharded"):
+        killed, chance = folder / name, random.Random(5)
+        killed.mkdir()
+        for _ in range(kills):
+            print(run(killed, chance.randint(1, 6), signal.SIGKILL, chance.random() * 0.02))
+        print(run(killed, 2, signal.SIGTERM, 0.0))
+        print(run(killed, 0, None, 0.0))
 
 
 if __name__ == "__main__":

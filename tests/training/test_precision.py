@@ -1,13 +1,11 @@
-"""Number formats: what `auto` picks, what is refused, what autocast covers."""
-
-import sys
+"""Number formats: what `auto` picks, what is refused."""
 
 import pytest
 import torch
 
 from dialogist.errors import UsageError
 from dialogist.training import precision
-from dialogist.training.precision import computing_in, keep_freed_memory, resolve_precision
+from dialogist.training.precision import resolve_precision, working_dtype
 
 CPU = torch.device("cpu")
 
@@ -31,34 +29,6 @@ def test_the_hardware_is_asked() -> None:
     assert isinstance(precision.has_bf16(CPU), bool)
 
 
-def test_autocast_keeps_weights_in_fp32() -> None:
-    linear, x = torch.nn.Linear(4, 4), torch.randn(2, 4)
-    with computing_in("fp32", CPU):
-        assert linear(x).dtype == torch.float32
-    with computing_in("bf16", CPU):
-        y = linear(x)
-    assert y.dtype == torch.bfloat16
-    y.float().sum().backward()
-    assert linear.weight.dtype == linear.weight.grad.dtype == torch.float32
-
-
-def test_memory_settings_elsewhere_do_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(name: object) -> None:
-        raise AssertionError("the C library was opened")
-
-    monkeypatch.setattr(sys, "platform", "darwin")
-    monkeypatch.setattr(precision.ctypes, "CDLL", refuse)
-    keep_freed_memory()
-
-
-def test_memory_settings_reach_the_allocator(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[tuple[int, int]] = []
-
-    class Library:
-        def mallopt(self, option: int, value: int) -> None:
-            calls.append((option, value))
-
-    monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setattr(precision.ctypes, "CDLL", lambda name: Library())
-    keep_freed_memory()
-    assert calls == [(-4, 0), (-1, 1 << 30), (-2, 64 << 20)]
+def test_the_working_format() -> None:
+    assert working_dtype("fp32") == torch.float32
+    assert working_dtype("bf16") == torch.bfloat16

@@ -19,7 +19,12 @@ from dialogist.errors import CheckpointError
 from dialogist.training.interfaces import Validation
 from dialogist.training.interrupt import Interrupted
 from dialogist.training.progress import Progress
-from dialogist.training.saving import checkpoint_folders, load_checkpoint
+from dialogist.training.saving import (
+    Checkpoint,
+    checkpoint_folders,
+    load_checkpoint,
+    save_checkpoint,
+)
 
 KILLS = 5
 
@@ -37,7 +42,7 @@ def names(setup: Any) -> list[str]:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
-    """An undisturbed run, one killed five times and terminated once; how each start ended."""
+    """An undisturbed run, two killed five times and terminated once; how each start ended."""
     folder = tmp_path_factory.mktemp("runs")
     script = Path(__file__).with_name("killed_run.py")
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
@@ -55,26 +60,32 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
 
 def test_every_start_ended_as_meant(runs: tuple[Path, list[str]]) -> None:
     _, ends = runs
-    assert ends == ["exit 0", *["signal 9"] * KILLS, "exit 143", "exit 0"]
+    assert ends == ["exit 0", *[*["signal 9"] * KILLS, "exit 143", "exit 0"] * 2]
 
 
-def test_the_killed_run_did_resume(runs: tuple[Path, list[str]]) -> None:
-    notes = (runs[0] / "killed" / "notes.txt").read_text()
+@pytest.fixture(params=["killed", "sharded"])
+def killed(request: pytest.FixtureRequest, runs: tuple[Path, list[str]]) -> Path:
+    """A run that was killed: its pairs in memory, or in shards on disk."""
+    return runs[0] / str(request.param)
+
+
+def test_the_killed_run_did_resume(runs: tuple[Path, list[str]], killed: Path) -> None:
+    notes = (killed / "notes.txt").read_text()
     steps = [int(step) for step in re.findall(r"resumed at update (\d+)", notes)]
     assert len(steps) > KILLS / 2
     assert steps == sorted(steps)
     assert not (runs[0] / "straight" / "notes.txt").exists()
 
 
-def test_the_same_bits(runs: tuple[Path, list[str]]) -> None:
-    straight, killed = (runs[0] / name for name in ("straight", "killed"))
+def test_the_same_bits(runs: tuple[Path, list[str]], killed: Path) -> None:
+    straight = runs[0] / "straight"
     for file in ("final.safetensors", "metrics.jsonl", "samples.jsonl"):
         assert (killed / file).read_bytes() == (straight / file).read_bytes(), file
         assert (straight / file).stat().st_size > 0
     last = "step-*-epoch-0006"
     for one in next((straight / "checkpoints").glob(last)).iterdir():
         other = next((killed / "checkpoints").glob(last)) / one.name
-        if one.suffix == ".safetensors":  # weights, moments, generators
+        if one.suffix == ".safetensors":  # weights, moments
             assert one.read_bytes() == other.read_bytes(), one.name
 
 
@@ -82,12 +93,12 @@ def seen(folder: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (folder / "seen.jsonl").read_text().splitlines()]
 
 
-def test_each_pair_once_an_epoch_across_kills(runs: tuple[Path, list[str]]) -> None:
-    straight, killed = seen(runs[0] / "straight"), seen(runs[0] / "killed")
+def test_each_pair_once_an_epoch_across_kills(runs: tuple[Path, list[str]], killed: Path) -> None:
+    straight, updates = seen(runs[0] / "straight"), seen(killed)
     counted: dict[int, dict[str, Any]] = {}
-    for update in killed:  # what was done again after a kill is the very same
+    for update in updates:  # what was done again after a kill is the very same
         assert counted.setdefault(update["step"], update) == update
-    assert len(killed) > len(straight)  # something was lost, and done again
+    assert len(updates) > len(straight)  # something was lost, and done again
     assert list(counted.values()) == straight
     for epoch in range(6):
         ids = [i for update in straight if update["epoch"] == epoch for i in update["ids"]]
@@ -232,6 +243,38 @@ def test_another_thread_count_is_noted(setup: Any, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(torch, "get_num_threads", lambda: 99)
     setup.trainer(epochs=2).fit(nothing)
     assert any("now 99" in note for note in setup.watcher.notes)
+
+
+def alter(folder: Path, **changes: Any) -> None:
+    """Save a checkpoint again, with other optimizer tensors or another state."""
+    saved = load_checkpoint(folder)
+    tensors = {**saved.tensors, **{k: v for k, v in changes.items() if k in saved.tensors}}
+    state = {**saved.state, **{k: v for k, v in changes.items() if k in saved.state}}
+    assert changes.keys() <= tensors.keys() | state.keys()
+    save_checkpoint(folder, Checkpoint(tensors, state))
+
+
+@pytest.mark.usefixtures("_no_disk")
+def test_another_process_count_is_noted(setup: Any) -> None:
+    trainer = setup.trainer(epochs=1)
+    trainer.fit(nothing)
+    alter(checkpoint_folders(trainer.checkpoints)[-1], processes=2)
+    assert setup.trainer(epochs=2).fit(nothing).processes == 1
+    assert any("used 2 processes, now 1" in note for note in setup.watcher.notes)
+    assert load_checkpoint(checkpoint_folders(trainer.checkpoints)[-1]).state["processes"] == 1
+
+
+@pytest.mark.usefixtures("_no_disk")
+def test_an_optimizer_of_another_release_is_refused(setup: Any) -> None:
+    """Moments were saved parameter by parameter once."""
+    trainer = setup.trainer(epochs=1)
+    trainer.fit(nothing)
+    former = {f"{i}.exp_avg": torch.zeros(16, 16) for i in range(5)}
+    for folder in checkpoint_folders(trainer.checkpoints):
+        alter(folder, optimizer=former)
+    with pytest.raises(CheckpointError, match="of another model or release") as caught:
+        setup.trainer(epochs=2).fit(nothing)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.usefixtures("_no_disk")

@@ -14,6 +14,7 @@ import torch
 
 import dialogist
 from dialogist.errors import CheckpointError
+from dialogist.files import write_text_atomically
 from dialogist.training import saving
 from dialogist.training.saving import (
     Checkpoint,
@@ -21,7 +22,6 @@ from dialogist.training.saving import (
     load_checkpoint,
     prune,
     save_checkpoint,
-    write_text_atomically,
 )
 
 

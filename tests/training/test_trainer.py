@@ -71,7 +71,7 @@ def test_an_update_by_hand(setup: Any) -> None:
     """The gradient is that of the mean over all tokens of the update; then Adam."""
     reference = setup.trainer()
     trainer = setup.trainer(epochs=1, max_steps=1, optimizer=CALM, clip_norm=None)
-    (indices, *_) = trainer.config.sampler.plan(trainer.data.pairs, trainer.config.seed, 0)
+    (indices, *_) = trainer.config.sampler.plan(trainer.data.lengths, trainer.config.seed, 0)
     loss = CrossEntropy()(reference.model, trainer.data.batch(indices))
     (loss.value / loss.tokens).backward()
     optimizer = torch.optim.Adam(reference.model.parameters(), lr=0.01, betas=(0.9, 0.98), eps=1e-3)

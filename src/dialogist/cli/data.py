@@ -1,4 +1,4 @@
-"""``dialogist data``: look at dialogue files before training on them."""
+"""``dialogist data``: look at dialogue files before training on them, or get them ready for it."""
 
 import json
 from pathlib import Path
@@ -7,15 +7,24 @@ from typing import Annotated
 import typer
 
 from dialogist.cli.console import note
+from dialogist.cli.encode import encode
+from dialogist.cli.entities import entities
 from dialogist.cli.flags import Columns, Format, Strict, read_options
 from dialogist.cli.plots import SHOWN, plot_lengths
 from dialogist.cli.reading import Reading
+from dialogist.cli.synth import synth
+from dialogist.cli.vectors import vectors
 from dialogist.data.check import CheckReport, check_dialogues
 from dialogist.data.stats import CorpusStats, CutLimits, corpus_stats
 from dialogist.data.writer import dialogue_to_line
 from dialogist.errors import UsageError
 
-app = typer.Typer(help="Check, measure and split dialogue files.", no_args_is_help=True)
+app = typer.Typer(help="Check, measure, split and encode dialogue files.", no_args_is_help=True)
+
+app.command()(encode)
+app.command()(entities)
+app.command()(vectors)
+app.command()(synth)
 
 _Files = Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")]
 _AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]

@@ -1,73 +1,125 @@
-"""``dialogist doctor``: what this machine has, and what is missing for which extra."""
+"""``dialogist doctor``: what this machine has, what slows it down, what is missing for an extra."""
 
 import json
 import os
-import platform
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from importlib import metadata
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from dialogist.cli.advice import advice, gigabytes
+from dialogist.cli.machine import SystemFacts, read_file, system_facts
+
+if TYPE_CHECKING:
+    from dialogist.cli.torch_facts import Measured, TorchFacts
 
 EXTRAS = {
     "core": ("torch", "numpy", "tokenizers", "safetensors", "pydantic", "rouge-score"),
     "eval": ("matplotlib",),
     "hf": ("sentencepiece", "protobuf"),
+    "vectors": ("gensim",),
 }
+_MEASURING = 2.0
+"""Seconds of ``--measure``."""
 
 
-def doctor(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> int:
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Multiply matrices for two seconds, in fp32 and bf16.")
+    ] = False,
+) -> int:
     """Show the machine, the packages and the models; say what could be better."""
-    facts, advice = _machine()
+    from dialogist.cli.torch_facts import measure_all, torch_facts
+    from dialogist.engine.names import known_models
+
+    torch = torch_facts()
+    system = system_facts(read_file, os.environ)  # after torch: its libraries are loaded now
+    measured = measure_all(_MEASURING) if measure else {}
+    models = [name for name, _ in known_models()]
     packages = {extra: {n: _version(n) for n in names} for extra, names in EXTRAS.items()}
-    for extra, found in packages.items():
-        missing = [name for name, version in found.items() if version is None]
-        if missing:
-            wanted = "dialogist" if extra == "core" else f"'dialogist[{extra}]'"
-            advice.append(f"{', '.join(missing)} missing: pip install {wanted}")
+    lines = [*advice(system, torch, measured), *missing(packages)]
     if as_json:
-        report = {"machine": facts, "packages": packages, "advice": advice}
+        machine = {
+            **asdict(system),
+            "usable_cores": system.usable_cores,
+            **asdict(torch),
+            "measured": measured,
+            "models": models,
+        }
+        report = {"machine": machine, "packages": packages, "advice": lines}
         typer.echo(json.dumps(report, indent=2))
         return 0
-    for key, value in facts.items():
+    for key, value in shown(system, torch, measured):
         typer.echo(f"{key:14} {value}")
+    typer.echo(f"{'models':14} {', '.join(models) or 'none'}")
     for extra, found in packages.items():
-        shown = ", ".join(f"{name} {version or 'missing'}" for name, version in found.items())
-        typer.echo(f"{extra:14} {shown}")
-    for line in advice or ["nothing to improve"]:
+        versions = ", ".join(f"{name} {version or 'missing'}" for name, version in found.items())
+        typer.echo(f"{extra:14} {versions}")
+    for line in lines or ["nothing to improve"]:
         typer.echo(f"-> {line}")
     return 0
 
 
-def _machine() -> tuple[dict[str, object], list[str]]:
-    import torch
+def shown(
+    system: SystemFacts, torch: "TorchFacts", measured: "Measured"
+) -> Iterator[tuple[str, str]]:
+    """The facts for people, a label and a line each."""
+    yield "python", system.python
+    yield "system", system.system
+    quota = "" if system.cpu_quota is None else f", cgroup quota {system.cpu_quota:g}"
+    yield "cores", f"{system.cores}, {system.allowed_cores} allowed{quota}"
+    yield "threads", f"{torch.threads} (OMP_NUM_THREADS {system.omp_num_threads or 'not set'})"
+    if system.load is not None:
+        yield "load", f"{system.load:.2f}"
+    yield "instructions", torch.instructions
+    yield "bf16 units", ", ".join(system.bf16_units) or "none seen"
+    yield "precision", f"auto means {torch.precision}"
+    yield "memory", _memory(system)
+    settings = "".join(f", {name}={value}" for name, value in system.allocator_settings.items())
+    yield "allocator", system.allocator + settings
+    yield "openmp", system.openmp or "unknown"
+    yield "gpu", _gpu(torch)
+    backends = ", ".join(torch.backends)
+    yield "distributed", f"{backends}; start with {torch.launcher}" if backends else "none"
+    for device, figures in measured.items():
+        yield (
+            f"matmul {device}",
+            ", ".join(
+                f"{kind} {figures[f'{kind}_gflops']:,.0f} GFLOP/s (n {figures[f'{kind}_size']:.0f})"
+                for kind in ("fp32", "bf16")
+            ),
+        )
 
-    from dialogist.engine.names import known_models
-    from dialogist.training.precision import has_bf16
 
-    cpu = torch.device("cpu")
-    cores, threads = os.cpu_count() or 1, torch.get_num_threads()
-    facts: dict[str, object] = {
-        "python": platform.python_version(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "cores": cores,
-        "threads": threads,
-        "instructions": torch.backends.cpu.get_cpu_capability(),
-        "bf16 units": "yes" if has_bf16(cpu) else "no",
-        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else "none",
-        "models": ", ".join(name for name, _ in known_models()) or "none",
-    }
-    advice = []
-    if hasattr(os, "getloadavg"):
-        load = os.getloadavg()[0]
-        facts["load"] = round(load, 2)
-        if load > cores / 2:
-            advice.append(
-                f"the machine is busy (load {load:.1f} on {cores} cores): two multi-threaded jobs "
-                "slow each other several times; wait, or give each --threads 1"
-            )
-    if not has_bf16(cpu) and not torch.cuda.is_available():
-        advice.append("no bf16 units and no GPU: training runs in fp32, several times slower")
-    return facts, advice
+def _memory(system: SystemFacts) -> str:
+    if system.memory_total is None:
+        return "unknown"
+    parts = [gigabytes(system.memory_total)]
+    if system.memory_available is not None:
+        parts.append(f"{gigabytes(system.memory_available)} available")
+    if system.memory_limit is not None:
+        parts.append(f"cgroup limit {gigabytes(system.memory_limit)}")
+    return ", ".join(parts)
+
+
+def _gpu(torch: "TorchFacts") -> str:
+    build = f"this torch is built for {torch.built_for or 'the CPU alone'}"
+    if torch.gpu is None:
+        return f"none; {build}"
+    bf16 = "bf16" if torch.gpu.bf16 else "no bf16"
+    return f"{torch.gpu.count} x {torch.gpu.name}, {gigabytes(torch.gpu.memory)}, {bf16}; {build}"
+
+
+def missing(packages: Mapping[str, Mapping[str, str | None]]) -> Iterator[str]:
+    """How to install what an extra lacks."""
+    for extra, found in packages.items():
+        names = [name for name, version in found.items() if version is None]
+        if names:
+            wanted = "dialogist" if extra == "core" else f"'dialogist[{extra}]'"
+            yield f"{', '.join(names)} missing: pip install {wanted}"
 
 
 def _version(name: str) -> str | None:

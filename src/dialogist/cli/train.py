@@ -28,6 +28,10 @@ def train(
         ),
     ] = "auto",
     data: Data = None,
+    encoded: Annotated[
+        Path | None,
+        typer.Option(help="Train on what `data encode` wrote there, streamed from disk."),
+    ] = None,
     seed: Annotated[int | None, typer.Option(help="Short for --set training.seed=N.")] = None,
     device: Device = "auto",
     threads: Threads = None,
@@ -37,18 +41,25 @@ def train(
     import torch
 
     from dialogist.engine.summarizer import pick_device
-    from dialogist.recipe.config import data_folder, read_recipe
-    from dialogist.recipe.train import Place, train_recipe
+    from dialogist.recipe.config import Place, data_folder, read_recipe
+    from dialogist.recipe.train import train_recipe
+    from dialogist.training.processes import device_of_process, group, restarted
 
     if threads is not None:
         torch.set_num_threads(threads)
     settings = [*(assignments or []), *([] if seed is None else [f"training.seed={seed}"])]
     chosen = read_recipe(recipe, settings)
-    run = _run_folder(resume, output, Path("runs") / chosen.name)
-    place = Place(data_folder(data), run, pick_device(device))
-    with TrainingDisplay(quiet) as display:
+    where = device_of_process(pick_device(device))
+    with group(where) as processes, TrainingDisplay(quiet or not processes.first) as display:
+        if restarted():  # by torchrun, after a process died: the run there is our own
+            resume = "auto"
+        run = None
+        if processes.first:
+            run = str(_run_folder(resume, output, Path("runs") / chosen.name))
+        place = Place(data_folder(data), Path(str(processes.tell(run))), where, encoded)
         model = train_recipe(chosen, place, display)
-    typer.echo(model)
+    if processes.first:
+        typer.echo(model)
     return 0
 
 

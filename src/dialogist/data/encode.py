@@ -24,6 +24,40 @@ class Encoded:
     id: str = ""
 
 
+@dataclass(slots=True)
+class Cuts:
+    """How much of a data set exceeds the limits: ``cut`` of ``dialogues`` lose ``tokens_lost``."""
+
+    dialogues: int = 0
+    cut: int = 0
+    tokens_lost: int = 0
+    summaries_cut: int = 0
+
+    def add(self, coverage: Coverage) -> None:
+        """Count one dialogue."""
+        self.dialogues += 1
+        self.summaries_cut += coverage.target_cut > 0
+        if not coverage.complete:
+            self.cut += 1
+            self.tokens_lost += coverage.tokens - coverage.tokens_read
+
+    def __add__(self, other: "Cuts") -> "Cuts":
+        return Cuts(
+            self.dialogues + other.dialogues,
+            self.cut + other.cut,
+            self.tokens_lost + other.tokens_lost,
+            self.summaries_cut + other.summaries_cut,
+        )
+
+    def __str__(self) -> str:
+        """One line for people."""
+        share = 100 * self.cut / max(1, self.dialogues)
+        return (
+            f"{self.dialogues} dialogues; {self.cut} ({share:.1f}%) exceed the source limit and "
+            f"lose {self.tokens_lost} tokens; {self.summaries_cut} summaries are cut"
+        )
+
+
 def encode(example: Example, tokenizer: Tokenizer, limits: Limits) -> Encoded:
     """Encode one example (see `Encoded`); limits are applied from utterance to whole."""
     whole = [_utterance_ids(u, tokenizer) for u in example.utterances]

@@ -6,6 +6,7 @@
 * ``xsum-report``: the XSum report, section 2.1.2: lower case; letters, digits, ``.,!?%$&@#:`` kept.
 """
 
+import re
 import unicodedata
 from collections.abc import Callable
 from typing import Literal
@@ -13,7 +14,12 @@ from typing import Literal
 Profile = Literal["plain", "dialogsum-keras", "xsum-report"]
 
 _XSUM_PUNCTUATION = frozenset(".,!?%$&@#:")
-_RESERVED = range(0x10F000, 0x10F000 + 32)  # the speaker placeholders: no user text may hold one
+# The speaker placeholders: no user text may hold one.
+_RESERVED = re.compile(r"[\U0010f000-\U0010f01f]")
+# Surrogates are no characters and cannot be written as UTF-8.
+_NO_TEXT = re.compile(r"[\ud800-\udfff\U0010f000-\U0010f01f]")
+# All of category Cc that is no white space (folding treats that).
+_CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
 
 
 def _plain(text: str) -> str:
@@ -44,9 +50,24 @@ def normalise(text: str, profile: Profile) -> str:
     return PROFILES[profile](text)
 
 
+def normalise_between(text: str, profile: Profile, kept: re.Pattern[str]) -> str:
+    """`normalise` a plain text, but leave each character that ``kept`` matches as it is.
+
+    A character that is kept borders the words beside it like a digit would.
+    """
+    if profile == "plain":
+        return normalise(text, profile)
+    pieces = kept.split(text)
+    # A digit at each end holds the place of what is kept: white space beside it stays, and no
+    # rule about the ends of words or composed letters crosses it.
+    done = [normalise(f"0{piece}0", profile)[1:-1] for piece in pieces]
+    masks = [*kept.findall(text), ""]
+    return _fold("".join(p for pair in zip(done, masks, strict=True) for p in pair))
+
+
 def has_reserved(text: str) -> bool:
     """Whether ``text`` holds private characters that stand for speakers inside Dialogist."""
-    return any(ord(c) in _RESERVED for c in text)
+    return _RESERVED.search(text) is not None
 
 
 def _is_mark(character: str) -> bool:
@@ -55,15 +76,8 @@ def _is_mark(character: str) -> bool:
 
 
 def _without_controls(text: str) -> str:
-    """White space characters stay (folding treats them); other controls and reserved ones go.
-
-    Surrogates go too: they are no characters and cannot be written as UTF-8.
-    """
-    return "".join(
-        "\ufffd" if unicodedata.category(c) == "Cs" or ord(c) in _RESERVED else c
-        for c in text
-        if c.isspace() or unicodedata.category(c) != "Cc"
-    )
+    """White space characters stay (folding treats them); other controls and reserved ones go."""
+    return _NO_TEXT.sub("\ufffd", _CONTROLS.sub("", text))
 
 
 def _fold(text: str) -> str:

@@ -34,9 +34,9 @@ class Uncached:
         """The wrapped model's."""
         return self.model.longest_target
 
-    def forward(self, batch: Batch) -> Outputs:
+    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
         """The wrapped model's."""
-        return self.model.forward(batch)
+        return self.model.forward(batch, need_weights)
 
     def start(self, batch: Batch) -> _Prefix:
         """Nothing is computed yet."""
@@ -48,7 +48,7 @@ class Uncached:
         said = torch.cat([state.said, tokens[:, None]], dim=1)
         mask = torch.ones_like(said, dtype=torch.bool)
         batch = replace(state.batch, target_in=said, target_out=said, target_mask=mask)
-        log_probs = self.model.forward(batch).log_probs  # (N * t, X)
+        log_probs = self.model.forward(batch).log_probs.all()  # (N * t, X)
         last = log_probs.view(said.shape[0], said.shape[1], -1)[:, -1]
         return last, replace(state, said=said)
 

@@ -26,8 +26,7 @@ from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding.options import DecodingOptions
 from dialogist.errors import ConfigError, ModelError
 from dialogist.models.checkpoint import load_weights, weights_of
-from dialogist.models.table import ModelConfig
-from dialogist.models.transformer import Transformer
+from dialogist.models.table import Model, ModelConfig
 from dialogist.records import JSON
 from dialogist.tokenizers import Tokenizer, read_tokenizer
 
@@ -51,7 +50,7 @@ class BundleConfig(Config):
 class Bundle:
     """A model ready to use."""
 
-    model: Transformer
+    model: Model
     tokenizer: Tokenizer
     preparation: Preparation
     decoding: DecodingOptions

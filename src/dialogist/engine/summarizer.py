@@ -70,6 +70,7 @@ class Summarizer:
         tokenizer = bundle.tokenizer
         self._symbols = Symbols(tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id)
         self._placeholders = torch.tensor(tokenizer.placeholder_ids(), dtype=torch.int64)
+        self._entities = tokenizer.entity_ids()
 
     @classmethod
     def load(cls, name_or_path: str = DEFAULT_MODEL, device: str = "auto") -> Self:
@@ -153,15 +154,17 @@ class Summarizer:
     ) -> list[list[Hypothesis]]:
         batch = collate(serving_pairs(encoded), self._symbols.pad).to(self._device)
         filters: list[Filter] = []
-        if len(self._placeholders):
+        if len(self._placeholders) or self._entities:
             filters.append(AllowPerDialogue(self._allowed(examples).to(self._device)))
         return generate(self.bundle.model, batch, options, self._symbols, filters)
 
     def _allowed(self, examples: Sequence[Example]) -> torch.Tensor:
-        """(B, V) False for the placeholder of a speaker that a dialogue does not have."""
+        """(B, V) False for the placeholder of a speaker or entity that a dialogue does not have."""
         allowed = torch.ones(len(examples), len(self.bundle.tokenizer), dtype=torch.bool)
         for row, example in enumerate(examples):
             allowed[row, self._placeholders[len(example.speakers) :]] = False
+            absent = [i for c, i in self._entities.items() if c not in example.entities]
+            allowed[row, absent] = False
         return allowed
 
     def _compose(

@@ -8,6 +8,19 @@ from torch import Tensor, nn
 
 from dialogist.batch import Batch
 from dialogist.nn.state import State
+from dialogist.nn.vocabulary import TokenLogProbs
+
+
+class Distribution(Protocol):
+    """The next-token distributions at M positions, over X tokens; computed as far as asked for."""
+
+    def of(self, targets: Tensor, with_mean: bool = False) -> TokenLogProbs:
+        """Log-probabilities of given tokens (M,), and their mean over X for label smoothing."""
+        ...
+
+    def all(self) -> Tensor:
+        """(M, X) natural-log probabilities, fp32."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,13 +28,13 @@ class Outputs:
     """What teacher forcing gives.
 
     Attributes:
-        log_probs: (M, X) natural-log probabilities at the real target positions, dialogue by
-            dialogue; padding is never projected to the vocabulary.
+        log_probs: the distributions at the real target positions, dialogue by dialogue; padding
+            is never projected to the vocabulary.
         targets: (M,) the token each position shall predict.
-        attention: every layer's weights under the names of the reports.
+        attention: every layer's weights under the names of the reports, if they were asked for.
     """
 
-    log_probs: Tensor
+    log_probs: Distribution
     targets: Tensor
     attention: dict[str, Tensor] = field(default_factory=dict)
 
@@ -34,8 +47,8 @@ class Generator(Protocol):
         """How many tokens `step` can be fed at most; None is no limit."""
         ...
 
-    def forward(self, batch: Batch) -> Outputs:
-        """Teacher forcing over a batch with targets."""
+    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
+        """Teacher forcing over a batch with targets; with attention weights if they are needed."""
         ...
 
     def start(self, batch: Batch) -> State:
@@ -64,7 +77,7 @@ class GeneratorModule(nn.Module):
         """As `Generator.longest_target`."""
 
     @abstractmethod
-    def forward(self, batch: Batch) -> Outputs:
+    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
         """As `Generator.forward`."""
 
     @abstractmethod

@@ -19,19 +19,26 @@ def load_weights(model: nn.Module, weights: Mapping[str, Tensor], source: str) -
     Raises:
         ModelError: a weight is missing, superfluous, or of another shape; names it.
     """
-    parameters = dict(model.named_parameters())
-    for name in parameters.keys() - weights.keys():
+    copy_weights(weights_of(model), weights, source)
+
+
+def copy_weights(into: Mapping[str, Tensor], weights: Mapping[str, Tensor], source: str) -> None:
+    """Copy named weights over others of the same names and shapes.
+
+    Raises:
+        ModelError: a weight is missing, superfluous, or of another shape; names it.
+    """
+    for name in into.keys() - weights.keys():
         raise ModelError(f"{source}: the weight '{name}' is missing")
-    for name in weights.keys() - parameters.keys():
+    for name in weights.keys() - into.keys():
         raise ModelError(f"{source}: holds a weight '{name}' that this model has no place for")
-    with torch.no_grad():
-        for name, parameter in parameters.items():
-            if parameter.shape != weights[name].shape:
-                raise ModelError(
-                    f"{source}: the weight '{name}' has shape {tuple(weights[name].shape)}, "
-                    f"the model's configuration says {tuple(parameter.shape)}"
-                )
-            parameter.copy_(weights[name])
+    for name, place in into.items():
+        if place.shape != weights[name].shape:
+            raise ModelError(
+                f"{source}: the weight '{name}' has shape {tuple(weights[name].shape)}, "
+                f"the model's configuration says {tuple(place.shape)}"
+            )
+        place.copy_(weights[name])
 
 
 def average_weights(checkpoints: list[Mapping[str, Tensor]]) -> dict[str, Tensor]:

@@ -7,7 +7,7 @@ dropout on embeddings, attention weights and feed-forward output, Keras' initial
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -16,12 +16,16 @@ from torch import Tensor, nn
 
 from dialogist.batch import Batch
 from dialogist.config import Config
-from dialogist.models.base import GeneratorModule, Outputs
-from dialogist.nn.attention import MultiHeadAttention, look_ahead_mask, padding_mask
+from dialogist.models.base import Distribution, GeneratorModule, Outputs
+from dialogist.nn.attention import MultiHeadAttention
 from dialogist.nn.dropout import Dropout
+from dialogist.nn.masks import look_ahead_mask
+from dialogist.nn.packing import Packing
+from dialogist.nn.pointer import CopyMemory, Pointer, PointerLogProbs
 from dialogist.nn.positional import PositionKind, Positions
 from dialogist.nn.state import State
-from dialogist.nn.transformer import Decoder, Encoder, LayerCache, LayerShape
+from dialogist.nn.transformer import Decoder, Encoder, LayerCache, LayerShape, Masks
+from dialogist.nn.vocabulary import LogProbs, VocabularyProjection
 
 
 class TransformerConfig(Config):
@@ -30,7 +34,7 @@ class TransformerConfig(Config):
     ``key_width`` None means ``d_model // heads``; the reports have ``d_model``.
     ``initialisation``: ``keras`` (embeddings uniform +-0.05, other matrices Glorot uniform, as the
     reports' framework does) or ``scaled`` (embeddings normal with deviation d^-0.5, so that scaled
-    by sqrt(d) they start with unit variance).
+    by sqrt(d) they start with unit variance). ``pointer``: words of the source can be copied.
     """
 
     kind: Literal["transformer"] = "transformer"
@@ -53,6 +57,7 @@ class TransformerConfig(Config):
     share_embeddings: bool = True
     tie_output: bool = True
     scale_embeddings: bool = True
+    pointer: bool = False
     initialisation: Literal["keras", "scaled"] = "scaled"
 
     @model_validator(mode="after")
@@ -62,6 +67,16 @@ class TransformerConfig(Config):
                 f"'d_model' {self.d_model} is no multiple of 'heads' {self.heads}: set 'key_width'"
             )
         return self
+
+    @property
+    def longest_source(self) -> int:
+        """Tokens it can read at most."""
+        return self.source_positions
+
+    @property
+    def longest_target(self) -> int:
+        """Tokens it can be fed at most, begin symbol in."""
+        return self.target_positions
 
     def layer_shape(self) -> LayerShape:
         """What encoder and decoder layers have in common."""
@@ -94,6 +109,7 @@ class TransformerState:
     caches: tuple[LayerCache, ...]
     memory_mask: Tensor  # (N, 1, 1, S) additive
     owner: Tensor  # (N,) the dialogue behind each row
+    copies: CopyMemory | None = None
     position: int = 0
 
     def select(self, rows: Tensor) -> "TransformerState":
@@ -102,7 +118,8 @@ class TransformerState:
         moved = not torch.equal(owner, self.owner)
         mask = self.memory_mask.index_select(0, rows) if moved else self.memory_mask
         caches = tuple(cache.select(rows, memory_too=moved) for cache in self.caches)
-        return TransformerState(caches, mask, owner, self.position)
+        copies = self.copies.select(rows) if self.copies and moved else self.copies
+        return TransformerState(caches, mask, owner, copies, self.position)
 
 
 class Transformer(GeneratorModule):
@@ -122,7 +139,8 @@ class Transformer(GeneratorModule):
         self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(config.encoder_layers, shape)
         self.decoder = Decoder(config.decoder_layers, shape)
-        self.output = nn.Linear(width, vocabulary)
+        self.output = VocabularyProjection(width, vocabulary)
+        self.pointer = Pointer(width) if config.pointer else None
         self._initialise()
         if config.tie_output:
             self.output.weight = self.target_embedding.weight
@@ -146,50 +164,76 @@ class Transformer(GeneratorModule):
             if isinstance(module, MultiHeadAttention):
                 module.initialise_as_keras()
 
-    def forward(self, batch: Batch) -> Outputs:
-        """Teacher forcing: (B, S) and (B, T) ids -> log-probabilities (M, V) at real positions."""
-        memory, weights = self.encode(batch)
-        x = self._embed(self.target_embedding, self.target_positions, batch.target_in)
-        causal = look_ahead_mask(x.shape[1], memory.dtype, x.device)
-        mask = padding_mask(batch.source_mask, memory.dtype)
-        hidden, _, attention = self.decoder(x, self.decoder.start(memory), causal, mask)
-        real = hidden[batch.target_mask]  # (B, T, D) -> (M, D)
-        targets = batch.target_out[batch.target_mask]  # (B, T) -> (M,)
-        return Outputs(self._log_probs(real), targets, weights | attention)
-
-    def encode(self, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
-        """(B, S) ids -> memory (B, S, D) and ``encoder_layer{i}_self_att`` (B, H, S, S)."""
-        x = self._embed(self.source_embedding, self.source_positions, batch.source)
-        memory, layers = self.encoder(x, padding_mask(batch.source_mask, x.dtype))
-        return memory, {f"encoder_layer{i}_self_att": w for i, w in enumerate(layers, start=1)}
+    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
+        """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions."""
+        memory, source, weights = self._encode(batch, need_weights)
+        target = Packing.of(batch.target_mask)
+        x = self._embed_packed(
+            self.target_embedding, self.target_positions, batch.target_in, target
+        )
+        masks = Masks(look_ahead_mask(target.width, x.dtype, x.device), source.mask(x.dtype))
+        caches = self.decoder.start(memory, source)
+        hidden, _, attention = self.decoder(x, target, caches, masks, need_weights)
+        # from the packings' rounded widths back to T and S
+        (_, t), (_, s) = target.shape, source.shape
+        maps = {f"encoder_layer{i}_self_att": w[..., :s, :s] for i, w in enumerate(weights, 1)}
+        maps |= {k: w[..., :t, : t if "self" in k else s] for k, w in attention.items()}
+        copies = self._copy_memory(memory, batch.source, source)
+        found = self._distribution(hidden, target, copies)
+        return Outputs(found, target.pack(batch.target_out)[: target.count], maps)
 
     def start(self, batch: Batch) -> TransformerState:
         """Encode and project the memory once; B rows."""
-        memory, _ = self.encode(batch)
-        mask = padding_mask(batch.source_mask, memory.dtype)
+        memory, packing, _ = self._encode(batch, need_weights=False)
         owner = torch.arange(len(batch), device=memory.device)
-        return TransformerState(tuple(self.decoder.start(memory)), mask, owner)
+        caches = tuple(self.decoder.start(memory, packing))
+        copies = self._copy_memory(memory, batch.source, packing)
+        return TransformerState(caches, packing.mask(memory.dtype), owner, copies)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, TransformerState]:
         """One token per row (N,) -> log-probabilities (N, V) of the next one, and the new state."""
         assert isinstance(state, TransformerState)
-        x = self._embed(
-            self.target_embedding, self.target_positions, tokens[:, None], state.position
-        )
-        hidden, caches, _ = self.decoder(x, state.caches, None, state.memory_mask)
-        after = TransformerState(tuple(caches), state.memory_mask, state.owner, state.position + 1)
-        return self._log_probs(hidden[:, 0]), after
+        self.target_positions.require(state.position + 1)
+        position = torch.tensor([state.position], device=tokens.device)
+        x = self._embed(self.target_embedding, self.target_positions, tokens, position)
+        packing = Packing.single(tokens.shape[0], tokens.device)
+        masks = Masks(None, state.memory_mask)
+        hidden, caches, _ = self.decoder(x, packing, state.caches, masks)
+        after = replace(state, caches=tuple(caches), position=state.position + 1)
+        return self._distribution(hidden, packing, state.copies).all(), after
+
+    def _copy_memory(self, memory: Tensor, ids: Tensor, packing: Packing) -> CopyMemory | None:
+        return None if self.pointer is None else self.pointer.memory(memory, ids, packing)
+
+    def _distribution(
+        self, hidden: Tensor, packing: Packing, copies: CopyMemory | None
+    ) -> Distribution:
+        """The next token's, at the decoder's rows (P, D)."""
+        generated = LogProbs(self.output, hidden[: packing.count])
+        if self.pointer is None or copies is None:
+            return generated
+        return PointerLogProbs(generated, self.pointer(hidden, packing, copies))
+
+    def _encode(self, batch: Batch, need_weights: bool) -> tuple[Tensor, Packing, list[Tensor]]:
+        """(B, S) ids -> memory rows (P, D), where they lie, and weights (B, H, S', S')."""
+        packing = Packing.of(batch.source_mask)
+        x = self._embed_packed(self.source_embedding, self.source_positions, batch.source, packing)
+        memory, weights = self.encoder(x, packing, need_weights)
+        return memory, packing, weights
+
+    def _embed_packed(
+        self, embedding: nn.Embedding, positions: Positions, ids: Tensor, packing: Packing
+    ) -> Tensor:
+        """(B, T) ids -> (P, D)."""
+        positions.require(ids.shape[1])
+        return self._embed(embedding, positions, packing.pack(ids), packing.positions)
 
     def _embed(
-        self, embedding: nn.Embedding, positions: Positions, ids: Tensor, offset: int = 0
+        self, embedding: nn.Embedding, positions: Positions, ids: Tensor, places: Tensor
     ) -> Tensor:
-        """(N, T) ids -> (N, T, D)."""
+        """(P,) ids at the positions ``places`` -> (P, D), in the layers' number format."""
         x = embedding(ids)
         if self.config.scale_embeddings:
             x = x * math.sqrt(self.config.d_model)
-        embedded: Tensor = self.dropout(positions(x, offset))
+        embedded: Tensor = self.dropout(positions(x, places).to(self.encoder.dtype))
         return embedded
-
-    def _log_probs(self, hidden: Tensor) -> Tensor:
-        """(M, D) -> (M, V), in fp32 whatever the model computes in."""
-        return torch.log_softmax(self.output(hidden).float(), dim=-1)

@@ -1,7 +1,7 @@
 """Scaled dot-product and multi-head attention (Vaswani et al. 2017, equations 1 and 3.2.2).
 
-Masks are additive: 0 where attention is allowed, a very large negative number where it is not, as
-in report 1, equation 1. They are made from boolean masks once per forward pass.
+Masks are additive (`dialogist.nn.masks`). Attention works on heads (N, H, T, d_k), the projections
+around it on rows of real tokens (`dialogist.nn.packing`).
 """
 
 import math
@@ -11,34 +11,45 @@ import torch
 from torch import Tensor, nn
 
 from dialogist.nn.dropout import Dropout
-
-BLOCKED = -1e9
-"""What report 1 (Listing 1) adds to the score of a position that must not be seen."""
-
-
-def additive_mask(allowed: Tensor, dtype: torch.dtype) -> Tensor:
-    """(...) True = may be seen  ->  (...) 0 or `BLOCKED`."""
-    return torch.zeros(allowed.shape, dtype=dtype, device=allowed.device).masked_fill_(
-        ~allowed, BLOCKED
-    )
-
-
-def padding_mask(real: Tensor, dtype: torch.dtype) -> Tensor:
-    """(B, S) True = real  ->  (B, 1, 1, S) additive: no query sees padding."""
-    return additive_mask(real, dtype)[:, None, None, :]
-
-
-def look_ahead_mask(length: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    """(1, 1, T, T) additive: position t sees positions 0..t."""
-    allowed = torch.ones(length, length, dtype=torch.bool, device=device).tril()
-    return additive_mask(allowed, dtype)[None, None]
+from dialogist.nn.packing import Packing
 
 
 def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
     """softmax(Q K^T / sqrt(d_k) + M): (..., T, d_k), (..., S, d_k) -> (..., T, S)."""
-    # Q is scaled before the product: the same scores, over T x d_k instead of T x S numbers.
-    scores = (query / math.sqrt(query.shape[-1])) @ key.transpose(-2, -1)
-    return torch.softmax(scores if mask is None else scores + mask, dim=-1)
+    batch, (rows, width) = query.shape[:-2], query.shape[-2:]
+    columns = key.shape[-2]
+    if mask is None:
+        mask = query.new_zeros(())
+    else:  # (..., 1 or T, S) -> (X, 1 or T, S), X being the product of the batch dimensions
+        mask = mask.expand(*batch, mask.shape[-2], columns).reshape(-1, mask.shape[-2], columns)
+    flat_query, flat_key = query.reshape(-1, rows, width), key.reshape(-1, columns, width)
+    # Scaling and mask ride along with the product: two passes less over the scores.
+    scores = torch.baddbmm(mask, flat_query, flat_key.transpose(1, 2), alpha=1 / math.sqrt(width))
+    return torch.softmax(scores, dim=-1).view(*batch, rows, columns)
+
+
+def attend(
+    query: Tensor, memory: "KeyValue", mask: Tensor | None, dropout: Dropout, need_weights: bool
+) -> tuple[Tensor, Tensor | None]:
+    """Attention over heads (N, H, T, d_k), with dropout on the weights that are used.
+
+    On a GPU the fused kernel is taken unless the weights are wanted. On a CPU the explicit form is
+    the faster one: torch's fused kernel takes three times as long there, its backward above all.
+    """
+    if query.is_cuda and not need_weights:
+        return fused_attention(query, memory, mask, dropout), None
+    weights = attention_weights(query, memory.key, mask)
+    return dropout(weights) @ memory.value, weights if need_weights else None
+
+
+def fused_attention(
+    query: Tensor, memory: "KeyValue", mask: Tensor | None, dropout: Dropout
+) -> Tensor:
+    """`attend` by torch's fused kernels: (N, H, T, d_k)."""
+    rate = dropout.rate if dropout.training else 0.0
+    return nn.functional.scaled_dot_product_attention(
+        query, memory.key, memory.value, attn_mask=mask, dropout_p=rate
+    )
 
 
 def scaled_dot_product_attention(
@@ -105,21 +116,27 @@ class MultiHeadAttention(nn.Module):
         limit = math.sqrt(6 / (self.heads * (key_width + self.output.out_features)))
         nn.init.uniform_(self.output.weight, -limit, limit)
 
-    def project(self, memory: Tensor) -> KeyValue:
-        """(N, S, memory_width) -> keys and values of every head."""
-        return KeyValue(self._split(self.key(memory)), self._split(self.value(memory)))
+    def project(self, memory: Tensor, packing: Packing) -> KeyValue:
+        """Rows (P, memory_width) -> keys and values of every head."""
+        return KeyValue(
+            packing.split(self.key(memory), self.heads),
+            packing.split(self.value(memory), self.heads),
+        )
 
     def forward(
-        self, query: Tensor, memory: KeyValue, mask: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
-        """(N, T, D) -> (N, T, D) and weights (N, H, T, S); ``mask`` broadcasts to the latter."""
-        weights = attention_weights(self._split(self.query(query)), memory.key, mask)
-        blended = self.dropout(weights) @ memory.value  # (N, H, T, d_k)
-        # (N, H, T, d_k) -> (N, T, H * d_k)
-        joined = blended.transpose(1, 2).reshape(query.shape[0], query.shape[1], -1)
-        return self.output(joined), weights
+        self,
+        query: Tensor,
+        packing: Packing,
+        memory: KeyValue,
+        mask: Tensor | None,
+        need_weights: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Rows (P, D), which lie as ``packing`` says, attend to ``memory``.
 
-    def _split(self, projected: Tensor) -> Tensor:
-        """(N, T, H * d_k) -> (N, H, T, d_k)."""
-        n, length, _ = projected.shape
-        return projected.view(n, length, self.heads, -1).transpose(1, 2)
+        Args:
+            mask: broadcastable to (N, H, T, S), T and S being the widths of the packings.
+            need_weights: return the weights (N, H, T, S); a fused kernel has none.
+        """
+        heads = packing.split(self.query(query), self.heads)
+        blended, weights = attend(heads, memory, mask, self.dropout, need_weights)
+        return self.output(packing.join(blended)), weights

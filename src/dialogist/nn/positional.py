@@ -36,16 +36,18 @@ class Positions(nn.Module):
         else:  # computed anew at loading: not part of the weights file
             self.register_buffer("table", sinusoids(positions, width), persistent=False)
 
-    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """(N, T, D) -> (N, T, D), its first position being number ``offset``.
+    def forward(self, x: Tensor, positions: Tensor) -> Tensor:
+        """(P, D) and each row's position (P,), or one position for all (1,) -> (P, D)."""
+        return x + self.table.index_select(0, positions)
+
+    def require(self, length: int) -> None:
+        """See that sequences of ``length`` tokens fit the table.
 
         Raises:
-            DataError: the sequence is longer than the table.
+            DataError: they do not.
         """
-        end = offset + x.shape[1]
-        if end > self.table.shape[0]:
+        if length > self.table.shape[0]:
             raise DataError(
-                f"a sequence of {end} tokens is longer than the model's {self.table.shape[0]} "
+                f"a sequence of {length} tokens is longer than the model's {self.table.shape[0]} "
                 "positions: set a lower limit (source_tokens, summary_tokens, max_tokens)"
             )
-        return x + self.table[offset:end].to(x.dtype)

@@ -1,13 +1,20 @@
-"""Encoder and decoder layers and stacks: the reports' (post-norm, ReLU) and the modern form."""
+"""Encoder and decoder layers and stacks: the reports' (post-norm, ReLU) and the modern form.
+
+They work on rows (P, D) of real tokens; a `Packing` says which sequence each belongs to. Attention
+weights, where they are wanted, have the packings' widths, not yet the sequences' own lengths.
+"""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
+import torch
 from torch import Tensor, nn
 
 from dialogist.nn.attention import KeyValue, MultiHeadAttention
 from dialogist.nn.dropout import Dropout
+from dialogist.nn.norm import LayerNorm
+from dialogist.nn.packing import Packing
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -52,9 +59,9 @@ class LayerShape:
             self.attention_dropout,
         )
 
-    def layer_norm(self) -> nn.LayerNorm:
+    def layer_norm(self) -> LayerNorm:
         """A new layer norm of this shape."""
-        return nn.LayerNorm(self.width, eps=self.norm_eps)
+        return LayerNorm(self.width, eps=self.norm_eps)
 
 
 class FeedForward(nn.Module):
@@ -63,12 +70,12 @@ class FeedForward(nn.Module):
     def __init__(self, shape: LayerShape) -> None:
         super().__init__()
         self.inner = nn.Linear(shape.width, shape.feed_forward)
-        self.activation = nn.ReLU() if shape.activation == "relu" else nn.GELU()
+        self.activation = nn.ReLU(inplace=True) if shape.activation == "relu" else nn.GELU()
         self.outer = nn.Linear(shape.feed_forward, shape.width)
         self.dropout = Dropout(shape.dropout)
 
     def forward(self, x: Tensor) -> Tensor:
-        """(N, T, D) -> (N, T, D)."""
+        """(P, D) -> (P, D)."""
         dropped: Tensor = self.dropout(self.outer(self.activation(self.inner(x))))
         return dropped
 
@@ -84,10 +91,13 @@ class EncoderLayer(nn.Module):
         self.feed_forward = FeedForward(shape)
         self.norm1, self.norm2 = shape.layer_norm(), shape.layer_norm()
 
-    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """(B, S, D), additive (B, 1, 1, S) -> (B, S, D) and weights (B, H, S, S)."""
+    def forward(
+        self, x: Tensor, packing: Packing, mask: Tensor, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """(P, D), additive (B, 1, 1, S) -> (P, D) and, if needed, weights (B, H, S, S)."""
         y = self.norm1(x) if self.pre_norm else x
-        attended, weights = self.attention(y, self.attention.project(y), mask)
+        memory = self.attention.project(y, packing)
+        attended, weights = self.attention(y, packing, memory, mask, need_weights)
         x = x + self.attention_dropout(attended)
         if self.pre_norm:
             return x + self.feed_forward(self.norm2(x)), weights
@@ -122,33 +132,45 @@ class DecoderLayer(nn.Module):
         self.norm3 = None if shape.reuse_second_norm else shape.layer_norm()
 
     def forward(
-        self, x: Tensor, cache: LayerCache, self_mask: Tensor | None, memory_mask: Tensor
-    ) -> tuple[Tensor, LayerCache, tuple[Tensor, Tensor]]:
+        self, x: Tensor, packing: Packing, cache: LayerCache, masks: "Masks", need_weights: bool
+    ) -> tuple[Tensor, LayerCache, tuple[Tensor | None, Tensor | None]]:
         """One layer over all positions, or over the newest one with the past in ``cache``.
 
         Args:
-            x: (N, T, D).
-            self_mask: additive (1, 1, T, T); None where T is 1, which sees all of its past.
-            memory_mask: additive (N, 1, 1, S).
+            x: (P, D), lying as ``packing`` says.
 
         Returns:
-            (N, T, D), the cache with these positions appended, and the weights of block 1
+            (P, D), the cache with these positions appended, and, if needed, the weights of block 1
             (N, H, T, T_past + T) and block 2 (N, H, T, S).
         """
         norm3 = self.norm3 or self.norm2
         y = self.norm1(x) if self.pre_norm else x
-        past = self.self_attention.project(y)
+        past = self.self_attention.project(y, packing)
         past = past if cache.past is None else cache.past.append(past)
-        attended, block1 = self.self_attention(y, past, self_mask)
+        attended, block1 = self.self_attention(y, packing, past, masks.look_ahead, need_weights)
         x = x + self.attention_dropout(attended)
         x = x if self.pre_norm else self.norm1(x)
         y = self.norm2(x) if self.pre_norm else x
-        attended, block2 = self.cross_attention(y, cache.memory, memory_mask)
+        attended, block2 = self.cross_attention(
+            y, packing, cache.memory, masks.memory, need_weights
+        )
         x = x + self.attention_dropout(attended)
         x = x if self.pre_norm else self.norm2(x)
         x = x + self.feed_forward(norm3(x) if self.pre_norm else x)
         x = x if self.pre_norm else norm3(x)
         return x, replace(cache, past=past), (block1, block2)
+
+
+class Masks(NamedTuple):
+    """What a decoder must not see.
+
+    Attributes:
+        look_ahead: additive (1, 1, T, T); None where T is 1, which sees all of its past.
+        memory: additive (N, 1, 1, S).
+    """
+
+    look_ahead: Tensor | None
+    memory: Tensor
 
 
 class Encoder(nn.Module):
@@ -159,12 +181,20 @@ class Encoder(nn.Module):
         self.layers = nn.ModuleList(EncoderLayer(shape) for _ in range(layers))
         self.final_norm = shape.layer_norm() if shape.norm == "pre" else nn.Identity()
 
-    def forward(self, x: Tensor, mask: Tensor) -> tuple[Tensor, list[Tensor]]:
-        """(B, S, D) embedded -> (B, S, D) memory and every layer's weights (B, H, S, S)."""
-        weights = []
+    @property
+    def dtype(self) -> torch.dtype:
+        """The number format its layers compute in."""
+        return next(self.layers.parameters()).dtype
+
+    def forward(
+        self, x: Tensor, packing: Packing, need_weights: bool = False
+    ) -> tuple[Tensor, list[Tensor]]:
+        """(P, D) embedded -> (P, D) memory and, if needed, every layer's weights (B, H, S, S)."""
+        mask = packing.mask(x.dtype)
+        weights: list[Tensor] = []
         for layer in self.layers:
-            x, layer_weights = layer(x, mask)
-            weights.append(layer_weights)
+            x, layer_weights = layer(x, packing, mask, need_weights)
+            weights += [] if layer_weights is None else [layer_weights]
         return self.final_norm(x), weights
 
 
@@ -176,24 +206,26 @@ class Decoder(nn.Module):
         self.layers = nn.ModuleList(DecoderLayer(shape) for _ in range(layers))
         self.final_norm = shape.layer_norm() if shape.norm == "pre" else nn.Identity()
 
-    def start(self, memory: Tensor) -> list[LayerCache]:
-        """Project the memory (N, S, memory_width) once for every layer."""
+    def start(self, memory: Tensor, packing: Packing) -> list[LayerCache]:
+        """Project the memory's rows (P, memory_width) once for every layer."""
         layers = cast(Iterable[DecoderLayer], self.layers)
-        return [LayerCache(layer.cross_attention.project(memory)) for layer in layers]
+        return [LayerCache(layer.cross_attention.project(memory, packing)) for layer in layers]
 
     def forward(
         self,
         x: Tensor,
+        packing: Packing,
         caches: Sequence[LayerCache],
-        self_mask: Tensor | None,
-        memory_mask: Tensor,
+        masks: Masks,
+        need_weights: bool = False,
     ) -> tuple[Tensor, list[LayerCache], dict[str, Tensor]]:
-        """(N, T, D) embedded -> (N, T, D), new caches, and weights under the reports' names."""
+        """(P, D) embedded -> (P, D), new caches, and weights under the reports' names."""
         after: list[LayerCache] = []
         weights: dict[str, Tensor] = {}
         for i, (layer, cache) in enumerate(zip(self.layers, caches, strict=True), start=1):
-            x, cache, (block1, block2) = layer(x, cache, self_mask, memory_mask)
+            x, cache, (block1, block2) = layer(x, packing, cache, masks, need_weights)
             after.append(cache)
-            weights[f"decoder_layer{i}_block1_self_att"] = block1
-            weights[f"decoder_layer{i}_block2_decenc_att"] = block2
+            if block1 is not None and block2 is not None:
+                weights[f"decoder_layer{i}_block1_self_att"] = block1
+                weights[f"decoder_layer{i}_block2_decenc_att"] = block2
         return self.final_norm(x), after, weights

@@ -31,10 +31,9 @@ class CrossEntropy:
     def __call__(self, model: Generator, batch: Batch) -> Loss:
         """The smoothed loss; ``terms['nll']`` is the plain one."""
         outputs = model.forward(batch)
-        nll = -outputs.log_probs.gather(1, outputs.targets[:, None]).sum()
-        value = nll
-        if self.label_smoothing:
-            # one sum, then one division: a mean per row would divide (M, X) numbers backwards
-            uniform = -outputs.log_probs.sum() / outputs.log_probs.shape[1]
+        found = outputs.log_probs.of(outputs.targets, with_mean=self.label_smoothing > 0)
+        value = nll = -found.target.sum()
+        if found.mean is not None:
+            uniform = -found.mean.sum()
             value = (1 - self.label_smoothing) * nll + self.label_smoothing * uniform
         return Loss(value, outputs.targets.shape[0], {"nll": float(nll.detach())})

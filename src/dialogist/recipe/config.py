@@ -4,10 +4,12 @@ Each part is the configuration of the code that does the work, and is documented
 """
 
 import os
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import torch
 from pydantic import Field, model_validator
 
 from dialogist.config import Config, override, read_yaml
@@ -15,6 +17,7 @@ from dialogist.data.prepare import PreparationConfig
 from dialogist.decoding.options import DecodingOptions
 from dialogist.errors import ConfigError, nearest
 from dialogist.models.table import ModelConfig
+from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropyConfig
 from dialogist.tokenizers import TokenizerConfig
 from dialogist.training.config import TrainingConfig
@@ -66,7 +69,7 @@ class Recipe(Config):
     data: DataConfig
     preparation: PreparationConfig = PreparationConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()
-    model: ModelConfig = ModelConfig()
+    model: ModelConfig = TransformerConfig()
     objective: CrossEntropyConfig = CrossEntropyConfig()
     training: TrainingConfig = TrainingConfig()
     validation: ValidationConfig = ValidationConfig()
@@ -81,20 +84,21 @@ class Recipe(Config):
             raise ValueError(
                 "tokenizer 'word' has no speaker tokens: set preparation.speakers to inline"
             )
-        if limits.source_tokens is None or limits.source_tokens > self.model.source_positions:
+        source, target = self.model.longest_source, self.model.longest_target
+        if source is not None and (limits.source_tokens is None or limits.source_tokens > source):
             raise ValueError(
                 f"preparation.limits.source_tokens must be at most model.source_positions "
-                f"({self.model.source_positions})"
+                f"({source})"
             )
         longest = max(
             limits.summary_tokens or 0,
             self.decoding.max_tokens + 1,
             self.validation.decoding.max_tokens + 1,
         )
-        if limits.summary_tokens is None or longest > self.model.target_positions:
+        if target is not None and (limits.summary_tokens is None or longest > target):
             raise ValueError(
                 "preparation.limits.summary_tokens and every decoding.max_tokens + 1 must be at "
-                f"most model.target_positions ({self.model.target_positions})"
+                f"most model.target_positions ({target})"
             )
         return self
 
@@ -132,6 +136,20 @@ def read_recipe(name_or_path: str, assignments: list[str] | None = None) -> Reci
     path = find_recipe(name_or_path)
     values: dict[str, Any] = override(read_yaml(path), assignments or [])
     return Recipe.parse({"name": path.stem, **values}, str(path))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a run reads and writes: the data folder, the run folder, the device.
+
+    ``encoded``: the folder of the training data where they are encoded already; None reads and
+    encodes the recipe's own files.
+    """
+
+    data: Path
+    run: Path
+    device: torch.device
+    encoded: Path | None = None
 
 
 def data_folder(wanted: Path | None = None) -> Path:

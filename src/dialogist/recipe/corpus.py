@@ -1,49 +1,93 @@
-"""The data of a recipe: read, prepared, encoded, with every cut and every bad line reported."""
+"""The data of a recipe as a stream: read, and every bad line reported; and their tokenizer."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from dialogist.data.encode import Encoded, encode
-from dialogist.data.prepare import Preparation
+from dialogist.data.manifest import SetCounts
 from dialogist.data.readers import Problem, ReadOptions, read_dialogues
 from dialogist.errors import DataError
+from dialogist.files import write_folder_atomically
 from dialogist.recipe.config import DataSet
 from dialogist.records import Dialogue, Example
-from dialogist.tokenizers import Tokenizer
+from dialogist.tokenizers import Tokenizer, TokenizerConfig, build_tokenizer, read_tokenizer
 
 Note = Callable[[str], None]
 
+_SHOWN = 5  # bad records of a file that are told one by one; all are counted
+
+
+class Corpus:
+    """Some data sets as one stream of dialogues, less the excluded ones.
+
+    ``counts`` says after (and during) each pass what was read and what was left out.
+    """
+
+    def __init__(self, sets: Sequence[DataSet], folder: Path, note: Note) -> None:
+        self.sets = sets
+        self.folder = folder
+        self.note = note
+        self.counts: list[SetCounts] = []
+
+    def files(self) -> dict[str, Path]:
+        """Every file that a pass reads, by its name in the recipe.
+
+        Raises:
+            DataError: one is missing.
+        """
+        names = [n for one in self.sets for n in (one.path, one.exclude) if n is not None]
+        found = {name: self.folder / name for name in names}
+        for path in found.values():
+            _require(path)
+        return found
+
+    def __iter__(self) -> Iterator[Dialogue]:
+        """One pass.
+
+        Raises:
+            DataError: a file is missing or unreadable, or an exclusion file names unknown ids only.
+        """
+        self.counts = []
+        for one in self.sets:
+            yield from self._read(one)
+
+    def _read(self, data: DataSet) -> Iterator[Dialogue]:
+        path = self.folder / data.path
+        _require(path)
+        excluded = set() if data.exclude is None else _ids(self.folder / data.exclude)
+        taken = bad = out = 0
+
+        def report(problem: Problem) -> None:
+            nonlocal bad
+            bad += 1
+            if bad <= _SHOWN:
+                self.note(str(problem))
+
+        options = ReadOptions(format=data.format, columns=data.columns)
+        for dialogue in read_dialogues(path, options, report):
+            if dialogue.id in excluded:
+                out += 1
+                continue
+            taken += 1
+            yield dialogue
+        self.counts.append(SetCounts(path=data.path, dialogues=taken, bad=bad, excluded=out))
+        if bad:
+            self.note(f"{path}: {bad} bad records left out, {taken + out} read")
+        if data.exclude is not None:
+            if not out:
+                raise DataError(f"{self.folder / data.exclude}: names no dialogue of {path}")
+            self.note(f"{path.name}: {out} rows excluded by {data.exclude}")
+
 
 def read_sets(sets: Sequence[DataSet], folder: Path, note: Note) -> list[Dialogue]:
-    """All dialogues of some data sets, less the excluded ones; bad lines are reported, counted.
-
-    Raises:
-        DataError: a file is missing or unreadable, or an exclusion file names unknown ids only.
-    """
-    return [dialogue for one in sets for dialogue in _read_set(one, folder, note)]
+    """All dialogues of some data sets in memory; see `Corpus`."""
+    return list(Corpus(sets, folder, note))
 
 
-def _read_set(data: DataSet, folder: Path, note: Note) -> list[Dialogue]:
-    path = folder / data.path
+def _require(path: Path) -> None:
     if not path.exists():
         raise DataError(
             f"{path}: no such data file; give the data folder with --data or DIALOGIST_DATA"
         )
-    problems: list[Problem] = []
-    options = ReadOptions(format=data.format, columns=data.columns)
-    dialogues = list(read_dialogues(path, options, problems.append))
-    for problem in problems[:5]:
-        note(str(problem))
-    if problems:
-        note(f"{path}: {len(problems)} bad records left out, {len(dialogues)} read")
-    if data.exclude is None:
-        return dialogues
-    excluded = _ids(folder / data.exclude)
-    kept = [d for d in dialogues if d.id not in excluded]
-    if len(kept) == len(dialogues):
-        raise DataError(f"{folder / data.exclude}: names no dialogue of {path}")
-    note(f"{path.name}: {len(dialogues) - len(kept)} rows excluded by {data.exclude}")
-    return kept
 
 
 def _ids(path: Path) -> set[str]:
@@ -53,29 +97,26 @@ def _ids(path: Path) -> set[str]:
         raise DataError(f"{path}: the exclusion file cannot be read: {error.strerror}") from None
 
 
-def tokenizer_texts(examples: Iterable[Example]) -> list[str]:
+def tokenizer_texts(examples: Iterable[Example]) -> Iterator[str]:
     """What a tokenizer is trained on: every dialogue as one text, and every summary."""
-    texts: list[str] = []
     for example in examples:
-        texts.append(" ".join(f"{u.speaker} {u.text}".strip() for u in example.utterances))
-        texts += example.targets
-    return texts
+        yield " ".join(f"{u.speaker} {u.text}".strip() for u in example.utterances)
+        yield from example.targets
 
 
-def encode_all(
-    examples: Sequence[Example], tokenizer: Tokenizer, preparation: Preparation
-) -> list[Encoded]:
-    """Encode every example within the preparation's limits."""
-    return [encode(example, tokenizer, preparation.config.limits) for example in examples]
+def settle_tokenizer(
+    folder: Path,
+    config: TokenizerConfig,
+    examples: Iterable[Example],
+    note: Note,
+    entities: bool = False,
+) -> Tokenizer:
+    """The tokenizer in ``folder``: made from ``examples`` at the first start, read afterwards.
 
-
-def describe_cuts(name: str, encoded: Sequence[Encoded]) -> str:
-    """One line: how much of a data set exceeds the limits."""
-    cut = [e.coverage for e in encoded if not e.coverage.complete]
-    lost = sum(c.tokens - c.tokens_read for c in cut)
-    summaries = sum(e.coverage.target_cut > 0 for e in encoded)
-    total = max(1, len(encoded))
-    return (
-        f"{name}: {len(encoded)} dialogues; {len(cut)} ({100 * len(cut) / total:.1f}%) exceed the "
-        f"source limit and lose {lost} tokens; {summaries} summaries are cut"
-    )
+    ``entities``: with a token for each entity placeholder.
+    """
+    if not folder.exists():
+        note(f"building the {config.kind} tokenizer")
+        tokenizer = build_tokenizer(config, tokenizer_texts(examples), entities)
+        write_folder_atomically(folder, tokenizer.save)
+    return read_tokenizer(folder)

@@ -1,11 +1,9 @@
 """What is measured while a recipe trains: dev loss, ROUGE of real summaries, samples to read."""
 
-import random
 from collections.abc import Sequence
 
 import torch
 
-from dialogist.data.collate import collate
 from dialogist.data.sampler import TokenBucketConfig
 from dialogist.engine.summarizer import Summarizer
 from dialogist.evaluation.evaluate import Scored, evaluate
@@ -17,7 +15,11 @@ from dialogist.training.interfaces import TrainingData, Validation
 
 
 class Validator:
-    """Called by the trainer after every epoch, with the model in evaluation mode."""
+    """Called by the trainer after every epoch, with the model in evaluation mode.
+
+    ``train`` is a fixed sample of the training dialogues: the gap between its score and dev's is
+    the overfitting.
+    """
 
     def __init__(
         self,
@@ -30,10 +32,8 @@ class Validator:
         self.config = config
         self.summarizer = summarizer
         self.dev, self.dev_data = dev[0][: config.dev_examples], dev[1]
+        self.train = train
         self.last_epoch = last_epoch
-        # One fixed sample: the gap between its score and dev's is the overfitting.
-        count = min(config.train_examples, len(train))
-        self.train = random.Random("train sample").sample(list(train), count)
 
     def __call__(self, epoch: int, objective: Objective, model: GeneratorModule) -> Validation:
         """Dev loss always; ROUGE and samples at the configured interval and at the end."""
@@ -60,11 +60,10 @@ class Validator:
     def _loss(self, objective: Objective, model: GeneratorModule) -> float:
         """Mean cross-entropy per token over dev, in fp32, without label smoothing."""
         device = next(model.parameters()).device
-        plan = TokenBucketConfig().plan(self.dev_data.pairs, seed=0, epoch=0)
+        plan = TokenBucketConfig().plan(self.dev_data.lengths, seed=0, epoch=0)
         total, tokens = 0.0, 0
         for indices in plan:
-            pairs = [self.dev_data.pairs[i] for i in indices]
-            loss = objective(model, collate(pairs, self.dev_data.pad_id).to(device))
+            loss = objective(model, self.dev_data.batch(indices).to(device))
             total += loss.terms["nll"]
             tokens += loss.tokens
         return total / tokens

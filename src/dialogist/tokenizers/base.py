@@ -2,8 +2,8 @@
 
 Every kind (`word`, `bpe`, `unigram`, `pretrained`) is expressed as such a pipeline, so one file
 format (``tokenizer.json``) and one loader serve them all. The four control symbols (padding,
-unknown, begin, end) can never be produced by a user's text, whatever it spells; the speaker
-placeholders can, and are atomic: one character in the text, one id.
+unknown, begin, end) can never be produced by a user's text, whatever it spells; the placeholders
+of speakers and entities can, and are atomic: one character in the text, one id.
 """
 
 import json
@@ -14,6 +14,7 @@ from pathlib import Path
 import tokenizers
 
 from dialogist.errors import ModelError
+from dialogist.tokenizers.entity_tokens import entity_placeholders
 
 PLACEHOLDERS = 32
 """How many speakers of one dialogue can have an atomic token of their own."""
@@ -94,6 +95,11 @@ class Tokenizer:
         """The ids of the speaker placeholders, in order; empty where they are not atomic."""
         found = [self._pipeline.token_to_id(placeholder(i)) for i in range(PLACEHOLDERS)]
         return [int(index) for index in found if index is not None]
+
+    def entity_ids(self) -> dict[str, int]:
+        """The id of each entity placeholder; empty where the tokenizer was made without them."""
+        found = {c: self._pipeline.token_to_id(c) for c in entity_placeholders()}
+        return {character: int(i) for character, i in found.items() if i is not None}
 
     def save(self, folder: Path) -> None:
         """Write ``tokenizer.json`` (the pipeline) and ``tokenizer_config.json`` (kind, symbols)."""

@@ -7,7 +7,9 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from dialogist.config import Config
+from dialogist.errors import ConfigError
 from dialogist.tokenizers.base import Tokenizer
+from dialogist.tokenizers.entity_tokens import entity_placeholders
 from dialogist.tokenizers.pretrained import load_pretrained
 from dialogist.tokenizers.subword import train_subword
 from dialogist.tokenizers.word import train_word
@@ -29,12 +31,23 @@ class TokenizerConfig(Config):
         return self
 
 
-def build_tokenizer(config: TokenizerConfig, texts: Iterable[str]) -> Tokenizer:
-    """Train the tokenizer on prepared ``texts``, or load a pretrained one (texts unused)."""
+def build_tokenizer(
+    config: TokenizerConfig, texts: Iterable[str], entities: bool = False
+) -> Tokenizer:
+    """Train the tokenizer on prepared ``texts``, or load a pretrained one (texts unused).
+
+    With ``entities`` it holds the entity placeholders, too, each as one token.
+
+    Raises:
+        ConfigError: ``size`` has no room for them.
+    """
     if config.path is not None:
-        return load_pretrained(Path(config.path))
+        return load_pretrained(Path(config.path), entities)
+    least = 320 + len(entity_placeholders())
+    if entities and config.size is not None and config.size < least:
+        raise ConfigError(f"tokenizer.size must be at least {least} with preparation.entities on")
     if config.kind == "word":
-        return train_word(texts, config.size)
+        return train_word(texts, config.size, entities)
     assert config.kind != "pretrained"
     assert config.size is not None
-    return train_subword(config.kind, texts, config.size)
+    return train_subword(config.kind, texts, config.size, entities)

@@ -19,6 +19,7 @@ from dialogist.tokenizers.base import (
     placeholder,
     read_pipeline,
 )
+from dialogist.tokenizers.entity_tokens import add_entity_tokens
 
 _NAMES = {
     "pad": ("<pad>", "[PAD]", "<|pad|>"),
@@ -34,8 +35,8 @@ _PROBES = (
 )
 
 
-def load_pretrained(path: Path) -> Tokenizer:
-    """Load a tokenizer file, or the one in a model folder.
+def load_pretrained(path: Path, entities: bool = False) -> Tokenizer:
+    """Load a tokenizer file, or the one in a model folder; ``entities`` adds their placeholders.
 
     Raises:
         ModelError: no tokenizer there, damaged, or of a type we cannot rebuild.
@@ -52,7 +53,10 @@ def load_pretrained(path: Path) -> Tokenizer:
     pipeline = read_pipeline(path) if path.suffix == ".json" else _from_sentencepiece(path)
     pipeline.no_truncation()  # many a tokenizer.json carries its model's limit: ours are counted
     pipeline.no_padding()
-    return Tokenizer("pretrained", pipeline, _control_symbols(pipeline))
+    controls = _control_symbols(pipeline)
+    if entities:
+        add_entity_tokens(pipeline)
+    return Tokenizer("pretrained", pipeline, controls)
 
 
 def _control_symbols(pipeline: tokenizers.Tokenizer) -> ControlSymbols:

@@ -12,20 +12,23 @@ import tokenizers
 from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from dialogist.tokenizers.base import PLACEHOLDERS, ControlSymbols, Tokenizer, placeholder
+from dialogist.tokenizers.entity_tokens import ANY_ENTITY, add_entity_tokens, entity_placeholders
 
 CONTROLS = ControlSymbols()
 
-_AT_PLACEHOLDERS = re.compile(f"[{placeholder(0)}-{placeholder(PLACEHOLDERS - 1)}]")
+_SPEAKERS = f"{placeholder(0)}-{placeholder(PLACEHOLDERS - 1)}"
 
 
-def train_subword(kind: Literal["bpe", "unigram"], texts: Iterable[str], size: int) -> Tokenizer:
+def train_subword(
+    kind: Literal["bpe", "unigram"], texts: Iterable[str], size: int, entities: bool = False
+) -> Tokenizer:
     """Train a byte-level tokenizer of at most ``size`` entries (controls and placeholders in)."""
     pipeline = tokenizers.Tokenizer(models.BPE() if kind == "bpe" else models.Unigram())
     pipeline.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     pipeline.decoder = decoders.ByteLevel()
     controls = [CONTROLS.pad, CONTROLS.unk, CONTROLS.bos, CONTROLS.eos]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    room = size - PLACEHOLDERS
+    room = size - PLACEHOLDERS - (len(entity_placeholders()) if entities else 0)
     trainer = (
         trainers.BpeTrainer(
             vocab_size=room,
@@ -43,11 +46,14 @@ def train_subword(kind: Literal["bpe", "unigram"], texts: Iterable[str], size: i
         )
     )
     # Training sees the pieces between placeholders, just as encoding will split them.
-    pieces = (piece for text in texts for piece in _AT_PLACEHOLDERS.split(text) if piece)
+    at_placeholders = re.compile(f"[{_SPEAKERS}{ANY_ENTITY if entities else ''}]")
+    pieces = (piece for text in texts for piece in at_placeholders.split(text) if piece)
     pipeline.train_from_iterator(pieces, trainer)
     if kind == "unigram":
         pipeline.model = _settled(pipeline, len(controls))
     pipeline.add_tokens([tokenizers.AddedToken(placeholder(i)) for i in range(PLACEHOLDERS)])
+    if entities:
+        add_entity_tokens(pipeline)
     return Tokenizer(kind, pipeline, CONTROLS)
 
 

@@ -5,6 +5,7 @@ out-of-vocabulary token; every filter character becomes a space; nothing else is
 Sources: report 1 section III, report 3 section 2.1; ``keras.preprocessing.text.Tokenizer``.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -12,12 +13,14 @@ import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers
 
 from dialogist.tokenizers.base import ControlSymbols, Tokenizer
+from dialogist.tokenizers.entity_tokens import ANY_ENTITY, add_entity_tokens, entity_placeholders
 
 KERAS_FILTERS = '!"#$%&()*+,-./:;<=>?@\\^_`{|}~\t\n'
 """Keras' default filters without ``[`` and ``]``, which delimit [SOS] and [EOS]."""
 
 CONTROLS = ControlSymbols(pad="[PAD]", unk="[UNK]", bos="[SOS]", eos="[EOS]")
 
+_MASKS = re.compile(f"[{ANY_ENTITY}]")
 _TO_SPACES = str.maketrans(dict.fromkeys(KERAS_FILTERS, " "))
 
 
@@ -26,12 +29,18 @@ def split_words(text: str) -> list[str]:
     return [word for word in text.translate(_TO_SPACES).split(" ") if word]
 
 
-def train_word(texts: Iterable[str], max_size: int | None = None) -> Tokenizer:
+def train_word(
+    texts: Iterable[str], max_size: int | None = None, entities: bool = False
+) -> Tokenizer:
     """Count words and number them as Keras does.
 
     Each text counts one [SOS] and one [EOS], which the reports put around every text before
-    fitting. ``max_size`` bounds the vocabulary (rarest words out); None keeps every word.
+    fitting. ``max_size`` bounds the vocabulary (rarest words out); None keeps every word. With
+    ``entities`` their placeholders are words of their own, after all others.
     """
+    if entities:
+        texts = (_MASKS.sub(" ", text) for text in texts)
+        max_size = None if max_size is None else max_size - len(entity_placeholders())
     counts: Counter[str] = Counter()
     for text in texts:
         counts[CONTROLS.bos] += 1
@@ -45,7 +54,10 @@ def train_word(texts: Iterable[str], max_size: int | None = None) -> Tokenizer:
     vocabulary = {CONTROLS.pad: 0, CONTROLS.unk: 1}
     for word in (*ranked, CONTROLS.bos, CONTROLS.eos):  # the two are in, even without texts
         vocabulary.setdefault(word, len(vocabulary))
-    return Tokenizer("word", _pipeline(vocabulary), CONTROLS)
+    pipeline = _pipeline(vocabulary)
+    if entities:
+        add_entity_tokens(pipeline)
+    return Tokenizer("word", pipeline, CONTROLS)
 
 
 def _pipeline(vocabulary: dict[str, int]) -> tokenizers.Tokenizer:

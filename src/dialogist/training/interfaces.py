@@ -1,34 +1,49 @@
 """What a trainer is given: the data, a validation, and a place to show progress."""
 
-import hashlib
-from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from dialogist.batch import Batch
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import Lengths, Pair, collate, lengths_of
+from dialogist.data.fingerprint import fingerprint_of
+from dialogist.data.sampler import Indices
+from dialogist.data.shards import ShardedPairs
 from dialogist.records import JSON
 from dialogist.training.progress import Progress
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)  # no slots: they leave no room for what is cached
 class TrainingData:
-    """The encoded training pairs and the padding id."""
+    """The encoded training pairs, in memory or on disk, and the padding id."""
 
     pairs: Sequence[Pair]
     pad_id: int
 
-    def fingerprint(self) -> str:
-        """A digest of every id of every pair: a run is resumed on the same data or not at all."""
-        digest = hashlib.sha256()
-        for pair in self.pairs:
-            digest.update(array("q", [len(pair.source), *pair.source, *pair.target]).tobytes())
-        return digest.hexdigest()
+    @cached_property
+    def lengths(self) -> Lengths:
+        """(pairs, 2) source and target lengths, by which a sampler plans an epoch."""
+        if isinstance(self.pairs, ShardedPairs):
+            return self.pairs.lengths
+        return lengths_of(self.pairs)
 
-    def batch(self, indices: Sequence[int]) -> Batch:
-        """The padded batch of the given pairs."""
-        return collate([self.pairs[i] for i in indices], self.pad_id)
+    def fingerprint(self) -> str:
+        """A digest of every id of every pair: a run is resumed on the same data or not at all.
+
+        It is the same wherever the pairs lie.
+        """
+        if isinstance(self.pairs, ShardedPairs):
+            return self.pairs.fingerprint()
+        return fingerprint_of(self.pairs)
+
+    def target_tokens(self, indices: Indices) -> int:
+        """How many tokens the given pairs' targets have, the begin symbol not counted."""
+        return int(self.lengths[indices, 1].sum()) - len(indices)
+
+    def batch(self, indices: Iterable[int]) -> Batch:
+        """The padded batch of the given pairs (a `Plan`'s batch will do)."""
+        return collate([self.pairs[int(i)] for i in indices], self.pad_id)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from dialogist.files import write_text_atomically
 from dialogist.records import JSON
-from dialogist.training.saving import write_text_atomically
 
 
 class JsonLines:

@@ -1,4 +1,4 @@
-"""Adam and AdamW over a model's parameters, and their state as plain tensors."""
+"""Adam and AdamW over a model's flat weights, and their state as plain tensors."""
 
 from typing import Literal
 
@@ -7,7 +7,8 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from dialogist.config import Config
-from dialogist.nn.positional import Positions
+from dialogist.errors import CheckpointError
+from dialogist.training.weights import MasterWeights
 
 
 class OptimizerConfig(Config):
@@ -22,16 +23,16 @@ class OptimizerConfig(Config):
     eps: float = Field(1e-9, gt=0)
     weight_decay: float = Field(0.0, ge=0)
 
-    def build(self, model: nn.Module) -> torch.optim.Optimizer:
-        """The optimizer; its state numbers the decayed parameters first, in the model's order."""
-        tables = {id(m.table) for m in model.modules() if isinstance(m, Positions)}
-        decays = {id(p): p.ndim >= 2 and id(p) not in tables for p in model.parameters()}
-        decayed = [p for p in model.parameters() if decays[id(p)]]
-        others = [p for p in model.parameters() if not decays[id(p)]]
-        groups = [
-            {"params": decayed, "weight_decay": self.weight_decay},
-            {"params": others, "weight_decay": 0.0},
-        ]
+    def build(self, weights: MasterWeights) -> torch.optim.Optimizer:
+        """torch's fused kernel, once over all decayed weights, once over the others."""
+        groups = []
+        for begin, end, decay in (
+            (0, weights.decayed, self.weight_decay),
+            (weights.decayed, weights.master.shape[0], 0.0),
+        ):
+            flat = nn.Parameter(weights.master[begin:end])
+            flat.grad = weights.gradient[begin:end]
+            groups.append({"params": [flat], "weight_decay": decay})
         kind = torch.optim.Adam if self.kind == "adam" else torch.optim.AdamW
         return kind(groups, lr=0.0, betas=self.betas, eps=self.eps, fused=True)
 
@@ -43,10 +44,17 @@ def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
 
 
 def load_optimizer_tensors(optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Put back what `optimizer_tensors` gave."""
+    """Put back what `optimizer_tensors` gave.
+
+    Raises:
+        CheckpointError: it is of another model.
+    """
+    flats = [group["params"][0] for group in optimizer.param_groups]
     state: dict[int, dict[str, Tensor]] = {}
     for key, value in tensors.items():
         index, name = key.split(".", 1)
+        if int(index) >= len(flats) or value.shape not in ((), flats[int(index)].shape):
+            raise CheckpointError(f"its optimizer state '{key}' is of another model or release")
         state.setdefault(int(index), {})[name] = value
     optimizer.load_state_dict(
         {"state": state, "param_groups": optimizer.state_dict()["param_groups"]}

@@ -1,8 +1,5 @@
-"""Which number format training computes in, and how the process should hold its memory."""
+"""Which number format training computes in (`dialogist.training.weights` does it)."""
 
-import ctypes
-import sys
-from contextlib import AbstractContextManager, nullcontext
 from typing import Literal
 
 import torch
@@ -33,28 +30,6 @@ def resolve_precision(wanted: Precision, device: torch.device) -> Literal["fp32"
     return wanted
 
 
-def computing_in(precision: str, device: torch.device) -> AbstractContextManager[object]:
-    """Autocast to bf16 (weights and their gradients stay fp32), or nothing for fp32."""
-    if precision == "fp32":
-        return nullcontext()
-    return torch.autocast(device.type, torch.bfloat16)
-
-
-_M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
-
-
-def keep_freed_memory() -> None:
-    """Tell glibc's allocator to keep freed blocks for the next training step.
-
-    By default every large tensor is mapped and unmapped, and the kernel clears its pages anew each
-    time; keeping them trains the report-1 network 1.7 times as fast (docs/results.md). What lies
-    free at the end of the heap beyond 1 GB is still given back. Elsewhere than on glibc this does
-    nothing.
-    """
-    if not sys.platform.startswith("linux"):
-        return
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        mallopt(_M_MMAP_MAX, 0)
-        mallopt(_M_TRIM_THRESHOLD, 1 << 30)
-        mallopt(_M_TOP_PAD, 64 << 20)
+def working_dtype(precision: Literal["fp32", "bf16"]) -> torch.dtype:
+    """The format the linear layers compute in; master weights and sums stay fp32."""
+    return torch.bfloat16 if precision == "bf16" else torch.float32

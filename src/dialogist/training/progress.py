@@ -1,11 +1,11 @@
 """`Progress`: everything, beside weights and optimizer, that a run needs to go on exactly."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from dialogist.errors import CheckpointError
 from dialogist.records import JSON
@@ -26,7 +26,7 @@ class Progress:
         stopped: early stopping has ended the run.
         lines: how long each log was, so that a resumed run writes none twice.
         data: fingerprint of the training pairs; another one cannot be resumed.
-        threads: the thread count, on which bit-exactness depends.
+        threads, processes: their counts, on which bit-exactness depends.
     """
 
     step: int = 0
@@ -41,6 +41,7 @@ class Progress:
     lines: dict[str, int] = field(default_factory=dict)
     data: str = ""
     threads: int = 0
+    processes: int = 1
 
     def to_json(self) -> dict[str, JSON]:
         """Plain values; floats survive exactly."""
@@ -49,7 +50,7 @@ class Progress:
         return values
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "Progress":
+    def from_json(cls, values: Any) -> "Progress":
         """Back from `to_json`.
 
         Raises:
@@ -74,16 +75,11 @@ def add_to(sums: dict[str, float], more: Mapping[str, float]) -> None:
         sums[name] = sums.get(name, 0.0) + value
 
 
-def random_state() -> dict[str, Tensor]:
-    """The state of torch's generators (dropout draws from them)."""
-    state = {"cpu": torch.get_rng_state()}
-    if torch.cuda.is_available():
-        state["cuda"] = torch.cuda.get_rng_state()
-    return state
+def seed_batch(seed: int, step: int, batch: int, rank: int) -> None:
+    """Seed torch's generators for one batch of an update, in one process.
 
-
-def restore_random_state(state: dict[str, Tensor]) -> None:
-    """Put back what `random_state` gave."""
-    torch.set_rng_state(state["cpu"])
-    if "cuda" in state and torch.cuda.is_available():
-        torch.cuda.set_rng_state(state["cuda"])
+    So all that is drawn (dropout) is a function of these four: it needs no place in a checkpoint,
+    and a batch sees the same draws whichever updates this process made before.
+    """
+    text = f"dialogist batch {seed} {step} {batch} {rank}"
+    torch.manual_seed(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]))

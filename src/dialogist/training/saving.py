@@ -2,12 +2,10 @@
 
 A checkpoint is a folder written under a temporary name, synced to disk, and renamed. Its manifest
 holds the SHA-256 of every file; a damaged one is recognised and the one before it is used.
-Weights, moments and generator states are safetensors, the rest is JSON; nothing is pickled.
+Weights and moments are safetensors, the rest is JSON; nothing is pickled.
 """
 
-import hashlib
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,9 +16,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from dialogist.errors import CheckpointError
+from dialogist.files import TEMPORARY, sha256_of, sync, temporary_for
 from dialogist.records import JSON
-
-_TEMPORARY = ".incomplete-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +31,22 @@ class Checkpoint:
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     """Write a checkpoint folder atomically; an existing one of that name is replaced."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = folder.parent / f"{_TEMPORARY}{folder.name}"
+    temporary = temporary_for(folder)
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir()
     for name, group in checkpoint.tensors.items():
         contiguous = {key: value.detach().contiguous() for key, value in group.items()}
         save_file(contiguous, temporary / f"{name}.safetensors")
     (temporary / "state.json").write_text(json.dumps(checkpoint.state, indent=1), encoding="utf-8")
-    digests: dict[str, JSON] = {p.name: _sha256(p) for p in sorted(temporary.iterdir())}
+    digests: dict[str, JSON] = {p.name: sha256_of(p) for p in sorted(temporary.iterdir())}
     (temporary / "manifest.json").write_text(json.dumps(digests, indent=1), encoding="utf-8")
     for path in temporary.iterdir():
-        _sync(path)
-    _sync(temporary)
+        sync(path)
+    sync(temporary)
     if folder.exists():
         shutil.rmtree(folder)
     temporary.rename(folder)
-    _sync(folder.parent)
+    sync(folder.parent)
 
 
 def load_checkpoint(folder: Path) -> Checkpoint:
@@ -61,7 +58,7 @@ def load_checkpoint(folder: Path) -> Checkpoint:
     try:
         digests = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         for name, digest in digests.items():
-            if _sha256(folder / name) != digest:
+            if sha256_of(folder / name) != digest:
                 raise CheckpointError(f"{folder / name}: is damaged (its checksum differs)")
         if "state.json" not in digests:
             raise CheckpointError(f"{folder}: is no complete checkpoint: its manifest is empty")
@@ -81,32 +78,11 @@ def checkpoint_folders(parent: Path) -> list[Path]:
 
 def prune(parent: Path, keep: set[str]) -> None:
     """Remove checkpoints whose names are not in ``keep``, and what a killed save left behind."""
-    for path in parent.glob(f"{_TEMPORARY}*"):
+    for path in parent.glob(f"{TEMPORARY}*"):
         shutil.rmtree(path, ignore_errors=True)
     for path in checkpoint_folders(parent):
         if path.name not in keep:
             # First out of sight under one rename, then file by file: never half a checkpoint.
-            doomed = parent / f"{_TEMPORARY}{path.name}"
+            doomed = temporary_for(path)
             path.rename(doomed)
             shutil.rmtree(doomed)
-
-
-def write_text_atomically(path: Path, text: str) -> None:
-    """Replace a small file in one rename."""
-    temporary = path.with_name(f"{_TEMPORARY}{path.name}")
-    temporary.write_text(text, encoding="utf-8")
-    _sync(temporary)
-    temporary.replace(path)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

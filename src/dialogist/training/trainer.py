@@ -1,36 +1,35 @@
 """`Trainer`: one loop for every model and every objective; survives kill -9 and resumes exactly.
 
-An update is: collate -> objective -> backward -> clip -> step. What a run needs to go on is in its
-checkpoint (weights, moments, generator states, `Progress`); the order of the data is a pure
-function of seed and epoch. With the same thread count a resumed run ends with the same bits.
+An update is: collate -> objective -> backward -> add up -> clip -> step -> cast. What a run needs
+to go on is in its checkpoint (weights, moments, `Progress`). The order of the data is a pure
+function of seed and epoch, what is drawn at random (dropout) one of seed, update, batch and
+process. With the same thread and process counts a resumed run ends with the same bits.
 """
 
 import math
 import time
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
+from dialogist.data.sampler import Indices, Plan
 from dialogist.errors import CheckpointError, DataError, DialogistError
 from dialogist.models.base import GeneratorModule
-from dialogist.models.checkpoint import average_weights, load_weights, weights_of
+from dialogist.models.checkpoint import average_weights, copy_weights
 from dialogist.objectives.base import Objective
 from dialogist.records import JSON
 from dialogist.training.config import TrainingConfig
 from dialogist.training.interfaces import Reporter, TrainingData, Validate
-from dialogist.training.interrupt import SignalWatch
+from dialogist.training.interrupt import Interrupted, SignalWatch
 from dialogist.training.logs import RunLogs
+from dialogist.training.memory import KeptMemory
 from dialogist.training.optim import load_optimizer_tensors, optimizer_tensors
-from dialogist.training.precision import computing_in, keep_freed_memory, resolve_precision
-from dialogist.training.progress import (
-    Progress,
-    add_to,
-    mean_of,
-    random_state,
-    restore_random_state,
-)
+from dialogist.training.precision import resolve_precision, working_dtype
+from dialogist.training.processes import Processes
+from dialogist.training.progress import Progress, add_to, mean_of, seed_batch
 from dialogist.training.saving import (
     Checkpoint,
     checkpoint_folders,
@@ -39,10 +38,15 @@ from dialogist.training.saving import (
     save_checkpoint,
 )
 from dialogist.training.selection import rank, watch_gap
+from dialogist.training.weights import MasterWeights
 
 
 class Trainer:
-    """Trains ``model`` in the run folder ``folder``; see the module."""
+    """Trains ``model`` in the run folder ``folder``; see the module.
+
+    From here to the end of `fit` the model's weights are views of `weights`, in the precision that
+    training computes in; then they are fp32 again.
+    """
 
     def __init__(
         self,
@@ -59,8 +63,10 @@ class Trainer:
         self.config = config
         self.reporter = reporter
         self.device = next(model.parameters()).device
-        self.precision = resolve_precision(config.precision, self.device)
-        self.optimizer = config.optimizer.build(model)
+        precision = resolve_precision(config.precision, self.device)
+        self.weights = MasterWeights(model, working_dtype(precision))
+        self.optimizer = config.optimizer.build(self.weights)
+        self.processes = Processes.joined()
         self.checkpoints = folder / "checkpoints"
         self.logs = RunLogs(folder)
         self._clock = time.perf_counter()
@@ -75,14 +81,17 @@ class Trainer:
         """
         if not self.data.pairs:
             raise DataError("no training pairs: the training data hold no summaries")
-        keep_freed_memory()
+        memory = KeptMemory()
         progress = self._begin()
         self.model.train()
-        with SignalWatch() as watch:
+        with SignalWatch(second_leaves=self.processes.count == 1) as watch:
             while not self._finished(progress):
-                self._train_epoch(progress, watch)
-                self._end_epoch(progress, validate)
-                watch.check()
+                self._train_epoch(progress, watch, memory)
+                progress = self._end_epoch(progress, validate)
+                received = self.processes.largest(watch.received, self.device)
+                if received:
+                    raise Interrupted(received)
+        self.weights.release()
         return progress
 
     def final_weights(self, progress: Progress) -> dict[str, Tensor]:
@@ -96,12 +105,24 @@ class Trainer:
         return average_weights([load_checkpoint(p).tensors["weights"] for p in chosen])
 
     def _begin(self) -> Progress:
-        """Resume, or start anew with the generators seeded."""
-        fingerprint = self.data.fingerprint()
+        """Resume, or start anew; the first process decides, the others are told."""
+        fresh = Progress(data=self.data.fingerprint(), threads=torch.get_num_threads())
+        fresh.processes = self.processes.count
+        progress = self._resumed(fresh) if self.processes.first else None
+        told = self.processes.tell((progress or fresh).to_json())
+        moments = optimizer_tensors(self.optimizer)
+        moments = self.processes.tell_tensors(moments, self.device)
+        load_optimizer_tensors(self.optimizer, moments)
+        self.processes.tell_into(self.weights.master)
+        self.weights.refresh()
+        return Progress.from_json(told)
+
+    def _resumed(self, fresh: Progress) -> Progress:
+        """From the newest usable checkpoint, or ``fresh`` if there is none at all."""
         reason = ""
         for folder in reversed(checkpoint_folders(self.checkpoints)):
             try:
-                progress = self._restore(folder, fingerprint)
+                progress = self._restore(folder, fresh)
             except CheckpointError as error:
                 reason = str(error)
                 self.reporter.note(f"{reason}; trying the one before")
@@ -110,23 +131,24 @@ class Trainer:
             return progress
         if reason:
             raise CheckpointError(f"{reason}; no checkpoint is left to go on from")
-        torch.manual_seed(self.config.seed)
         self.logs.rewind({})
-        return Progress(data=fingerprint, threads=torch.get_num_threads())
+        return fresh
 
-    def _restore(self, folder: Path, fingerprint: str) -> Progress:
+    def _restore(self, folder: Path, fresh: Progress) -> Progress:
         checkpoint = load_checkpoint(folder)
         progress = Progress.from_json(dict(checkpoint.state))
-        if progress.data != fingerprint:
+        if progress.data != fresh.data:
             raise CheckpointError(f"{folder}: belongs to other training data")
-        if progress.threads != torch.get_num_threads():
-            self.reporter.note(
-                f"this run used {progress.threads} threads, now {torch.get_num_threads()}: "
-                "it goes on, but its bits will differ from an uninterrupted run's"
-            )
-        load_weights(self.model, checkpoint.tensors["weights"], str(folder))
+        for what in ("threads", "processes"):
+            before, now = getattr(progress, what), getattr(fresh, what)
+            if before != now:
+                self.reporter.note(
+                    f"this run used {before} {what}, now {now}: it goes on, but its bits will "
+                    "differ from an uninterrupted run's"
+                )
+                setattr(progress, what, now)
+        copy_weights(self.weights.named(), checkpoint.tensors["weights"], str(folder))
         load_optimizer_tensors(self.optimizer, dict(checkpoint.tensors["optimizer"]))
-        restore_random_state(dict(checkpoint.tensors["random"]))
         self.logs.rewind(progress.lines)
         return progress
 
@@ -136,50 +158,64 @@ class Trainer:
     def _full(self, progress: Progress) -> bool:
         return self.config.max_steps is not None and progress.step >= self.config.max_steps
 
-    def _updates(self, epoch: int) -> list[list[list[int]]]:
-        """An epoch's updates, each of ``accumulate`` batches of pair indices."""
-        plan = self.config.sampler.plan(self.data.pairs, self.config.seed, epoch)
-        size = self.config.accumulate
-        return [plan[i : i + size] for i in range(0, len(plan), size)]
+    def _plan(self, epoch: int) -> Plan:
+        return self.config.sampler.plan(self.data.lengths, self.config.seed, epoch)
 
+    def _updates(self, plan: Plan) -> int:
+        """How many updates, of ``accumulate`` batches each, an epoch takes."""
+        return -(-len(plan) // self.config.accumulate)
+
+    @cached_property
     def _total_steps(self) -> int:
         """The planned length of the run, for schedules that end at a given step."""
-        planned = self.config.epochs * len(self._updates(0))
+        planned = self.config.epochs * self._updates(self._plan(0))
         return min(planned, self.config.max_steps or planned)
 
-    def _train_epoch(self, progress: Progress, watch: SignalWatch) -> None:
-        updates, total = self._updates(progress.epoch), self._total_steps()
-        for group in updates[progress.batch :]:
-            loss = self._update(progress, group, total)
-            self.reporter.update(progress, len(updates), loss)
+    def _train_epoch(self, progress: Progress, watch: SignalWatch, memory: KeptMemory) -> None:
+        plan, size = self._plan(progress.epoch), self.config.accumulate
+        for number in range(progress.batch, self._updates(plan)):
+            loss = self._update(progress, plan[number * size : (number + 1) * size])
+            memory.watch()
+            self.reporter.update(progress, self._updates(plan), loss)
             if self._full(progress):
                 return
-            if watch.received or progress.step % self.config.checkpoint_every == 0:
+            received = self.processes.largest(watch.received, self.device)
+            if received or progress.step % self.config.checkpoint_every == 0:
                 self._save(progress, f"step-{progress.step:08d}")
-            watch.check()
+            if received:
+                raise Interrupted(received)
 
-    def _update(self, progress: Progress, group: Sequence[Sequence[int]], total: int) -> float:
+    def _update(self, progress: Progress, group: Sequence[Indices]) -> float:
         """One optimizer update; returns its mean loss per token."""
-        batches = [self.data.batch(indices).to(self.device) for indices in group]
-        tokens = sum(batch.target_tokens for batch in batches)
-        rate = self.config.schedule.rate(progress.step + 1, total)
+        tokens = sum(self.data.target_tokens(indices) for indices in group)
+        rate = self.config.schedule.rate(progress.step + 1, self._total_steps)
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = rate
-        sums = {"tokens": float(tokens)}
-        for batch in batches:
-            with computing_in(self.precision, self.device):
-                loss = self.objective(self.model, batch)
-            (loss.value / tokens).backward()  # type: ignore[no-untyped-call]
-            add_to(sums, {"loss": float(loss.value.detach()), **loss.terms})
+        sums: dict[str, float] = {}
+        for number, indices in enumerate(group):
+            seed_batch(self.config.seed, progress.step, number, self.processes.rank)
+            add_to(sums, self._learn(indices, tokens))
+            self.weights.collect(add=number > 0)
+        self.processes.add(self.weights.gradient)
+        sums = self.processes.add_named(sums, self.device) | {"tokens": float(tokens)}
         self._require_finite("loss", sums["loss"], progress)
-        limit = math.inf if self.config.clip_norm is None else self.config.clip_norm
-        norm = nn.utils.clip_grad_norm_(self.model.parameters(), limit)
         # A finite loss may have a gradient that is not: no checkpoint shall hold what it makes.
-        self._require_finite("gradient", float(norm), progress)
+        self._require_finite("gradient", self.weights.clip(self.config.clip_norm), progress)
         self.optimizer.step()
-        self.optimizer.zero_grad()
+        self.weights.refresh()
         self._count(progress, sums, rate)
         return sums["loss"] / tokens
+
+    def _learn(self, indices: Indices, tokens: int) -> dict[str, float]:
+        """Forward and backward of this process's rows of a batch; the summed loss and its terms."""
+        own = self.processes.share(indices)
+        # A process without a row (a batch smaller than their number) takes one, at weight 0.
+        weight = 1.0 if len(own) else 0.0
+        batch = self.data.batch(own if len(own) else indices[:1]).to(self.device)
+        loss = self.objective(self.model, batch)
+        (loss.value * (weight / tokens)).backward()  # type: ignore[no-untyped-call]
+        sums = {"loss": float(loss.value.detach()), **loss.terms}
+        return {name: weight * value for name, value in sums.items()}
 
     def _require_finite(self, what: str, value: float, progress: Progress) -> None:
         if not math.isfinite(value):
@@ -195,6 +231,9 @@ class Trainer:
         add_to(progress.window_sums, sums)
         if progress.step % self.config.log_every:
             return
+        if not self.processes.first:
+            progress.window_sums = {}
+            return
         record: dict[str, JSON] = {"kind": "train", "step": progress.step, "epoch": progress.epoch}
         self.logs.metrics.append(record | mean_of(progress.window_sums) | {"learning_rate": rate})
         speed = progress.window_sums["tokens"] / (time.perf_counter() - self._clock)
@@ -202,11 +241,17 @@ class Trainer:
         self._clock = time.perf_counter()
         progress.window_sums = {}
 
-    def _end_epoch(self, progress: Progress, validate: Validate) -> None:
+    def _end_epoch(self, progress: Progress, validate: Validate) -> Progress:
         """Validate, log, rank, save; the run folder is complete after this."""
         means = {f"train_{name}": v for name, v in mean_of(progress.epoch_sums).items()}
         progress.epoch += 1
         progress.batch, progress.epoch_sums = 0, {}
+        if self.processes.first:
+            self._validate(progress, means, validate)
+        told = self.processes.tell(progress.to_json())
+        return Progress.from_json(told)
+
+    def _validate(self, progress: Progress, means: Mapping[str, float], validate: Validate) -> None:
         self.model.eval()
         validation = validate(progress.epoch)
         self.model.train()
@@ -224,11 +269,12 @@ class Trainer:
         self._save(progress, name)
 
     def _save(self, progress: Progress, name: str) -> None:
+        if not self.processes.first:
+            return
         progress.lines = self.logs.lengths()
         tensors = {
-            "weights": weights_of(self.model),
+            "weights": self.weights.named(),
             "optimizer": optimizer_tensors(self.optimizer),
-            "random": random_state(),
         }
         save_checkpoint(self.checkpoints / name, Checkpoint(tensors, progress.to_json()))
         names = [path.name for path in checkpoint_folders(self.checkpoints)]

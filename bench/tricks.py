@@ -1,0 +1,175 @@
+"""What each trick of the fast path gains, alone: it beside the plain way, in turns, in one run.
+
+python bench/tricks.py        (idle machine; writes bench/results/tricks.json)
+"""
+
+import argparse
+import json
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+
+import torch
+from torch import Tensor, nn
+
+from dialogist.nn.attention import attention_weights
+from dialogist.nn.dropout import keep_factors
+from dialogist.nn.masks import additive_mask
+from dialogist.nn.packing import Packing
+from dialogist.nn.vocabulary import LogProbs, VocabularyProjection
+from dialogist.training.memory import KeptMemory
+from dialogist.training.optim import OptimizerConfig
+from dialogist.training.weights import MasterWeights
+
+ROWS, WIDTH = 6144, 256
+Work = Callable[[], object]
+Pair = tuple[str, Work, Work]
+
+
+def numbers(*shape: int, dtype: torch.dtype = torch.bfloat16) -> Tensor:
+    """Random numbers."""
+    return torch.randn(*shape).to(dtype)
+
+
+def dropout() -> Pair:
+    """Masks for the output of one sub-layer."""
+    x = numbers(ROWS, WIDTH)
+    return (
+        "dropout: counter-based masks / torch's dropout",
+        lambda: x * keep_factors(x, 0.1),
+        lambda: nn.functional.dropout(x, 0.1),
+    )
+
+
+def casting() -> Pair:
+    """One linear layer, forward and backward."""
+    x, plain = numbers(ROWS, WIDTH).requires_grad_(), nn.Linear(WIDTH, WIDTH)
+    cast = nn.Linear(WIDTH, WIDTH).to(torch.bfloat16)
+
+    def autocast() -> None:
+        with torch.autocast("cpu", torch.bfloat16):
+            plain(x).sum().backward()
+
+    return "linear layer: cast once / autocast", lambda: cast(x).sum().backward(), autocast
+
+
+def heads() -> Pair:
+    """Attention of 30 dialogues of 190 tokens, 4 heads of 64."""
+    real = torch.arange(190) < torch.randint(170, 191, (30, 1))
+    packing = Packing.of(real)
+    rows = numbers(int(real.sum()), WIDTH).requires_grad_()
+    padded = numbers(30, 190, WIDTH).requires_grad_()
+    masks = packing.mask(torch.bfloat16), additive_mask(real, torch.bfloat16)[:, None, None]
+
+    def ours() -> None:
+        q = packing.split(rows, 4)
+        packing.join(attention_weights(q, q, masks[0]) @ q).sum().backward()
+
+    def plain() -> None:
+        q = padded.view(30, 190, 4, 64).transpose(1, 2)
+        weights = torch.softmax(q @ q.transpose(2, 3) / 8 + masks[1], dim=-1)
+        (weights @ q).transpose(1, 2).reshape(30, 190, WIDTH).sum().backward()
+
+    return "attention: contiguous heads, width 192 / strided, width 190", ours, plain
+
+
+def fused_attention() -> Pair:
+    """The same attention by torch's fused kernel."""
+    q = numbers(30, 4, 192, 64).requires_grad_()
+    mask = torch.zeros(30, 1, 1, 192, dtype=torch.bfloat16)
+
+    def fused() -> None:
+        nn.functional.scaled_dot_product_attention(q, q, q, attn_mask=mask).sum().backward()
+
+    return (
+        "attention: explicit / torch's fused kernel",
+        lambda: (attention_weights(q, q, mask) @ q).sum().backward(),
+        fused,
+    )
+
+
+def loss() -> Pair:
+    """Projection to the report-1 vocabulary and cross-entropy of 1,700 positions."""
+    layer, hidden = VocabularyProjection(128, 22_660), numbers(1700, 128).requires_grad_()
+    targets = torch.randint(0, 22_660, (1700,))
+
+    def plain() -> None:
+        with torch.autocast("cpu", torch.bfloat16):
+            logits = nn.functional.linear(hidden, layer.weight, layer.bias)
+        log_probs = torch.log_softmax(logits.float(), dim=-1)
+        nn.functional.nll_loss(log_probs, targets).backward()
+
+    return (
+        "loss: in pieces, bf16 kept / whole log-softmax in fp32",
+        lambda: LogProbs(layer, hidden).of(targets).target.mean().backward(),
+        plain,
+    )
+
+
+def padding() -> Pair:
+    """Feed-forward over a random batch of report 1: 64 dialogues padded to 150."""
+    layer = nn.Sequential(nn.Linear(WIDTH, 1024), nn.ReLU(), nn.Linear(1024, WIDTH)).bfloat16()
+    real = torch.arange(150) < torch.randint(40, 150, (64, 1))
+    padded = numbers(64, 150, WIDTH)
+    rows = Packing.of(real).pack(padded)
+    return (
+        f"feed-forward: real tokens only ({100 * real.float().mean():.0f}%) / all",
+        lambda: layer(rows).sum().backward(),
+        lambda: layer(padded).sum().backward(),
+    )
+
+
+def optimizer() -> Pair:
+    """Adam, clipping and casting for 8.4 M weights in 128 matrices."""
+    flat, single = (nn.ModuleList(nn.Linear(256, 256) for _ in range(128)) for _ in "ab")
+    weights = MasterWeights(flat, torch.bfloat16)
+    ours = OptimizerConfig().build(weights)
+    plain = torch.optim.AdamW(single.parameters(), lr=1e-3)
+    for parameter in single.parameters():
+        parameter.grad = torch.randn_like(parameter)
+
+    def one() -> None:
+        weights.clip(1.0)
+        ours.step()
+        weights.refresh()
+
+    def other() -> None:
+        nn.utils.clip_grad_norm_(single.parameters(), 1.0)
+        plain.step()
+
+    return "update: flat and fused / torch's AdamW over a list", one, other
+
+
+def compare(ours: Work, plain: Work, rounds: int) -> tuple[float, float]:
+    """Median milliseconds of both, in turns."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for _ in range(rounds + 3):
+        for work, kept in zip((ours, plain), times, strict=True):
+            start = perf_counter()
+            work()
+            kept.append(1e3 * (perf_counter() - start))
+    return median(times[0][3:]), median(times[1][3:])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=25)
+    parser.add_argument("--output", type=Path, default=Path("bench/results"))
+    flags = parser.parse_args()
+    torch.set_num_threads(flags.threads)
+    KeptMemory()  # both sides profit alike: what is compared is not the allocator
+    rows = {}
+    print("| trick / plain way | ms | plain ms | x |\n|---|---|---|---|")
+    for make in (dropout, casting, heads, fused_attention, loss, padding, optimizer):
+        name, ours, plain = make()
+        one, other = compare(ours, plain, flags.rounds)
+        rows[name] = {"ms": one, "plain_ms": other, "ratio": other / one}
+        print(f"| {name} | {one:.2f} | {other:.2f} | {other / one:.1f} |", flush=True)
+    flags.output.mkdir(parents=True, exist_ok=True)
+    (flags.output / "tricks.json").write_text(json.dumps(rows, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,44 @@
+"""``dialogist data encode``: a recipe's training data to a folder that training streams."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dialogist.cli.console import note
+from dialogist.cli.flags import Data
+
+
+def encode(
+    recipe: Annotated[str, typer.Argument(help="A bundled recipe's name, or a YAML file.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the encoded data.")],
+    data: Data = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", "-s", help="KEY.KEY=VALUE over the recipe. Repeatable."),
+    ] = None,
+    shard_tokens: Annotated[
+        int | None, typer.Option(help="Tokens of a shard [default: 50000000].", min=1)
+    ] = None,
+) -> int:
+    """Encode a recipe's training data once, for `train --encoded`: for data beyond memory.
+
+    The same command after an interruption goes on. Exit code 3 if records were bad.
+    """
+    from dialogist.recipe.config import data_folder, read_recipe
+    from dialogist.recipe.encode import SHARD_TOKENS, encode_recipe
+
+    manifest = encode_recipe(
+        read_recipe(recipe, assignments),
+        data_folder(data),
+        output,
+        note,
+        shard_tokens or SHARD_TOKENS,
+    )
+    totals, bad = manifest.summed(), sum(one.bad for one in manifest.sets)
+    note(f"train: {totals.cuts}")
+    note(f"{totals.pairs} pairs, {totals.tokens} tokens in {len(manifest.shards)} shards")
+    typer.echo(output)
+    if bad:
+        note(f"{bad} records could not be read; the others are done")
+    return 3 if bad else 0

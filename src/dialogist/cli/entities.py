@@ -1,0 +1,55 @@
+"""``dialogist data entities``: what entity masking would replace, before training on it."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dialogist.cli.flags import Columns, Format, Strict, read_options
+from dialogist.cli.reading import Reading
+
+if TYPE_CHECKING:
+    from dialogist.data.entity_report import EntityReport
+
+
+def entities(
+    files: Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")],
+    format: Format = "auto",
+    column: Columns = None,
+    strict: Strict = False,
+    examples: Annotated[int, typer.Option(help="Examples of each kind.", min=0)] = 3,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> int:
+    """Show what `preparation.entities: masked` would mask: counts by kind, and examples."""
+    from dialogist.data.entity_report import entity_report  # pydantic: not for --help
+
+    reading = Reading(read_options(format, column, strict))
+    report = entity_report(reading.dialogues(files), examples)
+    if as_json:
+        typer.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
+    else:
+        _print(report)
+    return reading.finish()
+
+
+def _print(report: "EntityReport") -> None:
+    typer.echo(f"{report.dialogues} dialogues, {report.with_entities} of them with entities")
+    typer.echo(
+        f"\n{'':10}{'mentions':>9}{'values':>8}{'dialogues':>11}{'no mask left':>14}"
+        f"{'in summaries':>14}{'supported':>11}"
+    )
+    for kind, counts in report.kinds.items():
+        if not counts.mentions and not counts.in_summaries:
+            continue
+        typer.echo(
+            f"{kind:10}{counts.mentions:9}{counts.values:8}{counts.dialogues:11}"
+            f"{counts.beyond:14}{counts.in_summaries:14}{counts.supported:11}"
+        )
+        for example in counts.examples:
+            typer.echo(f"    {_printable(example)}")
+
+
+def _printable(text: str) -> str:
+    """Control characters out: file contents must not steer a terminal."""
+    return "".join(c if c.isprintable() else " " for c in text)

@@ -1,0 +1,206 @@
+"""``dialogist keypoints``: label reference summaries with key points, and look after rule packs."""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dialogist.cli.console import note
+from dialogist.cli.flags import Columns, Format, Strict, read_options
+from dialogist.cli.reading import Reading
+from dialogist.errors import ConfigError
+
+if TYPE_CHECKING:  # a pack is checked by pydantic: not for --help
+    from dialogist.data.keypoint_stats import KeyPointStats
+    from dialogist.data.keypoints import RulePack
+    from dialogist.records import Dialogue
+
+app = typer.Typer(
+    help="Label reference summaries with key points; check and list rule packs.",
+    no_args_is_help=True,
+)
+
+SCHEMA_VERSION = 1
+_BAR = 40
+_Files = Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")]
+_AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+_Pack = Annotated[str, typer.Option("--pack", "-p", help="A rule pack's name or YAML file.")]
+
+
+class Output(StrEnum):
+    """The forms of output of ``label``."""
+
+    text = "text"
+    jsonl = "jsonl"
+
+
+@app.command()
+def label(
+    files: _Files,
+    pack: _Pack = "dialogsum",
+    output: Annotated[Output, typer.Option("--output", "-o", help="Form of output.")] = Output.text,
+    format: Format = "auto",
+    column: Columns = None,
+    strict: Strict = False,
+) -> int:
+    """Print the key points and sub-summaries of every reference summary."""
+    from dialogist.data.keypoints import load_pack
+
+    rules = load_pack(pack)
+    reading = Reading(read_options(format, column, strict))
+    without = 0
+    for dialogue in reading.dialogues(files):
+        without += not dialogue.references
+        for record in _labelled(dialogue, rules):
+            text = _line(record) if output is Output.jsonl else _text(record)
+            sys.stdout.buffer.write(text.encode("utf-8", errors="replace"))
+    if without:
+        note(f"{without} dialogues have no summary: nothing to label")
+    return reading.finish()
+
+
+def _labelled(dialogue: "Dialogue", pack: "RulePack") -> Iterator[dict[str, object]]:
+    """One record per reference summary; a span is of characters of the summary, end excluded."""
+    from dialogist.data.keypoint_stats import section_of
+
+    for number, summary in enumerate(dialogue.references):
+        parts: list[dict[str, object]] = []
+        end = 0
+        for part in pack.analyse(summary, section_of(dialogue)):
+            start, end = end, end + len(part.text)
+            span = {"start": start, "end": end}
+            parts.append({"key_point": part.label, **span, "text": part.text})
+        yield {
+            "schema_version": SCHEMA_VERSION,
+            "id": dialogue.id,
+            "reference": number,
+            "pack": pack.name,
+            "key_points": [part["key_point"] for part in parts],
+            "sub_summaries": parts,
+        }
+
+
+def _line(record: Mapping[str, object]) -> str:
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+def _text(record: Mapping[str, object]) -> str:
+    sequence, parts = record["key_points"], record["sub_summaries"]
+    assert isinstance(sequence, list)
+    assert isinstance(parts, list)
+    number = f" ({record['reference']})" if record["reference"] else ""
+    lines = [f"{record['id']}{number}: {' -> '.join(sequence) or 'no key point'}"]
+    lines += [f"  {p['start']}-{p['end']} {p['key_point']}: {p['text'].strip()}" for p in parts]
+    return "".join(f"{_printable(line)}\n" for line in lines)
+
+
+def _printable(text: str) -> str:
+    """One line without control characters: text must not steer a terminal."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+@app.command()
+def stats(
+    files: _Files,
+    pack: _Pack = "dialogsum",
+    format: Format = "auto",
+    column: Columns = None,
+    strict: Strict = False,
+    as_json: _AsJson = False,
+) -> int:
+    """Coverage of the rules, labels, lengths of sequences (KDD'19 paper, Figure 2), rule hits."""
+    from dialogist.data.keypoint_stats import keypoint_stats
+    from dialogist.data.keypoints import load_pack
+
+    rules = load_pack(pack)
+    reading = Reading(read_options(format, column, strict))
+    result = keypoint_stats(reading.dialogues(files), rules)
+    if as_json:
+        typer.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
+    else:
+        _print_stats(result)
+    return reading.finish()
+
+
+def _print_stats(result: "KeyPointStats") -> None:
+    typer.echo(
+        f"{result.pack}: {result.summaries} summaries, {result.sentences} sentences, "
+        f"{100 * result.coverage:.1f}% of them labelled by a rule"
+    )
+    typer.echo("  " + ", ".join(f"{name} {count}" for name, count in result.origins.items()))
+    if result.dialogues_without_summary:
+        typer.echo(f"  {result.dialogues_without_summary} dialogues have no summary")
+    for name, count in result.unknown_sections.items():
+        typer.echo(_printable(f"  section {name} is not in the pack: {count} summaries"))
+    typer.echo(f"\n{'key point':30}{'sentences':>10}{'share':>8}{'parts':>8}{'summaries':>10}")
+    for name, each in sorted(result.labels.items(), key=lambda item: -item[1].sentences):
+        share = 100 * each.sentences / max(1, result.sentences)
+        typer.echo(
+            f"{name:30}{each.sentences:10}{share:7.1f}%{each.sub_summaries:8}{each.summaries:10}"
+        )
+    typer.echo("\nkey points per summary")
+    top = max(result.lengths.values(), default=1)
+    for length, count in result.lengths.items():
+        typer.echo(f"  {length:10} {count:7} {'#' * round(_BAR * count / top)}")
+    typer.echo(f"\nmost frequent of {result.different_sequences} sequences")
+    for sequence, count in result.sequences:
+        typer.echo(f"  {count:7}  {' -> '.join(sequence) or 'no key point'}")
+    typer.echo("\nsentences per rule")
+    for rule in result.rules:
+        dead = "" if rule.sentences else "  never"
+        typer.echo(f"  line {rule.line:5}  {rule.label:30}{rule.sentences:8}{dead}")
+
+
+@app.command()
+def check(
+    packs: Annotated[list[str], typer.Argument(help="Rule packs: names or YAML files.")],
+) -> int:
+    """Read rule packs and try their examples. Exit code 2 if one is at fault."""
+    from dialogist.data.keypoint_stats import pack_warnings
+    from dialogist.data.keypoints import load_pack
+
+    faults: list[ConfigError] = []
+    for name in packs:
+        try:
+            pack = load_pack(name)
+        except ConfigError as fault:
+            faults.append(fault)
+            note(str(fault))
+            continue
+        examples = sum(len(rule.examples) for rule in pack.rules)
+        typer.echo(
+            f"{name}: {pack.name} {pack.version}, {len(pack.labels)} labels, "
+            f"{len(pack.rules)} rules, {examples} examples hold"
+        )
+        for odd in pack_warnings(pack):
+            typer.echo(f"  odd  {odd}")
+    return faults[0].exit_code if faults else 0
+
+
+@app.command("list")
+def list_packs(as_json: _AsJson = False) -> int:
+    """List the rule packs that come with Dialogist."""
+    from dialogist.data.keypoints import bundled_packs, load_pack
+
+    packs = {name: load_pack(path) for name, path in bundled_packs().items()}
+    if as_json:
+        rows = [
+            {
+                "name": name,
+                "language": pack.language,
+                "version": pack.version,
+                "default": pack.default,
+                "labels": list(pack.labels),
+                "key_facts": list(pack.key_facts),
+            }
+            for name, pack in packs.items()
+        ]
+        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        return 0
+    for name, pack in packs.items():
+        typer.echo(f"{name:24} {pack.language}, version {pack.version}, {len(pack.labels)} labels")
+    return 0

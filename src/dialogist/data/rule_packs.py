@@ -1,0 +1,218 @@
+"""Rule packs: YAML files of ordered rules that say which key point a summary sentence is about.
+
+text -> PackConfig -> rules, compiled and tried on their examples
+
+Every fault is one line that names the file and the line. The analyser is in `keypoints`, the format
+is explained in docs/key-points.md.
+"""
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
+
+from dialogist.config import Config
+from dialogist.data.yaml_lines import YamlSource
+from dialogist.errors import nearest
+from dialogist.text.sentences import split_sentences
+
+Language = Literal["en", "zh"]
+_Place = tuple[object, ...]
+
+_SEMICOLON = re.compile(r"(?<=[；;])")
+# What Perl and PCRE call a subpattern call; to Python's `re` it is an error, so it is free to use.
+_CALL = re.compile(r"\(\?&(\w+)\)")
+
+
+def _split_chinese(text: str) -> list[str]:
+    """Chinese notes put a semicolon where English ones put a full stop."""
+    parts = (part.strip() for s in split_sentences(text) for part in _SEMICOLON.split(s))
+    return [part for part in parts if part]
+
+
+SPLITTERS: Mapping[Language, Callable[[str], list[str]]] = {
+    "en": split_sentences,
+    "zh": _split_chinese,
+}
+"""How each language's summaries fall into sentences: stripped, in order, only white space lost."""
+
+
+def _one_line(text: str) -> str:
+    if not text or text != text.strip() or not text.isprintable():
+        raise ValueError("must be one line of text without spaces around it")
+    return text
+
+
+def _as_tuple(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+_Line = Annotated[str, AfterValidator(_one_line)]
+_Alternatives = Annotated[tuple[str, ...], Field(min_length=1), BeforeValidator(_as_tuple)]
+
+
+class RuleConfig(Config):
+    """One rule as it is written; ``examples`` must get its label, ``counterexamples`` must not."""
+
+    label: _Line
+    pattern: str
+    examples: Annotated[tuple[_Line, ...], Field(min_length=1)]
+    counterexamples: tuple[_Line, ...] = ()
+
+
+class PackConfig(Config):
+    """A rule pack as it is written.
+
+    ``default`` is the label of a first sentence that no rule matches. ``sections`` are labels that
+    stand in for it, by the value of a record's ``section``. ``fragments`` are parts of patterns,
+    called as ``(?&name)``; a list of them means any one. ``labels`` describes the labels and puts
+    them in order; without it they are those of the rules. ``key_facts`` are the labels of the short
+    facts that must be right (Figure 3a of the paper).
+    """
+
+    name: _Line
+    language: Language
+    version: Annotated[int, Field(ge=1)]
+    default: _Line
+    rules: Annotated[tuple[RuleConfig, ...], Field(min_length=1)]
+    fragments: dict[str, _Alternatives] = Field(default_factory=dict)
+    sections: dict[_Line, _Line] = Field(default_factory=dict)
+    key_facts: tuple[_Line, ...] = ()
+    labels: dict[_Line, str] | None = None
+
+    def label_order(self) -> tuple[str, ...]:
+        """The labels in the order that a model's ids follow."""
+        return tuple(self.labels or dict.fromkeys(rule.label for rule in self.rules))
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A sentence that ``pattern`` is found in is about ``label``, unless an earlier rule fits.
+
+    ``line`` is where it stands in its file, ``examples`` are sentences that get its label.
+    """
+
+    label: str
+    pattern: re.Pattern[str]
+    examples: tuple[str, ...]
+    line: int
+
+
+def first_match(rules: Sequence[Rule], sentence: str) -> int | None:
+    """Return the position of the first rule that fits a stripped sentence, None without one."""
+    return next((i for i, rule in enumerate(rules) if rule.pattern.search(sentence)), None)
+
+
+def read_rules(text: str, name: str) -> tuple[PackConfig, tuple[Rule, ...]]:
+    """Read and test a rule pack; ``name`` is what errors call its source.
+
+    Raises:
+        ConfigError: no YAML, a key or value is wrong, a pattern is no regular expression, a label
+            is not declared, or an example does not get its label; names the line.
+    """
+    source = YamlSource(text, name)
+    config = _validate(source)
+    _check_labels(config, source)
+    fragments = _fragments(config, source)
+    rules = tuple(_rules(config, fragments, source))
+    _try_examples(config, rules, source)
+    return config, rules
+
+
+def _validate(source: YamlSource) -> PackConfig:
+    if not isinstance(source.values, dict):
+        raise source.fault((), "must hold 'key: value' lines at its top level")
+    try:
+        return PackConfig.model_validate(source.values)
+    except ValidationError as error:
+        # `parse` words the error of the first unknown key, else the first: this is its line.
+        first = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")[0]
+        place = first["loc"]
+    return PackConfig.parse(source.values, f"{source.name}, line {source.line(place)}")
+
+
+def _check_labels(config: PackConfig, source: YamlSource) -> None:
+    """Every label that is used must be declared."""
+    labels = config.label_order()
+    used: list[tuple[_Place, str]] = [
+        *((("rules", i, "label"), rule.label) for i, rule in enumerate(config.rules)),
+        (("default",), config.default),
+        *((("sections", key), label) for key, label in config.sections.items()),
+        *((("key_facts", i), label) for i, label in enumerate(config.key_facts)),
+    ]
+    declared = "a rule has" if config.labels is None else "'labels' declares"
+    for place, label in used:
+        if label not in labels:
+            message = f"'{label}' is no label that {declared}{nearest(label, labels)}"
+            raise source.fault(place, message)
+
+
+def _fragments(config: PackConfig, source: YamlSource) -> dict[str, str]:
+    """The fragments with their own calls written out: each may call those above it."""
+    done: dict[str, str] = {}
+    for name, alternatives in config.fragments.items():
+        place = ("fragments", name)
+        if not re.fullmatch(r"\w+", name):
+            raise source.fault(place, f"'{name}': names are made of letters, digits and _")
+        pattern = _expand("|".join(alternatives), done, place, source)
+        _compile(pattern, place, source)
+        done[name] = pattern
+    return done
+
+
+def _rules(config: PackConfig, fragments: Mapping[str, str], source: YamlSource) -> Iterator[Rule]:
+    for i, rule in enumerate(config.rules):
+        place = ("rules", i, "pattern")
+        pattern = _compile(_expand(rule.pattern, fragments, place, source), place, source)
+        if pattern.search(""):
+            raise source.fault(place, "the pattern fits every sentence, even an empty one")
+        yield Rule(rule.label, pattern, rule.examples, source.line(("rules", i)))
+
+
+def _expand(pattern: str, fragments: Mapping[str, str], place: _Place, source: YamlSource) -> str:
+    def written_out(call: re.Match[str]) -> str:
+        if call[1] not in fragments:
+            hint = nearest(call[1], fragments)
+            raise source.fault(place, f"{call[0]}: no fragment above has that name{hint}")
+        return f"(?:{fragments[call[1]]})"
+
+    return _CALL.sub(written_out, pattern)
+
+
+def _compile(pattern: str, place: _Place, source: YamlSource) -> re.Pattern[str]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")  # what Python will read differently one day
+            return re.compile(pattern, re.IGNORECASE)
+    except (re.error, Warning, RecursionError, OverflowError) as error:
+        raise source.fault(place, f"no regular expression: {error}") from None
+
+
+def _try_examples(config: PackConfig, rules: Sequence[Rule], source: YamlSource) -> None:
+    split = SPLITTERS[config.language]
+    for i, rule in enumerate(config.rules):
+        tried = [(s, ("rules", i, "examples", j)) for j, s in enumerate(rule.examples)]
+        refused = [
+            (s, ("rules", i, "counterexamples", j)) for j, s in enumerate(rule.counterexamples)
+        ]
+        for sentence, place in (*tried, *refused):
+            if (count := len(split(sentence))) != 1:
+                message = f"a rule sees one sentence at a time, these are {count}: {sentence!r}"
+                raise source.fault(place, message)
+            found = first_match(rules, sentence)
+            fits = found is not None and rules[found].label == rule.label
+            if fits != (place[2] == "examples"):
+                raise source.fault(place, _explain(rules, found, rule.label, sentence))
+
+
+def _explain(rules: Sequence[Rule], found: int | None, label: str, sentence: str) -> str:
+    if found is None:
+        return f"no rule fits this example of '{label}': {sentence!r}"
+    rule = rules[found]
+    if rule.label == label:
+        return f"counterexample of '{label}', but the rule in line {rule.line} fits: {sentence!r}"
+    winner = f"the rule of '{rule.label}' in line {rule.line}"
+    return f"example of '{label}', but {winner} fits first: {sentence!r}"

@@ -1,0 +1,166 @@
+"""`ShardWriter`: encoded dialogues to shards on disk, in memory bounded by one dialogue.
+
+A shard's files are written under temporary names, synced and renamed; then the manifest that
+names the shard replaces the one before. Whoever dies in between leaves the earlier shards whole,
+and going on after them gives the very same files.
+"""
+
+import hashlib
+import struct
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialogist.data.encode import Cuts, Encoded
+from dialogist.data.fingerprint import PairSum
+from dialogist.data.manifest import (
+    SHARD_FILES,
+    FileEntry,
+    Manifest,
+    SetCounts,
+    ShardEntry,
+    shard_file,
+)
+from dialogist.data.shards import INDEX_COLUMNS, TOKEN_TYPES
+from dialogist.errors import DataError
+from dialogist.files import sync, temporary_for
+
+LARGEST_SHARD = 1 << 30  # the index counts places in four bytes
+
+_ROW = struct.Struct(f"<{INDEX_COLUMNS}I")
+
+
+class ShardWriter:
+    """Writes to the folder of ``manifest``, after the shards it has already.
+
+    A shard is closed by the dialogue with which it has ``shard_tokens`` tokens or more. Leaving
+    the ``with`` block before `finish` throws the shard away that was not closed.
+    """
+
+    def __init__(self, folder: Path, manifest: Manifest, shard_tokens: int) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        self.shard_tokens = shard_tokens
+        self._shard: _OpenShard | None = None
+
+    def __enter__(self) -> "ShardWriter":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._shard is not None:
+            self._shard.discard()
+
+    def add(self, encoded: Encoded) -> None:
+        """Write the pairs of one dialogue (without references: none, but it is counted)."""
+        if self._shard is None:
+            self._shard = _OpenShard(self.folder, self.manifest)
+        self._shard.add(encoded)
+        if self._shard.token_count >= self.shard_tokens:
+            self._commit(self._shard)
+
+    def finish(self, sets: list[SetCounts], sample: FileEntry | None) -> Manifest:
+        """Close the last shard and declare the folder complete; its manifest.
+
+        Raises:
+            DataError: there is not a single pair.
+        """
+        if self._shard is not None:
+            self._commit(self._shard)
+        totals = self.manifest.summed()
+        if not totals.pairs:
+            raise DataError("no training pairs: the training data hold no summaries")
+        end = {"complete": True, "sets": sets, "sample": sample, "totals": totals}
+        self._replace_manifest(end)
+        return self.manifest
+
+    def _commit(self, shard: "_OpenShard") -> None:
+        entry = shard.close()
+        sync(self.folder)
+        self._replace_manifest({"shards": [*self.manifest.shards, entry]})
+        self._shard = None
+
+    def _replace_manifest(self, changes: dict[str, object]) -> None:
+        self.manifest = self.manifest.model_copy(update=changes)
+        self.manifest.save(self.folder)
+        sync(self.folder)
+
+
+class _OpenShard:
+    """The shard being written."""
+
+    def __init__(self, folder: Path, manifest: Manifest) -> None:
+        number = len(manifest.shards)
+        before = sum(shard.pairs for shard in manifest.shards)
+        self.files = {k: _HashedFile(shard_file(folder, number, k)) for k in SHARD_FILES}
+        self.token_count = 0
+        self._dtype = np.dtype(TOKEN_TYPES[manifest.token_type])
+        self._cuts = Cuts()
+        self._first = before
+        self._sum = PairSum(before)
+
+    def add(self, encoded: Encoded) -> None:
+        self._cuts.add(encoded.coverage)
+        if not encoded.targets:
+            return
+        name = encoded.id.encode("utf-8")
+        named = self.files["ids"].size
+        self.files["ids"].write(name + b"\n")  # the line's end is for people
+        source, start = self._written(encoded.source)
+        for ids in encoded.targets:
+            target, begin = self._written(ids)
+            row = (named, len(name), start, source.size, begin, target.size)
+            self.files["index"].write(_ROW.pack(*row))
+            self._sum.add(source, target)
+
+    def _written(self, ids: Sequence[int]) -> tuple[NDArray[Any], int]:
+        """Write ids; these as an array, and where they start."""
+        array, start = np.array(ids, dtype=self._dtype), self.token_count
+        self.files["tokens"].write(array.tobytes())
+        self.token_count += array.size
+        return array, start
+
+    def close(self) -> ShardEntry:
+        return ShardEntry(
+            dialogues=self._cuts.dialogues,
+            pairs=self._sum.count - self._first,
+            tokens=self.token_count,
+            pair_sum=f"{self._sum.value:064x}",
+            cuts=self._cuts,
+            files={kind: file.close() for kind, file in self.files.items()},
+        )
+
+    def discard(self) -> None:
+        for file in self.files.values():
+            file.discard()
+
+
+class _HashedFile:
+    """A file under a temporary name, hashed while it is written."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.size = 0
+        self._file = temporary_for(path).open("wb", buffering=1 << 20)
+        self._digest = hashlib.sha256()
+
+    def write(self, content: bytes) -> None:
+        self._file.write(content)
+        self._digest.update(content)
+        self.size += len(content)
+
+    def close(self) -> FileEntry:
+        """Have it on disk under its own name."""
+        self._file.close()
+        sync(temporary_for(self.path))
+        temporary_for(self.path).replace(self.path)
+        return FileEntry(bytes=self.size, sha256=self._digest.hexdigest())
+
+    def discard(self) -> None:
+        """Leave nothing."""
+        with suppress(OSError):  # a full disk is why we are here: it would say so again
+            self._file.close()
+        temporary_for(self.path).unlink(missing_ok=True)

@@ -1,0 +1,80 @@
+"""Files that are complete or absent, whatever moment the process dies at; folders with one worker.
+
+What is being written stands under a temporary name, is synced to disk, and is renamed.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dialogist.errors import UsageError
+
+TEMPORARY = ".incomplete-"
+"""What every name of something unfinished begins with; it may be removed at any time."""
+
+LOCK = ".lock"
+
+
+def temporary_for(path: Path) -> Path:
+    """The name under which ``path`` is written until it is complete."""
+    return path.with_name(f"{TEMPORARY}{path.name}")
+
+
+def write_text_atomically(path: Path, text: str) -> None:
+    """Replace a small file in one rename."""
+    temporary = temporary_for(path)
+    temporary.write_text(text, encoding="utf-8")
+    sync(temporary)
+    temporary.replace(path)
+
+
+def write_folder_atomically(folder: Path, write: Callable[[Path], object]) -> None:
+    """Make a folder that has all the files that ``write`` puts into it, or is not there.
+
+    One that is there already is removed just before.
+    """
+    temporary = temporary_for(folder)
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    write(temporary)
+    for path in temporary.iterdir():
+        sync(path)
+    sync(temporary)
+    if folder.exists():
+        shutil.rmtree(folder)
+    temporary.rename(folder)
+    sync(folder.parent)
+
+
+def sync(path: Path) -> None:
+    """Have the disk hold what was written to a file, or which names a folder has."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file in hexadecimal, read as a stream."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def alone_in(folder: Path, work: str) -> Iterator[None]:
+    """Keep two processes from writing to one folder; the lock dies with its process.
+
+    Raises:
+        UsageError: another process is at ``work`` (``training``) there.
+    """
+    with (folder / LOCK).open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise UsageError(f"{folder}: another process is {work} here") from None
+        yield

@@ -1,0 +1,103 @@
+"""The recurrent decoder: layers, and attention where it has one; for teacher forcing and search.
+
+Sources: Cho et al. 2014 without attention; with it Nallapati et al. 2016 and See et al. 2017: the
+cell reads the token before and the context before (zero at first), its new state attends.
+"""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from dialogist.nn.additive import AdditiveAttention, AttentionMemory
+from dialogist.nn.packing import Packing
+from dialogist.nn.recurrent import Hidden, RecurrentStack, StackShape, select_hidden
+
+
+class Decoded(NamedTuple):
+    """What the decoder makes of T target positions (N, T, ...); or of real ones alone (M, ...)."""
+
+    embedded: Tensor  # (..., E) the decoder's input x_t
+    hidden: Tensor  # (..., D) its state s_t
+    context: Tensor | None = None  # (..., C)
+    weights: Tensor | None = None  # (..., S) of the attention, fp32
+
+    def pack(self, packing: Packing) -> "Decoded":
+        """(N, T, ...) -> (M, ...), the packing's spare rows left out."""
+
+        def rows(part: Tensor) -> Tensor:
+            return packing.pack(part)[: packing.count]
+
+        context, weights = (
+            None if part is None else rows(part) for part in (self.context, self.weights)
+        )
+        return Decoded(rows(self.embedded), rows(self.hidden), context, weights)
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """What each of N rows carries from one target position to the next."""
+
+    hidden: Hidden
+    context: Tensor | None = None  # (N, C)
+    coverage: Tensor | None = None  # (N, S) the sum of all weights so far
+
+    def select(self, rows: Tensor) -> "Cells":
+        """The given rows."""
+        context, coverage = (
+            None if part is None else part.index_select(0, rows)
+            for part in (self.context, self.coverage)
+        )
+        return Cells(select_hidden(self.hidden, rows), context, coverage)
+
+
+class RecurrentDecoder(nn.Module):
+    """A stack of layers whose top state attends.
+
+    ``shape.input`` is the width of the tokens' embeddings, ``attended`` that of the encoder's
+    states, 0 without attention.
+    """
+
+    def __init__(self, shape: StackShape, attended: int, coverage: bool) -> None:
+        super().__init__()
+        self.layers = RecurrentStack(replace(shape, input=shape.input + attended))
+        self.attention = (
+            AdditiveAttention(attended, shape.hidden, shape.hidden, coverage) if attended else None
+        )
+
+    def start(
+        self, hidden: Hidden, states: Tensor, real: Tensor
+    ) -> tuple[Cells, AttentionMemory | None]:
+        """First states, encoded positions (B, S, C) and which are real -> what `forward` takes."""
+        if self.attention is None:
+            return Cells(hidden), None
+        memory = self.attention.remember(states, real)
+        context = torch.zeros_like(memory.values[:, 0])
+        coverage = None if self.attention.coverage is None else torch.zeros_like(memory.mask)
+        return Cells(hidden, context, coverage), memory
+
+    def forward(
+        self, x: Tensor, cells: Cells, memory: AttentionMemory | None
+    ) -> tuple[Decoded, Cells]:
+        """(N, T, E) inputs in fp32: all at once without attention, else one after the other."""
+        if self.attention is None or memory is None:
+            hidden, after = self.layers(x, cells.hidden)
+            return Decoded(x, hidden), Cells(after)
+        steps = []
+        for t in range(x.shape[1]):
+            step, cells = self._step(x[:, t], cells, memory, self.attention)
+            steps.append(step)
+        return Decoded(x, *(torch.stack(parts, dim=1) for parts in zip(*steps, strict=True))), cells
+
+    def _step(
+        self, x: Tensor, cells: Cells, memory: AttentionMemory, attention: AdditiveAttention
+    ) -> tuple[tuple[Tensor, Tensor, Tensor], Cells]:
+        """(N, E) -> state (N, D), context (N, C), weights (N, S); and what is carried on."""
+        assert cells.context is not None
+        fed = torch.cat([x, cells.context.to(x.dtype)], dim=1)
+        states, hidden = self.layers(fed[:, None], cells.hidden)
+        state = states[:, 0]
+        context, weights = attention(state, memory, cells.coverage)
+        coverage = None if cells.coverage is None else cells.coverage + weights
+        return (state, context, weights), Cells(hidden, context, coverage)

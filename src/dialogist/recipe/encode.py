@@ -1,0 +1,205 @@
+"""`encode_recipe`: a recipe's training data to a folder of shards, never all of it in memory.
+
+    pass 1: read -> prepare -> train the tokenizer       (left out when it is there already)
+    pass 2: read -> prepare -> encode -> shards
+
+Whatever moment it is stopped at, the same call goes on after the last complete shard and ends
+with the very same files: what was encoded is read again, which is quick, but not encoded again.
+"""
+
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from dialogist.config import Config, differences
+from dialogist.data.encode import encode
+from dialogist.data.manifest import (
+    MANIFEST,
+    SAMPLE,
+    TOKENIZER,
+    FileEntry,
+    Manifest,
+    read_manifest,
+    token_type,
+)
+from dialogist.data.prepare import Preparation, PreparationConfig
+from dialogist.data.sample import FixedSample
+from dialogist.data.shard_writer import LARGEST_SHARD, ShardWriter
+from dialogist.data.writer import dialogue_to_line
+from dialogist.errors import ConfigError, DataError
+from dialogist.files import LOCK, TEMPORARY, alone_in, write_text_atomically
+from dialogist.recipe.config import DataSet, Recipe
+from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer
+from dialogist.records import Dialogue
+from dialogist.tokenizers import Tokenizer, TokenizerConfig
+from dialogist.training.interrupt import SignalWatch
+
+SHARD_TOKENS = 50_000_000
+"""Tokens of a shard unless said otherwise: 100 MB on disk, a few minutes of encoding."""
+
+_SAMPLE = 100  # dialogues kept at least for `validation.train_examples`
+_SECONDS = 15.0  # between two lines of progress
+
+
+class EncodingSettings(Config):
+    """What made a folder of encoded data: the recipe's part, the files' contents, our own."""
+
+    preparation: PreparationConfig
+    tokenizer: TokenizerConfig
+    train: list[DataSet]
+    files: dict[str, FileEntry]
+    sample: int = Field(ge=0)
+    shard_tokens: int = Field(ge=1, le=LARGEST_SHARD)
+
+    @staticmethod
+    def made_by(recipe: Recipe) -> dict[str, Any]:
+        """The recipe's part, as plain values."""
+        parts = {"preparation": recipe.preparation, "tokenizer": recipe.tokenizer}
+        values: dict[str, Any] = {k: part.model_dump(mode="json") for k, part in parts.items()}
+        return values | {"train": [one.model_dump(mode="json") for one in recipe.data.train]}
+
+    @classmethod
+    def of(cls, manifest: Manifest, folder: Path) -> "EncodingSettings":
+        """Those that a manifest holds.
+
+        Raises:
+            DataError: it is damaged, or another release wrote it.
+        """
+        try:
+            return cls.parse(manifest.settings, str(folder / MANIFEST))
+        except ConfigError as error:
+            raise DataError(f"{error} (damaged, or written by another release)") from None
+
+    def of_recipe(self) -> dict[str, Any]:
+        """The same of these settings, to be compared."""
+        return self.model_dump(mode="json", include={"preparation", "tokenizer", "train"})
+
+
+def encode_recipe(
+    recipe: Recipe, data: Path, folder: Path, note: Note, shard_tokens: int = SHARD_TOKENS
+) -> Manifest:
+    """Encode the training data into ``folder``, or go on doing so; the complete manifest.
+
+    Raises:
+        DataError: the data cannot be read or hold no summaries, the folder cannot be written or
+            holds something else.
+        Interrupted: on SIGINT or SIGTERM; complete shards are kept.
+        UsageError: another process is encoding there.
+    """
+    corpus = Corpus(recipe.data.train, data, note)
+    settings = _settings(recipe, corpus, shard_tokens)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with alone_in(folder, "encoding"):
+            manifest = _settle(folder, settings)
+            if manifest.complete:
+                note(f"{folder}: is complete already")
+                return manifest
+            return _encode(settings, manifest, corpus, folder)
+    except OSError as error:
+        raise DataError(
+            f"{folder}: cannot be written: {error.strerror or error}; make room or give another "
+            "--output; the same command goes on after the last complete shard"
+        ) from None
+
+
+def _settings(recipe: Recipe, corpus: Corpus, shard_tokens: int) -> EncodingSettings:
+    """The settings; every input file is read once for its checksum."""
+    files = {name: FileEntry.of(path) for name, path in corpus.files().items()}
+    values = {
+        "files": {name: entry.model_dump() for name, entry in files.items()},
+        "sample": max(_SAMPLE, recipe.validation.train_examples),
+        "shard_tokens": shard_tokens,
+    }
+    return EncodingSettings.parse(EncodingSettings.made_by(recipe) | values, "data encode")
+
+
+def _settle(folder: Path, settings: EncodingSettings) -> Manifest:
+    """Begin a manifest, or see that the one there is of the same settings."""
+    if not (folder / MANIFEST).exists():
+        others = [p for p in folder.iterdir() if p.name != LOCK and TEMPORARY not in p.name]
+        if others:
+            raise DataError(f"{folder}: is not empty: give another folder with --output")
+        manifest = Manifest(settings=settings.model_dump(mode="json"))
+        manifest.save(folder)
+        return manifest
+    manifest = read_manifest(folder)
+    before = EncodingSettings.of(manifest, folder)
+    changed = differences(before.model_dump(mode="json"), settings.model_dump(mode="json"))
+    if changed:
+        raise DataError(
+            f"{folder}: holds data encoded with other settings ({'; '.join(changed[:3])}): give "
+            "another folder with --output, or remove this one"
+        )
+    return manifest
+
+
+def _encode(
+    settings: EncodingSettings, manifest: Manifest, corpus: Corpus, folder: Path
+) -> Manifest:
+    preparation = Preparation(settings.preparation)
+    with SignalWatch() as watch:
+        progress = _Progress(corpus.note, watch)
+        # Bad records are told by the second pass.
+        quiet = Corpus(corpus.sets, corpus.folder, lambda text: None)
+        examples = map(preparation.prepare, progress.watch("read for the tokenizer", quiet))
+        masked = preparation.masks_entities
+        place, config = folder / TOKENIZER, settings.tokenizer
+        tokenizer = settle_tokenizer(place, config, examples, corpus.note, masked)
+        manifest = _with_tokenizer(manifest, tokenizer, folder)
+        sample, done = FixedSample(settings.sample), manifest.summed().dialogues
+        if done:
+            corpus.note(f"going on after {len(manifest.shards)} shards, {done} dialogues")
+        with ShardWriter(folder, manifest, settings.shard_tokens) as writer:
+            dialogues = progress.watch("encoded", sample.watch(corpus))
+            for position, dialogue in enumerate(dialogues):
+                if position >= done:
+                    example = preparation.prepare(dialogue)
+                    writer.add(encode(example, tokenizer, settings.preparation.limits))
+            return writer.finish(corpus.counts, _save_sample(folder, sample))
+
+
+def _with_tokenizer(manifest: Manifest, tokenizer: Tokenizer, folder: Path) -> Manifest:
+    """The manifest that names the tokenizer; or see that it is still the one it names."""
+    if manifest.tokenizer:
+        for name, entry in manifest.tokenizer.items():
+            entry.check(folder / TOKENIZER / name)
+        return manifest
+    paths = sorted((folder / TOKENIZER).iterdir())
+    size = len(tokenizer)
+    named = manifest.model_copy(
+        update={
+            "tokenizer": {path.name: FileEntry.of(path) for path in paths},
+            "vocabulary": size,
+            "token_type": token_type(size),
+        }
+    )
+    named.save(folder)
+    return named
+
+
+def _save_sample(folder: Path, sample: FixedSample) -> FileEntry:
+    text = "".join(dialogue_to_line(dialogue) + "\n" for dialogue in sample.dialogues())
+    write_text_atomically(folder / SAMPLE, text)
+    return FileEntry.of(folder / SAMPLE)
+
+
+class _Progress:
+    """Says now and then how far a pass is, and stops it on a signal."""
+
+    def __init__(self, note: Note, watch: SignalWatch) -> None:
+        self._note = note
+        self._watch = watch
+        self._said = time.monotonic()
+
+    def watch(self, what: str, dialogues: Iterable[Dialogue]) -> Iterator[Dialogue]:
+        for count, dialogue in enumerate(dialogues):
+            self._watch.check()
+            if time.monotonic() - self._said > _SECONDS:
+                self._said = time.monotonic()
+                self._note(f"{count} dialogues {what}")
+            yield dialogue
+        self._watch.check()

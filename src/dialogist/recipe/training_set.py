@@ -1,0 +1,142 @@
+"""What a run trains on: read and encoded now, in memory; or encoded before, and left on disk."""
+
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dialogist.config import differences
+from dialogist.data.collate import training_pairs
+from dialogist.data.encode import Cuts, encode
+from dialogist.data.manifest import SAMPLE, TOKENIZER
+from dialogist.data.prepare import Preparation
+from dialogist.data.readers import ReadOptions, read_dialogues
+from dialogist.data.sample import FixedSample
+from dialogist.data.shards import ShardedPairs
+from dialogist.errors import CheckpointError, DataError
+from dialogist.files import sha256_of, write_folder_atomically
+from dialogist.recipe.config import Place, Recipe
+from dialogist.recipe.corpus import Note, read_sets, settle_tokenizer
+from dialogist.recipe.encode import EncodingSettings
+from dialogist.records import Dialogue, Example
+from dialogist.tokenizers import Tokenizer, read_tokenizer
+from dialogist.training.interfaces import TrainingData
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSet:
+    """The pairs, what made their ids, and a sample of the dialogues to watch for overfitting."""
+
+    tokenizer: Tokenizer
+    data: TrainingData
+    sample: Sequence[Dialogue]
+
+
+def training_set(recipe: Recipe, place: Place, note: Note) -> TrainingSet:
+    """Make ready what ``recipe`` trains on; the tokenizer is in the run folder afterwards.
+
+    Raises:
+        CheckpointError: the run has another tokenizer than the encoded data.
+        DataError: a file is missing or damaged, or data were encoded by another recipe.
+    """
+    if place.encoded is None:
+        return _read(recipe, place, note)
+    return _encoded_before(recipe, place, place.encoded, note)
+
+
+def encoded_data(
+    name: str,
+    examples: Iterable[Example],
+    tokenizer: Tokenizer,
+    preparation: Preparation,
+    note: Note,
+) -> TrainingData:
+    """Encode examples within the preparation's limits, and say what these cut."""
+    encoded = [encode(example, tokenizer, preparation.config.limits) for example in examples]
+    cuts = Cuts()
+    for one in encoded:
+        cuts.add(one.coverage)
+    if encoded:
+        note(f"{name}: {cuts}")
+    return TrainingData(training_pairs(encoded), tokenizer.pad_id)
+
+
+def _read(recipe: Recipe, place: Place, note: Note) -> TrainingSet:
+    preparation = Preparation(recipe.preparation)
+    sample = FixedSample(recipe.validation.train_examples)
+    dialogues = sample.watch(read_sets(recipe.data.train, place.data, note))
+    examples = [preparation.prepare(dialogue) for dialogue in dialogues]
+    masked = preparation.masks_entities
+    tokenizer = settle_tokenizer(place.run / TOKENIZER, recipe.tokenizer, examples, note, masked)
+    data = encoded_data("train", examples, tokenizer, preparation, note)
+    if not data.pairs:
+        raise DataError("no training pairs: the training data hold no summaries")
+    return TrainingSet(tokenizer, data, sample.dialogues())
+
+
+def _encoded_before(recipe: Recipe, place: Place, folder: Path, note: Note) -> TrainingSet:
+    pairs = ShardedPairs(folder)
+    settings = EncodingSettings.of(pairs.manifest, folder)
+    _require_same_recipe(recipe, settings, folder)
+    _require_same_files(settings, place.data, folder)
+    totals = pairs.manifest.summed()
+    note(f"{folder}: checking {len(pairs.manifest.shards)} shards with {totals.tokens:,} tokens")
+    pairs.verify()
+    tokenizer = _adopted_tokenizer(pairs, place.run)
+    note(f"train: {totals.cuts}")
+    sample = _sample(recipe, pairs, totals.dialogues)
+    return TrainingSet(tokenizer, TrainingData(pairs, tokenizer.pad_id), sample)
+
+
+def _require_same_recipe(recipe: Recipe, settings: EncodingSettings, folder: Path) -> None:
+    before, now = settings.of_recipe(), EncodingSettings.made_by(recipe)
+    changed = differences(before, now)
+    if changed:
+        raise DataError(
+            f"{folder}: was encoded with other settings ({'; '.join(changed[:3])}): encode again, "
+            "into another folder"
+        )
+
+
+def _require_same_files(settings: EncodingSettings, data: Path, folder: Path) -> None:
+    """The files need not be here any more; one that is here must not have changed in size."""
+    for name, entry in settings.files.items():
+        path = data / name
+        if path.is_file() and path.stat().st_size != entry.bytes:
+            raise DataError(
+                f"{path}: has changed since it was encoded into {folder}: encode again, into "
+                "another folder"
+            )
+
+
+def _adopted_tokenizer(pairs: ShardedPairs, run: Path) -> Tokenizer:
+    """The encoded data's tokenizer, copied into the run at its first start."""
+    ours = run / TOKENIZER
+    if not ours.exists():
+        theirs = pairs.folder / TOKENIZER
+        write_folder_atomically(
+            ours, lambda new: [shutil.copy(theirs / n, new) for n in pairs.manifest.tokenizer]
+        )
+    for name, entry in pairs.manifest.tokenizer.items():
+        if not (ours / name).is_file() or sha256_of(ours / name) != entry.sha256:
+            raise CheckpointError(
+                f"{run}: has another tokenizer than {pairs.folder}: give another folder with "
+                "--output, or start over there with --resume never"
+            )
+    return read_tokenizer(ours)
+
+
+def _sample(recipe: Recipe, pairs: ShardedPairs, dialogues: int) -> list[Dialogue]:
+    """The sample that would be drawn from all the dialogues: the head of the one kept."""
+    wanted = min(recipe.validation.train_examples, dialogues)
+    if not wanted:
+        return []
+    path = pairs.folder / SAMPLE
+    options = ReadOptions(format="jsonl", strict=True)
+    kept = list(read_dialogues(path, options, lambda problem: None))
+    if len(kept) < wanted:
+        raise DataError(
+            f"{pairs.folder}: kept {len(kept)} dialogues for validation.train_examples, not "
+            f"{wanted}: set it to at most {len(kept)}, or encode again with more"
+        )
+    return kept[:wanted]

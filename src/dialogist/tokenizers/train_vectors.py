@@ -1,0 +1,130 @@
+"""Training word vectors where none are at hand: Word2Vec (Mikolov et al. 2013) by gensim.
+
+One worker and a seed: the same text gives the same vectors. The words are lower-cased, as those
+of GloVe are; Chinese, Japanese and Korean go by character.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from dialogist.config import Config
+from dialogist.errors import DataError, MissingExtraError
+from dialogist.files import temporary_for
+from dialogist.text.words import words_of
+
+Note = Callable[[str], None]
+
+
+class VectorTraining(Config):
+    """Options of the training; ``window`` and ``min_count`` as the paper's software has them.
+
+    ``skip_gram`` learns better vectors from little text, and takes several times as long as the
+    bag of words that is trained without it.
+    """
+
+    width: int = Field(300, ge=1)
+    epochs: int = Field(5, ge=1)
+    window: int = Field(5, ge=1)
+    min_count: int = Field(5, ge=1)
+    skip_gram: bool = True
+    seed: int = Field(1, ge=0)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedVectors:
+    """What was learned from: ``texts`` with ``words`` in all; ``vocabulary`` words got a vector."""
+
+    texts: int
+    words: int
+    vocabulary: int
+
+
+def train_vectors(
+    texts: Iterable[str], config: VectorTraining, output: Path, note: Note
+) -> TrainedVectors:
+    """Train on ``texts`` and write word2vec's text format; texts are held on disk, not in memory.
+
+    Raises:
+        DataError: no word is frequent enough, or a file cannot be written.
+        MissingExtraError: gensim is not installed.
+    """
+    word2vec = _gensim()
+    try:
+        with tempfile.TemporaryDirectory(prefix="dialogist-") as folder:
+            corpus = Path(folder) / "corpus.txt"
+            lines, words = _write_corpus(texts, corpus)
+            note(f"{lines} texts with {words} words read")
+            model = _build(word2vec, corpus, config)
+            for epoch in range(config.epochs):
+                _one_epoch(model, word2vec, corpus, config, epoch)
+                note(f"epoch {epoch + 1} of {config.epochs} done")
+        _write(model.wv, output)
+    except OSError as error:
+        raise DataError(f"{output}: cannot be written: {error.strerror or error}") from None
+    return TrainedVectors(lines, words, len(model.wv))
+
+
+def _gensim() -> Any:
+    try:
+        from gensim.models import word2vec
+    except ImportError:
+        raise MissingExtraError("training word vectors", "vectors") from None
+    return word2vec
+
+
+def _write_corpus(texts: Iterable[str], path: Path) -> tuple[int, int]:
+    """One text a line, its words between spaces."""
+    lines = total = 0
+    with path.open("w", encoding="utf-8", errors="replace") as file:
+        for text in texts:
+            words = words_of(text.lower())
+            if words:
+                file.write(" ".join(words) + "\n")
+                lines += 1
+                total += len(words)
+    return lines, total
+
+
+def _build(word2vec: Any, corpus: Path, config: VectorTraining) -> Any:
+    model = word2vec.Word2Vec(
+        vector_size=config.width,
+        window=config.window,
+        min_count=config.min_count,
+        sg=int(config.skip_gram),
+        seed=config.seed,
+        workers=1,  # several would learn in random order
+    )
+    model.build_vocab(word2vec.LineSentence(str(corpus)))
+    if not len(model.wv):
+        raise DataError(
+            f"no word occurs {config.min_count} times in these texts: give more, or --min-count 1"
+        )
+    return model
+
+
+def _one_epoch(model: Any, word2vec: Any, corpus: Path, config: VectorTraining, epoch: int) -> None:
+    """The learning rate falls from 0.025 to 0.0001 over all epochs, as in one call for all."""
+    first, last = 0.025, 0.0001
+    step = (first - last) / config.epochs
+    model.train(
+        word2vec.LineSentence(str(corpus)),
+        total_examples=model.corpus_count,
+        epochs=1,
+        start_alpha=first - step * epoch,
+        end_alpha=first - step * (epoch + 1),
+    )
+
+
+def _write(vectors: Any, output: Path) -> None:
+    temporary = temporary_for(output)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with temporary.open("w", encoding="utf-8") as file:
+        file.write(f"{len(vectors)} {vectors.vector_size}\n")
+        for word, row in zip(vectors.index_to_key, vectors.vectors, strict=True):
+            file.write(f"{word} {' '.join(f'{value:.6g}' for value in row.tolist())}\n")
+    temporary.replace(output)

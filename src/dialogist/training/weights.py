@@ -1,0 +1,128 @@
+"""`MasterWeights`: weights and gradient of a model as two flat fp32 buffers.
+
+In bf16 training the layers compute with bf16 copies, cast once per update from the fp32 master
+that the optimizer changes: an update smaller than bf16 can hold still counts. Autocast casts each
+weight at each use instead. Flat buffers make the cast, the clipping, the optimizer and the sum over
+processes one long vectorised operation each (docs/results.md has the gains).
+"""
+
+import itertools
+
+import torch
+from torch import Tensor, nn
+
+from dialogist.nn.positional import Positions
+
+_ALIGN = 32
+"""Every weight starts at a multiple of this many elements: whole cache lines, in bf16 too."""
+
+
+class MasterWeights:
+    """Takes over a model's parameters: they become views of flat buffers until `release`.
+
+    Attributes:
+        master, gradient: (n,) fp32; gaps between weights stay zero.
+        decayed: how many leading elements weight decay applies to.
+    """
+
+    def __init__(self, model: nn.Module, working: torch.dtype) -> None:
+        """``working``: the number format the linear layers compute in."""
+        names = {id(parameter): name for name, parameter in model.named_parameters()}
+        kept, tables = _kept_in_fp32(model), _position_tables(model)
+        parameters = sorted(
+            model.parameters(),
+            key=lambda p: (p.ndim < 2 or id(p) in tables, id(p) in kept),
+        )
+        sizes = [-(-p.numel() // _ALIGN) * _ALIGN for p in parameters]
+        starts = list(itertools.accumulate(sizes, initial=0))
+        device = parameters[0].device
+        self.master = torch.zeros(starts[-1], device=device)
+        self.gradient = torch.zeros_like(self.master)
+        self.decayed = sum(
+            size
+            for p, size in zip(parameters, sizes, strict=True)
+            if p.ndim >= 2 and id(p) not in tables
+        )
+        self._parameters = parameters
+        self._names = [names[id(p)] for p in parameters]
+        self._spans = [slice(a, a + p.numel()) for a, p in zip(starts, parameters, strict=False)]
+        for parameter, view in zip(parameters, self._views(self.master), strict=True):
+            view.copy_(parameter.detach())
+            parameter.data = view
+        self._casts = self._make_working(kept, starts, working)
+        self.refresh()
+
+    def _make_working(
+        self, kept: set[int], starts: list[int], working: torch.dtype
+    ) -> list[tuple[Tensor, Tensor]]:
+        """Point the linear layers' parameters at copies; (master, copy) of each unbroken run."""
+        if working == torch.float32:
+            return []
+        casts = []
+        numbered = enumerate(self._parameters)
+        for cast, run in itertools.groupby(numbered, key=lambda entry: id(entry[1]) not in kept):
+            if not cast:
+                continue
+            members = list(run)
+            begin, end = starts[members[0][0]], starts[members[-1][0] + 1]
+            copy = self.master[begin:end].to(working)
+            for i, parameter in members:
+                span = self._spans[i]
+                parameter.data = copy[span.start - begin : span.stop - begin].view(parameter.shape)
+            casts.append((self.master[begin:end], copy))
+        return casts
+
+    def _views(self, flat: Tensor) -> list[Tensor]:
+        pairs = zip(self._spans, self._parameters, strict=True)
+        return [flat[span].view(parameter.shape) for span, parameter in pairs]
+
+    def named(self) -> dict[str, Tensor]:
+        """The master of every weight, by the model's names; call `refresh` after changing one."""
+        return dict(zip(self._names, self._views(self.master), strict=True))
+
+    def collect(self, add: bool) -> None:
+        """Move the parameters' gradients into `gradient`, added to what is there or replacing it.
+
+        So the batches of one update are added up in fp32, whatever the layers compute in.
+        """
+        for parameter, view in zip(self._parameters, self._views(self.gradient), strict=True):
+            if parameter.grad is not None:
+                view.add_(parameter.grad) if add else view.copy_(parameter.grad)
+            elif not add:
+                view.zero_()
+            parameter.grad = None
+
+    def clip(self, limit: float | None) -> float:
+        """The gradient's norm; beyond ``limit`` the gradient is scaled down to it."""
+        norm = float(torch.linalg.vector_norm(self.gradient))
+        if limit is not None and norm > limit:
+            self.gradient.mul_(limit / norm)
+        return norm
+
+    def refresh(self) -> None:
+        """Cast the master to the working copies."""
+        for master, copy in self._casts:
+            copy.copy_(master)
+
+    def release(self) -> None:
+        """Give the model its weights in fp32; what is called before has no say any more."""
+        for parameter, view in zip(self._parameters, self._views(self.master), strict=True):
+            parameter.data = view
+        self._casts = []
+
+
+def _kept_in_fp32(model: nn.Module) -> set[int]:
+    """Ids of what is not a plain linear layer's: embeddings, the vocabulary's projection, norms.
+
+    They are summed up over many tokens or are few, and their modules cast at use.
+    """
+    return {
+        id(parameter)
+        for module in model.modules()
+        if type(module) is not nn.Linear
+        for parameter in module.parameters(recurse=False)
+    }
+
+
+def _position_tables(model: nn.Module) -> set[int]:
+    return {id(m.table) for m in model.modules() if isinstance(m, Positions)}

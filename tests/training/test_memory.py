@@ -1,0 +1,154 @@
+"""Freed memory is kept, up to a bound; elsewhere than on glibc nothing happens."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from dialogist.training import memory
+from dialogist.training import trainer as trainer_module
+from dialogist.training.interfaces import Validation
+from dialogist.training.memory import SETTLING, SLACK, KeptMemory, resident_bytes
+
+MB = 1 << 20
+
+
+class Glibc:
+    """A C library that remembers what it is told, and a process whose size trimming changes."""
+
+    def __init__(self) -> None:
+        self.size = 1000 * MB
+        self.after_trimming = 900 * MB
+        self.calls: list[tuple[int, int]] = []
+        self.trimmed_at: list[int] = []
+
+    def mallopt(self, option: int, value: int) -> int:
+        self.calls.append((option, value))
+        return 1
+
+    def malloc_trim(self, keep: int) -> int:
+        assert keep == 0
+        self.trimmed_at.append(self.size)
+        self.size = self.after_trimming
+        return 1
+
+
+@pytest.fixture
+def library(monkeypatch: pytest.MonkeyPatch) -> Glibc:
+    made = Glibc()
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(memory.ctypes, "CDLL", lambda name: made)
+    monkeypatch.setattr(memory, "resident_bytes", lambda: made.size)
+    return made
+
+
+def sizes(kept: KeptMemory, library: Glibc, *megabytes: int) -> None:
+    for size in megabytes:
+        library.size = size * MB
+        kept.watch()
+
+
+def test_settings_reach_the_allocator(library: Glibc) -> None:
+    KeptMemory()
+    assert sorted(library.calls) == [(-4, 0), (-2, 64 << 20), (-1, 1 << 30)]
+    assert library.trimmed_at == []
+
+
+def test_it_trims_only_beyond_the_limit(library: Glibc) -> None:
+    """What the largest of the first updates needed, and the slack."""
+    kept = KeptMemory()
+    slack = SLACK // MB
+    sizes(kept, library, *[700] * (SETTLING - 2), 1000, 900)
+    sizes(kept, library, 1000 + slack, 1, 1000 + slack)
+    assert library.trimmed_at == []
+    assert kept.trims == 0
+    sizes(kept, library, 1001 + slack)
+    assert library.trimmed_at == [(1001 + slack) * MB]
+    assert kept.trims == 1
+
+
+def test_while_it_settles_a_process_may_take_what_it_needs(library: Glibc) -> None:
+    kept = KeptMemory()
+    sizes(kept, library, *(1000 * i for i in range(1, SETTLING + 1)))
+    assert library.trimmed_at == []
+
+
+def test_the_limit_is_set_anew_by_the_updates_after_trimming(library: Glibc) -> None:
+    """Neither by the size right after it, when little but weights is there, nor by the old one."""
+    kept = KeptMemory()
+    slack = SLACK // MB
+    sizes(kept, library, *[1000] * SETTLING, 1001 + slack)
+    assert library.size == library.after_trimming
+    sizes(kept, library, *[900] * (SETTLING - 1), 980, 980 + slack)
+    assert kept.trims == 1
+    sizes(kept, library, 981 + slack)
+    assert kept.trims == 2
+    assert library.trimmed_at == [(1001 + slack) * MB, (981 + slack) * MB]
+
+
+def test_a_process_that_grows_on_is_bounded(library: Glibc) -> None:
+    """10 MB an update, all of which trimming can give back."""
+    kept, highest = KeptMemory(), 0
+    for _ in range(2000):
+        library.size += 10 * MB
+        highest = max(highest, library.size)
+        kept.watch()
+    assert highest <= 1000 * MB + SETTLING * 10 * MB + SLACK + 10 * MB
+    assert 15 < kept.trims < 60
+
+
+def test_elsewhere_nothing_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: object) -> None:
+        raise AssertionError("the C library was opened")
+
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(memory.ctypes, "CDLL", refuse)
+    monkeypatch.setattr(memory, "resident_bytes", lambda: refuse(""))
+    kept = KeptMemory()
+    kept.watch()
+    assert kept.trims == 0
+
+
+@pytest.mark.parametrize("missing", ["mallopt", "malloc_trim"])
+def test_another_c_library_is_left_alone(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Any] = []
+    other = {"mallopt", "malloc_trim"} - {missing}
+    musl = type("Musl", (), {name: lambda *a: calls.append(a) for name in other})()
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(memory.ctypes, "CDLL", lambda name: musl)
+    kept = KeptMemory()
+    kept.watch()
+    assert calls == []
+    assert kept.trims == 0
+
+
+def test_resident_bytes_of_a_made_up_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statm = tmp_path / "statm"
+    statm.write_text("90000 1234 300 1 0 4000 0\n")
+    monkeypatch.setattr(memory, "_STATM", statm)
+    assert resident_bytes() == 1234 * 4096
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_resident_bytes_of_this_process() -> None:
+    before = resident_bytes()
+    assert before > 30 * MB  # Python and torch
+    held = torch.ones(64 * MB // 4)
+    assert 50 * MB < resident_bytes() - before < 200 * MB
+    del held
+
+
+def test_memory_is_watched_after_every_update(setup: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    watched: list[int] = []
+
+    class Memory:
+        def watch(self) -> None:
+            watched.append(len(setup.watcher.losses))
+
+    monkeypatch.setattr(trainer_module, "KeptMemory", Memory)
+    setup.trainer().fit(lambda epoch: Validation({}))
+    assert watched == [0, 1, 2, 3, 4, 5]  # before the update is shown
