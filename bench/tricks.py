@@ -58,7 +58,7 @@ def heads() -> Pair:
     """Attention of 30 dialogues of 190 tokens, 4 heads of 64."""
     real = torch.arange(190) < torch.randint(170, 191, (30, 1))
     packing = Packing.of(real)
-    rows = numbers(int(real.sum()), WIDTH).requires_grad_()
+    rows = numbers(packing.rows.shape[0], WIDTH).requires_grad_()
     padded = numbers(30, 190, WIDTH).requires_grad_()
     masks = packing.mask(torch.bfloat16), additive_mask(real, torch.bfloat16)[:, None, None]
 

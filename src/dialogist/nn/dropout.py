@@ -3,7 +3,7 @@
 torch's own dropout costs more than the linear layer before it on a CPU: it draws one float per
 element from a generator that runs on one thread. Here one number drawn from torch's generator
 seeds SplitMix64 (Steele, Lea and Flood 2014), which as a function of a counter is a few vectorised
-integer operations on all threads: 0.7 ms where `torch.nn.functional.dropout` takes 8.9 ms on
+integer operations on all threads: 1.4 ms where `torch.nn.functional.dropout` takes 12.9 ms on
 (6144, 256) bf16 (docs/results.md). The state of torch's generator so governs every mask.
 """
 
