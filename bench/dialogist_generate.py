@@ -13,9 +13,9 @@ import torch
 from dialogist.data.collate import Pair, collate
 from dialogist.decoding.generate import generate
 from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.search import Symbols
 from dialogist.decoding.uncached import Uncached
 from dialogist.recipe.config import read_recipe
+from dialogist.tokenizers import Symbols
 
 
 def main() -> None:
@@ -39,7 +39,7 @@ def main() -> None:
     symbols = Symbols(pad=0, bos=int(np.load(flags.arrays)["target"][0, 0]), eos=3)
     seconds = []
     for row in np.load(flags.arrays)["source"][: flags.summaries + 1]:
-        batch = collate([Pair(tuple(row[row > 0].tolist()))], pad_id=0)
+        batch = collate([Pair(tuple(row[row > 0].tolist()))], symbols)
         start = time.perf_counter()
         [[hypothesis]] = generate(system, batch, options, symbols)
         seconds.append(time.perf_counter() - start)

@@ -13,7 +13,8 @@ import hypothesis
 import pytest
 import torch
 
-from dialogist.data.prepare import Limits, Preparation, PreparationConfig
+from dialogist.data.limits import Limits
+from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.bundle import Bundle, save_bundle
 from dialogist.models.transformer import TransformerConfig

@@ -109,10 +109,10 @@ def test_missing_key_is_named():
 
 
 def test_a_rule_over_several_keys_is_told_in_its_own_words():
-    values = recipe(tokenizer={"kind": "word"}, preparation={"speakers": "atomic"})
+    values = recipe(tokenizer={"kind": "word"}, preparation={"unknown": "copied"})
     message = refusal(values, Recipe)
     assert message.startswith("x.yaml: ")
-    assert "preparation.speakers" in message
+    assert "preparation.unknown" in message
     assert "Value error" not in message
 
 

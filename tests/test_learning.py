@@ -13,16 +13,17 @@ import torch
 from dialogist.data.collate import Pair, collate
 from dialogist.decoding.generate import generate
 from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.search import Symbols
 from dialogist.models.recurrent import RecurrentConfig
 from dialogist.models.table import Model
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.tokenizers import Symbols
 from dialogist.training.config import TrainingConfig
 from dialogist.training.interfaces import TrainingData, Validation
 from dialogist.training.trainer import Trainer
 
 PAD, BOS, EOS = 0, 1, 2
+SYMBOLS = Symbols(PAD, BOS, EOS)
 WORDS = range(3, 11)
 TRANSFORMER = {
     "d_model": 32,
@@ -72,7 +73,7 @@ def reversed_pairs(count: int, seed: int) -> list[Pair]:
 def accuracy(model: Model, pairs: Sequence[Pair]) -> float:
     """Share of target tokens that greedy search says in their place."""
     options = DecodingOptions(strategy="greedy", max_tokens=8)
-    found = generate(model, collate(pairs, PAD), options, Symbols(PAD, BOS, EOS))
+    found = generate(model, collate(pairs, SYMBOLS), options, SYMBOLS)
     right = total = 0
     for pair, (hypothesis,) in zip(pairs, found, strict=True):
         wanted = pair.target[1:-1]
@@ -97,7 +98,7 @@ def test_a_toy_task_is_learned(form: str, tmp_path: Path) -> None:
             "checkpoint_every": 10_000,
         }
     )
-    data = TrainingData(reversed_pairs(3200, seed=1), PAD)
+    data = TrainingData(reversed_pairs(3200, seed=1), SYMBOLS)
     trainer = Trainer(model, CrossEntropy(), data, config, tmp_path, Silent())
     trainer.fit(lambda epoch: Validation({}))
     assert accuracy(model, unseen) > 0.95

@@ -43,6 +43,18 @@ class Dialogue:
 
 
 @dataclass(frozen=True, slots=True)
+class SubSummary:
+    """The part of a summary that is about one key point.
+
+    Of a reference, white space included: joined, the texts are the reference. White space between
+    two parts begins the second: after a full stop a model then writes nothing.
+    """
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Coverage:
     """How much of a dialogue the model was given, and what was left out.
 
@@ -67,6 +79,7 @@ class Example:
     """A prepared dialogue: normalised, merged, its speakers replaced by placeholders.
 
     ``utterances`` hold the text the model will see. ``targets`` are the prepared references.
+    ``sub_summaries[i]`` are target ``i`` cut by key points (none without a rule pack).
     ``speakers[i]`` is the name that placeholder ``i`` stands for (empty when speakers stay inline).
     ``entities`` maps entity placeholders to the words they stand for (empty when not masked).
     ``merged`` counts utterances joined to their predecessor; ``notes`` say what else was changed.
@@ -75,6 +88,7 @@ class Example:
     utterances: tuple[Utterance, ...]
     id: str = ""
     targets: tuple[str, ...] = ()
+    sub_summaries: tuple[tuple[SubSummary, ...], ...] = ()
     speakers: tuple[str, ...] = ()
     entities: Mapping[str, str] = field(default_factory=lambda: _NOTHING_MASKED, hash=False)
     merged: int = 0
@@ -88,7 +102,8 @@ class Summary:
     ``status`` is ``ok``; ``empty`` (nothing to summarise, ``text`` is empty); or ``partial`` (the
     model could not read all of the dialogue: see ``coverage`` and ``warnings``). ``score`` is the
     mean log-probability per token (natural logarithm), None for systems without one.
-    ``alternatives`` are the further hypotheses of an n-best search, best first.
+    ``alternatives`` are the further hypotheses of an n-best search, best first. ``key_points`` are
+    there where the model writes by key points; joined, their texts are ``text``.
     """
 
     text: str
@@ -98,4 +113,5 @@ class Summary:
     coverage: Coverage = field(default_factory=Coverage)
     warnings: tuple[str, ...] = ()
     alternatives: tuple[str, ...] = ()
+    key_points: tuple[SubSummary, ...] = ()
     model: str = ""

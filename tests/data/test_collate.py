@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from dialogist.data.collate import Pair, collate, lengths_of, serving_pairs, training_pairs
 from dialogist.data.encode import Encoded
+from dialogist.tokenizers import Symbols
 
 ids = st.lists(st.integers(0, 70_000), min_size=1, max_size=9).map(tuple)
 
@@ -15,18 +16,18 @@ ENCODED = [
 
 def test_training_pairs_are_one_per_reference():
     assert training_pairs(ENCODED) == [
-        Pair((2, 5, 6, 3), (2, 7, 3), "x"),
-        Pair((2, 5, 6, 3), (2, 3), "x"),
+        Pair((2, 5, 6, 3), (2, 7, 3), "x", (1,)),
+        Pair((2, 5, 6, 3), (2, 3), "x", (1,)),
     ]
 
 
 def test_serving_pairs_are_one_per_dialogue():
-    assert serving_pairs(ENCODED) == [Pair((2, 5, 6, 3), (), "x"), Pair((2, 3), (), "y")]
+    assert serving_pairs(ENCODED) == [Pair((2, 5, 6, 3), (), "x", (1,)), Pair((2, 3), (), "y")]
 
 
 def test_padding_masks_and_shift_by_hand():
     pairs = [Pair((2, 5, 3), (2, 7, 8, 3), "x"), Pair((2, 5, 6, 4, 3), (2, 9, 3), "y")]
-    batch = collate(pairs, pad_id=0)
+    batch = collate(pairs, Symbols(0, 1, 2))
     assert batch.source.tolist() == [[2, 5, 3, 0, 0], [2, 5, 6, 4, 3]]
     assert batch.source_mask.tolist() == [[True] * 3 + [False] * 2, [True] * 5]
     assert batch.target_in.tolist() == [[2, 7, 8], [2, 9, 3]]
@@ -38,13 +39,13 @@ def test_padding_masks_and_shift_by_hand():
 
 
 def test_masks_follow_lengths_not_the_padding_id():
-    batch = collate([Pair((9, 9, 9), (9, 9, 9)), Pair((9,), (9, 9))], pad_id=9)
+    batch = collate([Pair((9, 9, 9), (9, 9, 9)), Pair((9,), (9, 9))], Symbols(9, 1, 2))
     assert batch.source_mask.tolist() == [[True] * 3, [True, False, False]]
     assert batch.target_mask.tolist() == [[True, True], [True, False]]
 
 
 def test_a_serving_batch_has_no_target_positions():
-    batch = collate(serving_pairs(ENCODED), pad_id=0)
+    batch = collate(serving_pairs(ENCODED), Symbols(0, 1, 2))
     assert batch.source.shape == (2, 4)
     assert batch.target_in.shape == batch.target_out.shape == batch.target_mask.shape == (2, 0)
     assert batch.target_tokens == 0
@@ -52,7 +53,7 @@ def test_a_serving_batch_has_no_target_positions():
 
 @given(st.lists(st.builds(Pair, ids, ids, st.text()), min_size=1, max_size=8))
 def test_every_pair_comes_back_out_of_its_batch(pairs):
-    batch = collate(pairs, pad_id=7)
+    batch = collate(pairs, Symbols(7, 1, 2))
     assert batch.source.dtype == batch.target_out.dtype == torch.int64
     for row, pair in enumerate(pairs):
         assert tuple(batch.source[row][batch.source_mask[row]].tolist()) == pair.source

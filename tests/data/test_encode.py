@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogist.data.encode import encode
-from dialogist.data.prepare import Limits, Preparation, PreparationConfig
+from dialogist.data.limits import Limits
+from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.records import Coverage, Dialogue, Example, Utterance
 from dialogist.tokenizers.subword import train_subword
 from dialogist.tokenizers.word import train_word

@@ -1,6 +1,7 @@
 import pytest
 
-from dialogist.data.prepare import Limits, Preparation, PreparationConfig
+from dialogist.data.limits import Limits
+from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.errors import ConfigError
 from dialogist.records import Dialogue, Example, Utterance
 from dialogist.tokenizers import PLACEHOLDERS, placeholder

@@ -10,23 +10,38 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogist.data.collate import lengths_of, training_pairs
-from dialogist.data.encode import Cuts, Encoded
+from dialogist.data.encode import Cuts, Encoded, EncodedPlan
 from dialogist.data.fingerprint import fingerprint_of
 from dialogist.data.manifest import Manifest, SetCounts, read_manifest, token_type
 from dialogist.data.shard_writer import ShardWriter
 from dialogist.data.shards import ShardedPairs
 from dialogist.errors import DataError
 from dialogist.records import Coverage
+from dialogist.tokenizers import Symbols
 from dialogist.training.interfaces import TrainingData
 
 VOCABULARY = 70_000
 ids = st.lists(st.integers(0, VOCABULARY - 1), max_size=12).map(tuple)
 coverages = st.builds(Coverage, *[st.integers(0, 9)] * 5)
 dialogues = st.lists(
-    st.builds(Encoded, ids, st.just(()), st.lists(ids, max_size=3).map(tuple), coverages, st.text())
+    st.builds(
+        Encoded,
+        source=ids,
+        starts=ids,
+        targets=st.lists(ids, max_size=3).map(tuple),
+        coverage=coverages,
+        id=st.text(),
+    )
 )
-ONE = Encoded((2, 5, 3), (), ((2, 3), (2, 4, 3)), Coverage(1, 1, 1, 1), "one")
-TWO = Encoded((2, 6, 6, 3), (), ((2, 7, 3),), Coverage(2, 1, 9, 4, 2), "zwei ✓\n")
+ONE = Encoded((2, 5, 3), (), ((2, 3), (2, 4, 3)), coverage=Coverage(1, 1, 1, 1), id="one")
+TWO = Encoded(
+    (2, 6, 6, 3),
+    (1, 2),
+    ((2, 7, 3),),
+    (EncodedPlan((3, 4), (1, 2)),),
+    coverage=Coverage(2, 1, 9, 4, 2),
+    id="zwei ✓\n",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +51,7 @@ def _no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def begin(folder: Path, vocabulary: int = VOCABULARY) -> Manifest:
     folder.mkdir(parents=True, exist_ok=True)
-    kind = token_type(vocabulary)
+    kind = token_type(vocabulary, bounded=True)
     return Manifest(settings={"made": "by a test"}, vocabulary=vocabulary, token_type=kind)
 
 
@@ -101,9 +116,13 @@ def test_what_is_on_disk(tmp_path):
     """The format, byte by byte: other programs may read it."""
     write(tmp_path, [ONE, TWO], shard_tokens=1000)
     tokens = np.fromfile(tmp_path / "shard-00000.tokens", "<u4").tolist()
-    assert tokens == [2, 5, 3, 2, 3, 2, 4, 3, 2, 6, 6, 3, 2, 7, 3]
-    index = np.fromfile(tmp_path / "shard-00000.index", "<u4").reshape(-1, 6).tolist()
-    assert index == [[0, 3, 0, 3, 3, 2], [0, 3, 0, 3, 5, 3], [4, 9, 8, 4, 12, 3]]
+    assert tokens == [2, 5, 3, 2, 3, 2, 4, 3, 2, 6, 6, 3, 2, 7, 3, 1, 2, 3, 4]
+    index = np.fromfile(tmp_path / "shard-00000.index", "<u4").reshape(-1, 12).tolist()
+    assert index == [
+        [0, 3, 0, 3, 3, 2, 5, 0, 5, 0, 5, 0],
+        [0, 3, 0, 3, 5, 3, 5, 0, 5, 0, 5, 0],
+        [4, 9, 8, 4, 12, 3, 15, 2, 17, 2, 15, 2],
+    ]
     assert (tmp_path / "shard-00000.ids").read_bytes() == "one\nzwei ✓\n\n".encode()
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "manifest.json",
@@ -113,23 +132,23 @@ def test_what_is_on_disk(tmp_path):
     assert totals == {
         "dialogues": 2,
         "pairs": 3,
-        "tokens": 15,
+        "tokens": 19,
         "cuts": {"dialogues": 2, "cut": 1, "tokens_lost": 5, "summaries_cut": 1},
     }
 
 
 @pytest.mark.parametrize(("vocabulary", "size"), [(65_536, 2), (65_537, 4)])
 def test_two_bytes_an_id_where_they_hold_it(tmp_path, vocabulary, size):
-    last = (vocabulary - 1, 0)
-    shards = write(tmp_path, [Encoded(last, (), (last,))], vocabulary=vocabulary)
+    source, target = (vocabulary - 1, 0), (0, vocabulary - 1)
+    shards = write(tmp_path, [Encoded(source, (), (target,))], vocabulary=vocabulary)
     assert (tmp_path / "shard-00000.tokens").stat().st_size == 4 * size
-    assert shards[0].source == shards[0].target == last
+    assert (shards[0].source, shards[0].target) == (source, target)
 
 
 def test_batches_are_those_of_memory(tmp_path):
     encoded = [ONE, TWO] * 9
-    ours = TrainingData(write(tmp_path, encoded), pad_id=0)
-    theirs = TrainingData(training_pairs(encoded), pad_id=0)
+    ours = TrainingData(write(tmp_path, encoded), Symbols(0, 1, 2))
+    theirs = TrainingData(training_pairs(encoded), Symbols(0, 1, 2))
     assert ours.fingerprint() == theirs.fingerprint()
     assert (ours.lengths == theirs.lengths).all()
     for indices in ([0], [5, 2, 26], np.array([9, 9, 1])):
@@ -225,7 +244,7 @@ def test_a_flipped_bit_is_named_by_verification(folder, name):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"format_version": 2}, "update Dialogist"),
+        ({"format_version": 3}, "update Dialogist"),
         ({"format_version": None}, "update Dialogist"),
         ({"format": "other"}, "is no manifest of encoded data"),
         ({"complete": False}, "was interrupted"),

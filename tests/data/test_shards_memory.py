@@ -15,6 +15,7 @@ from dialogist.data.manifest import Manifest
 from dialogist.data.sampler import TokenBucketConfig
 from dialogist.data.shard_writer import ShardWriter
 from dialogist.data.shards import ShardedPairs
+from dialogist.tokenizers import Symbols
 from dialogist.training.interfaces import TrainingData
 
 def anonymous():
@@ -33,7 +34,7 @@ with ShardWriter(folder, Manifest(settings={}), 10_000_000) as writer:
     writer.finish([], None)
 pairs = ShardedPairs(folder)
 pairs.verify()
-data = TrainingData(pairs, 0)
+data = TrainingData(pairs, Symbols(0, 1, 2))
 plan = TokenBucketConfig(tokens=50_000).plan(data.lengths, 1, 0)
 for indices in plan:
     assert data.batch(indices).source.shape[0] == len(indices)

@@ -12,9 +12,9 @@ from torch import Tensor
 
 from dialogist.batch import Batch
 from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.search import Symbols
 from dialogist.models.base import Outputs
 from dialogist.models.transformer import Transformer, TransformerConfig
+from dialogist.tokenizers import Symbols
 
 PAD, BOS, EOS = 0, 1, 2
 

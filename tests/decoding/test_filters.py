@@ -14,7 +14,8 @@ from dialogist.decoding.filters import (
     NoRepeatNgram,
 )
 from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.search import Symbols, filtered, standard_filters
+from dialogist.decoding.search import filtered, standard_filters
+from dialogist.tokenizers import Symbols
 
 NONE = torch.zeros(1, dtype=torch.long)
 

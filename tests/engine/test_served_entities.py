@@ -8,7 +8,8 @@ from tests.conftest import TEXTS, tiny_bundle
 
 from dialogist import DecodingOptions, Dialogue, Summarizer, Utterance
 from dialogist.data.entities import MASK
-from dialogist.data.prepare import Limits, Preparation, PreparationConfig
+from dialogist.data.limits import Limits
+from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.engine.bundle import load_bundle, save_bundle
 from dialogist.models.transformer import TransformerConfig
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
@@ -61,10 +62,12 @@ def test_only_entities_of_the_dialogue_can_be_said(summarizer):
 
 
 def test_what_is_allowed(summarizer):
-    example = summarizer.bundle.preparation.prepare(TALK)
-    other = summarizer.bundle.preparation.prepare(Dialogue((Utterance("Ann", "hi"),)))
-    ids = summarizer.bundle.tokenizer.entity_ids()
-    allowed = summarizer._allowed([example, other])
+    preparation, tokenizer = summarizer.bundle.preparation, summarizer.bundle.tokenizer
+    example = preparation.prepare(TALK)
+    other = preparation.prepare(Dialogue((Utterance("Ann", "hi"),)))
+    ids = tokenizer.entity_ids()
+    encoded = [preparation.encode(one, tokenizer) for one in (example, other)]
+    allowed = summarizer._allowed(encoded, [example, other], 0)
     assert {c for c, i in ids.items() if allowed[0, i]} == set(example.entities)
     assert not any(allowed[1, i] for i in ids.values())
     assert len(example.entities) == 4

@@ -5,7 +5,12 @@ import torch
 from torch import nn
 
 from dialogist.errors import ModelError
-from dialogist.models.checkpoint import average_weights, load_weights, weights_of
+from dialogist.models.checkpoint import (
+    average_weights,
+    load_weights,
+    take_weights,
+    weights_of,
+)
 from dialogist.models.transformer import TransformerConfig
 
 
@@ -76,3 +81,36 @@ def test_average_of_one_is_itself() -> None:
     weights = weights_of(small(1))
     for name, value in average_weights([weights]).items():
         assert torch.equal(value, weights[name])
+
+
+def test_the_average_of_what_never_changed_is_itself() -> None:
+    """Three equal numbers, summed in fp32 and divided by three, are often another one."""
+    torch.manual_seed(0)
+    weights = {"a": torch.randn(1000)}
+    assert not torch.equal(torch.stack([weights["a"]] * 3).mean(dim=0), weights["a"])
+    assert torch.equal(average_weights([weights] * 3)["a"], weights["a"])
+
+
+def test_weights_of_the_same_name_are_taken() -> None:
+    model, before = small(1), {n: w.clone() for n, w in weights_of(small(1)).items()}
+    other = {name: w.half() for name, w in weights_of(small(2)).items()}
+    missing = "decoder.layers.0.norm3.weight"
+    given = {**{n: w for n, w in other.items() if n != missing}, "pointer.bias": torch.zeros(1)}
+    taken = take_weights(model, given, "some/file")
+    assert (taken.new, taken.left) == ((missing,), ("pointer.bias",))
+    assert set(taken.took) == before.keys() - {missing}
+    for name, weight in weights_of(model).items():
+        assert weight.dtype == torch.float32
+        expected = before[name] if name == missing else other[name].float()
+        assert torch.equal(weight, expected), name
+
+
+def test_what_cannot_be_taken_is_refused() -> None:
+    model = small(1)
+    before = {name: w.clone() for name, w in weights_of(model).items()}
+    name = "output.bias"
+    with pytest.raises(ModelError, match=f"some/file: the weight '{name}' has shape"):
+        take_weights(model, {name: torch.zeros(9)}, "some/file")
+    with pytest.raises(ModelError, match="some/file: has no weight of a name that this model has"):
+        take_weights(model, {"table.weight": torch.zeros(9)}, "some/file")
+    assert all(torch.equal(w, before[n]) for n, w in weights_of(model).items())

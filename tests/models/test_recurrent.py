@@ -9,10 +9,10 @@ from torch import Tensor, nn
 from dialogist.batch import Batch
 from dialogist.decoding.generate import generate
 from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.search import Symbols
 from dialogist.decoding.uncached import Uncached
 from dialogist.models.recurrent import Recurrent, RecurrentConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.tokenizers import Symbols
 from dialogist.training.optim import OptimizerConfig
 from dialogist.training.weights import MasterWeights
 
@@ -124,7 +124,7 @@ def test_gradients_of_dialogues_add_up(form: str, batch: Batch) -> None:
 
     def gradients(part: Batch) -> list[Tensor]:
         loss = CrossEntropy()(model, part)
-        assert loss.tokens == part.target_tokens
+        assert loss.count == part.target_tokens
         return list(torch.autograd.grad(loss.value, list(model.parameters())))
 
     parts = [gradients(row_of(batch, row)) for row in range(3)]
@@ -249,7 +249,7 @@ def test_an_update_in_bf16(form: str) -> None:
         assert model.encoder.from_left[0].weight_ih_l0.dtype == torch.float32
         assert model.bridge.dtype == working
         loss = CrossEntropy(label_smoothing=0.1)(model, BATCH)
-        (loss.value / loss.tokens).backward()
+        (loss.value / loss.count).backward()
         weights.collect(add=False)
         gradients.append(weights.gradient.clone())
         before = loss.value.item()

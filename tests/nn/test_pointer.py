@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from dialogist.batch import Batch
 from dialogist.nn.packing import Packing
 from dialogist.nn.pointer import Copies, Pointer, PointerLogProbs
 from dialogist.nn.vocabulary import LogProbs, VocabularyProjection
@@ -65,6 +66,11 @@ def test_gradients_are_finite_whatever_is_impossible(gate: float) -> None:
     assert torch.isfinite(weights.grad).all()
 
 
+def batch_of(ids: torch.Tensor) -> Batch:
+    nothing = ids[:, :0]
+    return Batch(ids, ids > 0, nothing, nothing, nothing.bool())
+
+
 def test_equations_16_and_17_by_hand() -> None:
     torch.manual_seed(0)
     pointer = Pointer(WIDTH)
@@ -72,7 +78,7 @@ def test_equations_16_and_17_by_hand() -> None:
     source, target = Packing.of(real), Packing.of(torch.tensor([[True, True], [True, False]]))
     encoded, hidden = torch.randn(4, WIDTH), torch.randn(3, WIDTH)
     ids = torch.tensor([[7, 8, 9], [5, 0, 0]])
-    copies = pointer(hidden, target, pointer.memory(encoded, ids, source))
+    copies = pointer(hidden, target, pointer.memory(encoded, batch_of(ids), source))
     for row, own in enumerate([encoded[:3], encoded[:3], encoded[3:]]):
         query, keys = pointer.query(hidden[row]), pointer.key(own)
         weights = torch.softmax(keys @ query / math.sqrt(WIDTH), dim=0)
@@ -87,7 +93,8 @@ def test_a_step_is_a_row_of_teacher_forcing() -> None:
     torch.manual_seed(0)
     pointer = Pointer(WIDTH)
     encoded, hidden, ids = torch.randn(6, WIDTH), torch.randn(4, WIDTH), torch.arange(6).view(2, 3)
-    memory = pointer.memory(encoded, ids, Packing.of(torch.ones(2, 3, dtype=torch.bool)))
+    every = torch.ones(2, 3, dtype=torch.bool)
+    memory = pointer.memory(encoded, batch_of(ids), Packing.of(every))
     whole = pointer(hidden, Packing.of(torch.ones(2, 2, dtype=torch.bool)), memory)
     one = pointer(hidden[[1, 3]], Packing.single(2, hidden.device), memory)
     torch.testing.assert_close(one.weights, whole.weights[[1, 3]])

@@ -14,6 +14,7 @@ from dialogist.models.base import Outputs
 from dialogist.models.transformer import TransformerConfig
 from dialogist.nn.vocabulary import TokenLogProbs
 from dialogist.objectives.cross_entropy import CrossEntropy, CrossEntropyConfig
+from dialogist.tokenizers import Symbols
 
 NOTHING = torch.zeros(1, 0, dtype=torch.long)
 EMPTY = Batch(NOTHING, NOTHING.bool(), NOTHING, NOTHING, NOTHING.bool())
@@ -68,7 +69,7 @@ def by_hand() -> Fixed:
 def test_by_hand() -> None:
     loss = CrossEntropy()(by_hand(), EMPTY)
     assert loss.value.item() == pytest.approx(math.log(2) + math.log(10))
-    assert loss.tokens == 2
+    assert loss.count == 2
     assert loss.terms == {"nll": pytest.approx(math.log(20))}
 
 
@@ -119,7 +120,7 @@ def test_padding_is_ignored_and_tokens_are_counted() -> None:
     short = CrossEntropy(0.1)(model, batch(0, [1, 4, 6]))
     long = CrossEntropy(0.1)(model, batch(5, [1, 4, 6]))
     # the target of the last real place differs through the roll: compare the first two places
-    assert short.tokens == long.tokens == 3
+    assert short.count == long.count == 3
     outputs = model.forward(batch(5, [1, 4, 6]))
     table = outputs.log_probs.all()
     assert table.shape[0] == 3
@@ -142,12 +143,12 @@ def test_losses_of_batches_add_up() -> None:
         for s in (slice(0, 2), slice(2, 6))
     ]
     torch.testing.assert_close(sum(p.value for p in parts), whole.value)
-    assert sum(p.tokens for p in parts) == whole.tokens
+    assert sum(p.count for p in parts) == whole.count
     assert sum(p.terms["nll"] for p in parts) == pytest.approx(whole.terms["nll"])
 
 
 def test_configuration() -> None:
-    assert CrossEntropyConfig(label_smoothing=0.2).build().label_smoothing == 0.2
+    assert CrossEntropyConfig(label_smoothing=0.2).build(Symbols(0, 1, 2)).label_smoothing == 0.2
     for wrong in (1.0, -0.1):
         with pytest.raises(ConfigError, match="label_smoothing"):
             CrossEntropyConfig.parse({"label_smoothing": wrong})

@@ -139,3 +139,10 @@ def test_vocabulary_of_dialogsum_is_that_of_the_report():
     texts = tokenizer_texts(map(preparation.prepare, dialogues))
     assert problems == []
     assert len(train_word(texts)) == 22_660
+
+
+def test_rare_words_stay_unknown():
+    tokenizer = train_word(["a b a c", "a b"], min_count=2)
+    known = [index != tokenizer.unk_id for index in tokenizer.encode("a b c")]
+    assert known == [True, True, False]
+    assert len(tokenizer) == 4 + 2

@@ -11,6 +11,7 @@ from dialogist.data.collate import Pair
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.records import JSON
+from dialogist.tokenizers import Symbols
 from dialogist.training.config import TrainingConfig
 from dialogist.training.interfaces import TrainingData
 from dialogist.training.progress import Progress
@@ -60,7 +61,7 @@ def tiny_data(count: int = 12, seed: int = 0) -> TrainingData:
         length = int(torch.randint(shortest, shortest + 5, (1,), generator=chance))
         return (1, *torch.randint(3, 12, (length,), generator=chance).tolist(), 2)
 
-    return TrainingData([Pair(ids(2), ids(1), f"p{i}") for i in range(count)], pad_id=0)
+    return TrainingData([Pair(ids(2), ids(1), f"p{i}") for i in range(count)], Symbols(0, 1, 2))
 
 
 @dataclass

@@ -27,6 +27,7 @@ from dialogist.data.shards import ShardedPairs
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.base import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.tokenizers import Symbols
 from dialogist.training.config import TrainingConfig
 from dialogist.training.interfaces import TrainingData, Validation
 from dialogist.training.interrupt import Interrupted
@@ -38,6 +39,8 @@ EPOCHS, PAIRS = 6, 24
 
 class Watcher:
     """Objective and reporter: writes which pairs each update saw, and beats after each."""
+
+    per = "token"
 
     def __init__(self, folder: Path, beat: int) -> None:
         self.seen = folder / "seen.jsonl"
@@ -83,11 +86,11 @@ def write_shards(folder: Path) -> None:
 
 def data_for(run: Path) -> TrainingData:
     if run.name != "sharded":
-        return TrainingData(pairs(), 0)
+        return TrainingData(pairs(), Symbols(0, 1, 2))
     shards = ShardedPairs(run.parent / "encoded")
     shards.verify()
     assert len(shards.manifest.shards) > 3
-    return TrainingData(shards, 0)
+    return TrainingData(shards, Symbols(0, 1, 2))
 
 
 def train(folder: Path, beat: int) -> None:
@@ -123,7 +126,7 @@ def train(folder: Path, beat: int) -> None:
     def validate(epoch: int) -> Validation:
         with torch.no_grad():
             loss = CrossEntropy()(model, data.batch(range(8)))
-        value = float(loss.value) / loss.tokens
+        value = float(loss.value) / loss.count
         return Validation({"dev_loss": value}, [{"text": f"{value}\u2028"}])
 
     progress = trainer.fit(validate)

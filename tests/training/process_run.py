@@ -26,6 +26,7 @@ from dialogist.data.collate import Pair
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.base import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.tokenizers import Symbols
 from dialogist.training.config import TrainingConfig
 from dialogist.training.interfaces import TrainingData, Validation
 from dialogist.training.interrupt import Interrupted
@@ -72,6 +73,8 @@ STORMY: dict[str, Any] = {
 class Watcher:
     """Objective and reporter of one process; dies and dawdles as the folder says."""
 
+    per = "token"
+
     folder: Path
     rank: int
     smoothing: float = 0.1
@@ -116,7 +119,7 @@ def data() -> TrainingData:
         length = int(torch.randint(1, 7, (1,), generator=chance))
         return (1, *torch.randint(3, 12, (length,), generator=chance).tolist(), 2)
 
-    return TrainingData([Pair(ids(), ids(), f"p{i}") for i in range(PAIRS)], 0)
+    return TrainingData([Pair(ids(), ids(), f"p{i}") for i in range(PAIRS)], Symbols(0, 1, 2))
 
 
 def model_of(seed: int, dropout: float) -> Transformer:

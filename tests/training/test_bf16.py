@@ -50,6 +50,8 @@ def model_of(seed: int = 0, dropout: float = 0.0) -> Transformer:
 class BothFormats:
     """Trains in one format and computes every loss in the other from the same weights as well."""
 
+    per = "token"
+
     def __init__(self, weights: Callable[[], dict[str, Tensor]], other: torch.dtype) -> None:
         self.weights = weights
         self.twin = model_of()
@@ -62,7 +64,7 @@ class BothFormats:
         with torch.no_grad():
             other = CrossEntropy(0.1)(self.twin, batch)
         loss = CrossEntropy(0.1)(model, batch)
-        self.losses.append((loss.value.item() / loss.tokens, other.value.item() / loss.tokens))
+        self.losses.append((loss.value.item() / loss.count, other.value.item() / loss.count))
         return loss
 
 
@@ -125,7 +127,7 @@ def test_gradients_point_the_same_way(setup: Any, data: Callable[..., Any], step
     for model in (one, other):
         model.zero_grad()
         loss = CrossEntropy(0.1)(model, batch)
-        (loss.value / loss.tokens).backward()
+        (loss.value / loss.count).backward()
     found = 0
     for (name, p), q in zip(one.named_parameters(), other.parameters(), strict=True):
         assert p.grad.dtype == p.dtype

@@ -79,6 +79,8 @@ def test_the_mask_of_a_batch_does_not_depend_on_what_was_drawn_before() -> None:
 class Seeds:
     """Cross-entropy that notes under which seed it was called, and what it drew by it."""
 
+    per = "token"
+
     def __init__(self) -> None:
         self.seen: list[int] = []
 

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 EXTRAS = {
     "core": ("torch", "numpy", "tokenizers", "safetensors", "pydantic", "rouge-score"),
-    "eval": ("matplotlib",),
+    "eval": ("matplotlib", "sacrebleu"),
     "hf": ("sentencepiece", "protobuf"),
     "vectors": ("gensim",),
+    "zh": ("jieba",),
 }
 _MEASURING = 2.0
 """Seconds of ``--measure``."""

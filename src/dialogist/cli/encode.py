@@ -18,7 +18,7 @@ def encode(
         typer.Option("--set", "-s", help="KEY.KEY=VALUE over the recipe. Repeatable."),
     ] = None,
     shard_tokens: Annotated[
-        int | None, typer.Option(help="Tokens of a shard [default: 50000000].", min=1)
+        int | None, typer.Option(help="Tokens of a shard (default: 50000000).", min=1)
     ] = None,
 ) -> int:
     """Encode a recipe's training data once, for `train --encoded`: for data beyond memory.

@@ -40,7 +40,7 @@ def evaluate(
     data: Annotated[Path, typer.Argument(help="Dialogues with reference summaries.")],
     predictions: Annotated[
         Path | None,
-        typer.Option(help="Where the summaries go [default: MODEL.DATA.predictions.jsonl]."),
+        typer.Option(help="Where the summaries go (default: MODEL.DATA.predictions.jsonl)."),
     ] = None,
     output: Annotated[
         Output, typer.Option("--output", "-o", help="text, json or md.")

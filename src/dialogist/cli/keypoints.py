@@ -65,7 +65,7 @@ def label(
 
 def _labelled(dialogue: "Dialogue", pack: "RulePack") -> Iterator[dict[str, object]]:
     """One record per reference summary; a span is of characters of the summary, end excluded."""
-    from dialogist.data.keypoint_stats import section_of
+    from dialogist.data.keypoints import section_of
 
     for number, summary in enumerate(dialogue.references):
         parts: list[dict[str, object]] = []

@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from dialogist import __version__
-from dialogist.cli import data, doctor, evaluate, init, keypoints, models, summarize, train
+from dialogist.cli import compare, data, doctor, evaluate, init, keypoints, models, summarize, train
 from dialogist.errors import DialogistError
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ app = typer.Typer(
 app.command()(summarize.summarize)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
+app.command()(compare.compare)
 app.add_typer(models.app, name="models")
 app.add_typer(data.app, name="data")
 app.add_typer(keypoints.app, name="keypoints")

@@ -34,13 +34,22 @@ def _text(summaries: Iterable[Summary]) -> Iterator[str]:
     for number, summary in enumerate(chain(first, remaining)):
         if several:
             yield f"{'' if number == 0 else chr(10)}== {_printable(summary.id)} ==\n"
+        if summary.key_points:
+            yield from (f"[{p.label}] {_printable(p.text).strip()}\n" for p in summary.key_points)
+            continue
         for text in (summary.text, *summary.alternatives):
             yield f"{_printable(text)}\n"
 
 
 def _markdown(summaries: Iterable[Summary]) -> Iterator[str]:
     for summary in summaries:
-        yield f"## {_printable(summary.id) or 'Dialogue'}\n\n{_printable(summary.text)}\n\n"
+        yield f"## {_printable(summary.id) or 'Dialogue'}\n\n"
+        if summary.key_points:
+            yield from (
+                f"**{p.label}**: {_printable(p.text).strip()}\n\n" for p in summary.key_points
+            )
+        else:
+            yield f"{_printable(summary.text)}\n\n"
         for text in summary.alternatives:
             yield f"*or:* {_printable(text)}\n\n"
         for warning in summary.warnings:

@@ -1,5 +1,6 @@
 """``dialogist train``: a recipe in, a run folder with a model out."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Annotated
@@ -14,7 +15,7 @@ from dialogist.errors import CheckpointError
 def train(
     recipe: Annotated[str, typer.Argument(help="A bundled recipe's name, or a YAML file.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Run folder [default: runs/RECIPE].")
+        Path | None, typer.Option("--output", "-o", help="Run folder (default: runs/RECIPE).")
     ] = None,
     assignments: Annotated[
         list[str] | None,
@@ -27,6 +28,14 @@ def train(
             "run is set aside); or the PATH of a run or of one of its checkpoints."
         ),
     ] = "auto",
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="Begin with the weights and the tokenizer of this model folder or run. Short for "
+            "--set start=PATH.",
+        ),
+    ] = None,
     data: Data = None,
     encoded: Annotated[
         Path | None,
@@ -48,6 +57,8 @@ def train(
     if threads is not None:
         torch.set_num_threads(threads)
     settings = [*(assignments or []), *([] if seed is None else [f"training.seed={seed}"])]
+    if start is not None:  # in quotes: a folder may be called 2024
+        settings.append(f"start={json.dumps(start, ensure_ascii=False)}")
     chosen = read_recipe(recipe, settings)
     where = device_of_process(pick_device(device))
     with group(where) as processes, TrainingDisplay(quiet or not processes.first) as display:
@@ -96,11 +107,7 @@ def _at_checkpoint(checkpoint: Path, output: Path | None) -> Path:
     if output is not None and output.resolve() != run:
         if output.exists() and any(output.iterdir()):
             raise CheckpointError(f"{output}: is not empty; --resume CHECKPOINT wants a new folder")
-        shutil.copytree(checkpoint, output / "checkpoints" / checkpoint.name)
-        for name in ("metrics.jsonl", "speed.jsonl", "samples.jsonl"):
-            if (run / name).exists():
-                shutil.copy(run / name, output / name)
-        shutil.copytree(run / "tokenizer", output / "tokenizer")
+        _copy_run(run, checkpoint, output)
         return output
     later = [p for p in checkpoint.resolve().parent.glob("step-*") if p.name > checkpoint.name]
     for path in later:
@@ -110,3 +117,14 @@ def _at_checkpoint(checkpoint: Path, output: Path | None) -> Path:
     if later:
         note(f"{len(later)} later checkpoints were moved to {run / 'set-aside'}")
     return run
+
+
+def _copy_run(run: Path, checkpoint: Path, output: Path) -> None:
+    """What a run needs to go on in another folder as it would in its own."""
+    shutil.copytree(checkpoint, output / "checkpoints" / checkpoint.name)
+    shutil.copytree(run / "tokenizer", output / "tokenizer")
+    if (run / "vectors").exists():
+        shutil.copytree(run / "vectors", output / "vectors")
+    for name in ("metrics.jsonl", "speed.jsonl", "samples.jsonl", "start.json"):
+        if (run / name).exists():
+            shutil.copy(run / name, output / name)

@@ -1,7 +1,8 @@
 """Encoded dialogues to one padded `Batch`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -9,8 +10,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dialogist.batch import Batch
-from dialogist.data.encode import Encoded
+from dialogist.batch import PLAN_BOS, PLAN_EOS, PLAN_PAD, Batch, Plan
+from dialogist.data.encode import Encoded, EncodedPlan
+from dialogist.tokenizers import Symbols
 
 Lengths: TypeAlias = NDArray[np.int32]
 """(pairs, 2): the lengths of each pair's source and target in tokens, begin and end in."""
@@ -18,21 +20,47 @@ Lengths: TypeAlias = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """One training pair: a source and one of its targets, begin and end symbols in."""
+    """One training pair: a source and one of its targets, begin and end symbols in.
+
+    ``starts``, ``key_points`` and ``ends`` as in `Encoded` and `EncodedPlan`.
+    """
 
     source: tuple[int, ...]
     target: tuple[int, ...] = ()
     id: str = ""
+    starts: tuple[int, ...] = ()
+    key_points: tuple[int, ...] = ()
+    ends: tuple[int, ...] = ()
+
+    @property
+    def sequences(self) -> tuple[tuple[int, ...], ...]:
+        """All that a pair consists of but its id; `Pair.of` takes them back."""
+        return self.source, self.target, self.starts, self.key_points, self.ends
+
+    @classmethod
+    def of(cls, sequences: Sequence[tuple[int, ...]], id: str) -> "Pair":
+        """Make a pair of its `sequences`."""
+        source, target, starts, key_points, ends = sequences
+        return cls(source, target, id, starts, key_points, ends)
 
 
-def training_pairs(encoded: Sequence[Encoded]) -> list[Pair]:
+def pairs_of(encoded: Encoded) -> list[Pair]:
     """One pair per reference; a dialogue without references gives none."""
-    return [Pair(e.source, target, e.id) for e in encoded for target in e.targets]
+    plans = encoded.plans or (EncodedPlan(),) * len(encoded.targets)
+    return [
+        Pair(encoded.source, target, encoded.id, encoded.starts, plan.key_points, plan.ends)
+        for target, plan in zip(encoded.targets, plans, strict=True)
+    ]
 
 
-def serving_pairs(encoded: Sequence[Encoded]) -> list[Pair]:
+def training_pairs(encoded: Iterable[Encoded]) -> list[Pair]:
+    """The pairs of many dialogues."""
+    return [pair for one in encoded for pair in pairs_of(one)]
+
+
+def serving_pairs(encoded: Iterable[Encoded]) -> list[Pair]:
     """One pair per dialogue, without a target."""
-    return [Pair(e.source, (), e.id) for e in encoded]
+    return [Pair(one.source, (), one.id, one.starts) for one in encoded]
 
 
 def lengths_of(pairs: Sequence[Pair]) -> Lengths:
@@ -43,20 +71,64 @@ def lengths_of(pairs: Sequence[Pair]) -> Lengths:
     return lengths
 
 
-def collate(pairs: Sequence[Pair], pad_id: int) -> Batch:
+def collate(pairs: Sequence[Pair], symbols: Symbols) -> Batch:
     """Pad to the longest of the batch; masks are made here and nowhere else."""
     lengths = torch.from_numpy(lengths_of(pairs))  # (B, 2)
-    source = _padded([pair.source for pair in pairs], pad_id)
-    target = _padded([pair.target for pair in pairs], pad_id)
-    target_in, target_out = target[:, :-1], target[:, 1:]  # (B, T) each
+    copied = _padded([pair.source for pair in pairs], symbols.pad)
+    target = _padded([pair.target for pair in pairs], symbols.pad)
+    target_in, target_out = _known(target[:, :-1], symbols), target[:, 1:]  # (B, T) each
+    extra = int(copied.max()) + 1 - symbols.size
     return Batch(
-        source=source,
-        source_mask=_within(lengths[:, 0], source.shape[1]),
+        source=_known(copied, symbols),
+        source_mask=_within(lengths[:, 0], copied.shape[1]),
         target_in=target_in,
         target_out=target_out,
         target_mask=_within(lengths[:, 1] - 1, target_in.shape[1]),
         ids=tuple(pair.id for pair in pairs),
+        utterance=_utterances(pairs, copied.shape[1], symbols.eos),
+        copied=copied if extra > 0 else None,
+        extra=max(0, extra),
+        plan=_plan(pairs, symbols) if any(pair.key_points for pair in pairs) else None,
     )
+
+
+def _plan(pairs: Sequence[Pair], symbols: Symbols) -> Plan:
+    """Key points and sub-summaries (see `Plan`), each sub-summary as a target of its own."""
+    key_points = _padded([(PLAN_BOS, *p.key_points, PLAN_EOS) for p in pairs], PLAN_PAD)
+    counts = torch.tensor([len(pair.key_points) for pair in pairs])
+    parts = [
+        (symbols.bos, *pair.target[start:end], symbols.eos)
+        for pair in pairs
+        for start, end in pairwise((1, *pair.ends))
+    ]
+    target = _padded(parts, symbols.pad)
+    lengths = torch.tensor([len(part) - 1 for part in parts])
+    dialogues = torch.arange(len(pairs))
+    return Plan(
+        key_points_in=key_points[:, :-1],
+        key_points_out=key_points[:, 1:],
+        key_points_mask=_within(counts + 1, key_points.shape[1] - 1),
+        owner=dialogues.repeat_interleave(counts),
+        place=torch.cat([torch.arange(count) for count in counts.tolist()]),
+        target_in=_known(target[:, :-1], symbols),
+        target_out=target[:, 1:],
+        target_mask=_within(lengths, target.shape[1] - 1),
+    )
+
+
+def _known(ids: Tensor, symbols: Symbols) -> Tensor:
+    """The unknown token for words that are told apart: what a table can be asked for."""
+    return ids.masked_fill(ids >= symbols.size, symbols.unk)
+
+
+def _utterances(pairs: Sequence[Pair], width: int, eos: int) -> Tensor:
+    """(B, width) the utterance of each position, -1 outside of all: begin, end and padding."""
+    result = np.full((len(pairs), width), -1, dtype=np.int64)
+    for row, pair in zip(result, pairs, strict=True):
+        end = len(pair.source) - int(pair.source[-1] == eos)  # a cut may have taken the end symbol
+        for number, start in enumerate(pair.starts):
+            row[start:end] = number
+    return torch.from_numpy(result)
 
 
 def _padded(rows: Sequence[Sequence[int]], pad_id: int) -> Tensor:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from dialogist.data.prepare import Limits
-from dialogist.records import Coverage, Example, Utterance
+from dialogist.batch import FIRST_KEY_POINT
+from dialogist.data.limits import Limits
+from dialogist.records import Coverage, Example
 from dialogist.tokenizers import Tokenizer
 
 
@@ -14,14 +15,29 @@ class Encoded:
     """One dialogue as token ids.
 
     ``source`` is begin + utterances + end; utterance ``i`` starts at ``starts[i]``. ``targets``
-    hold one sequence per reference, begin and end in. ``coverage`` tells what did not fit.
+    hold one sequence per reference, begin and end in. ``plans`` hold for each target its key points
+    and where their sub-summaries end, if references were cut by key points. ``unknown`` are the
+    words behind ids from V on, if these are told apart. ``coverage`` tells what did not fit.
     """
 
     source: tuple[int, ...]
     starts: tuple[int, ...]
     targets: tuple[tuple[int, ...], ...] = ()
+    plans: tuple["EncodedPlan", ...] = ()
+    unknown: tuple[str, ...] = ()
     coverage: Coverage = field(default_factory=Coverage)
     id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedPlan:
+    """The key points of one target (`dialogist.batch`): K ids, and K ends of their sub-summaries.
+
+    Sub-summary ``i`` is ``target[ends[i - 1]:ends[i]]``, the first from 1, after the begin symbol.
+    """
+
+    key_points: tuple[int, ...] = ()
+    ends: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -58,38 +74,104 @@ class Cuts:
         )
 
 
-def encode(example: Example, tokenizer: Tokenizer, limits: Limits) -> Encoded:
-    """Encode one example (see `Encoded`); limits are applied from utterance to whole."""
-    whole = [_utterance_ids(u, tokenizer) for u in example.utterances]
+def encode(
+    example: Example,
+    tokenizer: Tokenizer,
+    limits: Limits,
+    labels: Sequence[str] = (),
+    tell_unknown_apart: bool = False,
+) -> Encoded:
+    """Encode one example (see `Encoded`); limits are applied from utterance to whole.
+
+    ``labels`` are those of the rule pack that cut the targets, if one did.
+    """
+    words = _Words(tokenizer, tell_unknown_apart)
+    whole = [words.of_source(f"{u.speaker} {u.text}") for u in example.utterances]
     kept = [ids[: limits.utterance_tokens] for ids in whole[: limits.utterances]]
     body = [token for ids in kept for token in ids]
     read = _room(len(body), limits.source_tokens, limits.keep_end)
+    words.only(body[:read])
     offsets = list(accumulate(map(len, kept), initial=1))[:-1]
     starts = [offset for offset in offsets if offset <= read]
-    texts = [tokenizer.encode(text) for text in example.targets]
-    rooms = [_room(len(ids), limits.summary_tokens, limits.keep_end) for ids in texts]
+    targets = [_target(example, i, words, limits, labels) for i in range(len(example.targets))]
     coverage = Coverage(
         utterances=len(whole),
         # An utterance without tokens (words only, text "...") at the very end is read as well.
         utterances_read=sum(o <= read + (not ids) for o, ids in zip(offsets, kept, strict=True)),
         tokens=sum(map(len, whole)),
         tokens_read=read,
-        target_cut=sum(map(len, texts)) - sum(rooms),
+        target_cut=sum(target.cut for target in targets),
     )
     return Encoded(
         source=_enclosed(body, tokenizer, limits.source_tokens, limits.keep_end),
         starts=tuple(starts),
-        targets=tuple(
-            _enclosed(ids, tokenizer, limits.summary_tokens, limits.keep_end) for ids in texts
-        ),
+        targets=tuple(target.ids for target in targets),
+        plans=tuple(target.plan for target in targets) if example.sub_summaries else (),
+        unknown=tuple(words.unknown),
         coverage=coverage,
         id=example.id,
     )
 
 
-def _utterance_ids(utterance: Utterance, tokenizer: Tokenizer) -> list[int]:
-    """The speaker's placeholder, where there is one, then the text."""
-    return tokenizer.encode(f"{utterance.speaker} {utterance.text}")
+class _Words:
+    """Text to ids, unknown words being told apart or not.
+
+    A target can only copy what the model reads: unknown words beyond the limits stay unknown.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, tell_unknown_apart: bool) -> None:
+        self.tokenizer = tokenizer
+        self.apart = tell_unknown_apart
+        self.unknown: dict[str, int] = {}
+        self._read: dict[str, int] = {}
+
+    def of_source(self, text: str) -> list[int]:
+        if not self.apart:
+            return self.tokenizer.encode(text)
+        return self.tokenizer.encode_extended(text, self.unknown, grow=True)
+
+    def only(self, read: Sequence[int]) -> None:
+        """Say which source tokens the model reads."""
+        ids = frozenset(read)
+        self._read = {word: i for word, i in self.unknown.items() if i in ids}
+
+    def of_target(self, text: str) -> list[int]:
+        if not self.apart:
+            return self.tokenizer.encode(text)
+        return self.tokenizer.encode_extended(text, self._read, grow=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    ids: tuple[int, ...]
+    plan: EncodedPlan
+    cut: int
+
+
+def _target(
+    example: Example, number: int, words: _Words, limits: Limits, labels: Sequence[str]
+) -> _Target:
+    """Begin + words + end of one reference, its sub-summaries one after the other."""
+    if not example.sub_summaries:
+        parts, key_points = [words.of_target(example.targets[number])], []
+        kept = parts
+    else:
+        sub_summaries = example.sub_summaries[number]
+        parts = [words.of_target(part.text) for part in sub_summaries]
+        kept = [ids[: limits.sub_summary_tokens] for ids in parts]
+        key_points = [FIRST_KEY_POINT + labels.index(part.label) for part in sub_summaries]
+    body = [token for ids in kept for token in ids]
+    room = _room(len(body), limits.summary_tokens, limits.keep_end)
+    # With the last words go the last key points: all but the first that ends where words do.
+    ends = [min(end, room) + 1 for end in accumulate(map(len, kept))]
+    whole = len(ends)
+    if room < len(body):
+        whole = next(i for i, end in enumerate(ends, 1) if end > room)
+    return _Target(
+        ids=_enclosed(body, words.tokenizer, limits.summary_tokens, limits.keep_end),
+        plan=EncodedPlan(tuple(key_points[:whole]), tuple(ends[:whole])),
+        cut=sum(map(len, parts)) - room,
+    )
 
 
 def _room(length: int, limit: int | None, keep_end: bool) -> int:

@@ -7,7 +7,7 @@ that were made one after the other, by processes that may have died, are put tog
 
 import hashlib
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,12 +24,13 @@ class PairSum:
         self.count = count
         self.value = 0
 
-    def add(self, source: ArrayLike, target: ArrayLike) -> None:
-        """Take in the next pair: two sequences of ids below 2**32."""
-        one, other = np.asarray(source, dtype="<u4"), np.asarray(target, dtype="<u4")
-        digest = hashlib.sha256(struct.pack("<QQQ", self.count, one.size, other.size))
-        digest.update(one.tobytes())
-        digest.update(other.tobytes())
+    def add(self, sequences: Sequence[ArrayLike]) -> None:
+        """Take in the next pair: its sequences (`Pair.sequences`) of numbers below 2**32."""
+        arrays = [np.asarray(sequence, dtype="<u4") for sequence in sequences]
+        sizes = (self.count, *(array.size for array in arrays))
+        digest = hashlib.sha256(struct.pack(f"<{len(sizes)}Q", *sizes))
+        for array in arrays:
+            digest.update(array.tobytes())
         self.value = (self.value + int.from_bytes(digest.digest(), "little")) % _MODULUS
         self.count += 1
 
@@ -43,5 +44,5 @@ def fingerprint_of(pairs: Iterable[Pair]) -> str:
     """The fingerprint of pairs in memory."""
     total = PairSum()
     for pair in pairs:
-        total.add(pair.source, pair.target)
+        total.add(pair.sequences)
     return combined(total.count, [total.value])

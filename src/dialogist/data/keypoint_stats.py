@@ -7,17 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
-from dialogist.data.keypoints import LabelledSentence, Origin, RulePack
+from dialogist.data.keypoints import LabelledSentence, Origin, RulePack, section_of
 from dialogist.data.rule_packs import first_match
 from dialogist.records import JSON, Dialogue
 
 _SEQUENCES_SHOWN = 20
-
-
-def section_of(dialogue: Dialogue) -> str:
-    """The section that a record says its summary is, such as MTS-Dialog's; else empty."""
-    section = dialogue.metadata.get("section")
-    return section if isinstance(section, str) else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,17 +16,7 @@ from types import MappingProxyType
 
 from dialogist.data.rule_packs import SPLITTERS, Language, Rule, first_match, read_rules
 from dialogist.errors import ConfigError, nearest
-
-
-@dataclass(frozen=True, slots=True)
-class SubSummary:
-    """The part of a summary that is about one key point, white space included.
-
-    White space between two parts begins the second: after a full stop a model then writes nothing.
-    """
-
-    label: str
-    text: str
+from dialogist.records import Dialogue, SubSummary
 
 
 class Origin(StrEnum):
@@ -167,3 +157,9 @@ def load_pack(name_or_path: str | Path) -> RulePack:
     except (OSError, ValueError) as error:  # not UTF-8
         raise ConfigError(f"{path}: cannot be read: {error}") from None
     return parse_pack(text, str(path))
+
+
+def section_of(dialogue: Dialogue) -> str:
+    """The section that a record says its summary is, such as MTS-Dialog's; else empty."""
+    section = dialogue.metadata.get("section")
+    return section if isinstance(section, str) else ""

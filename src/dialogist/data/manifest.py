@@ -1,8 +1,8 @@
 """`Manifest`: what a folder of encoded data holds, what made it, and how to tell damage.
 
 FOLDER/manifest.json          this; the one place where a shard becomes part of the folder
-FOLDER/shard-00000.tokens     ids, two or four bytes each
-FOLDER/shard-00000.index      six numbers a pair: where its id, source and target are
+FOLDER/shard-00000.tokens     ids and places, two or four bytes each
+FOLDER/shard-00000.index      twelve numbers a pair: where its id and its sequences are
 FOLDER/shard-00000.ids        the dialogues' ids
 FOLDER/tokenizer/             what made the ids
 FOLDER/sample.jsonl           a random sample of the dialogues, to watch for overfitting
@@ -20,7 +20,7 @@ from dialogist.errors import ConfigError, DataError
 from dialogist.files import sha256_of, write_text_atomically
 
 FORMAT: Final = "dialogist-encoded"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MANIFEST = "manifest.json"
 SAMPLE = "sample.jsonl"
 TOKENIZER = "tokenizer"
@@ -70,7 +70,7 @@ class FileEntry(Config):
 
 
 class ShardEntry(Config):
-    """One shard: ``pairs`` of the ``dialogues`` read for it, with ``tokens`` ids in its file.
+    """One shard: ``pairs`` of the ``dialogues`` read for it, with ``tokens`` numbers in its file.
 
     ``pair_sum`` is its part of the fingerprint (`dialogist.data.fingerprint`), in hexadecimal;
     ``files`` are by the ending of their names.
@@ -169,9 +169,12 @@ def read_manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def token_type(vocabulary: int) -> Literal["uint16", "uint32"]:
-    """The smallest type that holds every id below ``vocabulary``."""
-    return "uint16" if vocabulary <= 1 << 16 else "uint32"
+def token_type(vocabulary: int, bounded: bool) -> Literal["uint16", "uint32"]:
+    """The smallest type that holds every number of a pair.
+
+    That are ids below ``vocabulary`` and places in the source, unless these are not ``bounded``.
+    """
+    return "uint16" if bounded and vocabulary <= 1 << 16 else "uint32"
 
 
 def shard_file(folder: Path, number: int, kind: str) -> Path:

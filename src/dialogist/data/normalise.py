@@ -4,6 +4,9 @@
 * ``dialogsum-keras``: as reports 1-3 do: lower case, control characters out, white space folded.
   (Their filters for punctuation belong to the word tokenizer, their [SOS]/[EOS] to the encoder.)
 * ``xsum-report``: the XSum report, section 2.1.2: lower case; letters, digits, ``.,!?%$&@#:`` kept.
+* ``words``, ``zh-characters``, ``zh-words``: as ``plain``; when all else is done, `segment` puts
+  spaces in for a word tokenizer: around marks of punctuation, and between the characters or the
+  words of Chinese.
 """
 
 import re
@@ -11,7 +14,7 @@ import unicodedata
 from collections.abc import Callable
 from typing import Literal
 
-Profile = Literal["plain", "dialogsum-keras", "xsum-report"]
+Profile = Literal["plain", "dialogsum-keras", "xsum-report", "words", "zh-characters", "zh-words"]
 
 _XSUM_PUNCTUATION = frozenset(".,!?%$&@#:")
 # The speaker placeholders: no user text may hold one.
@@ -42,6 +45,9 @@ PROFILES: dict[Profile, Callable[[str], str]] = {
     "plain": _plain,
     "dialogsum-keras": _dialogsum_keras,
     "xsum-report": _xsum_report,
+    "words": _plain,
+    "zh-characters": _plain,
+    "zh-words": _plain,
 }
 
 
@@ -55,8 +61,8 @@ def normalise_between(text: str, profile: Profile, kept: re.Pattern[str]) -> str
 
     A character that is kept borders the words beside it like a digit would.
     """
-    if profile == "plain":
-        return normalise(text, profile)
+    if PROFILES[profile] is _plain:
+        return _plain(text)
     pieces = kept.split(text)
     # A digit at each end holds the place of what is kept: white space beside it stays, and no
     # rule about the ends of words or composed letters crosses it.

@@ -2,67 +2,89 @@
 
 One object, one configuration, saved inside the model folder and used by training and serving
 alike, so the two can never disagree: normalise -> entities and speakers to placeholders -> merge
--> (encode.py) fit to the limits.
+-> (Chinese profiles) segment -> (encode.py) fit to the limits.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from pydantic import Field
 
 from dialogist.config import Config
+from dialogist.data.encode import Encoded, encode
 from dialogist.data.entities import MASK, EntityTable, mask
+from dialogist.data.keypoints import RulePack, load_pack, section_of
+from dialogist.data.limits import Limits
 from dialogist.data.merge import merge_short
 from dialogist.data.normalise import Profile, has_reserved, normalise, normalise_between
-from dialogist.data.speakers import SpeakerTable, restore_speakers
-from dialogist.records import Dialogue, Example, Utterance
-
-
-class Limits(Config):
-    """What a model reads and writes at most, in its own tokens; None is no limit.
-
-    ``source_tokens`` and ``summary_tokens`` count the begin and end symbols in. With
-    ``keep_end`` a cut sequence still ends with the end symbol; the reports' padding function cuts
-    it off instead (their models never see the end of a long summary).
-    """
-
-    utterance_tokens: int | None = Field(None, ge=1)
-    utterances: int | None = Field(None, ge=1)
-    source_tokens: int | None = Field(512, ge=3)
-    summary_tokens: int | None = Field(128, ge=3)
-    keep_end: bool = True
+from dialogist.data.segment import join, segment
+from dialogist.data.speakers import RoleTable, SpeakerTable, restore_speakers
+from dialogist.records import Dialogue, Example, SubSummary, Utterance
+from dialogist.tokenizers import Tokenizer, placeholder
 
 
 class PreparationConfig(Config):
     """Options of the preparation.
 
-    ``speakers``: ``atomic`` (one token per speaker) or ``inline`` (the reports: ``name: text``).
+    ``speakers``: ``atomic`` (one token per speaker), ``role`` (one token per role; KDD'19 paper,
+    section 3.1: user and agent; names are not told) or ``inline`` (the reports: ``name: text``).
     ``entities``: ``masked`` (one token per phone number, time, amount ...; see `data.entities`) or
     ``none``: they stay text.
     ``merge_below``: join neighbouring utterances of one speaker while they hold fewer words than
     this in sum (15 in the KDD'19 paper); None never joins.
     ``references``: a dialogue with several human summaries gives one training pair ``each``, only
     the ``first``, or one pair with all ``joined`` (report 1, section III).
+    ``key_points``: the rule pack (a name, or a file) that cuts references into sub-summaries.
+    ``unknown``: words outside the vocabulary are all one ``token``, or told apart within a
+    dialogue, so that a pointer can have them ``copied`` (word tokenizers; others have none).
     """
 
     profile: Profile = "plain"
-    speakers: Literal["atomic", "inline"] = "atomic"
+    speakers: Literal["atomic", "role", "inline"] = "atomic"
     entities: Literal["none", "masked"] = "none"
     merge_below: int | None = Field(None, ge=2)
     references: Literal["each", "first", "joined"] = "each"
+    key_points: str | None = None
+    unknown: Literal["token", "copied"] = "token"
     limits: Limits = Limits()
+
+    @property
+    def has_bounded_sources(self) -> bool:
+        """Whether ids stay below the vocabulary's size, and places in a source below 2**16."""
+        longest = self.limits.source_tokens
+        return self.unknown == "token" and longest is not None and longest <= 1 << 16
 
 
 class Preparation:
-    """Turns a `Dialogue` into an `Example`, and the model's text back into names and values."""
+    """Turns a `Dialogue` into an `Example`, and the model's text back into names and values.
 
-    def __init__(self, config: PreparationConfig) -> None:
+    ``pack`` is the rule pack that the configuration names; without it, it is looked for by name.
+
+    Raises:
+        ConfigError: there is no such rule pack, or it is at fault.
+    """
+
+    def __init__(self, config: PreparationConfig, pack: RulePack | None = None) -> None:
         self.config = config
+        self.pack = pack
+        if pack is None and config.key_points is not None:
+            self.pack = load_pack(config.key_points)
 
     @property
     def masks_entities(self) -> bool:
         """Whether the tokenizer needs the placeholders of entities."""
         return self.config.entities == "masked"
+
+    @property
+    def has_speaker_tokens(self) -> bool:
+        """Whether the tokenizer needs the placeholders of speakers (or roles)."""
+        return self.config.speakers != "inline"
+
+    def encode(self, example: Example, tokenizer: Tokenizer) -> Encoded:
+        """A prepared dialogue as ids, within the limits."""
+        labels = () if self.pack is None else self.pack.labels
+        copied = self.config.unknown == "copied"
+        return encode(example, tokenizer, self.config.limits, labels, copied)
 
     def prepare(self, dialogue: Dialogue) -> Example:
         """Normalise, replace entities and speakers, merge. Nothing is cut here."""
@@ -72,9 +94,10 @@ class Preparation:
         below = self.config.merge_below
         joined = tuple(kept) if below is None else merge_short(kept, below)
         return Example(
-            utterances=tuple(self._voiced(u, table) for u in joined),
+            utterances=tuple(self._voiced(joined, table)),
             id=dialogue.id,
-            targets=self._targets(dialogue, table, entities),
+            targets=tuple(self._target(t, table, entities) for t in self._references(dialogue)),
+            sub_summaries=self._sub_summaries(dialogue, table, entities),
             speakers=() if table is None else table.names,
             entities=entities.surfaces,
             merged=len(kept) - len(joined),
@@ -83,12 +106,14 @@ class Preparation:
 
     def restore(self, text: str, example: Example) -> str:
         """The model's text with the speakers' names and the entities' words back in place."""
+        names = {placeholder(i): name for i, name in enumerate(example.speakers)}
+        text = join(text, self.config.profile, {**example.entities, **names})
         if self.masks_entities:
             text = EntityTable(example.entities).restore(text)
         return restore_speakers(text, example.speakers)
 
     def _speakers(self, dialogue: Dialogue) -> SpeakerTable | None:
-        if self.config.speakers == "inline":
+        if self.config.speakers != "atomic":
             return None
         return SpeakerTable(self._normalise(name) for name in dialogue.speakers)
 
@@ -107,29 +132,53 @@ class Preparation:
     def _normalised(self, utterance: Utterance, text: str) -> Utterance:
         return Utterance(self._normalise(utterance.speaker), self._normalise(text), utterance.role)
 
-    def _voiced(self, utterance: Utterance, table: SpeakerTable | None) -> Utterance:
-        """The speaker as a placeholder, or (inline) as the first word of the text."""
-        speaker, text = utterance.speaker, utterance.text
-        if table is not None:
-            return Utterance(table.token(speaker), table.mask(text), utterance.role)
-        inline = self._normalise(f"{speaker}: {text}") if speaker else text
-        return Utterance("", inline, utterance.role)
+    def _voiced(
+        self, utterances: Sequence[Utterance], table: SpeakerTable | None
+    ) -> Iterator[Utterance]:
+        """The speaker (or role) as a placeholder, or (inline) as the first word of the text."""
+        roles = RoleTable(utterances) if self.config.speakers == "role" else None
+        for utterance in utterances:
+            speaker, text, role = utterance.speaker, utterance.text, utterance.role
+            if table is not None:
+                speaker, text = table.token(speaker), table.mask(text)
+            elif roles is not None:
+                speaker = roles.token(utterance)
+            else:
+                speaker, text = "", self._normalise(f"{speaker}: {text}") if speaker else text
+            yield Utterance(self._segmented(speaker), self._segmented(text), role)
 
-    def _targets(
-        self, dialogue: Dialogue, table: SpeakerTable | None, entities: EntityTable
-    ) -> tuple[str, ...]:
-        texts = [self._target(text, entities) for text in dialogue.references]
-        texts = [text for text in texts if text]
+    def _references(self, dialogue: Dialogue) -> list[str]:
+        """The references that become targets, as they were written."""
+        texts = [text for text in dialogue.references if self._normalise(text)]
         if self.config.references == "first":
-            texts = texts[:1]
-        elif self.config.references == "joined":
-            texts = [" ".join(texts)] if texts else []
-        return tuple(texts if table is None else map(table.mask, texts))
+            return texts[:1]
+        if self.config.references == "joined":
+            return [" ".join(texts)] if texts else []
+        return texts
 
-    def _target(self, text: str, entities: EntityTable) -> str:
+    def _sub_summaries(
+        self, dialogue: Dialogue, table: SpeakerTable | None, entities: EntityTable
+    ) -> tuple[tuple[SubSummary, ...], ...]:
+        """Each target by key points. The rules read it as written, with its names and case."""
+        if self.pack is None:
+            return ()
+        section = section_of(dialogue)
+        return tuple(
+            tuple(
+                SubSummary(part.label, self._target(part.text, table, entities))
+                for part in self.pack.analyse(text, section)
+            )
+            for text in self._references(dialogue)
+        )
+
+    def _target(self, text: str, table: SpeakerTable | None, entities: EntityTable) -> str:
         """A reference: only what the dialogue holds is masked, so a mask is always supported."""
         plain = entities.mask(normalise(text, "plain")) if self.masks_entities else text
-        return self._normalise(plain)
+        normal = self._normalise(plain)
+        return self._segmented(normal if table is None else table.mask(normal))
+
+    def _segmented(self, text: str) -> str:
+        return segment(text, self.config.profile)
 
     def _normalise(self, text: str) -> str:
         if self.masks_entities:

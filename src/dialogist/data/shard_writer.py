@@ -7,14 +7,13 @@ and going on after them gives the very same files.
 
 import hashlib
 import struct
-from collections.abc import Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dialogist.data.collate import pairs_of
 from dialogist.data.encode import Cuts, Encoded
 from dialogist.data.fingerprint import PairSum
 from dialogist.data.manifest import (
@@ -104,24 +103,26 @@ class _OpenShard:
 
     def add(self, encoded: Encoded) -> None:
         self._cuts.add(encoded.coverage)
-        if not encoded.targets:
+        pairs = pairs_of(encoded)
+        if not pairs:
             return
         name = encoded.id.encode("utf-8")
-        named = self.files["ids"].size
+        row = [self.files["ids"].size, len(name)]
         self.files["ids"].write(name + b"\n")  # the line's end is for people
-        source, start = self._written(encoded.source)
-        for ids in encoded.targets:
-            target, begin = self._written(ids)
-            row = (named, len(name), start, source.size, begin, target.size)
-            self.files["index"].write(_ROW.pack(*row))
-            self._sum.add(source, target)
+        places: dict[tuple[int, ...], int] = {}  # a dialogue's pairs share sequences
+        for pair in pairs:
+            found = [self._place(sequence, places) for sequence in pair.sequences]
+            lengths = map(len, pair.sequences)
+            self.files["index"].write(_ROW.pack(*row, *chain(*zip(found, lengths, strict=True))))
+            self._sum.add(pair.sequences)
 
-    def _written(self, ids: Sequence[int]) -> tuple[NDArray[Any], int]:
-        """Write ids; these as an array, and where they start."""
-        array, start = np.array(ids, dtype=self._dtype), self.token_count
-        self.files["tokens"].write(array.tobytes())
-        self.token_count += array.size
-        return array, start
+    def _place(self, numbers: tuple[int, ...], places: dict[tuple[int, ...], int]) -> int:
+        """Where a sequence starts in the file, writing it if it is not there yet."""
+        if numbers not in places:
+            places[numbers] = self.token_count
+            self.files["tokens"].write(np.array(numbers, dtype=self._dtype).tobytes())
+            self.token_count += len(numbers)
+        return places[numbers]
 
     def close(self) -> ShardEntry:
         return ShardEntry(

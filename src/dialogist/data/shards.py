@@ -1,8 +1,8 @@
 """`ShardedPairs`: training pairs that stay on disk, whatever their number.
 
 Files are mapped into memory, so the system holds what is in use and drops what is not. All
-numbers are little-endian; the index has one row of six uint32 a pair: start and length of the
-dialogue's id (bytes of ``ids``), of the source, and of the target (places in ``tokens``).
+numbers are little-endian; the index has one row of twelve uint32 a pair: start and length of the
+dialogue's id (bytes of ``ids``), then of each of its `Pair.sequences` (places in ``tokens``).
 """
 
 from bisect import bisect_right
@@ -28,7 +28,7 @@ from dialogist.data.manifest import (
 )
 from dialogist.errors import DataError
 
-INDEX_COLUMNS = 6
+INDEX_COLUMNS = 12
 TOKEN_TYPES = {"uint16": "<u2", "uint32": "<u4"}
 
 _OPEN = 128  # shards mapped at once; each takes three file descriptors of the usual 1,024
@@ -43,12 +43,9 @@ class _Shard:
     ids: NDArray[np.uint8]
 
     def pair(self, row: int) -> Pair:
-        named, name, start, source, begin, target = self.index[row].tolist()
-        return Pair(
-            tuple(self.tokens[start : start + source].tolist()),
-            tuple(self.tokens[begin : begin + target].tolist()),
-            self.ids[named : named + name].tobytes().decode("utf-8"),
-        )
+        (named, name), *places = self.index[row].reshape(-1, 2).tolist()
+        sequences = [tuple(self.tokens[i : i + length].tolist()) for i, length in places]
+        return Pair.of(sequences, self.ids[named : named + name].tobytes().decode("utf-8"))
 
 
 class ShardedPairs(Sequence[Pair]):

@@ -8,10 +8,18 @@ is handled like any other. The reports keep names inline instead (``#Person1#:``
 import re
 from collections.abc import Iterable, Sequence
 
+from dialogist.records import Utterance
 from dialogist.tokenizers import PLACEHOLDERS, placeholder
 
 _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
 _PLACEHOLDER = re.compile(f"[{placeholder(0)}-{placeholder(PLACEHOLDERS - 1)}]")
+
+
+_ROLE_NUMBERS = {
+    **dict.fromkeys(("user", "customer", "patient", "interviewee"), 0),
+    **dict.fromkeys(("agent", "assistant", "system", "doctor", "interviewer"), 1),
+}
+"""The readers' names of those who ask and those who serve."""
 
 
 class SpeakerTable:
@@ -39,6 +47,34 @@ class SpeakerTable:
         if self._mention is None:
             return text
         return self._mention.sub(lambda match: self.token(match.group()), text)
+
+
+class RoleTable:
+    """The roles of one dialogue's speakers as placeholders: who asks is 0, who serves is 1.
+
+    A speaker whose role is not known takes the first number that is left, by first appearance; so
+    two speakers without roles are 0 and 1 in the order in which they speak. (Liu et al., KDD 2019,
+    section 3.1: "a special token which represents the role of speaker", user or agent.)
+    """
+
+    def __init__(self, utterances: Iterable[Utterance]) -> None:
+        spoken = dict.fromkeys(_role_key(u) for u in utterances if u.speaker or u.role)
+        self._number = {key: _ROLE_NUMBERS[key] for key in spoken if key in _ROLE_NUMBERS}
+        taken = set(self._number.values())
+        left = (i for i in range(PLACEHOLDERS) if i not in taken)
+        for key in spoken:
+            if key not in self._number:
+                self._number[key] = next(left, PLACEHOLDERS - 1)
+
+    def token(self, utterance: Utterance) -> str:
+        """The placeholder of the role in which an utterance is said; empty if nobody says it."""
+        number = self._number.get(_role_key(utterance))
+        return "" if number is None else placeholder(number)
+
+
+def _role_key(utterance: Utterance) -> str:
+    known = utterance.role in _ROLE_NUMBERS
+    return utterance.role if known or not utterance.speaker else utterance.speaker
 
 
 def _mention_pattern(names: Sequence[str]) -> re.Pattern[str] | None:

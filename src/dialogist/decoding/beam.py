@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from dialogist.batch import Batch
 from dialogist.decoding.filters import NEVER, Filter
 from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.search import Hypothesis, Symbols, filtered
-from dialogist.models.base import Generator
+from dialogist.decoding.search import Hypothesis, fed, filtered
+from dialogist.models.base import Stepper
+from dialogist.nn.state import State
+from dialogist.tokenizers import Symbols
 
 
 def length_normaliser(length: int, alpha: float) -> float:
@@ -48,20 +49,22 @@ class BeamSearch:
         self.symbols = symbols
         self.filters = filters
 
-    def search(self, model: Generator, batch: Batch) -> list[list[Hypothesis]]:
-        """n_best hypotheses for each of B dialogues, best first."""
+    def search(self, model: Stepper, state: State, alive: Tensor) -> list[list[Hypothesis]]:
+        """n_best hypotheses for each of B dialogues, best first.
+
+        ``state`` has B rows, ``alive`` (B,) counts them; later it is the dialogues that go on.
+        """
         width = self.options.beam_size
-        shelves = [_Shelf(width) for _ in range(len(batch))]
-        alive = torch.arange(len(batch), device=batch.source.device)  # (A,) dialogues going on
+        shelves = [_Shelf(width) for _ in range(len(alive))]
         owner = alive.repeat_interleave(width)  # (N,) N = A * K
-        state = model.start(batch).select(owner)
+        state = state.select(owner)
         tokens = torch.full_like(owner, self.symbols.bos)
         prefix = tokens.new_empty((len(owner), 0))
         # All K rows of a dialogue start alike: only the first may be extended at the first step.
-        sums = torch.full((len(batch), width), NEVER, device=owner.device)
+        sums = torch.full((len(alive), width), NEVER, device=owner.device)
         sums[:, 0] = 0.0
         while len(alive):
-            log_probs, state = model.step(tokens, state)  # (1)
+            log_probs, state = model.step(fed(tokens, self.symbols), state)  # (1)
             scores = filtered(log_probs, prefix, owner, self.filters)
             totals, rows, tokens = self._extend(sums, scores)  # (2)
             self._shelve(shelves, alive, prefix, (totals, rows, tokens))  # (3)

@@ -6,6 +6,8 @@ from pydantic import Field, model_validator
 
 from dialogist.config import Config
 
+Strategy = Literal["greedy", "beam", "sample"]
+
 
 class DecodingOptions(Config):
     """Options of search.
@@ -14,16 +16,19 @@ class DecodingOptions(Config):
     as cut. ``min_tokens`` forbids the end before. ``no_repeat_ngram`` n forbids an n-gram of
     tokens to occur twice (0: off). ``length_penalty`` is the alpha of Wu et al. 2016, equation 14:
     beam hypotheses are ranked by log p / ((5 + length) / 6)^alpha. ``top_k`` 0 and ``top_p`` 1
-    switch these off; they, ``temperature`` and ``seed`` matter for sampling only.
+    switch these off; they, ``temperature`` and ``seed`` matter for sampling only. For models that
+    plan first, all this holds for the text of each key point (n_best: for the first alone), and
+    ``max_key_points`` bounds their number.
     """
 
-    strategy: Literal["greedy", "beam", "sample"] = "beam"
+    strategy: Strategy = "beam"
     beam_size: int = Field(4, ge=1, le=1024)
     n_best: int = Field(1, ge=1, le=1024)
     length_penalty: float = Field(1.0, ge=0, le=10)
     no_repeat_ngram: int = Field(0, ge=0, le=64)
     min_tokens: int = Field(0, ge=0)
     max_tokens: int = Field(100, ge=1)
+    max_key_points: int = Field(15, ge=1)
     temperature: float = Field(1.0, ge=0.001)
     top_k: int = Field(0, ge=0)
     top_p: float = Field(1.0, gt=0, le=1)

@@ -4,16 +4,17 @@ Every loop is: step -> filter -> choose -> stop?  Rows that are finished leave t
 outcome never depends on its neighbours.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from dialogist.batch import Batch
 from dialogist.decoding.filters import Filter, ForbidTokens, MinimumLength, NoRepeatNgram
 from dialogist.decoding.options import DecodingOptions
-from dialogist.models.base import Generator
+from dialogist.models.base import Stepper
+from dialogist.nn.state import State
+from dialogist.tokenizers import Symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +37,6 @@ class Hypothesis:
         return self.log_prob / max(1, len(self.tokens) + int(self.finished))
 
 
-@dataclass(frozen=True, slots=True)
-class Symbols:
-    """The control ids search needs."""
-
-    pad: int
-    bos: int
-    eos: int
-
-
 def standard_filters(options: DecodingOptions, symbols: Symbols) -> list[Filter]:
     """The filters that the options ask for."""
     filters: list[Filter] = [ForbidTokens((symbols.pad, symbols.bos))]
@@ -61,6 +53,10 @@ def filtered(log_probs: Tensor, prefix: Tensor, owner: Tensor, filters: Sequence
     for rule in filters:
         result = rule(result, prefix, owner)
     return result
+
+
+Chooser = Callable[[Tensor, Tensor], Tensor]
+"""From scores (N, X) and each row's dialogue (N,) to tokens (N,)."""
 
 
 class Greedy:
@@ -83,48 +79,75 @@ class Sampling:
 
     def __call__(self, scores: Tensor, owner: Tensor) -> Tensor:
         """(N, X) -> (N,), one uniform draw per row against the cumulated distribution."""
+        if not self.options.top_k and self.options.top_p == 1:  # then the order does not matter
+            return self._draw((scores / self.options.temperature).softmax(dim=1), owner)
         kept, tokens = (scores / self.options.temperature).sort(dim=1, descending=True, stable=True)
         if self.options.top_k:
             kept[:, self.options.top_k :] = float("-inf")
         probabilities = kept.softmax(dim=1)
         before = probabilities.cumsum(dim=1) - probabilities
         probabilities[before >= self.options.top_p] = 0.0  # the first is always kept
+        return tokens.gather(1, self._draw(probabilities, owner)[:, None])[:, 0]
+
+    def _draw(self, probabilities: Tensor, owner: Tensor) -> Tensor:
+        """(N, X) that need not sum to one -> (N,) columns."""
         cumulated = probabilities.cumsum(dim=1)
         draws = torch.stack([torch.rand(1, generator=self.chances[i]) for i in owner.tolist()])
         goal = draws.to(cumulated) * cumulated[:, -1:]
-        place = torch.searchsorted(cumulated, goal, right=True).clamp_(max=scores.shape[1] - 1)
-        return tokens.gather(1, place)[:, 0]
+        found = torch.searchsorted(cumulated, goal, right=True)
+        return found.clamp_(max=probabilities.shape[1] - 1)[:, 0]
 
 
-def search_rows(
-    model: Generator,
-    batch: Batch,
-    options: DecodingOptions,
-    symbols: Symbols,
-    filters: Sequence[Filter],
-) -> list[list[Hypothesis]]:
-    """Greedy search or sampling: one hypothesis for each of B dialogues."""
-    choose = Greedy() if options.strategy == "greedy" else Sampling(options, len(batch))
-    state = model.start(batch)
-    owner = torch.arange(len(batch), device=batch.source.device)
-    tokens = torch.full_like(owner, symbols.bos)
-    prefix = tokens.new_empty((len(batch), 0))
-    sums = torch.zeros(len(batch), device=owner.device)
-    done: dict[int, Hypothesis] = {}
-    while len(owner):
-        log_probs, state = model.step(tokens, state)
-        tokens = choose(filtered(log_probs, prefix, owner, filters), owner)
-        sums = sums + log_probs.gather(1, tokens[:, None])[:, 0]
-        ended = tokens == symbols.eos
-        prefix = torch.cat([prefix, tokens[:, None]], dim=1)
-        leaving = ended | (prefix.shape[1] >= options.max_tokens)
-        for row in leaving.nonzero()[:, 0].tolist():
-            finished = bool(ended[row])
-            said = prefix[row, : prefix.shape[1] - int(finished)].tolist()
-            total = float(sums[row])
-            done[int(owner[row])] = Hypothesis(tuple(said), total, total, finished)
-        if leaving.any():
-            staying = (~leaving).nonzero()[:, 0]
-            state = state.select(staying)
-            tokens, prefix, sums, owner = (t[staying] for t in (tokens, prefix, sums, owner))
-    return [[done[i]] for i in range(len(batch))]
+class GreedyAndSample:
+    """Of ``count`` texts, each twice: the first time greedily, the second time at random."""
+
+    def __init__(self, options: DecodingOptions, count: int) -> None:
+        self.count = count
+        self.sampling = Sampling(options, 2 * count)
+
+    def __call__(self, scores: Tensor, owner: Tensor) -> Tensor:
+        """(N, X) -> (N,)."""
+        tokens = scores.argmax(dim=1)
+        random = owner >= self.count
+        if random.any():
+            tokens[random] = self.sampling(scores[random], owner[random])
+        return tokens
+
+
+def fed(tokens: Tensor, symbols: Symbols) -> Tensor:
+    """What a model is fed for chosen tokens (N,): a copied unknown word is the unknown token."""
+    return tokens.masked_fill(tokens >= symbols.size, symbols.unk)
+
+
+@dataclass(frozen=True, slots=True)
+class RowSearch:
+    """One hypothesis for each dialogue, token by token as ``choose`` says."""
+
+    options: DecodingOptions
+    symbols: Symbols
+    filters: Sequence[Filter]
+    choose: Chooser
+
+    def search(self, model: Stepper, state: State, owner: Tensor) -> list[list[Hypothesis]]:
+        """``state`` has B rows, ``owner`` (B,) counts them; later it is those that go on."""
+        tokens = torch.full_like(owner, self.symbols.bos)
+        prefix = tokens.new_empty((len(owner), 0))
+        sums = torch.zeros(len(owner), device=owner.device)
+        done: dict[int, Hypothesis] = {}
+        while len(owner):
+            log_probs, state = model.step(fed(tokens, self.symbols), state)
+            tokens = self.choose(filtered(log_probs, prefix, owner, self.filters), owner)
+            sums = sums + log_probs.gather(1, tokens[:, None])[:, 0]
+            ended = tokens == self.symbols.eos
+            prefix = torch.cat([prefix, tokens[:, None]], dim=1)
+            leaving = ended | (prefix.shape[1] >= self.options.max_tokens)
+            for row in leaving.nonzero()[:, 0].tolist():
+                finished = bool(ended[row])
+                said = prefix[row, : prefix.shape[1] - int(finished)].tolist()
+                total = float(sums[row])
+                done[int(owner[row])] = Hypothesis(tuple(said), total, total, finished)
+            if leaving.any():
+                staying = (~leaving).nonzero()[:, 0]
+                state = state.select(staying)
+                tokens, prefix, sums, owner = (t[staying] for t in (tokens, prefix, sums, owner))
+        return [[done[i]] for i in range(len(done))]

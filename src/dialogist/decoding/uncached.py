@@ -19,8 +19,7 @@ class _Prefix:
     said: Tensor  # (N, t)
 
     def select(self, rows: Tensor) -> "_Prefix":
-        source, mask = self.batch.source[rows], self.batch.source_mask[rows]
-        return _Prefix(replace(self.batch, source=source, source_mask=mask), self.said[rows])
+        return _Prefix(self.batch.select(rows), self.said[rows])
 
 
 class Uncached:

@@ -4,6 +4,7 @@
     generation_config.json   the decoding options it was tuned for
     model.safetensors        weights (half precision when shipped)
     tokenizer.json, tokenizer_config.json
+    key_points.yaml          the rule pack that its key points come from, if it has any
     README.md                the model card
 
 Later releases keep loading earlier format versions; a newer one is refused with a clear line.
@@ -22,6 +23,7 @@ from safetensors.torch import load_file, save
 from torch import nn
 
 from dialogist.config import Config
+from dialogist.data.keypoints import RulePack, load_pack
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding.options import DecodingOptions
 from dialogist.errors import ConfigError, ModelError
@@ -31,6 +33,7 @@ from dialogist.records import JSON
 from dialogist.tokenizers import Tokenizer, read_tokenizer
 
 FORMAT_VERSION = 1
+KEY_POINTS = "key_points.yaml"
 
 C = TypeVar("C", bound=Config)
 
@@ -73,6 +76,9 @@ def save_bundle(folder: Path, bundle: Bundle, card: str, dtype: torch.dtype) -> 
     # Not save_file: it makes files that nobody but their owner can read.
     (folder / "model.safetensors").write_bytes(save(weights, metadata={"format": "pt"}))
     bundle.tokenizer.save(folder)
+    pack = bundle.preparation.pack
+    if pack is not None:
+        (folder / KEY_POINTS).write_text(pack.text, encoding="utf-8")
     (folder / "README.md").write_text(card, encoding="utf-8")
 
 
@@ -99,7 +105,7 @@ def load_bundle(folder: Path, device: torch.device, name: str = "") -> Bundle:
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{path}: is no whole weights file: {error}") from None
     decoding = _parse(DecodingOptions, folder / "generation_config.json")
-    preparation = Preparation(config.preparation)
+    preparation = Preparation(config.preparation, _read_pack(folder, config.preparation))
     model = model.to(device).eval()
     return Bundle(model, tokenizer, preparation, decoding, name or folder.name, config.about)
 
@@ -130,6 +136,16 @@ def describe(folder: Path) -> dict[str, Any]:
         "preparation": config.preparation.model_dump(),
         "about": config.about,
     }
+
+
+def _read_pack(folder: Path, preparation: PreparationConfig) -> RulePack | None:
+    """The rule pack as it was in training: another of that name may have other labels."""
+    if preparation.key_points is None:
+        return None
+    try:
+        return load_pack(folder / KEY_POINTS)
+    except ConfigError as error:
+        raise ModelError(str(error)) from None
 
 
 def _read_config(folder: Path) -> BundleConfig:

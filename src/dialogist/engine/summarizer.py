@@ -7,15 +7,14 @@ from typing import Protocol, Self
 import torch
 
 from dialogist.data.collate import collate, serving_pairs
-from dialogist.data.encode import Encoded, encode
-from dialogist.decoding.filters import AllowPerDialogue, Filter
-from dialogist.decoding.generate import generate
+from dialogist.data.encode import Encoded
 from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.search import Hypothesis, Symbols
 from dialogist.engine.bundle import Bundle, load_bundle
+from dialogist.engine.drafts import Draft, write_drafts
 from dialogist.engine.names import DEFAULT_MODEL, find_model
 from dialogist.errors import UsageError
-from dialogist.records import Dialogue, Example, Summary
+from dialogist.models.leader_writer import LeaderWriter
+from dialogist.records import Coverage, Dialogue, Example, SubSummary, Summary
 
 
 class SummarizerLike(Protocol):
@@ -68,7 +67,7 @@ class Summarizer:
         self.batch_tokens = batch_tokens
         self._device = next(bundle.model.parameters()).device
         tokenizer = bundle.tokenizer
-        self._symbols = Symbols(tokenizer.pad_id, tokenizer.bos_id, tokenizer.eos_id)
+        self._symbols = tokenizer.symbols
         self._placeholders = torch.tensor(tokenizer.placeholder_ids(), dtype=torch.int64)
         self._entities = tokenizer.entity_ids()
 
@@ -105,12 +104,12 @@ class Summarizer:
         self._check(chosen)
         preparation, tokenizer = self.bundle.preparation, self.bundle.tokenizer
         examples = [preparation.prepare(dialogue) for dialogue in dialogues]
-        encoded = [encode(e, tokenizer, preparation.config.limits) for e in examples]
+        encoded = [preparation.encode(example, tokenizer) for example in examples]
         summaries: list[Summary | None] = [None] * len(dialogues)
         for batch in self._batches(encoded):
             found = self._search([encoded[i] for i in batch], [examples[i] for i in batch], chosen)
-            for i, hypotheses in zip(batch, found, strict=True):
-                summaries[i] = self._compose(examples[i], encoded[i], hypotheses)
+            for i, drafts in zip(batch, found, strict=True):
+                summaries[i] = self._compose(examples[i], encoded[i], drafts)
         return [
             summary or self._nothing_said(examples[i], encoded[i])
             for i, summary in enumerate(summaries)
@@ -133,6 +132,8 @@ class Summarizer:
             raise UsageError(
                 f"max_tokens {options.max_tokens}: this model writes at most {longest - 1} tokens"
             )
+        if options.n_best > 1 and isinstance(self.bundle.model, LeaderWriter):
+            raise UsageError("n_best above 1: this model writes by key points, one summary only")
 
     def _batches(self, encoded: Sequence[Encoded]) -> Iterator[list[int]]:
         """Indices of dialogues of like length, at most ``batch_tokens`` padded tokens each."""
@@ -151,50 +152,56 @@ class Summarizer:
 
     def _search(
         self, encoded: Sequence[Encoded], examples: Sequence[Example], options: DecodingOptions
-    ) -> list[list[Hypothesis]]:
-        batch = collate(serving_pairs(encoded), self._symbols.pad).to(self._device)
-        filters: list[Filter] = []
-        if len(self._placeholders) or self._entities:
-            filters.append(AllowPerDialogue(self._allowed(examples).to(self._device)))
-        return generate(self.bundle.model, batch, options, self._symbols, filters)
+    ) -> list[list[Draft]]:
+        batch = collate(serving_pairs(encoded), self._symbols).to(self._device)
+        allowed = None
+        if len(self._placeholders) or self._entities or batch.extra:
+            allowed = self._allowed(encoded, examples, batch.extra).to(self._device)
+        return write_drafts(self.bundle.model, batch, options, self._symbols, allowed)
 
-    def _allowed(self, examples: Sequence[Example]) -> torch.Tensor:
-        """(B, V) False for the placeholder of a speaker or entity that a dialogue does not have."""
-        allowed = torch.ones(len(examples), len(self.bundle.tokenizer), dtype=torch.bool)
+    def _allowed(
+        self, encoded: Sequence[Encoded], examples: Sequence[Example], extra: int
+    ) -> torch.Tensor:
+        """(B, X) False for a speaker, entity or unknown word that a dialogue does not have."""
+        size = len(self.bundle.tokenizer)
+        allowed = torch.ones(len(examples), size + extra, dtype=torch.bool)
+        for row, one in enumerate(encoded):
+            allowed[row, size + len(one.unknown) :] = False
         for row, example in enumerate(examples):
             allowed[row, self._placeholders[len(example.speakers) :]] = False
             absent = [i for c, i in self._entities.items() if c not in example.entities]
             allowed[row, absent] = False
         return allowed
 
-    def _compose(
-        self, example: Example, encoded: Encoded, hypotheses: Sequence[Hypothesis]
-    ) -> Summary:
-        texts = [self._text(hypothesis, example) for hypothesis in hypotheses]
-        warnings = list(example.notes)
+    def _compose(self, example: Example, encoded: Encoded, drafts: Sequence[Draft]) -> Summary:
+        parts = [self._parts(draft, example, encoded) for draft in drafts]
+        texts = ["".join(part.text for part in said) for said in parts]
         coverage = encoded.coverage
-        if not coverage.complete:
-            warnings.append(
-                f"only {coverage.tokens_read} of {coverage.tokens} tokens and "
-                f"{coverage.utterances_read} of {coverage.utterances} utterances were read: "
-                "the dialogue is longer than this model can take"
-            )
-        if not hypotheses[0].finished:
-            warnings.append("the summary reached max_tokens and stops there")
         return Summary(
             text=texts[0],
             id=example.id,
             status="ok" if coverage.complete else "partial",
-            score=hypotheses[0].mean_log_prob,
+            score=drafts[0].mean_log_prob,
             coverage=coverage,
-            warnings=tuple(warnings),
+            warnings=(*example.notes, *_warnings(drafts[0], coverage)),
             alternatives=tuple(texts[1:]),
+            key_points=parts[0] if drafts[0].labels else (),
             model=self.name,
         )
 
-    def _text(self, hypothesis: Hypothesis, example: Example) -> str:
-        text = self.bundle.tokenizer.decode(hypothesis.tokens)
-        return self.bundle.preparation.restore(text, example).strip()
+    def _parts(self, draft: Draft, example: Example, encoded: Encoded) -> tuple[SubSummary, ...]:
+        """What was written about each key point (or all of it, without a label), as text."""
+        preparation, tokenizer = self.bundle.preparation, self.bundle.tokenizer
+        pack = preparation.pack
+        between = "" if pack is not None and pack.language == "zh" else " "
+        found: list[SubSummary] = []
+        for number, hypothesis in enumerate(draft.parts):
+            said = tokenizer.decode(hypothesis.tokens, encoded.unknown)
+            text = preparation.restore(said, example).strip()
+            label = pack.labels[draft.labels[number]] if pack and draft.labels else ""
+            gap = between if text and any(part.text for part in found) else ""
+            found.append(SubSummary(label, gap + text))
+        return tuple(found)
 
     def _nothing_said(self, example: Example, encoded: Encoded) -> Summary:
         return Summary(
@@ -205,3 +212,16 @@ class Summarizer:
             warnings=(*example.notes, "the dialogue holds no text"),
             model=self.name,
         )
+
+
+def _warnings(draft: Draft, coverage: Coverage) -> Iterator[str]:
+    if not coverage.complete:
+        yield (
+            f"only {coverage.tokens_read} of {coverage.tokens} tokens and "
+            f"{coverage.utterances_read} of {coverage.utterances} utterances were read: "
+            "the dialogue is longer than this model can take"
+        )
+    if not draft.finished:
+        yield "the summary reached max_tokens and stops there"
+    if not draft.planned:
+        yield "the summary reached max_key_points and stops there"

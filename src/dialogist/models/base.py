@@ -32,14 +32,25 @@ class Outputs:
             is never projected to the vocabulary.
         targets: (M,) the token each position shall predict.
         attention: every layer's weights under the names of the reports, if they were asked for.
+        coverage: (M,) how much each position attends again to where the ones before it did, 0 to 1;
+            None of models that do not keep count.
     """
 
     log_probs: Distribution
     targets: Tensor
     attention: dict[str, Tensor] = field(default_factory=dict)
+    coverage: Tensor | None = None
 
 
-class Generator(Protocol):
+class Stepper(Protocol):
+    """What search needs: the next token's distribution, and what to carry on."""
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
+        """Feed one token per row (N,); return log-probabilities (N, X) of the next, and state."""
+        ...
+
+
+class Generator(Stepper, Protocol):
     """A sequence-to-sequence model."""
 
     @property
@@ -53,10 +64,6 @@ class Generator(Protocol):
 
     def start(self, batch: Batch) -> State:
         """Encode; the state has one row per dialogue."""
-        ...
-
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """Feed one token per row (N,); return log-probabilities (N, X) of the next, and state."""
         ...
 
     def train(self, mode: bool = True) -> Self:

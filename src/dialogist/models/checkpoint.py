@@ -1,6 +1,7 @@
 """Weights as named tensors, and back into a model; shared (tied) weights appear once."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -41,10 +42,41 @@ def copy_weights(into: Mapping[str, Tensor], weights: Mapping[str, Tensor], sour
         place.copy_(weights[name])
 
 
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The names of the weights that a model ``took`` from another one, that are ``new`` in it, and
+    that it ``left`` because it has no place for them."""
+
+    took: tuple[str, ...]
+    new: tuple[str, ...]
+    left: tuple[str, ...]
+
+
+def take_weights(model: nn.Module, weights: Mapping[str, Tensor], source: str) -> Taken:
+    """Copy those weights of another model that this one has by name, into its number format.
+
+    Raises:
+        ModelError: a weight of the same name has another shape (named), or no name is the same.
+    """
+    own = weights_of(model)
+    both = tuple(name for name in own if name in weights)
+    if not both:
+        raise ModelError(f"{source}: has no weight of a name that this model has: another kind")
+    copy_weights({n: own[n] for n in both}, {n: weights[n] for n in both}, source)
+    return Taken(
+        took=both,
+        new=tuple(name for name in own if name not in weights),
+        left=tuple(name for name in weights if name not in own),
+    )
+
+
 def average_weights(checkpoints: list[Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """The arithmetic mean of several checkpoints' weights, in fp32 (at least one)."""
+    """The arithmetic mean of several checkpoints' weights, in fp32 (at least one).
+
+    Summed in fp64, so that the mean of a weight that never changed is that weight.
+    """
     names = checkpoints[0].keys()
     return {
-        name: torch.stack([weights[name].float() for weights in checkpoints]).mean(dim=0)
+        name: torch.stack([weights[name].double() for weights in checkpoints]).mean(dim=0).float()
         for name in names
     }

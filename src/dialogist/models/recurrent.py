@@ -1,12 +1,12 @@
-"""Recurrent encoder-decoders: plain (Cho et al. 2014) and with attention.
+"""Recurrent encoder-decoders: plain (Cho et al. 2014), with attention, with a pointer.
 
 Without attention the decoder starts from the encoder's final states and sees no more of the
 dialogue. With it (Nallapati et al. 2016, See et al. 2017; `dialogist.nn.recurrent_decoder`) its
 state s_t attends to every position, and V [s_t; context_t] + b goes to the vocabulary (See et al.,
-equation 4).
+equation 4). With a pointer it can also say the word it attends to (See et al., section 2.2).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -15,10 +15,11 @@ from torch import Tensor, nn
 
 from dialogist.batch import Batch
 from dialogist.config import Config
-from dialogist.models.base import GeneratorModule, Outputs
+from dialogist.models.base import Distribution, GeneratorModule, Outputs
 from dialogist.nn.additive import AttentionMemory
 from dialogist.nn.dropout import Dropout
 from dialogist.nn.packing import Packing
+from dialogist.nn.pointer import Copies, GeneratorGate, PointerLogProbs
 from dialogist.nn.recurrent import (
     Bridge,
     CellKind,
@@ -36,6 +37,7 @@ class RecurrentConfig(Config):
 
     ``hidden``: the width of the decoder's states, of each of the encoder's directions, and of the
     attention's inner layer. ``coverage``: the attention is told the sum of its weights so far.
+    ``pointer``: words of the source can be copied, by the attention's weights.
     ``dropout`` acts on embeddings, between layers, and before the vocabulary (Zaremba et al. 2014).
     ``initialisation``: ``keras`` (embeddings uniform +-0.05, Glorot uniform, recurrent matrices
     orthogonal, forget gates open) or ``uniform`` (all +-0.08: Sutskever et al. 2014).
@@ -49,6 +51,7 @@ class RecurrentConfig(Config):
     bidirectional: bool = True
     attention: Literal["none", "additive"] = "additive"
     coverage: bool = False
+    pointer: bool = False
     dropout: float = Field(0.1, ge=0, lt=1)
     share_embeddings: bool = True
     tie_output: bool = False
@@ -56,9 +59,15 @@ class RecurrentConfig(Config):
 
     @model_validator(mode="after")
     def _consistent(self) -> "RecurrentConfig":
-        if self.coverage and self.attention == "none":
-            raise ValueError("'coverage' needs attention: set 'attention' to additive")
+        for option in ("coverage", "pointer"):
+            if getattr(self, option) and self.attention == "none":
+                raise ValueError(f"'{option}' needs attention: set 'attention' to additive")
         return self
+
+    @property
+    def copies(self) -> bool:
+        """Whether it can say words of the source that its vocabulary does not have."""
+        return self.pointer
 
     @property
     def longest_source(self) -> None:
@@ -87,13 +96,16 @@ class RecurrentState:
     cells: Cells
     memory: AttentionMemory | None
     owner: Tensor  # (N,) the dialogue behind each row
+    copy_ids: Tensor | None = None  # (N, S) what copying each position would say
+    extra: int = 0  # E
 
     def select(self, rows: Tensor) -> "RecurrentState":
         """The given rows; memories are copied only when rows change between dialogues."""
-        owner, memory = self.owner.index_select(0, rows), self.memory
-        if memory is not None and not torch.equal(owner, self.owner):
-            memory = memory.select(rows)
-        return RecurrentState(self.cells.select(rows), memory, owner)
+        owner, memory, ids = self.owner.index_select(0, rows), self.memory, self.copy_ids
+        if not torch.equal(owner, self.owner):
+            memory = None if memory is None else memory.select(rows)
+            ids = None if ids is None else ids.index_select(0, rows)
+        return RecurrentState(self.cells.select(rows), memory, owner, ids, self.extra)
 
 
 class Recurrent(GeneratorModule):
@@ -115,6 +127,7 @@ class Recurrent(GeneratorModule):
         self.bridge = Bridge(self.encoder.width, shape)
         attended = self.encoder.width if config.attention == "additive" else 0
         self.decoder = RecurrentDecoder(shape, attended, config.coverage)
+        self.gate = GeneratorGate(attended, hidden, embedding) if config.pointer else None
         width = embedding if config.tie_output else hidden
         self.readout = nn.Linear(hidden + attended, width) if attended or width != hidden else None
         self.dropout = Dropout(config.dropout)
@@ -151,27 +164,44 @@ class Recurrent(GeneratorModule):
         x = self.dropout(self.target_embedding(batch.target_in))  # (B, T, E)
         decoded, _ = self.decoder(x, state.cells, state.memory)
         target = Packing.of(batch.target_mask)
-        hidden = self._read_out(decoded.pack(target))
+        packed = decoded.pack(target)
         shown = decoded.weights if need_weights else None
         maps = {} if shown is None else {"decoder_attention": shown}
         targets = target.pack(batch.target_out)[: target.count]
-        return Outputs(LogProbs(self.output, hidden), targets, maps)
+        return Outputs(self._distribution(packed, target, state), targets, maps, packed.overlap)
 
     def start(self, batch: Batch) -> RecurrentState:
         """Encode, and project what is attended to once; B rows."""
         x = self.dropout(self.source_embedding(batch.source))  # (B, S, E)
         states, finals = self.encoder(x, batch.source_mask)
         cells, memory = self.decoder.start(self.bridge(finals), states, batch.source_mask)
-        return RecurrentState(cells, memory, torch.arange(len(batch), device=x.device))
+        owner = torch.arange(len(batch), device=x.device)
+        ids = batch.copy_ids if self.config.pointer else None
+        return RecurrentState(cells, memory, owner, ids, batch.extra if self.config.pointer else 0)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, RecurrentState]:
-        """One token per row (N,) -> log-probabilities (N, V) of the next one, and the new state."""
+        """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
         assert isinstance(state, RecurrentState)
         x = self.dropout(self.target_embedding(tokens[:, None]))  # (N, 1, E)
         decoded, cells = self.decoder(x, state.cells, state.memory)
-        row = decoded.pack(Packing.single(tokens.shape[0], tokens.device))
-        after = RecurrentState(cells, state.memory, state.owner)
-        return self.output.log_probs(self._read_out(row)), after
+        single = Packing.single(tokens.shape[0], tokens.device)
+        found = self._distribution(decoded.pack(single), single, state)
+        return found.all(), replace(state, cells=cells)
+
+    def _distribution(
+        self, decoded: Decoded, packing: Packing, state: RecurrentState
+    ) -> Distribution:
+        """The next token's, at the decoder's M positions, which lie as ``packing``."""
+        generated = LogProbs(self.output, self._read_out(decoded))
+        if self.gate is None:
+            return generated
+        assert decoded.context is not None
+        assert decoded.weights is not None
+        assert state.copy_ids is not None
+        odds = self.gate(decoded.context, decoded.hidden, decoded.embedded)
+        owner = packing.rows[: packing.count] // packing.shape[1]  # (M,)
+        ids = state.copy_ids.index_select(0, owner)
+        return PointerLogProbs(generated, Copies(odds, decoded.weights, ids, state.extra))
 
     def _read_out(self, decoded: Decoded) -> Tensor:
         """M positions -> (M, width) what is projected to the vocabulary."""

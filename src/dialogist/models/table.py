@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
+from dialogist.models.hierarchical import Hierarchical, HierarchicalConfig
+from dialogist.models.leader_writer import LeaderWriter, LeaderWriterConfig
 from dialogist.models.recurrent import Recurrent, RecurrentConfig
 from dialogist.models.transformer import Transformer, TransformerConfig
 
@@ -15,9 +17,11 @@ def _with_kind(values: Any) -> Any:
 
 
 ModelConfig = Annotated[
-    TransformerConfig | RecurrentConfig, Field(discriminator="kind"), BeforeValidator(_with_kind)
+    TransformerConfig | RecurrentConfig | HierarchicalConfig | LeaderWriterConfig,
+    Field(discriminator="kind"),
+    BeforeValidator(_with_kind),
 ]
 """The configuration of any model, told apart by ``kind``."""
 
-Model = Transformer | Recurrent
+Model = Transformer | Recurrent | Hierarchical | LeaderWriter
 """Any model with weights."""

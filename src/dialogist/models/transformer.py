@@ -19,6 +19,7 @@ from dialogist.config import Config
 from dialogist.models.base import Distribution, GeneratorModule, Outputs
 from dialogist.nn.attention import MultiHeadAttention
 from dialogist.nn.dropout import Dropout
+from dialogist.nn.mapped_embedding import MappedEmbedding
 from dialogist.nn.masks import look_ahead_mask
 from dialogist.nn.packing import Packing
 from dialogist.nn.pointer import CopyMemory, Pointer, PointerLogProbs
@@ -31,14 +32,18 @@ from dialogist.nn.vocabulary import LogProbs, VocabularyProjection
 class TransformerConfig(Config):
     """Options of the Transformer; see `LayerShape` for those of a layer.
 
-    ``key_width`` None means ``d_model // heads``; the reports have ``d_model``.
+    ``embedding``: the width of the tables (d_e), mapped to ``d_model`` by a linear layer where the
+    two differ (KDD'19 paper, section 3.3.2); None means ``d_model``. ``key_width`` None means
+    ``d_model // heads``; the reports have ``d_model``.
     ``initialisation``: ``keras`` (embeddings uniform +-0.05, other matrices Glorot uniform, as the
-    reports' framework does) or ``scaled`` (embeddings normal with deviation d^-0.5, so that scaled
-    by sqrt(d) they start with unit variance). ``pointer``: words of the source can be copied.
+    reports' framework does) or ``scaled`` (embeddings normal with deviation d_e^-0.5, so that at
+    ``d_model``, scaled by its root, they have unit variance). ``pointer``: words of the source
+    can be copied.
     """
 
     kind: Literal["transformer"] = "transformer"
     d_model: int = Field(256, ge=1, le=8192)
+    embedding: int | None = Field(None, ge=1, le=8192)
     heads: int = Field(4, ge=1, le=256)
     key_width: int | None = Field(None, ge=1, le=8192)
     feed_forward: int = Field(1024, ge=1, le=65536)
@@ -66,7 +71,17 @@ class TransformerConfig(Config):
             raise ValueError(
                 f"'d_model' {self.d_model} is no multiple of 'heads' {self.heads}: set 'key_width'"
             )
+        if self.tie_output and self.embedding not in (None, self.d_model):
+            raise ValueError(
+                f"'tie_output' needs 'embedding' {self.embedding} to be 'd_model' {self.d_model}: "
+                "set one of them so, or 'tie_output' to false"
+            )
         return self
+
+    @property
+    def copies(self) -> bool:
+        """Whether it can say words of the source that its vocabulary does not have."""
+        return self.pointer
 
     @property
     def longest_source(self) -> int:
@@ -130,9 +145,12 @@ class Transformer(GeneratorModule):
         self.config = config
         width, shape = config.d_model, config.layer_shape()
         assert vocabulary == source_vocabulary or not config.share_embeddings
-        self.source_embedding = nn.Embedding(source_vocabulary, width)
+        own = config.embedding or width
+        self.source_embedding = MappedEmbedding(source_vocabulary, own, width)
         self.target_embedding = (
-            self.source_embedding if config.share_embeddings else nn.Embedding(vocabulary, width)
+            self.source_embedding
+            if config.share_embeddings
+            else MappedEmbedding(vocabulary, own, width)
         )
         self.source_positions = Positions(config.positions, config.source_positions, width)
         self.target_positions = Positions(config.positions, config.target_positions, width)
@@ -159,7 +177,7 @@ class Transformer(GeneratorModule):
             elif isinstance(module, nn.Embedding) and keras:
                 nn.init.uniform_(module.weight, -0.05, 0.05)
             elif isinstance(module, nn.Embedding):
-                nn.init.normal_(module.weight, std=self.config.d_model**-0.5)
+                nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
         for module in self.modules() if keras else ():
             if isinstance(module, MultiHeadAttention):
                 module.initialise_as_keras()
@@ -178,7 +196,7 @@ class Transformer(GeneratorModule):
         (_, t), (_, s) = target.shape, source.shape
         maps = {f"encoder_layer{i}_self_att": w[..., :s, :s] for i, w in enumerate(weights, 1)}
         maps |= {k: w[..., :t, : t if "self" in k else s] for k, w in attention.items()}
-        copies = self._copy_memory(memory, batch.source, source)
+        copies = self._copy_memory(memory, batch, source)
         found = self._distribution(hidden, target, copies)
         return Outputs(found, target.pack(batch.target_out)[: target.count], maps)
 
@@ -187,7 +205,7 @@ class Transformer(GeneratorModule):
         memory, packing, _ = self._encode(batch, need_weights=False)
         owner = torch.arange(len(batch), device=memory.device)
         caches = tuple(self.decoder.start(memory, packing))
-        copies = self._copy_memory(memory, batch.source, packing)
+        copies = self._copy_memory(memory, batch, packing)
         return TransformerState(caches, packing.mask(memory.dtype), owner, copies)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, TransformerState]:
@@ -202,8 +220,8 @@ class Transformer(GeneratorModule):
         after = replace(state, caches=tuple(caches), position=state.position + 1)
         return self._distribution(hidden, packing, state.copies).all(), after
 
-    def _copy_memory(self, memory: Tensor, ids: Tensor, packing: Packing) -> CopyMemory | None:
-        return None if self.pointer is None else self.pointer.memory(memory, ids, packing)
+    def _copy_memory(self, memory: Tensor, batch: Batch, packing: Packing) -> CopyMemory | None:
+        return None if self.pointer is None else self.pointer.memory(memory, batch, packing)
 
     def _distribution(
         self, hidden: Tensor, packing: Packing, copies: CopyMemory | None

@@ -3,11 +3,13 @@
 p(w) = p_gen * p_vocabulary(w) + (1 - p_gen) * sum of a_s over the source positions s that hold w.
 """
 
+import math
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from dialogist.batch import Batch
 from dialogist.nn.attention import KeyValue, attention_weights
 from dialogist.nn.packing import Packing
 from dialogist.nn.vocabulary import LogProbs, TokenLogProbs
@@ -21,32 +23,36 @@ class CopyMemory(NamedTuple):
 
     Attributes:
         heads: keys (N, 1, S, D), and as values the encoder's output (N, 1, S, D).
-        ids: (N, S) the token at each position.
+        ids: (N, S) the token at each position, unknown words told apart (`Batch.copy_ids`).
         mask: (N, 1, 1, S) additive.
+        extra: E, how many words beyond the vocabulary there are.
     """
 
     heads: KeyValue
     ids: Tensor
     mask: Tensor
+    extra: int = 0
 
     def select(self, rows: Tensor) -> "CopyMemory":
         """The given rows, in the given order."""
         ids, mask = self.ids.index_select(0, rows), self.mask.index_select(0, rows)
-        return CopyMemory(self.heads.select(rows), ids, mask)
+        return CopyMemory(self.heads.select(rows), ids, mask, self.extra)
 
 
 class Copies(NamedTuple):
     """Where M positions would copy from, and whether they do.
 
     Attributes:
-        gate: (M,) log-odds of generating: p_gen is their sigmoid (equation 17).
-        weights: (M, S) probability of each source position (equation 16).
+        gate: (M,) log-odds of generating: p_gen is their sigmoid (equation 17; See et al., 8).
+        weights: (M, S) probability of each source position (equation 16; See et al., 2).
         ids: (M, S) the token there.
+        extra: E, as in `CopyMemory`.
     """
 
     gate: Tensor
     weights: Tensor
     ids: Tensor
+    extra: int = 0
 
 
 class Pointer(nn.Module):
@@ -58,11 +64,13 @@ class Pointer(nn.Module):
         self.key = nn.Linear(width, width)
         self.gate = nn.Linear(2 * width, 1)
 
-    def memory(self, encoded: Tensor, ids: Tensor, packing: Packing) -> CopyMemory:
-        """Prepare the encoder's rows (P, D), lying as ``packing``, whose tokens are ids (B, S)."""
+    def memory(self, encoded: Tensor, batch: Batch, packing: Packing) -> CopyMemory:
+        """Prepare the encoder's rows (P, D), lying as ``packing``, for a batch's source."""
+        ids = batch.copy_ids
         keys, values = packing.split(self.key(encoded), 1), packing.split(encoded, 1)
         padded = nn.functional.pad(ids, (0, packing.width - ids.shape[1]))
-        return CopyMemory(KeyValue(keys, values), padded, packing.mask(encoded.dtype))
+        mask = packing.mask(encoded.dtype)
+        return CopyMemory(KeyValue(keys, values), padded, mask, batch.extra)
 
     def forward(self, hidden: Tensor, packing: Packing, memory: CopyMemory) -> Copies:
         """Decoder rows (M, D), lying as ``packing`` -> `Copies`."""
@@ -72,27 +80,49 @@ class Pointer(nn.Module):
         gate = self.gate(torch.cat([hidden, attended], dim=1)).squeeze(1)
         ids = memory.ids.index_select(0, packing.rows // packing.shape[1])
         real = slice(packing.count)
-        return Copies(gate[real].float(), packing.join(weights)[real].float(), ids[real])
+        where = packing.join(weights)[real].float()
+        return Copies(gate[real].float(), where, ids[real], memory.extra)
+
+
+class GeneratorGate(nn.Module):
+    """Whether a recurrent decoder generates (See et al. 2017, equation 8).
+
+    p_gen = sigmoid(w_h . context + w_s . state + w_x . input + b). It copies by the weights of the
+    attention that the decoder has already.
+    """
+
+    def __init__(self, context: int, state: int, embedding: int) -> None:
+        super().__init__()
+        self.gate = nn.Linear(context + state + embedding, 1)
+
+    def forward(self, context: Tensor, state: Tensor, embedded: Tensor) -> Tensor:
+        """(M, context), (M, state) and (M, embedding), of any formats -> (M,) log-odds, fp32."""
+        dtype = self.gate.weight.dtype
+        inputs = torch.cat([part.to(dtype) for part in (context, state, embedded)], dim=1)
+        odds: Tensor = self.gate(inputs)[:, 0]
+        return odds.float()
 
 
 class PointerLogProbs:
-    """A `Distribution` that mixes generating and copying (equation 18)."""
+    """A `Distribution` that mixes generating and copying (equation 18; See et al., 9)."""
 
     def __init__(self, vocabulary: LogProbs, copies: Copies) -> None:
         self._vocabulary, self._copies = vocabulary, copies
 
     def of(self, targets: Tensor, with_mean: bool = False) -> TokenLogProbs:
         """Of given tokens (M,). The mean is the vocabulary's: nothing is smoothed into copying."""
-        gate, weights, ids = self._copies
-        generated = self._vocabulary.of(targets, with_mean)
+        gate, weights, ids, _ = self._copies
+        beyond = targets >= self._vocabulary.size
+        generated = self._vocabulary.of(targets.masked_fill(beyond, 0), with_mean)
+        vocabulary = generated.target.masked_fill(beyond, math.log(_NOTHING))
         mass = (weights * (ids == targets[:, None])).sum(dim=1).clamp(min=_NOTHING)
         log = nn.functional.logsigmoid
-        mixed = torch.logaddexp(log(gate) + generated.target, log(-gate) + mass.log())
+        mixed = torch.logaddexp(log(gate) + vocabulary, log(-gate) + mass.log())
         return TokenLogProbs(mixed, generated.mean)
 
     def all(self) -> Tensor:
-        """(M, V) natural-log probabilities, fp32."""
-        gate, weights, ids = self._copies
+        """(M, X) natural-log probabilities, fp32."""
+        gate, weights, ids, extra = self._copies
         generate = torch.sigmoid(gate)[:, None]
-        mixed = generate * self._vocabulary.all().exp()
+        mixed = nn.functional.pad(generate * self._vocabulary.all().exp(), (0, extra))
         return mixed.scatter_add(1, ids, (1 - generate) * weights).clamp(min=_NOTHING).log()

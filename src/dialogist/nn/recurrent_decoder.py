@@ -22,6 +22,7 @@ class Decoded(NamedTuple):
     hidden: Tensor  # (..., D) its state s_t
     context: Tensor | None = None  # (..., C)
     weights: Tensor | None = None  # (..., S) of the attention, fp32
+    overlap: Tensor | None = None  # (...) sum_i min(a_i, c_i): See et al., equation 12
 
     def pack(self, packing: Packing) -> "Decoded":
         """(N, T, ...) -> (M, ...), the packing's spare rows left out."""
@@ -29,10 +30,11 @@ class Decoded(NamedTuple):
         def rows(part: Tensor) -> Tensor:
             return packing.pack(part)[: packing.count]
 
-        context, weights = (
-            None if part is None else rows(part) for part in (self.context, self.weights)
+        context, weights, overlap = (
+            None if part is None else rows(part)
+            for part in (self.context, self.weights, self.overlap)
         )
-        return Decoded(rows(self.embedded), rows(self.hidden), context, weights)
+        return Decoded(rows(self.embedded), rows(self.hidden), context, weights, overlap)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +94,18 @@ class RecurrentDecoder(nn.Module):
 
     def _step(
         self, x: Tensor, cells: Cells, memory: AttentionMemory, attention: AdditiveAttention
-    ) -> tuple[tuple[Tensor, Tensor, Tensor], Cells]:
-        """(N, E) -> state (N, D), context (N, C), weights (N, S); and what is carried on."""
+    ) -> tuple[tuple[Tensor, ...], Cells]:
+        """(N, E) -> state (N, D), context (N, C), weights (N, S), with coverage the overlap (N,).
+
+        And what is carried on.
+        """
         assert cells.context is not None
         fed = torch.cat([x, cells.context.to(x.dtype)], dim=1)
         states, hidden = self.layers(fed[:, None], cells.hidden)
         state = states[:, 0]
         context, weights = attention(state, memory, cells.coverage)
-        coverage = None if cells.coverage is None else cells.coverage + weights
-        return (state, context, weights), Cells(hidden, context, coverage)
+        if cells.coverage is None:
+            return (state, context, weights), Cells(hidden, context)
+        overlap = torch.minimum(weights, cells.coverage).sum(dim=1)
+        after = Cells(hidden, context, cells.coverage + weights)
+        return (state, context, weights, overlap), after

@@ -206,6 +206,11 @@ class Decoder(nn.Module):
         self.layers = nn.ModuleList(DecoderLayer(shape) for _ in range(layers))
         self.final_norm = shape.layer_norm() if shape.norm == "pre" else nn.Identity()
 
+    @property
+    def dtype(self) -> torch.dtype:
+        """The number format its layers compute in."""
+        return next(self.layers.parameters()).dtype
+
     def start(self, memory: Tensor, packing: Packing) -> list[LayerCache]:
         """Project the memory's rows (P, memory_width) once for every layer."""
         layers = cast(Iterable[DecoderLayer], self.layers)

@@ -3,7 +3,8 @@
 A distribution over 23,000 words at 1,700 positions is 157 MB in fp32, and every pass over it costs
 as much as a product of matrices. `LogProbs.of` computes it in pieces that stay in the cache,
 keeps the probabilities once, in the model's own number format, and returns two numbers per
-position. The table itself stays fp32 (a bf16 gradient would lose rare words' small updates).
+position. The table itself stays fp32; its gradient is rounded to bf16 once, as the result of one
+product, and adds up in fp32.
 """
 
 from typing import NamedTuple
@@ -12,6 +13,8 @@ import torch
 from torch import Tensor, nn
 
 _ROUND_ROWS = 256
+"""What the number of kept rows is rounded up to a multiple of."""
+
 _PIECE = 3_000_000
 """Elements of the distribution that are computed at a time: about 6 MB in bf16."""
 
@@ -45,6 +48,11 @@ class LogProbs:
     def __init__(self, projection: VocabularyProjection, hidden: Tensor) -> None:
         """``hidden``: (M, D)."""
         self._projection, self._hidden = projection, hidden
+
+    @property
+    def size(self) -> int:
+        """V."""
+        return self._projection.out_features
 
     def of(self, targets: Tensor, with_mean: bool = False) -> TokenLogProbs:
         """Of the given tokens (M,); ``with_mean`` for label smoothing."""

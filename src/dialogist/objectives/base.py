@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Literal, Protocol
 
 from torch import Tensor
 
 from dialogist.batch import Batch
-from dialogist.models.base import Generator
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,20 +14,28 @@ class Loss:
     """The loss of one batch.
 
     Attributes:
-        value: scalar, *summed* over ``tokens``, so that batches add up exactly however they are
-            divided; the trainer divides by the tokens of the whole step.
-        tokens: how many target tokens it covers.
+        value: scalar, *summed* over the ``count`` things it covers (`Objective.per`), so that
+            batches add up exactly however they are divided; the trainer divides by those of the
+            whole step.
         terms: named parts, summed likewise, for the log.
     """
 
     value: Tensor
-    tokens: int
+    count: int
     terms: Mapping[str, float] = field(default_factory=dict)
+
+
+Per = Literal["token", "dialogue"]
 
 
 class Objective(Protocol):
     """A callable from (model, batch) to `Loss`."""
 
-    def __call__(self, model: Generator, batch: Batch) -> Loss:
-        """Run the model on the batch and measure it."""
+    @property
+    def per(self) -> Per:
+        """What its losses are means over: target tokens, or dialogues."""
+        ...
+
+    def __call__(self, model: Any, batch: Batch) -> Loss:
+        """Run the model, which is of the kind the objective is for, on the batch and measure it."""
         ...

@@ -4,6 +4,7 @@ Each part is the configuration of the code that does the work, and is documented
 """
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -13,12 +14,17 @@ import torch
 from pydantic import Field, model_validator
 
 from dialogist.config import Config, override, read_yaml
+from dialogist.data.keypoints import load_pack
 from dialogist.data.prepare import PreparationConfig
 from dialogist.decoding.options import DecodingOptions
 from dialogist.errors import ConfigError, nearest
+from dialogist.models.hierarchical import HierarchicalConfig
+from dialogist.models.leader_writer import LeaderWriterConfig
+from dialogist.models.recurrent import RecurrentConfig
 from dialogist.models.table import ModelConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropyConfig
+from dialogist.objectives.table import ObjectiveConfig
 from dialogist.tokenizers import TokenizerConfig
 from dialogist.training.config import TrainingConfig
 
@@ -58,9 +64,24 @@ class ValidationConfig(Config):
     decoding: DecodingOptions = DecodingOptions(strategy="greedy")
 
 
+class VectorsConfig(Config):
+    """Which file the token embeddings start from (below the data folder, or absolute).
+
+    See `dialogist.tokenizers.vectors` for its format, and for which row an entry of the vocabulary
+    takes. ``frozen``: rows that have a vector keep it; the others, which start random, are learned.
+    ``rescale``: multiply all of them by one number, so that their deviation is that of the values
+    the model would start from otherwise; what comes after the embeddings is made for these.
+    """
+
+    path: str = Field(min_length=1)
+    frozen: bool = False
+    rescale: bool = False
+
+
 class Recipe(Config):
     """A whole training run.
 
+    ``start``: the model folder or run that it begins from (see `dialogist.recipe.start`).
     ``decoding`` is saved with the model as its default; ``licence`` and ``card`` go into its card.
     """
 
@@ -70,7 +91,9 @@ class Recipe(Config):
     preparation: PreparationConfig = PreparationConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()
     model: ModelConfig = TransformerConfig()
-    objective: CrossEntropyConfig = CrossEntropyConfig()
+    vectors: VectorsConfig | None = None
+    start: str | None = Field(None, min_length=1)
+    objective: ObjectiveConfig = CrossEntropyConfig()
     training: TrainingConfig = TrainingConfig()
     validation: ValidationConfig = ValidationConfig()
     decoding: DecodingOptions = DecodingOptions()
@@ -79,28 +102,76 @@ class Recipe(Config):
 
     @model_validator(mode="after")
     def _consistent(self) -> "Recipe":
-        limits = self.preparation.limits
-        if self.tokenizer.kind == "word" and self.preparation.speakers == "atomic":
-            raise ValueError(
-                "tokenizer 'word' has no speaker tokens: set preparation.speakers to inline"
-            )
-        source, target = self.model.longest_source, self.model.longest_target
+        for problem in (
+            *self._beginning(),
+            *self._key_points(),
+            *self._unknown_words(),
+            *self._coverage(),
+            *self._lengths(),
+        ):
+            raise ValueError(problem)
+        return self
+
+    def _beginning(self) -> Iterator[str]:
+        if self.vectors is not None and self.start is not None:
+            yield "the model of 'start' has its embeddings: leave 'vectors' out (vectors: null)"
+
+    def _key_points(self) -> Iterator[str]:
+        """What a planning model needs, and nobody else."""
+        plans = isinstance(self.model, LeaderWriterConfig)
+        if plans != (self.objective.kind == "leader-writer"):
+            yield "objective.kind leader-writer and model.kind leader-writer need each other"
+        if not isinstance(self.model, LeaderWriterConfig):
+            return
+        if self.preparation.key_points is None:
+            yield "model.kind leader-writer needs preparation.key_points: a rule pack"
+            return
+        labels = len(load_pack(self.preparation.key_points).labels)
+        if labels != self.model.key_points:
+            yield f"model.key_points must be {labels}: so many has {self.preparation.key_points}"
+
+    def _unknown_words(self) -> Iterator[str]:
+        if self.preparation.unknown == "copied" and not (
+            self.model.copies and self.tokenizer.kind == "word"
+        ):
+            yield "preparation.unknown: copied needs a model with a pointer and tokenizer.kind word"
+
+    def _coverage(self) -> Iterator[str]:
+        """What the coverage loss is taken of."""
+        counts = isinstance(self.model, RecurrentConfig) and self.model.coverage
+        wanted = isinstance(self.objective, CrossEntropyConfig) and self.objective.coverage_weight
+        if wanted and not counts:
+            yield "objective.coverage_weight needs model.kind recurrent with model.coverage: true"
+
+    def _lengths(self) -> Iterator[str]:
+        """What the model's tables of positions hold."""
+        limits, model = self.preparation.limits, self.model
+        source, target = model.longest_source, model.longest_target
         if source is not None and (limits.source_tokens is None or limits.source_tokens > source):
-            raise ValueError(
+            yield (
                 f"preparation.limits.source_tokens must be at most model.source_positions "
                 f"({source})"
             )
+        if isinstance(model, HierarchicalConfig):
+            spoken = limits.utterance_tokens
+            if spoken is None or spoken > model.utterance_tokens:
+                yield (
+                    "preparation.limits.utterance_tokens must be at most model.utterance_tokens "
+                    f"({model.utterance_tokens})"
+                )
+        name, written = "summary_tokens", limits.summary_tokens
+        if isinstance(model, LeaderWriterConfig):
+            name = "sub_summary_tokens"
+            written = None if limits.sub_summary_tokens is None else limits.sub_summary_tokens + 1
         longest = max(
-            limits.summary_tokens or 0,
-            self.decoding.max_tokens + 1,
-            self.validation.decoding.max_tokens + 1,
+            written or 0, self.decoding.max_tokens + 1, self.validation.decoding.max_tokens + 1
         )
-        if target is not None and (limits.summary_tokens is None or longest > target):
-            raise ValueError(
-                "preparation.limits.summary_tokens and every decoding.max_tokens + 1 must be at "
-                f"most model.target_positions ({target})"
+        if target is not None and (written is None or longest > target):
+            table = "target_tokens" if isinstance(model, HierarchicalConfig) else "target_positions"
+            yield (
+                f"preparation.limits.{name} and every decoding.max_tokens + 1 must be at "
+                f"most model.{table} ({target})"
             )
-        return self
 
 
 def bundled_recipes() -> dict[str, Path]:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from dialogist.data.manifest import SetCounts
+from dialogist.data.prepare import Preparation
 from dialogist.data.readers import Problem, ReadOptions, read_dialogues
 from dialogist.errors import DataError
 from dialogist.files import write_folder_atomically
@@ -108,15 +109,20 @@ def settle_tokenizer(
     folder: Path,
     config: TokenizerConfig,
     examples: Iterable[Example],
+    preparation: Preparation,
     note: Note,
-    entities: bool = False,
 ) -> Tokenizer:
     """The tokenizer in ``folder``: made from ``examples`` at the first start, read afterwards.
 
-    ``entities``: with a token for each entity placeholder.
+    It has a token for each placeholder that ``preparation`` may put into a text.
     """
     if not folder.exists():
         note(f"building the {config.kind} tokenizer")
-        tokenizer = build_tokenizer(config, tokenizer_texts(examples), entities)
+        tokenizer = build_tokenizer(
+            config,
+            tokenizer_texts(examples),
+            entities=preparation.masks_entities,
+            speakers=preparation.has_speaker_tokens,
+        )
         write_folder_atomically(folder, tokenizer.save)
     return read_tokenizer(folder)

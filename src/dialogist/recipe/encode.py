@@ -15,7 +15,6 @@ from typing import Any
 from pydantic import Field
 
 from dialogist.config import Config, differences
-from dialogist.data.encode import encode
 from dialogist.data.manifest import (
     MANIFEST,
     SAMPLE,
@@ -146,10 +145,10 @@ def _encode(
         # Bad records are told by the second pass.
         quiet = Corpus(corpus.sets, corpus.folder, lambda text: None)
         examples = map(preparation.prepare, progress.watch("read for the tokenizer", quiet))
-        masked = preparation.masks_entities
         place, config = folder / TOKENIZER, settings.tokenizer
-        tokenizer = settle_tokenizer(place, config, examples, corpus.note, masked)
-        manifest = _with_tokenizer(manifest, tokenizer, folder)
+        tokenizer = settle_tokenizer(place, config, examples, preparation, corpus.note)
+        bounded = settings.preparation.has_bounded_sources
+        manifest = _with_tokenizer(manifest, tokenizer, bounded, folder)
         sample, done = FixedSample(settings.sample), manifest.summed().dialogues
         if done:
             corpus.note(f"going on after {len(manifest.shards)} shards, {done} dialogues")
@@ -158,11 +157,13 @@ def _encode(
             for position, dialogue in enumerate(dialogues):
                 if position >= done:
                     example = preparation.prepare(dialogue)
-                    writer.add(encode(example, tokenizer, settings.preparation.limits))
+                    writer.add(preparation.encode(example, tokenizer))
             return writer.finish(corpus.counts, _save_sample(folder, sample))
 
 
-def _with_tokenizer(manifest: Manifest, tokenizer: Tokenizer, folder: Path) -> Manifest:
+def _with_tokenizer(
+    manifest: Manifest, tokenizer: Tokenizer, bounded: bool, folder: Path
+) -> Manifest:
     """The manifest that names the tokenizer; or see that it is still the one it names."""
     if manifest.tokenizer:
         for name, entry in manifest.tokenizer.items():
@@ -174,7 +175,7 @@ def _with_tokenizer(manifest: Manifest, tokenizer: Tokenizer, folder: Path) -> M
         update={
             "tokenizer": {path.name: FileEntry.of(path) for path in paths},
             "vocabulary": size,
-            "token_type": token_type(size),
+            "token_type": token_type(size, bounded),
         }
     )
     named.save(folder)

@@ -5,6 +5,7 @@ RUN/tokenizer/          trained once, then kept       RUN/checkpoints/      to r
 RUN/metrics.jsonl       losses and scores             RUN/speed.jsonl       tokens per second
 RUN/samples.jsonl       summaries to read             RUN/*.png             curves
 RUN/model/              the finished model
+RUN/vectors/            word vectors it began with    RUN/start.json        model it began with
 """
 
 import json
@@ -19,17 +20,21 @@ import torch
 
 from dialogist import __version__
 from dialogist.config import differences, read_yaml, to_yaml
+from dialogist.data.manifest import TOKENIZER
 from dialogist.data.prepare import Preparation
 from dialogist.engine.bundle import Bundle, save_bundle
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import CheckpointError, MissingExtraError
 from dialogist.files import alone_in, write_folder_atomically, write_text_atomically
 from dialogist.models.checkpoint import load_weights
+from dialogist.models.table import Model
 from dialogist.recipe.card import model_card
 from dialogist.recipe.config import Place, Recipe
-from dialogist.recipe.corpus import read_sets
-from dialogist.recipe.training_set import encoded_data, training_set
+from dialogist.recipe.corpus import Note, read_sets
+from dialogist.recipe.start import STARTED, adopt_tokenizer, find_start, give_weights
+from dialogist.recipe.training_set import TrainingSet, encoded_data, training_set
 from dialogist.recipe.validation import Validator
+from dialogist.recipe.vectors import VECTORS, settle_vectors, use_vectors
 from dialogist.records import Dialogue
 from dialogist.training.interfaces import Reporter
 from dialogist.training.plots import plot_run
@@ -49,7 +54,8 @@ def train_recipe(recipe: Recipe, place: Place, reporter: Reporter) -> Path:
 
     Raises:
         CheckpointError: the run folder holds another run.
-        DataError: the data cannot be read, or were encoded by another recipe.
+        ConfigError, ModelError: the model to start from is none, or does not fit.
+        DataError: the data (or word vectors) cannot be read, or were encoded by another recipe.
         Interrupted: on SIGINT or SIGTERM, with everything saved.
     """
     processes = Processes.joined()
@@ -69,19 +75,17 @@ def _train(recipe: Recipe, place: Place, reporter: Reporter, processes: Processe
     preparation = Preparation(recipe.preparation)
     dev = read_sets(recipe.data.dev, place.data, reporter.note)
     if not processes.first:
-        processes.wait()  # for the tokenizer
-    train = training_set(recipe, place, reporter.note)
+        processes.wait()  # for what the first one puts into the run folder
+    train, model = _begin(recipe, place, reporter.note, processes.first)
     if processes.first:
         processes.wait()
     dev_examples = [preparation.prepare(dialogue) for dialogue in dev]
     dev_data = encoded_data("dev", dev_examples, train.tokenizer, preparation, reporter.note)
-    torch.manual_seed(recipe.training.seed)
-    model = recipe.model.build(len(train.tokenizer)).to(place.device)
     parameters = sum(p.numel() for p in model.parameters())
     reporter.note(f"{parameters:,} parameters, vocabulary {len(train.tokenizer):,}")
     if processes.first:
         _write_environment(recipe, place, parameters)
-    objective = recipe.objective.build()
+    objective = recipe.objective.build(train.tokenizer.symbols)
     bundle = Bundle(model, train.tokenizer, preparation, recipe.decoding, recipe.name)
     trainer = Trainer(model, objective, train.data, recipe.training, place.run, reporter)
     validator = Validator(
@@ -91,6 +95,27 @@ def _train(recipe: Recipe, place: Place, reporter: Reporter, processes: Processe
     if processes.first:
         load_weights(model, trainer.final_weights(progress), str(place.run))
         _finish(recipe, place.run, bundle, dev, reporter)
+
+
+def _begin(recipe: Recipe, place: Place, note: Note, first: bool) -> tuple[TrainingSet, Model]:
+    """What to train on, and the model as it is before the first update.
+
+    Weights of another model the first process alone takes: the trainer tells them to the others.
+    """
+    start = None
+    if first and recipe.start is not None and not checkpoint_folders(place.run / "checkpoints"):
+        start = find_start(recipe.start, note)
+        adopt_tokenizer(start, recipe, place.run, note)
+    train = training_set(recipe, place, note)
+    torch.manual_seed(recipe.training.seed)
+    model = recipe.model.build(len(train.tokenizer)).to(place.device)
+    if start is not None:
+        give_weights(start, model, recipe, place.run, note)
+    if recipe.vectors is not None:
+        if first:
+            settle_vectors(recipe, place, train.tokenizer, model, note)
+        use_vectors(recipe.vectors, place.run, model)
+    return train, model
 
 
 def _finish(
@@ -118,17 +143,25 @@ def _settle_config(recipe: Recipe, run: Path) -> None:
     """
     path = run / "config.yaml"
     if path.exists():
-        before = Recipe.parse(read_yaml(path), str(path))
-        one, other = (r.model_dump(mode="json", exclude=_WORDS) for r in (before, recipe))
-        changed = differences(one, other)
+        changed = changed_settings(recipe, run)
         if changed and not checkpoint_folders(run / "checkpoints"):
-            shutil.rmtree(run / "tokenizer", ignore_errors=True)
+            for name in (TOKENIZER, VECTORS):
+                shutil.rmtree(run / name, ignore_errors=True)
+            (run / STARTED).unlink(missing_ok=True)
         elif changed:
             raise CheckpointError(
                 f"{run}: holds a run with other settings ({'; '.join(changed[:3])}): give another "
                 "folder with --output, or start over there with --resume never"
             )
     write_text_atomically(path, to_yaml(recipe))
+
+
+def changed_settings(recipe: Recipe, run: Path) -> list[str]:
+    """Where ``recipe`` is another run than the one that the folder ``run`` holds, one line each."""
+    path = run / "config.yaml"
+    before = Recipe.parse(read_yaml(path), str(path))
+    one, other = (r.model_dump(mode="json", exclude=_WORDS) for r in (before, recipe))
+    return differences(one, other)
 
 
 def _write_environment(recipe: Recipe, place: Place, parameters: int) -> None:

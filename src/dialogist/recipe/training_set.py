@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dialogist.config import differences
 from dialogist.data.collate import training_pairs
-from dialogist.data.encode import Cuts, encode
+from dialogist.data.encode import Cuts
 from dialogist.data.manifest import SAMPLE, TOKENIZER
 from dialogist.data.prepare import Preparation
 from dialogist.data.readers import ReadOptions, read_dialogues
@@ -52,13 +52,13 @@ def encoded_data(
     note: Note,
 ) -> TrainingData:
     """Encode examples within the preparation's limits, and say what these cut."""
-    encoded = [encode(example, tokenizer, preparation.config.limits) for example in examples]
+    encoded = [preparation.encode(example, tokenizer) for example in examples]
     cuts = Cuts()
     for one in encoded:
         cuts.add(one.coverage)
     if encoded:
         note(f"{name}: {cuts}")
-    return TrainingData(training_pairs(encoded), tokenizer.pad_id)
+    return TrainingData(training_pairs(encoded), tokenizer.symbols)
 
 
 def _read(recipe: Recipe, place: Place, note: Note) -> TrainingSet:
@@ -66,8 +66,8 @@ def _read(recipe: Recipe, place: Place, note: Note) -> TrainingSet:
     sample = FixedSample(recipe.validation.train_examples)
     dialogues = sample.watch(read_sets(recipe.data.train, place.data, note))
     examples = [preparation.prepare(dialogue) for dialogue in dialogues]
-    masked = preparation.masks_entities
-    tokenizer = settle_tokenizer(place.run / TOKENIZER, recipe.tokenizer, examples, note, masked)
+    folder = place.run / TOKENIZER
+    tokenizer = settle_tokenizer(folder, recipe.tokenizer, examples, preparation, note)
     data = encoded_data("train", examples, tokenizer, preparation, note)
     if not data.pairs:
         raise DataError("no training pairs: the training data hold no summaries")
@@ -82,10 +82,10 @@ def _encoded_before(recipe: Recipe, place: Place, folder: Path, note: Note) -> T
     totals = pairs.manifest.summed()
     note(f"{folder}: checking {len(pairs.manifest.shards)} shards with {totals.tokens:,} tokens")
     pairs.verify()
-    tokenizer = _adopted_tokenizer(pairs, place.run)
+    tokenizer = _adopted_tokenizer(pairs, place.run, recipe.start)
     note(f"train: {totals.cuts}")
     sample = _sample(recipe, pairs, totals.dialogues)
-    return TrainingSet(tokenizer, TrainingData(pairs, tokenizer.pad_id), sample)
+    return TrainingSet(tokenizer, TrainingData(pairs, tokenizer.symbols), sample)
 
 
 def _require_same_recipe(recipe: Recipe, settings: EncodingSettings, folder: Path) -> None:
@@ -109,8 +109,11 @@ def _require_same_files(settings: EncodingSettings, data: Path, folder: Path) ->
             )
 
 
-def _adopted_tokenizer(pairs: ShardedPairs, run: Path) -> Tokenizer:
-    """The encoded data's tokenizer, copied into the run at its first start."""
+def _adopted_tokenizer(pairs: ShardedPairs, run: Path, start: str | None) -> Tokenizer:
+    """The encoded data's tokenizer, copied into the run at its first start.
+
+    A run that starts from another model has its tokenizer already: it must be the same.
+    """
     ours = run / TOKENIZER
     if not ours.exists():
         theirs = pairs.folder / TOKENIZER
@@ -119,6 +122,11 @@ def _adopted_tokenizer(pairs: ShardedPairs, run: Path) -> Tokenizer:
         )
     for name, entry in pairs.manifest.tokenizer.items():
         if not (ours / name).is_file() or sha256_of(ours / name) != entry.sha256:
+            if start is not None:
+                raise DataError(
+                    f"{pairs.folder}: was encoded with another tokenizer than that of {start}, "
+                    "where the run starts: leave --encoded out"
+                )
             raise CheckpointError(
                 f"{run}: has another tokenizer than {pairs.folder}: give another folder with "
                 "--output, or start over there with --resume never"

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 import torch
+from torch import nn
 
 from dialogist.data.sampler import TokenBucketConfig
 from dialogist.engine.summarizer import Summarizer
 from dialogist.evaluation.evaluate import Scored, evaluate
-from dialogist.models.base import GeneratorModule
 from dialogist.objectives.base import Objective
 from dialogist.recipe.config import ValidationConfig
 from dialogist.records import JSON, Dialogue
@@ -35,7 +35,7 @@ class Validator:
         self.train = train
         self.last_epoch = last_epoch
 
-    def __call__(self, epoch: int, objective: Objective, model: GeneratorModule) -> Validation:
+    def __call__(self, epoch: int, objective: Objective, model: nn.Module) -> Validation:
         """Dev loss always; ROUGE and samples at the configured interval and at the end."""
         metrics: dict[str, float] = {}
         if self.dev_data.pairs:
@@ -57,13 +57,13 @@ class Validator:
         return {f"{split}_{name}": value for name, value in result.average.items()}
 
     @torch.no_grad()
-    def _loss(self, objective: Objective, model: GeneratorModule) -> float:
-        """Mean cross-entropy per token over dev, in fp32, without label smoothing."""
+    def _loss(self, objective: Objective, model: nn.Module) -> float:
+        """The objective's ``nll`` as a mean over dev: cross-entropy without label smoothing."""
         device = next(model.parameters()).device
         plan = TokenBucketConfig().plan(self.dev_data.lengths, seed=0, epoch=0)
-        total, tokens = 0.0, 0
+        total, count = 0.0, 0
         for indices in plan:
             loss = objective(model, self.dev_data.batch(indices).to(device))
             total += loss.terms["nll"]
-            tokens += loss.tokens
-        return total / tokens
+            count += loss.count
+        return total / count

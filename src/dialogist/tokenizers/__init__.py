@@ -1,10 +1,11 @@
 """Text to token ids and back: one protocol, four kinds, all saved as ``tokenizer.json``."""
 
-from dialogist.tokenizers.base import PLACEHOLDERS, Tokenizer, placeholder, read_tokenizer
+from dialogist.tokenizers.base import PLACEHOLDERS, Symbols, Tokenizer, placeholder, read_tokenizer
 from dialogist.tokenizers.build import TokenizerConfig, build_tokenizer
 
 __all__ = [
     "PLACEHOLDERS",
+    "Symbols",
     "Tokenizer",
     "TokenizerConfig",
     "build_tokenizer",

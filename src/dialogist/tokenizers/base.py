@@ -39,6 +39,21 @@ class ControlSymbols:
     eos: str = "</s>"
 
 
+@dataclass(frozen=True, slots=True)
+class Symbols:
+    """The ids that everybody needs who works with a tokenizer's ids.
+
+    ``size`` is V: ids from there on are unknown words of one dialogue, in order of appearance,
+    which a pointer can copy. No table has a row for them: whoever looks ids up reads ``unk``.
+    """
+
+    pad: int
+    bos: int
+    eos: int
+    unk: int = 1
+    size: int = 1 << 62
+
+
 class Tokenizer:
     """Text to ids and back.
 
@@ -73,6 +88,23 @@ class Tokenizer:
         """The ids of ``text``, without begin and end symbols."""
         return self._as_text(self._pipeline.encode(text, add_special_tokens=False).ids)
 
+    def encode_extended(self, text: str, unknown: dict[str, int], grow: bool) -> list[int]:
+        """`encode` with an id from V on for each word of ``text`` that is not in the vocabulary.
+
+        ``unknown`` holds these ids by word. With ``grow`` new words enter it; otherwise they are
+        the unknown token (See et al. 2017, section 2.2: the extended vocabulary).
+        """
+        encoding = self._pipeline.encode(text, add_special_tokens=False)
+        ids: list[int] = self._as_text(encoding.ids)
+        for place, index in enumerate(ids):
+            if index == self.unk_id:
+                start, end = encoding.offsets[place]
+                word = text[start:end]
+                if grow:
+                    unknown.setdefault(word, len(self) + len(unknown))
+                ids[place] = unknown.get(word, self.unk_id)
+        return ids
+
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """`encode` for many texts at once, in parallel."""
         encodings = self._pipeline.encode_batch(list(texts), add_special_tokens=False)
@@ -82,10 +114,22 @@ class Tokenizer:
         """Control symbols out: word and unigram vocabularies match their spelling like any word."""
         return [self.unk_id if i in self._controls else i for i in ids]
 
-    def decode(self, ids: Iterable[int]) -> str:
-        """The text of ``ids``; padding, begin and end symbols are left out."""
+    def decode(self, ids: Iterable[int], unknown: Sequence[str] = ()) -> str:
+        """The text of ``ids``; padding, begin and end symbols are left out.
+
+        ``unknown`` are the words behind ids from V on.
+        """
         kept = [i for i in ids if i not in self._controls]
-        return str(self._pipeline.decode(kept, skip_special_tokens=False))
+        if not unknown:
+            return str(self._pipeline.decode(kept, skip_special_tokens=False))
+        size = len(self)
+        # only word vocabularies have unknown words, and their text is words and spaces
+        return " ".join(unknown[i - size] if i >= size else self.token(i) for i in kept)
+
+    @property
+    def symbols(self) -> Symbols:
+        """The ids others need."""
+        return Symbols(self.pad_id, self.bos_id, self.eos_id, self.unk_id, len(self))
 
     def token(self, index: int) -> str:
         """The vocabulary entry of one id, as spelled in the vocabulary."""

@@ -16,10 +16,14 @@ from dialogist.tokenizers.word import train_word
 
 
 class TokenizerConfig(Config):
-    """Options of the tokenizer; ``size`` counts every entry (None: unbounded, ``word`` only)."""
+    """Options of the tokenizer; ``size`` counts every entry (None: unbounded, ``word`` only).
+
+    ``min_count``: words that occur less often in the training texts stay unknown (``word`` only).
+    """
 
     kind: Literal["word", "bpe", "unigram", "pretrained"] = "bpe"
     size: int | None = Field(8192, ge=320)
+    min_count: int = Field(1, ge=1)
     path: str | None = None
 
     @model_validator(mode="after")
@@ -28,15 +32,18 @@ class TokenizerConfig(Config):
             raise ValueError("'path' names a tokenizer file exactly when kind is 'pretrained'")
         if self.kind in ("bpe", "unigram") and self.size is None:
             raise ValueError(f"'size' must be a number for kind '{self.kind}'")
+        if self.min_count > 1 and self.kind != "word":
+            raise ValueError(f"'min_count' has a meaning for kind 'word' only, not '{self.kind}'")
         return self
 
 
 def build_tokenizer(
-    config: TokenizerConfig, texts: Iterable[str], entities: bool = False
+    config: TokenizerConfig, texts: Iterable[str], entities: bool = False, speakers: bool = False
 ) -> Tokenizer:
     """Train the tokenizer on prepared ``texts``, or load a pretrained one (texts unused).
 
-    With ``entities`` it holds the entity placeholders, too, each as one token.
+    With ``entities`` it holds the entity placeholders, too, each as one token; a word tokenizer
+    holds those of speakers with ``speakers`` only, the others always.
 
     Raises:
         ConfigError: ``size`` has no room for them.
@@ -47,7 +54,7 @@ def build_tokenizer(
     if entities and config.size is not None and config.size < least:
         raise ConfigError(f"tokenizer.size must be at least {least} with preparation.entities on")
     if config.kind == "word":
-        return train_word(texts, config.size, entities)
+        return train_word(texts, config.size, entities, speakers, config.min_count)
     assert config.kind != "pretrained"
     assert config.size is not None
     return train_subword(config.kind, texts, config.size, entities)

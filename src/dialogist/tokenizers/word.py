@@ -12,15 +12,15 @@ from collections.abc import Iterable
 import tokenizers
 from tokenizers import models, normalizers, pre_tokenizers
 
-from dialogist.tokenizers.base import ControlSymbols, Tokenizer
-from dialogist.tokenizers.entity_tokens import ANY_ENTITY, add_entity_tokens, entity_placeholders
+from dialogist.tokenizers.base import PLACEHOLDERS, ControlSymbols, Tokenizer, placeholder
+from dialogist.tokenizers.entity_tokens import entity_placeholders
 
 KERAS_FILTERS = '!"#$%&()*+,-./:;<=>?@\\^_`{|}~\t\n'
 """Keras' default filters without ``[`` and ``]``, which delimit [SOS] and [EOS]."""
 
 CONTROLS = ControlSymbols(pad="[PAD]", unk="[UNK]", bos="[SOS]", eos="[EOS]")
 
-_MASKS = re.compile(f"[{ANY_ENTITY}]")
+_SPEAKERS = [placeholder(i) for i in range(PLACEHOLDERS)]
 _TO_SPACES = str.maketrans(dict.fromkeys(KERAS_FILTERS, " "))
 
 
@@ -30,23 +30,31 @@ def split_words(text: str) -> list[str]:
 
 
 def train_word(
-    texts: Iterable[str], max_size: int | None = None, entities: bool = False
+    texts: Iterable[str],
+    max_size: int | None = None,
+    entities: bool = False,
+    speakers: bool = False,
+    min_count: int = 1,
 ) -> Tokenizer:
     """Count words and number them as Keras does.
 
     Each text counts one [SOS] and one [EOS], which the reports put around every text before
-    fitting. ``max_size`` bounds the vocabulary (rarest words out); None keeps every word. With
-    ``entities`` their placeholders are words of their own, after all others.
+    fitting. ``max_size`` bounds the vocabulary (rarest words out); None keeps every word.
+    ``min_count`` leaves out rarer words, such as numbers that a single dialogue holds. With
+    ``entities`` and ``speakers`` their placeholders are words of their own, after all others.
     """
-    if entities:
-        texts = (_MASKS.sub(" ", text) for text in texts)
-        max_size = None if max_size is None else max_size - len(entity_placeholders())
+    added = [*(_SPEAKERS if speakers else ()), *(entity_placeholders() if entities else ())]
+    if added:
+        placeholders = re.compile(f"[{''.join(added)}]")
+        texts = (placeholders.sub(" ", text) for text in texts)
+        max_size = None if max_size is None else max_size - len(added)
     counts: Counter[str] = Counter()
     for text in texts:
         counts[CONTROLS.bos] += 1
         counts.update(split_words(text))
         counts[CONTROLS.eos] += 1
-    ranked = [word for word, _ in sorted(counts.items(), key=lambda item: -item[1])]
+    often = (item for item in counts.items() if item[1] >= min_count)
+    ranked = [word for word, _ in sorted(often, key=lambda item: -item[1])]
     if max_size is not None:
         words = [word for word in ranked if word not in (CONTROLS.bos, CONTROLS.eos)]
         rare = set(words[max_size - 4 :])
@@ -55,8 +63,7 @@ def train_word(
     for word in (*ranked, CONTROLS.bos, CONTROLS.eos):  # the two are in, even without texts
         vocabulary.setdefault(word, len(vocabulary))
     pipeline = _pipeline(vocabulary)
-    if entities:
-        add_entity_tokens(pipeline)
+    pipeline.add_tokens([tokenizers.AddedToken(character) for character in added])
     return Tokenizer("word", pipeline, CONTROLS)
 
 

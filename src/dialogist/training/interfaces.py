@@ -10,16 +10,18 @@ from dialogist.data.collate import Lengths, Pair, collate, lengths_of
 from dialogist.data.fingerprint import fingerprint_of
 from dialogist.data.sampler import Indices
 from dialogist.data.shards import ShardedPairs
+from dialogist.objectives.base import Per
 from dialogist.records import JSON
+from dialogist.tokenizers import Symbols
 from dialogist.training.progress import Progress
 
 
 @dataclass(frozen=True)  # no slots: they leave no room for what is cached
 class TrainingData:
-    """The encoded training pairs, in memory or on disk, and the padding id."""
+    """The encoded training pairs, in memory or on disk, and the ids that a batch is made with."""
 
     pairs: Sequence[Pair]
-    pad_id: int
+    symbols: Symbols
 
     @cached_property
     def lengths(self) -> Lengths:
@@ -41,9 +43,13 @@ class TrainingData:
         """How many tokens the given pairs' targets have, the begin symbol not counted."""
         return int(self.lengths[indices, 1].sum()) - len(indices)
 
+    def count(self, indices: Indices, per: Per) -> int:
+        """How many things an objective's loss is a mean over, for the given pairs."""
+        return self.target_tokens(indices) if per == "token" else len(indices)
+
     def batch(self, indices: Iterable[int]) -> Batch:
         """The padded batch of the given pairs (a `Plan`'s batch will do)."""
-        return collate([self.pairs[int(i)] for i in indices], self.pad_id)
+        return collate([self.pairs[int(i)] for i in indices], self.symbols)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,8 @@ class Progress:
     Attributes:
         step: optimizer updates done.
         epoch: epochs completed; ``batch`` batches of the next one are done.
-        epoch_sums: ``tokens``, ``loss`` and every term of it, summed over the running epoch;
+        epoch_sums: ``tokens``, ``count`` (what the loss is a mean over), ``loss`` and every term of
+            it, summed over the running epoch;
             ``window_sums``: the same since the last log line.
         best: validated checkpoints, best first: (score, checkpoint name).
         stale: score validations since the last improvement.
@@ -27,6 +28,8 @@ class Progress:
         lines: how long each log was, so that a resumed run writes none twice.
         data: fingerprint of the training pairs; another one cannot be resumed.
         threads, processes: their counts, on which bit-exactness depends.
+        seconds: of the wall clock, for ``training`` and for ``validation``; work that was lost and
+            done again counts once. Nothing depends on them.
     """
 
     step: int = 0
@@ -42,6 +45,7 @@ class Progress:
     data: str = ""
     threads: int = 0
     processes: int = 1
+    seconds: dict[str, float] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, JSON]:
         """Plain values; floats survive exactly."""
@@ -64,9 +68,9 @@ class Progress:
 
 
 def mean_of(sums: Mapping[str, float]) -> dict[str, float]:
-    """Sums over tokens as means per token."""
-    tokens = max(1.0, sums.get("tokens", 0.0))
-    return {name: value / tokens for name, value in sums.items() if name != "tokens"}
+    """Sums over ``count`` things as means."""
+    count = max(1.0, sums.get("count", 0.0))
+    return {k: value / count for k, value in sums.items() if k not in ("tokens", "count")}
 
 
 def add_to(sums: dict[str, float], more: Mapping[str, float]) -> None:

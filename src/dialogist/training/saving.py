@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from dialogist.errors import CheckpointError
-from dialogist.files import TEMPORARY, sha256_of, sync, temporary_for
+from dialogist.files import TEMPORARY, sha256_of, temporary_for, write_folder_atomically
 from dialogist.records import JSON
 
 
@@ -31,22 +31,16 @@ class Checkpoint:
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
     """Write a checkpoint folder atomically; an existing one of that name is replaced."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = temporary_for(folder)
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir()
+    write_folder_atomically(folder, lambda new: _write(new, checkpoint))
+
+
+def _write(folder: Path, checkpoint: Checkpoint) -> None:
     for name, group in checkpoint.tensors.items():
         contiguous = {key: value.detach().contiguous() for key, value in group.items()}
-        save_file(contiguous, temporary / f"{name}.safetensors")
-    (temporary / "state.json").write_text(json.dumps(checkpoint.state, indent=1), encoding="utf-8")
-    digests: dict[str, JSON] = {p.name: sha256_of(p) for p in sorted(temporary.iterdir())}
-    (temporary / "manifest.json").write_text(json.dumps(digests, indent=1), encoding="utf-8")
-    for path in temporary.iterdir():
-        sync(path)
-    sync(temporary)
-    if folder.exists():
-        shutil.rmtree(folder)
-    temporary.rename(folder)
-    sync(folder.parent)
+        save_file(contiguous, folder / f"{name}.safetensors")
+    (folder / "state.json").write_text(json.dumps(checkpoint.state, indent=1), encoding="utf-8")
+    digests = {path.name: sha256_of(path) for path in sorted(folder.iterdir())}
+    (folder / "manifest.json").write_text(json.dumps(digests, indent=1), encoding="utf-8")
 
 
 def load_checkpoint(folder: Path) -> Checkpoint:

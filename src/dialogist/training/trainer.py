@@ -13,11 +13,10 @@ from functools import cached_property
 from pathlib import Path
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from dialogist.data.sampler import Indices, Plan
 from dialogist.errors import CheckpointError, DataError, DialogistError
-from dialogist.models.base import GeneratorModule
 from dialogist.models.checkpoint import average_weights, copy_weights
 from dialogist.objectives.base import Objective
 from dialogist.records import JSON
@@ -50,7 +49,7 @@ class Trainer:
 
     def __init__(
         self,
-        model: GeneratorModule,
+        model: nn.Module,
         objective: Objective,
         data: TrainingData,
         config: TrainingConfig,
@@ -69,7 +68,7 @@ class Trainer:
         self.processes = Processes.joined()
         self.checkpoints = folder / "checkpoints"
         self.logs = RunLogs(folder)
-        self._clock = time.perf_counter()
+        self._clock = self._since = time.perf_counter()
 
     def fit(self, validate: Validate) -> Progress:
         """Train to the end, from the newest usable checkpoint if there is one.
@@ -83,6 +82,7 @@ class Trainer:
             raise DataError("no training pairs: the training data hold no summaries")
         memory = KeptMemory()
         progress = self._begin()
+        self._since = time.perf_counter()
         self.model.train()
         with SignalWatch(second_leaves=self.processes.count == 1) as watch:
             while not self._finished(progress):
@@ -186,34 +186,36 @@ class Trainer:
                 raise Interrupted(received)
 
     def _update(self, progress: Progress, group: Sequence[Indices]) -> float:
-        """One optimizer update; returns its mean loss per token."""
+        """One optimizer update; returns its mean loss."""
         tokens = sum(self.data.target_tokens(indices) for indices in group)
+        count = sum(self.data.count(indices, self.objective.per) for indices in group)
         rate = self.config.schedule.rate(progress.step + 1, self._total_steps)
         for parameters in self.optimizer.param_groups:
             parameters["lr"] = rate
         sums: dict[str, float] = {}
         for number, indices in enumerate(group):
             seed_batch(self.config.seed, progress.step, number, self.processes.rank)
-            add_to(sums, self._learn(indices, tokens))
+            add_to(sums, self._learn(indices, count))
             self.weights.collect(add=number > 0)
         self.processes.add(self.weights.gradient)
-        sums = self.processes.add_named(sums, self.device) | {"tokens": float(tokens)}
+        sums = self.processes.add_named(sums, self.device)
+        sums |= {"tokens": float(tokens), "count": float(count)}
         self._require_finite("loss", sums["loss"], progress)
         # A finite loss may have a gradient that is not: no checkpoint shall hold what it makes.
         self._require_finite("gradient", self.weights.clip(self.config.clip_norm), progress)
         self.optimizer.step()
         self.weights.refresh()
         self._count(progress, sums, rate)
-        return sums["loss"] / tokens
+        return sums["loss"] / count
 
-    def _learn(self, indices: Indices, tokens: int) -> dict[str, float]:
+    def _learn(self, indices: Indices, count: int) -> dict[str, float]:
         """Forward and backward of this process's rows of a batch; the summed loss and its terms."""
         own = self.processes.share(indices)
         # A process without a row (a batch smaller than their number) takes one, at weight 0.
         weight = 1.0 if len(own) else 0.0
         batch = self.data.batch(own if len(own) else indices[:1]).to(self.device)
         loss = self.objective(self.model, batch)
-        (loss.value * (weight / tokens)).backward()  # type: ignore[no-untyped-call]
+        (loss.value * (weight / count)).backward()  # type: ignore[no-untyped-call]
         sums = {"loss": float(loss.value.detach()), **loss.terms}
         return {name: weight * value for name, value in sums.items()}
 
@@ -252,9 +254,11 @@ class Trainer:
         return Progress.from_json(told)
 
     def _validate(self, progress: Progress, means: Mapping[str, float], validate: Validate) -> None:
+        self._time(progress, "training")
         self.model.eval()
         validation = validate(progress.epoch)
         self.model.train()
+        self._time(progress, "validation")
         record: dict[str, JSON] = {"kind": "epoch", "step": progress.step, "epoch": progress.epoch}
         record |= {**means, **validation.metrics}
         self.logs.metrics.append(record)
@@ -268,9 +272,15 @@ class Trainer:
             self.reporter.note(text)
         self._save(progress, name)
 
+    def _time(self, progress: Progress, what: str) -> None:
+        """What was done since the last call, by the wall clock."""
+        before, self._since = self._since, time.perf_counter()
+        add_to(progress.seconds, {what: self._since - before})
+
     def _save(self, progress: Progress, name: str) -> None:
         if not self.processes.first:
             return
+        self._time(progress, "training")
         progress.lines = self.logs.lengths()
         tensors = {
             "weights": self.weights.named(),

@@ -11,6 +11,7 @@ import itertools
 import torch
 from torch import Tensor, nn
 
+from dialogist.nn.frozen import frozen_rows
 from dialogist.nn.positional import Positions
 
 _ALIGN = 32
@@ -19,6 +20,9 @@ _ALIGN = 32
 
 class MasterWeights:
     """Takes over a model's parameters: they become views of flat buffers until `release`.
+
+    Frozen rows (`dialogist.nn.frozen`) keep the values they have now: `clip` takes their gradient
+    out, and `refresh` takes back what weight decay did to them.
 
     Attributes:
         master, gradient: (n,) fp32; gaps between weights stay zero.
@@ -49,6 +53,7 @@ class MasterWeights:
         for parameter, view in zip(parameters, self._views(self.master), strict=True):
             view.copy_(parameter.detach())
             parameter.data = view
+        self._frozen = self._find_frozen(model)
         self._casts = self._make_working(kept, starts, working)
         self.refresh()
 
@@ -72,6 +77,16 @@ class MasterWeights:
             casts.append((self.master[begin:end], copy))
         return casts
 
+    def _find_frozen(self, model: nn.Module) -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
+        """Of each table with frozen rows: its master, its gradient, the rows, what they hold."""
+        rows = frozen_rows(model)
+        gradients = dict(zip(self._names, self._views(self.gradient), strict=True))
+        return [
+            (master, gradients[name], rows[name], master.index_select(0, rows[name]))
+            for name, master in self.named().items()
+            if name in rows
+        ]
+
     def _views(self, flat: Tensor) -> list[Tensor]:
         pairs = zip(self._spans, self._parameters, strict=True)
         return [flat[span].view(parameter.shape) for span, parameter in pairs]
@@ -94,13 +109,17 @@ class MasterWeights:
 
     def clip(self, limit: float | None) -> float:
         """The gradient's norm; beyond ``limit`` the gradient is scaled down to it."""
+        for _, gradient, rows, _ in self._frozen:
+            gradient.index_fill_(0, rows, 0)
         norm = float(torch.linalg.vector_norm(self.gradient))
         if limit is not None and norm > limit:
             self.gradient.mul_(limit / norm)
         return norm
 
     def refresh(self) -> None:
-        """Cast the master to the working copies."""
+        """Cast the master to the working copies; frozen rows become what they were."""
+        for master, _, rows, held in self._frozen:
+            master.index_copy_(0, rows, held)
         for master, copy in self._casts:
             copy.copy_(master)
 

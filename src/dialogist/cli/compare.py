@@ -1,0 +1,225 @@
+"""``dialogist compare``: train or load systems and put them into one table (KDD'19, Table 4)."""
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dialogist.cli.compare_table import (
+    Comparison,
+    Failure,
+    as_json,
+    as_markdown,
+    as_text,
+    in_short,
+)
+from dialogist.cli.console import TrainingDisplay, note
+from dialogist.cli.flags import Columns, Data, Device, Format, Threads, read_options
+from dialogist.cli.output import Output
+from dialogist.errors import DataError, DialogistError, MissingExtraError, UsageError
+
+if TYPE_CHECKING:
+    import torch
+
+    from dialogist.recipe.compare import Row, Setting
+    from dialogist.recipe.config import DataSet
+    from dialogist.recipe.systems import System
+
+_SHOWN = {Output.text: as_text, Output.md: as_markdown, Output.json: as_json}
+_SECONDS = 15.0  # between two lines about one evaluation
+
+
+def compare(
+    systems: Annotated[
+        list[str],
+        typer.Argument(
+            help="Recipes (names or files), models (folders, runs, names), baselines (lead-3 ...)."
+        ),
+    ],
+    on: Annotated[
+        Path | None,
+        typer.Option(help="Dialogues with references (without: the recipes' development data)."),
+    ] = None,
+    format: Format = "auto",
+    column: Columns = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N dialogues.")] = None,
+    pack: Annotated[
+        str | None,
+        typer.Option(
+            "--pack",
+            "-p",
+            help="Rule pack for key points, a name or a file; none: no key points (without: "
+            "that of the systems, or of the data's format).",
+        ),
+    ] = None,
+    runs: Annotated[Path, typer.Option(help="Recipes are trained in RUNS/NAME.")] = Path(
+        "runs/compare"
+    ),
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", "-s", help="KEY.KEY=VALUE over every recipe. Repeatable."),
+    ] = None,
+    start: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--from",
+            help="RECIPE=MODEL: that recipe begins with the weights of a model, a run, or a recipe "
+            "named before it. Repeatable.",
+        ),
+    ] = None,
+    data: Data = None,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the summaries (without: RUNS/predictions)."),
+    ] = None,
+    output: Annotated[
+        Output, typer.Option("--output", "-o", help="text, json or md.")
+    ] = Output.text,
+    plot: Annotated[
+        Path | None, typer.Option(help="Figures 3 and 4 of the paper as a PNG file.")
+    ] = None,
+    device: Device = "auto",
+    threads: Threads = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
+) -> int:
+    """Compare systems on the same dialogues. The same command goes on after an interruption."""
+    from dialogist.recipe.compare import Wanted, settle
+    from dialogist.recipe.config import data_folder
+    from dialogist.recipe.systems import find_systems
+
+    if output not in _SHOWN:
+        raise UsageError("--output jsonl: the predictions are that; use text, json or md")
+    if plot is not None:
+        _require_plots(plot)
+    wanted = Wanted(
+        on=_data_set(on, format, column),
+        limit=limit,
+        pack=pack,
+        data=data_folder(data),
+        predictions=predictions or runs / "predictions",
+        device=_device(device, threads),
+    )
+    found = find_systems(systems, runs, assignments or [], _starts(start or []))
+    setting = settle(found, wanted, note)
+    comparison = _comparison(setting)
+    for number, system in enumerate(found, 1):
+        if not quiet:
+            note(f"[{number}/{len(found)}] {system.name}")
+        outcome = _outcome(system, setting, quiet)
+        comparison.add(outcome)
+    typer.echo(_SHOWN[output](comparison))
+    if plot is not None:
+        _plot(comparison, plot)
+    return comparison.failed[0].exit_code if comparison.failed else 3 if setting.bad else 0
+
+
+def _comparison(setting: "Setting") -> Comparison:
+    judge = setting.judge
+    return Comparison(setting.files, judge.pack, judge.unit, judge.signatures(), judge.references())
+
+
+def _outcome(system: "System", setting: "Setting", quiet: bool) -> "Row | Failure":
+    """The row of a system. One that fails is told in one line, and the others still run."""
+    from dialogist.recipe.compare import assess, is_trained, train
+    from dialogist.training.interrupt import Interrupted
+
+    try:
+        if not is_trained(system):
+            with TrainingDisplay(quiet) as display:
+                train(system, setting, display)
+        row = assess(system, setting, _progress(system.name, len(setting.judge.dialogues), quiet))
+    except Interrupted:
+        raise
+    except DialogistError as error:
+        failure = Failure(system.name, _one_line(str(error)), error.exit_code)
+    except Exception as error:  # a bug of ours, or no memory left: no reason to stop the others
+        if os.environ.get("DIALOGIST_DEBUG"):
+            raise
+        what = f"unexpected {type(error).__name__}: {error} (DIALOGIST_DEBUG=1 stops there)"
+        failure = Failure(system.name, _one_line(what), 1)
+    else:
+        if not quiet:
+            note(in_short(row))
+        return row
+    note(f"{failure.name}: failed: {failure.error}")
+    return failure
+
+
+def _one_line(text: str) -> str:
+    """Without line ends and control characters: the text of a file must not steer a terminal."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def _progress(name: str, total: int, quiet: bool) -> Callable[[int], None]:
+    """Says now and then how many dialogues are done."""
+    last = time.monotonic()
+
+    def tell(done: int) -> None:
+        nonlocal last
+        if not quiet and time.monotonic() - last > _SECONDS:
+            last = time.monotonic()
+            note(f"{name}: {done}/{total} dialogues")
+
+    return tell
+
+
+def _data_set(on: Path | None, format: str, column: list[str] | None) -> "DataSet | None":
+    """``--on`` with the flags about it as the data set of a recipe.
+
+    Raises:
+        DataError: there is no such file.
+        UsageError: there are flags about it, and no ``--on``.
+    """
+    from dialogist.recipe.config import DataSet
+
+    options = read_options(format, column, strict=False)
+    if on is None:
+        if column or format != "auto":
+            raise UsageError("--format and --column say how to read --on FILE: give that, too")
+        return None
+    if not on.is_file():
+        raise DataError(f"{on}: no such file")
+    return DataSet(path=str(on.absolute()), format=format, columns=dict(options.columns))
+
+
+def _starts(entries: Iterable[str]) -> dict[str, str]:
+    """``--from`` as recipe: model."""
+    starts: dict[str, str] = {}
+    for entry in entries:
+        recipe, equals, model = entry.partition("=")
+        if not (recipe and equals and model):
+            raise UsageError(f"--from {entry}: write it as RECIPE=MODEL")
+        starts[recipe] = model
+    return starts
+
+
+def _device(device: str, threads: int | None) -> "torch.device":
+    import torch
+
+    from dialogist.engine.summarizer import pick_device
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    return pick_device(device)
+
+
+def _require_plots(path: Path) -> None:
+    """See beforehand that the plot can be drawn: at the end it may be hours later."""
+    if path.suffix.lower() != ".png":
+        raise UsageError(f"--plot {path}: name it .png")
+    if not path.absolute().parent.is_dir():
+        raise DataError(f"--plot {path}: there is no folder {path.parent}")
+    if find_spec("matplotlib") is None:
+        raise MissingExtraError("--plot", "eval")
+
+
+def _plot(comparison: Comparison, path: Path) -> None:
+    from dialogist.cli.compare_plot import plot_comparison
+
+    if comparison.rows:
+        plot_comparison(comparison, path)
+        note(f"figures are in {path}")

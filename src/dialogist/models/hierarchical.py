@@ -1,0 +1,242 @@
+"""The hierarchical Transformer: two encoders, one decoder (KDD'19 paper, sections 3.3 and 4.4)."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import torch
+from pydantic import Field, model_validator
+from torch import Tensor, nn
+
+from dialogist.batch import Batch
+from dialogist.config import Config
+from dialogist.models.base import Distribution, GeneratorModule, Outputs
+from dialogist.nn.embedding import TokenEmbedding
+from dialogist.nn.hierarchical import HierarchicalEncoder, HierarchicalMemory
+from dialogist.nn.hierarchical_pointer import HierarchicalCopyMemory, HierarchicalPointer
+from dialogist.nn.mapped_embedding import MappedEmbedding
+from dialogist.nn.masks import look_ahead_mask
+from dialogist.nn.packing import Packing
+from dialogist.nn.pointer import PointerLogProbs
+from dialogist.nn.state import State
+from dialogist.nn.transformer import Decoder, LayerCache, LayerShape, Masks
+from dialogist.nn.vocabulary import LogProbs, VocabularyProjection
+
+
+class HierarchicalConfig(Config):
+    """Options of the hierarchical Transformer; see `LayerShape` for those of a layer.
+
+    ``embedding``: width of the table (d_e), mapped to ``width`` (l) where they differ.
+    ``relative_positions``: K of floor(i K / M). ``utterance_tokens`` and ``target_tokens`` bound
+    what the sinusoids cover. ``pointer``: words of the dialogue can be copied.
+    """
+
+    kind: Literal["hierarchical"] = "hierarchical"
+    embedding: int = Field(128, ge=1, le=8192)
+    width: int = Field(256, ge=1, le=8192)
+    heads: int = Field(4, ge=1, le=256)
+    feed_forward: int = Field(512, ge=1, le=65536)
+    token_layers: int = Field(3, ge=1, le=64)
+    utterance_layers: int = Field(3, ge=1, le=64)
+    decoder_layers: int = Field(3, ge=1, le=64)
+    dropout: float = Field(0.1, ge=0, lt=1)
+    norm: Literal["post", "pre"] = "post"
+    norm_eps: float = Field(1e-5, gt=0)
+    activation: Literal["relu", "gelu"] = "gelu"
+    relative_positions: int = Field(30, ge=1, le=65536)
+    utterance_tokens: int = Field(128, ge=1, le=65536)
+    target_tokens: int = Field(256, ge=3, le=65536)
+    pointer: bool = False
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "HierarchicalConfig":
+        if self.width % self.heads:
+            raise ValueError(f"'width' {self.width} is no multiple of 'heads' {self.heads}")
+        return self
+
+    @property
+    def copies(self) -> bool:
+        """Whether it can say words of the source that its vocabulary does not have."""
+        return self.pointer
+
+    @property
+    def longest_source(self) -> None:
+        """No limit; one of an utterance: ``utterance_tokens``."""
+
+    @property
+    def longest_target(self) -> int:
+        """Tokens it can be fed at most, begin symbol in."""
+        return self.target_tokens
+
+    def layer_shape(self) -> LayerShape:
+        """What all layers have in common."""
+        return LayerShape(
+            width=self.width,
+            heads=self.heads,
+            key_width=self.width // self.heads,
+            feed_forward=self.feed_forward,
+            dropout=self.dropout,
+            attention_dropout=0.0,
+            attention_output_dropout=self.dropout,
+            norm=self.norm,
+            norm_eps=self.norm_eps,
+            activation=self.activation,
+        )
+
+    def table(self, size: int) -> MappedEmbedding:
+        """A new table of ``size`` rows."""
+        return MappedEmbedding(size, self.embedding, self.width)
+
+    def encoder(self, table: MappedEmbedding) -> HierarchicalEncoder:
+        """A new encoder that reads tokens by ``table``."""
+        return HierarchicalEncoder(
+            TokenEmbedding(table, self.width, self.utterance_tokens, self.dropout),
+            (self.token_layers, self.utterance_layers),
+            self.layer_shape(),
+            self.relative_positions,
+        )
+
+    def build(self, vocabulary: int, source_vocabulary: int | None = None) -> "Hierarchical":
+        """A new model with fresh weights (drawn from torch's generator)."""
+        assert source_vocabulary in (None, vocabulary), "source and target share their embeddings"
+        return Hierarchical(self, vocabulary)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenDecoderState:
+    """N rows of a `TokenDecoder`: caches, the memory's mask, whose memory each row has."""
+
+    caches: tuple[LayerCache, ...]
+    memory_mask: Tensor  # (N, 1, 1, U) additive
+    owner: Tensor  # (N,) the row of the first state behind each row
+    copies: HierarchicalCopyMemory | None = None
+    first: Tensor | None = None  # (N, D) what stands in place of the begin symbol's vector
+    position: int = 0
+
+    def select(self, rows: Tensor) -> "TokenDecoderState":
+        """The given rows; memories are copied only when rows move between owners."""
+        owner = self.owner.index_select(0, rows)
+        moved = not torch.equal(owner, self.owner)
+        mask, copies, first = self.memory_mask, self.copies, self.first
+        if moved:
+            mask = mask.index_select(0, rows)
+            copies = None if copies is None else copies.select(rows)
+            first = None if first is None else first.index_select(0, rows)
+        caches = tuple(cache.select(rows, memory_too=moved) for cache in self.caches)
+        return replace(
+            self, caches=caches, memory_mask=mask, owner=owner, copies=copies, first=first
+        )
+
+
+class TokenDecoder(nn.Module):
+    """A Transformer decoder over utterances that writes tokens; with a hierarchical pointer.
+
+    Equations 10 to 13 and 15 to 18. It is the decoder of a whole summary, and the Writer net.
+    """
+
+    def __init__(self, config: HierarchicalConfig, table: MappedEmbedding) -> None:
+        super().__init__()
+        self.embedding = TokenEmbedding(table, config.width, config.target_tokens, config.dropout)
+        self.decoder = Decoder(config.decoder_layers, config.layer_shape())
+        self.output = VocabularyProjection(config.width, table.num_embeddings)
+        self.pointer = HierarchicalPointer(config.width) if config.pointer else None
+
+    def start(
+        self, memory: HierarchicalMemory, owner: Tensor, first: Tensor | None = None
+    ) -> TokenDecoderState:
+        """States of rows that belong to the dialogues ``owner`` (N,).
+
+        ``first``: (N, D) vectors that stand in place of the begin symbol's (the Writer's s-dot_p).
+        """
+        utterances = memory.layout.utterances
+        caches = self.decoder.start(memory.utterances, utterances)
+        copies = None if self.pointer is None else self.pointer.memory(memory)
+        rows = torch.arange(owner.shape[0], device=owner.device)
+        every = torch.arange(utterances.shape[0], device=owner.device)
+        state = TokenDecoderState(
+            tuple(caches), utterances.mask(memory.utterances.dtype), every, copies
+        )
+        if not torch.equal(owner, every):
+            state = state.select(owner)
+        return replace(state, owner=rows, first=first)
+
+    def forward(
+        self, target_in: Tensor, real: Tensor, state: TokenDecoderState
+    ) -> tuple[Distribution, Packing]:
+        """(N, T) ids and where they are real -> distributions at the M real positions."""
+        packing = Packing.of(real)
+        self.embedding.positions.require(target_in.shape[1])
+        x = self._embed(packing.pack(target_in), packing, packing.positions, state.first)
+        masks = Masks(look_ahead_mask(packing.width, x.dtype, x.device), state.memory_mask)
+        found, _ = self._decode(x, packing, state, masks)
+        return found, packing
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, TokenDecoderState]:
+        """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
+        assert isinstance(state, TokenDecoderState)
+        self.embedding.positions.require(state.position + 1)
+        packing = Packing.single(tokens.shape[0], tokens.device)
+        places = torch.full_like(tokens, state.position)
+        x = self._embed(tokens, packing, places, state.first)
+        found, caches = self._decode(x, packing, state, Masks(None, state.memory_mask))
+        return found.all(), replace(state, caches=caches, position=state.position + 1)
+
+    def _embed(self, ids: Tensor, packing: Packing, places: Tensor, first: Tensor | None) -> Tensor:
+        x = self.embedding.vectors(ids, self.decoder.dtype)
+        if first is not None:
+            own = first.index_select(0, packing.rows // packing.shape[1])
+            x = torch.where((places == 0)[:, None], own.to(x.dtype), x)
+        return self.embedding.place(x, places)
+
+    def _decode(
+        self, x: Tensor, packing: Packing, state: TokenDecoderState, masks: Masks
+    ) -> tuple[Distribution, tuple[LayerCache, ...]]:
+        wanted = self.pointer is not None
+        hidden, caches, weights = self.decoder(x, packing, state.caches, masks, wanted)
+        generated = LogProbs(self.output, hidden[: packing.count])
+        if self.pointer is None or state.copies is None:
+            return generated, tuple(caches)
+        attention = weights[f"decoder_layer{len(caches)}_block2_decenc_att"]
+        copies = self.pointer(hidden, packing, attention, state.copies)
+        return PointerLogProbs(generated, copies), tuple(caches)
+
+
+class Hierarchical(GeneratorModule):
+    """A hierarchical encoder and one decoder that writes the whole summary; a `Generator`."""
+
+    def __init__(self, config: HierarchicalConfig, vocabulary: int) -> None:
+        super().__init__()
+        self.config = config
+        self.table = config.table(vocabulary)
+        self.encoder = config.encoder(self.table)
+        self.decoder = TokenDecoder(config, self.table)
+        initialise(self)
+
+    @property
+    def longest_target(self) -> int:
+        """The number of target positions."""
+        return self.config.target_tokens
+
+    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
+        """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions."""
+        found, packing = self.decoder(batch.target_in, batch.target_mask, self.start(batch))
+        return Outputs(found, packing.pack(batch.target_out)[: packing.count])
+
+    def start(self, batch: Batch) -> TokenDecoderState:
+        """Encode; B rows."""
+        owner = torch.arange(len(batch), device=batch.source.device)
+        return self.decoder.start(self.encoder(batch), owner)
+
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, TokenDecoderState]:
+        """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
+        return self.decoder.step(tokens, state)
+
+
+def initialise(model: nn.Module) -> None:
+    """Glorot uniform matrices, zero biases; embeddings so that, scaled, they have unit variance."""
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            nn.init.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)

@@ -1,0 +1,135 @@
+"""The hierarchical encoder: tokens to utterances, utterances to a dialogue.
+
+Liu et al., "Automatic Dialogue Summary Generation for Customer Service", KDD 2019: sections 3.3.2
+and 3.6, equations 6 to 9.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor, nn
+
+from dialogist.batch import Batch
+from dialogist.nn.embedding import TokenEmbedding
+from dialogist.nn.masks import additive_mask
+from dialogist.nn.packing import Packing
+from dialogist.nn.transformer import Encoder, LayerShape
+
+
+@dataclass(frozen=True)  # no slots: they leave no room for what is cached
+class Layout:
+    """Where the tokens and utterances of a batch lie.
+
+    Tokens are told dialogue by dialogue, utterance by utterance: their rows are the same in
+    ``tokens``, a grid of all the batch's utterances (their number, longest), as in ``flat``, the
+    grid (B, S) of whole dialogues. ``utterances`` is the grid (B, U).
+    """
+
+    batch: Batch
+    tokens: Packing
+    flat: Packing
+    utterances: Packing
+
+    @classmethod
+    def of(cls, batch: Batch) -> "Layout":
+        """Find it from the batch's utterance numbers; begin and end symbols belong to none."""
+        assert batch.utterance is not None, "the batch was made without utterances"
+        number = batch.utterance  # (B, S), -1 outside
+        counts = number.amax(dim=1) + 1  # (B,) M of each dialogue
+        first = counts.cumsum(0) - counts  # (B,) each dialogue's first utterance among all
+        real = number >= 0
+        index = (number + first[:, None])[real]  # (P,) which of all utterances
+        lengths = torch.bincount(index, minlength=int(counts.sum()))
+        flat = Packing.of(real)
+        return cls(batch, Packing.of(_within(lengths)), flat, Packing.of(_within(counts)))
+
+    @cached_property
+    def ids(self) -> Tensor:
+        """(P,) the tokens' ids."""
+        return self.flat.pack(self.batch.source)
+
+    @cached_property
+    def segments(self) -> Tensor:
+        """(B, width of flat, width of utterances) fp32, 1 where a position is in an utterance."""
+        number = self.batch.utterance
+        assert number is not None
+        places = nn.functional.pad(number, (0, self.flat.width - number.shape[1]), value=-1)
+        numbers = torch.arange(self.utterances.width, device=number.device)
+        return (places[:, :, None] == numbers).float()
+
+    def relative_positions(self, most: int) -> Tensor:
+        """(P',) floor(i K / M) for utterance i = 1 .. M of its dialogue (section 3.6)."""
+        rows, (_, width) = self.utterances.rows, self.utterances.shape
+        counts = self.utterances.real.sum(dim=1)[rows // width]
+        return (self.utterances.positions + 1) * most // counts
+
+
+def _within(lengths: Tensor) -> Tensor:
+    """(N, longest) True below each length."""
+    return torch.arange(int(lengths.max()), device=lengths.device) < lengths[:, None]
+
+
+class AttentivePooling(nn.Module):
+    """One vector for each sequence: softmax(v . tanh(W x + b)) x (equations 7 and 8).
+
+    The paper prints W as l x 1, which fits neither b nor v; it is read as l x l, v as l.
+    """
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.inner = nn.Linear(width, width)
+        self.score = nn.Linear(width, 1, bias=False)
+
+    def forward(self, rows: Tensor, packing: Packing) -> Tensor:
+        """(P, D), lying as ``packing`` -> (N, D)."""
+        scores = packing.split(self.score(torch.tanh(self.inner(rows))), 1)  # (N, 1, W, 1)
+        mask = additive_mask(packing.real, torch.float32)[:, None, None, :]  # (N, 1, 1, W)
+        weights = torch.softmax(scores.transpose(2, 3).float() + mask, dim=-1)
+        pooled = weights.to(rows.dtype) @ packing.split(rows, 1)  # (N, 1, 1, D)
+        return pooled[:, 0, 0]
+
+
+@dataclass(frozen=True, slots=True)
+class HierarchicalMemory:
+    """An encoded batch: token rows (P, D), utterance rows (P', D), and where they lie."""
+
+    tokens: Tensor
+    utterances: Tensor
+    layout: Layout
+
+
+class HierarchicalEncoder(nn.Module):
+    """A token-level encoder in each utterance, pooling, an utterance-level encoder over these.
+
+    ``relative_positions`` K: utterances have K + 1 trainable position vectors, by floor(i K / M).
+    """
+
+    def __init__(
+        self,
+        embedding: TokenEmbedding,
+        layers: tuple[int, int],
+        shape: LayerShape,
+        relative_positions: int,
+    ) -> None:
+        super().__init__()
+        self.embedding = embedding
+        self.token_encoder = Encoder(layers[0], shape)
+        self.pooling = AttentivePooling(shape.width)
+        self.relative = nn.Embedding(relative_positions + 1, shape.width)
+        self.utterance_encoder = Encoder(layers[1], shape)
+
+    def forward(self, batch: Batch) -> HierarchicalMemory:
+        """(B, S) ids with their utterance numbers -> what decoders attend to and copy from."""
+        layout = Layout.of(batch)
+        packing = layout.tokens
+        self.embedding.positions.require(packing.shape[1])
+        x = self.embedding(layout.ids, packing.positions, self.token_encoder.dtype)
+        tokens, _ = self.token_encoder(x, packing)  # equation 6
+        pooled = self.pooling(tokens, packing)  # equation 7: (all utterances, D)
+        spare = layout.utterances.rows.shape[0] - pooled.shape[0]
+        pooled = torch.cat([pooled, pooled[-1:].expand(spare, -1)])
+        places = layout.relative_positions(self.relative.num_embeddings - 1)
+        x = pooled + self.relative(places).to(pooled.dtype)
+        utterances, _ = self.utterance_encoder(x, layout.utterances)  # equation 9
+        return HierarchicalMemory(tokens, utterances, layout)

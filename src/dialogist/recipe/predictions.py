@@ -1,0 +1,116 @@
+"""Summaries that are kept as they come, so that an interrupted evaluation goes on where it was.
+
+One JSON line per dialogue. Its ``key`` is a digest of the dialogue, the system and our own code:
+a line is taken again only for the very same of all three.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import dialogist
+from dialogist.engine.summarizer import SummarizerLike
+from dialogist.errors import DataError
+from dialogist.files import sha256_of, write_text_atomically
+from dialogist.records import JSON, Dialogue, SubSummary, Summary
+from dialogist.training.logs import JsonLines
+
+_WINDOW = 64
+
+Line = dict[str, JSON]
+
+
+def key_of(name: str, folder: Path | None, device: str) -> str:
+    """A digest of a system (``folder``: its model's; None: a baseline) and of what runs it."""
+    paths = [] if folder is None else sorted(p for p in folder.iterdir() if p.is_file())
+    files = [(path.name, sha256_of(path)) for path in paths]
+    return _digest([name, files, device, torch.__version__, _code()])
+
+
+def summarize_kept(
+    system: SummarizerLike,
+    key: str,
+    dialogues: Sequence[Dialogue],
+    path: Path,
+    tell: Callable[[int], None],
+) -> list[Summary]:
+    """Summaries of all dialogues, in order; those that ``path`` holds are not made again.
+
+    ``path`` holds exactly these afterwards. ``tell`` is called with the number of those done.
+
+    Raises:
+        DataError: the file there was not written here.
+    """
+    keys = [_digest([key, *_content(dialogue)]) for dialogue in dialogues]
+    wanted = set(keys)
+    lines = {k: line for k, line in _read(path).items() if k in wanted}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _write(path, lines.values())
+    log = JsonLines(path)
+    missing = ((k, one) for k, one in zip(keys, dialogues, strict=True) if k not in lines)
+    while group := list(islice(missing, _WINDOW)):
+        tell(len(lines))
+        found = system.summarize([dialogue for _, dialogue in group])
+        for (k, dialogue), summary in zip(group, found, strict=True):
+            lines[k] = _line(k, dialogue, summary)
+            log.append(lines[k])
+    _write(path, [lines[k] for k in keys])
+    return [_summary(lines[k]) for k in keys]
+
+
+def _content(dialogue: Dialogue) -> tuple[object, ...]:
+    """All of a dialogue that a summary can depend on, and its id."""
+    return dialogue.id, [[u.speaker, u.text, u.role] for u in dialogue.utterances]
+
+
+def _line(key: str, dialogue: Dialogue, summary: Summary) -> Line:
+    return {
+        "key": key,
+        "id": dialogue.id,
+        "prediction": summary.text,
+        "key_points": [[part.label, part.text] for part in summary.key_points],
+        "references": list(dialogue.references),
+        "status": summary.status,
+        "warnings": list(summary.warnings),
+    }
+
+
+def _summary(line: Mapping[str, Any]) -> Summary:
+    return Summary(
+        text=line["prediction"],
+        id=line["id"],
+        status=line["status"],
+        warnings=tuple(line["warnings"]),
+        key_points=tuple(SubSummary(label, text) for label, text in line["key_points"]),
+    )
+
+
+def _read(path: Path) -> dict[str, Line]:
+    try:
+        return {str(line["key"]): line for line in JsonLines(path).read()}
+    except (OSError, ValueError, TypeError, KeyError):
+        raise DataError(
+            f"{path}: is no file of predictions of ours: give another folder with --predictions"
+        ) from None
+
+
+def _write(path: Path, lines: Iterable[Line]) -> None:
+    text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+    write_text_atomically(path, text)
+
+
+@cache
+def _code() -> str:
+    """A digest of this package's own code: other code may say something else."""
+    root = Path(dialogist.__file__).parent
+    return _digest([[str(p.relative_to(root)), sha256_of(p)] for p in sorted(root.rglob("*.py"))])
+
+
+def _digest(values: object) -> str:
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:24]

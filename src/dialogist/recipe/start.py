@@ -1,0 +1,190 @@
+"""Starting a run from another one's weights: a further stage, or the next task.
+
+The new run adopts the other's tokenizer byte for byte and takes every weight of the same name and
+shape; the optimizer begins anew. RUN/start.json says what was taken from where. Once the run has a
+checkpoint of its own, the other one is not read again.
+"""
+
+import json
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from dialogist.config import differences, read_yaml
+from dialogist.data.manifest import TOKENIZER
+from dialogist.data.prepare import Preparation, PreparationConfig
+from dialogist.engine.bundle import load_bundle
+from dialogist.engine.names import find_model
+from dialogist.errors import CheckpointError, ConfigError
+from dialogist.files import sha256_of, write_folder_atomically, write_text_atomically
+from dialogist.models.checkpoint import Taken, take_weights, weights_of
+from dialogist.models.table import Model
+from dialogist.recipe.config import Recipe
+from dialogist.recipe.corpus import Note
+from dialogist.tokenizers import read_tokenizer
+from dialogist.training.progress import Progress
+from dialogist.training.saving import Checkpoint, checkpoint_folders, load_checkpoint
+
+STARTED = "start.json"
+
+_MEANING = {"profile", "speakers", "entities"}
+"""What of a preparation decides which token stands for what: it must be the same."""
+
+_TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
+_SHOWN = 4  # names of weights that a note tells; start.json has all
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A model to start from: where its files are, its weights by name, how its texts were prepared.
+
+    ``sha256`` is that of ``weights_file``; ``labels`` are the key points that it knows, in
+    the order of their ids.
+    """
+
+    weights_file: Path
+    sha256: str
+    tokenizer: Path
+    weights: Mapping[str, Tensor]
+    preparation: PreparationConfig
+    labels: tuple[str, ...]
+    licence: str
+
+
+def find_start(path: str, note: Note) -> Start:
+    """Read a model folder, a finished run's model, or an unfinished run's best checkpoint.
+
+    Which is best its scores say; a run without scores gives its newest one. A single checkpoint's
+    folder and a model's name will do, too.
+
+    Raises:
+        CheckpointError, ConfigError, ModelError: there is none, or it is damaged.
+    """
+    folder = Path(path)
+    if (folder / "manifest.json").is_file():
+        return _of_run(folder.resolve().parent.parent, folder, load_checkpoint(folder))
+    finished = (folder / "model" / "config.json").is_file()
+    if (folder / "checkpoints").is_dir() and not finished:
+        return _of_run(folder, *_best_of(folder, note))
+    model = find_model(path)
+    bundle = load_bundle(model, torch.device("cpu"))
+    return Start(
+        weights_file=model / "model.safetensors",
+        sha256=sha256_of(model / "model.safetensors"),
+        tokenizer=model,
+        weights=weights_of(bundle.model),
+        preparation=bundle.preparation.config,
+        labels=_labels(bundle.preparation),
+        licence=str(bundle.about.get("licence", "")),
+    )
+
+
+def _of_run(run: Path, folder: Path, checkpoint: Checkpoint) -> Start:
+    recipe = Recipe.parse(read_yaml(run / "config.yaml"), str(run / "config.yaml"))
+    return Start(
+        weights_file=folder / "weights.safetensors",
+        sha256=sha256_of(folder / "weights.safetensors"),
+        tokenizer=run / TOKENIZER,
+        weights=checkpoint.tensors["weights"],
+        preparation=recipe.preparation,
+        labels=_labels(Preparation(recipe.preparation)),
+        licence=recipe.licence,
+    )
+
+
+def _labels(preparation: Preparation) -> tuple[str, ...]:
+    return () if preparation.pack is None else preparation.pack.labels
+
+
+def _best_of(run: Path, note: Note) -> tuple[Path, Checkpoint]:
+    """The best whole checkpoint of an unfinished run, or its newest where none was scored."""
+    for folder in reversed(checkpoint_folders(run / "checkpoints")):
+        newest = _whole(folder, note)
+        if newest is None:
+            continue
+        for _, name in Progress.from_json(dict(newest.state)).best[:1]:
+            best = None if name == folder.name else _whole(run / "checkpoints" / name, note)
+            if best is not None:
+                return run / "checkpoints" / name, best
+        return folder, newest
+    raise CheckpointError(f"{run}: has neither a model nor a whole checkpoint to start from")
+
+
+def _whole(folder: Path, note: Note) -> Checkpoint | None:
+    try:
+        return load_checkpoint(folder)
+    except CheckpointError as error:
+        note(f"{error}; trying another one")
+        return None
+
+
+def adopt_tokenizer(start: Start, recipe: Recipe, run: Path, note: Note) -> None:
+    """See that tokens mean the same to both, and copy the tokenizer into the run folder.
+
+    Raises:
+        ConfigError: they do not; names what differs.
+    """
+    there, here = (p.model_dump(mode="json") for p in (start.preparation, recipe.preparation))
+    _require_same_meaning(start, recipe)
+    told = differences(there, here, "preparation")
+    if told:
+        note(f"start: {recipe.start} was prepared otherwise: {'; '.join(told)}")
+    tokenizer = read_tokenizer(start.tokenizer)
+    if recipe.preparation.unknown == "copied" and tokenizer.kind != "word":
+        raise ConfigError(
+            f"start: {recipe.start}: its tokenizer is of kind {tokenizer.kind}, and "
+            "preparation.unknown: copied needs one of kind word"
+        )
+    write_folder_atomically(
+        run / TOKENIZER, lambda new: [shutil.copy(start.tokenizer / n, new) for n in _TOKENIZER]
+    )
+    note(f"start: the tokenizer is that of {recipe.start}: {tokenizer.kind}, {len(tokenizer):,}")
+
+
+def _require_same_meaning(start: Start, recipe: Recipe) -> None:
+    there, here = (
+        p.model_dump(mode="json", include=_MEANING) for p in (start.preparation, recipe.preparation)
+    )
+    changed = differences(there, here, "preparation")
+    labels = _labels(Preparation(recipe.preparation))
+    if start.labels and labels and start.labels != labels:
+        changed.append("the labels of preparation.key_points")
+    if changed:
+        raise ConfigError(
+            f"start: {recipe.start}: what its tokens mean is another thing there "
+            f"({'; '.join(changed)}): set the recipe's preparation so"
+        )
+
+
+def give_weights(start: Start, model: Model, recipe: Recipe, run: Path, note: Note) -> None:
+    """Copy the weights into ``model``, say which, and record it in the run folder.
+
+    Raises:
+        ModelError: a weight of the same name has another shape, or none has the same name.
+    """
+    taken = take_weights(model, start.weights, f"start: {recipe.start}")
+    note(f"start: {_summary(taken)} ({start.weights_file})")
+    if start.licence and start.licence != recipe.licence:
+        note(
+            f"start: {recipe.start} is under {start.licence}: what is made of it may be bound by it"
+        )
+    about = {
+        "path": recipe.start,
+        "weights": str(start.weights_file),
+        "sha256": start.sha256,
+        "licence": start.licence,
+        **asdict(taken),
+    }
+    write_text_atomically(run / STARTED, json.dumps(about, ensure_ascii=False, indent=2) + "\n")
+
+
+def _summary(taken: Taken) -> str:
+    parts = [f"{len(taken.took)} weights taken"]
+    for what, names in (("new", taken.new), ("left there", taken.left)):
+        shown = ", ".join(names[:_SHOWN]) + (" ..." if len(names) > _SHOWN else "")
+        parts.append(f"{len(names)} {what}" + (f" ({shown})" if names else ""))
+    return ", ".join(parts)

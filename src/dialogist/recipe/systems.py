@@ -1,0 +1,179 @@
+"""Systems by the names people give them: recipes, models, baselines; and what they ask for.
+
+`dialogist compare` sees to everything here before it trains anything: a wrong name, setting or
+pack, or data without references, are told at once and not after hours.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dialogist.baselines.extractive import BASELINES
+from dialogist.data.keypoints import RulePack, load_pack
+from dialogist.data.readers import detect_format
+from dialogist.engine.bundle import KEY_POINTS
+from dialogist.engine.names import find_model, known_models
+from dialogist.errors import DataError, UsageError, nearest
+from dialogist.evaluation.judge import references_of
+from dialogist.recipe.config import DataSet, Recipe, bundled_recipes, read_recipe
+from dialogist.recipe.corpus import Corpus, Note
+from dialogist.records import Dialogue
+
+_PACKS = {
+    "dialogsum": "dialogsum",
+    "mts_dialog": "clinical",
+    "aci_bench": "clinical",
+    "tweetsumm": "customer-service-en",
+    "todsum": "customer-service-en",
+    "csds": "customer-service-zh",
+}
+"""The rule pack that was made for a corpus, by the corpus' format."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """What is compared: a recipe with its run folder, a model folder, or (neither) a baseline."""
+
+    name: str
+    recipe: Recipe | None = None
+    folder: Path | None = None
+
+    @property
+    def file_name(self) -> str:
+        """The name without what a file name cannot have: a model's may be a path."""
+        return "".join(c if c.isalnum() or c in "-_." else "-" for c in self.name).strip("-.")
+
+    @property
+    def pack(self) -> RulePack | None:
+        """The rule pack that it writes by, if it does.
+
+        Raises:
+            ConfigError: it is at fault.
+        """
+        if self.recipe is not None:
+            wanted = self.recipe.preparation.key_points
+            return None if wanted is None else load_pack(wanted)
+        path = None if self.folder is None else self.folder / KEY_POINTS
+        return load_pack(path) if path is not None and path.is_file() else None
+
+
+def find_systems(
+    names: Sequence[str], runs: Path, settings: Sequence[str], starts: Mapping[str, str]
+) -> list[System]:
+    """The systems in the order of their names; nothing is read but recipes and packs.
+
+    A baseline's name goes before a path, a path before a recipe's name, that before a model's.
+    ``settings`` (``key=value``) are put over every recipe. ``starts`` gives recipes, by name, the
+    model each begins from; the name of a recipe further up stands for its run.
+
+    Raises:
+        UsageError: a name is nothing, or there twice; a start is of no recipe here.
+        ConfigError: a recipe is wrong.
+        ModelError: a folder is no model's.
+    """
+    systems: list[System] = []
+    for name in names:
+        system = _find(name, runs, settings, starts)
+        if system.recipe is not None:
+            system = _with_start(system, system.recipe, systems, names)
+        if any(system.file_name == other.file_name for other in systems):
+            raise UsageError(f"'{system.name}' is there twice: a system has one row of the table")
+        systems.append(system)
+    for name in starts:
+        if not any(system.name == name and system.recipe for system in systems):
+            raise UsageError(f"--from {name}=...: '{name}' is no recipe of this comparison")
+    return systems
+
+
+def _find(name: str, runs: Path, settings: Sequence[str], starts: Mapping[str, str]) -> System:
+    models = [known for known, _ in known_models()]
+    if name in BASELINES:
+        return System(name)
+    if Path(name).is_dir():
+        return System(name.rstrip("/"), folder=find_model(name))
+    if Path(name).is_file() or name in bundled_recipes():
+        recipe = read_recipe(name, list(settings))
+        if recipe.name in starts:
+            start = json.dumps(starts[recipe.name], ensure_ascii=False)  # a folder may be 2024
+            recipe = read_recipe(name, [*settings, f"start={start}"])
+        return System(recipe.name, recipe, runs / recipe.name)
+    if name in models:
+        return System(name, folder=find_model(name))
+    hint = nearest(name, [*BASELINES, *bundled_recipes(), *models])
+    raise UsageError(f"system '{name}': is no baseline, recipe, model, file or folder{hint}")
+
+
+def _with_start(
+    system: System, recipe: Recipe, before: Sequence[System], names: Sequence[str]
+) -> System:
+    """The start of a recipe, if it is another recipe's name, as the path of that one's run."""
+    runs = {other.name: other.folder for other in before if other.recipe is not None}
+    if recipe.start in runs:
+        return System(
+            system.name, recipe.model_copy(update={"start": str(runs[recipe.start])}), system.folder
+        )
+    if recipe.start is not None and recipe.start in names:
+        raise UsageError(f"{system.name} starts from {recipe.start}: name that one before it")
+    return system
+
+
+def evaluation_sets(systems: Sequence[System], on: DataSet | None) -> list[DataSet]:
+    """What all systems are evaluated on: the given file, or the recipes' own development data.
+
+    Raises:
+        UsageError: neither is there, or recipes have different ones.
+    """
+    if on is not None:
+        return [on]
+    found = [system.recipe.data.dev for system in systems if system.recipe is not None]
+    if not any(found):
+        raise UsageError("no recipe with development data among the systems: say --on FILE")
+    if any(sets != found[0] for sets in found):
+        raise UsageError("the recipes have different development data: say --on FILE")
+    return found[0]
+
+
+def read_evaluation_data(
+    sets: Sequence[DataSet], folder: Path, limit: int | None, note: Note
+) -> tuple[list[Dialogue], int]:
+    """The first ``limit`` dialogues that have a reference, and how many records were bad.
+
+    Raises:
+        DataError: no dialogue has a reference, or a file cannot be read.
+    """
+    corpus = Corpus(sets, folder, note)
+    every = list(corpus)[:limit]
+    dialogues = [dialogue for dialogue in every if references_of(dialogue)]
+    if not dialogues:
+        raise DataError("nothing to compare: no dialogue in the data has a reference summary")
+    if len(dialogues) < len(every):
+        note(f"{len(every) - len(dialogues)} dialogues without a reference were left out")
+    return dialogues, sum(counts.bad for counts in corpus.counts)
+
+
+def choose_pack(
+    wanted: str | None, systems: Sequence[System], sets: Sequence[DataSet], folder: Path
+) -> RulePack | None:
+    """The rule pack that key points come from: the one wanted, the systems', or the data's.
+
+    ``wanted`` may be ``none``. None also where neither a system nor the data has one.
+
+    Raises:
+        ConfigError: the pack is at fault, or there is none of that name.
+        UsageError: systems have different ones.
+    """
+    if wanted is not None:
+        return None if wanted == "none" else load_pack(wanted)
+    packs = {pack.text: pack for system in systems if (pack := system.pack) is not None}
+    if not packs:
+        formats = {_format(one, folder) for one in sets}
+        packs = {name: load_pack(_PACKS[name]) for name in formats if name in _PACKS}
+    if len({pack.text for pack in packs.values()}) > 1:
+        names = ", ".join(sorted(pack.name for pack in packs.values()))
+        raise UsageError(f"there are different rule packs ({names}): choose one with --pack")
+    return next(iter(packs.values()), None)
+
+
+def _format(one: DataSet, folder: Path) -> str:
+    return detect_format(folder / one.path) if one.format == "auto" else one.format

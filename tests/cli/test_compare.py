@@ -1,0 +1,247 @@
+"""``dialogist compare``: small recipes and baselines are trained, judged, and put into a table.
+
+Run within this process where that is the same: torch is imported once.
+"""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import redirect_stdout
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from dialogist.cli import main as cli
+
+from .comparing import FLAT, Done, base, compare, corpus, furnish, write
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return furnish(tmp_path_factory.mktemp("compare"))
+
+
+@pytest.fixture(scope="module")
+def first(place: Path) -> Done:
+    """Two recipes and a baseline."""
+    systems = (place / "flat.yaml", place / "planning.yaml", "lead-3")
+    return compare(*systems, *base(place), "--plot", place / "plot.png", "-o", "json")
+
+
+FIGURES = {
+    *("dialogues", "summaries", "key_points", "key_points_from", "key_facts", "length", "empty"),
+    *("key_points_by_rules", "cut", "partial", "unpunctuated", "by_key_points", "by_utterances"),
+}
+RUN = {
+    *("epochs", "best_epoch", "updates", "training_seconds", "validation_seconds"),
+    "started_from",
+}
+QUALITY = {"bleu", "rouge1_recall", "rouge2_recall", "rougeL_f1"}
+
+
+def test_schema(first: Done) -> None:
+    assert first.code == 0, first.err
+    table = first.json
+    assert set(table) == {
+        *("schema_version", "data", "pack", "unit", "signatures", "references", "systems"),
+        "failed",
+    }
+    assert (table["schema_version"], table["data"], table["unit"]) == (1, ["dev.jsonl"], "words")
+    assert table["pack"]["name"] == "customer-service-en"
+    assert set(table["pack"]) == {"name", "version", "language", "key_facts"}
+    assert set(table["signatures"]) == {"bleu", "rouge", "key_points_bleu", "key_points_rouge"}
+    assert set(table["references"]) == {"dialogues", "references", "length", "key_points"}
+    assert table["failed"] == []
+    for row in table["systems"]:
+        assert set(row) == {"system", "parameters", "predictions", *RUN, *FIGURES}
+        assert set(row["summaries"]) == set(row["key_points"]) == QUALITY
+        own = row["key_points_from"] == "system"
+        assert set(row["key_points_by_rules"] or ()) == (QUALITY if own else set())
+        assert set(row["key_facts"]) == {"rougeL_f1", "scored", "missed", "invented", "neither"}
+        for one in (*row["by_key_points"], *row["by_utterances"]):
+            assert set(one) == {"first", "last", "count", "summaries", "key_points"}
+        assert sum(one["count"] for one in row["by_utterances"]) == row["dialogues"] == 6
+
+
+def test_rows(first: Done, place: Path) -> None:
+    flat, planning, lead = (first.rows[name] for name in ("flat", "planning", "lead-3"))
+    for row in (flat, planning):
+        assert row["parameters"] > 1000
+        assert (row["epochs"], row["updates"], row["best_epoch"] in (1, 2)) == (2, 6, True)
+        assert row["training_seconds"] > 0
+        assert row["validation_seconds"] > 0
+    assert all(lead[name] is None for name in ("parameters", *RUN))
+    assert [row["key_points_from"] for row in (flat, planning, lead)] == [
+        "rules",
+        "system",
+        "rules",
+    ]
+    assert lead["summaries"]["rouge1_recall"] > flat["summaries"]["rouge1_recall"]
+    assert (place / "plot.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_predictions_are_what_was_judged(first: Done, place: Path) -> None:
+    """The leader's own labels stand in its file, and ROUGE-L is that of `dialogist evaluate`."""
+    row = first.rows["planning"]
+    lines = [json.loads(line) for line in Path(row["predictions"]).read_text().splitlines()]
+    assert len(lines) == 6
+    assert any(line["key_points"] for line in lines)
+    for line in lines:
+        assert "".join(text for _, text in line["key_points"]) == line["prediction"]
+    words = ["dialogist", "evaluate", str(place / "runs" / "flat"), str(place / "dev.jsonl")]
+    words += ["-o", "json", "--predictions", str(place / "p.jsonl")]
+    out = io.StringIO()
+    with mock.patch.object(sys, "argv", words), redirect_stdout(out):
+        assert cli._run() == 0
+    average = json.loads(out.getvalue())["average"]
+    assert first.rows["flat"]["summaries"]["rougeL_f1"] == pytest.approx(average["rougeL"])
+
+
+def test_what_is_finished_is_not_done_again(first: Done, place: Path) -> None:
+    model = place / "runs" / "flat" / "model" / "model.safetensors"
+    before = model.stat().st_mtime_ns
+    systems = (place / "flat.yaml", place / "planning.yaml", "lead-3")
+    again = compare(*systems, *base(place), "-o", "json")
+    assert again.code == 0
+    assert again.json == first.json
+    assert model.stat().st_mtime_ns == before
+    assert "resumed" not in again.err
+    # A run of other settings is not touched, and told; the others have their rows.
+    changed = compare(*systems, *base(place), "-o", "json", "--set", "training.clip_norm=5")
+    assert changed.code == 1
+    assert [failed["system"] for failed in changed.json["failed"]] == ["flat", "planning"]
+    assert "clip_norm" in changed.json["failed"][0]["error"]
+    assert "--runs" in changed.json["failed"][0]["error"]
+    assert list(changed.rows) == ["lead-3"]
+
+
+def test_finished_runs_as_models(first: Done, place: Path) -> None:
+    """A run folder alone has the same row, the time it took in it; --on stands for the data."""
+    run = place / "runs" / "planning"
+    found = compare(run, *base(place), "--on", place / "dev.jsonl", "-o", "json")
+    assert found.code == 0, found.err
+    [row] = found.json["systems"]
+    expected = {**first.rows["planning"], "system": str(run), "predictions": row["predictions"]}
+    assert row == expected
+    assert found.json["pack"] == first.json["pack"]  # from the model's own folder
+
+
+def test_text_and_markdown(first: Done, place: Path) -> None:
+    systems = (place / "flat.yaml", place / "planning.yaml", "lead-3")
+    text = compare(*systems, *base(place))
+    heads, names, *lines = text.out.splitlines()
+    assert heads.split("  ")[-1].strip() == "key facts"
+    assert names.split()[:4] == ["system", "parameters", "epochs", "time"]
+    assert names.count("R1 rec") == names.count("R2 rec") == 2
+    assert names.count("RL F1") == 3
+    assert [line.split()[0] for line in lines[:4]] == ["flat", "planning", "lead-3", "references"]
+    own = first.rows["planning"]["key_points"]["rouge1_recall"]
+    assert f"{own:.1f}" in lines[1].split()
+    assert "planning: key points as the system says; of all others by the rules" in text.out
+    assert "tok:13a" in text.out
+    assert "R1 and R2 are recall" in text.out
+    table = compare(*systems, *base(place), "-o", "md").out.splitlines()
+    assert table[0].count("|") == table[1].count("|") == table[2].count("|") == 17
+    assert "| summaries: R1 rec |" in table[0]
+    assert table[5].startswith("| references |")
+
+
+def test_without_key_points(first: Done, place: Path) -> None:
+    found = compare("lead-1", place / "flat.yaml", *base(place), "-p", "none", "-o", "json")
+    assert found.code == 0
+    assert found.json["pack"] is None
+    assert found.rows["lead-1"]["key_points"] is None
+    text = compare("lead-1", place / "flat.yaml", *base(place), "--pack", "none", "--limit", "2")
+    assert "key points" not in text.out
+    assert "2 dialogues of" in text.out
+    drawn = compare(
+        *("lead-1", place / "flat.yaml", *base(place), "--pack", "none"),
+        *("--plot", place / "few.png"),
+    )
+    assert drawn.code == 0
+    assert (place / "few.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_one_recipe_starts_from_another(place: Path, tmp_path: Path) -> None:
+    (tmp_path / "runs").mkdir()
+    write(tmp_path, "stage", FLAT)
+    found = compare(
+        *(place / "flat.yaml", tmp_path / "stage.yaml", "--from", "stage=flat"),
+        *(*base(place), "--pack", "none", "-o", "json"),
+    )
+    assert found.code == 0, found.err
+    assert found.rows["stage"]["started_from"] == str(place / "runs" / "flat")
+    assert found.rows["flat"]["started_from"] is None
+
+
+def test_chinese(tmp_path: Path) -> None:
+    """A word tokenizer on characters, a Chinese pack, and every figure by characters."""
+    corpus(tmp_path, "zh")
+    preparation = {
+        "profile": "zh-characters",
+        "speakers": "role",
+        "limits": FLAT["preparation"]["limits"],
+    }
+    recipe = write(
+        *(tmp_path, "zh", FLAT),
+        preparation=preparation,
+        tokenizer={"kind": "word", "size": 1000},
+    )
+    found = compare(
+        *(recipe, "lead-3", "--data", tmp_path, "--runs", tmp_path / "runs", "-o", "json"),
+        *("--pack", "customer-service-zh"),
+    )
+    assert found.code == 0, found.err
+    assert found.json["unit"] == "characters"
+    assert "tok:zh" in found.json["signatures"]["bleu"]
+    for row in found.rows.values():
+        assert row["summaries"]["rouge1_recall"] > 0
+    lines = Path(found.rows["zh"]["predictions"]).read_text().splitlines()
+    predictions = [json.loads(line)["prediction"] for line in lines]
+    assert any(predictions)
+    assert not any(" " in text for text in predictions)
+
+
+def test_killed_it_goes_on(place: Path, tmp_path: Path) -> None:
+    """kill -9 in the second system's training, SIGTERM later; the table is the same in the end."""
+    for name in ("one", "two"):
+        write(tmp_path, name, FLAT)
+    arguments = [str(tmp_path / "one.yaml"), str(tmp_path / "two.yaml"), "lead-1"]
+    arguments += ["--data", str(place), "--pack", "none", "-o", "json"]
+    arguments += ["--set", "training.epochs=6", "--set", "training.seed=3"]
+    straight = compare(*arguments, "--runs", tmp_path / "straight")
+    assert straight.code == 0, straight.err
+    cut = ["compare", *arguments, "--runs", str(tmp_path / "cut")]
+    metrics = tmp_path / "cut" / "two" / "metrics.jsonl"
+    for number, code in ((signal.SIGKILL, -9), (signal.SIGTERM, 143)):
+        process = subprocess.Popen(
+            [sys.executable, "-m", "dialogist", *cut],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )
+        before = metrics.read_text().count("\n") if metrics.exists() else 0
+        deadline = time.monotonic() + 120
+        while time.monotonic() < deadline and process.poll() is None:
+            if metrics.exists() and metrics.read_text().count("\n") > before + 2:
+                break
+            time.sleep(0.002)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == code, errors.decode()
+    finished = compare(*cut[1:])
+    assert finished.code == 0, finished.err
+    assert "resumed" in finished.err
+    for name in ("one", "two"):
+        mine, theirs = (done.rows[name] for done in (finished, straight))
+        times = {"training_seconds", "validation_seconds", "predictions"}
+        assert {k: mine[k] for k in mine if k not in times} == {
+            k: theirs[k] for k in theirs if k not in times
+        }
+        weights = [tmp_path / run / name / "model/model.safetensors" for run in ("cut", "straight")]
+        assert weights[0].read_bytes() == weights[1].read_bytes()

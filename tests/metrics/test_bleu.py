@@ -1,0 +1,76 @@
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sacrebleu.metrics.bleu import BLEU
+
+from dialogist.errors import MissingExtraError
+from dialogist.metrics.bleu import Bleu
+
+VOCABULARY = ["the", "The", "cat", "sat", "on", "a", "mat.", "订单", "询问，", "3.5", "don't"]
+words = st.lists(st.sampled_from(VOCABULARY), max_size=12)
+texts = words.map(" ".join)
+
+
+def corpus(metric: Bleu, predictions: list[str], references: list[list[str]]) -> float:
+    return metric.score(
+        metric.count(p, several) for p, several in zip(predictions, references, strict=True)
+    )
+
+
+@pytest.mark.parametrize("tokens", ["13a", "zh", "none"])
+@given(pairs=st.lists(st.tuples(texts, texts), min_size=1, max_size=6))
+def test_one_reference_equals_sacrebleu(tokens, pairs):
+    predictions, references = map(list, zip(*pairs, strict=True))
+    theirs = BLEU(lowercase=True, tokenize=tokens, force=True)
+    expected = theirs.corpus_score(predictions, [references]).score
+    found = corpus(Bleu(tokens), predictions, [[r] for r in references])
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_by_hand():
+    # 4 of 5 words, 3 of 4 pairs, 2 of 3 triples, 1 of 2 fours: the fourth root of 1/5.
+    assert corpus(Bleu("none"), ["a b c d e"], [["a b c d x"]]) == pytest.approx(100 * 0.2**0.25)
+    # All right but too short: 4 words for 5, exp(1 - 5/4).
+    assert corpus(Bleu("none"), ["a b c d"], [["a b c d e"]]) == pytest.approx(77.8801, abs=1e-4)
+
+
+def test_references_are_averaged_not_picked_from():
+    """Half of what it says is in the mean reference; picking would find all of it, or more."""
+    both = [["a b c d", "w x y z"]]
+    assert corpus(Bleu("none"), ["a b c d"], both) == pytest.approx(50)
+    assert BLEU(tokenize="none").corpus_score(["a b c d"], [["a b c d"], ["w x y z"]]).score > 99
+
+
+def test_a_dialogue_weighs_the_same_however_many_references_it_has():
+    predictions = ["a b c d", "p q r s"]
+    once = corpus(Bleu("none"), predictions, [["a b c d"], ["e f g h"]])
+    often = corpus(Bleu("none"), predictions, [["a b c d"] * 5, ["e f g h"]])
+    assert once == pytest.approx(often)
+
+
+def test_case_does_not_count_and_chinese_goes_by_characters():
+    assert corpus(Bleu("13a"), ["THE CAT SAT THERE"], [["the cat sat there"]]) == pytest.approx(100)
+    counts = Bleu("zh").count("用户询问ABC订单。", ["用户询问订单。"])
+    assert (counts.length, counts.reference_length) == (8, 7)  # ABC is one
+    assert counts.shared[0] == 7
+    assert Bleu("13a").count("用户询问ABC订单。", ["用户"]).length == 1
+
+
+def test_nothing_to_score():
+    metric = Bleu("none")
+    assert metric.score([]) == 0
+    assert corpus(metric, [""], [["a b c d"]]) == 0
+    assert corpus(metric, ["a b c"], [["a b c"]]) == 0  # no four words: as sacrebleu has it
+    assert corpus(Bleu("none", orders=3), ["a b c"], [["a b c"]]) == pytest.approx(100)
+
+
+def test_signature_says_how():
+    assert Bleu("zh", orders=2).signature.startswith("BLEU-2 | nrefs:1|case:lc|eff:no|tok:zh|")
+
+
+def test_without_sacrebleu(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics.bleu", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'dialogist\[eval\]'"):
+        Bleu("13a")

@@ -1,0 +1,122 @@
+"""Words that no vocabulary holds: pointer models learn to copy them, others cannot say them.
+
+From text to text: preparation, word tokenizer, trainer, search. (KDD 2019, sections 2.1 and 3.4.4.)
+"""
+
+import random
+from pathlib import Path
+
+import pytest
+import torch
+
+from dialogist.data.collate import training_pairs
+from dialogist.data.prepare import Preparation, PreparationConfig
+from dialogist.decoding.options import DecodingOptions
+from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
+from dialogist.engine.summarizer import Summarizer
+from dialogist.models.recurrent import RecurrentConfig
+from dialogist.models.table import ModelConfig
+from dialogist.models.transformer import TransformerConfig
+from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.records import Dialogue, Utterance
+from dialogist.tokenizers.word import train_word
+from dialogist.training.config import TrainingConfig
+from dialogist.training.interfaces import TrainingData, Validation
+from dialogist.training.trainer import Trainer
+
+TALK = ("hello", "my order {order} is late", "please call {phone} today")
+SUMMARY = "the order {order} is late"
+TOKENIZER = train_word(
+    [text.format(order="", phone="") for text in (*TALK, SUMMARY)], speakers=True
+)
+
+RECURRENT = {"embedding": 24, "hidden": 24, "dropout": 0.0}
+TRANSFORMER = {
+    "d_model": 32,
+    "heads": 4,
+    "feed_forward": 64,
+    "encoder_layers": 1,
+    "decoder_layers": 1,
+    "dropout": 0.0,
+    "attention_output_dropout": 0.0,
+    "source_positions": 24,
+    "target_positions": 10,
+}
+COPYING = {
+    "recurrent": RecurrentConfig.parse({**RECURRENT, "pointer": True}),
+    "recurrent, coverage": RecurrentConfig.parse({**RECURRENT, "pointer": True, "coverage": True}),
+    "transformer": TransformerConfig.parse({**TRANSFORMER, "pointer": True}),
+}
+NOT_COPYING = {
+    "recurrent": RecurrentConfig.parse(RECURRENT),
+    "transformer": TransformerConfig.parse(TRANSFORMER),
+    "a pointer, but unknown words are all one": COPYING["recurrent"],
+}
+
+
+class Silent:
+    def update(self, progress: object, batches: int, loss: float) -> None: ...
+
+    def epoch(self, record: object) -> None: ...
+
+    def note(self, text: str) -> None: ...
+
+
+def dialogues(count: int, seed: int) -> list[Dialogue]:
+    """Each has two numbers that no other has; its summary wants the one of the order."""
+    chance = random.Random(seed)
+    found = []
+    for _ in range(count):
+        numbers = {name: str(chance.randrange(10**9)) for name in ("order", "phone")}
+        said = [text.format(**numbers) for text in chance.sample(TALK, len(TALK))]
+        turns = tuple(Utterance("user", text) for text in said)
+        found.append(Dialogue(turns, references=(SUMMARY.format(**numbers),)))
+    return found
+
+
+def trained(config: ModelConfig, unknown: str, run: Path) -> Summarizer:
+    """150 updates, then through a model folder."""
+    torch.manual_seed(0)
+    preparation = Preparation(PreparationConfig.parse({"speakers": "role", "unknown": unknown}))
+    model = config.build(len(TOKENIZER))
+    examples = map(preparation.prepare, dialogues(32 * 150, seed=1))
+    pairs = training_pairs(preparation.encode(example, TOKENIZER) for example in examples)
+    training = TrainingConfig.parse(
+        {
+            "epochs": 1,
+            "precision": "fp32",
+            "sampler": {"kind": "shuffle-buffer", "examples": 32},
+            "schedule": {"kind": "linear", "peak": 0.01, "warmup": 20},
+            "checkpoint_every": 10_000,
+        }
+    )
+    data = TrainingData(pairs, TOKENIZER.symbols)
+    Trainer(model, CrossEntropy(), data, training, run, Silent()).fit(lambda epoch: Validation({}))
+    bundle = Bundle(model, TOKENIZER, preparation, DecodingOptions(max_tokens=8))
+    save_bundle(run / "model", bundle, "", torch.float16)
+    return Summarizer(load_bundle(run / "model", torch.device("cpu")))
+
+
+def wanted(dialogue: Dialogue) -> str:
+    (reference,) = dialogue.references
+    return reference
+
+
+@pytest.mark.parametrize("form", COPYING)
+def test_numbers_never_seen_are_copied(form: str, tmp_path: Path) -> None:
+    summarizer = trained(COPYING[form], "copied", tmp_path)
+    unseen = dialogues(100, seed=2)
+    for strategy in ("greedy", "beam"):
+        options = DecodingOptions.parse({"strategy": strategy, "beam_size": 3, "max_tokens": 8})
+        said = summarizer.summarize(unseen, options)
+        right = sum(s.text == wanted(d) for s, d in zip(said, unseen, strict=True))
+        assert right > 95, said[0].text
+
+
+@pytest.mark.parametrize("form", NOT_COPYING)
+def test_without_a_pointer_they_cannot_be_said(form: str, tmp_path: Path) -> None:
+    """All the rest is learned."""
+    said = trained(NOT_COPYING[form], "token", tmp_path).summarize(dialogues(100, seed=2))
+    unknown = SUMMARY.format(order=TOKENIZER.controls.unk)
+    assert sum(s.text == unknown for s in said) > 95
+    assert not any(character.isdigit() for s in said for character in s.text)
