@@ -26,6 +26,7 @@ from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.recipe.config import read_recipe
 from dialogist.records import JSON
+from dialogist.tokenizers import Symbols
 from dialogist.training.config import TrainingConfig
 from dialogist.training.interfaces import TrainingData, Validation
 from dialogist.training.progress import Progress
@@ -145,7 +146,7 @@ def measure(flags: argparse.Namespace) -> dict[str, Any]:
         batch_tokens = tokens_for(lengths_of(source, target), ROWS)
     torch.manual_seed(flags.seed)
     model = model_config(flags.net).build(net.vocabulary).to(flags.device)
-    data, watch = WatchedData(pairs, pad_id=0), Watch(flags)
+    data, watch = WatchedData(pairs, Symbols(pad=0, bos=int(target[0, 0]), eos=0)), Watch(flags)
     config = training_config(flags, batch_tokens)
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(model, CrossEntropy(), data, config, Path(folder), watch)

@@ -197,3 +197,12 @@ def test_build_gives_the_kind_and_size_asked_for(kind):
     assert tokenizer.kind == kind
     assert len(tokenizer) <= 340
     assert tokenizer.decode(tokenizer.encode("the meeting")) == "the meeting"
+
+
+def test_a_frequent_word_that_is_part_of_no_other_is_one_piece():
+    texts = ["they told us of the city, and told them again"] * 50
+    tokenizer = train_subword("unigram", texts, 400)
+    for word in (" told", " city"):
+        assert len(tokenizer.encode(word)) == 1
+    text = "told \u07ca city \u07cb"
+    assert tokenizer.decode(tokenizer.encode(text)) == text

@@ -5,6 +5,7 @@ Both work on bytes, so every text of every script comes back exactly, whatever w
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
@@ -15,6 +16,10 @@ from dialogist.tokenizers.base import PLACEHOLDERS, ControlSymbols, Tokenizer, p
 from dialogist.tokenizers.entity_tokens import ANY_ENTITY, add_entity_tokens, entity_placeholders
 
 CONTROLS = ControlSymbols()
+
+_WORD = re.compile(r" ?[^\W\d_]+")
+_MARK = "\u07ca"  # a letter whose first byte, 0xDF, stands in hardly any script but N'Ko
+_LEAD = str(pre_tokenizers.ByteLevel(False, False).pre_tokenize_str(_MARK)[0][0])[0]
 
 _SPEAKERS = f"{placeholder(0)}-{placeholder(PLACEHOLDERS - 1)}"
 
@@ -48,7 +53,7 @@ def train_subword(
     # Training sees the pieces between placeholders, just as encoding will split them.
     at_placeholders = re.compile(f"[{_SPEAKERS}{ANY_ENTITY if entities else ''}]")
     pieces = (piece for text in texts for piece in at_placeholders.split(text) if piece)
-    pipeline.train_from_iterator(pieces, trainer)
+    pipeline.train_from_iterator(_seeded(pieces) if kind == "unigram" else pieces, trainer)
     if kind == "unigram":
         pipeline.model = _settled(pipeline, len(controls))
     pipeline.add_tokens([tokenizers.AddedToken(placeholder(i)) for i in range(PLACEHOLDERS)])
@@ -57,13 +62,30 @@ def train_subword(
     return Tokenizer(kind, pipeline, CONTROLS)
 
 
+def _seeded(pieces: Iterable[str]) -> Iterator[str]:
+    """The pieces, then once more each word that occurs twice, with a letter that none ends with.
+
+    The trainer's candidates are what stands in two different words at least, however often one of
+    them occurs: "told", which is part of no other word, would become "tol" and "d".
+    """
+    words: Counter[str] = Counter()
+    for piece in pieces:
+        words.update(_WORD.findall(piece))
+        yield piece
+    yield from (word + _MARK for word, count in words.items() if count > 1)
+
+
 def _settled(pipeline: tokenizers.Tokenizer, controls: int) -> models.Unigram:
     """The trained model in an order that another training repeats.
 
     The trainer appends the bytes that won no score in random order, each 1e-4 below the last, and
     adds up scores in random order (their last digits differ): both would change ids.
     """
-    trained = json.loads(pipeline.to_str())["model"]["vocab"]
+    trained = [
+        (piece, score)
+        for piece, score in json.loads(pipeline.to_str())["model"]["vocab"]
+        if len(piece) == 1 or _LEAD not in piece  # see `_seeded`
+    ]
     scores = {piece: round(score or 0.0, 9) for piece, score in trained[controls:]}
     appended = sorted(_appended(scores), key=lambda piece: -scores[piece])
     scores |= dict(zip(sorted(appended), [scores[p] for p in appended], strict=True))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
 _STATM = Path("/proc/self/statm")
-SLACK = 896 << 20
+SLACK = 512 << 20
 """Bytes a process may grow beyond what it needed while it settled."""
 SETTLING = 3
 """Updates, at the start and after giving back, whose largest size is taken as what is needed: few,
