@@ -88,6 +88,26 @@ def test_the_limit_is_set_anew_by_the_updates_after_trimming(library: Glibc) -> 
     assert library.trimmed_at == [(1001 + slack) * MB, (981 + slack) * MB]
 
 
+def test_the_least_that_was_ever_needed_counts(library: Glibc) -> None:
+    """Whoever settles with large batches does not raise the limit for good."""
+    kept, slack = KeptMemory(), SLACK // MB
+    sizes(kept, library, *[1000] * SETTLING, 1001 + slack, *[1000 + slack // 4] * SETTLING)
+    sizes(kept, library, 1000 + slack)
+    assert kept.trims == 1
+    sizes(kept, library, 1001 + slack)
+    assert kept.trims == 2
+
+
+def test_half_the_slack_is_always_left(library: Glibc) -> None:
+    """A run whose batches grow does not give back at every update."""
+    kept, slack = KeptMemory(), SLACK // MB
+    sizes(kept, library, *[1000] * SETTLING, 1001 + slack, *[3000] * SETTLING)
+    sizes(kept, library, 3000 + slack // 2)
+    assert kept.trims == 1
+    sizes(kept, library, 3001 + slack // 2)
+    assert kept.trims == 2
+
+
 def test_a_process_that_grows_on_is_bounded(library: Glibc) -> None:
     """10 MB an update, all of which trimming can give back."""
     kept, highest = KeptMemory(), 0

@@ -50,6 +50,7 @@ def info(
     as_json: _AS_JSON = False,
 ) -> int:
     """Show a model's facts and its card."""
+    from dialogist.data.limits import Limits
     from dialogist.engine.bundle import describe
     from dialogist.engine.names import find_model
 
@@ -60,11 +61,8 @@ def info(
         return 0
     for key in ("path", "kind", "parameters", "stored_as", "bytes", "vocabulary", "about"):
         typer.echo(f"{key:12} {facts[key]}")
-    limits = facts["preparation"]["limits"]
-    typer.echo(
-        f"{'limits':12} reads {limits['source_tokens']} tokens, "
-        f"writes {limits['summary_tokens']} at most"
-    )
+    limits = Limits.parse(facts["preparation"]["limits"], str(folder))
+    typer.echo(f"{'limits':12} reads {limits.reads}, writes {limits.writes} at most")
     card = folder / "README.md"
     if card.is_file():
         typer.echo("\n" + card.read_text(encoding="utf-8"))

@@ -20,3 +20,24 @@ class Limits(Config):
     summary_tokens: int | None = Field(128, ge=3)
     sub_summary_tokens: int | None = Field(None, ge=1)
     keep_end: bool = True
+
+    @property
+    def reads(self) -> str:
+        """How much of a dialogue is read at most, for people."""
+        return _said(
+            (self.source_tokens, "tokens"),
+            (self.utterances, "utterances"),
+            (self.utterance_tokens, "tokens of an utterance"),
+        )
+
+    @property
+    def writes(self) -> str:
+        """How long a summary can be at most, for people."""
+        return _said(
+            (self.summary_tokens, "tokens"), (self.sub_summary_tokens, "tokens about a key point")
+        )
+
+
+def _said(*limits: tuple[int | None, str]) -> str:
+    said = [f"{number} {what}" for number, what in limits if number is not None]
+    return " and ".join(said) or "any number of tokens"

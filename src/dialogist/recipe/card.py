@@ -3,7 +3,6 @@
 import json
 from pathlib import Path
 
-from dialogist.data.limits import Limits
 from dialogist.engine.bundle import Bundle
 from dialogist.recipe.config import Recipe
 
@@ -23,24 +22,12 @@ def model_card(recipe: Recipe, bundle: Bundle, metrics: Path, dev_size: int) -> 
         recipe.description.strip() or "A dialogue summarization model.",
         "",
         f"* {parameters:,} parameters, vocabulary {len(bundle.tokenizer):,}, trained on {sets}",
-        f"* reads {_longest(recipe.preparation.limits)} at most and says so when a dialogue is "
-        "longer",
+        f"* reads {recipe.preparation.limits.reads} at most and says so when a dialogue is longer",
         "",
         *_scores(metrics, dev_size),
         recipe.card.strip(),
     ]
     return "\n".join(lines).rstrip() + "\n"
-
-
-def _longest(limits: Limits) -> str:
-    """How much of a dialogue it reads."""
-    parts = [
-        (limits.source_tokens, "tokens"),
-        (limits.utterances, "utterances"),
-        (limits.utterance_tokens, "tokens of an utterance"),
-    ]
-    said = [f"{number} {what}" for number, what in parts if number is not None]
-    return " and ".join(said) or "any number of tokens"
 
 
 def _scores(metrics: Path, dev_size: int) -> list[str]:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
 _STATM = Path("/proc/self/statm")
-SLACK = 512 << 20
-"""Bytes a process may grow beyond what it needed while it settled."""
+SLACK = 384 << 20
+"""Bytes a process may grow beyond the least that it ever needed while it settled."""
 SETTLING = 3
 """Updates, at the start and after giving back, whose largest size is taken as what is needed: few,
 for holes grow from the first on (1 GB in 35 updates of the 32 M network)."""
@@ -25,7 +25,8 @@ class KeptMemory:
 
     def __init__(self) -> None:
         self.trims = 0
-        self._needed = 0
+        self._needed = 0  # since memory was given back
+        self._least: int | None = None  # of all that was ever needed
         self._updates = 0
         self._trim = None
         if not sys.platform.startswith("linux"):
@@ -46,10 +47,19 @@ class KeptMemory:
         self._updates += 1
         if self._updates <= SETTLING:
             self._needed = max(self._needed, size)
-        elif size > self._needed + SLACK:
+        elif size > self._limit():
             self._trim(0)
             self.trims += 1
             self._needed = self._updates = 0
+
+    def _limit(self) -> int:
+        """The largest size that is left alone.
+
+        What is needed depends on the batches one happens to settle with, so the least counts; but
+        half the slack is always left, or a run whose batches grow would give back all the time.
+        """
+        self._least = min(self._needed, self._least or self._needed)
+        return max(self._least + SLACK, self._needed + SLACK // 2)
 
 
 def resident_bytes() -> int:
