@@ -64,7 +64,7 @@ def search_key_points(
 ) -> list[Hypothesis]:
     """The best key-point sequence of each dialogue."""
     rows = torch.arange(len(memory.layout.batch), device=memory.utterances.device)
-    state = model.leader.start(memory)
+    state = model.leader_state(memory)
     found = search(model.leader, state, rows, plan_options(options), PLAN_SYMBOLS)
     return [hypotheses[0] for hypotheses in found]
 

@@ -102,8 +102,8 @@ class HierarchicalConfig(Config):
 
 
 @dataclass(frozen=True, slots=True)
-class TokenDecoderState:
-    """N rows of a `TokenDecoder`: caches, the memory's mask, whose memory each row has."""
+class UtteranceDecoderState:
+    """N rows of a `UtteranceDecoder`: caches, the memory's mask, whose memory each row has."""
 
     caches: tuple[LayerCache, ...]
     memory_mask: Tensor  # (N, 1, 1, U) additive
@@ -112,7 +112,7 @@ class TokenDecoderState:
     first: Tensor | None = None  # (N, D) what stands in place of the begin symbol's vector
     position: int = 0
 
-    def select(self, rows: Tensor) -> "TokenDecoderState":
+    def select(self, rows: Tensor) -> "UtteranceDecoderState":
         """The given rows; memories are copied only when rows move between owners."""
         owner = self.owner.index_select(0, rows)
         moved = not torch.equal(owner, self.owner)
@@ -127,22 +127,30 @@ class TokenDecoderState:
         )
 
 
-class TokenDecoder(nn.Module):
-    """A Transformer decoder over utterances that writes tokens; with a hierarchical pointer.
+class UtteranceDecoder(nn.Module):
+    """A Transformer decoder over utterances, with or without a hierarchical pointer.
 
-    Equations 10 to 13 and 15 to 18. It is the decoder of a whole summary, and the Writer net.
+    Equations 10 to 13 and 16 to 18. It is the decoder of a whole summary, the Writer net, and, over
+    key points instead of tokens, the Leader net.
     """
 
-    def __init__(self, config: HierarchicalConfig, table: MappedEmbedding) -> None:
+    def __init__(
+        self,
+        config: HierarchicalConfig,
+        table: MappedEmbedding,
+        layers: int,
+        positions: int,
+        pointer: bool,
+    ) -> None:
         super().__init__()
-        self.embedding = TokenEmbedding(table, config.width, config.target_tokens, config.dropout)
-        self.decoder = Decoder(config.decoder_layers, config.layer_shape())
+        self.embedding = TokenEmbedding(table, config.width, positions, config.dropout)
+        self.decoder = Decoder(layers, config.layer_shape())
         self.output = VocabularyProjection(config.width, table.num_embeddings)
-        self.pointer = HierarchicalPointer(config.width) if config.pointer else None
+        self.pointer = HierarchicalPointer(config.width) if pointer else None
 
     def start(
         self, memory: HierarchicalMemory, owner: Tensor, first: Tensor | None = None
-    ) -> TokenDecoderState:
+    ) -> UtteranceDecoderState:
         """States of rows that belong to the dialogues ``owner`` (N,).
 
         ``first``: (N, D) vectors that stand in place of the begin symbol's (the Writer's s-dot_p).
@@ -152,7 +160,7 @@ class TokenDecoder(nn.Module):
         copies = None if self.pointer is None else self.pointer.memory(memory)
         rows = torch.arange(owner.shape[0], device=owner.device)
         every = torch.arange(utterances.shape[0], device=owner.device)
-        state = TokenDecoderState(
+        state = UtteranceDecoderState(
             tuple(caches), utterances.mask(memory.utterances.dtype), every, copies
         )
         if not torch.equal(owner, every):
@@ -160,24 +168,25 @@ class TokenDecoder(nn.Module):
         return replace(state, owner=rows, first=first)
 
     def forward(
-        self, target_in: Tensor, real: Tensor, state: TokenDecoderState
-    ) -> tuple[Distribution, Packing]:
-        """(N, T) ids and where they are real -> distributions at the M real positions."""
+        self, target_in: Tensor, target_out: Tensor, real: Tensor, state: UtteranceDecoderState
+    ) -> "Decoded":
+        """(N, T) ids, what shall be predicted from them, and where they are real."""
         packing = Packing.of(real)
         self.embedding.positions.require(target_in.shape[1])
         x = self._embed(packing.pack(target_in), packing, packing.positions, state.first)
         masks = Masks(look_ahead_mask(packing.width, x.dtype, x.device), state.memory_mask)
-        found, _ = self._decode(x, packing, state, masks)
-        return found, packing
+        found, _, hidden = self._decode(x, packing, state, masks)
+        outputs = Outputs(found, packing.pack(target_out)[: packing.count])
+        return Decoded(outputs, packing.split(hidden, 1)[:, 0, : target_in.shape[1]])
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, TokenDecoderState]:
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, UtteranceDecoderState]:
         """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
-        assert isinstance(state, TokenDecoderState)
+        assert isinstance(state, UtteranceDecoderState)
         self.embedding.positions.require(state.position + 1)
         packing = Packing.single(tokens.shape[0], tokens.device)
         places = torch.full_like(tokens, state.position)
         x = self._embed(tokens, packing, places, state.first)
-        found, caches = self._decode(x, packing, state, Masks(None, state.memory_mask))
+        found, caches, _ = self._decode(x, packing, state, Masks(None, state.memory_mask))
         return found.all(), replace(state, caches=caches, position=state.position + 1)
 
     def _embed(self, ids: Tensor, packing: Packing, places: Tensor, first: Tensor | None) -> Tensor:
@@ -188,16 +197,29 @@ class TokenDecoder(nn.Module):
         return self.embedding.place(x, places)
 
     def _decode(
-        self, x: Tensor, packing: Packing, state: TokenDecoderState, masks: Masks
-    ) -> tuple[Distribution, tuple[LayerCache, ...]]:
+        self, x: Tensor, packing: Packing, state: UtteranceDecoderState, masks: Masks
+    ) -> tuple[Distribution, tuple[LayerCache, ...], Tensor]:
         wanted = self.pointer is not None
         hidden, caches, weights = self.decoder(x, packing, state.caches, masks, wanted)
         generated = LogProbs(self.output, hidden[: packing.count])
         if self.pointer is None or state.copies is None:
-            return generated, tuple(caches)
+            return generated, tuple(caches), hidden
         attention = weights[f"decoder_layer{len(caches)}_block2_decenc_att"]
         copies = self.pointer(hidden, packing, attention, state.copies)
-        return PointerLogProbs(generated, copies), tuple(caches)
+        return PointerLogProbs(generated, copies), tuple(caches), hidden
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What a decoder makes of N given sequences.
+
+    Attributes:
+        outputs: the distributions at the real positions.
+        hidden: (N, T, D) the decoded representation that each position is predicted from.
+    """
+
+    outputs: Outputs
+    hidden: Tensor
 
 
 class Hierarchical(GeneratorModule):
@@ -208,7 +230,8 @@ class Hierarchical(GeneratorModule):
         self.config = config
         self.table = config.table(vocabulary)
         self.encoder = config.encoder(self.table)
-        self.decoder = TokenDecoder(config, self.table)
+        layers, positions = config.decoder_layers, config.target_tokens
+        self.decoder = UtteranceDecoder(config, self.table, layers, positions, config.pointer)
         initialise(self)
 
     @property
@@ -218,15 +241,16 @@ class Hierarchical(GeneratorModule):
 
     def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
         """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions."""
-        found, packing = self.decoder(batch.target_in, batch.target_mask, self.start(batch))
-        return Outputs(found, packing.pack(batch.target_out)[: packing.count])
+        target = (batch.target_in, batch.target_out, batch.target_mask)
+        decoded: Decoded = self.decoder(*target, self.start(batch))
+        return decoded.outputs
 
-    def start(self, batch: Batch) -> TokenDecoderState:
+    def start(self, batch: Batch) -> UtteranceDecoderState:
         """Encode; B rows."""
         owner = torch.arange(len(batch), device=batch.source.device)
         return self.decoder.start(self.encoder(batch), owner)
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, TokenDecoderState]:
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, UtteranceDecoderState]:
         """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
         return self.decoder.step(tokens, state)
 

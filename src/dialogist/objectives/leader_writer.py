@@ -13,7 +13,7 @@ from dialogist.decoding.generate import roll_out
 from dialogist.decoding.options import DecodingOptions
 from dialogist.decoding.plan import PLAN_SYMBOLS, plan_of, plan_options
 from dialogist.models.base import Outputs
-from dialogist.models.hierarchical import TokenDecoderState
+from dialogist.models.hierarchical import UtteranceDecoderState
 from dialogist.models.leader_writer import LeaderWriter
 from dialogist.nn.hierarchical import HierarchicalMemory
 from dialogist.objectives.base import Loss, Per
@@ -101,7 +101,7 @@ class LeaderWriterLoss:
         plan, device = batch.plan, batch.source.device
         rows = torch.arange(len(batch), device=device)
         with rolling(model), torch.inference_mode():
-            state = model.leader.start(model.encoder(batch))
+            state = model.leader_state(model.encoder(batch))
             greedy, sampled = roll_out(
                 model.leader, state, rows, plan_options(self._options()), PLAN_SYMBOLS
             )
@@ -117,7 +117,7 @@ class LeaderWriterLoss:
         return (found.gap.to(means) * means).sum(), found.reward
 
     def _sub_summaries_policy(
-        self, model: LeaderWriter, batch: Batch, state: TokenDecoderState
+        self, model: LeaderWriter, batch: Batch, state: UtteranceDecoderState
     ) -> tuple[Tensor, float]:
         """Equation 22, summed over the dialogues, under the reference key points."""
         assert batch.plan is not None
