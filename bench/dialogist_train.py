@@ -6,6 +6,7 @@ python bench/dialogist_train.py --net small --arrays FILE.npz --steps 30 --preci
 import argparse
 import json
 import os
+import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
@@ -65,6 +66,7 @@ class Watch:
         done = len(self.times)
         if self.flags.memory_every and done % self.flags.memory_every == 0:
             self.memory.append((done, resident_mb()))
+            print(json.dumps(self.memory[-1]), file=sys.stderr, flush=True)
         if self.profiler and done == self.flags.warmup:
             self.profiler.start()
 

@@ -33,8 +33,8 @@ def usable_cores() -> int:
     return os.cpu_count() or 1
 
 
-def run_peer(command: list[str], threads: int) -> Record:
-    """Run one peer in a process of its own and read its JSON.
+def run_peer(command: list[str], threads: int, log: Path | None = None) -> Record:
+    """Run one peer in a process of its own and read its JSON; ``log`` keeps what it says meanwhile.
 
     Added to it: ``load_before``, the machine's load when the peer started, and ``peak_mb``, the
     most memory it held. Linux starts a child's peak at its parent's size, so this process stays
@@ -42,7 +42,8 @@ def run_peer(command: list[str], threads: int) -> Record:
     """
     env = {**os.environ, "OMP_NUM_THREADS": str(threads), "TF_CPP_MIN_LOG_LEVEL": "3"}
     load = os.getloadavg()[0]
-    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as messages:
+    kept = log.open("w+b") if log else tempfile.TemporaryFile()
+    with tempfile.TemporaryFile() as output, kept as messages:
         try:
             peer = subprocess.Popen(command, stdout=output, stderr=messages, env=env)
         except FileNotFoundError:

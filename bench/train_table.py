@@ -182,7 +182,9 @@ def soak(flags: argparse.Namespace, folder: Path) -> None:
     made = make_arrays(flags, folder, ["bert"])["bert"]
     flags.steps, every = flags.soak - flags.warmup, max(1, flags.soak // 40)
     command = systems(flags, "bert", folder / "bert.npz")[-1].command
-    result = run_peer([*command, "--memory-every", str(every)], flags.threads)
+    flags.output.mkdir(parents=True, exist_ok=True)
+    log = flags.output / "train_soak.log"  # memory as it goes, lest a stopped run leaves nothing
+    result = run_peer([*command, "--memory-every", str(every)], flags.threads, log)
     lengths = lengths_of(*load_arrays(folder / "bert.npz"))
     result |= rates(result, Work(NETS["bert"], lengths)) | flatness(result["memory_mb"])
     kept = {k: v for k, v in result.items() if k not in ("rows", "step_seconds")}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
 _STATM = Path("/proc/self/statm")
-SLACK = 384 << 20
+SLACK = 256 << 20
 """Bytes a process may grow beyond the least that it ever needed while it settled."""
 SETTLING = 3
 """Updates, at the start and after giving back, whose largest size is taken as what is needed: few,
