@@ -42,8 +42,10 @@ def run_peer(command: list[str], threads: int, log: Path | None = None) -> Recor
     """
     env = {**os.environ, "OMP_NUM_THREADS": str(threads), "TF_CPP_MIN_LOG_LEVEL": "3"}
     load = os.getloadavg()[0]
-    kept = log.open("w+b") if log else tempfile.TemporaryFile()
-    with tempfile.TemporaryFile() as output, kept as messages:
+    with (
+        tempfile.TemporaryFile() as output,
+        log.open("w+b") if log else tempfile.TemporaryFile() as messages,
+    ):
         try:
             peer = subprocess.Popen(command, stdout=output, stderr=messages, env=env)
         except FileNotFoundError:
