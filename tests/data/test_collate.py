@@ -3,13 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogist.data.collate import Pair, collate, lengths_of, serving_pairs, training_pairs
-from dialogist.data.encode import Encoded
+from dialogist.data.encode import Cuts, Encoded
+from dialogist.records import Coverage
 from dialogist.tokenizers import Symbols
 
 ids = st.lists(st.integers(0, 70_000), min_size=1, max_size=9).map(tuple)
 
 ENCODED = [
-    Encoded(source=(2, 5, 6, 3), starts=(1,), targets=((2, 7, 3), (2, 3)), id="x"),
+    Encoded((2, 5, 6, 3), (1,), ((2, 7, 3), (2, 3)), id="x", coverage=Coverage(1, 1, 2, 2)),
     Encoded(source=(2, 3), starts=(), id="y"),
 ]
 
@@ -19,6 +20,14 @@ def test_training_pairs_are_one_per_reference():
         Pair((2, 5, 6, 3), (2, 7, 3), "x", (1,)),
         Pair((2, 5, 6, 3), (2, 3), "x", (1,)),
     ]
+
+
+def test_a_dialogue_without_a_token_teaches_nothing():
+    silent = Encoded(source=(2, 3), starts=(), targets=((2, 7, 3),), id="z")
+    assert training_pairs([silent]) == []
+    cuts = Cuts()
+    cuts.add(silent.coverage)
+    assert "1 have no token and are left out" in str(cuts + Cuts())
 
 
 def test_serving_pairs_are_one_per_dialogue():

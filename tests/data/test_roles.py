@@ -99,6 +99,12 @@ def test_names_are_text_and_no_role_becomes_a_name() -> None:
     assert ROLE.restore(f"{ASKS}Bo thanks {SERVES}Ann", example) == "Bo thanks Ann"
 
 
+def test_sharing_a_token_is_told() -> None:
+    crowd = Dialogue(tuple(Utterance(f"speaker {i}", "Hello") for i in range(PLACEHOLDERS + 2)))
+    (note,) = ROLE.prepare(crowd).notes
+    assert note == "2 of the speakers have no token of their own (share one)"
+
+
 def test_the_tokenizer_must_hold_placeholders() -> None:
     wants = {
         kind: Preparation(PreparationConfig.parse({"speakers": kind})).has_speaker_tokens

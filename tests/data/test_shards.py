@@ -33,7 +33,8 @@ dialogues = st.lists(
         id=st.text(),
     )
 )
-ONE = Encoded((2, 5, 3), (), ((2, 3), (2, 4, 3)), coverage=Coverage(1, 1, 1, 1), id="one")
+READ = Coverage(1, 1, 1, 1)
+ONE = Encoded((2, 5, 3), (), ((2, 3), (2, 4, 3)), coverage=READ, id="one")
 TWO = Encoded(
     (2, 6, 6, 3),
     (1, 2),
@@ -64,7 +65,7 @@ def write(folder: Path, encoded, shard_tokens=10, vocabulary: int = VOCABULARY) 
 
 
 def has_pairs(encoded) -> bool:
-    return any(one.targets for one in encoded)
+    return bool(training_pairs(encoded))
 
 
 @given(dialogues.filter(has_pairs), st.integers(1, 60))
@@ -133,14 +134,14 @@ def test_what_is_on_disk(tmp_path):
         "dialogues": 2,
         "pairs": 3,
         "tokens": 19,
-        "cuts": {"dialogues": 2, "cut": 1, "tokens_lost": 5, "summaries_cut": 1},
+        "cuts": {"dialogues": 2, "cut": 1, "tokens_lost": 5, "summaries_cut": 1, "unread": 0},
     }
 
 
 @pytest.mark.parametrize(("vocabulary", "size"), [(65_536, 2), (65_537, 4)])
 def test_two_bytes_an_id_where_they_hold_it(tmp_path, vocabulary, size):
     source, target = (vocabulary - 1, 0), (0, vocabulary - 1)
-    shards = write(tmp_path, [Encoded(source, (), (target,))], vocabulary=vocabulary)
+    shards = write(tmp_path, [Encoded(source, (), (target,), coverage=READ)], vocabulary=vocabulary)
     assert (tmp_path / "shard-00000.tokens").stat().st_size == 4 * size
     assert (shards[0].source, shards[0].target) == (source, target)
 
@@ -160,7 +161,7 @@ def test_batches_are_those_of_memory(tmp_path):
 
 def test_the_order_and_the_border_are_in_the_fingerprint(tmp_path):
     pairs = training_pairs([ONE, TWO])
-    shifted = Encoded((2, 5), (), ((3, 2, 3), (2, 4, 3)))
+    shifted = Encoded((2, 5), (), ((3, 2, 3), (2, 4, 3)), coverage=READ)
     prints = {
         fingerprint_of(pairs),
         fingerprint_of(pairs[::-1]),

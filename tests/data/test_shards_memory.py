@@ -15,6 +15,7 @@ from dialogist.data.manifest import Manifest
 from dialogist.data.sampler import TokenBucketConfig
 from dialogist.data.shard_writer import ShardWriter
 from dialogist.data.shards import ShardedPairs
+from dialogist.records import Coverage
 from dialogist.tokenizers import Symbols
 from dialogist.training.interfaces import TrainingData
 
@@ -23,7 +24,9 @@ def anonymous():
         return next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
 
 folder, dialogues = Path(sys.argv[1]), int(sys.argv[2])
-made = [Encoded(tuple(range(i, i + 900)), (), ((2, *range(i, i + 98), 3),), id=str(i))
+read = Coverage(tokens_read=900)
+made = [Encoded(tuple(range(i, i + 900)), (), ((2, *range(i, i + 98), 3),), id=str(i),
+                coverage=read)
         for i in range(50)]
 start = most = anonymous()
 with ShardWriter(folder, Manifest(settings={}), 10_000_000) as writer:

@@ -27,6 +27,7 @@ from dialogist.data.shards import ShardedPairs
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.base import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.records import Coverage
 from dialogist.tokenizers import Symbols
 from dialogist.training.config import TrainingConfig
 from dialogist.training.interfaces import TrainingData, Validation
@@ -80,7 +81,8 @@ def write_shards(folder: Path) -> None:
     folder.mkdir()
     with ShardWriter(folder, Manifest(settings={}), shard_tokens=60) as writer:
         for pair in pairs():
-            writer.add(Encoded(pair.source, (), (pair.target,), id=pair.id))
+            read = Coverage(tokens_read=len(pair.source))
+            writer.add(Encoded(pair.source, (), (pair.target,), coverage=read, id=pair.id))
         writer.finish([], None)
 
 

@@ -13,6 +13,7 @@ from dialogist.data.shard_writer import ShardWriter
 from dialogist.data.shards import ShardedPairs
 from dialogist.models.recurrent import Recurrent, RecurrentConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.records import Coverage
 from dialogist.tokenizers import Symbols
 from dialogist.training.interfaces import TrainingData, Validation
 
@@ -52,7 +53,8 @@ def on_disk(folder: Path) -> ShardedPairs:
     manifest = Manifest(settings={}, vocabulary=VOCABULARY, token_type=kind)
     with ShardWriter(folder, manifest, shard_tokens=30) as writer:
         for pair in pairs():
-            writer.add(Encoded(pair.source, (), (pair.target,), id=pair.id))
+            read = Coverage(tokens_read=len(pair.source))
+            writer.add(Encoded(pair.source, (), (pair.target,), coverage=read, id=pair.id))
         writer.finish([], None)
     return ShardedPairs(folder)
 

@@ -45,7 +45,12 @@ class Pair:
 
 
 def pairs_of(encoded: Encoded) -> list[Pair]:
-    """One pair per reference; a dialogue without references gives none."""
+    """One pair per reference; a dialogue without references, or without a token, gives none.
+
+    (Nothing can be learned from nothing but to invent, and a hierarchical encoder needs a token.)
+    """
+    if not encoded.coverage.tokens_read:
+        return []
     plans = encoded.plans or (EncodedPlan(),) * len(encoded.targets)
     return [
         Pair(encoded.source, target, encoded.id, encoded.starts, plan.key_points, plan.ends)

@@ -42,17 +42,22 @@ class EncodedPlan:
 
 @dataclass(slots=True)
 class Cuts:
-    """How much of a data set exceeds the limits: ``cut`` of ``dialogues`` lose ``tokens_lost``."""
+    """How much of a data set exceeds the limits: ``cut`` of ``dialogues`` lose ``tokens_lost``.
+
+    ``unread``: dialogues of which no token is left; nothing is learned from these.
+    """
 
     dialogues: int = 0
     cut: int = 0
     tokens_lost: int = 0
     summaries_cut: int = 0
+    unread: int = 0
 
     def add(self, coverage: Coverage) -> None:
         """Count one dialogue."""
         self.dialogues += 1
         self.summaries_cut += coverage.target_cut > 0
+        self.unread += coverage.tokens_read == 0
         if not coverage.complete:
             self.cut += 1
             self.tokens_lost += coverage.tokens - coverage.tokens_read
@@ -63,14 +68,16 @@ class Cuts:
             self.cut + other.cut,
             self.tokens_lost + other.tokens_lost,
             self.summaries_cut + other.summaries_cut,
+            self.unread + other.unread,
         )
 
     def __str__(self) -> str:
         """One line for people."""
         share = 100 * self.cut / max(1, self.dialogues)
+        unread = f"; {self.unread} have no token and are left out" if self.unread else ""
         return (
             f"{self.dialogues} dialogues; {self.cut} ({share:.1f}%) exceed the source limit and "
-            f"lose {self.tokens_lost} tokens; {self.summaries_cut} summaries are cut"
+            f"lose {self.tokens_lost} tokens; {self.summaries_cut} summaries are cut{unread}"
         )
 
 

@@ -93,15 +93,16 @@ class Preparation:
         kept = [u for u in spoken if u.text]
         below = self.config.merge_below
         joined = tuple(kept) if below is None else merge_short(kept, below)
+        roles = RoleTable(joined) if self.config.speakers == "role" else None
         return Example(
-            utterances=tuple(self._voiced(joined, table)),
+            utterances=tuple(self._voiced(joined, table, roles)),
             id=dialogue.id,
             targets=tuple(self._target(t, table, entities) for t in self._references(dialogue)),
             sub_summaries=self._sub_summaries(dialogue, table, entities),
             speakers=() if table is None else table.names,
             entities=entities.surfaces,
             merged=len(kept) - len(joined),
-            notes=tuple(_notes(dialogue, table, entities, len(spoken) - len(kept))),
+            notes=tuple(_notes(dialogue, table or roles, entities, len(spoken) - len(kept))),
         )
 
     def restore(self, text: str, example: Example) -> str:
@@ -133,10 +134,12 @@ class Preparation:
         return Utterance(self._normalise(utterance.speaker), self._normalise(text), utterance.role)
 
     def _voiced(
-        self, utterances: Sequence[Utterance], table: SpeakerTable | None
+        self,
+        utterances: Sequence[Utterance],
+        table: SpeakerTable | None,
+        roles: RoleTable | None,
     ) -> Iterator[Utterance]:
         """The speaker (or role) as a placeholder, or (inline) as the first word of the text."""
-        roles = RoleTable(utterances) if self.config.speakers == "role" else None
         for utterance in utterances:
             speaker, text, role = utterance.speaker, utterance.text, utterance.role
             if table is not None:
@@ -187,12 +190,13 @@ class Preparation:
 
 
 def _notes(
-    dialogue: Dialogue, table: SpeakerTable | None, entities: EntityTable, empty: int
+    dialogue: Dialogue, table: SpeakerTable | RoleTable | None, entities: EntityTable, empty: int
 ) -> Iterator[str]:
     if empty:
         yield f"{empty} utterances without text left out"
     if table is not None and table.overflow:
-        yield f"{len(table.overflow)} of the speakers have no token of their own (stay text)"
+        instead = "stay text" if isinstance(table, SpeakerTable) else "share one"
+        yield f"{len(table.overflow)} of the speakers have no token of their own ({instead})"
     if entities.overflow:
         kinds = ", ".join(f"{count} {kind}" for kind, count in entities.overflow.items())
         yield f"more entities than tokens for them ({kinds} stay text)"

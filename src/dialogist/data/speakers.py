@@ -55,6 +55,7 @@ class RoleTable:
     A speaker whose role is not known takes the first number that is left, by first appearance; so
     two speakers without roles are 0 and 1 in the order in which they speak. (Liu et al., KDD 2019,
     section 3.1: "a special token which represents the role of speaker", user or agent.)
+    Speakers beyond the first `PLACEHOLDERS` (`overflow`) have the last number, too.
     """
 
     def __init__(self, utterances: Iterable[Utterance]) -> None:
@@ -65,6 +66,7 @@ class RoleTable:
         for key in spoken:
             if key not in self._number:
                 self._number[key] = next(left, PLACEHOLDERS - 1)
+        self.overflow = tuple(self._number)[PLACEHOLDERS:]
 
     def token(self, utterance: Utterance) -> str:
         """The placeholder of the role in which an utterance is said; empty if nobody says it."""

@@ -23,7 +23,7 @@ def record_reader(convert: Convert) -> Parse:
 
 def read_records(source: Source, convert: Convert, report: Reporter) -> Iterator[Dialogue]:
     """Convert each record; what cannot be converted is reported and left out."""
-    for line, value, alone in _values(source, report):
+    for line, value, alone in json_values(source, report):
         try:
             if not isinstance(value, dict):
                 raise BadRecord(f"holds {kind_of(value)}, not an object of keys and values")
@@ -41,8 +41,8 @@ def kind_of(value: JSON) -> str:
     return "nothing (null)" if value is None else names.get(type(value), "a number")
 
 
-def _values(source: Source, report: Reporter) -> Iterator[tuple[int, JSON, bool]]:
-    """Line, value, and whether the value is the only one of its file."""
+def json_values(source: Source, report: Reporter) -> Iterator[tuple[int, JSON, bool]]:
+    """Each value's line, the value, and whether it is the only one of its file."""
     lines = (line for line in source.lines(report) if line.text.strip(" \t\ufeff"))
     ahead = list(islice(lines, 2))
     everything = chain(ahead, lines)
