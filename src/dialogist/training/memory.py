@@ -15,7 +15,7 @@ _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
 _STATM = Path("/proc/self/statm")
 SLACK = 256 << 20
 """Bytes a process may grow beyond the least that it ever needed while it settled."""
-SETTLING = 3
+SETTLING = 2
 """Updates, at the start and after giving back, whose largest size is taken as what is needed: few,
 for holes grow from the first on (1 GB in 35 updates of the 32 M network)."""
 
@@ -55,11 +55,11 @@ class KeptMemory:
     def _limit(self) -> int:
         """The largest size that is left alone.
 
-        What is needed depends on the batches one happens to settle with, so the least counts; but
-        half the slack is always left, or a run whose batches grow would give back all the time.
+        What is needed depends on the batches one happens to settle with, so the least counts: an
+        update may find no hole that fits and take all it needs anew, on top of what is kept.
         """
         self._least = min(self._needed, self._least or self._needed)
-        return max(self._least + SLACK, self._needed + SLACK // 2)
+        return self._least + SLACK
 
 
 def resident_bytes() -> int:
