@@ -1,6 +1,17 @@
 import pytest
 
-from dialogist.baselines.extractive import BASELINES, Constant, lead, longest, spoken
+from dialogist.baselines import extractive
+from dialogist.baselines.extractive import (
+    BASELINES,
+    Constant,
+    by_lot,
+    lead,
+    lexrank,
+    longest,
+    spoken,
+    textrank,
+    turns_of,
+)
 from dialogist.records import Dialogue, Utterance
 
 TALK = Dialogue(
@@ -52,6 +63,67 @@ def test_summaries_say_where_they_come_from():
 
 def test_no_dialogues_no_summaries():
     assert lead(3).summarize([]) == []
+
+
+def test_what_says_nothing_is_not_taken():
+    silent = Dialogue((Utterance("Ann", " \n"), Utterance("Bo", "Yes."), Utterance("Ann", "")), "s")
+    for system in (lead(2), longest(2), textrank(2), lexrank(2), by_lot(2)):
+        [summary] = system.summarize([silent])
+        assert (summary.text, summary.status) == ("Bo: Yes.", "ok")
+    [nothing] = lead(1).summarize([Dialogue((Utterance("Ann", " "),))])
+    assert (nothing.text, nothing.status) == ("", "empty")
+
+
+CALL = Dialogue(
+    (
+        Utterance("Customer", "My parcel is late.", "customer"),
+        Utterance("Agent", "Which parcel?", "agent"),
+        Utterance("Customer", "The red one.", "customer"),
+        Utterance("Zoë", "I saw it."),
+    )
+)
+
+
+@pytest.mark.parametrize(
+    ("role", "text"),
+    [
+        ("customer", "Customer: My parcel is late.\nCustomer: The red one."),
+        ("AGENT", "Agent: Which parcel?"),
+        ("zoë", "Zoë: I saw it."),
+    ],
+)
+def test_turns_of_a_role_or_speaker(role, text):
+    [summary] = turns_of(role).summarize([CALL])
+    assert (summary.text, summary.warnings) == (text, ())
+
+
+def test_nobody_in_the_wanted_role_is_told():
+    [summary] = turns_of("doctor").summarize([CALL])
+    assert (summary.text, summary.status) == ("", "empty")
+    assert summary.warnings == ("no utterance is of the wanted kind",)
+
+
+def test_a_lot_hangs_on_the_dialogue_and_the_seed_alone():
+    talks = [
+        Dialogue(tuple(Utterance("A", f"{n} {i}") for i in range(9)), str(n)) for n in range(30)
+    ]
+    alone = [by_lot(2).summarize([talk])[0].text for talk in talks]
+    assert [s.text for s in by_lot(2).summarize(talks[::-1])][::-1] == alone
+    assert [s.text for s in by_lot(2, 7).summarize(talks)] != alone
+    places = [int(line.split()[-1]) for text in alone for line in text.split("\n")]
+    assert set(places) == set(range(9))  # no place is left out
+    assert all(text.count("\n") == 1 for text in alone)
+
+
+def test_a_dialogue_too_long_to_rank_is_read_in_part_and_that_is_told(monkeypatch):
+    monkeypatch.setattr(extractive, "RANKED_AT_MOST", 3)
+    long = Dialogue(tuple(Utterance("A", f"word {i} word") for i in range(5)))
+    [summary] = textrank(4).summarize([long])
+    assert summary.text.count("\n") == 2
+    assert summary.status == "partial"
+    assert (summary.coverage.utterances, summary.coverage.utterances_read) == (5, 3)
+    assert summary.warnings == ("the last 2 utterances were not read",)
+    assert lead(4).summarize([long])[0].status == "ok"
 
 
 def test_constant_says_the_same():

@@ -87,7 +87,7 @@ def test_init_train_use(dialogist, recipe, tmp_path):
     assert json.loads(scored.stdout)["dialogues"] == 6
     kept = (tmp_path / "run.dev.predictions.jsonl").read_text().splitlines()
     assert len(kept) == 6
-    assert set(json.loads(kept[0])) >= {"id", "prediction", "references", "scores"}
+    assert set(json.loads(kept[0])) >= {"id", "prediction", "references", "turns", "key"}
 
 
 def test_resume_from_a_checkpoint(dialogist, recipe, tmp_path):

@@ -17,6 +17,7 @@ from unittest import mock
 import pytest
 
 from dialogist.cli import main as cli
+from dialogist.evaluation.scoring.scores_file import read_scores
 
 from .comparing import FLAT, Done, base, compare, corpus, furnish, write
 
@@ -49,7 +50,7 @@ def test_schema(first: Done) -> None:
     table = first.json
     assert set(table) == {
         *("schema_version", "data", "pack", "unit", "signatures", "references", "systems"),
-        "failed",
+        *("floors", "card", "failed"),
     }
     assert (table["schema_version"], table["data"], table["unit"]) == (1, ["dev.jsonl"], "words")
     assert table["pack"]["name"] == "customer-service-en"
@@ -57,8 +58,9 @@ def test_schema(first: Done) -> None:
     assert set(table["signatures"]) == {"bleu", "rouge", "key_points_bleu", "key_points_rouge"}
     assert set(table["references"]) == {"dialogues", "references", "length", "key_points"}
     assert table["failed"] == []
-    for row in table["systems"]:
-        assert set(row) == {"system", "parameters", "predictions", *RUN, *FIGURES}
+    assert [row["kind"] for row in table["systems"]] == 3 * ["system"]
+    for row in (*table["systems"], *table["floors"]):
+        assert set(row) == {"system", "kind", "parameters", "predictions", *RUN, *FIGURES}
         assert set(row["summaries"]) == set(row["key_points"]) == QUALITY
         own = row["key_points_from"] == "system"
         assert set(row["key_points_by_rules"] or ()) == (QUALITY if own else set())
@@ -139,7 +141,9 @@ def test_text_and_markdown(first: Done, place: Path) -> None:
     assert names.split()[:4] == ["system", "parameters", "epochs", "time"]
     assert names.count("R1 rec") == names.count("R2 rec") == 2
     assert names.count("RL F1") == 3
-    assert [line.split()[0] for line in lines[:4]] == ["flat", "planning", "lead-3", "references"]
+    floors = ["longest-3", "textrank-3", "oracle"]  # lead-3 is a system here
+    expected = ["flat", "planning", "lead-3", *floors, "references"]
+    assert [line.split()[0] for line in lines[:7]] == expected
     own = first.rows["planning"]["key_points"]["rouge1_recall"]
     assert f"{own:.1f}" in lines[1].split()
     assert "planning: key points as the system says; of all others by the rules" in text.out
@@ -148,7 +152,54 @@ def test_text_and_markdown(first: Done, place: Path) -> None:
     table = compare(*systems, *base(place), "-o", "md").out.splitlines()
     assert table[0].count("|") == table[1].count("|") == table[2].count("|") == 17
     assert "| summaries: R1 rec |" in table[0]
-    assert table[5].startswith("| references |")
+    assert table[8].startswith("| references |")
+
+
+def test_figures_have_intervals_and_differences(first: Done, place: Path) -> None:
+    card = first.json["card"]
+    assert [row["system"] for row in card["rows"]][:3] == ["flat", "planning", "lead-3"]
+    for row, shown in zip(card["rows"], first.json["systems"], strict=False):
+        found = row["figures"]["key_points.rougeL.f1"]
+        assert found["figure"] == pytest.approx(shown["key_points"]["rougeL_f1"])
+        assert found["low"] <= found["figure"] <= found["high"]
+    assert "key_points_by_rules.bleu" in card["rows"][1]["figures"]
+    assert card["against"] == "flat"
+    pairs = {(one["system"], one["from"]) for one in card["differences"]}
+    assert pairs == {("planning", "flat"), ("lead-3", "flat")}
+    systems = (place / "flat.yaml", "lead-3", *base(place), "-p", "none")
+    text = compare(*systems, "--baseline", "lead-3", "--columns", "rouge1.f1, bleu").out
+    sure, differences = text.split("\n\n")[1:3]
+    assert sure.split("\n")[0].split() == ["95%", "intervals", "R1", "BLEU-4"]
+    assert differences.split("\n")[0].startswith("differences from lead-3 ")
+    assert differences.split("\n")[1].split()[0] == "flat"
+    table = compare(*systems, "-o", "md").out
+    assert "\n| differences from flat | BLEU-4 |" in table
+    bare = compare(*systems, "--no-floors")
+    assert "longest-3" not in bare.out
+    assert compare(*systems, "--no-floors", "-o", "json").json["floors"] == []
+
+
+def test_anyones_predictions_are_a_system(first: Done, place: Path, tmp_path: Path) -> None:
+    own = Path(first.rows["planning"]["predictions"])
+    lines = [json.loads(line) for line in own.read_text().splitlines()]
+    rows = [{"id": line["id"], "output": line["prediction"]} for line in lines]
+    other = tmp_path / "bart.predictions.jsonl"
+    other.write_text("".join(json.dumps(row) + "\n" for row in reversed(rows)))
+    found = compare(
+        *(place / "planning.yaml", own, other, *base(place), "-o", "json", "--metrics", "copying"),
+        *("--scores", tmp_path / "kept"),
+    )
+    assert found.code == 0, found.err
+    planning, copied, bart = found.json["systems"]
+    assert [row["system"] for row in found.json["systems"]] == ["planning", str(own), "bart"]
+    same = ("summaries", "key_points", "key_points_from", "key_points_by_rules", "key_facts")
+    assert {key: copied[key] for key in same} == {key: planning[key] for key in same}
+    assert bart["summaries"] == planning["summaries"]
+    assert (bart["key_points_from"], bart["parameters"]) == ("rules", None)
+    assert bart["key_points"] == planning["key_points_by_rules"]
+    assert "copying.copied" in found.json["card"]["rows"][2]["figures"]
+    kept = read_scores(tmp_path / "kept" / "bart.scores.jsonl")
+    assert kept.figure("rougeL.f1") == pytest.approx(bart["summaries"]["rougeL_f1"])
 
 
 def test_without_key_points(first: Done, place: Path) -> None:

@@ -54,7 +54,8 @@ def test_bad_records_are_exit_code_3(place: Path, tmp_path: Path) -> None:
 
 
 WRONG = [
-    (["lead-4"], 2, "did you mean 'lead-3'"),
+    (["lead3"], 2, "did you mean 'lead-3'"),
+    (["lead-0"], 2, "at least one utterance"),
     (["lead-3"], 2, "say --on FILE"),
     (["lead-3", "--on", "DEV", "--pack", "nothing"], 2, "no pack of that name"),
     (["lead-3", "--on", "DEV", "--pack", "BROKEN"], 2, "broken-pack.yaml, line 1"),
@@ -69,6 +70,12 @@ WRONG = [
     (["FLAT", "--format", "jsonl"], 2, "give that, too"),
     (["FLAT", "--set", "model.heds=2"], 2, "did you mean 'heads'"),
     (["FLAT", "lead-3", "lead-3"], 2, "there twice"),
+    (["lead-3", "--on", "DEV", "--baseline", "lead-4"], 2, "did you mean 'lead-3'"),
+    (["lead-3", "--on", "DEV", "--metrics", "roug"], 2, "did you mean 'rouge'"),
+    (["lead-3", "--on", "DEV", "--metrics", "bertscore"], 2, "needs an encoder"),
+    (["FLAT", "--columns", "rouge1.f"], 2, "did you mean 'rouge1.f1'"),
+    (["FLAT", "FEW"], 1, "few.txt: 1 outputs by order, but 6 dialogues"),
+    (["FLAT", "DEV"], 1, "has no output"),
 ]
 
 
@@ -78,7 +85,9 @@ def test_wrong_calls_are_told_at_once(
 ) -> None:
     (tmp_path / "bare.jsonl").write_text('{"turns": [["A", "b"]]}\n')
     (tmp_path / "broken-pack.yaml").write_text("name: x\n")
+    (tmp_path / "few.txt").write_text("an output\n")
     known = {
+        "FEW": tmp_path / "few.txt",
         "DEV": place / "dev.jsonl",
         "BARE": tmp_path / "bare.jsonl",
         "BROKEN": tmp_path / "broken-pack.yaml",

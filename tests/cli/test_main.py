@@ -201,6 +201,8 @@ def test_signals(tiny_model, tmp_path, number, code):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        # a shell starts what runs in its background deaf to Ctrl-C, and children inherit that
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdin is not None
     process.stdin.write(CHAT)

@@ -3,7 +3,7 @@
 import pytest
 
 from dialogist.errors import DataError
-from dialogist.evaluation.evaluate import Scored, evaluate
+from dialogist.evaluation.evaluate import evaluate
 from dialogist.records import Dialogue, Summary, Utterance
 
 
@@ -20,23 +20,22 @@ def dialogue(text, *references):
     return Dialogue((Utterance("A", text),), text, references)
 
 
-def test_average_and_best_reference():
-    seen: list[Scored] = []
+def test_references_are_averaged_and_dialogues_without_one_left_out():
     result = evaluate(
         Parrot(),
         [
             dialogue("the cat sat", "the cat sat", "dogs bark"),
             dialogue("no reference"),
-            dialogue("red", "blue"),
+            dialogue("red", "blue", " "),
         ],
-        on_scored=seen.append,
     )
-    assert (result.dialogues, result.skipped, result.references) == (2, 1, 1.5)
-    assert result.average["rouge1"] == pytest.approx((50 + 0) / 2)
-    assert result.maximum["rouge1"] == pytest.approx((100 + 0) / 2)
-    assert result.words == 2
-    assert [s.summary.text for s in seen] == ["the cat sat", "red"]
-    assert seen[0].to_json()["scores"]["rouge2"] == 50
+    assert (len(result.outputs), result.skipped) == (2, 1)
+    assert result.rouge()["rouge1"] == pytest.approx((50 + 0) / 2)
+    assert result.scores.figure("rouge1.max.f1") == pytest.approx((100 + 0) / 2)
+    first, second = result.lines()
+    assert (first["id"], first["prediction"]) == ("the cat sat", "the cat sat")
+    assert first["scores"]["rouge2"] == 50
+    assert second["references"] == ["blue"]
 
 
 def test_nothing_to_evaluate():
@@ -51,8 +50,8 @@ def test_constant_and_lead_3_on_the_real_dev_set(corpora):
 
     path = corpora / "dialogsum" / "dev.jsonl"
     dialogues = list(read_dialogues(path, ReadOptions(), pytest.fail))
-    lead = evaluate(BASELINES["lead-3"], dialogues).average
+    lead = evaluate(BASELINES["lead-3"], dialogues).rouge()
     assert lead["rouge1"] == pytest.approx(28.36, abs=0.01)
     assert lead["rougeL"] == pytest.approx(21.47, abs=0.01)
-    constant = evaluate(BASELINES["constant-dialogsum"], dialogues).average
+    constant = evaluate(BASELINES["constant-dialogsum"], dialogues).rouge()
     assert constant["rouge1"] == pytest.approx(23.68, abs=0.01)

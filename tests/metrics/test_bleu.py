@@ -1,11 +1,14 @@
+import pickle
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
 
 from dialogist.errors import MissingExtraError
+from dialogist.metrics.base import Case
 from dialogist.metrics.bleu import Bleu
 
 VOCABULARY = ["the", "The", "cat", "sat", "on", "a", "mat.", "订单", "询问，", "3.5", "don't"]
@@ -74,3 +77,40 @@ def test_without_sacrebleu(monkeypatch):
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics.bleu", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'dialogist\[eval\]'"):
         Bleu("13a")
+
+
+def figures(metric: Bleu, rows: list[list[float]]) -> list[float]:
+    (column,) = metric.columns
+    return column.figure(np.array(rows, dtype=np.float64)).tolist()
+
+
+@given(pairs=st.lists(st.tuples(texts, texts), min_size=1, max_size=4))
+def test_numbers_add_up_to_the_corpus(pairs):
+    metric = Bleu("13a")
+    numbers = [metric.measure(Case(prediction, (text,))) for prediction, text in pairs]
+    (column,) = metric.columns
+    assert {len(row) for row in numbers} == {column.width}
+    predictions, references = map(list, zip(*pairs, strict=True))
+    expected = BLEU(lowercase=True, force=True).corpus_score(predictions, [references]).score
+    (found,) = figures(metric, [np.sum(numbers, axis=0).tolist()])
+    assert found == pytest.approx(expected, abs=1e-9) or (np.isnan(found) and not expected)
+
+
+def test_resampled_figures_are_one_by_one():
+    metric = Bleu("none")
+    rows = [list(metric.measure(Case(p, ("a b c d e",)))) for p in ("a b c d x", "e d c b a", "")]
+    found = figures(metric, [*rows, [0] * 10])
+    assert found[0] == pytest.approx(100 * 0.2**0.25)
+    assert found[1] > found[2] == 0  # something without four words in a row is smoothed
+    assert np.isnan(found[3])  # no output at all
+
+
+def test_scripts_and_other_processes():
+    assert Bleu("zh").reads("cjk")
+    assert not Bleu("13a").reads("cjk")
+    assert not Bleu("zh").reads("thai")
+    assert Bleu("13a").reads("cyrillic")
+    copy = pickle.loads(pickle.dumps(Bleu("zh")))
+    case = Case("用户询问", ("用户",))
+    assert copy.measure(case) == Bleu("zh").measure(case)
+    assert pickle.loads(pickle.dumps(copy.columns))[0].key == "bleu"

@@ -1,13 +1,24 @@
+import json
+import pickle
+from itertools import pairwise
+
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
+from dialogist.metrics.base import Case
 from dialogist.metrics.rouge import TYPES, Rouge, corpus_f1
 from dialogist.text.sentences import split_sentences
 
 ROUGE = Rouge()
-GOOGLE = RougeScorer(list(TYPES), use_stemmer=True)
+PLAIN = Rouge(stemmer=False)
+GOOGLES = {
+    ROUGE: RougeScorer(list(TYPES), use_stemmer=True),
+    PLAIN: RougeScorer(list(TYPES), use_stemmer=False),
+}
+both = pytest.mark.parametrize("rouge", [ROUGE, PLAIN], ids=["stemmer", "no stemmer"])
 
 VOCABULARY = """
 The cats cat running runs ran don't U.S. 3.5 meeting meetings agreed. Yes! No? and, Mr. x_y
@@ -23,10 +34,10 @@ typographic = st.lists(
 ).map(" ".join)
 
 
-def assert_equals_google(prediction, reference):
-    ours = ROUGE.score(prediction, [reference])
+def assert_equals_google(prediction, reference, rouge=ROUGE):
+    ours = rouge.score(prediction, [reference])
     lines = ["\n".join(split_sentences(text)) for text in (reference, prediction)]
-    theirs = GOOGLE.score(*lines)
+    theirs = GOOGLES[rouge].score(*lines)
     for kind in TYPES:
         found, expected = ours.average[kind], theirs[kind]
         assert found.precision == pytest.approx(100 * expected.precision, abs=1e-9)
@@ -35,15 +46,37 @@ def assert_equals_google(prediction, reference):
     assert ours.average == ours.maximum
 
 
-@given(english, english)
-def test_ascii_equals_rouge_score(prediction, reference):
+@both
+@given(prediction=english, reference=english)
+def test_ascii_equals_rouge_score(rouge, prediction, reference):
+    assert_equals_google(prediction, reference, rouge)
+
+
+@both
+@given(prediction=typographic, reference=typographic)
+@example(prediction="Ann’s café is open", reference="ann s caf is OPEN")
+def test_typographic_english_equals_rouge_score(rouge, prediction, reference):
+    assert_equals_google(prediction, reference, rouge)
+
+
+sentence = st.lists(st.sampled_from("abcde"), min_size=1, max_size=8).map(" ".join)
+sentences = st.lists(sentence.map(lambda text: f"{text}."), max_size=6).map("\n".join)
+
+
+@given(sentences, sentences)
+@example("a b.\na b.", "a b a b.\nb a.")
+def test_several_sentences_with_the_same_words_equal_rouge_score(prediction, reference):
+    """Where Lsum's union, and its care not to count twice, matter."""
     assert_equals_google(prediction, reference)
 
 
-@given(typographic, typographic)
-@example("Ann’s café is open", "ann s caf is OPEN")
-def test_typographic_english_equals_rouge_score(prediction, reference):
-    assert_equals_google(prediction, reference)
+def test_real_texts_equal_rouge_score(corpora):
+    """Summaries beside others, beside longer ones, and beside the dialogue."""
+    lines = (corpora / "dialogsum" / "dev.jsonl").read_text(encoding="utf-8").splitlines()
+    for row, other in pairwise(json.loads(line) for line in lines[:100]):
+        for prediction in (other["summary"], f"{row['summary']} {other['summary']}"):
+            assert_equals_google(prediction, row["summary"])
+        assert_equals_google(row["dialogue"][:600], f"{row['summary']} {other['summary']}")
 
 
 def test_by_hand():
@@ -132,3 +165,46 @@ def test_no_reference_is_refused():
 
 def test_signature_names_the_version():
     assert Rouge.signature.startswith("rouge-score 0.")
+
+
+def test_the_stemmer_can_be_left_out():
+    assert PLAIN.score("running", ["runs"]).average["rouge1"].f1 == 0
+    assert "no stemmer" in PLAIN.signature
+    assert "no stemmer" not in ROUGE.signature
+
+
+def test_columns_hold_averages_and_the_best_reference():
+    keys = [column.key for column in ROUGE.columns]
+    assert keys[:3] == ["rouge1.precision", "rouge1.recall", "rouge1.f1"]
+    assert len(keys) == len(set(keys)) == 24
+    numbers = np.array(ROUGE.measure(Case("a b", ("a b", "a b c d", "x"))))
+    figures = {
+        c.key: c.figure(numbers[None, 2 * i : 2 * i + 2])[0] for i, c in enumerate(ROUGE.columns)
+    }
+    score = ROUGE.score("a b", ["a b", "a b c d", "x"])
+    assert figures["rouge1.recall"] == score.average["rouge1"].recall == pytest.approx(50)
+    assert figures["rouge2.max.f1"] == score.maximum["rouge2"].f1 == pytest.approx(100)
+
+
+def test_the_figure_is_the_mean_over_outputs():
+    cases = [Case("a b", ("a b",)), Case("", ("a",)), Case("a", ("a b c",))]
+    numbers = np.array([ROUGE.measure(case) for case in cases]).sum(0)
+    place = next(i for i, column in enumerate(ROUGE.columns) if column.key == "rouge1.f1")
+    figure = ROUGE.columns[place].figure(numbers[None, 2 * place : 2 * place + 2])[0]
+    assert figure == pytest.approx((100 + 0 + 50) / 3)
+
+
+@both
+def test_it_goes_to_other_processes(rouge):
+    case = Case("The cats were running.", ("Cats run.",))
+    rouge.measure(case)  # it remembers words, which stay behind
+    copy = pickle.loads(pickle.dumps(rouge))
+    assert (copy.measure(case), copy.signature) == (rouge.measure(case), rouge.signature)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "\ud800", "\x00\x1b[2J", "👍🏽 " * 50, "a" * 100_000, "。。。", "\n\n"]
+)
+def test_whatever_is_typed_has_a_score(text):
+    for numbers in (ROUGE.measure(Case(text, ("a b",))), ROUGE.measure(Case("a b", (text,)))):
+        assert all(0 <= number <= 100 for number in numbers)

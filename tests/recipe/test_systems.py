@@ -65,6 +65,13 @@ def test_every_kind_of_name(write: Write, tiny_model: Path) -> None:
     assert "/" not in folder.file_name
 
 
+def test_a_sentence_is_a_short_file_name_of_its_own() -> None:
+    long = "constant:" + "他们谈论一次旅行" * 50
+    one, other = find(f"{long}一", f"{long}二")
+    assert one.file_name != other.file_name
+    assert max(len(f"{system.file_name}.jsonl".encode()) for system in (one, other)) <= 255
+
+
 def test_unknown_and_doubled_names(write: Write, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="did you mean 'kdd-seq2seq'"):
         find("kdd-seq2sek")
@@ -107,14 +114,15 @@ def test_evaluation_sets(write: Write) -> None:
 
 
 def test_evaluation_data(data: Path, notes: Notes) -> None:
-    every, bad = read_evaluation_data(
+    choice, bad = read_evaluation_data(
         [DataSet(path="two.jsonl", format="jsonl")], data, None, notes.note
     )
     # Eight rows, every second without a summary, and one broken line.
-    assert (len(every), bad) == (4, 1)
+    assert (len(choice.dialogues), len(choice.wanted), bad) == (8, 4, 1)
+    assert choice.file == "two.jsonl"
     assert "4 dialogues without a reference were left out" in notes.notes
     few, _ = read_evaluation_data([DataSet(path="two.jsonl")], data, 3, notes.note)
-    assert few == every[:1]
+    assert few.wanted == choice.wanted[:1]
     (data / "bare.jsonl").write_text(json.dumps({"turns": [["A", "b"]], "summary": " "}) + "\n")
     with pytest.raises(DataError, match="no dialogue in the data has a reference"):
         read_evaluation_data([DataSet(path="bare.jsonl")], data, None, notes.note)

@@ -56,6 +56,15 @@ def test_settings_reach_the_allocator(library: Glibc) -> None:
     assert library.trimmed_at == []
 
 
+@pytest.mark.parametrize(("before", "after"), [(None, "128"), ("7", "7")])
+def test_few_kernels_are_kept_unless_somebody_says_how_many(
+    before: str | None, after: str, library: Glibc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory.os, "environ", {} if before is None else {memory._KERNELS: before})
+    KeptMemory()
+    assert memory.os.environ == {memory._KERNELS: after}
+
+
 def test_it_trims_only_beyond_the_limit(library: Glibc) -> None:
     """What the largest of the first updates needed, and the slack."""
     kept = KeptMemory()

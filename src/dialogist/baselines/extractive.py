@@ -1,8 +1,14 @@
 """Systems without a model, with the face of a `Summarizer`: the floors every table needs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import blake2b
 
+from dialogist.baselines.ranking import lexrank_scores, textrank_scores
 from dialogist.records import Coverage, Dialogue, Summary, Utterance
+
+RANKED_AT_MOST = 3_000  # utterances: ranking compares each with each, n x n numbers
+
+Choose = Callable[[Sequence[Utterance]], Sequence[int]]
 
 
 def spoken(utterance: Utterance) -> str:
@@ -10,26 +16,39 @@ def spoken(utterance: Utterance) -> str:
     return f"{utterance.speaker}: {utterance.text}" if utterance.speaker else utterance.text
 
 
-class Extractive:
-    """Takes whole utterances; ``choose`` gives their indices."""
+def extract(dialogue: Dialogue, chosen: Sequence[int]) -> str:
+    """The chosen utterances, one a line, in their order."""
+    return "\n".join(spoken(dialogue.utterances[i]) for i in sorted(chosen))
 
-    def __init__(self, name: str, choose: Callable[[Sequence[Utterance]], list[int]]) -> None:
+
+class Extractive:
+    """Takes whole utterances, never one that says nothing.
+
+    ``choose`` gives indices into those that say something; it is shown the first ``reads`` of them
+    (None: all). What it was not shown is told: status ``partial`` and a warning.
+    """
+
+    def __init__(self, name: str, choose: Choose, reads: int | None = None) -> None:
         self.name = name
         self._choose = choose
+        self._reads = reads
 
     def summarize(self, dialogues: Sequence[Dialogue], options: object = None) -> list[Summary]:
         """The chosen utterances of each dialogue, one a line, in their order."""
         return [self._one(dialogue) for dialogue in dialogues]
 
     def _one(self, dialogue: Dialogue) -> Summary:
-        chosen = sorted(self._choose(dialogue.utterances))
-        text = "\n".join(spoken(dialogue.utterances[i]) for i in chosen)
-        count = len(dialogue.utterances)
+        said = [i for i, one in enumerate(dialogue.utterances) if one.text.strip()]
+        shown = said[: self._reads]
+        chosen = self._choose([dialogue.utterances[i] for i in shown])
+        text = extract(dialogue, [shown[i] for i in chosen])
+        left, count = len(said) - len(shown), len(dialogue.utterances)
         return Summary(
             text=text,
             id=dialogue.id,
-            status="ok" if text else "empty",
-            coverage=Coverage(utterances=count, utterances_read=count),
+            status="empty" if not text else "partial" if left else "ok",
+            coverage=Coverage(utterances=count, utterances_read=count - left),
+            warnings=tuple(_remarks(left, bool(said and not text))),
             model=self.name,
         )
 
@@ -48,29 +67,94 @@ class Constant:
 
 def lead(n: int) -> Extractive:
     """The first ``n`` utterances."""
-    return Extractive(f"lead-{n}", lambda utterances: list(range(min(n, len(utterances)))))
+    return Extractive(f"lead-{n}", lambda utterances: range(min(n, len(utterances))))
 
 
 def longest(n: int) -> Extractive:
     """The ``n`` longest utterances (in characters; ties: the earlier)."""
+    return Extractive(
+        f"longest-{n}",
+        lambda utterances: _best([len(utterance.text) for utterance in utterances], n),
+    )
 
-    def choose(utterances: Sequence[Utterance]) -> list[int]:
-        order = sorted(range(len(utterances)), key=lambda i: -len(utterances[i].text))
-        return order[:n]
 
-    return Extractive(f"longest-{n}", choose)
+def by_lot(n: int, seed: int = 1) -> Extractive:
+    """``n`` utterances by lot. A dialogue's lot hangs on its own words and the seed alone."""
+
+    def choose(utterances: Sequence[Utterance]) -> Sequence[int]:
+        own = _lot("\n".join(map(spoken, utterances)))
+        return _best([_lot(f"{seed} {own} {i}") for i in range(len(utterances))], n)
+
+    return Extractive(f"random-{n}" if seed == 1 else f"random-{n}:{seed}", choose)
+
+
+def turns_of(role: str) -> Extractive:
+    """Every turn of a role (``customer``, ``doctor``) or, where nobody has it, of that speaker."""
+    wanted = role.casefold()
+
+    def choose(utterances: Sequence[Utterance]) -> Sequence[int]:
+        roles = [i for i, one in enumerate(utterances) if one.role.casefold() == wanted]
+        names = (i for i, one in enumerate(utterances) if one.speaker.casefold() == wanted)
+        return roles or list(names)
+
+    return Extractive(f"turns:{role}", choose)
+
+
+def textrank(n: int) -> Extractive:
+    """The ``n`` utterances that TextRank puts first (Mihalcea & Tarau 2004)."""
+    return _ranked(f"textrank-{n}", textrank_scores, n)
+
+
+def lexrank(n: int) -> Extractive:
+    """The ``n`` utterances that continuous LexRank puts first (Erkan & Radev 2004)."""
+    return _ranked(f"lexrank-{n}", lexrank_scores, n)
+
+
+def _ranked(name: str, scores: Callable[[Sequence[str]], Sequence[float]], n: int) -> Extractive:
+    def choose(utterances: Sequence[Utterance]) -> Sequence[int]:
+        return _best(scores([utterance.text for utterance in utterances]), n)
+
+    return Extractive(name, choose, RANKED_AT_MOST)
+
+
+def _remarks(left: int, none: bool) -> Iterator[str]:
+    if left:
+        yield f"the last {left} utterances were not read"
+    if none:
+        yield "no utterance is of the wanted kind"
+
+
+def _best(scores: Sequence[float], n: int) -> list[int]:
+    """The places of the ``n`` highest; of equals the earlier."""
+    return sorted(range(len(scores)), key=lambda i: -scores[i])[:n]
+
+
+def _lot(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
 
 
 CONSTANT_DIALOGSUM = (
     "#Person1# and #Person2# are talking about #Person2#'s work. "
     "#Person1# tells #Person2# about it."
 )
+CONSTANT_TWEETSUMM = (
+    "Customer is complaining about the issue with the service. "
+    "Agent requests the customer to send a DM with the details to help further."
+)
 
-BASELINES: Mapping[str, Extractive | Constant] = {
-    "lead-1": lead(1),
-    "lead-3": lead(3),
-    "longest-1": longest(1),
-    "longest-3": longest(3),
-    "constant-dialogsum": Constant("constant-dialogsum", CONSTANT_DIALOGSUM),
-}
-"""By the name the command line knows them under."""
+Baseline = Extractive | Constant
+
+_LISTED: tuple[Baseline, ...] = (
+    lead(1),
+    lead(3),
+    longest(1),
+    longest(3),
+    by_lot(3),
+    textrank(3),
+    lexrank(3),
+    Constant("constant-dialogsum", CONSTANT_DIALOGSUM),
+    Constant("constant-tweetsumm", CONSTANT_TWEETSUMM),
+)
+
+BASELINES: Mapping[str, Baseline] = {system.name: system for system in _LISTED}
+"""Those to be listed, by name; `names.find_baseline` knows any number and text."""

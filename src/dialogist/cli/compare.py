@@ -1,8 +1,7 @@
 """``dialogist compare``: train or load systems and put them into one table (KDD'19, Table 4)."""
 
 import os
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -20,6 +19,7 @@ from dialogist.cli.compare_table import (
 from dialogist.cli.console import TrainingDisplay, note
 from dialogist.cli.flags import Columns, Data, Device, Format, Threads, read_options
 from dialogist.cli.output import Output
+from dialogist.cli.progress import progress
 from dialogist.errors import DataError, DialogistError, MissingExtraError, UsageError
 
 if TYPE_CHECKING:
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from dialogist.recipe.systems import System
 
 _SHOWN = {Output.text: as_text, Output.md: as_markdown, Output.json: as_json}
-_SECONDS = 15.0  # between two lines about one evaluation
 
 
 def compare(
     systems: Annotated[
         list[str],
         typer.Argument(
-            help="Recipes (names or files), models (folders, runs, names), baselines (lead-3 ...)."
+            help="Recipes (names or files), models (folders, runs, names), baselines (lead-3 ...), "
+            "files of predictions."
         ),
     ],
     on: Annotated[
@@ -76,6 +76,37 @@ def compare(
         Path | None,
         typer.Option(help="Folder for the summaries (without: RUNS/predictions)."),
     ] = None,
+    metrics: Annotated[
+        str, typer.Option(help="More metrics, names with commas; see dialogist evaluate.")
+    ] = "",
+    encoder: Annotated[
+        Path | None, typer.Option(help="The encoder's folder, for bertscore.")
+    ] = None,
+    columns: Annotated[
+        str,
+        typer.Option(help="Keys of the figures with intervals, with commas; see --output json."),
+    ] = "",
+    baseline: Annotated[
+        str, typer.Option(help="The system that differences are from (without: the first).")
+    ] = "",
+    floors: Annotated[
+        bool, typer.Option("--floors/--no-floors", help="Floors and ceilings below the systems.")
+    ] = True,
+    scores: Annotated[
+        Path | None, typer.Option(help="Folder for the numbers of every output, to be read again.")
+    ] = None,
+    prediction_key: Annotated[
+        str, typer.Option(help="The key or column of files' predictions (default: as usual).")
+    ] = "",
+    missing_as_empty: Annotated[
+        bool, typer.Option("--missing-as-empty", help="Missing predictions count as empty ones.")
+    ] = False,
+    by_order: Annotated[
+        bool, typer.Option("--by-order", help="Files' predictions follow the dialogues by line.")
+    ] = False,
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="Processes that score (without: as it pays).")
+    ] = None,
     output: Annotated[
         Output, typer.Option("--output", "-o", help="text, json or md.")
     ] = Output.text,
@@ -87,8 +118,11 @@ def compare(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:
     """Compare systems on the same dialogues. The same command goes on after an interruption."""
+    from dialogist.evaluation.choosing import check_columns, keys_of, listed, with_needs
+    from dialogist.evaluation.outputs.joining import How
     from dialogist.recipe.compare import Wanted, settle
     from dialogist.recipe.config import data_folder
+    from dialogist.recipe.speaking import Written
     from dialogist.recipe.systems import find_systems
 
     if output not in _SHOWN:
@@ -102,16 +136,26 @@ def compare(
         data=data_folder(data),
         predictions=predictions or runs / "predictions",
         device=_device(device, threads),
+        metrics=with_needs(metrics, (), {"bertscore": encoder is not None}),
+        encoder=encoder,
+        baseline=baseline,
+        floors=floors,
+        written=Written(prediction_key, How(missing_as_empty, by_order)),
+        processes=processes,
     )
     found = find_systems(systems, runs, assignments or [], _starts(start or []))
     setting = settle(found, wanted, note)
+    keys = listed(columns)
+    check_columns(keys, keys_of(setting.judge.every))
     comparison = _comparison(setting)
     for number, system in enumerate(found, 1):
         if not quiet:
             note(f"[{number}/{len(found)}] {system.name}")
-        outcome = _outcome(system, setting, quiet)
-        comparison.add(outcome)
-    typer.echo(_SHOWN[output](comparison))
+        comparison.add(_outcome(system, setting, quiet))
+    _add_floors(comparison, setting)
+    typer.echo(_SHOWN[output](comparison, keys))
+    if scores is not None:
+        _keep(comparison, scores)
     if plot is not None:
         _plot(comparison, plot)
     return comparison.failed[0].exit_code if comparison.failed else 3 if setting.bad else 0
@@ -131,40 +175,62 @@ def _outcome(system: "System", setting: "Setting", quiet: bool) -> "Row | Failur
         if not is_trained(system):
             with TrainingDisplay(quiet) as display:
                 train(system, setting, display)
-        row = assess(system, setting, _progress(system.name, len(setting.judge.dialogues), quiet))
+        total = len(setting.judge.dialogues)
+        row = assess(system, setting, progress(f"{system.name}:", total, quiet))
     except Interrupted:
         raise
-    except DialogistError as error:
-        failure = Failure(system.name, _one_line(str(error)), error.exit_code)
-    except Exception as error:  # a bug of ours, or no memory left: no reason to stop the others
-        if os.environ.get("DIALOGIST_DEBUG"):
-            raise
-        what = f"unexpected {type(error).__name__}: {error} (DIALOGIST_DEBUG=1 stops there)"
-        failure = Failure(system.name, _one_line(what), 1)
+    except Exception as error:
+        return _failure(system.name, error)
+    if not quiet:
+        note(in_short(row))
+    return row
+
+
+def _failure(name: str, error: Exception) -> Failure:
+    """Tell of it. Even a bug of ours, or no memory left, is no reason to stop the others."""
+    if isinstance(error, DialogistError):
+        failure = Failure(name, _one_line(str(error)), error.exit_code)
+    elif os.environ.get("DIALOGIST_DEBUG"):
+        raise error
     else:
-        if not quiet:
-            note(in_short(row))
-        return row
+        what = f"unexpected {type(error).__name__}: {error} (DIALOGIST_DEBUG=1 stops there)"
+        failure = Failure(name, _one_line(what), 1)
     note(f"{failure.name}: failed: {failure.error}")
     return failure
+
+
+def _add_floors(comparison: Comparison, setting: "Setting") -> None:
+    """Floors and ceilings, and the card of all; without a system there is nothing to compare."""
+    from dialogist.recipe.compare import card_of, floor_rows
+
+    if not comparison.rows:
+        return
+    try:
+        for row in floor_rows(setting, [row.name for row in comparison.rows]):
+            comparison.floors.append(row)
+    except Exception as error:
+        comparison.add(_failure("floors and ceilings", error))
+    comparison.card = card_of([*comparison.rows, *comparison.floors], setting)
+
+
+def _keep(comparison: Comparison, folder: Path) -> None:
+    """Write what was measured of every system's outputs."""
+    from dialogist.evaluation.scoring.scores_file import write_scores
+    from dialogist.recipe.systems import file_name_of
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be written: {error.strerror}") from None
+    for row in comparison.rows:
+        name = file_name_of(row.name)
+        write_scores(folder / f"{name}.scores.jsonl", row.entry.scores)
+    note(f"the numbers of every output are in {folder}")
 
 
 def _one_line(text: str) -> str:
     """Without line ends and control characters: the text of a file must not steer a terminal."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
-
-
-def _progress(name: str, total: int, quiet: bool) -> Callable[[int], None]:
-    """Says now and then how many dialogues are done."""
-    last = time.monotonic()
-
-    def tell(done: int) -> None:
-        nonlocal last
-        if not quiet and time.monotonic() - last > _SECONDS:
-            last = time.monotonic()
-            note(f"{name}: {done}/{total} dialogues")
-
-    return tell
 
 
 def _data_set(on: Path | None, format: str, column: list[str] | None) -> "DataSet | None":

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # they are torch's: not for --help
     from dialogist.data.keypoints import RulePack
+    from dialogist.evaluation.card import Card
     from dialogist.evaluation.figures import Figures, Quality, ReferenceFigures
     from dialogist.recipe.compare import Row
     from dialogist.records import JSON
@@ -15,6 +16,11 @@ SCHEMA_VERSION = 1
 
 _QUALITY = ("BLEU", "R1 rec", "R2 rec", "RL F1")
 _NONE = "-"
+_INTERVALS = (
+    *("bleu", "rouge1.recall", "rouge2.recall", "rougeL.f1"),
+    *("key_points.rougeL.f1", "key_facts.rougeL.f1"),
+)
+_IN_THE_TABLE = ("rouge", "bleu", "key-points", "key-points-by-rules")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,8 @@ class Comparison:
     signatures: dict[str, str]
     references: "ReferenceFigures"
     rows: list["Row"] = field(default_factory=list)
+    floors: list["Row"] = field(default_factory=list)
+    card: "Card | None" = None
     failed: list[Failure] = field(default_factory=list)
 
     def add(self, outcome: "Row | Failure") -> None:
@@ -63,6 +71,8 @@ class Comparison:
             "signatures": dict(self.signatures),
             "references": self.references.to_json(),
             "systems": [row.to_json() for row in self.rows],
+            "floors": [row.to_json() for row in self.floors],
+            "card": None if self.card is None else self.card.to_json(),
             "failed": [{"system": f.name, "error": f.error} for f in self.failed],
         }
 
@@ -74,42 +84,72 @@ class _Column:
     value: Callable[["Row"], str]
 
 
-def as_json(comparison: Comparison) -> str:
+def as_json(comparison: Comparison, keys: Sequence[str] = ()) -> str:
     """One object; see docs/compare.md for its fields."""
     return json.dumps(comparison.to_json(), ensure_ascii=False, indent=2)
 
 
-def as_text(comparison: Comparison) -> str:
-    """Aligned columns under two lines of heads, then what one has to know to read them."""
+def as_text(comparison: Comparison, keys: Sequence[str] = ()) -> str:
+    """Aligned columns under two lines of heads, then how sure they are, then remarks.
+
+    ``keys``: of the figures with intervals.
+    """
     columns = list(_columns(comparison))
-    cells = [[c.group for c in columns], [c.head for c in columns]]
-    cells += [[c.value(row) for c in columns] for row in comparison.rows]
-    cells.append(_reference_row(comparison, columns))
+    cells = [[c.group for c in columns], [c.head for c in columns], *_cells(comparison, columns)]
     # A group's name stands over its first column and may reach over the others.
-    widths = [max(len(row[i]) for row in cells[1:]) for i in range(len(columns))]
-    lines = [_groups(cells[0], widths)]
-    lines += [
-        "  ".join(
-            cell.ljust(width) if i == 0 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells[1:]
-    ]
-    return "\n".join([*lines, "", *_remarks(comparison)])
+    widths = _widths(cells[1:])
+    lines = [_groups(cells[0], widths), *_aligned(cells[1:])]
+    for rows in _chance(comparison, keys):
+        lines += ["", *_aligned(rows)]
+    return "\n".join([*lines, "", *_remarks(comparison, keys)])
 
 
-def as_markdown(comparison: Comparison) -> str:
-    """A Markdown table and a list of what one has to know to read it."""
+def as_markdown(comparison: Comparison, keys: Sequence[str] = ()) -> str:
+    """The same as Markdown tables and a list."""
+    from dialogist.evaluation.card_text import bars
+
     columns = list(_columns(comparison))
     heads = [f"{c.group}: {c.head}" if c.group else c.head for c in columns]
-    rows = [[c.value(row) for c in columns] for row in comparison.rows]
-    rows.append(_reference_row(comparison, columns))
-    lines = [_bars(heads), _bars(["---", *["---:"] * (len(columns) - 1)]), *map(_bars, rows)]
-    return "\n".join([*lines, "", *(f"* {remark}" for remark in _remarks(comparison))])
+    lines = [bars(heads), bars(["---", *["---:"] * (len(columns) - 1)])]
+    lines += map(bars, _cells(comparison, columns))
+    for heads, *rows in _chance(comparison, keys):
+        lines += ["", bars(heads), bars(["---", *["---:"] * (len(heads) - 1)]), *map(bars, rows)]
+    return "\n".join([*lines, "", *(f"* {remark}" for remark in _remarks(comparison, keys))])
 
 
-def _bars(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+def _cells(comparison: Comparison, columns: "Sequence[_Column]") -> Iterator[list[str]]:
+    """Systems, floors, ceilings, references."""
+    for row in (*comparison.rows, *comparison.floors):
+        yield [column.value(row) for column in columns]
+    yield _reference_row(comparison, columns)
+
+
+def _chance(comparison: Comparison, keys: Sequence[str]) -> "Iterator[list[list[str]]]":
+    """Tables of how sure figures and differences are."""
+    from dialogist.evaluation.card_text import chance_tables
+
+    if comparison.card is not None:
+        yield from chance_tables(comparison.card, keys or _usual(comparison.card))
+
+
+def _usual(card: "Card") -> list[str]:
+    known = {column.key for column in card.columns}
+    return [key for key in _INTERVALS if key in known]
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Names to the left, figures to the right."""
+    widths = _widths(rows)
+    for row in rows:
+        cells = (
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()
 
 
 def _groups(names: Sequence[str], widths: Sequence[int]) -> str:
@@ -156,7 +196,7 @@ def _reference_row(comparison: Comparison, columns: Sequence[_Column]) -> list[s
     return [known.get(column.head, "") for column in columns]
 
 
-def _remarks(comparison: Comparison) -> Iterator[str]:
+def _remarks(comparison: Comparison, keys: Sequence[str]) -> Iterator[str]:
     references, pack = comparison.references, comparison.pack
     yield (
         f"{references.dialogues} dialogues of {', '.join(comparison.data)}, "
@@ -169,11 +209,23 @@ def _remarks(comparison: Comparison) -> Iterator[str]:
         own = [r.name for r in comparison.rows if r.figures.key_points_from == "system"]
         if own:
             yield f"{', '.join(own)}: key points as the system says; of all others by the rules"
+    if comparison.card is not None:
+        yield from _of_the_card(comparison.card, keys or _usual(comparison.card))
     for row in comparison.rows:
         yield from _warnings(row)
     for failure in comparison.failed:
         yield f"{failure.name}: failed: {failure.error}"
     yield from comparison.signatures.values()
+    if comparison.card is not None:
+        yield comparison.card.resampling.signature
+
+
+def _of_the_card(card: "Card", keys: Sequence[str]) -> Iterator[str]:
+    from dialogist.evaluation.card_text import caution_lines, chance_remarks, other_figures
+
+    yield from chance_remarks(card, keys)
+    yield from other_figures(card, keys, _IN_THE_TABLE)
+    yield from caution_lines(card)
 
 
 def _warnings(row: "Row") -> Iterator[str]:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from dialogist.cli.torch_facts import Measured, TorchFacts
 
 EXTRAS = {
-    "core": ("torch", "numpy", "tokenizers", "safetensors", "pydantic", "rouge-score"),
-    "eval": ("matplotlib", "sacrebleu"),
-    "hf": ("sentencepiece", "protobuf"),
+    "core": ("torch", "numpy", "tokenizers", "safetensors", "pydantic", "nltk"),
+    "eval": ("matplotlib", "sacrebleu", "jinja2"),
+    "hf": ("sentencepiece", "protobuf", "transformers"),
     "vectors": ("gensim",),
     "zh": ("jieba",),
 }

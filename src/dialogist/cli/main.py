@@ -15,7 +15,20 @@ from typing import Annotated, NoReturn
 import typer
 
 from dialogist import __version__
-from dialogist.cli import compare, data, doctor, evaluate, init, keypoints, models, summarize, train
+from dialogist.cli import (
+    compare,
+    data,
+    doctor,
+    evaluate,
+    explain,
+    init,
+    keypoints,
+    models,
+    rate,
+    report,
+    summarize,
+    train,
+)
 from dialogist.errors import DialogistError
 
 app = typer.Typer(
@@ -30,9 +43,12 @@ app.command()(summarize.summarize)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
 app.command()(compare.compare)
+app.command()(explain.explain)
 app.add_typer(models.app, name="models")
 app.add_typer(data.app, name="data")
 app.add_typer(keypoints.app, name="keypoints")
+app.command()(report.report)
+app.add_typer(rate.app, name="rate")
 app.command()(init.init)
 app.command()(doctor.doctor)
 

@@ -10,17 +10,13 @@ be too eager here: service dialogues all say "can I help you with anything else 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from itertools import accumulate, groupby
 
 import numpy as np
-import numpy.typing as npt
 
+from dialogist.data.shingles import Hashes, dialogue_words, digest, shingles_of
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue
-from dialogist.text.words import words_of
-
-Hashes = npt.NDArray[np.uint64]
 
 SHINGLE = 8
 SHARED_PART = 0.5  # of the shorter dialogue's shingles ...
@@ -29,7 +25,6 @@ _SHARED_AT_LEAST = 4  # a greeting of eleven words alone proves nothing
 # A shingle held by many dialogues is compared with the first few of them only: enough to join
 # sixty near copies into one cluster, and it keeps boilerplate from costing quadratic time.
 _COMPARED = 8
-_FACTOR = 0x9E3779B97F4A7C15
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +58,10 @@ def find_clusters(dialogues: Sequence[Dialogue]) -> list[list[int]]:
     """Group the positions of dialogues that repeat each other, wholly or in part."""
     words = [dialogue_words(dialogue) for dialogue in dialogues]
     # In the order of their texts' hashes: which few are compared must not depend on the input.
-    order = sorted(range(len(words)), key=lambda n: _digest("\n".join(words[n])))
+    order = sorted(range(len(words)), key=lambda n: digest("\n".join(words[n])))
     known: dict[str, int] = {}
-    shingles = [_shingles(words[n], known) for n in order]
+    # Dialogues without a word are alike: one run of nothing.
+    shingles = [shingles_of(words[n] or [""], SHINGLE, known) for n in order]
     parents = list(range(len(order)))
     for (one, other), shared in _shared(shingles).items():
         if _belong_together(shared, min(len(shingles[one]), len(shingles[other]))):
@@ -76,33 +72,9 @@ def find_clusters(dialogues: Sequence[Dialogue]) -> list[list[int]]:
     return [sorted(group) for group in groups.values()]
 
 
-def dialogue_words(dialogue: Dialogue) -> list[str]:
-    """Return the words of a dialogue in small letters; who speaks them does not count."""
-    text = "\n".join(utterance.text for utterance in dialogue.utterances).lower()
-    return words_of(text) or text.split()
-
-
 def _belong_together(shared: int, smaller: int) -> bool:
     part = shared >= SHARED_PART * smaller and shared >= min(smaller, _SHARED_AT_LEAST)
     return part or shared >= SHARED_RUN
-
-
-def _digest(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
-
-
-def _shingles(words: Sequence[str], known: dict[str, int]) -> Hashes:
-    """The distinct hashes of all runs of `SHINGLE` words; of fewer words, of all of them."""
-    for word in words:
-        if word not in known:
-            known[word] = _digest(word)
-    hashes = np.array([known[word] for word in words] or [0], dtype=np.uint64)
-    width = min(SHINGLE, len(hashes))
-    count = len(hashes) - width + 1
-    total = np.zeros(count, dtype=np.uint64)
-    for place in range(width):  # a polynomial in a fixed odd factor, modulo 2**64
-        total = total * np.uint64(_FACTOR) + hashes[place : place + count]
-    return np.unique(total)
 
 
 def _shared(shingles: Sequence[Hashes]) -> Counter[tuple[int, int]]:
@@ -141,7 +113,7 @@ def _assign(
 
     def place(cluster: Sequence[int]) -> int:
         texts = (" ".join(dialogue_words(dialogues[n])) for n in cluster)
-        return _digest(f"{seed}\n{min(texts)}")
+        return digest(f"{seed}\n{min(texts)}")
 
     names = list(shares)
     ends = list(accumulate(shares.values()))

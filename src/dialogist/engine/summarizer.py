@@ -1,6 +1,7 @@
 """`Summarizer`: dialogues in, summaries out. All that command line and evaluation ever see."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol, Self
 
@@ -49,6 +50,16 @@ def pick_device(wanted: str) -> torch.device:
     if device.type not in ("cpu", "cuda"):
         raise UsageError(f"device '{wanted}': use auto, cpu or cuda")
     return device
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A summary with all that it was made from; ``drafts`` are none where nothing can be said."""
+
+    summary: Summary
+    example: Example
+    encoded: Encoded
+    drafts: tuple[Draft, ...] = ()
 
 
 class Summarizer:
@@ -100,19 +111,25 @@ class Summarizer:
         Raises:
             UsageError: the options ask for more than the model can write.
         """
+        return [written.summary for written in self.write(dialogues, options)]
+
+    def write(
+        self, dialogues: Sequence[Dialogue], options: DecodingOptions | None = None
+    ) -> list[Written]:
+        """`summarize`, with what each summary was made from."""
         chosen = options or self.options
         self._check(chosen)
         preparation, tokenizer = self.bundle.preparation, self.bundle.tokenizer
         examples = [preparation.prepare(dialogue) for dialogue in dialogues]
         encoded = [preparation.encode(example, tokenizer) for example in examples]
-        summaries: list[Summary | None] = [None] * len(dialogues)
+        drafts: list[list[Draft]] = [[] for _ in dialogues]
         for batch in self._batches(encoded):
             found = self._search([encoded[i] for i in batch], [examples[i] for i in batch], chosen)
-            for i, drafts in zip(batch, found, strict=True):
-                summaries[i] = self._compose(examples[i], encoded[i], drafts)
+            for i, one in zip(batch, found, strict=True):
+                drafts[i] = one
         return [
-            summary or self._nothing_said(examples[i], encoded[i])
-            for i, summary in enumerate(summaries)
+            Written(self._compose(*parts), *parts[:2], tuple(parts[2]))
+            for parts in zip(examples, encoded, drafts, strict=True)
         ]
 
     def stream(
@@ -174,6 +191,8 @@ class Summarizer:
         return allowed
 
     def _compose(self, example: Example, encoded: Encoded, drafts: Sequence[Draft]) -> Summary:
+        if not drafts:
+            return self._nothing_said(example, encoded)
         parts = [self._parts(draft, example, encoded) for draft in drafts]
         texts = ["".join(part.text for part in said) for said in parts]
         coverage = encoded.coverage

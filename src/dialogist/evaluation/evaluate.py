@@ -1,111 +1,65 @@
-"""Run a system over dialogues with human summaries and score what it says."""
+"""Let a system summarise dialogues that people have summarised, and measure what it says.
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+In short, for training's validation; `recipe.evaluate` is what the command line calls.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import islice
-from statistics import fmean
 
 from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.summarizer import SummarizerLike
 from dialogist.errors import DataError
-from dialogist.metrics.rouge import Rouge, RougeScore, corpus_f1
-from dialogist.records import JSON, Dialogue, Summary
-from dialogist.text.words import count_words
+from dialogist.evaluation.outputs.output import Output, spoken
+from dialogist.evaluation.scoring.score import score
+from dialogist.evaluation.scoring.scores import Scores
+from dialogist.metrics.rouge import TYPES, Rouge
+from dialogist.records import JSON, Dialogue
 
 _WINDOW = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """One dialogue, what the system said, and how it scored."""
-
-    dialogue: Dialogue
-    summary: Summary
-    score: RougeScore
-
-    def to_json(self) -> dict[str, JSON]:
-        """A line of a predictions file."""
-        return {
-            "id": self.dialogue.id,
-            "prediction": self.summary.text,
-            "references": list(self.dialogue.references),
-            "status": self.summary.status,
-            "warnings": list(self.summary.warnings),
-            "scores": {t: round(prf.f1, 4) for t, prf in self.score.average.items()},
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A system's figures over a data set: mean F1 (0-100) by ROUGE type.
+    """A system's outputs and their ROUGE; ``skipped`` dialogues have no reference."""
 
-    ``average`` takes the mean over a dialogue's references, ``maximum`` its best one.
-    ``skipped`` counts dialogues without a reference, which cannot be scored.
-    """
-
-    system: str
-    dialogues: int
+    outputs: tuple[Output, ...]
+    scores: Scores
     skipped: int
-    references: float
-    words: float
-    reference_words: float
-    average: dict[str, float]
-    maximum: dict[str, float]
-    empty: int
-    partial: int
-    signature: str
 
-    def to_json(self) -> dict[str, JSON]:
-        """All fields."""
-        return asdict(self)
+    def rouge(self) -> dict[str, float]:
+        """F1 by type, 0-100: the mean over a dialogue's references, then over dialogues."""
+        return {kind: self.scores.figure(f"{kind}.f1") for kind in TYPES}
+
+    def lines(self) -> Iterator[dict[str, JSON]]:
+        """Every output beside its references and scores."""
+        each = {kind: self.scores.each(f"{kind}.f1").tolist() for kind in TYPES}
+        for number, output in enumerate(self.outputs):
+            yield {
+                "id": output.id,
+                "prediction": output.prediction,
+                "references": list(output.references),
+                "status": output.summary.status,
+                "warnings": list(output.summary.warnings),
+                "scores": {kind: round(values[number], 4) for kind, values in each.items()},
+            }
 
 
 def evaluate(
-    system: SummarizerLike,
-    dialogues: Iterable[Dialogue],
-    options: DecodingOptions | None = None,
-    on_scored: Callable[[Scored], None] = lambda scored: None,
+    system: SummarizerLike, dialogues: Iterable[Dialogue], options: DecodingOptions | None = None
 ) -> Evaluation:
-    """Summarise every dialogue that has a reference and score it; ``on_scored`` sees each.
+    """Summarise every dialogue that has a reference, and measure ROUGE.
 
     Raises:
         DataError: no dialogue has a reference.
     """
+    outputs: list[Output] = []
     skipped = 0
-
-    def with_references() -> Iterator[Dialogue]:
-        nonlocal skipped
-        for dialogue in dialogues:
-            if any(text.strip() for text in dialogue.references):
-                yield dialogue
-            else:
-                skipped += 1
-
-    rouge, scored = Rouge(), list[Scored]()
-    remaining = with_references()
+    remaining = iter(dialogues)
     while group := list(islice(remaining, _WINDOW)):
-        for dialogue, summary in zip(group, system.summarize(group, options), strict=True):
-            item = Scored(dialogue, summary, rouge.score(summary.text, dialogue.references))
-            on_scored(item)
-            scored.append(item)
-    if not scored:
+        wanted = [dialogue for dialogue in group if spoken(dialogue.references)]
+        skipped += len(group) - len(wanted)
+        outputs += map(Output.of, system.summarize(wanted, options), wanted)
+    if not outputs:
         raise DataError("nothing to evaluate: no dialogue in the data has a reference summary")
-    return _summed(system.name, scored, skipped)
-
-
-def _summed(name: str, scored: list[Scored], skipped: int) -> Evaluation:
-    scores = [item.score for item in scored]
-    references = [text for item in scored for text in item.dialogue.references]
-    return Evaluation(
-        system=name,
-        dialogues=len(scored),
-        skipped=skipped,
-        references=len(references) / len(scored),
-        words=fmean(count_words(item.summary.text) for item in scored),
-        reference_words=fmean(map(count_words, references)),
-        average=corpus_f1(scores),
-        maximum=corpus_f1(scores, best_reference=True),
-        empty=sum(item.summary.status == "empty" for item in scored),
-        partial=sum(item.summary.status == "partial" for item in scored),
-        signature=Rouge.signature,
-    )
+    return Evaluation(tuple(outputs), score(system.name, outputs, (Rouge(),), 1), skipped)

@@ -1,15 +1,16 @@
 """A system's figures, as in Table 4 and Figures 3 and 4 of the Leader-Writer paper (KDD 2019).
 
-What `judge` says of each output is summed up here. With several references every figure is the
-mean over them, and each dialogue weighs the same. Figures are 0-100.
+What was measured of each output (`Scores`) is summed up here. With several references every figure
+is the mean over them, and each dialogue weighs the same. Figures are 0-100.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from statistics import fmean
 
-from dialogist.metrics.bleu import BleuCounts
-from dialogist.metrics.labels import LabelScore
+import numpy as np
+
+from dialogist.evaluation.scoring.scores import Scores
+from dialogist.metrics.base import Floats
 from dialogist.records import JSON
 
 KEY_POINTS = tuple(range(1, 11))
@@ -18,30 +19,8 @@ KEY_POINTS = tuple(range(1, 11))
 UTTERANCES = (1, 6, 11, 16, 21, 31, 41)
 """Where the bins of Figure 4(c) and (d) begin: utterances of the dialogue."""
 
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """An output beside one reference: its words, its key points, its key facts.
-
-    ``key_points`` is None without a rule pack, ``key_facts`` where neither side has a key fact.
-    """
-
-    words: LabelScore
-    key_points: LabelScore | None
-    key_facts: float | None
-    wanted: tuple[str, ...]
-    wanted_facts: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """An output beside all the references of its dialogue; ``found_facts`` are its key facts."""
-
-    utterances: int
-    pairs: tuple[Pair, ...]
-    bleu: BleuCounts
-    key_point_bleu: BleuCounts | None
-    found_facts: tuple[str, ...]
+_FACTS = "key_facts.rougeL.f1"
+_COUNTED = ("missed", "invented", "neither")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +33,13 @@ class Quality:
     rougeL_f1: float | None
 
     @classmethod
-    def of(cls, scores: Sequence[Sequence[LabelScore]], bleu: float) -> "Quality":
-        """From the scores beside each reference of each dialogue."""
+    def of(cls, scores: Scores, prefix: str = "") -> "Quality":
+        """From the columns whose keys begin with ``prefix``: of words, or ``key_points.``."""
         return cls(
-            bleu=bleu,
-            rouge1_recall=_mean([s.rouge1 for s in several] for several in scores),
-            rouge2_recall=_mean([s.rouge2 for s in several] for several in scores),
-            rougeL_f1=_mean([s.rougeL for s in several] for several in scores),
+            bleu=_told(scores.figure(f"{prefix}bleu")) or 0.0,
+            rouge1_recall=_told(scores.figure(f"{prefix}rouge1.recall")),
+            rouge2_recall=_told(scores.figure(f"{prefix}rouge2.recall")),
+            rougeL_f1=_told(scores.figure(f"{prefix}rougeL.f1")),
         )
 
 
@@ -81,16 +60,13 @@ class KeyFacts:
     neither: int
 
     @classmethod
-    def of(cls, judged: Sequence[Judged]) -> "KeyFacts":
-        """Sum up."""
-        has = [(bool(j.found_facts), bool(p.wanted_facts)) for j in judged for p in j.pairs]
-        scores = [[pair.key_facts for pair in one.pairs] for one in judged]
+    def of(cls, scores: Scores) -> "KeyFacts":
+        """From the columns of key facts."""
+        count = {name: round(scores.figure(f"key_facts.{name}")) for name in _COUNTED}
         return cls(
-            rougeL_f1=_mean(scores),
-            scored=sum(any(score is not None for score in several) for several in scores),
-            missed=has.count((False, True)),
-            invented=has.count((True, False)),
-            neither=has.count((False, False)),
+            rougeL_f1=_told(scores.figure(_FACTS)),
+            scored=int(np.sum(~np.isnan(scores.each(_FACTS)))),
+            **count,
         )
 
 
@@ -158,43 +134,57 @@ class ReferenceFigures:
         return asdict(self)
 
 
-def by_key_points(judged: Iterable[Judged]) -> tuple[Bin, ...]:
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """N outputs or pairs: how large each is, and its ROUGE-L of words and of key points.
+
+    ``sizes`` (N,), ``summaries`` (N,), ``key_points`` (N,) with NaN where there is nothing to find.
+    """
+
+    sizes: Sequence[int]
+    summaries: Floats
+    key_points: Floats
+
+    @classmethod
+    def of(cls, scores: Scores, sizes: Sequence[int]) -> "Sizes":
+        """The scores' own."""
+        nothing = np.full(len(scores.ids), np.nan)
+        key = "key_points.rougeL.f1"
+        key_points = scores.each(key) if key in scores else nothing
+        return cls(sizes, scores.each("rougeL.f1"), key_points)
+
+
+def by_key_points(pairs: Sizes) -> tuple[Bin, ...]:
     """Figure 4(a) and (b): each output by the key points of each of its references."""
-    return _binned(KEY_POINTS, ((len(p.wanted), [p]) for one in judged for p in one.pairs))
+    return tuple(_binned(KEY_POINTS, pairs))
 
 
-def by_utterances(judged: Iterable[Judged]) -> tuple[Bin, ...]:
+def by_utterances(outputs: Sizes) -> tuple[Bin, ...]:
     """Figure 4(c) and (d): each output by the utterances of its dialogue."""
-    return _binned(UTTERANCES, ((one.utterances, one.pairs) for one in judged))
+    return tuple(_binned(UTTERANCES, outputs))
 
 
-def _binned(
-    starts: Sequence[int], outputs: Iterable[tuple[int, Sequence[Pair]]]
-) -> tuple[Bin, ...]:
-    """Outputs by size; bins begin at ``starts``, the first takes what is smaller, too."""
-    found: list[list[Sequence[Pair]]] = [[] for _ in starts]
-    for size, pairs in outputs:
-        found[max(0, sum(size >= start for start in starts) - 1)].append(pairs)
+def _binned(starts: Sequence[int], found: Sizes) -> Iterator[Bin]:
+    """Bins begin at ``starts``; the first takes what is smaller, too."""
+    places = np.searchsorted(starts, found.sizes, side="right").clip(min=1) - 1
     ends = [*(start - 1 for start in starts[1:]), None]
-    return tuple(
-        Bin(
-            first=start,
-            last=end,
-            count=len(several),
-            summaries=_mean([p.words.rougeL for p in pairs] for pairs in several) or 0.0,
-            key_points=_mean(_label_scores(pairs) for pairs in several),
-        )
-        for start, end, several in zip(starts, ends, found, strict=True)
-        if several
-    )
+    for i, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        inside = places == i
+        if inside.any():
+            yield Bin(
+                first=start,
+                last=end,
+                count=int(inside.sum()),
+                summaries=_mean(found.summaries[inside]) or 0.0,
+                key_points=_mean(found.key_points[inside]),
+            )
 
 
-def _label_scores(pairs: Sequence[Pair]) -> Iterator[float | None]:
-    return (pair.key_points.rougeL for pair in pairs if pair.key_points is not None)
+def _mean(values: Floats) -> float | None:
+    """NaN is left out."""
+    told = values[~np.isnan(values)]
+    return float(told.mean()) if len(told) else None
 
 
-def _mean(scores: Iterable[Iterable[float | None]]) -> float | None:
-    """The mean over dialogues of the mean over references; None is left out of both."""
-    told = [[score for score in several if score is not None] for several in scores]
-    means = [fmean(several) for several in told if several]
-    return fmean(means) if means else None
+def _told(value: float) -> float | None:
+    return None if np.isnan(value) else value

@@ -1,6 +1,6 @@
 """`Judge`: a system's summaries beside human ones, by their words and by their key points.
 
-    dialogues, rule pack -> Judge      a system's summaries -> Judge.figures -> Figures
+    dialogues, rule pack -> Judge      a system's summaries -> Judge.score -> Scores, Figures
 
 Liu et al., KDD 2019, section 4.2: BLEU, ROUGE-1 and -2 as recall, ROUGE-L as F1; of a summary's
 words (Chinese: characters), and of its key points, each being one token. A system that writes by
@@ -8,50 +8,68 @@ key points says which they are; of all others, and of the references, the rules 
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from statistics import fmean
 
 from dialogist.data.keypoints import RulePack, section_of
 from dialogist.evaluation.figures import (
     Figures,
-    Judged,
     KeyFacts,
-    Pair,
     Quality,
     ReferenceFigures,
+    Sizes,
     by_key_points,
     by_utterances,
 )
+from dialogist.evaluation.key_points import KeyPoints, find_labels
+from dialogist.evaluation.outputs.output import Output, says_own_labels, spoken
+from dialogist.evaluation.scoring.score import OnDone, score
+from dialogist.evaluation.scoring.scores import Scores
+from dialogist.metrics.base import Metric
 from dialogist.metrics.bleu import Bleu
-from dialogist.metrics.labels import LabelScore, LabelScorer
 from dialogist.metrics.rouge import Rouge
 from dialogist.records import Dialogue, Summary
 from dialogist.text.words import words_of
 
+STOPPED = "and stops there"
+"""How a summarizer's warnings say that a summary is cut."""
+
 _SENTENCE_ENDS = frozenset(".!?…。！？；\n")
-_STOPPED = "and stops there"  # how a summarizer's warnings say that a summary is cut
 
 
 class Judge:
     """Scores systems on ``dialogues``, which all have a reference; ``pack`` None: no key points.
 
+    ``more`` metrics are measured beside those of Table 4.
+
     Raises:
         MissingExtraError: sacrebleu is not installed.
     """
 
-    def __init__(self, dialogues: Sequence[Dialogue], pack: RulePack | None) -> None:
+    def __init__(
+        self, dialogues: Sequence[Dialogue], pack: RulePack | None, more: Sequence[Metric] = ()
+    ) -> None:
         self.dialogues = dialogues
         self.pack = pack
         # BLEU must be told; ROUGE takes Chinese by characters anyway.
         self.chinese = is_chinese(dialogues) if pack is None else pack.language == "zh"
-        self._references = [references_of(dialogue) for dialogue in dialogues]
+        self._references = [spoken(dialogue.references) for dialogue in dialogues]
         self._wanted = [
-            [self._by_rules(text, dialogue) for text in texts]
+            [len(self._labels(text, dialogue)) for text in texts]
             for dialogue, texts in zip(dialogues, self._references, strict=True)
         ]
-        self._rouge = Rouge()
+        longest = max(count for counts in self._wanted for count in counts)
         self._bleu = Bleu("zh" if self.chinese else "13a")
-        longest = max(len(labels) for several in self._wanted for labels in several)
-        self._labels = LabelScorer(() if pack is None else pack.labels, longest)
+        self._key_points = () if pack is None else (KeyPoints(pack, longest),)
+        self._by_rules = () if pack is None else (KeyPoints(pack, longest, by_rules=True),)
+        own = (Rouge(), self._bleu, *self._key_points)
+        names = {metric.name for metric in own}
+        self.metrics = (*own, *(metric for metric in more if metric.name not in names))
+
+    @property
+    def every(self) -> tuple[Metric, ...]:
+        """All that may be measured of a system, also of one that says its own key points."""
+        return (*self.metrics, *self._by_rules)
 
     @property
     def unit(self) -> str:
@@ -61,13 +79,13 @@ class Judge:
     def signatures(self) -> dict[str, str]:
         """How each figure came about, to the version."""
         kinds = "R1 and R2 recall, RL F1 | x 100"
-        rouge = Rouge.signature.removesuffix("F1 x 100")
-        signatures = {"bleu": self._bleu.signature, "rouge": f"{rouge}{kinds}"}
-        if self.pack is not None:
-            signatures["key_points_bleu"] = f"{self._labels.bleu.signature} | a label is a token"
-            signatures["key_points_rouge"] = f"{rouge}{kinds}".replace(
-                "stemmer | any-script tokenizer", "a label is a token"
-            )
+        signatures = {
+            "bleu": self._bleu.signature,
+            "rouge": Rouge.signature.replace("average, best | F1 x 100", f"average | {kinds}"),
+        }
+        for metric in self._key_points:
+            signatures["key_points_bleu"] = f"{metric.bleu.signature} | a label is a token"
+            signatures["key_points_rouge"] = f"ROUGE | a label is a token | {kinds}"
         return signatures
 
     def references(self) -> ReferenceFigures:
@@ -76,101 +94,84 @@ class Judge:
             dialogues=len(self.dialogues),
             references=fmean(map(len, self._references)),
             length=fmean(fmean(map(_length, texts)) for texts in self._references),
-            key_points=fmean(fmean(map(len, w)) for w in self._wanted) if self.pack else None,
+            key_points=fmean(map(fmean, self._wanted)) if self.pack else None,
         )
+
+    def outputs(self, summaries: Sequence[Summary]) -> list[Output]:
+        """One system's summaries of the dialogues, in their order, beside these."""
+        pairs = zip(summaries, self.dialogues, strict=True)
+        return [Output.of(summary, dialogue) for summary, dialogue in pairs]
+
+    def score(
+        self,
+        system: str,
+        outputs: Sequence[Output],
+        processes: int | None = None,
+        on_done: OnDone = lambda done: None,
+    ) -> Scores:
+        """Measure one system's outputs; raises as `scoring.score`."""
+        own = self._by_rules if self._knows_own_labels(outputs) else ()
+        return score(system, outputs, (*self.metrics, *own), processes, on_done)
 
     def figures(self, summaries: Sequence[Summary]) -> Figures:
         """Score one system's summaries of the dialogues, in their order."""
-        own = self._knows_own_labels(summaries)
-        judged = [self._judge(i, summary, own) for i, summary in enumerate(summaries)]
-        texts = [summary.text for summary in summaries]
-        words = [[pair.words for pair in one.pairs] for one in judged]
+        outputs = self.outputs(summaries)
+        return self.sum_up(outputs, self.score("", outputs))
+
+    def sum_up(self, outputs: Sequence[Output], scores: Scores) -> Figures:
+        """The figures of outputs that `score` has measured.
+
+        Of people measured by each other, who said several things about each dialogue, there are no
+        bins.
+        """
+        own = self._knows_own_labels(outputs)
+        pack = self.pack
+        texts = [output.prediction for output in outputs]
+        summaries = [output.summary for output in outputs]
+        whole = len(outputs) == len(scores.ids) == len(self.dialogues)
         return Figures(
-            dialogues=len(judged),
-            summaries=Quality.of(words, self._bleu.score(one.bleu for one in judged)),
-            key_points=self._key_points(judged),
-            key_points_from=None if self.pack is None else "system" if own else "rules",
-            key_points_by_rules=self._key_points_by_rules(texts) if own else None,
-            key_facts=KeyFacts.of(judged) if self.pack and self.pack.key_facts else None,
+            dialogues=len(scores.ids),
+            summaries=Quality.of(scores),
+            key_points=Quality.of(scores, "key_points.") if pack else None,
+            key_points_from=None if pack is None else "system" if own else "rules",
+            key_points_by_rules=Quality.of(scores, "key_points_by_rules.") if own else None,
+            key_facts=KeyFacts.of(scores) if pack and pack.key_facts else None,
             length=fmean(map(_length, texts)),
             empty=sum(not words_of(text) for text in texts),
-            cut=sum(any(_STOPPED in text for text in s.warnings) for s in summaries),
-            partial=sum(summary.status == "partial" for summary in summaries),
+            cut=sum(any(STOPPED in text for text in one.warnings) for one in summaries),
+            partial=sum(one.status == "partial" for one in summaries),
             unpunctuated=sum(bool(words_of(t)) and _SENTENCE_ENDS.isdisjoint(t) for t in texts),
-            by_key_points=by_key_points(judged) if self.pack else (),
-            by_utterances=by_utterances(judged),
+            by_key_points=by_key_points(self._pairs(outputs, scores)) if pack and whole else (),
+            by_utterances=by_utterances(self._sizes(scores)) if whole else (),
         )
 
-    def _knows_own_labels(self, summaries: Iterable[Summary]) -> bool:
-        """Whether the system says its key points, all being labels of this pack."""
-        said = {part.label for summary in summaries for part in summary.key_points}
-        return self.pack is not None and bool(said) and said <= set(self.pack.labels)
+    def _sizes(self, scores: Scores) -> Sizes:
+        return Sizes.of(scores, [len(dialogue.utterances) for dialogue in self.dialogues])
 
-    def _judge(self, number: int, summary: Summary, own: bool) -> Judged:
-        dialogue = self.dialogues[number]
-        references, wanted = self._references[number], self._wanted[number]
-        found = (
-            tuple(part.label for part in summary.key_points)
-            if own
-            else self._by_rules(summary.text, dialogue)
-        )
-        return Judged(
-            utterances=len(dialogue.utterances),
-            pairs=tuple(
-                self._pair(self._words(summary.text, reference), found, labels)
-                for reference, labels in zip(references, wanted, strict=True)
-            ),
-            bleu=self._bleu.count(summary.text, references),
-            key_point_bleu=self._labels.count(found, wanted) if self.pack else None,
-            found_facts=self._facts(found),
-        )
+    def _pairs(self, outputs: Sequence[Output], scores: Scores) -> Sizes:
+        """Each output beside each of its references: what the scores are, or the mean of."""
+        sizes = [count for counts in self._wanted for count in counts]
+        if len(sizes) == len(outputs):
+            return Sizes.of(scores, sizes)
+        pairs = [replace(one, references=(text,)) for one in outputs for text in one.references]
+        return Sizes.of(score("", pairs, (Rouge(), *self._key_points), 1), sizes)
 
-    def _words(self, text: str, reference: str) -> LabelScore:
-        scores = self._rouge.score(text, [reference]).average
-        return LabelScore(scores["rouge1"].recall, scores["rouge2"].recall, scores["rougeL"].f1)
+    def _knows_own_labels(self, outputs: Iterable[Output]) -> bool:
+        labels = None if self.pack is None else self.pack.labels
+        return says_own_labels((output.summary for output in outputs), labels)
 
-    def _pair(self, words: LabelScore, found: Sequence[str], wanted: tuple[str, ...]) -> Pair:
-        facts = self._facts(wanted)
-        return Pair(
-            words=words,
-            key_points=self._labels.score(found, wanted) if self.pack else None,
-            key_facts=self._labels.score(self._facts(found), facts).rougeL,
-            wanted=wanted,
-            wanted_facts=facts,
-        )
-
-    def _by_rules(self, text: str, dialogue: Dialogue) -> tuple[str, ...]:
-        if self.pack is None or not words_of(text):
-            return ()  # "...." is about nothing, not about the default
-        return tuple(part.label for part in self.pack.analyse(text, section_of(dialogue)))
-
-    def _facts(self, labels: Iterable[str]) -> tuple[str, ...]:
-        facts = () if self.pack is None else self.pack.key_facts
-        return tuple(label for label in labels if label in facts)
-
-    def _key_points(self, judged: Sequence[Judged]) -> Quality | None:
-        if self.pack is None:
-            return None
-        scores = [[pair.key_points for pair in one.pairs if pair.key_points] for one in judged]
-        counts = (one.key_point_bleu for one in judged if one.key_point_bleu)
-        return Quality.of(scores, self._labels.bleu.score(counts))
-
-    def _key_points_by_rules(self, texts: Sequence[str]) -> Quality:
-        found = [self._by_rules(text, d) for text, d in zip(texts, self.dialogues, strict=True)]
-        pairs = list(zip(found, self._wanted, strict=True))
-        scores = [[self._labels.score(labels, w) for w in several] for labels, several in pairs]
-        counts = (self._labels.count(labels, several) for labels, several in pairs)
-        return Quality.of(scores, self._labels.bleu.score(counts))
-
-
-def references_of(dialogue: Dialogue) -> list[str]:
-    """The references that say something."""
-    return [text for text in dialogue.references if text.strip()]
+    def _labels(self, text: str, dialogue: Dialogue) -> tuple[str, ...]:
+        return () if self.pack is None else find_labels(self.pack, text, section_of(dialogue))
 
 
 def is_chinese(dialogues: Iterable[Dialogue]) -> bool:
     """Whether most words of the references are single characters of Chinese, Japanese, Korean."""
-    words = [w for d in dialogues for text in references_of(d) for w in words_of(text)]
+    return by_characters(text for one in dialogues for text in spoken(one.references))
+
+
+def by_characters(texts: Iterable[str]) -> bool:
+    """Whether most words of some texts are such characters."""
+    words = [word for text in texts for word in words_of(text)]
     return 2 * sum(len(word) == 1 and not word.isascii() for word in words) > len(words)
 
 

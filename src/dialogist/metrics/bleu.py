@@ -8,17 +8,22 @@ alone and the counts are averaged, so each dialogue weighs the same. Scores are 
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 from typing import Any, Literal
 
+import numpy as np
+
 from dialogist.errors import MissingExtraError
+from dialogist.metrics.base import Case, Column, Floats
+from dialogist.metrics.scripts import UNSPACED
 
 
 @dataclass(frozen=True, slots=True)
 class BleuCounts:
     """What BLEU needs to know of one prediction, by order of the n-grams, from 1.
 
-    ``shared`` and ``reference_length`` are means over its references.
+    ``shared`` and ``reference_length`` are means over the references.
     """
 
     shared: tuple[float, ...]
@@ -28,7 +33,7 @@ class BleuCounts:
 
 
 class Bleu:
-    """Counts prediction by prediction, and scores a corpus of counts.
+    """Counts prediction by prediction, and scores a corpus of counts; a `Metric`.
 
     ``tokens``: ``13a`` splits as the WMT does, ``zh`` the same with each Chinese character by
     itself, ``none`` at white space alone. Case is ignored, as ROUGE ignores it. ``orders``: the
@@ -38,14 +43,37 @@ class Bleu:
         MissingExtraError: sacrebleu is not installed.
     """
 
+    name = "bleu"
+
     def __init__(self, tokens: Literal["13a", "zh", "none"], orders: int = 4) -> None:
-        try:
-            from sacrebleu.metrics.bleu import BLEU
-        except ImportError:
-            raise MissingExtraError("BLEU", "eval") from None
+        self.tokens = tokens
         self.orders = orders
         # A model may write spaces before full stops: no warning about it.
-        self._bleu: Any = BLEU(lowercase=True, tokenize=tokens, max_ngram_order=orders, force=True)
+        self._bleu: Any = _sacrebleu()(
+            lowercase=True, tokenize=tokens, max_ngram_order=orders, force=True
+        )
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """One: its numbers are n-grams shared, n-grams said, the two lengths."""
+        figure = partial(_figures, self.orders)
+        return (Column("bleu", f"BLEU-{self.orders}", "higher", 2 * self.orders + 2, figure),)
+
+    @property
+    def signature(self) -> str:
+        """``sacrebleu``'s own signature."""
+        self._bleu.corpus_score(["a"], [["a"]])  # it does not know nrefs before
+        own = self._bleu.get_signature().format()
+        return f"BLEU-{self.orders} | {own} | counts averaged over references"
+
+    def reads(self, script: str) -> bool:
+        """Whether it can tell words of a script apart: where white space does, and in Chinese."""
+        return script not in UNSPACED or (script == "cjk" and self.tokens == "zh")
+
+    def measure(self, case: Case) -> Sequence[float]:
+        """The numbers of `columns`."""
+        counts = self.count(case.prediction, case.references)
+        return [*counts.shared, *counts.total, counts.length, counts.reference_length]
 
     def count(self, prediction: str, references: Sequence[str]) -> BleuCounts:
         """What a prediction shares with its references, one or more."""
@@ -59,20 +87,35 @@ class Bleu:
 
     def score(self, counts: Iterable[BleuCounts]) -> float:
         """BLEU of a corpus; 0 where there is nothing."""
-        every, orders = list(counts), range(self.orders)
-        score: float = self._bleu.compute_bleu(
-            correct=[sum(one.shared[n] for one in every) for n in orders],
-            total=[sum(one.total[n] for one in every) for n in orders],
-            sys_len=sum(one.length for one in every),
-            ref_len=round(sum(one.reference_length for one in every)),  # it takes no fraction
-            smooth_method=self._bleu.smooth_method,
-            max_ngram_order=self.orders,
-        ).score
-        return score
+        every = [[*c.shared, *c.total, c.length, c.reference_length] for c in counts]
+        if not every:
+            return 0.0
+        return float(np.nan_to_num(_figures(self.orders, np.array(every).sum(0)[None])[0]))
 
-    @property
-    def signature(self) -> str:
-        """``sacrebleu``'s own signature."""
-        self._bleu.corpus_score(["a"], [["a"]])  # it does not know nrefs before
-        own = self._bleu.get_signature().format()
-        return f"BLEU-{self.orders} | {own} | counts averaged over references"
+
+def _figures(orders: int, sums: Floats) -> Floats:
+    """(R, 2 * orders + 2) -> (R,) BLEU, NaN where there is nothing at all."""
+    compute = _sacrebleu().compute_bleu
+    found = [
+        compute(
+            correct=row[:orders],
+            total=row[orders : 2 * orders],
+            sys_len=round(row[-2]),
+            ref_len=round(row[-1]),  # it takes no fraction
+            smooth_method="exp",
+            max_ngram_order=orders,
+        ).score
+        if any(row)
+        else np.nan
+        for row in sums.tolist()
+    ]
+    return np.array(found, dtype=np.float64)
+
+
+def _sacrebleu() -> Any:
+    """The class ``BLEU``, of an optional package."""
+    try:
+        from sacrebleu.metrics.bleu import BLEU
+    except ImportError:
+        raise MissingExtraError("BLEU", "eval") from None
+    return BLEU

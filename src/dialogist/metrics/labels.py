@@ -5,17 +5,13 @@ None where there is nothing to find: a mean over a corpus leaves these out, so t
 makes no mistake has 100.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from rouge_score import rouge_scorer, tokenizers
+from itertools import pairwise
 
 from dialogist.metrics.bleu import Bleu, BleuCounts
-
-
-class _Spaces(tokenizers.Tokenizer):  # type: ignore[misc]
-    def tokenize(self, text: str) -> list[str]:
-        return text.split()
+from dialogist.metrics.overlap import Token, lcs_length, positions, shared, triple
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +37,15 @@ class LabelScorer:
     def __init__(self, labels: Sequence[str], longest: int) -> None:
         # Numbers for labels: a label may hold spaces.
         self._numbers = {label: str(i) for i, label in enumerate(labels)}
-        self._rouge = rouge_scorer.RougeScorer(["rouge1", "rouge2", "rougeL"], tokenizer=_Spaces())
         self.bleu = Bleu("none", orders=max(1, min(4, longest)))
 
     def score(self, found: Sequence[str], wanted: Sequence[str]) -> LabelScore:
         """ROUGE of ``found`` beside the reference ``wanted``."""
-        scores = self._rouge.score(self._text(wanted), self._text(found))
+        common = lcs_length(positions(wanted), len(wanted), found)
         return LabelScore(
-            rouge1=100 * scores["rouge1"].recall if wanted else None,
-            rouge2=100 * scores["rouge2"].recall if len(wanted) > 1 else None,
-            rougeL=100 * scores["rougeL"].fmeasure if wanted or found else None,
+            rouge1=_recall(found, wanted),
+            rouge2=_recall(list(pairwise(found)), list(pairwise(wanted))),
+            rougeL=triple(common, len(found), len(wanted))[2] if wanted or found else None,
         )
 
     def count(self, found: Sequence[str], references: Sequence[Sequence[str]]) -> BleuCounts:
@@ -59,3 +54,9 @@ class LabelScorer:
 
     def _text(self, labels: Sequence[str]) -> str:
         return " ".join(self._numbers[label] for label in labels)
+
+
+def _recall(found: Sequence[Token], wanted: Sequence[Token]) -> float | None:
+    if not wanted:
+        return None
+    return 100 * shared(Counter(found), Counter(wanted)) / len(wanted)

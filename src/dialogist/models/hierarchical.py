@@ -168,16 +168,27 @@ class UtteranceDecoder(nn.Module):
         return replace(state, owner=rows, first=first)
 
     def forward(
-        self, target_in: Tensor, target_out: Tensor, real: Tensor, state: UtteranceDecoderState
+        self,
+        target_in: Tensor,
+        target_out: Tensor,
+        real: Tensor,
+        state: UtteranceDecoderState,
+        need_weights: bool = False,
     ) -> "Decoded":
-        """(N, T) ids, what shall be predicted from them, and where they are real."""
+        """(N, T) ids, what shall be predicted from them, and where they are real.
+
+        ``need_weights``: of every layer's self-attention (N, H, T, T), and cross-attention
+        (N, H, T, U).
+        """
         packing = Packing.of(real)
         self.embedding.positions.require(target_in.shape[1])
         x = self._embed(packing.pack(target_in), packing, packing.positions, state.first)
         masks = Masks(look_ahead_mask(packing.width, x.dtype, x.device), state.memory_mask)
-        found, _, hidden = self._decode(x, packing, state, masks)
-        outputs = Outputs(found, packing.pack(target_out)[: packing.count])
-        return Decoded(outputs, packing.split(hidden, 1)[:, 0, : target_in.shape[1]])
+        found, _, hidden, weights = self._decode(x, packing, state, masks, need_weights)
+        t = target_in.shape[1]
+        maps = _cut(weights, t, state.memory_mask) if need_weights else {}
+        outputs = Outputs(found, packing.pack(target_out)[: packing.count], maps)
+        return Decoded(outputs, packing.split(hidden, 1)[:, 0, :t])
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, UtteranceDecoderState]:
         """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
@@ -186,7 +197,7 @@ class UtteranceDecoder(nn.Module):
         packing = Packing.single(tokens.shape[0], tokens.device)
         places = torch.full_like(tokens, state.position)
         x = self._embed(tokens, packing, places, state.first)
-        found, caches, _ = self._decode(x, packing, state, Masks(None, state.memory_mask))
+        found, caches, *_ = self._decode(x, packing, state, Masks(None, state.memory_mask))
         return found.all(), replace(state, caches=caches, position=state.position + 1)
 
     def _embed(self, ids: Tensor, packing: Packing, places: Tensor, first: Tensor | None) -> Tensor:
@@ -197,16 +208,27 @@ class UtteranceDecoder(nn.Module):
         return self.embedding.place(x, places)
 
     def _decode(
-        self, x: Tensor, packing: Packing, state: UtteranceDecoderState, masks: Masks
-    ) -> tuple[Distribution, tuple[LayerCache, ...], Tensor]:
-        wanted = self.pointer is not None
+        self,
+        x: Tensor,
+        packing: Packing,
+        state: UtteranceDecoderState,
+        masks: Masks,
+        need_weights: bool = False,
+    ) -> tuple[Distribution, tuple[LayerCache, ...], Tensor, dict[str, Tensor]]:
+        wanted = need_weights or self.pointer is not None
         hidden, caches, weights = self.decoder(x, packing, state.caches, masks, wanted)
         generated = LogProbs(self.output, hidden[: packing.count])
         if self.pointer is None or state.copies is None:
-            return generated, tuple(caches), hidden
+            return generated, tuple(caches), hidden, weights
         attention = weights[f"decoder_layer{len(caches)}_block2_decenc_att"]
         copies = self.pointer(hidden, packing, attention, state.copies)
-        return PointerLogProbs(generated, copies), tuple(caches), hidden
+        return PointerLogProbs(generated, copies), tuple(caches), hidden, weights
+
+
+def _cut(weights: dict[str, Tensor], t: int, memory_mask: Tensor) -> dict[str, Tensor]:
+    """A decoder's weights from its packings' rounded widths back to T and U."""
+    u = int((memory_mask == 0).sum(dim=-1).max())
+    return {name: w[..., :t, : t if "self" in name else u] for name, w in weights.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,14 +263,19 @@ class Hierarchical(GeneratorModule):
 
     def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
         """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions."""
+        memory = self.encoder(batch, need_weights)
         target = (batch.target_in, batch.target_out, batch.target_mask)
-        decoded: Decoded = self.decoder(*target, self.start(batch))
-        return decoded.outputs
+        decoded: Decoded = self.decoder(*target, self._start(memory), need_weights)
+        outputs = decoded.outputs
+        return replace(outputs, attention=memory.attention | outputs.attention)
 
     def start(self, batch: Batch) -> UtteranceDecoderState:
         """Encode; B rows."""
-        owner = torch.arange(len(batch), device=batch.source.device)
-        return self.decoder.start(self.encoder(batch), owner)
+        return self._start(self.encoder(batch))
+
+    def _start(self, memory: HierarchicalMemory) -> UtteranceDecoderState:
+        owner = torch.arange(len(memory.layout.batch), device=memory.tokens.device)
+        return self.decoder.start(memory, owner)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, UtteranceDecoderState]:
         """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""

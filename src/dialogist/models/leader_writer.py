@@ -5,12 +5,12 @@ starting from the Leader's decoded representation of its key point: it holds wha
 key points before, so two equal key points differ, which their embedding would not (3.4.3).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import torch
 from pydantic import Field
-from torch import nn
+from torch import Tensor, nn
 
 from dialogist.batch import FIRST_KEY_POINT, Batch, Plan
 from dialogist.models.base import Outputs
@@ -49,10 +49,14 @@ class LeaderWriterConfig(HierarchicalConfig):
 
 @dataclass(frozen=True, slots=True)
 class PlanOutputs:
-    """What teacher forcing gives: at every key point (end in), and at every word of the Writer."""
+    """What teacher forcing gives: at every key point (end in), and at every word of the Writer.
+
+    ``attention``: the encoder's, if asked for (`HierarchicalMemory`).
+    """
 
     leader: Outputs
     writer: Outputs
+    attention: dict[str, Tensor] = field(default_factory=dict)
 
 
 class LeaderWriter(nn.Module):
@@ -79,13 +83,14 @@ class LeaderWriter(nn.Module):
         """The number of target positions of a sub-summary."""
         return self.config.target_tokens
 
-    def forward(self, batch: Batch) -> PlanOutputs:
-        """Teacher forcing under the reference key points."""
+    def forward(self, batch: Batch, need_weights: bool = False) -> PlanOutputs:
+        """Teacher forcing under the reference key points; with attention if it is needed."""
         assert batch.plan is not None, "the batch was made without key points"
-        memory = self.encoder(batch)
-        led = self.lead(memory, batch.plan)
+        memory = self.encoder(batch, need_weights)
+        led = self.lead(memory, batch.plan, need_weights)
         state = self.writer_state(memory, batch.plan, led)
-        return PlanOutputs(led.outputs, self.write(state, batch.plan))
+        written = self.write(state, batch.plan, need_weights)
+        return PlanOutputs(led.outputs, written, memory.attention)
 
     def leader_state(self, memory: HierarchicalMemory) -> UtteranceDecoderState:
         """What the Leader starts from, one row per dialogue (equation 14)."""
@@ -93,10 +98,10 @@ class LeaderWriter(nn.Module):
             memory, torch.arange(len(memory.layout.batch)).to(memory.tokens.device)
         )
 
-    def lead(self, memory: HierarchicalMemory, plan: Plan) -> Decoded:
+    def lead(self, memory: HierarchicalMemory, plan: Plan, need_weights: bool = False) -> Decoded:
         """The Leader over given key points; ``hidden`` is p-hat."""
         sequences = (plan.key_points_in, plan.key_points_out, plan.key_points_mask)
-        decoded: Decoded = self.leader(*sequences, self.leader_state(memory))
+        decoded: Decoded = self.leader(*sequences, self.leader_state(memory), need_weights)
         return decoded
 
     def writer_state(
@@ -110,8 +115,10 @@ class LeaderWriter(nn.Module):
             first = self.leader.embedding.vectors(key_points, led.hidden.dtype)
         return self.writer.start(memory, plan.owner, first)
 
-    def write(self, state: UtteranceDecoderState, plan: Plan) -> Outputs:
+    def write(
+        self, state: UtteranceDecoderState, plan: Plan, need_weights: bool = False
+    ) -> Outputs:
         """The Writer over given sub-summaries."""
         target = (plan.target_in, plan.target_out, plan.target_mask)
-        decoded: Decoded = self.writer(*target, state)
+        decoded: Decoded = self.writer(*target, state, need_weights)
         return decoded.outputs

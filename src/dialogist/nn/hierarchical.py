@@ -4,7 +4,7 @@ Liu et al., "Automatic Dialogue Summary Generation for Customer Service", KDD 20
 and 3.6, equations 6 to 9.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import torch
@@ -83,20 +83,28 @@ class AttentivePooling(nn.Module):
 
     def forward(self, rows: Tensor, packing: Packing) -> Tensor:
         """(P, D), lying as ``packing`` -> (N, D)."""
+        pooled = self.weights(rows, packing).to(rows.dtype) @ packing.split(rows, 1)  # (N, 1, 1, D)
+        return pooled[:, 0, 0]
+
+    def weights(self, rows: Tensor, packing: Packing) -> Tensor:
+        """(P, D), lying as ``packing`` -> (N, 1, 1, W), fp32: the share of each position."""
         scores = packing.split(self.score(torch.tanh(self.inner(rows))), 1)  # (N, 1, W, 1)
         mask = additive_mask(packing.real, torch.float32)[:, None, None, :]  # (N, 1, 1, W)
-        weights = torch.softmax(scores.transpose(2, 3).float() + mask, dim=-1)
-        pooled = weights.to(rows.dtype) @ packing.split(rows, 1)  # (N, 1, 1, D)
-        return pooled[:, 0, 0]
+        return torch.softmax(scores.transpose(2, 3).float() + mask, dim=-1)
 
 
 @dataclass(frozen=True, slots=True)
 class HierarchicalMemory:
-    """An encoded batch: token rows (P, D), utterance rows (P', D), and where they lie."""
+    """An encoded batch: token rows (P, D), utterance rows (P', D), and where they lie.
+
+    ``attention``: if asked for, each layer's weights among the tokens of each of N utterances
+    (N, H, S, S) and among utterances (B, H, U, U), and ``pooling`` (N, 1, 1, S).
+    """
 
     tokens: Tensor
     utterances: Tensor
     layout: Layout
+    attention: dict[str, Tensor] = field(default_factory=dict)
 
 
 class HierarchicalEncoder(nn.Module):
@@ -119,17 +127,28 @@ class HierarchicalEncoder(nn.Module):
         self.relative = nn.Embedding(relative_positions + 1, shape.width)
         self.utterance_encoder = Encoder(layers[1], shape)
 
-    def forward(self, batch: Batch) -> HierarchicalMemory:
+    def forward(self, batch: Batch, need_weights: bool = False) -> HierarchicalMemory:
         """(B, S) ids with their utterance numbers -> what decoders attend to and copy from."""
         layout = Layout.of(batch)
         packing = layout.tokens
         self.embedding.positions.require(packing.shape[1])
         x = self.embedding(layout.ids, packing.positions, self.token_encoder.dtype)
-        tokens, _ = self.token_encoder(x, packing)  # equation 6
+        tokens, within = self.token_encoder(x, packing, need_weights)  # equation 6
         pooled = self.pooling(tokens, packing)  # equation 7: (all utterances, D)
         spare = layout.utterances.rows.shape[0] - pooled.shape[0]
         pooled = torch.cat([pooled, pooled[-1:].expand(spare, -1)])
         places = layout.relative_positions(self.relative.num_embeddings - 1)
         x = pooled + self.relative(places).to(pooled.dtype)
-        utterances, _ = self.utterance_encoder(x, layout.utterances)  # equation 9
-        return HierarchicalMemory(tokens, utterances, layout)
+        utterances, among = self.utterance_encoder(x, layout.utterances, need_weights)  # equation 9
+        maps = self._maps(tokens, layout, within, among) if need_weights else {}
+        return HierarchicalMemory(tokens, utterances, layout, maps)
+
+    def _maps(
+        self, tokens: Tensor, layout: Layout, within: list[Tensor], among: list[Tensor]
+    ) -> dict[str, Tensor]:
+        """All weights, from the packings' rounded widths back to the longest real lengths."""
+        (_, s), (_, u) = layout.tokens.shape, layout.utterances.shape
+        maps = {f"token_encoder_layer{i}_self_att": w[..., :s, :s] for i, w in enumerate(within, 1)}
+        maps["pooling"] = self.pooling.weights(tokens, layout.tokens)[..., :s]
+        names = (f"utterance_encoder_layer{i}_self_att" for i in range(1, len(among) + 1))
+        return maps | {name: w[..., :u, :u] for name, w in zip(names, among, strict=True)}

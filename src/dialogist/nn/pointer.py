@@ -104,14 +104,17 @@ class GeneratorGate(nn.Module):
 
 
 class PointerLogProbs:
-    """A `Distribution` that mixes generating and copying (equation 18; See et al., 9)."""
+    """A `Distribution` that mixes generating and copying (equation 18; See et al., 9).
+
+    ``copies`` say what each position would copy, and how readily.
+    """
 
     def __init__(self, vocabulary: LogProbs, copies: Copies) -> None:
-        self._vocabulary, self._copies = vocabulary, copies
+        self._vocabulary, self.copies = vocabulary, copies
 
     def of(self, targets: Tensor, with_mean: bool = False) -> TokenLogProbs:
         """Of given tokens (M,). The mean is the vocabulary's: nothing is smoothed into copying."""
-        gate, weights, ids, _ = self._copies
+        gate, weights, ids, _ = self.copies
         beyond = targets >= self._vocabulary.size
         generated = self._vocabulary.of(targets.masked_fill(beyond, 0), with_mean)
         vocabulary = generated.target.masked_fill(beyond, math.log(_NOTHING))
@@ -122,7 +125,7 @@ class PointerLogProbs:
 
     def all(self) -> Tensor:
         """(M, X) natural-log probabilities, fp32."""
-        gate, weights, ids, extra = self._copies
+        gate, weights, ids, extra = self.copies
         generate = torch.sigmoid(gate)[:, None]
         mixed = nn.functional.pad(generate * self._vocabulary.all().exp(), (0, extra))
         return mixed.scatter_add(1, ids, (1 - generate) * weights).clamp(min=_NOTHING).log()

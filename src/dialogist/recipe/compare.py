@@ -1,23 +1,28 @@
 """One row of the table after another: train a system if need be, let it summarise, judge it."""
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from dialogist.baselines.extractive import BASELINES
-from dialogist.engine.bundle import load_bundle
-from dialogist.engine.names import find_model
-from dialogist.engine.summarizer import Summarizer, SummarizerLike
-from dialogist.errors import CheckpointError, DataError
+from dialogist.errors import CheckpointError, DataError, UsageError, nearest
+from dialogist.evaluation.card import Card, Entry, Kind, make_card
+from dialogist.evaluation.ceilings import human_scores
+from dialogist.evaluation.choosing import Wanted as Chosen
+from dialogist.evaluation.choosing import choose_metrics
 from dialogist.evaluation.figures import Figures
 from dialogist.evaluation.judge import Judge
+from dialogist.evaluation.outputs.joining import Choice
+from dialogist.evaluation.outputs.output import Output
+from dialogist.evaluation.scoring.scores import Scores
 from dialogist.recipe.config import DataSet, Place
 from dialogist.recipe.corpus import Note
-from dialogist.recipe.predictions import key_of, summarize_kept
+from dialogist.recipe.floors import floor_names, floors_and_ceilings, floors_for
+from dialogist.recipe.speaking import AS_USUAL, Read, Written, read_written, speaker_of
 from dialogist.recipe.start import STARTED
 from dialogist.recipe.systems import (
     System,
@@ -26,7 +31,7 @@ from dialogist.recipe.systems import (
     read_evaluation_data,
 )
 from dialogist.recipe.train import changed_settings, train_recipe
-from dialogist.records import JSON
+from dialogist.records import JSON, Summary
 from dialogist.training.interfaces import Reporter
 from dialogist.training.saving import checkpoint_folders
 
@@ -38,6 +43,10 @@ class Wanted:
     ``on``: the data to compare on, None for the recipes' own; ``limit``: the first so many
     dialogues of them; ``pack``: a rule pack, ``none``, or None for whatever fits; ``data``: where
     relative paths of data begin; ``predictions``: the folder for the systems' summaries.
+    ``metrics``: names of those to be measured beside Table 4's; ``encoder``: for BERTScore.
+    ``baseline``: the system that the others' differences are from (empty: the first). ``floors``:
+    whether floors and ceilings are wanted. ``written``: how to read files of outputs;
+    ``processes``: how many share the scoring.
     """
 
     on: DataSet | None
@@ -46,16 +55,31 @@ class Wanted:
     data: Path
     predictions: Path
     device: torch.device
+    metrics: tuple[str, ...] = ()
+    encoder: Path | None = None
+    baseline: str = ""
+    floors: bool = True
+    written: Written = AS_USUAL
+    processes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What all systems have in common; ``bad`` counts the records that could not be read."""
+    """What all systems have in common; ``bad`` counts the records that could not be read.
+
+    ``files``: the data's; ``read``: by name, what files of outputs hold.
+    """
 
     wanted: Wanted
     files: tuple[str, ...]
     bad: int
     judge: Judge
+    choice: Choice
+    read: Mapping[str, Read]
+
+    def score(self, system: str, outputs: Sequence[Output]) -> Scores:
+        """Measure outputs."""
+        return self.judge.score(system, outputs, self.wanted.processes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,21 +109,27 @@ class RunFacts:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A system and its figures."""
+    """A system, floor or ceiling and its figures; ``entry``: what these were made of."""
 
-    name: str
-    parameters: int | None
-    run: RunFacts
-    predictions: Path
+    entry: Entry
     figures: Figures
+    parameters: int | None = None
+    run: RunFacts = RunFacts()
+    predictions: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """The system's."""
+        return self.entry.name
 
     def to_json(self) -> dict[str, JSON]:
         """All fields as plain values."""
         return {
             "system": self.name,
+            "kind": self.entry.kind.value,
             "parameters": self.parameters,
             **asdict(self.run),
-            "predictions": str(self.predictions),
+            "predictions": None if self.predictions is None else str(self.predictions),
             **self.figures.to_json(),
         }
 
@@ -109,19 +139,49 @@ def settle(systems: Sequence[System], wanted: Wanted, note: Note) -> Setting:
 
     Raises:
         ConfigError: a rule pack is at fault.
-        DataError: the data cannot be read, or hold no reference; predictions cannot be written.
+        DataError: the data cannot be read, or hold no reference; outputs of a file do not fit
+            them; predictions cannot be written.
         MissingExtraError: sacrebleu is not installed.
-        UsageError: the systems' data or rule packs differ, and none is given.
+        UsageError: the systems' data or rule packs differ, and none is given; there is no such
+            metric or baseline.
     """
     sets = evaluation_sets(systems, wanted.on)
     pack = choose_pack(wanted.pack, systems, sets, wanted.data)
-    dialogues, bad = read_evaluation_data(sets, wanted.data, wanted.limit, note)
-    judge = Judge(dialogues, pack)
+    choice, bad = read_evaluation_data(sets, wanted.data, wanted.limit, note)
+    silent = _silent(choice)
+    floors = floor_names(silent) if wanted.floors else []
+    _check_baseline(wanted.baseline, [*(system.name for system in systems), *floors])
+    metrics, left = choose_metrics(Chosen(wanted.metrics, encoder=wanted.encoder), silent)
+    for text in left:
+        note(text)
+    judge = Judge(choice.wanted, pack, metrics)
+    read = {
+        system.name: read_written(system.outputs, choice, wanted.written, note)
+        for system in systems
+        if system.outputs is not None
+    }
     try:
         wanted.predictions.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"{wanted.predictions}: cannot be written: {error.strerror}") from None
-    return Setting(wanted, tuple(one.path for one in sets), bad, judge)
+    return Setting(
+        wanted=wanted,
+        files=tuple(one.path for one in sets),
+        bad=bad + sum(one.bad for one in read.values()),
+        judge=judge,
+        choice=choice,
+        read=read,
+    )
+
+
+def _silent(choice: Choice) -> list[Output]:
+    """The dialogues as if nothing were said about them."""
+    return [Output.of(Summary("", one.id), one) for one in choice.wanted]
+
+
+def _check_baseline(name: str, known: Sequence[str]) -> None:
+    if name and name not in known:
+        raise UsageError(f"--baseline {name}: is no row of this table{nearest(name, known)}")
 
 
 def is_trained(system: System) -> bool:
@@ -161,29 +221,41 @@ def assess(system: System, setting: Setting, tell: Callable[[int], None]) -> Row
         ModelError: its model is missing or damaged.
         DataError: the predictions cannot be kept there.
     """
+    if system.outputs is not None:
+        return _row(system.name, Kind.system, setting.read[system.name].outputs, setting)
     wanted = setting.wanted
-    summarizer: SummarizerLike
-    if system.folder is None:
-        summarizer, model = BASELINES[system.name], None
-    else:
-        model = find_model(str(system.folder))
-        summarizer = Summarizer(load_bundle(model, wanted.device, system.name))
+    speaker = speaker_of(system, wanted.device)
     path = wanted.predictions / f"{system.file_name}.jsonl"
-    key = key_of(system.name, model, str(wanted.device))
-    summaries = summarize_kept(summarizer, key, setting.judge.dialogues, path, tell)
-    return Row(
-        name=system.name,
-        parameters=_parameters(summarizer),
-        run=RunFacts() if model is None else run_facts(model.parent),
+    outputs = speaker.say(setting.choice, path, tell)
+    return replace(
+        _row(system.name, Kind.system, tuple(outputs), setting),
+        parameters=speaker.parameters,
+        run=RunFacts() if speaker.model is None else run_facts(speaker.model.parent),
         predictions=path,
-        figures=setting.judge.figures(summaries),
     )
 
 
-def _parameters(summarizer: SummarizerLike) -> int | None:
-    if not isinstance(summarizer, Summarizer):
-        return None
-    return sum(p.numel() for p in summarizer.bundle.model.parameters())
+def floor_rows(setting: Setting, without: Collection[str]) -> Iterator[Row]:
+    """Floors and ceilings, but those that are there already."""
+    if not setting.wanted.floors:
+        return
+    silent = _silent(setting.choice)
+    floors = [floor for floor in floors_for(silent) if floor.name not in without]
+    people = partial(human_scores, metrics=setting.judge.metrics)
+    for entry in floors_and_ceilings(silent, floors, setting.score, people):
+        yield Row(entry, setting.judge.sum_up(entry.outputs, entry.scores))
+
+
+def card_of(rows: Sequence[Row], setting: Setting) -> Card:
+    """The report card of rows, which hold a system at least."""
+    data = ", ".join(setting.files)
+    entries = [row.entry for row in rows]
+    return make_card(data, entries, setting.judge.metrics, against=setting.wanted.baseline)
+
+
+def _row(name: str, kind: Kind, outputs: tuple[Output, ...], setting: Setting) -> Row:
+    entry = Entry(kind, outputs, setting.score(name, outputs))
+    return Row(entry, setting.judge.sum_up(outputs, entry.scores))
 
 
 def run_facts(run: Path) -> RunFacts:

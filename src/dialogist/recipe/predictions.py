@@ -1,36 +1,46 @@
 """Summaries that are kept as they come, so that an interrupted evaluation goes on where it was.
 
-One JSON line per dialogue. Its ``key`` is a digest of the dialogue, the system and our own code:
-a line is taken again only for the very same of all three.
+One JSON line per dialogue (`output_to_json`), which `read_outputs` reads as it reads anyone's. Its
+``key`` is a digest of the dialogue, the system and our own code: a line is taken again only for
+the very same of all three.
 """
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import torch
 
 import dialogist
+from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.summarizer import SummarizerLike
 from dialogist.errors import DataError
+from dialogist.evaluation.outputs.output import Keys, Output, output_of, output_to_json
 from dialogist.files import sha256_of, write_text_atomically
-from dialogist.records import JSON, Dialogue, SubSummary, Summary
+from dialogist.records import JSON, Dialogue, Summary
 from dialogist.training.logs import JsonLines
 
 _WINDOW = 64
 
 Line = dict[str, JSON]
 
+_KEYS = Keys("prediction", "id", dialogue=False)
 
-def key_of(name: str, folder: Path | None, device: str) -> str:
-    """A digest of a system (``folder``: its model's; None: a baseline) and of what runs it."""
+
+def key_of(
+    name: str, folder: Path | None, device: str, options: DecodingOptions | None = None
+) -> str:
+    """A digest of a system (``folder``: its model's; None: a baseline) and of what runs it.
+
+    ``options``: those of the search, None: the model's own.
+    """
     paths = [] if folder is None else sorted(p for p in folder.iterdir() if p.is_file())
     files = [(path.name, sha256_of(path)) for path in paths]
-    return _digest([name, files, device, torch.__version__, _code()])
+    search = None if options is None else options.model_dump(mode="json")
+    return _digest([name, files, device, search, torch.__version__, _code()])
 
 
 def summarize_kept(
@@ -39,6 +49,7 @@ def summarize_kept(
     dialogues: Sequence[Dialogue],
     path: Path,
     tell: Callable[[int], None],
+    options: DecodingOptions | None = None,
 ) -> list[Summary]:
     """Summaries of all dialogues, in order; those that ``path`` holds are not made again.
 
@@ -56,12 +67,12 @@ def summarize_kept(
     missing = ((k, one) for k, one in zip(keys, dialogues, strict=True) if k not in lines)
     while group := list(islice(missing, _WINDOW)):
         tell(len(lines))
-        found = system.summarize([dialogue for _, dialogue in group])
+        found = system.summarize([dialogue for _, dialogue in group], options)
         for (k, dialogue), summary in zip(group, found, strict=True):
-            lines[k] = _line(k, dialogue, summary)
+            lines[k] = output_to_json(k, Output.of(summary, dialogue))
             log.append(lines[k])
     _write(path, [lines[k] for k in keys])
-    return [_summary(lines[k]) for k in keys]
+    return [output_of(lines[k], _KEYS).summary for k in keys]
 
 
 def _content(dialogue: Dialogue) -> tuple[object, ...]:
@@ -69,35 +80,17 @@ def _content(dialogue: Dialogue) -> tuple[object, ...]:
     return dialogue.id, [[u.speaker, u.text, u.role] for u in dialogue.utterances]
 
 
-def _line(key: str, dialogue: Dialogue, summary: Summary) -> Line:
-    return {
-        "key": key,
-        "id": dialogue.id,
-        "prediction": summary.text,
-        "key_points": [[part.label, part.text] for part in summary.key_points],
-        "references": list(dialogue.references),
-        "status": summary.status,
-        "warnings": list(summary.warnings),
-    }
-
-
-def _summary(line: Mapping[str, Any]) -> Summary:
-    return Summary(
-        text=line["prediction"],
-        id=line["id"],
-        status=line["status"],
-        warnings=tuple(line["warnings"]),
-        key_points=tuple(SubSummary(label, text) for label, text in line["key_points"]),
-    )
-
-
 def _read(path: Path) -> dict[str, Line]:
     try:
-        return {str(line["key"]): line for line in JsonLines(path).read()}
-    except (OSError, ValueError, TypeError, KeyError):
+        lines = {str(line["key"]): line for line in JsonLines(path).read()}
+        for line in lines.values():
+            output_of(line, _KEYS)
+    except (OSError, ValueError, TypeError, KeyError, DataError):
         raise DataError(
-            f"{path}: is no file of predictions of ours: give another folder with --predictions"
+            f"{path}: is no file of predictions of ours (or an older version's): move it away, or "
+            "give another place with --predictions"
         ) from None
+    return lines
 
 
 def _write(path: Path, lines: Iterable[Line]) -> None:

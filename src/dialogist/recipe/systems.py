@@ -6,19 +6,21 @@ pack, or data without references, are told at once and not after hours.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 from dialogist.baselines.extractive import BASELINES
+from dialogist.baselines.names import find_baseline
 from dialogist.data.keypoints import RulePack, load_pack
 from dialogist.data.readers import detect_format
 from dialogist.engine.bundle import KEY_POINTS
 from dialogist.engine.names import find_model, known_models
 from dialogist.errors import DataError, UsageError, nearest
-from dialogist.evaluation.judge import references_of
+from dialogist.evaluation.outputs.joining import Choice
+from dialogist.evaluation.outputs.output import spoken
 from dialogist.recipe.config import DataSet, Recipe, bundled_recipes, read_recipe
 from dialogist.recipe.corpus import Corpus, Note
-from dialogist.records import Dialogue
 
 _PACKS = {
     "dialogsum": "dialogsum",
@@ -30,19 +32,27 @@ _PACKS = {
 }
 """The rule pack that was made for a corpus, by the corpus' format."""
 
+_ENDS = (".gz", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".predictions")
+_RECIPES = (".yaml", ".yml")
+_LONGEST_NAME = 70  # characters, of up to three bytes: a file system takes 255 bytes
+
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """What is compared: a recipe with its run folder, a model folder, or (neither) a baseline."""
+    """What is compared: a recipe with its run folder, a model folder, outputs, or a baseline.
+
+    ``outputs`` is a file that somebody has written; a baseline has nothing but its name.
+    """
 
     name: str
     recipe: Recipe | None = None
     folder: Path | None = None
+    outputs: Path | None = None
 
     @property
     def file_name(self) -> str:
-        """The name without what a file name cannot have: a model's may be a path."""
-        return "".join(c if c.isalnum() or c in "-_." else "-" for c in self.name).strip("-.")
+        """The name as a file may have it."""
+        return file_name_of(self.name)
 
     @property
     def pack(self) -> RulePack | None:
@@ -58,12 +68,22 @@ class System:
         return load_pack(path) if path is not None and path.is_file() else None
 
 
+def file_name_of(name: str) -> str:
+    """A system's name without what a file name cannot have: it may be a path, or a sentence."""
+    kept = "".join(c if c.isalnum() or c in "-_." else "-" for c in name).strip("-.")
+    if len(kept) <= _LONGEST_NAME:
+        return kept
+    digest = sha256(name.encode("utf-8", "replace")).hexdigest()[:8]
+    return f"{kept[:_LONGEST_NAME]}-{digest}"
+
+
 def find_systems(
     names: Sequence[str], runs: Path, settings: Sequence[str], starts: Mapping[str, str]
 ) -> list[System]:
     """The systems in the order of their names; nothing is read but recipes and packs.
 
-    A baseline's name goes before a path, a path before a recipe's name, that before a model's.
+    A baseline's name goes before a path, a path before a recipe's name, that before a model's. A
+    file is a recipe where its name ends with .yaml or .yml; else it holds outputs.
     ``settings`` (``key=value``) are put over every recipe. ``starts`` gives recipes, by name, the
     model each begins from; the name of a recipe further up stands for its run.
 
@@ -75,6 +95,8 @@ def find_systems(
     systems: list[System] = []
     for name in names:
         system = _find(name, runs, settings, starts)
+        if system.outputs is not None and system.name in [other.name for other in systems]:
+            system = replace(system, name=name)  # folders tell such files apart
         if system.recipe is not None:
             system = _with_start(system, system.recipe, systems, names)
         if any(system.file_name == other.file_name for other in systems):
@@ -88,10 +110,12 @@ def find_systems(
 
 def _find(name: str, runs: Path, settings: Sequence[str], starts: Mapping[str, str]) -> System:
     models = [known for known, _ in known_models()]
-    if name in BASELINES:
+    if find_baseline(name) is not None:
         return System(name)
     if Path(name).is_dir():
         return System(name.rstrip("/"), folder=find_model(name))
+    if Path(name).is_file() and Path(name).suffix.lower() not in _RECIPES:
+        return System(_called(Path(name)), outputs=Path(name))
     if Path(name).is_file() or name in bundled_recipes():
         recipe = read_recipe(name, list(settings))
         if recipe.name in starts:
@@ -102,6 +126,14 @@ def _find(name: str, runs: Path, settings: Sequence[str], starts: Mapping[str, s
         return System(name, folder=find_model(name))
     hint = nearest(name, [*BASELINES, *bundled_recipes(), *models])
     raise UsageError(f"system '{name}': is no baseline, recipe, model, file or folder{hint}")
+
+
+def _called(file: Path) -> str:
+    """A file of outputs without the ends that say what it is."""
+    name = file.name
+    for end in _ENDS:
+        name = name.removesuffix(end)
+    return name or file.name
 
 
 def _with_start(
@@ -136,20 +168,22 @@ def evaluation_sets(systems: Sequence[System], on: DataSet | None) -> list[DataS
 
 def read_evaluation_data(
     sets: Sequence[DataSet], folder: Path, limit: int | None, note: Note
-) -> tuple[list[Dialogue], int]:
-    """The first ``limit`` dialogues that have a reference, and how many records were bad.
+) -> tuple[Choice, int]:
+    """All dialogues, the first ``limit`` chosen if they have a reference; and the bad records.
 
     Raises:
         DataError: no dialogue has a reference, or a file cannot be read.
     """
     corpus = Corpus(sets, folder, note)
-    every = list(corpus)[:limit]
-    dialogues = [dialogue for dialogue in every if references_of(dialogue)]
-    if not dialogues:
+    every = list(corpus)
+    first = range(len(every))[:limit]
+    chosen = [i for i in first if spoken(every[i].references)]
+    if not chosen:
         raise DataError("nothing to compare: no dialogue in the data has a reference summary")
-    if len(dialogues) < len(every):
-        note(f"{len(every) - len(dialogues)} dialogues without a reference were left out")
-    return dialogues, sum(counts.bad for counts in corpus.counts)
+    if len(chosen) < len(first):
+        note(f"{len(first) - len(chosen)} dialogues without a reference were left out")
+    names = ", ".join(one.path for one in sets)
+    return Choice(names, every, chosen), sum(counts.bad for counts in corpus.counts)
 
 
 def choose_pack(

@@ -165,7 +165,7 @@ def changed_settings(recipe: Recipe, run: Path) -> list[str]:
 
 
 def _write_environment(recipe: Recipe, place: Place, parameters: int) -> None:
-    packages = ("dialogist", "torch", "tokenizers", "safetensors", "numpy", "rouge-score")
+    packages = ("dialogist", "torch", "tokenizers", "safetensors", "numpy", "nltk")
     facts = {
         "packages": {name: version(name) for name in packages},
         "python": platform.python_version(),

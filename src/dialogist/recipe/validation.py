@@ -1,13 +1,14 @@
 """What is measured while a recipe trains: dev loss, ROUGE of real summaries, samples to read."""
 
 from collections.abc import Sequence
+from itertools import islice
 
 import torch
 from torch import nn
 
 from dialogist.data.sampler import TokenBucketConfig
 from dialogist.engine.summarizer import Summarizer
-from dialogist.evaluation.evaluate import Scored, evaluate
+from dialogist.evaluation.evaluate import evaluate
 from dialogist.objectives.base import Objective
 from dialogist.recipe.config import ValidationConfig
 from dialogist.records import JSON, Dialogue
@@ -51,10 +52,10 @@ class Validator:
     def _rouge(
         self, split: str, dialogues: Sequence[Dialogue], samples: list[dict[str, JSON]]
     ) -> dict[str, float]:
-        scored: list[Scored] = []
-        result = evaluate(self.summarizer, dialogues, self.config.decoding, scored.append)
-        samples += [{"split": split, **s.to_json()} for s in scored[: self.config.samples]]
-        return {f"{split}_{name}": value for name, value in result.average.items()}
+        result = evaluate(self.summarizer, dialogues, self.config.decoding)
+        lines = islice(result.lines(), self.config.samples)
+        samples += [{"split": split, **line} for line in lines]
+        return {f"{split}_{name}": value for name, value in result.rouge().items()}
 
     @torch.no_grad()
     def _loss(self, objective: Objective, model: nn.Module) -> float:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dialogist.evaluation.scores import Scores
+from dialogist.evaluation.scoring.scores import Scores
 from dialogist.metrics.base import Column, mean_column, mean_of, percentage
 
 

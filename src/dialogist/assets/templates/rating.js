@@ -1,0 +1,247 @@
+"use strict";
+(() => {
+  const page = JSON.parse(document.getElementById("page").textContent);
+  const store = "dialogist-rating-" + page.page;
+  const $ = (id) => document.getElementById(id);
+  const form = $("form");
+  const groups = [...document.querySelectorAll(".question")];
+  const questions = groups.map((group) => group.dataset.question);
+  const state = { rater: "", at: 0, answers: {} };
+  let keeps = true;
+
+  // What is known: storage and files may hold anything, so only what fits is taken.
+  function cleaned(found) {
+    const answers = {};
+    page.items.forEach((_, number) => {
+      const given = (found || {})[number];
+      if (typeof given !== "object" || given === null) return;
+      const answer = {};
+      questions.forEach((q) => {
+        if (["first", "equal", "second"].includes(given[q])) answer[q] = given[q];
+      });
+      const marked = Array.isArray(given.false) ? given.false : [];
+      answer.false = ["first", "second"].filter((place) => marked.includes(place));
+      answer.note = typeof given.note === "string" ? given.note.slice(0, 2000) : "";
+      if (touched(answer)) answers[number] = answer;
+    });
+    return answers;
+  }
+  const touched = (a) => questions.some((q) => a[q]) || a.false.length > 0 || a.note !== "";
+  const complete = (number) => questions.every((q) => (state.answers[number] || {})[q]);
+  const answered = () => page.items.filter((_, number) => complete(number)).length;
+
+  function restore() {
+    try {
+      const kept = JSON.parse(localStorage.getItem(store) || "{}");
+      state.answers = cleaned(kept.answers);
+      state.rater = typeof kept.rater === "string" ? kept.rater : "";
+      if (Number.isInteger(kept.at) && page.items[kept.at]) state.at = kept.at;
+    } catch {
+      keeps = false;
+    }
+  }
+  function keep() {
+    try {
+      localStorage.setItem(store, JSON.stringify(state));
+      keeps = true;
+    } catch {
+      if (keeps) tell("This browser keeps nothing here: save your answers before you close the page.");
+      keeps = false;
+    }
+  }
+  function tell(text, fine) {
+    const box = $("message");
+    box.textContent = text;
+    box.classList.toggle("fine", Boolean(fine));
+    box.hidden = text === "";
+    if (text) box.scrollIntoView({ block: "nearest" });
+  }
+
+  function show(number, focus) {
+    state.at = number;
+    const item = page.items[number];
+    const speakers = [];
+    $("turns").replaceChildren(...item.turns.map(([speaker, text]) => turn(speaker, text, speakers)));
+    $("scroll").scrollTop = 0;
+    ["first", "second"].forEach((place) => {
+      const box = $("text-" + place);
+      box.textContent = item[place].trim() === "" ? "(says nothing)" : item[place];
+      box.classList.toggle("empty", item[place].trim() === "");
+    });
+    const answer = state.answers[number] || { false: [], note: "" };
+    questions.forEach((q) => form.querySelectorAll(`input[name="${q}"]`).forEach((i) => (i.checked = i.value === answer[q])));
+    form.querySelectorAll('input[name="false"]').forEach((i) => (i.checked = answer.false.includes(i.value)));
+    form.elements.note.value = answer.note;
+    mark(questions.find((q) => !answer[q]) || "");
+    $("done").hidden = true;
+    $("main").hidden = false;
+    $("foot").hidden = false;
+    refresh();
+    keep();
+    if (focus) {
+      $("how").open = false;
+      window.scrollTo(0, 0);
+      $("item-title").focus({ preventScroll: true });
+    }
+  }
+  function turn(speaker, text, speakers) {
+    const line = document.createElement("li");
+    line.dir = "auto";
+    if (speaker) {
+      if (!speakers.includes(speaker)) speakers.push(speaker);
+      const name = document.createElement("span");
+      name.className = "speaker speaker-" + (speakers.indexOf(speaker) % 8);
+      name.textContent = speaker;
+      line.append(name);
+    }
+    const words = document.createElement("span");
+    words.className = "text";
+    words.textContent = text;
+    line.append(words);
+    return line;
+  }
+  function mark(question) {
+    groups.forEach((group) => group.classList.toggle("now", group.dataset.question === question));
+  }
+  function refresh() {
+    const count = page.items.length, done = answered();
+    const bar = document.querySelector(".progress");
+    bar.setAttribute("aria-valuemax", count);
+    bar.setAttribute("aria-valuenow", done);
+    bar.firstElementChild.style.width = (100 * done) / count + "%";
+    $("count").textContent = `${done} of ${count}`;
+    $("item-title").textContent = `Dialogue ${state.at + 1} of ${count}`;
+    $("previous").disabled = state.at === 0;
+    const next = done === count ? "Finish" : "Next";
+    $("next").firstChild.textContent = next + " ";
+    $("next").classList.toggle("quiet", !complete(state.at));
+    [...$("jump").options].forEach((option, i) => (option.textContent = `${i + 1}${complete(i) ? " ✓" : ""}`));
+    $("jump").value = String(state.at);
+  }
+
+  function take() {
+    const answer = { false: [], note: form.elements.note.value };
+    questions.forEach((q) => {
+      const chosen = form.querySelector(`input[name="${q}"]:checked`);
+      if (chosen) answer[q] = chosen.value;
+    });
+    form.querySelectorAll('input[name="false"]:checked').forEach((i) => answer.false.push(i.value));
+    if (touched(answer)) state.answers[state.at] = answer;
+    else delete state.answers[state.at];
+    refresh();
+    keep();
+  }
+  function open(from) {
+    const count = page.items.length;
+    for (let step = 0; step < count; step++) if (!complete((from + step) % count)) return (from + step) % count;
+    return -1;
+  }
+  function next() {
+    tell("");
+    if (open(0) === -1) finish();
+    else if (state.at + 1 < page.items.length) show(state.at + 1, true);
+    else show(open(0), true); // the last item, and some before it are open
+  }
+  function previous() {
+    tell("");
+    if (state.at > 0) show(state.at - 1, true);
+  }
+  function finish() {
+    $("main").hidden = true;
+    $("foot").hidden = true;
+    $("done").hidden = false;
+    $("as-text").value = exported();
+    $("done").focus();
+  }
+
+  function exported() {
+    const { rater, answers } = state;
+    const head = { kind: "dialogist rating answers", version: 1, page: page.page, key: page.key };
+    return JSON.stringify({ ...head, rater: rater.trim(), answers }, null, 1) + "\n";
+  }
+  function save() {
+    const wanted = state.rater.trim() === "";
+    document.querySelector(".name").classList.toggle("wanted", wanted);
+    if (wanted) {
+      tell("Please enter your name first: it tells your answers from those of others.");
+      $("rater").focus();
+      return;
+    }
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([exported()], { type: "application/json" }));
+    link.download = `answers-${state.rater.replace(/[^\p{L}\p{N}]+/gu, " ").trim().replaceAll(" ", "-") || "rater"}.json`;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    const missing = page.items.length - answered();
+    tell(missing ? `Saved; ${missing} items are still open.` : "Saved.", true);
+  }
+  function load(file) {
+    file.text().then((text) => {
+      const found = JSON.parse(text);
+      if (found.page !== page.page) {
+        tell(`${file.name} holds answers to another page; nothing was changed.`);
+        return;
+      }
+      state.answers = { ...state.answers, ...cleaned(found.answers) };
+      state.rater = typeof found.rater === "string" && found.rater ? found.rater : state.rater;
+      $("rater").value = state.rater;
+      const first = open(0);
+      show(first === -1 ? state.at : first, false);
+      tell(`${file.name}: ${answered()} of ${page.items.length} items answered.`, true);
+    }).catch(() => tell(`${file.name} is no file of answers; nothing was changed.`));
+  }
+
+  function key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || $("main").hidden) return;
+    const here = event.target;
+    if (here.matches('textarea, select, input[type="text"]')) return;
+    const choice = { Digit1: "first", Numpad1: "first", Digit2: "second", Numpad2: "second", Digit0: "equal", Numpad0: "equal" }[event.code];
+    if (choice && event.shiftKey) {
+      const box = form.querySelector(`input[name="false"][value="${choice}"]`);
+      if (box) box.click();
+    } else if (choice) {
+      const now = document.querySelector(".question.now");
+      if (now) now.querySelector(`input[value="${choice}"]`).click();
+    } else if (event.key === "n" || (event.key === "Enter" && !here.matches("button, summary, label"))) next();
+    else if (event.key === "p") previous();
+    else return;
+    event.preventDefault();
+  }
+
+  form.addEventListener("change", (event) => {
+    take();
+    const group = event.target.closest(".question");
+    if (!group) return;
+    const rest = questions.slice(questions.indexOf(group.dataset.question) + 1);
+    const left = (list) => list.find((q) => !(state.answers[state.at] || {})[q]);
+    mark(left(rest) || left(questions) || "");
+  });
+  form.addEventListener("input", (event) => event.target.name === "note" && take());
+  form.addEventListener("focusin", (event) => {
+    const group = event.target.closest(".question");
+    if (group && event.target.matches(":focus-visible")) mark(group.dataset.question);
+  });
+  form.addEventListener("submit", (event) => event.preventDefault());
+  document.addEventListener("keydown", key);
+  $("next").addEventListener("click", next);
+  $("previous").addEventListener("click", previous);
+  $("back").addEventListener("click", () => show(state.at, true));
+  $("jump").addEventListener("change", (event) => show(Number(event.target.value), false));
+  $("save").addEventListener("click", save);
+  $("save-done").addEventListener("click", save);
+  $("load").addEventListener("change", (event) => {
+    if (event.target.files[0]) load(event.target.files[0]);
+    event.target.value = "";
+  });
+  $("rater").addEventListener("input", (event) => {
+    state.rater = event.target.value;
+    document.querySelector(".name").classList.remove("wanted");
+    keep();
+  });
+
+  restore();
+  $("rater").value = state.rater;
+  $("jump").replaceChildren(...page.items.map((_, i) => new Option("", String(i))));
+  $("how").open = Object.keys(state.answers).length === 0;
+  show(state.at, false);
+})();

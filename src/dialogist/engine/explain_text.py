@@ -1,0 +1,134 @@
+"""What tokens stand for: pieces as the text they add, masks as names and entities."""
+
+from collections.abc import Callable, Sequence
+
+from dialogist.data.entities import MASK
+from dialogist.data.normalise import normalise
+from dialogist.data.speakers import RoleTable
+from dialogist.engine.bundle import Bundle
+from dialogist.engine.explanation import BEGIN, END, SourceToken, TokenKind
+from dialogist.engine.summarizer import Written
+from dialogist.records import Dialogue, Utterance
+from dialogist.tokenizers import Tokenizer
+from dialogist.tokenizers.entity_tokens import readable
+
+_LONGEST_CHARACTER = 4  # bytes in UTF-8, and so tokens of one character at most
+_BROKEN = "\ufffd"
+
+
+class Speller:
+    """Spells the tokens of one dialogue and of what was said about it."""
+
+    def __init__(self, bundle: Bundle, dialogue: Dialogue, written: Written) -> None:
+        self._bundle, self._written = bundle, written
+        self._tokenizer = bundle.tokenizer
+        self._roles = _roles(bundle, dialogue)
+        self._speakers = frozenset(self._tokenizer.placeholder_ids())
+        self._entities = frozenset(self._tokenizer.entity_ids().values())
+
+    def source(self) -> tuple[SourceToken, ...]:
+        """All that the model read, begin and end in."""
+        encoded, tokenizer = self._written.encoded, self._tokenizer
+        ended = encoded.source[-1] == tokenizer.eos_id  # a cut may have taken the end symbol
+        ends = (*encoded.starts[1:], len(encoded.source) - int(ended))
+        unknown: dict[str, int] = {}  # words that the vocabulary lacks, by ids of their own
+        tokens = [SourceToken(BEGIN, "begin")]
+        spans = zip(self._written.example.utterances, encoded.starts, ends, strict=False)
+        for number, (utterance, start, end) in enumerate(spans):
+            text = f"{utterance.speaker} {utterance.text}"
+            ids = tokenizer.encode_extended(text, unknown, grow=True)[: end - start]
+            texts = pieces(ids, self._reader(tuple(unknown)))
+            tokens += [
+                SourceToken(t, self.kind(i), number) for t, i in zip(texts, ids, strict=True)
+            ]
+        return (*tokens, SourceToken(END, "end")) if ended else tuple(tokens)
+
+    def speakers(self, utterances: int) -> tuple[str, ...]:
+        """Who says each of the first ``utterances``."""
+        read = self._reader(())
+        spoken = self._written.example.utterances[:utterances]
+        return tuple(read(self._tokenizer.encode(u.speaker)).strip() for u in spoken)
+
+    def said(self, ids: Sequence[int]) -> list[str]:
+        """What each token of a (sub-)summary adds to it."""
+        return pieces(ids, self._reader(self._written.encoded.unknown))
+
+    def kind(self, index: int) -> TokenKind:
+        """What kind of token an id is."""
+        if index in self._speakers:
+            return "speaker"
+        if index in self._entities:
+            return "entity"
+        beyond = index >= len(self._tokenizer) or index == self._tokenizer.unk_id
+        return "unknown" if beyond else "text"
+
+    def candidate(self, index: int) -> str:
+        """A token by itself, never empty (but it may be a space)."""
+        tokenizer = self._tokenizer
+        controls = {tokenizer.bos_id: BEGIN, tokenizer.eos_id: END, tokenizer.pad_id: "‹padding›"}
+        if index in controls:
+            return controls[index]
+        unknown = self._written.encoded.unknown
+        if index >= len(tokenizer) + len(unknown):
+            return "‹no word of this dialogue›"
+        text = self._reader(unknown)([index])
+        if text and _BROKEN not in text:
+            return text
+        return _described(tokenizer, index)
+
+    def _reader(self, unknown: Sequence[str]) -> Callable[[Sequence[int]], str]:
+        """From ids to text with names and entities back in place."""
+        preparation, example = self._bundle.preparation, self._written.example
+
+        def read(ids: Sequence[int]) -> str:
+            text = self._tokenizer.decode(ids, unknown)
+            return preparation.restore(text.translate(self._roles), example)
+
+        return read
+
+
+def pieces(ids: Sequence[int], read: Callable[[Sequence[int]], str]) -> list[str]:
+    """What each token adds to the text of those before it.
+
+    Of a character that several tokens make, all but the last add nothing.
+    """
+    found: list[str] = []
+    start = done = 0  # what stands before ``start`` changes nothing that comes
+    for end in range(1, len(ids) + 1):
+        before, now = read(ids[start:done]), read(ids[start:end])
+        unfinished = now.endswith(_BROKEN) and end < len(ids)
+        if unfinished and end - done < _LONGEST_CHARACTER:
+            found.append("")
+            continue
+        found.append(now[len(before) :])
+        start, done = done, end
+    return found
+
+
+def _roles(bundle: Bundle, dialogue: Dialogue) -> dict[int, str]:
+    """Names for the placeholders of roles: the role, or of those who have none the speaker."""
+    config = bundle.preparation.config
+    if config.speakers != "role":
+        return {}
+
+    def normal(text: str) -> str:
+        return normalise(text, config.profile)
+
+    spoken = [
+        Utterance(normal(u.speaker), u.text, u.role) for u in dialogue.utterances if normal(u.text)
+    ]
+    table = RoleTable(spoken)
+    named = {table.token(u): u.role or u.speaker for u in reversed(spoken)}
+    return {ord(placeholder): name for placeholder, name in named.items() if placeholder}
+
+
+def _described(tokenizer: Tokenizer, index: int) -> str:
+    """A token that stands for nothing in this dialogue, or is no character by itself."""
+    if index in tokenizer.placeholder_ids():
+        return f"‹speaker {tokenizer.placeholder_ids().index(index) + 1}: not here›"
+    raw = tokenizer.decode([index])
+    if MASK.search(raw):
+        return f"‹{readable(raw.strip())[1:-1]}: not here›"
+    if _BROKEN in raw:
+        return "‹part of a character›"
+    return tokenizer.token(index)

@@ -1,0 +1,158 @@
+"""Key points and key facts as a metric: the right half of Table 4 of the Leader-Writer paper.
+
+Liu et al., KDD 2019, section 4.2: BLEU, ROUGE-1 and -2 as recall, ROUGE-L as F1, of sequences of
+key points, each label being one token; and ROUGE-L of what is left of them when there is nothing in
+them but the pack's key facts (Figure 3a). See docs/compare.md.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from statistics import fmean
+
+from dialogist.data.keypoints import RulePack, parse_pack, section_of
+from dialogist.metrics.base import Case, Column, Floats, Metric, mean_column, mean_of
+from dialogist.metrics.labels import LabelScore, LabelScorer
+from dialogist.text.words import words_of
+
+Labels = tuple[str, ...]
+
+NAME = "key-points"
+
+_REMEMBERED = 20_000  # references: systems are scored one after the other on the same ones
+_UNITS = "R1 and R2 recall, RL F1 | x 100"
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """The key points of an output, and of each of its references."""
+
+    found: Labels
+    wanted: tuple[Labels, ...]
+
+
+class KeyPoints:
+    """Scores the sequences of key points that a rule pack finds, or that a system says itself.
+
+    ``longest``: the most key points that a reference of the corpus has; BLEU looks at n-grams up to
+    4, and of shorter ones where no reference has four. ``by_rules``: also of a system that says its
+    own, the rules find them in what it wrote; the columns have another name then.
+
+    Raises:
+        MissingExtraError: sacrebleu is not installed.
+    """
+
+    def __init__(self, pack: RulePack, longest: int, by_rules: bool = False) -> None:
+        self.pack = pack
+        self.longest = longest
+        self.by_rules = by_rules
+        self._scorer = LabelScorer(pack.labels, longest)
+        self.bleu = self._scorer.bleu
+        self._wanted = lru_cache(_REMEMBERED)(partial(find_labels, pack))
+
+    def __reduce__(self) -> tuple[Callable[..., "KeyPoints"], tuple[str, int, bool]]:
+        return _from_text, (self.pack.text, self.longest, self.by_rules)  # a pack is not picklable
+
+    @property
+    def name(self) -> str:
+        """``key-points``, or ``key-points-by-rules``."""
+        return f"{NAME}-by-rules" if self.by_rules else NAME
+
+    @property
+    def signature(self) -> str:
+        """Rule pack, BLEU's own, and how ROUGE counts."""
+        return (
+            f"{self.pack.name} {self.pack.version} | {self.bleu.signature} | "
+            f"a label is a token | {_UNITS} | mean over references"
+        )
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The four of key points and, where the pack has key facts, those of these."""
+        name, title = self.name.replace("-", "_"), "by rules" if self.by_rules else "key points"
+        [bleu] = self.bleu.columns
+        columns = (
+            replace(bleu, key=f"{name}.bleu", title=f"{title} BLEU"),
+            mean_column(f"{name}.rouge1.recall", f"{title} R1 rec", "higher"),
+            mean_column(f"{name}.rouge2.recall", f"{title} R2 rec", "higher"),
+            mean_column(f"{name}.rougeL.f1", f"{title} RL F1", "higher"),
+        )
+        if self.by_rules or not self.pack.key_facts:
+            return columns
+        return (
+            *columns,
+            mean_column("key_facts.rougeL.f1", "key facts RL F1", "higher"),
+            Column("key_facts.missed", "key facts missed", "lower", 1, total, "pairs"),
+            Column("key_facts.invented", "key facts invented", "lower", 1, total, "pairs"),
+            Column("key_facts.neither", "no key fact", "neither", 1, total, "pairs"),
+        )
+
+    def measure(self, case: Case) -> Sequence[float]:
+        """BLEU's counts, and means over the references."""
+        labelled = self.labelled(case)
+        pairs = [self._scorer.score(labelled.found, wanted) for wanted in labelled.wanted]
+        counts = self._scorer.count(labelled.found, labelled.wanted)
+        numbers = [*counts.shared, *counts.total, counts.length, counts.reference_length]
+        numbers += _means(pairs)
+        if not self.by_rules and self.pack.key_facts:
+            numbers += self._facts(labelled)
+        return numbers
+
+    def reads(self, script: str) -> bool:
+        """Whether the rules are made for texts of a script."""
+        return script == "latin" or (script == "cjk" and self.pack.language == "zh")
+
+    def labelled(self, case: Case) -> Labelled:
+        """What output and references are about."""
+        own = None if self.by_rules else case.key_points
+        section = "" if case.dialogue is None else section_of(case.dialogue)
+        return Labelled(
+            found=find_labels(self.pack, case.prediction, section) if own is None else own,
+            wanted=tuple(self._wanted(text, section) for text in case.references),
+        )
+
+    def _facts(self, labelled: Labelled) -> list[float]:
+        """Where neither side has a fact there is nothing to get right: no score."""
+        found = self._only_facts(labelled.found)
+        several = [self._only_facts(wanted) for wanted in labelled.wanted]
+        scores = [self._scorer.score(found, wanted).rougeL for wanted in several]
+        having = [(bool(found), bool(wanted)) for wanted in several]
+        kinds = ((False, True), (True, False), (False, False))
+        return [*mean_of(_mean(scores)), *(float(having.count(kind)) for kind in kinds)]
+
+    def _only_facts(self, labels: Labels) -> Labels:
+        return tuple(label for label in labels if label in self.pack.key_facts)
+
+
+def find_labels(pack: RulePack, text: str, section: str) -> Labels:
+    """The key points that the rules find in a text; none where nothing is said."""
+    if not words_of(text):
+        return ()  # "...." is about nothing, not about the default
+    return tuple(part.label for part in pack.analyse(text, section))
+
+
+def labels_of(metrics: Iterable[Metric]) -> Labels | None:
+    """The labels of the rule pack by which key points are scored; None without."""
+    packs = (metric.pack for metric in metrics if isinstance(metric, KeyPoints))
+    return next((pack.labels for pack in packs), None)
+
+
+def _from_text(pack: str, longest: int, by_rules: bool) -> KeyPoints:
+    return KeyPoints(parse_pack(pack), longest, by_rules)
+
+
+def _means(pairs: Sequence[LabelScore]) -> Iterator[float]:
+    yield from mean_of(_mean([pair.rouge1 for pair in pairs]))
+    yield from mean_of(_mean([pair.rouge2 for pair in pairs]))
+    yield from mean_of(_mean([pair.rougeL for pair in pairs]))
+
+
+def _mean(scores: Sequence[float | None]) -> float | None:
+    """Over the references that have something to find."""
+    told = [score for score in scores if score is not None]
+    return fmean(told) if told else None
+
+
+def total(sums: Floats) -> Floats:
+    """(R, 1) -> (R,): the sum itself."""
+    return sums[:, 0]

@@ -1,0 +1,1 @@
+"""What systems said: anyone's files, joined with the dialogues."""

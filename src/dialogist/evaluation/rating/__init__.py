@@ -1,0 +1,1 @@
+"""Blind comparison by people: the page, their answers, what these are worth."""

@@ -1,0 +1,1 @@
+"""Outputs measured: the numbers of each, from which every figure is made."""

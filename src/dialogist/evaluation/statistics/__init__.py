@@ -1,0 +1,1 @@
+"""Intervals of figures, and whether two systems differ by more than chance."""

@@ -1,0 +1,136 @@
+"""What a summary copies, what it says anew, what it repeats, and how long it is; in any language.
+
+Copied spans are the extractive fragments of Grusky et al. 2018 ("Newsroom", section 4.1): from the
+left, the longest run of words that is also in the dialogue, then on behind it. No span goes from
+one utterance into the next. Words are in small letters, without punctuation; a Chinese character
+counts as one.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from dialogist.metrics.base import Case, Column, mean_column, mean_of, percentage
+from dialogist.records import Dialogue
+from dialogist.text.words import count_words, words_of
+
+_NOVEL = (1, 2, 3, 4)
+_COPIED = 3  # words: what one summary shares with another one's dialogue is hardly ever as long
+_REPEATED = 3
+_REPEATS = 4
+_UNSPACED = frozenset(("thai", "lao", "khmer", "myanmar"))
+_BREAK = "\0"
+_FIRST_SURROGATE, _SURROGATES = 0xD800, 0x800
+_CODES = 0x10F000  # characters: more different words would share some
+
+
+class Copying:
+    """Copied spans, novel n-grams, compression, repetition, length.
+
+    ``copied`` is the share of a summary's words that stand in copied spans of three words or more,
+    ``coverage`` of those in any span, ``density`` the mean length of the span in which a word
+    stands (0 outside). ``novel1`` to ``novel4``: the share of different n-grams that the dialogue
+    does not hold. ``compression``: words of the dialogue to one of the summary. ``repeated3``: the
+    share of trigrams that the summary has said before; ``repeats4``: the share of summaries that
+    say any four words twice.
+    """
+
+    name = "copying"
+    signature = (
+        "copying 1 | words in small letters, CJK by character | fragments: Grusky et al. 2018, "
+        f"within utterances, copied from {_COPIED} words on | novel: different n-grams"
+    )
+    columns = (
+        Column("copying.copied", "Copied", "neither", 2, percentage),
+        mean_column("copying.coverage", "Coverage", "neither"),
+        mean_column("copying.density", "Density", "neither", "words"),
+        *(Column(f"copying.novel{n}", f"Novel {n}", "neither", 2, percentage) for n in _NOVEL),
+        mean_column("copying.compression", "Compression", "neither", "times"),
+        Column("copying.repeated3", "Repeated 3", "lower", 2, percentage),
+        Column("copying.repeats4", "Repeats", "lower", 2, percentage),
+        mean_column("copying.words", "Words", "neither", "words"),
+    )
+
+    def reads(self, script: str) -> bool:
+        """Words between spaces, Chinese, Japanese and Korean by character."""
+        return script not in _UNSPACED
+
+    def measure(self, case: Case) -> Sequence[float]:
+        """The numbers of one output; what needs the dialogue has none where there is none."""
+        codes = _Codes()
+        said = codes.row(words_of(case.prediction))
+        return (
+            *self._beside(said, case.dialogue, codes),
+            *_repeated(said, _REPEATED),
+            float(_repeated(said, _REPEATS)[0] > 0),
+            1.0,
+            *mean_of(float(count_words(case.prediction))),
+        )
+
+    def _beside(self, said: str, dialogue: Dialogue | None, codes: "_Codes") -> Iterator[float]:
+        heard = codes.dialogue(dialogue) if dialogue is not None else ""
+        if not heard or not said:
+            yield from (0.0,) * (6 + 2 * len(_NOVEL) + 2)
+            return
+        spans = fragments(said, heard)
+        yield from (float(sum(s for s in spans if s >= _COPIED)), float(len(said)))
+        yield from mean_of(100 * sum(spans) / len(said))
+        yield from mean_of(sum(s * s for s in spans) / len(said))
+        for n in _NOVEL:
+            grams = set(_grams(said, n))
+            yield from (float(len(grams.difference(_grams(heard, n)))), float(len(grams)))
+        yield from mean_of((len(heard) - heard.count(_BREAK)) / len(said))
+
+
+class _Codes:
+    """A character for each different word, so that the search for words is one for text."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, str] = {}
+
+    def row(self, words: Sequence[str]) -> str:
+        return "".join(self._code(word.lower()) for word in words)
+
+    def dialogue(self, dialogue: Dialogue) -> str:
+        turns = (words_of(f"{u.speaker} {u.text}") for u in dialogue.utterances)
+        return _BREAK.join(map(self.row, turns))
+
+    def _code(self, word: str) -> str:
+        code = self._numbers.get(word)
+        if code is None:
+            number = len(self._numbers) % _CODES + 1
+            code = chr(number + _SURROGATES if number >= _FIRST_SURROGATE else number)
+            self._numbers[word] = code
+        return code
+
+
+def fragments(said: str, heard: str) -> list[int]:
+    """The lengths of the copied spans, from left to right; a character is a word."""
+    lengths = []
+    start = 0
+    while start < len(said):
+        length = _copied(said, start, heard)
+        if length:
+            lengths.append(length)
+        start += max(length, 1)
+    return lengths
+
+
+def _copied(said: str, start: int, heard: str) -> int:
+    """The length of the longest span from ``start`` on; by doubling, for it may be long."""
+    length, step = 0, 1
+    while step:
+        end = start + length + step
+        if end <= len(said) and said[start:end] in heard:
+            length, step = length + step, 2 * step
+        else:
+            step //= 2
+    return length
+
+
+def _grams(row: str, n: int) -> list[str]:
+    return [row[i : i + n] for i in range(len(row) - n + 1)]
+
+
+def _repeated(said: str, n: int) -> tuple[float, float]:
+    """How many n-grams have stood before, of how many."""
+    grams = _grams(said, n)
+    return float(len(grams) - len(set(grams))), float(len(grams))

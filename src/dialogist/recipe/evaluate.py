@@ -1,0 +1,150 @@
+"""Outputs of systems in, a report card out: metrics chosen, everything scored, floors put beside.
+
+`dialogist evaluate` gives one system, the report several; where their outputs come from
+(`speaking`) makes no difference here.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from dialogist.data.sample import FixedSample
+from dialogist.errors import ConfigError
+from dialogist.evaluation.card import Card, Entry, Kind, make_card
+from dialogist.evaluation.cautions.caution import Caution
+from dialogist.evaluation.cautions.of_runs import gap_cautions
+from dialogist.evaluation.ceilings import human_scores
+from dialogist.evaluation.choosing import AS_USUAL, Wanted, choose_metrics
+from dialogist.evaluation.outputs.joining import Choice
+from dialogist.evaluation.outputs.output import Output, spoken
+from dialogist.evaluation.scoring.score import score
+from dialogist.evaluation.scoring.scores import Scores
+from dialogist.evaluation.statistics.resampling import DEFAULT, Resampling
+from dialogist.metrics.base import Metric
+from dialogist.recipe.config import read_recipe
+from dialogist.recipe.floors import floors_and_ceilings, floors_for
+from dialogist.records import Dialogue
+from dialogist.training.logs import JsonLines
+
+TellOf = Callable[[str, int], Callable[[int], None]]
+"""From what is done, and how many there are of it, to who hears how many are done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a system said about the data, and about a sample of what it was trained on."""
+
+    name: str
+    outputs: tuple[Output, ...]
+    train: tuple[Output, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How outputs are to be measured; ``floors``: whether floors and ceilings are wanted."""
+
+    wanted: Wanted = AS_USUAL
+    floors: bool = True
+    processes: int | None = None
+    resampling: Resampling = DEFAULT
+    against: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """The card, what it was made of, and what could not be measured."""
+
+    card: Card
+    entries: tuple[Entry, ...]
+    metrics: tuple[Metric, ...]
+    notes: tuple[str, ...]
+
+
+def evaluate_said(
+    systems: Sequence[Said], data: str, asked: Asked, cautions: Sequence[Caution], tell: TellOf
+) -> Evaluated:
+    """Measure what systems said about the same dialogues.
+
+    Args:
+        systems: one or more; the first one's dialogues are those of floors and ceilings.
+        data: what the dialogues are called.
+        asked: how.
+        cautions: what is known beside what can be seen here.
+        tell: makes those who hear of progress.
+
+    Raises:
+        DialogistError: a metric cannot be measured, or failed.
+    """
+    metrics, left = choose_metrics(asked.wanted, systems[0].outputs)
+
+    def measure(name: str, outputs: Sequence[Output]) -> Scores:
+        return score(name, outputs, metrics, asked.processes, tell(f"{name}: scored", len(outputs)))
+
+    def people(outputs: Sequence[Output]) -> Scores | None:
+        return human_scores(outputs, metrics, asked.processes)
+
+    entries = [Entry(Kind.system, one.outputs, measure(one.name, one.outputs)) for one in systems]
+    entries += [
+        Entry(Kind.train, one.train, measure(one.name, one.train)) for one in systems if one.train
+    ]
+    outputs = systems[0].outputs
+    if asked.floors:
+        if not all(output.dialogue for output in outputs):
+            left.append("floors other than a constant need the dialogues: give them with --on")
+        names = {one.name for one in systems}
+        floors = [floor for floor in floors_for(outputs) if floor.name not in names]
+        entries += floors_and_ceilings(outputs, floors, measure, people)
+    card = make_card(data, entries, metrics, cautions, asked.against, asked.resampling)
+    return Evaluated(card, tuple(entries), tuple(metrics), tuple(left))
+
+
+def run_cautions(run: Path, system: str) -> list[Caution]:
+    """What the log of a run folder warns of; nothing where it is none, or of another version."""
+    log, config = run / "metrics.jsonl", run / "config.yaml"
+    if not (log.is_file() and config.is_file()):
+        return []
+    try:
+        return gap_cautions(JsonLines(log).read(), read_recipe(str(config), []).training, system)
+    except (ConfigError, OSError, ValueError):
+        return []
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Dialogues to be evaluated: the first ``limit``, less those with an excluded id."""
+
+    excluded: frozenset[str] = frozenset()
+    limit: int | None = None
+
+
+def choose_dialogues(
+    file: str, dialogues: Iterator[Dialogue], part: Part, whole: bool
+) -> tuple[Choice, int]:
+    """The dialogues with a reference, and how many have none.
+
+    ``whole``: also what comes after the last of them is read, for outputs that are in its order.
+    """
+    every: list[Dialogue] = []
+    chosen: list[int] = []
+    skipped = 0
+    for dialogue in dialogues:
+        if len(chosen) + skipped == part.limit and not whole:
+            break
+        every.append(dialogue)
+        if dialogue.id in part.excluded or len(chosen) + skipped == part.limit:
+            continue
+        if spoken(dialogue.references):
+            chosen.append(len(every) - 1)
+        else:
+            skipped += 1
+    return Choice(file, every, chosen), skipped
+
+
+def sample_of(file: str, dialogues: Iterator[Dialogue], size: int) -> Choice:
+    """At most ``size`` dialogues with a reference, the same ones each time."""
+    sample = FixedSample(size)
+    for dialogue in dialogues:
+        if spoken(dialogue.references):
+            sample.offer(dialogue)
+    found = sample.dialogues()
+    return Choice(file, found, range(len(found)))

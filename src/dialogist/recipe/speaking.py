@@ -1,0 +1,112 @@
+"""What systems say about dialogues: models and baselines are asked, files of outputs are read."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from dialogist.baselines.names import baseline
+from dialogist.data.readers import Problem
+from dialogist.decoding.options import DecodingOptions
+from dialogist.engine.bundle import load_bundle
+from dialogist.engine.names import find_model
+from dialogist.engine.summarizer import Summarizer, SummarizerLike
+from dialogist.evaluation.outputs.joining import FITTING, Choice, How, alone, join
+from dialogist.evaluation.outputs.output import Output
+from dialogist.evaluation.outputs.reading import read_outputs
+from dialogist.recipe.corpus import Note
+from dialogist.recipe.predictions import key_of, summarize_kept
+from dialogist.recipe.systems import System
+
+_SHOWN = 5  # bad records of a file that are told one by one
+
+Tell = Callable[[int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Speaker:
+    """A system that can be asked; ``model`` is its folder, None for a baseline."""
+
+    system: System
+    summarizer: SummarizerLike
+    model: Path | None
+    device: str
+
+    def say(
+        self, choice: Choice, path: Path, tell: Tell, options: DecodingOptions | None = None
+    ) -> list[Output]:
+        """Outputs for the chosen dialogues, in their order; those that ``path`` holds are kept.
+
+        Raises:
+            DataError: the file there was not written here.
+        """
+        dialogues = choice.wanted
+        key = key_of(self.system.name, self.model, self.device, options)
+        summaries = summarize_kept(self.summarizer, key, dialogues, path, tell, options)
+        return list(map(Output.of, summaries, dialogues))
+
+    @property
+    def parameters(self) -> int | None:
+        """How many weights it has; None without a network."""
+        if not isinstance(self.summarizer, Summarizer):
+            return None
+        return sum(p.numel() for p in self.summarizer.bundle.model.parameters())
+
+
+def speaker_of(system: System, device: torch.device) -> Speaker:
+    """Load a system that is no file of outputs.
+
+    Raises:
+        ModelError: its model is missing or damaged.
+    """
+    if system.folder is None:
+        return Speaker(system, baseline(system.name), None, str(device))
+    model = find_model(str(system.folder))
+    summarizer = Summarizer(load_bundle(model, device, system.name))
+    return Speaker(system, summarizer, model, str(device))
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """How to read a file of outputs; ``key``: what these are called there (empty: as usual)."""
+
+    key: str = ""
+    how: How = FITTING
+
+
+AS_USUAL = Written()
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The outputs of a file, and how many records of it could not be read."""
+
+    outputs: tuple[Output, ...]
+    bad: int
+
+
+def read_written(path: Path, choice: Choice | None, written: Written, note: Note) -> Read:
+    """The outputs of a file for the chosen dialogues, or with its own references (None).
+
+    Raises:
+        DataError: it cannot be read, or does not fit the dialogues.
+    """
+    bad = 0
+
+    def report(problem: Problem) -> None:
+        nonlocal bad
+        bad += 1
+        if bad <= _SHOWN:
+            note(str(problem))
+
+    placed = list(read_outputs(path, report, written.key, dialogues=choice is None))
+    if bad:
+        note(f"{path}: {bad} bad records, {len(placed)} read")
+    if choice is None:
+        joined = alone(str(path), placed, written.how)
+    else:
+        joined = join(str(path), placed, choice, written.how, bad)
+    for text in joined.notes:
+        note(text)
+    return Read(joined.outputs, bad)

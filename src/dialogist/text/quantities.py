@@ -1,0 +1,240 @@
+"""Numbers and times of day in a text, in digits and in words, by what they come to.
+
+``5 pm``, ``17:00`` and ``five o'clock in the afternoon`` are one time; ``1,500``, ``1.5k`` and
+``fifteen hundred`` one number. What can be read in several ways has all of these values.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from dialogist.text.number_words import HAN_NUMERALS, NUMBERS, SCALES, han_value, values_of
+
+HALF_DAY = 720
+_NONE: frozenset[int] = frozenset()
+
+
+class Quantity(NamedTuple):
+    """A number or a time of day: ``text[start:end]``, and all that it may mean.
+
+    ``values``: numbers. ``times``: minutes since midnight. ``vague``: minutes since midnight or
+    noon, where it is not said which. ``parts``: the numbers it is written with, where they are
+    several: ``five fifty`` is 550, 5.5, ten to six, or 5 and 50.
+    """
+
+    start: int
+    end: int
+    values: frozenset[float]
+    times: frozenset[int] = _NONE
+    vague: frozenset[int] = _NONE
+    parts: tuple[float, ...] = ()
+
+
+def quantities(text: str) -> Iterator[Quantity]:
+    """The numbers and times in a text, from left to right."""
+    for match in _PATTERN.finditer(text):
+        found = _READERS[str(match.lastgroup)](match[0].lower())
+        if found is not None:
+            yield found._replace(start=match.start(), end=match.end())
+
+
+def may_hold(text: str) -> bool:
+    """Whether a text may hold a number other than one: much quicker than looking for it."""
+    return _SIGNS.search(text) is not None or not _WORDS.isdisjoint(_LETTERS.findall(text.lower()))
+
+
+_SIGNS = re.compile(rf"[0-9½{HAN_NUMERALS}]")
+_LETTERS = re.compile(r"[a-z]+")
+_ANY = "|".join(sorted((*NUMBERS, *SCALES), key=len, reverse=True))
+_RUN = rf"(?:an?\s(?=hundred|thousand|million|dozen))?(?:{_ANY})(?:(?:[ -]|,?\sand\s)(?:{_ANY}))*"
+_HOUR = r"(?:1[0-2]|0?[1-9]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_AM = r"(?:\s?[ap]\s?\.?\s?m\b)"
+_FORMS = {
+    # A4, PS4, v1.2 are names, not numbers; what they hold can still be what a number means.
+    "code": r"(?<![A-Za-z0-9])[A-Za-z]+\d[A-Za-z0-9]*",
+    "clock": rf"(?<![\d.,:])(?:2[0-4]|[01]?\d)\s?[:：]\s?[0-5]\d(?![\d:]){_AM}?"
+    rf"|(?<![\d.,:])(?:1[0-2]|0?\d)\.[0-5]\d{_AM}",
+    "spoken": r"\b(?:half|(?:a\s)?quarter|five|ten|twenty|5|10|20|25|twenty[ -]five)(?:\sminutes)?"
+    rf"\s(?:past|to|after|before|till)\s{_HOUR}(?!\w|[:,.-]\w){_AM}?"
+    rf"|\bhalf\s{_HOUR}(?!\w|[:,.-]\w)",
+    "hour": rf"(?<![\w.,:]){_HOUR}(?:\s?o\s?['’]?\s?clock{_AM}?|{_AM})",
+    "money": rf"\b(?:\d+|{_RUN})\s(?:dollars?|bucks|pounds?|euros?)(?:\sand)?"
+    rf"\s(?:\d{{1,2}}|{_RUN})\s(?:cents?|pence|p)\b",
+    "mixed": rf"\b(?:{_RUN}|\d+|an?\s\w+)\sand\s(?:a\s|one\s)?half\b|\d+(?:\s1/2|\s?½)",
+    # 10 000 and 10, 000; 4.5, 4. 5 and 4,5; 1/2
+    "digits": r"(?:\d{1,3}(?:[ ]\d{3})+(?!\d)"
+    r"|\d+(?:,\s?\d{3})*(?:\.\s?\d+|[,;]\d{1,2}(?!\d))?)(?:/\d+)?(?!\d)"
+    r"(?:\s?(?:k|m|mil|mln|bn|hundred|thousand|grand|million|billion|dozen)\b|\s?%|\s?percent)?",
+    "words": rf"\b{_RUN}\b{_AM}?",
+    "named": r"\b(?:half|halves|couple|pair|both|twice|double|twins|second|noon|midday|midnight"
+    r"|quarter|fortnight|decade|century|dozens|triple|thrice|single|once)\b|½",
+    "han": rf"[{HAN_NUMERALS}]+",
+}
+_PATTERN = re.compile("|".join(f"(?P<{kind}>{form})" for kind, form in _FORMS.items()), re.I)
+_TWO = frozenset((2.0,))
+_NAMED: dict[str, frozenset[float]] = {
+    **dict.fromkeys(("couple", "pair", "both", "twice", "double", "twins", "second"), _TWO),
+    **dict.fromkeys(("half", "½"), frozenset((0.5, 30.0, 50.0))),
+    **dict.fromkeys(("triple", "thrice"), frozenset((3.0,))),
+    **dict.fromkeys(("single", "once"), frozenset((1.0,))),
+    "halves": frozenset((0.5, 2.0)),
+    "quarter": frozenset((0.25, 15.0, 25.0, 3.0)),
+    "dozens": frozenset((12.0,)),
+    "fortnight": frozenset((14.0, 2.0)),
+    "decade": frozenset((10.0,)),
+    "century": frozenset((100.0,)),
+}
+_TELLING = (NUMBERS.keys() | SCALES.keys() | _NAMED.keys()) - {"one", "once", "single"}
+_WORDS = _TELLING | {"noon", "midday", "midnight", "clock"}
+_SCALES = {"k": 1000, "m": 10**6, "mil": 10**6, "mln": 10**6, "bn": 10**9, **SCALES}
+_MINUTES = {
+    "half": 30,
+    "quarter": 15,
+    "twenty five": 25,
+    "25": 25,
+    "twenty": 20,
+    "20": 20,
+    "ten": 10,
+    "10": 10,
+    "five": 5,
+    "5": 5,
+}
+_DIGITS = re.compile(r"\d+")
+_PARTS = re.compile(r"[a-z]+")
+
+
+def _number(*values: float, parts: tuple[float, ...] = ()) -> Quantity:
+    return Quantity(0, 0, frozenset(values), parts=parts)
+
+
+def _time(hour: int, minute: int, text: str = "") -> Quantity:
+    """``text`` may end in am or pm; without, an hour up to twelve leaves open which it is."""
+    found = (hour % 24) * 60 + minute
+    half = re.search(r"([ap])\s?\.?\s?m$", text)
+    if half:
+        found = found % HALF_DAY + (HALF_DAY if half[1] == "p" else 0)
+    elif 60 <= found < HALF_DAY + 60:
+        return Quantity(0, 0, frozenset(), vague=frozenset((found % HALF_DAY,)))
+    return Quantity(0, 0, frozenset(), times=frozenset((found,)))
+
+
+def _code(text: str) -> Quantity:
+    return _number(*map(_float, _DIGITS.findall(text)))
+
+
+def _float(digits: str) -> float:
+    return float(digits[:_LONGEST])
+
+
+_LONGEST = 300  # digits: a float holds no more
+_LONGEST_HAN = 16
+
+
+def _clock(text: str) -> Quantity:
+    hour, minute = _DIGITS.findall(text)
+    return _time(int(hour), int(minute), text)
+
+
+def _hour_of(word: str) -> int:
+    return int(word) if word.isdecimal() else int(NUMBERS[word])
+
+
+def _spoken(text: str) -> Quantity:
+    words = re.findall(r"[^\W_]+", text)
+    hour = _hour_of(next(word for word in reversed(words) if re.fullmatch(_HOUR, word)))
+    first = re.sub(r"^a\s", "", text).replace("-", " ")
+    minute = next(value for word, value in _MINUTES.items() if first.startswith(word))
+    parts = (float(minute), float(hour))  # "five to six" may be a range
+    if not {"to", "before", "till"}.isdisjoint(words):
+        hour, minute = hour - 1, 60 - minute
+    return _time(hour, minute, text)._replace(parts=parts)
+
+
+def _hour(text: str) -> Quantity:
+    return _time(_hour_of(re.match(_HOUR, text)[0]), 0, text)  # type: ignore[index]
+
+
+def _money(text: str) -> Quantity:
+    numbers = [
+        _beginning(part) for part in re.split(r"\s(?:dollars?|bucks|pounds?|euros?)\s", text)
+    ]
+    whole, cents = numbers
+    return _number(whole + cents / 100, 100 * whole + cents, parts=(whole, cents))
+
+
+def _beginning(text: str) -> float:
+    """The number that a text begins with, in digits or in words."""
+    digits = _DIGITS.match(text)
+    words = [word for word in _PARTS.findall(text) if word in NUMBERS or word in SCALES]
+    return _float(digits[0]) if digits else sum(values_of(words))
+
+
+def _mixed(text: str) -> Quantity:
+    whole = _beginning(text) or 1.0
+    return _number(whole + 0.5, 60 * whole + 30, 12 * whole + 6, parts=(whole, 0.5))
+
+
+def _digits(text: str) -> Quantity:
+    number = re.match(r"\d[\d,.;\s]*", text)[0].strip()  # type: ignore[index]
+    plain = re.sub(r"[,;](\d{1,2})$", r".\1", number)  # 4,5 is written for 4.5
+    value = float(re.sub(r"[,\s]", "", plain)[:_LONGEST])
+    if "/" in text:
+        above, below = text.split("/")
+        halves = (value, _float(below))
+        return _number(value / (halves[1] or 1), _float(above + below), parts=halves)
+    unit = text[len(number) :].strip()
+    found = {value * _SCALES.get(unit, 1)}
+    if unit == "m":
+        found.add(value)  # metres
+    if text.endswith(("%", "percent")):
+        found.add(value / 100)
+    if re.fullmatch(r"\d+\.\s?\d{3}", number):
+        found.add(float(re.sub(r"[.\s]", "", number)))
+    dotted = re.fullmatch(r"(1?\d|2[0-4])[.;\s]\s?([0-5]\d)", plain)
+    time = _time(int(dotted[1]), int(dotted[2])) if dotted else _number()
+    return time._replace(values=frozenset(found), parts=_parts_of(number))
+
+
+def _parts_of(number: str) -> tuple[float, ...]:
+    """What a number was perhaps not meant to hold together: 10. 5, and the date 17.12."""
+    parts = tuple(map(_float, _DIGITS.findall(number)))
+    date = len(parts) == 2 and parts[0] <= 31 and parts[1] <= 12
+    return parts if date or " " in number else ()
+
+
+def _words(text: str) -> Quantity:
+    bare = re.sub(rf"{_AM}$", "", text)
+    parts = values_of([w for w in _PARTS.findall(bare) if w in NUMBERS or w in SCALES])
+    if len(parts) == 1:
+        return _number(*parts)
+    first, then = parts[:2]
+    found = _number(100 * first + then, first + then / 100, parts=tuple(parts))
+    if len(parts) > 2 or not (0 < first <= 24 and then < 60):
+        return found if len(parts) == 2 else _number(parts=tuple(parts))
+    time = _time(int(first), int(then), text)
+    return found._replace(times=time.times, vague=time.vague)
+
+
+def _named(text: str) -> Quantity:
+    if text in ("noon", "midday", "midnight"):
+        return _time(0 if text == "midnight" else 12, 0, "am" if text == "midnight" else "pm")
+    return Quantity(0, 0, _NAMED[text])
+
+
+def _han(text: str) -> Quantity | None:
+    # 一 is "a" or part of a word far more often than a number; a long row of numerals is none.
+    return None if text in "一万千百十零" or len(text) > _LONGEST_HAN else _number(han_value(text))
+
+
+_READERS: dict[str, Callable[[str], Quantity | None]] = {
+    "code": _code,
+    "clock": _clock,
+    "spoken": _spoken,
+    "hour": _hour,
+    "money": _money,
+    "mixed": _mixed,
+    "digits": _digits,
+    "words": _words,
+    "named": _named,
+    "han": _han,
+}

@@ -1,0 +1,204 @@
+"""Each fault planted in outputs that have none, and outputs that only look like it."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from dialogist.evaluation.cautions.caution import Caution
+from dialogist.evaluation.cautions.of_outputs import output_cautions, reference_cautions
+from dialogist.evaluation.judge import STOPPED
+from dialogist.evaluation.outputs.output import Output
+from dialogist.metrics.bleu import Bleu
+from dialogist.metrics.rouge import Rouge
+from dialogist.records import Dialogue, Summary, Utterance
+
+COUNT = 40
+
+
+def sentence(seed, count=15):
+    rng = random.Random(f"{seed}")
+    return " ".join(f"w{rng.randrange(3000)}" for _ in range(count)) + "."
+
+
+def output(n, text, *references, dialogue=True, **more):
+    about = Dialogue((Utterance("A", sentence(f"dialogue {n}")),), str(n)) if dialogue else None
+    return Output(Summary(text, str(n), **more), references or (sentence(f"reference {n}"),), about)
+
+
+GOOD = [output(n, sentence(f"said {n}")) for n in range(COUNT)]
+
+
+def with_said(*texts, **more):
+    """Good outputs, the first of them saying something else."""
+    planted = [output(n, text, **more) for n, text in enumerate(texts)]
+    return [*planted, *GOOD[len(texts) :]]
+
+
+def only(outputs, metrics=()) -> Caution:
+    [caution] = output_cautions("mine", outputs, metrics)
+    assert "\n" not in caution.text
+    assert caution.system == "mine"
+    return caution
+
+
+def test_good_outputs():
+    assert output_cautions("mine", GOOD, [Rouge(), Bleu("13a")]) == []
+    assert output_cautions("mine", []) == []
+
+
+def test_empty_outputs():
+    caution = only(with_said("", " \n"))
+    assert (caution.kind, caution.severity) == ("empty-outputs", "serious")
+    assert caution.text.startswith("2 of 40 outputs (5.0%) are empty:")
+    assert caution.examples == ("0", "1")
+    assert only(with_said("...")).severity == "warning"
+    assert only(with_said("...")).text.startswith("1 of 40 outputs (2.5%) is empty:")
+
+
+def test_outputs_that_the_file_lacks_are_told_apart_from_empty_ones():
+    outputs = [*GOOD[:-1], replace(GOOD[-1], summary=Summary("", "39"), missing=True)]
+    assert only(outputs).kind == "missing-outputs"
+
+
+def test_cut_outputs():
+    cut = (f"the summary reached max_tokens {STOPPED}",)
+    caution = only(with_said("w1 w2 w3.", warnings=cut))
+    assert (caution.kind, caution.severity, caution.examples) == ("cut-outputs", "warning", ("0",))
+    caution = only([replace(o, summary=replace(o.summary, warnings=cut)) for o in GOOD])
+    assert caution.severity == "serious"
+    assert output_cautions("mine", with_said("w1 w2.", warnings=("something else",))) == []
+
+
+def test_dialogues_read_in_part():
+    assert only(with_said("w1 w2.", status="partial")).kind == "partial-input"
+
+
+def unfinished(text):
+    return text.rstrip(".")
+
+
+def test_outputs_without_an_end():
+    outputs = [output(n, unfinished(o.prediction)) for n, o in enumerate(GOOD)]
+    caution = only(outputs)
+    assert (caution.kind, caution.severity) == ("no-sentence-end", "serious")
+    assert "40 of 40 outputs (100.0%) are without a full stop at the end (references: 0%)" in (
+        caution.text
+    )
+
+
+@pytest.mark.parametrize("end", [".", "!", "。", ".”", "…", ". ", '?"', "。」", ".)"])
+def test_ends_of_sentences(end):
+    outputs = [output(n, unfinished(o.prediction) + end) for n, o in enumerate(GOOD)]
+    assert output_cautions("mine", outputs) == []
+
+
+def test_who_learns_from_references_without_full_stops_writes_none():
+    outputs = [
+        output(n, unfinished(o.prediction), unfinished(o.references[0])) for n, o in enumerate(GOOD)
+    ]
+    assert output_cautions("mine", outputs) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "severity", "said"),
+    [
+        (30, "longer-than-references", "warning", "2 times as long as the references (30 and 15"),
+        (60, "longer-than-references", "serious", "recall gains by it, precision loses"),
+        (8, "shorter-than-references", "warning", "0.53 times as long"),
+        (4, "shorter-than-references", "serious", "precision gains by it, recall loses"),
+    ],
+)
+def test_length(words, kind, severity, said):
+    caution = only([output(n, sentence(f"said {n}", words)) for n in range(COUNT)])
+    assert (caution.kind, caution.severity) == (kind, severity)
+    assert said in caution.text
+
+
+def test_one_answer_for_everything():
+    text = "They talk about  a <b>trip</b> to Rome and then they part."
+    caution = only([output(n, text) for n in range(COUNT)])
+    assert (caution.kind, caution.severity) == ("same-outputs", "serious")
+    assert "40 of 40 outputs (100.0%) are nearly the same as that of another dialogue" in (
+        caution.text
+    )
+    assert "40 of them like 'They talk about a <b>trip</b> to Rome" in caution.text
+
+
+def test_nearly_the_same_counts_a_few_do_not():
+    alike = [sentence("same", 18).replace("w", "w", 1)[:-1] + f" end{n}." for n in range(6)]
+    assert only(with_said(*alike)).severity == "warning"
+    assert output_cautions("mine", with_said(*alike[:2])) == []  # two of forty: 5%, but two
+
+
+def test_the_same_dialogue_twice_has_the_same_summary():
+    outputs = [
+        replace(GOOD[n % 20], summary=replace(GOOD[n % 20].summary, id=f"{n}")) for n in range(40)
+    ]
+    assert output_cautions("mine", outputs) == []
+
+
+def test_people_who_write_alike_are_no_cause():
+    said = "Customer cannot log in. Agent helps with the password."
+    wanted = "Customer cannot log in. Agent resets the password."
+    outputs = [output(n, said, wanted) for n in range(COUNT)]
+    assert output_cautions("mine", outputs) == []
+
+
+def test_without_dialogues_references_tell_inputs_apart():
+    outputs = [output(n, sentence("same"), dialogue=False) for n in range(COUNT)]
+    assert only(outputs).kind == "same-outputs"
+
+
+def test_outputs_that_are_the_references():
+    outputs = [
+        output(n, f" {o.references[0].upper()}", "x y z w.", o.references[0])
+        for n, o in enumerate(GOOD)
+    ]
+    kinds = {caution.kind: caution for caution in output_cautions("mine", outputs)}
+    assert kinds["outputs-are-references"].severity == "serious"
+    short = [output(n, "Yes.", "Yes.") for n in range(COUNT)]
+    assert output_cautions("mine", short) == []
+
+
+def test_ids_that_are_there_twice():
+    outputs = [*GOOD, replace(GOOD[3], summary=Summary(sentence("more"), "3")), GOOD[3]]
+    [caution] = [c for c in output_cautions("mine", outputs) if c.kind == "duplicate-ids"]
+    assert (caution.severity, caution.examples) == ("serious", ("3",))
+    assert caution.text.startswith("1 id is there more than once (2 outputs too many)")
+    nameless = [replace(o, summary=replace(o.summary, id="")) for o in GOOD]
+    assert output_cautions("mine", nameless) == []
+
+
+ZH = [
+    output(n, f"用户询问订单{n}的情况为什么没有送到呢，客服说{n}。", "用户询问订单。")
+    for n in range(9)
+]
+
+
+def test_what_a_metric_cannot_read():
+    [caution] = reference_cautions(ZH, [Rouge(), Bleu("13a"), Bleu("zh")])
+    assert (caution.kind, caution.severity, caution.system) == ("unread-references", "serious", "")
+    assert caution.text.startswith("bleu cannot read cjk, 100% of the letters of the references")
+    kinds = [c.kind for c in output_cautions("mine", ZH, [Bleu("13a")])]
+    assert "unread-outputs" in kinds
+    assert reference_cautions(GOOD, [Rouge(), Bleu("13a")]) == []
+
+
+def test_odd_texts_do_no_harm():
+    odd = ["\ud800\x00", "😀" * 50, "\u202e" + "a " * 20_000, "۱۲۳ متن", "<script>"]
+    for caution in output_cautions("mine", with_said(*odd), [Rouge(), Bleu("13a")]):
+        assert "\n" not in caution.text
+
+
+def test_the_most_serious_comes_first_and_all_is_plain():
+    outputs = with_said("", *(o.prediction * 9 for o in GOOD[1:]))
+    found = output_cautions("mine", outputs)
+    assert [caution.severity for caution in found] == ["serious", "warning"]
+    assert found[0].to_json() == {
+        "kind": "longer-than-references",
+        "severity": "serious",
+        "text": found[0].text,
+        "system": "mine",
+        "examples": [],
+    }

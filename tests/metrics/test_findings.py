@@ -1,0 +1,164 @@
+"""What is found, what is not, and what cannot be told."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dialogist.metrics.findings import KINDS, Finding, checked, findings
+from dialogist.records import Dialogue, Utterance
+
+from .dialogue_samples import CHAT, CHINESE, TAGGED, dialogue
+
+
+def found(summary: str, of: Dialogue, *kinds: str) -> list[str]:
+    return [one.text for one in findings(summary, of, kinds or KINDS)]
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "Amanda will bring Tom twenty cookies on Monday.",
+        "Mandy baked cookies for Tom and Katie.",
+        "Tom's sister Katie lives in NYC.",
+        "TOM lives with Kate. The Christmas party is near.",
+        "Amanda baked at 17:00, or at five o'clock.",
+        "Amanda offers 20 cookies. Tom is not in the office on Fridays.",
+        "Tom's number is 416-539-3983.",
+        "Tomm and Amnada talk.",
+        "",
+        "   ",
+    ],
+)
+def test_what_the_dialogue_bears_out_in_another_form(summary):
+    assert found(summary, CHAT) == []
+
+
+@pytest.mark.parametrize(
+    ("summary", "kind", "texts"),
+    [
+        ("Amanda will bring Jerry cookies.", "name", ["Jerry"]),
+        ("Jerry baked cookies.", "name", ["Jerry"]),
+        ("Tom's sister lives in Los Angeles.", "name", ["Los Angeles"]),
+        ("Amanda baked cookies at 6 pm.", "number", ["6 pm"]),
+        ("Amanda baked cookies at 5 am.", "number", ["5 am"]),
+        ("Amanda will bring thirty cookies.", "number", ["thirty"]),
+        ("Tom is not in the office on Tuesday.", "entity", ["Tuesday"]),
+        ("Call Tom at 416-539-3984.", "entity", ["416-539-3984"]),
+        ("Tom has a PS4 and #Person1# has none.", "entity", ["PS4"]),
+        ("Amanda tells #Person1# the time.", "speaker", ["#Person1#"]),
+    ],
+)
+def test_what_it_does_not(summary, kind, texts):
+    assert found(summary, CHAT, kind) == texts
+
+
+def test_a_finding_says_where_it_is():
+    (one,) = findings("Amanda met Jerry.", CHAT, ("name",))
+    assert one == Finding("name", 11, 16, "Jerry")
+
+
+def test_findings_come_from_left_to_right():
+    summary = "At 6 pm Jerry met #Person9# on Tuesday."
+    places = [one.start for one in findings(summary, CHAT)]
+    assert len(places) == 4
+    assert places == sorted(places)
+
+
+def test_a_tag_that_nobody_has():
+    assert found("#Person1# and #Person 2# talk to #Person3#.", TAGGED, "speaker") == ["#Person3#"]
+
+
+def test_numbers_in_tags_are_none():
+    assert found("#Person1# talks to #Person2#.", TAGGED) == []
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "#Person1# wants to rent a car for three days. #Person2# recommends the insurance.",
+        "#Person1# asks Steven for an insurance and Steven recommends it.",
+        "Amanda talks to Tom.",
+    ],
+)
+def test_roles_as_they_are(summary):
+    assert found(summary, TAGGED, "swap") == []
+
+
+@pytest.mark.parametrize(
+    "summary",
+    [
+        "#Person2# wants to rent a small car for three days. #Person1# recommends the insurance.",
+        "Steven wants to rent a car for three days. #Person1# recommends the insurance.",
+    ],
+)
+def test_roles_exchanged(summary):
+    assert found(summary, TAGGED, "swap")
+
+
+def test_a_denial_of_what_is_only_asserted():
+    assert found("Amanda did not bake cookies.", CHAT, "negation") == [
+        "Amanda did not bake cookies."
+    ]
+    assert found("Tom is not at the office on Friday.", CHAT, "negation") == []
+
+
+def test_a_denial_that_got_lost_is_looked_for_only_when_asked():
+    assert found("Tom is at the office on Friday.", CHAT) == []
+    assert found("Tom is at the office on Friday.", CHAT, "lost_negation")
+
+
+def test_chinese_numbers_and_entities_are_read_and_nothing_else():
+    right = "用户询问[订单编号]等了三天。客服回答周三送达，运费250元。"
+    wrong = "用户等了七天。客服回答周五送达，[金额]元。"
+    assert found(right, CHINESE) == []
+    assert found(wrong, CHINESE) == ["七", "周五", "[金额]"]
+    assert checked(right, CHINESE).keys() == {"speaker", "number", "entity"}
+
+
+@pytest.mark.parametrize(
+    ("summary", "of", "read"),
+    [
+        ("amanda brings jerry cookies.", CHAT, {"speaker", "number", "entity", "swap", "negation"}),
+        ("Amanda brings cookies.", CHINESE, {"speaker"}),
+        ("用户询问订单。", CHAT, {"speaker"}),
+        ("Встреча в понедельник.", CHAT, {"speaker"}),
+        ("", CHAT, set(KINDS)),
+        ("Hello Bob.", dialogue("Ann: Nobody answers me here."), set(KINDS) - {"swap"}),
+        ("Hello Bob.", Dialogue(()), {"speaker"}),
+    ],
+)
+def test_what_cannot_be_read_has_no_value(summary, of, read):
+    assert checked(summary, of).keys() == read
+
+
+def test_a_german_pair_cannot_be_read():
+    german = dialogue(
+        "Anna: Hallo Peter, wollen wir uns am Montag um drei treffen, oder hast du keine Zeit?",
+        "Peter: Doch, gerne, aber lieber erst nach dem Mittagessen im neuen Café am Markt.",
+    )
+    assert found("Anna und Peter treffen sich am Dienstag um vier im Kino.", german) == []
+
+
+def test_counts_are_of_what_was_looked_at():
+    of = checked("Amanda, Tom and Jerry meet at 5 pm.", CHAT)
+    assert (of["name"].count, len(of["name"].findings)) == (3, 1)
+    assert (of["number"].count, len(of["number"].findings)) == (1, 0)
+
+
+ODD = st.text(
+    alphabet=st.sampled_from("Aa 5#'Pérson.:[]<>@数字\ud800\x00\U0001f600n't-\n"), max_size=80
+)
+
+
+@given(ODD, ODD, ODD)
+def test_nothing_that_is_typed_breaks_it(summary, said, name):
+    of = Dialogue((Utterance(name, said), Utterance("Bo", "no"), Utterance("", said)))
+    for one in findings(summary, of, (*KINDS, "lost_negation")):
+        assert summary[one.start : one.end] == one.text
+
+
+@pytest.mark.parametrize(
+    "text", ["Ann's " * 20_000, "a" * 100_000, "x-1 " * 20_000, "not " * 20_000]
+)
+def test_long_texts_end(text):
+    findings(text, dialogue(f"Ann: {text}", f"Bo: {text}"))

@@ -1,0 +1,32 @@
+import pytest
+
+from dialogist.text.languages import language_of
+
+GERMAN = (
+    "Das Treffen wurde auf Montag verschoben, weil Anna krank war und Peter in Berlin ist, wo er "
+    "seine Eltern besucht und danach gleich weiter nach Hamburg fährt."
+)
+POLISH = (
+    "Spotkanie zostało przełożone na poniedziałek, bo Anna była chora, a Piotr jest w domu, gdzie "
+    "odwiedza rodziców, zanim pojedzie dalej pociągiem pospiesznym."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("They decide to meet on Monday because Ann was ill and Peter is in Berlin.", "en"),
+        ("ok :)", "en"),
+        ("用户询问订单什么时候到。客服回答明天。", "zh"),
+        ("咨询iPhone的价格", "zh"),
+        (GERMAN, ""),
+        (POLISH, ""),
+        ("会議は月曜日に延期されました", ""),
+        ("Встреча перенесена на понедельник", ""),
+        ("회의가 월요일로 연기되었습니다", ""),
+        ("", ""),
+        ("123 :-)", ""),
+    ],
+)
+def test_languages_are_told_by_script_and_function_words(text, language):
+    assert language_of(text) == language
