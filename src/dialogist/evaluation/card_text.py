@@ -18,6 +18,8 @@ _BRIEF = {
     "slots": ("precision", "recall", "f1"),
 }
 """What a line has of metrics with many columns; JSON has all."""
+_COUNTS = "pairs"
+"""The unit of counts that explain a figure: these stand in JSON alone."""
 _INDENTED = (Kind.floor, Kind.ceiling)
 _NOTHING = "-"
 _PARTS = (".precision", ".recall")
@@ -121,7 +123,9 @@ def other_figures(
             others = [
                 key
                 for key in _brief(metric, keys)
-                if key not in headline and told(row, key) != _NOTHING
+                if key not in headline
+                and told(row, key) != _NOTHING
+                and card.column(key).unit != _COUNTS
             ]
             if metric not in without and others:
                 told_of = ", ".join(_named(card, row, key) for key in others)
