@@ -117,6 +117,7 @@ def test_the_summary_is_that_of_summarize(run, command, tiny_model):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
+        (("",), 2, "no input: give a file or a dialogue"),
         (("nosuch.txt",), 1, "nosuch.txt: no such file, and no dialogue either"),
         (("Ann:  \nBo: \n",), 1, "holds no dialogue"),
         (("hello\nthere\n",), 1, "no line starts with a speaker"),

@@ -157,7 +157,7 @@ def origin_of(text: str | None) -> Path | BinaryIO:
         UsageError: nothing is given.
         DataError: it is neither a file nor looks like a dialogue.
     """
-    if text is None and sys.stdin.isatty():
+    if (text is None and sys.stdin.isatty()) or text == "":
         raise UsageError("no input: give a file or a dialogue, or pipe one in (see --help)")
     if text is None or text == "-":
         return Path("-")
