@@ -13,6 +13,7 @@ from dialogist.data.collate import training_pairs
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
+from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import Summarizer
 from dialogist.models.recurrent import RecurrentConfig
 from dialogist.models.table import ModelConfig
@@ -92,7 +93,8 @@ def trained(config: ModelConfig, unknown: str, run: Path) -> Summarizer:
     )
     data = TrainingData(pairs, TOKENIZER.symbols)
     Trainer(model, CrossEntropy(), data, training, run, Silent()).fit(lambda epoch: Validation({}))
-    bundle = Bundle(model, TOKENIZER, preparation, DecodingOptions(max_tokens=8))
+    decoding = SummaryOptions(max_tokens=8, safe=False)  # what the model says, right or wrong
+    bundle = Bundle(model, TOKENIZER, preparation, decoding)
     save_bundle(run / "model", bundle, "", torch.float16)
     return Summarizer(load_bundle(run / "model", torch.device("cpu")))
 

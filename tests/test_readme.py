@@ -1,5 +1,7 @@
 """What README says is true: its commands exist, its links lead somewhere, its tree is the tree."""
 
+import doctest
+import importlib
 import re
 import shlex
 from pathlib import Path
@@ -42,6 +44,23 @@ def test_commands_exist(page: Path, dialogist) -> None:
             helps[command] = result.stdout.decode()
         for flag in (word for word in words if re.match(r"--?[a-z]", word)):
             assert re.search(rf"(?<![\w-]){flag}(?![\w-])", helps[command]), f"{line}: {flag}"
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/summary.md", "docs/key-points.md"])
+def test_python_examples_run(name: str) -> None:
+    """The blocks of a page, one after the other; what they print is not compared."""
+    names: dict[str, object] = {}
+    blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / name).read_text("utf-8"), re.M | re.S)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, name, "exec"), names)
+
+
+@pytest.mark.parametrize("name", ["", ".engine.summarizer", ".engine.session"])
+def test_docstrings_tell_the_truth(name: str) -> None:
+    failed, tried = doctest.testmod(importlib.import_module(f"dialogist{name}"))
+    assert tried
+    assert not failed
 
 
 def test_make_targets_exist() -> None:

@@ -53,6 +53,23 @@ class Plan(_Tensors):
 
 
 @dataclass(frozen=True, slots=True)
+class Corrupted(_Tensors):
+    """Wrong targets for R of the B dialogues, to learn from what not to say.
+
+    Attributes:
+        rows: (R,) which dialogues have one.
+        target_in, target_out, target_mask: (R, T) as of a `Batch`.
+        wrong: (R, T) True where ``target_out`` says what the right target does not.
+    """
+
+    rows: Tensor
+    target_in: Tensor
+    target_out: Tensor
+    target_mask: Tensor
+    wrong: Tensor
+
+
+@dataclass(frozen=True, slots=True)
 class Batch(_Tensors):
     """Padded token ids of several dialogues.
 
@@ -69,6 +86,7 @@ class Batch(_Tensors):
             looks ids up in its table.
         extra: E, how many different unknown words the richest dialogue has.
         plan: key points and sub-summaries, where the data have them.
+        corrupted: targets with errors planted into them, where training asks for them.
 
     For serving T is 0.
     """
@@ -83,6 +101,7 @@ class Batch(_Tensors):
     copied: Tensor | None = None
     extra: int = 0
     plan: Plan | None = None
+    corrupted: Corrupted | None = None
 
     def __len__(self) -> int:
         return self.source.shape[0]
@@ -101,6 +120,7 @@ class Batch(_Tensors):
             utterance=None if self.utterance is None else self.utterance[rows],
             copied=None if self.copied is None else self.copied[rows],
             plan=None,
+            corrupted=None,
         )
 
     def with_targets(self, target_in: Tensor, target_out: Tensor, target_mask: Tensor) -> "Batch":

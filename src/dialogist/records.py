@@ -6,12 +6,16 @@ reader -> Dialogue -prepare-> Example -encode-> ids ...      ... -compose-> Summ
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 
+SCHEMA_VERSION = 2
+"""Of a summary as JSON (docs/summary.schema.json); fields are added without a new one."""
+
 _NOTHING: Mapping[str, JSON] = MappingProxyType({})
 _NOTHING_MASKED: Mapping[str, str] = MappingProxyType({})
+_NO_TIMINGS: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +48,7 @@ class Dialogue:
 
 @dataclass(frozen=True, slots=True)
 class SubSummary:
-    """The part of a summary that is about one key point.
+    """The part of a reference summary that is about one key point.
 
     Of a reference, white space included: joined, the texts are the reference. White space between
     two parts begins the second: after a full stop a model then writes nothing.
@@ -55,11 +59,24 @@ class SubSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Dropped:
+    """``tokens`` of utterance number ``utterance`` (from 0) that no model read, and why not."""
+
+    utterance: int
+    tokens: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Coverage:
     """How much of a dialogue the model was given, and what was left out.
 
     Tokens are the model's own. A dialogue is read whole when ``utterances_read == utterances`` and
     ``tokens_read == tokens``. ``target_cut`` counts summary tokens beyond the limit, in training.
+    ``windows`` are the parts that a long dialogue was read in: first utterance and the one after
+    the last, in the dialogue's own numbers (none: it was read in one). ``dropped`` tells what was
+    left out. ``use`` has, where evidence was asked for, each utterance's share of it; they sum to 1
+    where there is any.
     """
 
     utterances: int = 0
@@ -67,6 +84,9 @@ class Coverage:
     tokens: int = 0
     tokens_read: int = 0
     target_cut: int = 0
+    windows: tuple[tuple[int, int], ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    use: tuple[float, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -82,7 +102,9 @@ class Example:
     ``sub_summaries[i]`` are target ``i`` cut by key points (none without a rule pack).
     ``speakers[i]`` is the name that placeholder ``i`` stands for (empty when speakers stay inline).
     ``entities`` maps entity placeholders to the words they stand for (empty when not masked).
-    ``merged`` counts utterances joined to their predecessor; ``notes`` say what else was changed.
+    ``origins[i]`` are the numbers, from 0, of the dialogue's utterances that utterance ``i`` is
+    made of. ``merged`` counts utterances joined to their predecessor; ``notes`` say what else was
+    changed.
     """
 
     utterances: tuple[Utterance, ...]
@@ -91,27 +113,129 @@ class Example:
     sub_summaries: tuple[tuple[SubSummary, ...], ...] = ()
     speakers: tuple[str, ...] = ()
     entities: Mapping[str, str] = field(default_factory=lambda: _NOTHING_MASKED, hash=False)
+    origins: tuple[tuple[int, ...], ...] = ()
     merged: int = 0
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
-    """What a summarizer says about one dialogue.
+class EvidenceSpan:
+    """What a statement rests on: characters ``start`` to ``end`` of an utterance's text.
 
-    ``status`` is ``ok``; ``empty`` (nothing to summarise, ``text`` is empty); or ``partial`` (the
-    model could not read all of the dialogue: see ``coverage`` and ``warnings``). ``score`` is the
-    mean log-probability per token (natural logarithm), None for systems without one.
-    ``alternatives`` are the further hypotheses of an n-best search, best first. ``key_points`` are
-    there where the model writes by key points; joined, their texts are ``text``.
+    ``utterance`` counts from 0 in the dialogue as it was read. ``score`` is between 0 and 1.
+    """
+
+    utterance: int
+    start: int
+    end: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A part of a summary: ``text`` is ``summary.text[start:end]``.
+
+    ``label`` is its key point, if it is about one. ``evidence`` is the best first. ``confidence``
+    is the geometric mean of its tokens' probabilities, None for systems without any.
+    """
+
+    text: str
+    start: int = 0
+    end: int = 0
+    label: str = ""
+    evidence: tuple[EvidenceSpan, ...] = ()
+    confidence: float | None = None
+
+
+WarningKind: TypeAlias = Literal[
+    "name",
+    "speaker",
+    "number",
+    "entity",
+    "swap",
+    "negation",
+    "removed",
+    "truncated",
+    "cut",
+    "plan_cut",
+    "not_read",
+    "length",
+    "input",
+]
+"""``name`` to ``negation``: the dialogue does not bear a span of the summary out. ``removed``: a
+statement was left out for that reason. ``truncated``, ``not_read``: input was not read. ``cut``,
+``plan_cut``: the summary ends at a limit of the search. ``length``: a wish could not be met.
+``input``: what was changed before reading."""
+
+
+@dataclass(frozen=True, slots=True)
+class Warning:
+    """Something to know before trusting a summary; ``text`` is ``summary.text[start:end]``.
+
+    Both are -1 where it is about no span of the summary.
+    """
+
+    kind: WarningKind
+    message: str
+    start: int = -1
+    end: int = -1
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A value of the dialogue, such as a phone number or an amount, in utterance ``utterance``.
+
+    ``text`` is what is said, at ``start`` to ``end`` of the utterance's text; ``kind`` such as
+    ``PHONE``. ``mask`` is what the model was shown instead, empty if it was shown the text itself.
+    ``in_summary``: the summary holds it.
+    """
+
+    kind: str
+    text: str
+    utterance: int
+    start: int
+    end: int
+    mask: str = ""
+    in_summary: bool = False
+
+
+Status: TypeAlias = Literal[
+    "ok", "truncated", "low_confidence", "too_short", "unsupported_language", "empty"
+]
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a summarizer says about one dialogue. docs/summary.md describes every field.
+
+    ``status``, with its ``reason`` in words, is ``ok``; ``truncated`` (part of the dialogue was not
+    read, as the options or the system allow: see ``coverage``); ``low_confidence`` (the model was
+    unsure: have somebody look); ``too_short`` (hardly anything was said); ``unsupported_language``
+    or ``empty`` (nothing to summarise), both with empty ``text``. ``score`` is the mean
+    log-probability per token (natural logarithm), None for systems without one.
+    ``sentences`` are all sentences of ``text``, and ``key_points`` its parts by key point where the
+    model writes by these (joined, their texts are ``text``). ``alternatives`` are the further
+    hypotheses of an n-best search, best first. ``timings`` are seconds, shared equally by the
+    dialogues of a batch.
     """
 
     text: str
     id: str = ""
-    status: str = "ok"
+    status: Status = "ok"
+    reason: str = ""
     score: float | None = None
+    key_points: tuple[Statement, ...] = ()
+    sentences: tuple[Statement, ...] = ()
     coverage: Coverage = field(default_factory=Coverage)
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[Warning, ...] = ()
+    entities: tuple[Entity, ...] = ()
     alternatives: tuple[str, ...] = ()
-    key_points: tuple[SubSummary, ...] = ()
+    timings: Mapping[str, float] = field(default_factory=lambda: _NO_TIMINGS, hash=False)
     model: str = ""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it ends at a limit of the search, not where the system would have ended."""
+        return any(warning.kind in ("cut", "plan_cut") for warning in self.warnings)

@@ -12,7 +12,7 @@ from dialogist.baselines.extractive import (
     textrank,
     turns_of,
 )
-from dialogist.records import Dialogue, Utterance
+from dialogist.records import Dialogue, Utterance, Warning
 
 TALK = Dialogue(
     (
@@ -100,7 +100,7 @@ def test_turns_of_a_role_or_speaker(role, text):
 def test_nobody_in_the_wanted_role_is_told():
     [summary] = turns_of("doctor").summarize([CALL])
     assert (summary.text, summary.status) == ("", "empty")
-    assert summary.warnings == ("no utterance is of the wanted kind",)
+    assert summary.warnings == (Warning("input", "no utterance is of the wanted kind"),)
 
 
 def test_a_lot_hangs_on_the_dialogue_and_the_seed_alone():
@@ -120,9 +120,9 @@ def test_a_dialogue_too_long_to_rank_is_read_in_part_and_that_is_told(monkeypatc
     long = Dialogue(tuple(Utterance("A", f"word {i} word") for i in range(5)))
     [summary] = textrank(4).summarize([long])
     assert summary.text.count("\n") == 2
-    assert summary.status == "partial"
+    assert summary.status == "truncated"
     assert (summary.coverage.utterances, summary.coverage.utterances_read) == (5, 3)
-    assert summary.warnings == ("the last 2 utterances were not read",)
+    assert summary.warnings == (Warning("not_read", "the last 2 utterances were not read"),)
     assert lead(4).summarize([long])[0].status == "ok"
 
 

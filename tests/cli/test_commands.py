@@ -172,7 +172,7 @@ def test_evaluate_baselines_by_hand(dialogist, tmp_path):
     (tmp_path / "bare.jsonl").write_text(json.dumps({"turns": row["turns"]}) + "\n")
     result = dialogist("evaluate", "lead-1", "bare.jsonl")
     assert result.returncode == 1
-    assert b"no dialogue in the data has a reference" in result.stderr
+    assert b"no dialogue there has a reference" in result.stderr
 
 
 def test_doctor(dialogist):

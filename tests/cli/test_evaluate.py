@@ -272,7 +272,7 @@ WRONG = [
     (["lead-3", "DATA", "--beam-size", "3"], 2, "--beam-size: has an effect on models only"),
     (["lead-3", "DATA", "--pack", "none-such"], 2, "no pack of that name"),
     (["lead-3", "DATA", "--exclude", "none.txt"], 1, "none.txt: cannot be read"),
-    (["lead-3", "BARE"], 1, "no dialogue in the data has a reference"),
+    (["lead-3", "BARE"], 1, "nothing to evaluate: no dialogue there has a reference"),
     (["lead-3", "DATA", "--predictions", "BARE"], 1, "is no file of predictions of ours"),
     (["FEW", "DATA"], 1, "11 dialogues have no output"),
     (["FEW", "DATA", "--prediction-key", "said"], 1, "has no 'said'"),

@@ -131,6 +131,12 @@ def test_entities_do_not_overlap(spoken):
         ("https://x.com/2024-05-05?t=5:30.", "<URL_1>."),
         ("ES91 2100 0418 4502 0005 1332 is it, GB29NWBK60161331926819", "<IBAN_1> is it, <IBAN_2>"),
         (
+            "to MT84MALT011000012345MTLCAST001S or UA21 3223 1300 0002 6007 2335 6600 1",
+            "to <IBAN_1> or <IBAN_2>",
+        ),
+        ("my employee number is AT80371, at 5", "my employee number is <ID_1>, at 5"),
+        ("护照号码是151524970，我的号码是62345678", "护照号码是<ID_1>，我的号码是<PHONE_1>"),
+        (
             "4111 1111 1111 1111 12 times, 4111-1111-1111-1111 123",
             "<CARD_1> 12 times, <CARD_1> 123",
         ),

@@ -4,8 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.data.merge import count_words, merge_short
+from dialogist.data.merge import count_words, group_short, merge
 from dialogist.records import Utterance
+
+
+def merge_short(turns, below):
+    return tuple(merge(group) for group in group_short(turns, below))
 
 
 def said(*pairs):

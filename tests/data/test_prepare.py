@@ -33,6 +33,7 @@ def test_atomic_by_hand():
         id="d1",
         targets=(f"{P} greets {Q}.", f"{Q} thanks Anna."),
         speakers=("Ann", "Bob"),
+        origins=((0,), (1,), (3,)),
         merged=0,
         notes=("1 utterances without text left out",),
     )

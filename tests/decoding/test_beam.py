@@ -175,3 +175,53 @@ def test_length_normaliser_of_wu_et_al() -> None:
     assert length_normaliser(7, 1.0) == 2.0
     assert length_normaliser(19, 0.5) == 2.0
     assert length_normaliser(30, 0.0) == 1.0
+
+
+def test_stopping_at_the_first_endings(table: type, rows: Rows, symbols: Symbols) -> None:
+    """``early_stop``: done with the step in which the K-th hypothesis ends; what it holds is the
+    best of all that ended until then, as plain Python finds it."""
+    model = table(vocabulary=6, spread=2.0)
+    options = DecodingOptions(beam_size=3, max_tokens=9, length_penalty=1.0, early_stop=True)
+    patient = DecodingOptions(beam_size=3, max_tokens=9, length_penalty=1.0)
+    differ = 0
+    for dialogue in range(40):
+        shelf, beam, steps = [], [((), 0.0)], 0
+        while len(shelf) < 3 and steps < 9:
+            steps += 1
+            candidates = sorted(
+                (
+                    (total + p, tokens, token)
+                    for tokens, total in beam
+                    for token, p in enumerate(model.log_probs(dialogue, tokens))
+                    if token >= 2
+                ),
+                reverse=True,
+            )[:6]
+            ended = [(total, tokens) for total, tokens, token in candidates if token == 2]
+            shelf += [(t / length_normaliser(len(said) + 1, 1.0), said) for t, said in ended]
+            beam = [((*said, token), t) for t, said, token in candidates if token != 2][:3]
+        if len(shelf) < 3:
+            shelf += [(t / length_normaliser(len(said), 1.0), said) for said, t in beam]
+        model.steps.clear()
+        [[found]] = generate(model, rows([[dialogue]]), options, symbols)
+        assert found.tokens == max(shelf)[1]
+        assert len(model.steps) <= steps  # fewer where nothing could win any more
+        [[best]] = generate(model, rows([[dialogue]]), patient, symbols)
+        assert best.score >= found.score - 1e-6
+        differ += best.tokens != found.tokens
+    assert 0 < differ < 20  # it is another search, and mostly finds the same
+
+
+def test_only_those_that_are_asked_for_are_waited_for(
+    table: type, rows: Rows, symbols: Symbols
+) -> None:
+    """One hypothesis is decided sooner than all four, and is the first of the four."""
+    model, batch = table(vocabulary=6, spread=2.5), rows([[d] for d in range(20)])
+    counts, found = [], []
+    for n_best in (1, 4):
+        model.steps.clear()
+        options = DecodingOptions(beam_size=4, n_best=n_best, max_tokens=30, length_penalty=0.5)
+        found.append(generate(model, batch, options, symbols))
+        counts.append(sum(model.steps))
+    assert [one[0] for one in found[0]] == [four[0] for four in found[1]]
+    assert counts[0] < counts[1]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from dialogist.batch import Batch
 from dialogist.engine.bundle import describe, load_bundle, save_bundle
 from dialogist.engine.names import find_model
 from dialogist.engine.summarizer import Summarizer
@@ -42,6 +43,52 @@ def test_half_precision_halves_the_file(tiny_model: Path, tmp_path: Path) -> Non
     half = load_bundle(tmp_path / "half", CPU)
     assert next(half.model.parameters()).dtype == torch.float32  # computed in fp32 all the same
     assert describe(tmp_path / "half")["stored_as"] == ["F16"]
+
+
+def test_int8_is_half_of_half(tiny_model: Path, tmp_path: Path) -> None:
+    """What is stored is said; what is computed with is close to what was stored from."""
+    bundle = load_bundle(tiny_model, CPU)
+    for name, dtype in (("fp16", torch.float16), ("int8", torch.int8)):
+        save_bundle(tmp_path / name, bundle, "", dtype)
+        config = json.loads((tmp_path / name / "config.json").read_text())
+        assert (config["format_version"], config["weights"]) == (2, name)
+    facts = [describe(tmp_path / name) for name in ("fp16", "int8")]
+    assert facts[1]["stored_as"] == ["F16", "F32", "I8"]
+    assert facts[0]["parameters"] == facts[1]["parameters"]
+    sizes = [(tmp_path / n / "model.safetensors").stat().st_size for n in ("fp16", "int8")]
+    assert sizes[1] < 0.8 * sizes[0]  # (width 16: a scale for every 16 weights)
+    again = load_bundle(tmp_path / "int8", CPU)
+    for (name, one), other in zip(
+        weights_of(bundle.model).items(), weights_of(again.model).values(), strict=True
+    ):
+        assert other.dtype == torch.float32, name
+        assert (one - other).abs().max() <= one.abs().max() / 127 / 2 * 1.01 + 1e-3
+    batch = torch.arange(4, 44).view(2, 20)
+    mask = torch.ones_like(batch, dtype=torch.bool)
+    both = Batch(batch, mask, batch[:, :9], batch[:, :9], mask[:, :9])
+    with torch.inference_mode():
+        exact, made = (b.model.forward(both).log_probs.all() for b in (bundle, again))
+    assert (made - exact).pow(2).mean().sqrt() < 0.03 * exact.std()
+
+
+def test_folders_of_format_1_still_load(tiny_model: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(tiny_model, tmp_path / "m"))
+    config = json.loads((folder / "config.json").read_text())
+    del config["weights"]
+    (folder / "config.json").write_text(json.dumps({**config, "format_version": 1}))
+    one, other = load_bundle(folder, CPU), load_bundle(tiny_model, CPU)
+    for mine, theirs in zip(one.model.parameters(), other.model.parameters(), strict=True):
+        assert torch.equal(mine, theirs)
+    assert describe(folder)["format_version"] == 1
+
+
+def test_loading_draws_nothing_at_random(tiny_model: Path) -> None:
+    torch.manual_seed(5)
+    before = torch.get_rng_state()
+    model = load_bundle(tiny_model, CPU).model
+    assert torch.equal(torch.get_rng_state(), before)
+    assert not [name for name, b in model.named_buffers() if b.is_meta]
+    assert model.output.weight is model.target_embedding.weight  # tied, as it was built
 
 
 @pytest.mark.parametrize(

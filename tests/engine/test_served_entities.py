@@ -6,11 +6,14 @@ import pytest
 import torch
 from tests.conftest import TEXTS, tiny_bundle
 
-from dialogist import DecodingOptions, Dialogue, Summarizer, Utterance
+from dialogist import Dialogue, Summarizer, SummaryOptions, Utterance
 from dialogist.data.entities import MASK
 from dialogist.data.limits import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.engine.bundle import load_bundle, save_bundle
+from dialogist.engine.entities import entities_of
+from dialogist.engine.writing import Writer
+from dialogist.engine.written import Window
 from dialogist.models.transformer import TransformerConfig
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
 
@@ -50,7 +53,8 @@ def summarizer(tmp_path_factory):
 
 def test_only_entities_of_the_dialogue_can_be_said(summarizer):
     """Sampled at a high temperature a random model says every token it may."""
-    options = DecodingOptions(strategy="sample", temperature=50.0, min_tokens=20, max_tokens=22)
+    wild = {"strategy": "sample", "temperature": 50.0, "min_tokens": 20, "max_tokens": 22}
+    options = SummaryOptions(**wild, safe=False)
     said = ""
     for seed in range(60):
         [summary] = summarizer.summarize([TALK], options.model_copy(update={"seed": seed}))
@@ -61,13 +65,24 @@ def test_only_entities_of_the_dialogue_can_be_said(summarizer):
     assert "<PHONE" not in said
 
 
+def test_entities_say_what_the_model_saw_and_what_the_summary_has(summarizer):
+    reading = summarizer.read(TALK)
+    found = list(entities_of(reading, f"Ann says call {PHONES[0]}, not XAB-1234."))
+    assert [(e.text, e.mask, e.in_summary) for e in found] == [
+        (PHONES[0], "<PHONE_1>", True),
+        ("5:30 pm", "<TIME_1>", False),
+        (PHONES[1], "<PHONE_2>", False),
+        ("AB-1234", "<ORDER_1>", False),
+    ]
+
+
 def test_what_is_allowed(summarizer):
     preparation, tokenizer = summarizer.bundle.preparation, summarizer.bundle.tokenizer
     example = preparation.prepare(TALK)
     other = preparation.prepare(Dialogue((Utterance("Ann", "hi"),)))
     ids = tokenizer.entity_ids()
-    encoded = [preparation.encode(one, tokenizer) for one in (example, other)]
-    allowed = summarizer._allowed(encoded, [example, other], 0)
+    windows = [Window(e, preparation.encode(e, tokenizer), TALK) for e in (example, other)]
+    allowed = Writer(summarizer.bundle)._allowed(windows, 0)
     assert {c for c, i in ids.items() if allowed[0, i]} == set(example.entities)
     assert not any(allowed[1, i] for i in ids.values())
     assert len(example.entities) == 4

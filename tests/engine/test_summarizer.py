@@ -1,10 +1,11 @@
 """The Summarizer: order, honesty about what was read, speakers, batches."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
-from dialogist import DecodingOptions, Dialogue, Summarizer, Utterance
+from dialogist import DecodingOptions, Dialogue, Summarizer, SummaryOptions, Utterance
 from dialogist.baselines.extractive import BASELINES
 from dialogist.errors import UsageError
 from dialogist.records import Summary
@@ -38,35 +39,56 @@ def test_order_and_independence_of_neighbours(summarizer: Summarizer) -> None:
 
 
 def test_what_was_not_read_is_said(summarizer: Summarizer) -> None:
-    short, long = summarizer.summarize([dialogue(2), dialogue(60)])
-    assert short.status == "ok"
+    cut = summarizer.options.model_copy(update={"long": "cut"})
+    short, long = summarizer.summarize([dialogue(2), dialogue(60)], cut)
     assert short.coverage.complete
-    assert long.status == "partial"
+    assert long.status == "truncated"
     assert long.coverage.utterances == 60
     assert long.coverage.utterances_read < 60
     assert long.coverage.tokens_read == 94  # 96 less begin and end
-    [warning] = [w for w in long.warnings if "longer than this model" in w]
-    assert f"94 of {long.coverage.tokens} tokens" in warning
+    [warning] = [w for w in long.warnings if w.kind == "truncated"]
+    assert f"94 of {long.coverage.tokens} tokens" in warning.message
+    dropped = {one.utterance for one in long.coverage.dropped}
+    assert dropped >= set(range(long.coverage.utterances_read, 60))
+    lost = sum(one.tokens for one in long.coverage.dropped)
+    assert lost == long.coverage.tokens - long.coverage.tokens_read
+
+
+def test_a_long_dialogue_is_read_in_windows(summarizer: Summarizer) -> None:
+    [long] = summarizer.summarize([dialogue(60)])
+    coverage = long.coverage
+    assert long.status != "truncated"
+    assert coverage.complete
+    assert coverage.utterances_read == coverage.utterances == 60
+    assert coverage.dropped == ()
+    assert len(coverage.windows) > 1
+    assert coverage.windows[0][0] == 0
+    assert coverage.windows[-1][1] == 60
+    for (_, end), (start, _) in pairwise(coverage.windows):
+        assert start <= end  # nothing between two windows
 
 
 def test_nothing_to_say(summarizer: Summarizer) -> None:
     silent = Dialogue((Utterance("Ann", "  "), Utterance("Bo", "")), "silent")
     empty, spoken = summarizer.summarize([silent, dialogue(1)])
-    assert (empty.status, empty.text) == ("empty", "")
-    assert "the dialogue holds no text" in empty.warnings
-    assert spoken.status == "ok"
+    assert (empty.status, empty.reason, empty.text) == ("empty", "the dialogue holds no text", "")
+    assert ("not_read", empty.reason) in [(w.kind, w.message) for w in empty.warnings]
+    assert spoken.text
     assert summarizer.summarize([]) == []
 
 
 def test_cut_summaries_are_said(summarizer: Summarizer) -> None:
     options = DecodingOptions(strategy="greedy", min_tokens=3, max_tokens=3)
     [summary] = summarizer.summarize([dialogue(2)], options)
-    assert "the summary reached max_tokens and stops there" in summary.warnings
+    assert summary.is_cut
+    [warning] = [w for w in summary.warnings if w.kind == "cut"]
+    assert warning.message == "the summary reached max_tokens and stops there"
 
 
 def test_only_speakers_of_the_dialogue_can_be_named(summarizer: Summarizer) -> None:
     """Sampled at a high temperature a random model says every token it may."""
-    options = DecodingOptions(strategy="sample", temperature=50.0, min_tokens=20, max_tokens=22)
+    wild = {"strategy": "sample", "temperature": 50.0, "min_tokens": 20, "max_tokens": 22}
+    options = SummaryOptions(**wild, safe=False)
     placeholders = [placeholder(i) for i in range(PLACEHOLDERS)]
     names = set()
     for seed in range(30):

@@ -7,7 +7,7 @@ import pytest
 from dialogist.data.keypoints import parse_pack
 from dialogist.evaluation.figures import Bin, KeyFacts, Quality
 from dialogist.evaluation.judge import Judge, is_chinese
-from dialogist.records import Dialogue, SubSummary, Summary, Utterance
+from dialogist.records import Dialogue, Statement, Summary, Utterance, Warning
 
 PACK = parse_pack("""
 name: mine
@@ -43,7 +43,8 @@ def dialogue(*references, utterances=2, **metadata):
 def said(text, *labels, **more):
     """A summary; with labels a system's own, one for each sentence."""
     parts = (f"{s}." for s in text.rstrip(".").split("."))
-    points = tuple(SubSummary(la, p) for la, p in zip(labels, parts, strict=True)) if labels else ()
+    both = zip(labels, parts, strict=True) if labels else ()
+    points = tuple(Statement(part, label=label) for label, part in both)
     return Summary(text, key_points=points, **more)
 
 
@@ -168,11 +169,11 @@ def test_the_section_of_a_record_stands_in_for_the_default():
 
 
 def test_lengths_empty_cut_partial_and_unpunctuated():
-    stopped = ("the summary reached max_tokens and stops there",)
+    stopped = (Warning("cut", "the summary reached max_tokens and stops there"),)
     found = figures(
         (dialogue("Bo agrees, too."), said("One two, three.")),
         (dialogue("Bo."), said("  ", status="empty")),
-        (dialogue("Bo."), said("no full stop", warnings=stopped, status="partial")),
+        (dialogue("Bo."), said("no full stop", warnings=stopped, status="truncated")),
     )
     assert figures((dialogue("Ann asks Bo."), said("..."))).key_points.rougeL_f1 == 0
     assert found.length == pytest.approx((3 + 0 + 3) / 3)  # words, punctuation not counted
@@ -180,7 +181,6 @@ def test_lengths_empty_cut_partial_and_unpunctuated():
 
 
 def test_a_real_summarizer_that_is_cut_is_counted(tiny_model):
-    """The warning's words are the only sign there is."""
     from dialogist.decoding.options import DecodingOptions
     from dialogist.engine.summarizer import Summarizer
 

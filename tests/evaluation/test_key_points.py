@@ -14,7 +14,7 @@ from dialogist.evaluation.statistics.resampling import intervals
 from dialogist.evaluation.statistics.significance import compare
 from dialogist.metrics.base import Case
 from dialogist.metrics.rouge import Rouge
-from dialogist.records import Dialogue, SubSummary, Summary, Utterance
+from dialogist.records import Dialogue, Statement, Summary, Utterance
 
 PACK = parse_pack("""
 name: mine
@@ -44,7 +44,7 @@ TALKS = [
 
 
 def outputs(said: list[str], talks: list[Dialogue] = TALKS, *labels: str) -> list[Output]:
-    parts = tuple(SubSummary(label, "x") for label in labels)
+    parts = tuple(Statement("x", label=label) for label in labels)
     return [
         Output.of(Summary(text, talk.id, key_points=parts), talk)
         for text, talk in zip(said, talks, strict=True)

@@ -5,8 +5,7 @@ from random import Random
 
 import pytest
 
-from dialogist.evaluation.planted import ERRORS, Share, trials
-from dialogist.evaluation.planting import (
+from dialogist.data.planting import (
     Ground,
     names_of,
     plant_entity,
@@ -14,12 +13,13 @@ from dialogist.evaluation.planting import (
     plant_number,
     plant_speaker,
 )
-from dialogist.evaluation.planting_roles import (
+from dialogist.data.planting_roles import (
     plant_assertion,
     plant_denial,
     plant_swap,
     plant_swaps,
 )
+from dialogist.evaluation.planted import ERRORS, Share, trials
 from dialogist.evaluation.planting_slots import plant_slot
 from dialogist.records import Dialogue, Utterance
 

@@ -13,6 +13,7 @@ from dialogist.decoding.generate import generate
 from dialogist.decoding.options import DecodingOptions
 from dialogist.decoding.uncached import Uncached
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
+from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import Summarizer
 from dialogist.models.recurrent import Recurrent, RecurrentConfig
 from dialogist.records import Dialogue, Utterance
@@ -135,7 +136,8 @@ def copier(folder: Path) -> Summarizer:
     with torch.no_grad():
         model.gate.gate.bias.fill_(-60.0)
     preparation = Preparation(PreparationConfig(speakers="role", unknown="copied"))
-    bundle = Bundle(model, WORDS, preparation, DecodingOptions(strategy="greedy", max_tokens=20))
+    decoding = SummaryOptions(strategy="greedy", max_tokens=20, safe=False)
+    bundle = Bundle(model, WORDS, preparation, decoding)
     save_bundle(folder, bundle, "", torch.float32)
     again = load_bundle(folder, torch.device("cpu"))
     assert again.model.config == model.config

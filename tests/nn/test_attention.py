@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from dialogist.nn.attention import (
     KeyValue,
     MultiHeadAttention,
     attend,
+    blend,
     fused_attention,
     scaled_dot_product_attention,
 )
@@ -256,3 +257,17 @@ def test_key_value_rows_and_growth() -> None:
     assert grown.key.shape == (3, 1, 4, 2)
     assert grown.key[0, 0, :, 0].tolist() == [0, 2, 4, 6]
     assert grown.value[0, 0, :, 0].tolist() == [100, 102, 104, 106]
+
+
+@pytest.mark.parametrize("keys", [64, 160, 192, 224, 288])
+def test_padding_behind_changes_no_bit(keys: int) -> None:
+    """However wide the batch that a dialogue is read in; as it is not always for plain products."""
+    torch.manual_seed(0)
+    weights = torch.softmax(torch.randn(3, 2, 5, keys), dim=-1)
+    value = torch.randn(3, 2, keys, 16)
+    alone = blend(weights, value)
+    torch.testing.assert_close(alone, weights @ value)
+    for width in (keys + 32, 320, 512):
+        pad = width - keys
+        wider = nn.functional.pad(weights, (0, pad)), nn.functional.pad(value, (0, 0, 0, pad))
+        assert torch.equal(blend(*wider), alone)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from dialogist.batch import FIRST_KEY_POINT, Batch
 from dialogist.data.collate import Pair, collate
+from dialogist.decoding.forced import targets_of
 from dialogist.decoding.search import Hypothesis
 from dialogist.models.base import Outputs
 from dialogist.models.leader_writer import LeaderWriter, LeaderWriterConfig
@@ -20,9 +21,9 @@ from dialogist.objectives.self_critical import (
     per_sequence,
     references_of,
     rollouts,
-    sampled_targets,
 )
-from dialogist.tokenizers import Symbols
+from dialogist.objectives.support import Unsupported
+from dialogist.tokenizers import Symbols, TokenizerConfig, build_tokenizer, placeholder
 
 SYMBOLS = Symbols(0, 1, 2, 3, 12)
 PAIRS = (
@@ -56,7 +57,7 @@ def test_references_end_before_the_end_symbol() -> None:
 
 
 def test_samples_as_targets() -> None:
-    inputs, out, mask = sampled_targets([said(7, 13), said(8, finished=False), said()], SYMBOLS)
+    inputs, out, mask = targets_of([said(7, 13), said(8, finished=False), said()], SYMBOLS)
     assert out.tolist() == [[7, 13, 2], [8, 0, 0], [2, 0, 0]]
     assert inputs.tolist() == [[1, 7, 3], [1, 8, 0], [1, 2, 0]]  # 13 is unknown: fed as such
     assert mask.tolist() == [[True] * 3, [True, False, False], [True, False, False]]
@@ -239,3 +240,58 @@ def test_a_flat_model_learns_from_its_reward() -> None:
         rewards.append(loss.terms["reward"] / loss.count)
     assert sum(rewards[-10:]) > sum(rewards[:10]) + 1
     assert FIRST_KEY_POINT == 3
+
+
+def test_fines_are_taken_off_the_reward() -> None:
+    fines = (torch.tensor([0.5]), torch.tensor([0.25]))
+    found = rollouts([said(7, 8)], [said(7, 9)], [[7, 8]], fines)
+    torch.testing.assert_close(found.gap, torch.tensor([(1 - 0.5) - (0.5 - 0.25)]))
+    assert found.reward == pytest.approx(0.25)
+
+
+def test_what_the_dialogue_does_not_bear_out_is_counted() -> None:
+    texts = ["I will meet Peter at 5 o'clock on Monday.", "Fine, tell Lucy that too."] * 3
+    tokenizer = build_tokenizer(TokenizerConfig(size=400), texts)
+    ann, bo, cy = (placeholder(i) for i in range(3))
+    source: list[int] = [tokenizer.bos_id]
+    starts = []
+    for speaker, text in zip((ann, bo), texts, strict=False):
+        starts.append(len(source))
+        source += tokenizer.encode(f"{speaker} {text}")
+    pair = Pair((*source, tokenizer.eos_id), (1, 2), "", tuple(starts))
+    batch = collate([pair] * 4, tokenizer.symbols)
+    summaries = (
+        f"{ann} will meet Peter at 5.",
+        f"{ann} will meet Steven at 7.",
+        f"{bo} will tell {cy}.",
+        "",
+    )
+    hypotheses = [said(*tokenizer.encode(text)) for text in summaries]
+    assert Unsupported(tokenizer)(batch, hypotheses).tolist() == [0, 2, 1, 0]
+
+
+def test_a_flat_pointer_model_learns_to_copy_from_its_reward() -> None:
+    """Words beyond the vocabulary (12 and 13) are what the reward is for."""
+    torch.manual_seed(0)
+    sizes = {"d_model": 16, "heads": 2, "feed_forward": 16, "encoder_layers": 1}
+    model = TransformerConfig.parse(
+        {
+            **sizes,
+            "decoder_layers": 1,
+            "pointer": True,
+            "dropout": 0,
+            "attention_output_dropout": 0,
+        }
+    ).build(12)
+    pairs = [Pair((1, 5, 12, 2), (1, 12, 2)), Pair((1, 13, 6, 12, 2), (1, 13, 2))]
+    objective = SelfCriticalConfig(weight=1.0, max_tokens=4).build(SYMBOLS)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    rewards = []
+    for _ in range(120):
+        model.train()
+        loss = objective(model, collate(pairs * 16, SYMBOLS))
+        optimizer.zero_grad()
+        (loss.value / loss.count).backward()
+        optimizer.step()
+        rewards.append(loss.terms["reward"] / loss.count)
+    assert sum(rewards[-10:]) > sum(rewards[:10]) + 2

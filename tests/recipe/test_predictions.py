@@ -8,7 +8,7 @@ import pytest
 
 from dialogist.errors import DataError
 from dialogist.recipe.predictions import key_of, summarize_kept
-from dialogist.records import Dialogue, SubSummary, Summary, Utterance
+from dialogist.records import Dialogue, Statement, Summary, Utterance, Warning
 
 
 class Counting:
@@ -28,9 +28,9 @@ class Counting:
             Summary(
                 text=dialogue.utterances[0].text,
                 id=dialogue.id,
-                status="partial",
-                warnings=("w",),
-                key_points=(SubSummary("Start", dialogue.utterances[0].text),),
+                status="truncated",
+                warnings=(Warning("cut", "w"),),
+                key_points=(Statement(dialogue.utterances[0].text, label="Start"),),
             )
             for dialogue in dialogues
         ]
@@ -59,8 +59,12 @@ def test_an_interrupted_evaluation_goes_on(tmp_path: Path) -> None:
     assert found == whole
     assert path.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
     [first, *_] = found
-    assert (first.text, first.status, first.warnings) == ("言 0\u2028", "partial", ("w",))
-    assert first.key_points == (SubSummary("Start", "言 0\u2028"),)
+    assert (first.text, first.status, first.warnings) == (
+        "言 0\u2028",
+        "truncated",
+        (Warning("cut", "w"),),
+    )
+    assert first.key_points == (Statement("言 0\u2028", label="Start"),)
 
 
 def test_what_is_the_same_is_not_made_again(tmp_path: Path) -> None:

@@ -181,8 +181,8 @@ def test_there_is_no_placeholder_beyond_the_last(index):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"kind": "pretrained"}, "'path' names"),
-        ({"kind": "bpe", "path": "x"}, "'path' names"),
+        ({"kind": "pretrained"}, "'path' is needed"),
+        ({"kind": "bpe", "path": "x"}, "'path' is needed"),
         ({"kind": "unigram", "size": None}, "'size' must be a number"),
     ],
 )

@@ -16,13 +16,15 @@ import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from safetensors.torch import save_file
 
 from dialogist.batch import Batch
+from dialogist.data.chance import Chance
 from dialogist.data.collate import Pair
+from dialogist.data.epochs import Epochs, Share
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.base import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
@@ -56,6 +58,7 @@ CASES: dict[str, dict[str, Any]] = {
         "epochs": 4,
     },
     "stopped": {**CALM, **examples(8), "epochs": 9, "patience": 2},
+    "varied": {**CALM, **examples(4), "epochs": 3, "moving_average": 0.9},
     "bf16": {**examples(4), "epochs": 2, "precision": "bf16"},
 }
 STORMY: dict[str, Any] = {
@@ -112,14 +115,27 @@ class Watcher:
         return Validation({"dev_rougeL": 1.0})
 
 
-def data() -> TrainingData:
+class Lengthened:
+    """Each epoch puts other words before the sources."""
+
+    name: ClassVar[str] = "lengthened"
+    keeps_lengths: ClassVar[bool] = False
+
+    def __call__(self, pair: Pair, chance: Chance) -> Pair:
+        more = [3 + chance.below(9) for _ in range(chance.below(4))]
+        return Pair((1, *more, *pair.source[1:]), pair.target, pair.id)
+
+
+def data(varied: bool) -> TrainingData:
     chance = torch.Generator().manual_seed(3)
 
     def ids() -> tuple[int, ...]:
         length = int(torch.randint(1, 7, (1,), generator=chance))
         return (1, *torch.randint(3, 12, (length,), generator=chance).tolist(), 2)
 
-    return TrainingData([Pair(ids(), ids(), f"p{i}") for i in range(PAIRS)], Symbols(0, 1, 2))
+    pairs = [Pair(ids(), ids(), f"p{i}") for i in range(PAIRS)]
+    epochs = Epochs(7, (Lengthened(),), (Share(20), Share(5, 1.5))) if varied else None
+    return TrainingData(pairs, Symbols(0, 1, 2), epochs)
 
 
 def model_of(seed: int, dropout: float) -> Transformer:
@@ -143,7 +159,8 @@ def train(folder: Path, who: str, case: str, rank: int) -> None:
     model = model_of(11 + rank, dropout=0.2 if case in ("stormy", "bf16") else 0.0)
     watcher = Watcher(folder, rank)
     name = folder / case / f"{who}-{rank}"
-    trainer = Trainer(model, watcher, data(), TrainingConfig.parse(options), name, watcher)
+    pairs = data(varied=case == "varied")
+    trainer = Trainer(model, watcher, pairs, TrainingConfig.parse(options), name, watcher)
     if rank == 0:
         name.mkdir(exist_ok=True)
     progress = trainer.fit(watcher.validate)

@@ -10,7 +10,7 @@ import torch
 from dialogist.training import memory
 from dialogist.training import trainer as trainer_module
 from dialogist.training.interfaces import Validation
-from dialogist.training.memory import SETTLING, SLACK, KeptMemory, resident_bytes
+from dialogist.training.memory import KEPT, KeptMemory, resident_bytes
 
 MB = 1 << 20
 
@@ -65,53 +65,33 @@ def test_few_kernels_are_kept_unless_somebody_says_how_many(
     assert memory.os.environ == {memory._KERNELS: after}
 
 
+def test_the_first_update_shows_what_stays_when_all_is_given_back(library: Glibc) -> None:
+    kept = KeptMemory()
+    sizes(kept, library, 5000)
+    assert library.trimmed_at == [5000 * MB]
+    assert kept.trims == 1
+
+
 def test_it_trims_only_beyond_the_limit(library: Glibc) -> None:
-    """What the largest of the first updates needed, and the slack."""
-    kept = KeptMemory()
-    slack = SLACK // MB
-    sizes(kept, library, *[700] * (SETTLING - 2), 1000, 900)
-    sizes(kept, library, 1000 + slack, 1, 1000 + slack)
-    assert library.trimmed_at == []
-    assert kept.trims == 0
-    sizes(kept, library, 1001 + slack)
-    assert library.trimmed_at == [(1001 + slack) * MB]
+    """The size at rest, and what may be kept."""
+    kept, most = KeptMemory(), 900 + KEPT // MB
+    sizes(kept, library, 5000, 900, most, 1, most)
     assert kept.trims == 1
-
-
-def test_while_it_settles_a_process_may_take_what_it_needs(library: Glibc) -> None:
-    kept = KeptMemory()
-    sizes(kept, library, *(1000 * i for i in range(1, SETTLING + 1)))
-    assert library.trimmed_at == []
-
-
-def test_the_limit_is_set_anew_by_the_updates_after_trimming(library: Glibc) -> None:
-    """Neither by the size right after it, when little but weights is there, nor by the old one."""
-    kept = KeptMemory()
-    slack = SLACK // MB
-    sizes(kept, library, *[1000] * SETTLING, 1001 + slack)
-    assert library.size == library.after_trimming
-    sizes(kept, library, *[900] * (SETTLING - 1), 980, 980 + slack)
-    assert kept.trims == 1
-    sizes(kept, library, 981 + slack)
-    assert kept.trims == 2
-    assert library.trimmed_at == [(1001 + slack) * MB, (981 + slack) * MB]
-
-
-def test_the_least_that_was_ever_needed_counts(library: Glibc) -> None:
-    """Whoever settles with large batches does not raise the limit for good."""
-    kept, slack = KeptMemory(), SLACK // MB
-    sizes(kept, library, *[1000] * SETTLING, 1001 + slack, *[1000 + slack // 4] * SETTLING)
-    sizes(kept, library, 1000 + slack)
-    assert kept.trims == 1
-    sizes(kept, library, 1001 + slack)
+    sizes(kept, library, most + 1)
+    assert library.trimmed_at == [5000 * MB, (most + 1) * MB]
     assert kept.trims == 2
 
 
-def test_a_run_whose_batches_grow_does_not_give_back_at_every_update(library: Glibc) -> None:
-    kept, slack = KeptMemory(), SLACK // MB
-    sizes(kept, library, *[1000] * SETTLING, 1001 + slack)
-    sizes(kept, library, *[3000] * 10 * (SETTLING + 1))
-    assert kept.trims == 1 + 10
+def test_the_size_at_rest_is_looked_at_anew(library: Glibc) -> None:
+    kept, keep = KeptMemory(), KEPT // MB
+    sizes(kept, library, 5000)
+    library.after_trimming = 1500 * MB
+    sizes(kept, library, 901 + keep)
+    assert kept.trims == 2
+    sizes(kept, library, 1500 + keep)
+    assert kept.trims == 2
+    sizes(kept, library, 1501 + keep)
+    assert kept.trims == 3
 
 
 def test_a_process_that_grows_on_is_bounded(library: Glibc) -> None:
@@ -121,8 +101,8 @@ def test_a_process_that_grows_on_is_bounded(library: Glibc) -> None:
         library.size += 10 * MB
         highest = max(highest, library.size)
         kept.watch()
-    assert highest <= 1000 * MB + SETTLING * 10 * MB + SLACK + 10 * MB
-    assert 15 < kept.trims < 2000 * 10 * MB / SLACK
+    assert highest <= 900 * MB + KEPT + 10 * MB + 100 * MB
+    assert 15 < kept.trims <= 1 + 2000 * 10 * MB // KEPT
 
 
 def test_elsewhere_nothing_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:

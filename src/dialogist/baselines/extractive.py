@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 
 from dialogist.baselines.ranking import lexrank_scores, textrank_scores
-from dialogist.records import Coverage, Dialogue, Summary, Utterance
+from dialogist.records import Coverage, Dialogue, Status, Summary, Utterance, Warning
 
 RANKED_AT_MOST = 3_000  # utterances: ranking compares each with each, n x n numbers
 
@@ -25,7 +25,7 @@ class Extractive:
     """Takes whole utterances, never one that says nothing.
 
     ``choose`` gives indices into those that say something; it is shown the first ``reads`` of them
-    (None: all). What it was not shown is told: status ``partial`` and a warning.
+    (None: all). What it was not shown is told: status ``truncated`` and a warning.
     """
 
     def __init__(self, name: str, choose: Choose, reads: int | None = None) -> None:
@@ -43,10 +43,11 @@ class Extractive:
         chosen = self._choose([dialogue.utterances[i] for i in shown])
         text = extract(dialogue, [shown[i] for i in chosen])
         left, count = len(said) - len(shown), len(dialogue.utterances)
+        status: Status = "empty" if not text else "truncated" if left else "ok"
         return Summary(
             text=text,
             id=dialogue.id,
-            status="empty" if not text else "partial" if left else "ok",
+            status=status,
             coverage=Coverage(utterances=count, utterances_read=count - left),
             warnings=tuple(_remarks(left, bool(said and not text))),
             model=self.name,
@@ -117,11 +118,11 @@ def _ranked(name: str, scores: Callable[[Sequence[str]], Sequence[float]], n: in
     return Extractive(name, choose, RANKED_AT_MOST)
 
 
-def _remarks(left: int, none: bool) -> Iterator[str]:
+def _remarks(left: int, none: bool) -> Iterator[Warning]:
     if left:
-        yield f"the last {left} utterances were not read"
+        yield Warning("not_read", f"the last {left} utterances were not read")
     if none:
-        yield "no utterance is of the wanted kind"
+        yield Warning("input", "no utterance is of the wanted kind")
 
 
 def _best(scores: Sequence[float], n: int) -> list[int]:

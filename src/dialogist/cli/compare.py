@@ -17,8 +17,23 @@ from dialogist.cli.compare_table import (
     in_short,
 )
 from dialogist.cli.console import TrainingDisplay, note
-from dialogist.cli.flags import Columns, Data, Device, Format, Threads, read_options
-from dialogist.cli.output import Output
+from dialogist.cli.flags import (
+    Baseline,
+    ByOrder,
+    Columns,
+    Data,
+    Device,
+    Encoder,
+    Floors,
+    Format,
+    Limit,
+    MissingAsEmpty,
+    PredictionKey,
+    Processes,
+    Threads,
+    read_options,
+)
+from dialogist.cli.forms import Output
 from dialogist.cli.progress import progress
 from dialogist.errors import DataError, DialogistError, MissingExtraError, UsageError
 
@@ -46,7 +61,7 @@ def compare(
     ] = None,
     format: Format = "auto",
     column: Columns = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N dialogues.")] = None,
+    limit: Limit = None,
     pack: Annotated[
         str | None,
         typer.Option(
@@ -79,34 +94,20 @@ def compare(
     metrics: Annotated[
         str, typer.Option(help="More metrics, names with commas; see dialogist evaluate.")
     ] = "",
-    encoder: Annotated[
-        Path | None, typer.Option(help="The encoder's folder, for bertscore.")
-    ] = None,
+    encoder: Encoder = None,
     columns: Annotated[
         str,
         typer.Option(help="Keys of the figures with intervals, with commas; see --output json."),
     ] = "",
-    baseline: Annotated[
-        str, typer.Option(help="The system that differences are from (without: the first).")
-    ] = "",
-    floors: Annotated[
-        bool, typer.Option("--floors/--no-floors", help="Floors and ceilings below the systems.")
-    ] = True,
+    baseline: Baseline = "",
+    floors: Floors = True,
     scores: Annotated[
         Path | None, typer.Option(help="Folder for the numbers of every output, to be read again.")
     ] = None,
-    prediction_key: Annotated[
-        str, typer.Option(help="The key or column of files' predictions (default: as usual).")
-    ] = "",
-    missing_as_empty: Annotated[
-        bool, typer.Option("--missing-as-empty", help="Missing predictions count as empty ones.")
-    ] = False,
-    by_order: Annotated[
-        bool, typer.Option("--by-order", help="Files' predictions follow the dialogues by line.")
-    ] = False,
-    processes: Annotated[
-        int | None, typer.Option(min=1, help="Processes that score (without: as it pays).")
-    ] = None,
+    prediction_key: PredictionKey = "",
+    missing_as_empty: MissingAsEmpty = False,
+    by_order: ByOrder = False,
+    processes: Processes = None,
     output: Annotated[
         Output, typer.Option("--output", "-o", help="text, json or md.")
     ] = Output.text,

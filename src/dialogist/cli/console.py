@@ -1,5 +1,10 @@
-"""What the commands say on stderr, and how training shows its progress."""
+"""What the commands say on stderr, and how training shows its progress.
 
+Whatever leaves the process on stderr passes `filtered`: personal data that an input file put into
+an id, a name or a quoted value is masked there, unless somebody asked to see it.
+"""
+
+import os
 import sys
 import time
 from collections.abc import Mapping
@@ -16,10 +21,41 @@ if TYPE_CHECKING:
 _SHOWN = ("train_loss", "dev_loss", "dev_rouge1", "dev_rouge2", "dev_rougeL", "train_rougeL")
 
 
-def note(text: str) -> None:
-    """One line on stderr, control characters out (file contents must not steer a terminal)."""
+SHOW_PERSONAL_DATA = "DIALOGIST_SHOW_PERSONAL_DATA"
+
+_shown: list[bool] = []
+
+
+def show_personal_data(shown: bool | None) -> None:
+    """Decide for this process; None: as the environment variable says."""
+    _shown[:] = [] if shown is None else [shown]
+
+
+def filtered(text: str) -> str:
+    """A line for stderr without personal data, if that is not to be shown."""
+    if _shown[-1] if _shown else os.environ.get(SHOW_PERSONAL_DATA, "") in ("1", "true", "yes"):
+        return text
+    from dialogist.privacy.diagnostics import masked_line  # pydantic: not for --help
+
+    return masked_line(text)
+
+
+def complain(text: str) -> None:
+    """One or more lines on stderr as they are, but for personal data."""
+    masked = "\n".join(map(filtered, text.split("\n")))
+    print(masked, file=sys.stderr, flush=True)
+
+
+def note(text: str, own: bool = False) -> None:
+    """One line on stderr, control characters out (file contents must not steer a terminal).
+
+    ``own``: it holds our words and counts alone, nothing that was read ("2 ADDRESS, 22 CODE").
+    """
     line = "".join(c if c.isprintable() else " " for c in text)
-    print(f"dialogist: {line}", file=sys.stderr, flush=True)
+    if own:
+        print(f"dialogist: {line}", file=sys.stderr, flush=True)
+    else:
+        complain(f"dialogist: {line}")
 
 
 class TrainingDisplay:
@@ -71,6 +107,6 @@ class TrainingDisplay:
     def note(self, text: str) -> None:
         """Something a person should know."""
         if self._bar is not None:
-            self._bar.console.print(text, highlight=False, markup=False)
+            self._bar.console.print(filtered(text), highlight=False, markup=False)
         elif not self.quiet:
             note(text)

@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
-from dialogist.cli.console import note
+from dialogist.cli.console import filtered, note
 from dialogist.cli.encode import encode
 from dialogist.cli.entities import entities
 from dialogist.cli.flags import Columns, Format, Strict, read_options
+from dialogist.cli.noise import noise
 from dialogist.cli.plots import SHOWN, plot_lengths
 from dialogist.cli.reading import Reading
 from dialogist.cli.synth import synth
@@ -25,6 +26,7 @@ app.command()(encode)
 app.command()(entities)
 app.command()(vectors)
 app.command()(synth)
+app.command()(noise)
 
 _Files = Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")]
 _AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
@@ -53,11 +55,11 @@ def _print_check(name: str, report: CheckReport) -> None:
         f"{report.references} summaries"
     )
     for problem in report.problems:
-        typer.echo(f"  bad  {problem}")
+        typer.echo(f"  bad  {filtered(str(problem))}")
     for finding in report.warnings:
-        typer.echo(f"  odd  {finding}")
+        typer.echo(f"  odd  {filtered(str(finding))}")
     if report.error:
-        typer.echo(f"  stop {report.error}")
+        typer.echo(f"  stop {filtered(report.error)}")
 
 
 @app.command()

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dialogist.cli.console import note
-from dialogist.cli.output import Output
+from dialogist.cli.forms import Output
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,10 +12,16 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import (
+    BeamSize,
     Columns,
     Device,
     Format,
+    LengthPenalty,
+    MaxTokens,
     Model,
+    NoRepeatNgram,
+    Seed,
+    Strategy,
     Strict,
     Threads,
     decoding_options,
@@ -73,12 +79,12 @@ def explain(
     megabytes: Annotated[
         float, typer.Option(min=0, help="What all weights may take in the page.")
     ] = 8.0,
-    strategy: Annotated[str | None, typer.Option(help="greedy, beam or sample.")] = None,
-    beam_size: Annotated[int | None, typer.Option(help="Hypotheses kept by beam search.")] = None,
-    length_penalty: Annotated[float | None, typer.Option(help="Beam search's alpha.")] = None,
-    no_repeat_ngram: Annotated[int | None, typer.Option(help="Forbid repeats (0: off).")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Longest summary, in tokens.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of sampling.")] = None,
+    strategy: Strategy = None,
+    beam_size: BeamSize = None,
+    length_penalty: LengthPenalty = None,
+    no_repeat_ngram: NoRepeatNgram = None,
+    max_tokens: MaxTokens = None,
+    seed: Seed = None,
     format: Format = "auto",
     column: Columns = None,
     strict: Strict = False,
@@ -108,7 +114,8 @@ def explain(
     }
     explanation = _explained(chosen, load_summarizer(model, device, threads), wanted)
     selected = select(explanation, choice)
-    for line in (*explanation.summary.warnings, *selected.notes):
+    said = (warning.message for warning in explanation.summary.warnings)
+    for line in (*said, *selected.notes):
         note(line)
     page = output or (None if png or as_json else _DEFAULT_PAGE)
     _write(explanation, selected, (page, png, as_json))

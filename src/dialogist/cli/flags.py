@@ -11,6 +11,7 @@ from dialogist.errors import UsageError
 
 if TYPE_CHECKING:
     from dialogist.decoding.options import DecodingOptions
+    from dialogist.engine.precision import Precision
     from dialogist.engine.summarizer import Summarizer
 
 Format = Annotated[
@@ -29,6 +30,10 @@ Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first bad re
 Device = Annotated[
     str, typer.Option("--device", envvar="DIALOGIST_DEVICE", help="auto, cpu or cuda.")
 ]
+PrecisionName = Annotated[
+    str | None,
+    typer.Option("--precision", help="fp32, bf16, int8, or auto: what pays here (without: fp32)."),
+]
 Threads = Annotated[
     int | None,
     typer.Option("--threads", envvar="DIALOGIST_THREADS", min=1, help="CPU threads to use."),
@@ -42,6 +47,51 @@ Model = Annotated[
 Data = Annotated[
     Path | None,
     typer.Option("--data", envvar="DIALOGIST_DATA", help="Folder that data paths start from."),
+]
+Encoder = Annotated[Path | None, typer.Option(help="The encoder's folder, for bertscore.")]
+PredictionKey = Annotated[
+    str, typer.Option(help="The key or column of files' predictions (default: as usual).")
+]
+MissingAsEmpty = Annotated[
+    bool, typer.Option("--missing-as-empty", help="Missing predictions count as empty ones.")
+]
+ByOrder = Annotated[
+    bool, typer.Option("--by-order", help="Files' predictions follow the dialogues by line.")
+]
+Train = Annotated[
+    list[Path] | None,
+    typer.Option(help="Training data: is any of it in the data, too? Repeatable."),
+]
+Floors = Annotated[
+    bool, typer.Option("--floors/--no-floors", help="Floors and ceilings beside the systems.")
+]
+Exclude = Annotated[Path | None, typer.Option(help="File of ids to leave out.")]
+Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N dialogues.")]
+Processes = Annotated[
+    int | None, typer.Option(min=1, help="Processes that score (without: as it pays).")
+]
+Baseline = Annotated[
+    str, typer.Option(help="The system that differences are from (without: the first).")
+]
+
+Strategy = Annotated[str | None, typer.Option(help="greedy, beam or sample.")]
+BeamSize = Annotated[int | None, typer.Option(help="Hypotheses kept by beam search.")]
+LengthPenalty = Annotated[
+    float | None, typer.Option(help="Above 1 favours longer summaries, beam only.")
+]
+NoRepeatNgram = Annotated[
+    int | None, typer.Option(help="Forbid repeated n-grams of tokens (0: off).")
+]
+MaxTokens = Annotated[int | None, typer.Option(help="Longest summary, in tokens.")]
+Seed = Annotated[int | None, typer.Option(help="Seed of sampling.")]
+Long = Annotated[
+    str | None, typer.Option(help="Too long a dialogue is read in windows, or cut (and said so).")
+]
+Safe = Annotated[
+    bool | None,
+    typer.Option(
+        "--safe/--no-safe", help="Keep out names, numbers ... that the dialogue does not hold."
+    ),
 ]
 
 _WORKS_WITH = {
@@ -84,7 +134,9 @@ def decoding_options(base: "DecodingOptions", wanted: Mapping[str, Any]) -> "Dec
     return options
 
 
-def load_summarizer(model: str, device: str, threads: int | None) -> "Summarizer":
+def load_summarizer(
+    model: str, device: str, threads: int | None, precision: "Precision | None" = None
+) -> "Summarizer":
     """Set the thread count and load the model."""
     import torch
 
@@ -92,4 +144,4 @@ def load_summarizer(model: str, device: str, threads: int | None) -> "Summarizer
 
     if threads is not None:
         torch.set_num_threads(threads)
-    return Summarizer.load(model, device)
+    return Summarizer.load(model, device, precision)

@@ -7,6 +7,7 @@ Exit codes: 0 done; 1 failed; 2 the call is wrong; 3 done, but some records coul
 130 and 143 stopped by SIGINT and SIGTERM.
 """
 
+import io
 import os
 import sys
 import traceback
@@ -16,6 +17,7 @@ import typer
 
 from dialogist import __version__
 from dialogist.cli import (
+    ablate,
     compare,
     data,
     doctor,
@@ -23,12 +25,15 @@ from dialogist.cli import (
     explain,
     init,
     keypoints,
+    mask,
     models,
     rate,
     report,
     summarize,
+    template,
     train,
 )
+from dialogist.cli.console import SHOW_PERSONAL_DATA, complain, show_personal_data
 from dialogist.errors import DialogistError
 
 app = typer.Typer(
@@ -40,13 +45,16 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(summarize.summarize)
+app.command()(mask.mask)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
 app.command()(compare.compare)
+app.command()(ablate.ablate)
 app.command()(explain.explain)
 app.add_typer(models.app, name="models")
 app.add_typer(data.app, name="data")
 app.add_typer(keypoints.app, name="keypoints")
+app.add_typer(template.app, name="templates")
 app.command()(report.report)
 app.add_typer(rate.app, name="rate")
 app.command()(init.init)
@@ -64,8 +72,17 @@ def _root(
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
+    show: Annotated[
+        bool,
+        typer.Option(
+            "--show-personal-data",
+            envvar=SHOW_PERSONAL_DATA,
+            help="Do not mask phone numbers and the like in notes and errors.",
+        ),
+    ] = False,
 ) -> None:
     """Conversations to short, checkable summaries, by a small model on your own CPU."""
+    show_personal_data(show)
 
 
 def main() -> NoReturn:
@@ -79,6 +96,7 @@ def main() -> NoReturn:
 
 
 def _run() -> int:
+    show_personal_data(None)
     try:
         result = app(standalone_mode=False)
     except DialogistError as error:
@@ -96,13 +114,15 @@ def _run() -> int:
 
 def _unexpected(error: Exception) -> int:
     if hasattr(error, "show"):  # a wrong flag or command: typer's own click may be vendored
-        error.show()
+        shown = io.StringIO()
+        error.show(file=shown)
+        complain(shown.getvalue().rstrip("\n"))
         return 2
     stopped = getattr(error, "exit_code", None)  # training that saved itself on a signal
     if isinstance(stopped, int):
         return _fail(f"{error}; run the same command again to go on", stopped)
     if os.environ.get("DIALOGIST_DEBUG"):
-        traceback.print_exc()
+        complain(traceback.format_exc())
     return _fail(
         f"unexpected {type(error).__name__}: {error} "
         "(please report this; DIALOGIST_DEBUG=1 shows where)",
@@ -122,7 +142,7 @@ def _stdout_failed(error: OSError) -> int:
 def _fail(message: str, code: int) -> int:
     line = " ".join(message.split())
     try:
-        print(f"dialogist: {line}", file=sys.stderr)
+        complain(f"dialogist: {line}")
     except OSError:  # stderr is gone too: the exit code still tells
         return code
     return code

@@ -1,14 +1,18 @@
-"""``dialogist models``: what models there are, and what they are."""
+"""``dialogist models``: what models there are, what they are, and making other files of them."""
 
 import json
+from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dialogist.errors import ModelError
+from dialogist.cli.console import note
+from dialogist.errors import ModelError, UsageError
 
-app = typer.Typer(help="List models, or show one.", no_args_is_help=True)
+app = typer.Typer(help="List models, show one, pack or export it.", no_args_is_help=True)
 
+_MODEL = Annotated[str, typer.Argument(help="A model's name, folder, or run folder.")]
 _AS_JSON = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 
@@ -44,9 +48,7 @@ def list_models(as_json: _AS_JSON = False) -> int:
 
 @app.command("info")
 def info(
-    model: Annotated[
-        str, typer.Argument(help="A model's name, folder, or run folder.")
-    ] = "default",
+    model: _MODEL = "default",
     as_json: _AS_JSON = False,
 ) -> int:
     """Show a model's facts and its card."""
@@ -67,3 +69,82 @@ def info(
     if card.is_file():
         typer.echo("\n" + card.read_text(encoding="utf-8"))
     return 0
+
+
+class Weights(StrEnum):
+    """What weights can be stored as."""
+
+    fp32 = "fp32"
+    fp16 = "fp16"
+    bf16 = "bf16"
+    int8 = "int8"
+
+
+class Quantization(StrEnum):
+    """What CTranslate2 can store weights as."""
+
+    int8 = "int8"
+    int16 = "int16"
+    float16 = "float16"
+    bfloat16 = "bfloat16"
+    float32 = "float32"
+
+
+_OUTPUT = Annotated[Path, typer.Option("--output", "-o", help="The new folder.")]
+
+
+@app.command("pack")
+def pack(
+    model: _MODEL,
+    output: _OUTPUT,
+    weights: Annotated[Weights, typer.Option(help="What to store weights as.")] = Weights.int8,
+) -> int:
+    """Store a model's weights in fewer bytes: int8 (with a scale per row), fp16, bf16, or fp32."""
+    import torch
+
+    from dialogist.engine.bundle import describe, load_bundle, save_bundle
+    from dialogist.engine.names import find_model
+    from dialogist.files import write_folder_atomically
+    from dialogist.models.storage import STORED
+
+    source = find_model(model)
+    _is_free(output)
+    bundle = load_bundle(source, torch.device("cpu"), model)
+    card = source / "README.md"
+    text = card.read_text(encoding="utf-8") if card.is_file() else ""
+    [dtype] = [dtype for dtype, name in STORED.items() if name == weights.value]
+    write_folder_atomically(output, lambda into: save_bundle(into, bundle, text, dtype))
+    sizes = [int(describe(folder)["bytes"]) / 1e6 for folder in (source, output)]
+    note(f"{output}: {sizes[1]:.1f} MB, where {source} has {sizes[0]:.1f} MB")
+    return 0
+
+
+@app.command("export")
+def export(
+    model: _MODEL,
+    output: _OUTPUT,
+    quantization: Annotated[
+        Quantization, typer.Option(help="What to store weights as.")
+    ] = Quantization.int8,
+) -> int:
+    """Make a CTranslate2 model of a flat Transformer without pointer (needs dialogist[fast])."""
+    import torch
+
+    from dialogist.engine.bundle import load_bundle
+    from dialogist.engine.export_ctranslate2 import export_ctranslate2
+    from dialogist.engine.names import find_model
+
+    source = find_model(model)
+    _is_free(output)
+    bundle = load_bundle(source, torch.device("cpu"), model)
+    export_ctranslate2(bundle, source, output, quantization.value)
+    note(f"{output}: a model for CTranslate2, with the tokenizer beside it")
+    return 0
+
+
+def _is_free(folder: Path) -> None:
+    """Nothing is overwritten that somebody may want to keep."""
+    if folder.exists():
+        raise UsageError(f"{folder}: is there already: give another --output, or remove it")
+    if not folder.absolute().parent.is_dir():
+        raise UsageError(f"{folder}: its parent folder does not exist: make it first")

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-_SUFFIXES = (".predictions.jsonl", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt")
+from dialogist.evaluation.outputs.names import plain_name
 
 
 def short_names(names: Sequence[str]) -> list[str]:
@@ -27,7 +27,7 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 
 def _plain(name: str) -> str:
-    if not Path(name).is_file():
+    path = Path(name)
+    if not path.is_file():
         return name.rstrip("/") or name
-    suffix = next((one for one in _SUFFIXES if name.lower().endswith(one)), "")
-    return name[: len(name) - len(suffix)] or name
+    return str(path.with_name(plain_name(path.name)))

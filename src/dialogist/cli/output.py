@@ -2,74 +2,106 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict
-from enum import StrEnum
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from itertools import chain, islice
 
-from dialogist.records import Summary
-
-SCHEMA_VERSION = 1
-
-
-class Output(StrEnum):
-    """The forms of output."""
-
-    text = "text"
-    json = "json"
-    jsonl = "jsonl"
-    md = "md"
+from dialogist.cli.forms import Output
+from dialogist.cli.shaping import Shaped
+from dialogist.records import SCHEMA_VERSION, EvidenceSpan, Statement, Summary
+from dialogist.template.as_json import filled_to_json
+from dialogist.template.render import as_markdown, as_text
 
 
 def summary_to_json(summary: Summary) -> dict[str, object]:
     """The fields of a summary, with the version of their meaning."""
-    return {"schema_version": SCHEMA_VERSION, **asdict(summary)}
+    return {"schema_version": SCHEMA_VERSION, **_fields(summary)}
 
 
-def _text(summaries: Iterable[Summary]) -> Iterator[str]:
+def _fields(record: object) -> dict[str, object]:
+    return {f.name: _plain(getattr(record, f.name)) for f in fields(record)}  # type: ignore[arg-type]
+
+
+def _plain(value: object) -> object:
+    if is_dataclass(value):
+        return _fields(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+
+
+def shown_to_json(shown: Shaped) -> dict[str, object]:
+    """A summary, with its template under ``filled`` if it has one."""
+    written = summary_to_json(shown.summary)
+    if shown.filled is not None:
+        written["filled"] = filled_to_json(shown.filled)
+    return written
+
+
+def _text(summaries: Iterable[Shaped]) -> Iterator[str]:
     """One summary: its text alone. Several: each under a line with its id."""
     remaining = iter(summaries)
     first = list(islice(remaining, 2))
     several = len(first) > 1
-    for number, summary in enumerate(chain(first, remaining)):
+    for number, shown in enumerate(chain(first, remaining)):
+        summary = shown.summary
         if several:
             yield f"{'' if number == 0 else chr(10)}== {_printable(summary.id)} ==\n"
-        if summary.key_points:
-            yield from (f"[{p.label}] {_printable(p.text).strip()}\n" for p in summary.key_points)
-            continue
-        for text in (summary.text, *summary.alternatives):
+        if shown.filled is not None:
+            yield as_text(shown.filled).rstrip("\n") + "\n"
+        elif summary.key_points:
+            yield from (f"[{p.label}] {_referred(p)}\n" for p in summary.key_points)
+        elif any(sentence.evidence for sentence in summary.sentences):
+            yield " ".join(map(_referred, summary.sentences)) + "\n"
+        else:
+            yield f"{_printable(summary.text)}\n"
+        for text in summary.alternatives:
             yield f"{_printable(text)}\n"
 
 
-def _markdown(summaries: Iterable[Summary]) -> Iterator[str]:
-    for summary in summaries:
+def _markdown(summaries: Iterable[Shaped]) -> Iterator[str]:
+    for shown in summaries:
+        summary = shown.summary
         yield f"## {_printable(summary.id) or 'Dialogue'}\n\n"
-        if summary.key_points:
-            yield from (
-                f"**{p.label}**: {_printable(p.text).strip()}\n\n" for p in summary.key_points
-            )
-        else:
-            yield f"{_printable(summary.text)}\n\n"
+        if shown.filled is not None:
+            yield as_markdown(shown.filled).rstrip("\n") + "\n\n"
+        elif summary.key_points:
+            yield from (f"**{p.label}**: {_referred(p)}\n\n" for p in summary.key_points)
+        elif summary.sentences:
+            yield " ".join(map(_referred, summary.sentences)) + "\n\n"
         for text in summary.alternatives:
             yield f"*or:* {_printable(text)}\n\n"
+        if summary.status != "ok":
+            yield f"> **{summary.status.replace('_', ' ')}**: {_printable(summary.reason)}\n\n"
         for warning in summary.warnings:
-            yield f"> **Note:** {_printable(warning)}\n\n"
+            yield f"> **Note:** {_printable(warning.message)}\n\n"
 
 
-def _json(summaries: Iterable[Summary]) -> Iterator[str]:
+def _referred(statement: Statement) -> str:
+    """A statement with the numbers, from 1, of the utterances it rests on."""
+    text = _printable(statement.text).strip()
+    numbers = _numbers(statement.evidence)
+    return f"{text} [{', '.join(map(str, numbers))}]" if numbers else text
+
+
+def _numbers(evidence: Sequence[EvidenceSpan]) -> list[int]:
+    return sorted({span.utterance + 1 for span in evidence})
+
+
+def _json(summaries: Iterable[Shaped]) -> Iterator[str]:
     separator = "[\n"
     for summary in summaries:
-        yield separator + json.dumps(summary_to_json(summary), ensure_ascii=False)
+        yield separator + json.dumps(shown_to_json(summary), ensure_ascii=False)
         separator = ",\n"
     yield "[]\n" if separator == "[\n" else "\n]\n"
 
 
-def _jsonl(summaries: Iterable[Summary]) -> Iterator[str]:
+def _jsonl(summaries: Iterable[Shaped]) -> Iterator[str]:
     for summary in summaries:
-        yield json.dumps(summary_to_json(summary), ensure_ascii=False) + "\n"
+        yield json.dumps(shown_to_json(summary), ensure_ascii=False) + "\n"
 
 
-_FORMS: dict[Output, Callable[[Iterable[Summary]], Iterator[str]]] = {
+_FORMS: dict[Output, Callable[[Iterable[Shaped]], Iterator[str]]] = {
     Output.text: _text,
     Output.json: _json,
     Output.jsonl: _jsonl,
@@ -77,7 +109,7 @@ _FORMS: dict[Output, Callable[[Iterable[Summary]], Iterator[str]]] = {
 }
 
 
-def write_summaries(summaries: Iterable[Summary], form: Output) -> None:
+def write_summaries(summaries: Iterable[Shaped], form: Output) -> None:
     """Write to stdout, UTF-8 whatever the locale, each summary as soon as it is there."""
     for piece in _FORMS[form](summaries):
         sys.stdout.buffer.write(piece.encode("utf-8", errors="replace"))

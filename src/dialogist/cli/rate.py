@@ -7,8 +7,8 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import Columns, Format, Strict, read_options
+from dialogist.cli.forms import Output
 from dialogist.cli.naming import short_names
-from dialogist.cli.output import Output
 from dialogist.cli.reading import Reading
 from dialogist.errors import DataError, UsageError
 

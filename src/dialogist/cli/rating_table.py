@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from dialogist.cli.output import Output
+from dialogist.cli.forms import Output
 
 if TYPE_CHECKING:
     from dialogist.evaluation.rating.preference import Falsehood, Preference, Rating

@@ -5,7 +5,24 @@ from typing import Annotated
 
 import typer
 
-from dialogist.cli.flags import Columns, Device, Format, Strict, Threads, read_options
+from dialogist.cli.flags import (
+    Baseline,
+    ByOrder,
+    Columns,
+    Device,
+    Encoder,
+    Exclude,
+    Floors,
+    Format,
+    Limit,
+    MissingAsEmpty,
+    PredictionKey,
+    Processes,
+    Strict,
+    Threads,
+    Train,
+    read_options,
+)
 from dialogist.cli.reading import Reading
 from dialogist.errors import UsageError
 
@@ -35,9 +52,7 @@ def report(
     metrics: Annotated[
         str, typer.Option(help="Names with commas; all: every one that can be measured here.")
     ] = "all",
-    encoder: Annotated[
-        Path | None, typer.Option(help="The encoder's folder, for bertscore.")
-    ] = None,
+    encoder: Encoder = None,
     pack: Annotated[
         str | None, typer.Option("--pack", "-p", help="Rule pack, for key points.")
     ] = None,
@@ -48,16 +63,9 @@ def report(
             "system (its predictions, where it is a file). Repeatable."
         ),
     ] = None,
-    train: Annotated[
-        list[Path] | None,
-        typer.Option(help="Training data: is any of it in the data, too? Repeatable."),
-    ] = None,
-    baseline: Annotated[
-        str, typer.Option(help="The system that differences are from (without: the first).")
-    ] = "",
-    floors: Annotated[
-        bool, typer.Option("--floors/--no-floors", help="Floors and ceilings beside the systems.")
-    ] = True,
+    train: Train = None,
+    baseline: Baseline = "",
+    floors: Floors = True,
     examples: Annotated[
         int, typer.Option(min=0, help="How many best, median, worst, most different.")
     ] = 3,
@@ -69,20 +77,12 @@ def report(
         Path | None,
         typer.Option(help="Folder for the summaries of models (without: OUTPUT/predictions)."),
     ] = None,
-    prediction_key: Annotated[
-        str, typer.Option(help="The key or column of files' predictions (default: as usual).")
-    ] = "",
-    missing_as_empty: Annotated[
-        bool, typer.Option("--missing-as-empty", help="Missing predictions count as empty ones.")
-    ] = False,
-    by_order: Annotated[
-        bool, typer.Option("--by-order", help="Files' predictions follow the dialogues by line.")
-    ] = False,
-    exclude: Annotated[Path | None, typer.Option(help="File of ids to leave out.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Only the first N dialogues.")] = None,
-    processes: Annotated[
-        int | None, typer.Option(min=1, help="Processes that score (without: as it pays).")
-    ] = None,
+    prediction_key: PredictionKey = "",
+    missing_as_empty: MissingAsEmpty = False,
+    by_order: ByOrder = False,
+    exclude: Exclude = None,
+    limit: Limit = None,
+    processes: Processes = None,
     format: Format = "auto",
     column: Columns = None,
     strict: Strict = False,
@@ -90,36 +90,41 @@ def report(
     threads: Threads = None,
 ) -> int:
     """Write one self-contained page about systems: figures, cautions, examples, training."""
+    from dialogist.cli.asking import Asking
     from dialogist.cli.reporting import report_call
     from dialogist.cli.reporting_call import Call
+    from dialogist.evaluation.outputs.joining import How
+    from dialogist.recipe.speaking import Written
 
     if on is None and (limit is not None or exclude is not None or by_order):
         raise UsageError("--limit, --exclude and --by-order are about --on DATA: give that, too")
+    asking = Asking(
+        data=on,
+        reading=Reading(read_options(format, column, strict)),
+        written=Written(prediction_key, How(missing_as_empty, by_order)),
+        exclude=exclude,
+        limit=limit,
+        train=tuple(train or ()),
+        device=device,
+        threads=threads,
+        search={},
+    )
     return report_call(
         Call(
             systems=tuple(systems),
             output=output,
-            data=on,
+            asking=asking,
             runs=tuple(run or ()),
-            reading=Reading(read_options(format, column, strict)),
             metrics=metrics,
             encoder=encoder,
             pack=pack,
             train_sample=tuple(train_sample or ()),
-            train=tuple(train or ()),
             baseline=baseline,
             floors=floors,
             examples=examples,
             title=title,
             stated=date,
             predictions=predictions or output / "predictions",
-            prediction_key=prediction_key,
-            missing_as_empty=missing_as_empty,
-            by_order=by_order,
-            exclude=exclude,
-            limit=limit,
             processes=processes,
-            device=device,
-            threads=threads,
         )
     )

@@ -4,16 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from dialogist.cli.asking import Asking
 from dialogist.cli.console import note
 from dialogist.cli.naming import short_names
-from dialogist.cli.reading import Reading
 from dialogist.errors import DataError, UsageError
 from dialogist.evaluation.choosing import Wanted, names_of
-from dialogist.evaluation.outputs.joining import Choice, How
 from dialogist.evaluation.report.model import Run
-from dialogist.recipe.config import DataSet
-from dialogist.recipe.evaluate import Part, Said, choose_dialogues
-from dialogist.recipe.speaking import Written
+from dialogist.recipe.evaluate import Said
 from dialogist.recipe.systems import System, choose_pack, find_systems
 
 _LOG = "metrics.jsonl"
@@ -25,43 +22,31 @@ class Call:
 
     systems: tuple[str, ...]
     output: Path
-    data: Path | None
+    asking: Asking
     runs: tuple[Path, ...]
-    reading: Reading
     metrics: str
     encoder: Path | None
     pack: str | None
     train_sample: tuple[str, ...]
-    train: tuple[Path, ...]
     baseline: str
     floors: bool
     examples: int
     title: str
     stated: str
     predictions: Path
-    prediction_key: str
-    missing_as_empty: bool
-    by_order: bool
-    exclude: Path | None
-    limit: int | None
     processes: int | None
-    device: str
-    threads: int | None
-
-    @property
-    def written(self) -> Written:
-        """How to read files of outputs."""
-        return Written(self.prediction_key, How(self.missing_as_empty, self.by_order))
 
 
 def systems_of(call: Call) -> list[System]:
     """Those that are to be evaluated, under short names."""
-    names = [name for name in call.systems if call.data is not None or not _is_run(Path(name))]
+    names = [
+        name for name in call.systems if call.asking.data is not None or not _is_run(Path(name))
+    ]
     systems = find_systems(names, Path(), [], {})
     for system in systems:
         if system.recipe is not None:
             raise UsageError(f"{system.name}: is a recipe: give its run folder")
-        if call.data is None and system.outputs is None:
+        if call.asking.data is None and system.outputs is None:
             raise UsageError(f"{system.name}: say which dialogues it shall summarise: --on DATA")
     paths = [system.name for system in systems if system.folder or system.outputs]
     short = dict(zip(paths, short_names(paths), strict=True))
@@ -80,7 +65,7 @@ def runs_of(call: Call, systems: Sequence[System]) -> tuple[Run, ...]:
     of_models = [
         folder for one in systems if one.folder for folder in (one.folder, one.folder.parent)
     ]
-    lone = [Path(name) for name in call.systems if call.data is None]
+    lone = [Path(name) for name in call.systems if call.asking.data is None]
     folders = {
         folder.resolve(): folder for folder in (*lone, *of_models, *call.runs) if _is_run(folder)
     }
@@ -95,34 +80,8 @@ def wanted_of(call: Call, systems: Sequence[System]) -> Wanted:
         ConfigError: the rule pack is at fault.
         UsageError: there is no metric of such a name, or the systems have different rule packs.
     """
-    names = names_of(call.metrics)
-    sets = []
-    if call.data is not None:
-        path, options = str(call.data.absolute()), call.reading.options
-        sets.append(DataSet(path=path, format=options.format))
-    pack = choose_pack(call.pack, systems, sets, Path())
-    return Wanted(names, encoder=call.encoder, pack=pack)
-
-
-def choice_of(call: Call) -> Choice | None:
-    """The dialogues that systems are evaluated on; None: their files say which."""
-    if call.data is None:
-        return None
-    part = Part(_ids(call.exclude), call.limit)
-    dialogues = call.reading.dialogues([call.data])
-    choice, skipped = choose_dialogues(call.data.name, dialogues, part, whole=True)
-    if not choice.chosen:
-        raise DataError("nothing to report: no dialogue in the data has a reference summary")
-    if skipped:
-        note(f"{skipped} dialogues without a reference were left out")
-    return choice
-
-
-def _ids(exclude: Path | None) -> frozenset[str]:
-    try:
-        return frozenset(exclude.read_text(encoding="utf-8").split() if exclude else ())
-    except (OSError, ValueError) as error:
-        raise DataError(f"{exclude}: cannot be read: {error}") from None
+    pack = choose_pack(call.pack, systems, call.asking.sets, Path())
+    return Wanted(names_of(call.metrics), encoder=call.encoder, pack=pack)
 
 
 def samples_of(call: Call, systems: Sequence[System]) -> dict[str, Path]:

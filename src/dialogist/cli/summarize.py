@@ -3,26 +3,46 @@
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import (
+    BeamSize,
     Columns,
     Device,
     Format,
+    LengthPenalty,
+    Long,
+    MaxTokens,
     Model,
+    NoRepeatNgram,
+    PrecisionName,
+    Safe,
+    Seed,
+    Strategy,
     Strict,
     Threads,
     decoding_options,
     load_summarizer,
     read_options,
 )
-from dialogist.cli.output import Output, write_summaries
+from dialogist.cli.forms import Mask, Output
 from dialogist.cli.reading import Reading
+from dialogist.cli.shaping import (
+    Focus,
+    PerspectiveName,
+    Shape,
+    Shaped,
+    SpeakerNames,
+    TemplateName,
+    shape_of,
+)
 from dialogist.errors import DataError, UsageError
-from dialogist.records import Summary
+
+if TYPE_CHECKING:
+    from dialogist.engine.precision import Precision
 
 
 def summarize(
@@ -32,37 +52,62 @@ def summarize(
     ] = None,
     model: Model = "default",
     output: Annotated[Output, typer.Option("--output", "-o", help="Form of output.")] = Output.text,
+    template: TemplateName = None,
+    focus: Focus = None,
+    perspective: PerspectiveName = None,
+    speaker: SpeakerNames = None,
+    length: Annotated[str | None, typer.Option(help="short, medium or long.")] = None,
+    words: Annotated[int | None, typer.Option(help="At most so many, in whole sentences.")] = None,
+    long: Long = None,
+    safe: Safe = None,
+    evidence: Annotated[
+        bool | None,
+        typer.Option(
+            "--evidence/--no-evidence",
+            help="Link statements to utterances (without: for all but plain text).",
+        ),
+    ] = None,
+    mask: Annotated[
+        Mask | None, typer.Option(help="Mask personal data in what the model reads, or writes.")
+    ] = None,
+    mask_names: Annotated[
+        str, typer.Option(help="Names to mask, too: none, speakers, people or all.")
+    ] = "none",
     format: Format = "auto",
     column: Columns = None,
     strict: Strict = False,
-    strategy: Annotated[str | None, typer.Option(help="greedy, beam or sample.")] = None,
-    beam_size: Annotated[int | None, typer.Option(help="Hypotheses kept by beam search.")] = None,
+    strategy: Strategy = None,
+    beam_size: BeamSize = None,
     n_best: Annotated[
         int | None, typer.Option(help="How many summaries to give, beam only.")
     ] = None,
-    length_penalty: Annotated[
-        float | None, typer.Option(help="Above 1 favours longer summaries, beam only.")
-    ] = None,
-    no_repeat_ngram: Annotated[
-        int | None, typer.Option(help="Forbid repeated n-grams of tokens (0: off).")
-    ] = None,
+    length_penalty: LengthPenalty = None,
+    no_repeat_ngram: NoRepeatNgram = None,
     min_tokens: Annotated[int | None, typer.Option(help="Shortest summary, in tokens.")] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Longest summary, in tokens.")] = None,
+    max_tokens: MaxTokens = None,
     temperature: Annotated[float | None, typer.Option(help="Sampling temperature.")] = None,
     top_k: Annotated[int | None, typer.Option(help="Sample from the k best (0: all).")] = None,
     top_p: Annotated[float | None, typer.Option(help="Sample from this share of the mass.")] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of sampling.")] = None,
+    seed: Seed = None,
     device: Device = "auto",
+    precision: PrecisionName = None,
     threads: Threads = None,
 ) -> int:
     """Summarise dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
+    from dialogist.cli.output import write_summaries  # pydantic: not for --help
+    from dialogist.cli.presenting import Presenter
+
     sources = _sources(files)
     reading = Reading(read_options(format, column, strict))
-    for source in sources:
-        if str(source) != "-" and not source.exists():
-            raise DataError(f"{source}: no such file")
-    summarizer = load_summarizer(model, device, threads)
+    shape = shape_of(template, focus, perspective, speaker)
+    presenter = Presenter(shape, mask, mask_names)
+    summarizer = load_summarizer(model, device, threads, cast("Precision | None", precision))
     wanted = {
+        "length": length,
+        "words": words,
+        "long": long,
+        "safe": safe,
+        "evidence": _wants_evidence(output, shape) if evidence is None else evidence,
         "strategy": strategy,
         "beam_size": beam_size,
         "n_best": n_best,
@@ -76,21 +121,32 @@ def summarize(
         "seed": seed,
     }
     options = decoding_options(summarizer.options, wanted)
-    write_summaries(_noted(summarizer.stream(reading.dialogues(sources), options)), output)
-    return reading.finish()
+    dialogues = presenter.before(reading.dialogues(sources))
+    write_summaries(_noted(presenter.after(summarizer.stream(dialogues, options))), output)
+    return max(reading.finish(), presenter.finish())
 
 
 def _sources(files: list[Path] | None) -> list[Path]:
-    if files:
-        return files
-    if sys.stdin.isatty():
+    if not files and sys.stdin.isatty():
         raise UsageError("no input: give files, or pipe a dialogue in (see --help)")
-    return [Path("-")]
+    sources = files or [Path("-")]
+    for source in sources:
+        if str(source) != "-" and not source.exists():
+            raise DataError(f"{source}: no such file")
+    return sources
 
 
-def _noted(summaries: Iterator[Summary]) -> Iterator[Summary]:
-    """Say a summary's warnings on stderr as it passes."""
-    for summary in summaries:
-        for warning in summary.warnings:
-            note(f"{summary.id}: {warning}")
-        yield summary
+def _wants_evidence(output: Output, shape: Shape) -> bool:
+    return output != Output.text or shape.template is not None or shape.focus is not None
+
+
+def _noted(shown: Iterator[Shaped]) -> Iterator[Shaped]:
+    """Say a summary's warnings on stderr as it passes, and why it is not simply ``ok``."""
+    for shaped in shown:
+        summary = shaped.summary
+        told = [*(warning.message for warning in summary.warnings), *shaped.notes]
+        if summary.reason and summary.reason not in told:
+            told.append(f"{summary.status.replace('_', ' ')}: {summary.reason}")
+        for message in told:
+            note(f"{summary.id}: {message}")
+        yield shaped

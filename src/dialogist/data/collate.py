@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -10,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dialogist.batch import PLAN_BOS, PLAN_EOS, PLAN_PAD, Batch, Plan
+from dialogist.batch import PLAN_BOS, PLAN_EOS, PLAN_PAD, Batch, Corrupted, Plan
 from dialogist.data.encode import Encoded, EncodedPlan
 from dialogist.tokenizers import Symbols
 
@@ -22,7 +23,8 @@ Lengths: TypeAlias = NDArray[np.int32]
 class Pair:
     """One training pair: a source and one of its targets, begin and end symbols in.
 
-    ``starts``, ``key_points`` and ``ends`` as in `Encoded` and `EncodedPlan`.
+    ``starts``, ``key_points`` and ``ends`` as in `Encoded` and `EncodedPlan`. ``corrupted`` is the
+    target with an error planted into it; it is made anew in each epoch and never stored.
     """
 
     source: tuple[int, ...]
@@ -31,10 +33,11 @@ class Pair:
     starts: tuple[int, ...] = ()
     key_points: tuple[int, ...] = ()
     ends: tuple[int, ...] = ()
+    corrupted: tuple[int, ...] = ()
 
     @property
     def sequences(self) -> tuple[tuple[int, ...], ...]:
-        """All that a pair consists of but its id; `Pair.of` takes them back."""
+        """All of a pair that is stored, but its id; `Pair.of` takes them back."""
         return self.source, self.target, self.starts, self.key_points, self.ends
 
     @classmethod
@@ -94,7 +97,33 @@ def collate(pairs: Sequence[Pair], symbols: Symbols) -> Batch:
         copied=copied if extra > 0 else None,
         extra=max(0, extra),
         plan=_plan(pairs, symbols) if any(pair.key_points for pair in pairs) else None,
+        corrupted=_corrupted(pairs, symbols),
     )
+
+
+def _corrupted(pairs: Sequence[Pair], symbols: Symbols) -> Corrupted | None:
+    """The corrupted targets, if there is any, and where each differs from the right one."""
+    rows = [row for row, pair in enumerate(pairs) if pair.corrupted]
+    if not rows:
+        return None
+    target = _padded([pairs[row].corrupted for row in rows], symbols.pad)  # (R, T + 1)
+    lengths = torch.tensor([len(pairs[row].corrupted) for row in rows])
+    wrong = torch.zeros(target.shape, dtype=torch.bool)
+    for place, row in enumerate(rows):
+        wrong[place, differing(pairs[row].target, pairs[row].corrupted)] = True
+    return Corrupted(
+        rows=torch.tensor(rows),
+        target_in=_known(target[:, :-1], symbols),
+        target_out=target[:, 1:],
+        target_mask=_within(lengths - 1, target.shape[1] - 1),
+        wrong=wrong[:, 1:],
+    )
+
+
+def differing(right: Sequence[int], other: Sequence[int]) -> list[int]:
+    """The places of ``other`` that stand for something else in ``right``, or for nothing."""
+    codes = SequenceMatcher(None, right, other, autojunk=False).get_opcodes()
+    return [i for code, _, _, start, end in codes if code != "equal" for i in range(start, end)]
 
 
 def _plan(pairs: Sequence[Pair], symbols: Symbols) -> Plan:

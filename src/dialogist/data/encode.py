@@ -120,6 +120,17 @@ def encode(
     )
 
 
+def tokens_read(example: Example, tokenizer: Tokenizer, limits: Limits) -> list[tuple[int, int]]:
+    """Of each utterance how many tokens are read, and how many it has."""
+    sizes = [len(tokenizer.encode(f"{u.speaker} {u.text}")) for u in example.utterances]
+    most = len(sizes) if limits.utterances is None else limits.utterances
+    kept = [min(size, limits.utterance_tokens or size) * (i < most) for i, size in enumerate(sizes)]
+    room = _room(sum(kept), limits.source_tokens, limits.keep_end)
+    offsets = accumulate(kept, initial=0)
+    read = [min(size, max(0, room - start)) for size, start in zip(kept, offsets, strict=False)]
+    return list(zip(read, sizes, strict=True))
+
+
 class _Words:
     """Text to ids, unknown words being told apart or not.
 

@@ -60,9 +60,8 @@ def _plain(
     return Rule(kind, pattern, check, needs=re.compile(needs))
 
 
-_GLUE = (
-    r"(?:[ ]?(?:(?:is|was|are|at|on|to|as|of|it's)(?![a-z])|[:：#=(（\"“'‘]|号|是|为|即)){0,3}[ ]?"
-)
+_LINKS = r"is|was|are|at|on|to|as|of|it's"
+_GLUE = rf"(?:[ ]?(?:(?:{_LINKS})(?![a-z0-9])|[:：#=(（\"“'‘]|号|是|为|即)){{0,3}}[ ]?"
 
 
 def _after(
@@ -114,7 +113,7 @@ _TRIP_CUE = "(?:trip|ride|journey|train|bus|coach)(?![a-z])|行程|车次|列车
 _PHONE_CUE = (
     "(?:phone|telephone|tel|mobile|cell(?:phone)?|fax|hotline|helpline|whatsapp|call|dial|ring|"
     "reach|contact|text|sms)(?: (?:me|us|him|her|them|back))?(?![a-z])|"
-    "电话|手机|号码|热线|传真|致电|拨打|联系方式"
+    "电话|手机|(?:(?<![\u4e00-\u9fff])|(?<=[的个打]))号码|热线|传真|致电|拨打|联系方式"
 )
 _PLATE_CUE = (
     r"(?:(?:licen[cs]e|number|registration|car) plates?|plates?|registration|reg|vehicle|van|"
@@ -170,21 +169,25 @@ _HAN_AMOUNT = r"[一二两三四五六七八九十零][一二两三四五六七�
 _CHINESE_ID = (
     r"[1-9][0-9]{5}(?:18|19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])[0-9]{3}[0-9X]"
 )
-_IBAN_LENGTHS = {
+_IBAN_LENGTHS = {  # the IBAN registry of SWIFT
     15: "NO",
     16: "BE",
-    18: "DK|FI|NL",
-    19: "SI",
-    20: "AT|EE|LT|LU",
+    18: "DK|FI|FK|FO|GL|NL|SD",
+    19: "MK|SI",
+    20: "AT|BA|EE|KZ|LT|LU|MN|XK",
     21: "CH|HR|LI|LV",
-    22: "BG|DE|GB|IE",
-    23: "AE|IL",
-    24: "CZ|ES|PK|RO|SA|SE|SK",
-    25: "PT",
+    22: "BG|BH|CR|DE|GB|GE|IE|ME|RS|VA",
+    23: "AE|GI|IL|IQ|OM|SO|TL",
+    24: "AD|CZ|ES|MD|PK|RO|SA|SE|SK|TN|VG",
+    25: "LY|PT|ST",
     26: "IS|TR",
-    27: "FR|GR|IT|MC|SM",
-    28: "CY|HU|PL",
-    31: "MT",
+    27: "BI|DJ|FR|GR|IT|MC|MR|SM",
+    28: "AL|AZ|BY|CY|DO|GT|HN|HU|LB|NI|PL|SV",
+    29: "BR|EG|PS|QA|UA",
+    30: "JO|KW|MU|YE",
+    31: "MT|SC",
+    32: "LC",
+    33: "RU",
 }
 # By the country's length: the next word must not be taken for a part of it.
 _IBANS = "|".join(

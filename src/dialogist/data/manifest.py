@@ -72,6 +72,7 @@ class FileEntry(Config):
 class ShardEntry(Config):
     """One shard: ``pairs`` of the ``dialogues`` read for it, with ``tokens`` numbers in its file.
 
+    ``by_set``: how many pairs are of each data set, as far as there are any of later ones.
     ``pair_sum`` is its part of the fingerprint (`dialogist.data.fingerprint`), in hexadecimal;
     ``files`` are by the ending of their names.
     """
@@ -80,6 +81,7 @@ class ShardEntry(Config):
     pairs: int = Field(ge=0)
     tokens: int = Field(ge=0)
     pair_sum: str = Field(pattern="^[0-9a-f]{64}$")
+    by_set: list[int] = Field(default_factory=list)
     cuts: Cuts
     files: dict[str, FileEntry]
 
@@ -120,6 +122,14 @@ class Manifest(Config):
     sets: list[SetCounts] = Field(default_factory=list)
     sample: FileEntry | None = None
     totals: Totals | None = None
+
+    def pairs_by_set(self, sets: int) -> list[int]:
+        """How many pairs each of so many data sets has; of earlier releases it is not known (0)."""
+        counts = [0] * sets
+        for shard in self.shards:
+            for number, count in enumerate(shard.by_set):
+                counts[number] += count
+        return counts
 
     def summed(self) -> Totals:
         """The totals of the shards that are there so far."""

@@ -6,20 +6,25 @@ from dialogist.records import Utterance
 from dialogist.text.words import count_words
 
 
-def merge_short(utterances: Sequence[Utterance], below: int) -> tuple[Utterance, ...]:
-    """Join neighbours of one speaker while their words in sum stay below ``below``."""
-    merged: list[Utterance] = []
+def group_short(utterances: Sequence[Utterance], below: int) -> list[list[Utterance]]:
+    """Neighbours of one speaker together while their words in sum stay below ``below``."""
+    groups: list[list[Utterance]] = []
     words = 0
     for utterance in utterances:
         own = count_words(utterance.text)
-        if merged and _same_voice(merged[-1], utterance) and words + own < below:
-            text = f"{merged[-1].text} {utterance.text}".strip()
-            merged[-1] = Utterance(utterance.speaker, text, utterance.role)
+        if groups and _same_voice(groups[-1][-1], utterance) and words + own < below:
+            groups[-1].append(utterance)
             words += own
         else:
-            merged.append(utterance)
+            groups.append([utterance])
             words = own
-    return tuple(merged)
+    return groups
+
+
+def merge(group: Sequence[Utterance]) -> Utterance:
+    """One utterance of all that a group says."""
+    text = " ".join(utterance.text for utterance in group if utterance.text)
+    return Utterance(group[0].speaker, text, group[0].role)
 
 
 def _same_voice(one: Utterance, other: Utterance) -> bool:

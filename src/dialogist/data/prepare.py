@@ -6,6 +6,7 @@ alike, so the two can never disagree: normalise -> entities and speakers to plac
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Literal
 
 from pydantic import Field
@@ -15,11 +16,12 @@ from dialogist.data.encode import Encoded, encode
 from dialogist.data.entities import MASK, EntityTable, mask
 from dialogist.data.keypoints import RulePack, load_pack, section_of
 from dialogist.data.limits import Limits
-from dialogist.data.merge import merge_short
+from dialogist.data.merge import group_short, merge
 from dialogist.data.normalise import Profile, has_reserved, normalise, normalise_between
 from dialogist.data.segment import join, segment
 from dialogist.data.speakers import RoleTable, SpeakerTable, restore_speakers
 from dialogist.records import Dialogue, Example, SubSummary, Utterance
+from dialogist.text.casing import recased
 from dialogist.tokenizers import Tokenizer, placeholder
 
 
@@ -30,6 +32,8 @@ class PreparationConfig(Config):
     section 3.1: user and agent; names are not told) or ``inline`` (the reports: ``name: text``).
     ``entities``: ``masked`` (one token per phone number, time, amount ...; see `data.entities`) or
     ``none``: they stay text.
+    ``case``: ``kept``, or ``restored``: the model writes small letters, and gets its capitals and
+    accents from the dialogue's own words and the beginnings of sentences (see `text.casing`).
     ``merge_below``: join neighbouring utterances of one speaker while they hold fewer words than
     this in sum (15 in the KDD'19 paper); None never joins.
     ``references``: a dialogue with several human summaries gives one training pair ``each``, only
@@ -37,16 +41,19 @@ class PreparationConfig(Config):
     ``key_points``: the rule pack (a name, or a file) that cuts references into sub-summaries.
     ``unknown``: words outside the vocabulary are all one ``token``, or told apart within a
     dialogue, so that a pointer can have them ``copied`` (word tokenizers; others have none).
+    ``language``: the one the model is for; a dialogue in another is not summarised. Empty: any.
     """
 
     profile: Profile = "plain"
     speakers: Literal["atomic", "role", "inline"] = "atomic"
     entities: Literal["none", "masked"] = "none"
+    case: Literal["kept", "restored"] = "kept"
     merge_below: int | None = Field(None, ge=2)
     references: Literal["each", "first", "joined"] = "each"
     key_points: str | None = None
     unknown: Literal["token", "copied"] = "token"
     limits: Limits = Limits()
+    language: Literal["en", "zh", ""] = ""
 
     @property
     def has_bounded_sources(self) -> bool:
@@ -92,7 +99,8 @@ class Preparation:
         spoken, entities = self._spoken(dialogue)
         kept = [u for u in spoken if u.text]
         below = self.config.merge_below
-        joined = tuple(kept) if below is None else merge_short(kept, below)
+        groups = [[u] for u in kept] if below is None else group_short(kept, below)
+        joined = [merge(group) for group in groups]
         roles = RoleTable(joined) if self.config.speakers == "role" else None
         return Example(
             utterances=tuple(self._voiced(joined, table, roles)),
@@ -101,6 +109,7 @@ class Preparation:
             sub_summaries=self._sub_summaries(dialogue, table, entities),
             speakers=() if table is None else table.names,
             entities=entities.surfaces,
+            origins=_origins(spoken, groups),
             merged=len(kept) - len(joined),
             notes=tuple(_notes(dialogue, table or roles, entities, len(spoken) - len(kept))),
         )
@@ -109,6 +118,8 @@ class Preparation:
         """The model's text with the speakers' names and the entities' words back in place."""
         names = {placeholder(i): name for i, name in enumerate(example.speakers)}
         text = join(text, self.config.profile, {**example.entities, **names})
+        if self.config.case == "restored":
+            text = recased(text, [utterance.text for utterance in example.utterances])
         if self.masks_entities:
             text = EntityTable(example.entities).restore(text)
         return restore_speakers(text, example.speakers)
@@ -187,6 +198,14 @@ class Preparation:
         if self.masks_entities:
             return normalise_between(text, self.config.profile, MASK)
         return normalise(text, self.config.profile)
+
+
+def _origins(
+    spoken: Sequence[Utterance], groups: Sequence[Sequence[Utterance]]
+) -> tuple[tuple[int, ...], ...]:
+    """The numbers of the utterances in each group, those without text being in none."""
+    numbers = (i for i, utterance in enumerate(spoken) if utterance.text)
+    return tuple(tuple(islice(numbers, len(group))) for group in groups)
 
 
 def _notes(

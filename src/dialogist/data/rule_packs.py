@@ -7,15 +7,15 @@ is explained in docs/key-points.md.
 """
 
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from dialogist.config import Config
-from dialogist.data.yaml_lines import YamlSource
+from dialogist.data.pack_patterns import PackPatterns
+from dialogist.data.yaml_lines import YamlSource, validated
 from dialogist.errors import nearest
 from dialogist.text.sentences import split_sentences
 
@@ -23,8 +23,6 @@ Language = Literal["en", "zh"]
 _Place = tuple[object, ...]
 
 _SEMICOLON = re.compile(r"(?<=[；;])")
-# What Perl and PCRE call a subpattern call; to Python's `re` it is an error, so it is free to use.
-_CALL = re.compile(r"\(\?&(\w+)\)")
 
 
 def _split_chinese(text: str) -> list[str]:
@@ -114,24 +112,11 @@ def read_rules(text: str, name: str) -> tuple[PackConfig, tuple[Rule, ...]]:
             is not declared, or an example does not get its label; names the line.
     """
     source = YamlSource(text, name)
-    config = _validate(source)
+    config = validated(source, PackConfig)
     _check_labels(config, source)
-    fragments = _fragments(config, source)
-    rules = tuple(_rules(config, fragments, source))
+    rules = tuple(_rules(config, source))
     _try_examples(config, rules, source)
     return config, rules
-
-
-def _validate(source: YamlSource) -> PackConfig:
-    if not isinstance(source.values, dict):
-        raise source.fault((), "must hold 'key: value' lines at its top level")
-    try:
-        return PackConfig.model_validate(source.values)
-    except ValidationError as error:
-        # `parse` words the error of the first unknown key, else the first: this is its line.
-        first = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")[0]
-        place = first["loc"]
-    return PackConfig.parse(source.values, f"{source.name}, line {source.line(place)}")
 
 
 def _check_labels(config: PackConfig, source: YamlSource) -> None:
@@ -150,45 +135,14 @@ def _check_labels(config: PackConfig, source: YamlSource) -> None:
             raise source.fault(place, message)
 
 
-def _fragments(config: PackConfig, source: YamlSource) -> dict[str, str]:
-    """The fragments with their own calls written out: each may call those above it."""
-    done: dict[str, str] = {}
-    for name, alternatives in config.fragments.items():
-        place = ("fragments", name)
-        if not re.fullmatch(r"\w+", name):
-            raise source.fault(place, f"'{name}': names are made of letters, digits and _")
-        pattern = _expand("|".join(alternatives), done, place, source)
-        _compile(pattern, place, source)
-        done[name] = pattern
-    return done
-
-
-def _rules(config: PackConfig, fragments: Mapping[str, str], source: YamlSource) -> Iterator[Rule]:
+def _rules(config: PackConfig, source: YamlSource) -> Iterator[Rule]:
+    patterns = PackPatterns(config.fragments, source)
     for i, rule in enumerate(config.rules):
         place = ("rules", i, "pattern")
-        pattern = _compile(_expand(rule.pattern, fragments, place, source), place, source)
+        pattern = patterns.compiled(rule.pattern, place)
         if pattern.search(""):
             raise source.fault(place, "the pattern fits every sentence, even an empty one")
         yield Rule(rule.label, pattern, rule.examples, source.line(("rules", i)))
-
-
-def _expand(pattern: str, fragments: Mapping[str, str], place: _Place, source: YamlSource) -> str:
-    def written_out(call: re.Match[str]) -> str:
-        if call[1] not in fragments:
-            hint = nearest(call[1], fragments)
-            raise source.fault(place, f"{call[0]}: no fragment above has that name{hint}")
-        return f"(?:{fragments[call[1]]})"
-
-    return _CALL.sub(written_out, pattern)
-
-
-def _compile(pattern: str, place: _Place, source: YamlSource) -> re.Pattern[str]:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")  # what Python will read differently one day
-            return re.compile(pattern, re.IGNORECASE)
-    except (re.error, Warning, RecursionError, OverflowError) as error:
-        raise source.fault(place, f"no regular expression: {error}") from None
 
 
 def _try_examples(config: PackConfig, rules: Sequence[Rule], source: YamlSource) -> None:

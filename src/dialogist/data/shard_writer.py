@@ -7,13 +7,14 @@ and going on after them gives the very same files.
 
 import hashlib
 import struct
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
-from dialogist.data.collate import pairs_of
+from dialogist.data.collate import Pair, pairs_of
 from dialogist.data.encode import Cuts, Encoded
 from dialogist.data.fingerprint import PairSum
 from dialogist.data.manifest import (
@@ -53,11 +54,14 @@ class ShardWriter:
         if self._shard is not None:
             self._shard.discard()
 
-    def add(self, encoded: Encoded) -> None:
-        """Write the pairs of one dialogue (without references: none, but it is counted)."""
+    def add(self, encoded: Encoded, pairs: Sequence[Pair] | None = None, data_set: int = 0) -> None:
+        """Write one dialogue of the data set of that number; without pairs it is only counted.
+
+        ``pairs``: None stands for those of its references.
+        """
         if self._shard is None:
             self._shard = _OpenShard(self.folder, self.manifest)
-        self._shard.add(encoded)
+        self._shard.add(encoded, pairs_of(encoded) if pairs is None else pairs, data_set)
         if self._shard.token_count >= self.shard_tokens:
             self._commit(self._shard)
 
@@ -100,21 +104,26 @@ class _OpenShard:
         self._cuts = Cuts()
         self._first = before
         self._sum = PairSum(before)
+        self._by_set: list[int] = []
 
-    def add(self, encoded: Encoded) -> None:
+    def add(self, encoded: Encoded, pairs: Sequence[Pair], data_set: int) -> None:
         self._cuts.add(encoded.coverage)
-        pairs = pairs_of(encoded)
-        if not pairs:
-            return
-        name = encoded.id.encode("utf-8")
-        row = [self.files["ids"].size, len(name)]
-        self.files["ids"].write(name + b"\n")  # the line's end is for people
+        self._by_set += [0] * (data_set + 1 - len(self._by_set))
+        self._by_set[data_set] += len(pairs)
+        names: dict[str, tuple[int, int]] = {}
         places: dict[tuple[int, ...], int] = {}  # a dialogue's pairs share sequences
         for pair in pairs:
+            row = names[pair.id] = names.get(pair.id) or self._name(pair.id)
             found = [self._place(sequence, places) for sequence in pair.sequences]
             lengths = map(len, pair.sequences)
             self.files["index"].write(_ROW.pack(*row, *chain(*zip(found, lengths, strict=True))))
             self._sum.add(pair.sequences)
+
+    def _name(self, text: str) -> tuple[int, int]:
+        """Where an id starts in the file, writing it, and its length."""
+        name, start = text.encode("utf-8"), self.files["ids"].size
+        self.files["ids"].write(name + b"\n")  # the line's end is for people
+        return start, len(name)
 
     def _place(self, numbers: tuple[int, ...], places: dict[tuple[int, ...], int]) -> int:
         """Where a sequence starts in the file, writing it if it is not there yet."""
@@ -130,6 +139,7 @@ class _OpenShard:
             pairs=self._sum.count - self._first,
             tokens=self.token_count,
             pair_sum=f"{self._sum.value:064x}",
+            by_set=self._by_set,
             cuts=self._cuts,
             files={kind: file.close() for kind, file in self.files.items()},
         )

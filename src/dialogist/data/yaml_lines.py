@@ -5,11 +5,15 @@ win and lets aliases grow without bound.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import yaml
+from pydantic import ValidationError
 
+from dialogist.config import Config
 from dialogist.errors import ConfigError
+
+_C = TypeVar("_C", bound=Config)
 
 
 class YamlSource:
@@ -75,6 +79,23 @@ class YamlSource:
                 raise ConfigError(f"{self.name}, line {mark.line + 1}: '{key}' is there twice")
             keys.add(key)
             self._refuse_repeats(child, seen)
+
+
+def validated(source: YamlSource, kind: type[_C]) -> _C:
+    """The document as a configuration.
+
+    Raises:
+        ConfigError: a key is unknown or missing, or a value does not fit; names the line.
+    """
+    if not isinstance(source.values, dict):
+        raise source.fault((), "must hold 'key: value' lines at its top level")
+    try:
+        return kind.model_validate(source.values)
+    except ValidationError as error:
+        # `parse` words the error of the first unknown key, else the first: this is its line.
+        first = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")[0]
+        place = first["loc"]
+    return kind.parse(source.values, f"{source.name}, line {source.line(place)}")
 
 
 def _children(node: Any) -> Iterator[tuple[object, Any, Any]]:

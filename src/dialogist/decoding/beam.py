@@ -2,7 +2,7 @@
 
 Numbered as in the loop: (1) step and filter, (2) extend every row by every token and keep the best
 2K per dialogue, (3) those that end are put aside, (4) the best K others go on, (5) dialogues that
-no unfinished row can improve any more leave the batch.
+no unfinished row can improve any more leave the batch: sums only fall, so that is exact.
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
+from dialogist.decoding.best import best_of
 from dialogist.decoding.filters import NEVER, Filter
 from dialogist.decoding.options import DecodingOptions
 from dialogist.decoding.search import Hypothesis, fed, filtered
@@ -26,17 +27,43 @@ def length_normaliser(length: int, alpha: float) -> float:
 
 @dataclass(slots=True)
 class _Shelf:
-    """The finished hypotheses of one dialogue, best first, at most ``size``."""
+    """The finished hypotheses of one dialogue, best first, at most ``size``.
+
+    ``enough``: so many endings decide, whatever they score; None: they do not.
+    """
 
     size: int
+    enough: int | None = None
+    ended: int = 0
     held: list[Hypothesis] = field(default_factory=list)
 
     def add(self, hypothesis: Hypothesis) -> None:
+        self.ended += 1
         self.held = sorted([*self.held, hypothesis], key=lambda h: -h.score)[: self.size]
 
-    def unbeatable(self, bound: float) -> bool:
-        """Whether the shelf is full and nothing scored ``bound`` or less would enter it."""
+    def decided(self, bound: float) -> bool:
+        """Whether nothing that is scored ``bound`` or less is waited for."""
+        if self.enough is not None and self.ended >= self.enough:
+            return True
         return len(self.held) == self.size and self.held[-1].score >= bound
+
+
+@dataclass(frozen=True, slots=True)
+class _Beams:
+    """Extensions of the rows of A dialogues, best first, in plain numbers: each a list of lists.
+
+    Deciding on 2K of them per dialogue in plain Python is cheaper than a dozen tensor operations.
+    """
+
+    sums: list[list[float]]
+    rows: list[list[int]]  # which of the N rows each extends
+    tokens: list[list[int]]
+
+    def of(self, dialogues: list[int], device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+        """Those of the given dialogues: (A', K) sums, (A' * K,) rows and tokens."""
+        parts = ([part[i] for i in dialogues] for part in (self.sums, self.rows, self.tokens))
+        sums, rows, tokens = (torch.tensor(part, device=device) for part in parts)
+        return sums, rows.flatten(), tokens.flatten()
 
 
 class BeamSearch:
@@ -54,83 +81,84 @@ class BeamSearch:
 
         ``state`` has B rows, ``alive`` (B,) counts them; later it is the dialogues that go on.
         """
-        width = self.options.beam_size
-        shelves = [_Shelf(width) for _ in range(len(alive))]
+        width, device = self.options.beam_size, alive.device
+        enough = width if self.options.early_stop else None
+        shelves = [_Shelf(self.options.n_best, enough) for _ in range(len(alive))]
         owner = alive.repeat_interleave(width)  # (N,) N = A * K
         state = state.select(owner)
         tokens = torch.full_like(owner, self.symbols.bos)
         prefix = tokens.new_empty((len(owner), 0))
         # All K rows of a dialogue start alike: only the first may be extended at the first step.
-        sums = torch.full((len(alive), width), NEVER, device=owner.device)
+        sums = torch.full((len(alive), width), NEVER, device=device)
         sums[:, 0] = 0.0
         while len(alive):
-            log_probs, state = model.step(fed(tokens, self.symbols), state)  # (1)
-            scores = filtered(log_probs, prefix, owner, self.filters)
-            totals, rows, tokens = self._extend(sums, scores)  # (2)
-            self._shelve(shelves, alive, prefix, (totals, rows, tokens))  # (3)
-            sums, rows, tokens = self._go_on(totals, rows, tokens)  # (4)
-            prefix = torch.cat([prefix[rows.flatten()], tokens.flatten()[:, None]], dim=1)
-            if prefix.shape[1] >= self.options.max_tokens:
-                self._cut(shelves, alive, prefix, sums)
+            log_probs, state = model.step(fed(tokens, self.symbols), state)
+            scores = filtered(log_probs, prefix, owner, self.filters)  # (1)
+            candidates = self._extend(sums, scores)  # (2)
+            here = [shelves[dialogue] for dialogue in alive.tolist()]
+            beams = self._choose(here, prefix, candidates)  # (3), (4)
+            if prefix.shape[1] + 1 >= self.options.max_tokens:
+                self._cut(here, prefix, beams)
                 break
-            going = self._going(shelves, alive, sums)  # (5)
-            state = state.select(rows[going].flatten())
-            prefix = prefix.view(len(alive), width, -1)[going].flatten(0, 1)
-            alive, sums, tokens = alive[going], sums[going], tokens[going].flatten()
-            owner = alive.repeat_interleave(width)
-        return [shelf.held[: self.options.n_best] for shelf in shelves]
+            going = self._going(here, beams)  # (5)
+            if not going:
+                break
+            sums, rows, tokens = beams.of(going, device)
+            state = state.select(rows)
+            prefix = torch.cat([prefix.index_select(0, rows), tokens[:, None]], dim=1)
+            if len(going) < len(alive):
+                alive = alive[going]
+                owner = alive.repeat_interleave(width)
+        return [shelf.held for shelf in shelves]
 
-    def _extend(self, sums: Tensor, scores: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """(A, K) and (N, X) -> the best 2K (A, 2K): totals, the rows they extend, tokens."""
+    def _extend(self, sums: Tensor, scores: Tensor) -> _Beams:
+        """(A, K) and (N, X) -> the best 2K extensions of each dialogue."""
         dialogues, width = sums.shape
         size = scores.shape[1]
         totals = (sums.view(-1, 1) + scores).view(dialogues, -1)  # (A, K * X)
-        best, places = totals.topk(min(2 * width, totals.shape[1]), dim=1)
-        first = torch.arange(dialogues, device=sums.device)[:, None] * width
-        return best, first + places // size, places % size
+        best, places = best_of(totals, min(2 * width, totals.shape[1]))
+        found = list(enumerate(places.tolist()))
+        rows = [[i * width + place // size for place in line] for i, line in found]
+        return _Beams(best.tolist(), rows, [[place % size for place in line] for _, line in found])
 
-    def _shelve(
-        self,
-        shelves: list[_Shelf],
-        alive: Tensor,
-        prefix: Tensor,
-        candidates: tuple[Tensor, Tensor, Tensor],
-    ) -> None:
-        """Put candidates that end on their dialogue's shelf."""
-        totals, rows, tokens = candidates
-        ends = (tokens == self.symbols.eos) & (totals > NEVER)
-        for i, j in ends.nonzero().tolist():
-            said = prefix[rows[i, j]].tolist()
-            shelves[int(alive[i])].add(self._hypothesis(said, float(totals[i, j]), True))
+    def _choose(self, shelves: list[_Shelf], prefix: Tensor, candidates: _Beams) -> _Beams:
+        """Shelve the candidates that end; the best K of the others."""
+        chosen = _Beams([], [], [])
+        lines = zip(candidates.sums, candidates.rows, candidates.tokens, strict=True)
+        for shelf, line in zip(shelves, lines, strict=True):
+            going = []
+            for total, row, token in zip(*line, strict=True):
+                ends = token == self.symbols.eos
+                if ends and total > NEVER:
+                    shelf.add(self._hypothesis(prefix[row].tolist(), total, True))
+                going.append((NEVER if ends else total, row, token))
+            # (sorting keeps the order of equals: only the endings move to the end)
+            going.sort(key=lambda candidate: -candidate[0])
+            sums, rows, tokens = zip(*going[: self.options.beam_size], strict=True)
+            chosen.sums.append(list(sums))
+            chosen.rows.append(list(rows))
+            chosen.tokens.append(list(tokens))
+        return chosen
 
-    def _go_on(self, totals: Tensor, rows: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The best K candidates that do not end: (A, K) each."""
-        open_totals = totals.masked_fill(tokens == self.symbols.eos, NEVER)
-        best, places = open_totals.topk(self.options.beam_size, dim=1)
-        return best, rows.gather(1, places), tokens.gather(1, places)
-
-    def _cut(self, shelves: list[_Shelf], alive: Tensor, prefix: Tensor, sums: Tensor) -> None:
+    def _cut(self, shelves: list[_Shelf], prefix: Tensor, beams: _Beams) -> None:
         """At the length limit unfinished rows count as they are."""
-        said = prefix.view(len(alive), self.options.beam_size, -1)
-        for i, dialogue in enumerate(alive.tolist()):
-            for j, total in enumerate(sums[i].tolist()):
+        lines = zip(beams.sums, beams.rows, beams.tokens, strict=True)
+        for shelf, line in zip(shelves, lines, strict=True):
+            for total, row, token in zip(*line, strict=True):
                 if total > NEVER:
-                    hypothesis = self._hypothesis(said[i, j].tolist(), total, False)
-                    shelves[dialogue].add(hypothesis)
+                    said = [*prefix[row].tolist(), token]
+                    shelf.add(self._hypothesis(said, total, False))
 
-    def _going(self, shelves: list[_Shelf], alive: Tensor, sums: Tensor) -> Tensor:
-        """(A,) True where an unfinished row could still enter the shelf.
+    def _going(self, shelves: list[_Shelf], beams: _Beams) -> list[int]:
+        """Which of the A dialogues have an unfinished row that could still enter the shelf.
 
         Sums only fall, and the normaliser is largest at the longest length: no continuation of a
         row can score above its sum over that.
         """
         longest = length_normaliser(self.options.max_tokens + 1, self.options.length_penalty)
-        bounds = (sums.amax(dim=1) / longest).tolist()
-        going = [
-            bound > NEVER and not shelves[dialogue].unbeatable(bound)
-            for dialogue, bound in zip(alive.tolist(), bounds, strict=True)
-        ]
-        return torch.tensor(going, dtype=torch.bool, device=alive.device)
+        bounds = [max(sums) / longest for sums in beams.sums]
+        pairs = enumerate(zip(bounds, shelves, strict=True))
+        return [i for i, (bound, shelf) in pairs if bound > NEVER and not shelf.decided(bound)]
 
     def _hypothesis(self, tokens: Sequence[int], total: float, finished: bool) -> Hypothesis:
         length = len(tokens) + int(finished)

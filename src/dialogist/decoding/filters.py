@@ -1,5 +1,6 @@
 """Filters: what may not be said next. Each maps log-probabilities to log-probabilities."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,7 +38,29 @@ class AllowPerDialogue:
 
     def __call__(self, log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
         """Rule out what a row's dialogue does not allow."""
-        return log_probs.masked_fill(~self.allowed[owner], NEVER)
+        blocked = self.allowed.index_select(0, owner).logical_not_()
+        return log_probs.masked_fill_(blocked, NEVER)
+
+
+@dataclass(frozen=True, slots=True)
+class ForbidSequences:
+    """Sequences of tokens that each dialogue's texts may not hold: ``sequences[owner]``."""
+
+    sequences: Sequence[Sequence[tuple[int, ...]]]
+
+    def __call__(self, log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
+        """Rule out each token that would complete one."""
+        length = prefix.shape[1]
+        rows: list[int] = []
+        tokens: list[int] = []
+        for row, dialogue in enumerate(owner.tolist()):
+            for *before, last in self.sequences[dialogue]:
+                said = prefix[row, length - len(before) :].tolist() if before else []
+                if len(before) <= length and said == before:
+                    rows.append(row)
+                    tokens.append(last)
+        log_probs[rows, tokens] = NEVER
+        return log_probs
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +97,18 @@ class NoRepeatNgram:
 
 
 @dataclass(frozen=True, slots=True)
+class RepetitionPenalty:
+    """What was said is less probable: log p x ``penalty`` (Keskar et al. 2019, section 4.1)."""
+
+    penalty: float
+
+    def __call__(self, log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
+        """Lower each token that the row already holds, once however often it does."""
+        lowered = log_probs.gather(1, prefix) * self.penalty
+        return log_probs.scatter(1, prefix, lowered)
+
+
+@dataclass(frozen=True, slots=True)
 class EndWhenStuck:
     """The end symbol for a row that the filters before left no token at all."""
 
@@ -81,6 +116,6 @@ class EndWhenStuck:
 
     def __call__(self, log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
         """Allow the end there, at no cost."""
-        stuck = torch.isneginf(log_probs).all(dim=1)
+        stuck = log_probs.amax(dim=1) == NEVER
         log_probs[stuck, self.eos] = 0.0
         return log_probs

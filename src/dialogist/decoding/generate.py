@@ -7,6 +7,7 @@ from torch import Tensor
 
 from dialogist.batch import Batch
 from dialogist.decoding.beam import BeamSearch
+from dialogist.decoding.coverage import ranked_by_coverage
 from dialogist.decoding.filters import EndWhenStuck, Filter
 from dialogist.decoding.options import DecodingOptions
 from dialogist.decoding.search import (
@@ -36,7 +37,11 @@ def generate(
     """
     model.eval()
     rows = torch.arange(len(batch), device=batch.source.device)
-    return search(model, model.start(batch), rows, options, symbols, filters)
+    if not options.coverage_penalty:
+        return search(model, model.start(batch), rows, options, symbols, filters)
+    every = options.model_copy(update={"n_best": options.beam_size})
+    found = search(model, model.start(batch), rows, every, symbols, filters)
+    return ranked_by_coverage(model, batch, found, options, symbols)
 
 
 def search(

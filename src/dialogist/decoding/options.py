@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from dialogist.config import Config
 
 Strategy = Literal["greedy", "beam", "sample"]
+CoverageKind = Literal["missed", "repeated"]
 
 
 class DecodingOptions(Config):
@@ -15,7 +16,13 @@ class DecodingOptions(Config):
     ``max_tokens`` bounds a summary (its end symbol not counted); one that reaches it is reported
     as cut. ``min_tokens`` forbids the end before. ``no_repeat_ngram`` n forbids an n-gram of
     tokens to occur twice (0: off). ``length_penalty`` is the alpha of Wu et al. 2016, equation 14:
-    beam hypotheses are ranked by log p / ((5 + length) / 6)^alpha. ``top_k`` 0 and ``top_p`` 1
+    beam hypotheses are ranked by log p / ((5 + length) / 6)^alpha. Beam search goes on until no
+    unfinished hypothesis can win, however long it gets; with ``early_stop`` until ``beam_size``
+    hypotheses have ended, in far fewer steps (docs/speed.md). ``coverage_penalty`` is beta
+    there: finished beams are ranked by what of the dialogue they looked at, or looked at again
+    (``coverage_kind``; see `dialogist.decoding.coverage`). ``repetition_penalty``: the
+    log-probability of a token that was said is multiplied by it (Keskar et al. 2019; 1: off).
+    ``top_k`` 0 and ``top_p`` 1
     switch these off; they, ``temperature`` and ``seed`` matter for sampling only. For models that
     plan first, all this holds for the text of each key point (n_best: for the first alone), and
     ``max_key_points`` bounds their number.
@@ -25,6 +32,10 @@ class DecodingOptions(Config):
     beam_size: int = Field(4, ge=1, le=1024)
     n_best: int = Field(1, ge=1, le=1024)
     length_penalty: float = Field(1.0, ge=0, le=10)
+    coverage_penalty: float = Field(0.0, ge=0, le=100)
+    coverage_kind: CoverageKind = "repeated"
+    repetition_penalty: float = Field(1.0, ge=1, le=10)
+    early_stop: bool = False
     no_repeat_ngram: int = Field(0, ge=0, le=64)
     min_tokens: int = Field(0, ge=0)
     max_tokens: int = Field(100, ge=1)
@@ -40,6 +51,8 @@ class DecodingOptions(Config):
             raise ValueError(f"'min_tokens' {self.min_tokens} exceeds 'max_tokens'")
         if self.n_best > 1 and self.strategy != "beam":
             raise ValueError("'n_best' above 1 needs strategy 'beam'")
+        if self.coverage_penalty and self.strategy != "beam":
+            raise ValueError("'coverage_penalty' ranks beams: it needs strategy 'beam'")
         if self.n_best > self.beam_size:
             raise ValueError(f"'n_best' {self.n_best} exceeds 'beam_size' {self.beam_size}")
         return self

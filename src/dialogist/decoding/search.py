@@ -10,7 +10,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from dialogist.decoding.filters import Filter, ForbidTokens, MinimumLength, NoRepeatNgram
+from dialogist.decoding.filters import (
+    Filter,
+    ForbidTokens,
+    MinimumLength,
+    NoRepeatNgram,
+    RepetitionPenalty,
+)
 from dialogist.decoding.options import DecodingOptions
 from dialogist.models.base import Stepper
 from dialogist.nn.state import State
@@ -42,6 +48,8 @@ def standard_filters(options: DecodingOptions, symbols: Symbols) -> list[Filter]
     filters: list[Filter] = [ForbidTokens((symbols.pad, symbols.bos))]
     if options.min_tokens:
         filters.append(MinimumLength(options.min_tokens, symbols.eos))
+    if options.repetition_penalty > 1:
+        filters.append(RepetitionPenalty(options.repetition_penalty))
     if options.no_repeat_ngram:
         filters.append(NoRepeatNgram(options.no_repeat_ngram))
     return filters

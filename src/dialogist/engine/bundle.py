@@ -2,7 +2,7 @@
 
     config.json              format version, model, preparation, vocabulary size, origin
     generation_config.json   the decoding options it was tuned for
-    model.safetensors        weights (half precision when shipped)
+    model.safetensors        weights (fp16 or int8 when shipped: `dialogist.models.storage`)
     tokenizer.json, tokenizer_config.json
     key_points.yaml          the rule pack that its key points come from, if it has any
     README.md                the model card
@@ -11,10 +11,11 @@ Later releases keep loading earlier format versions; a newer one is refused with
 """
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import torch
 from pydantic import Field
@@ -26,16 +27,23 @@ from dialogist.config import Config
 from dialogist.data.keypoints import RulePack, load_pack
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding.options import DecodingOptions
+from dialogist.engine.options import SummaryOptions
+from dialogist.engine.precision import Format, Precision, resolve_precision, use_precision
 from dialogist.errors import ConfigError, ModelError
-from dialogist.models.checkpoint import load_weights, weights_of
+from dialogist.models.checkpoint import Undrawn, give_weights, weights_of
+from dialogist.models.storage import SCALE, STORED, packed, unpacked
 from dialogist.models.table import Model, ModelConfig
 from dialogist.records import JSON
 from dialogist.tokenizers import Tokenizer, read_tokenizer
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""1: weights in one floating-point format. 2: or matrices in int8."""
+
 KEY_POINTS = "key_points.yaml"
 
 C = TypeVar("C", bound=Config)
+
+Stored = Literal["fp32", "fp16", "bf16", "int8"]
 
 
 class BundleConfig(Config):
@@ -43,6 +51,7 @@ class BundleConfig(Config):
 
     format: str = "dialogist"
     format_version: int = FORMAT_VERSION
+    weights: Stored | None = None  # what they are stored as; older files do not say
     vocabulary: int
     model: ModelConfig
     preparation: PreparationConfig
@@ -51,7 +60,11 @@ class BundleConfig(Config):
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A model ready to use."""
+    """A model ready to use.
+
+    ``precision``: what it was brought to for use (`dialogist.engine.precision`); None: its weights
+    are as trained, in fp32, and can be saved.
+    """
 
     model: Model
     tokenizer: Tokenizer
@@ -59,12 +72,15 @@ class Bundle:
     decoding: DecodingOptions
     name: str = ""
     about: Mapping[str, JSON] = field(default_factory=dict)
+    precision: Format | None = None
 
 
 def save_bundle(folder: Path, bundle: Bundle, card: str, dtype: torch.dtype) -> None:
-    """Write a model folder; weights are stored as ``dtype``."""
+    """Write a model folder; weights are stored as ``dtype``: fp32, fp16, bf16 or int8."""
+    assert bundle.precision is None, "its weights were changed for use: load it without a precision"
     folder.mkdir(parents=True, exist_ok=True)
     config = BundleConfig(
+        weights=STORED[dtype],
         vocabulary=len(bundle.tokenizer),
         model=bundle.model.config,
         preparation=bundle.preparation.config,
@@ -72,7 +88,7 @@ def save_bundle(folder: Path, bundle: Bundle, card: str, dtype: torch.dtype) -> 
     )
     _write_json(folder / "config.json", config)
     _write_json(folder / "generation_config.json", bundle.decoding)
-    weights = {name: w.to(dtype).contiguous() for name, w in weights_of(bundle.model).items()}
+    weights = packed(weights_of(bundle.model), dtype)
     # Not save_file: it makes files that nobody but their owner can read.
     (folder / "model.safetensors").write_bytes(save(weights, metadata={"format": "pt"}))
     bundle.tokenizer.save(folder)
@@ -82,12 +98,19 @@ def save_bundle(folder: Path, bundle: Bundle, card: str, dtype: torch.dtype) -> 
     (folder / "README.md").write_text(card, encoding="utf-8")
 
 
-def load_bundle(folder: Path, device: torch.device, name: str = "") -> Bundle:
-    """Load a model folder, computing in fp32.
+def load_bundle(
+    folder: Path, device: torch.device, name: str = "", precision: Precision | None = None
+) -> Bundle:
+    """Load a model folder.
+
+    ``precision``: what it shall compute in; None: fp32 with the weights as trained, to be saved
+    or trained on.
 
     Raises:
         ModelError: something is missing, damaged, inconsistent, or of a newer format.
+        UsageError: the device does not have this precision.
     """
+    chosen = None if precision is None else resolve_precision(precision, device)
     config = _read_config(folder)
     tokenizer = read_tokenizer(folder)
     if len(tokenizer) != config.vocabulary:
@@ -98,16 +121,19 @@ def load_bundle(folder: Path, device: torch.device, name: str = "") -> Bundle:
     path = folder / "model.safetensors"
     try:
         # Shapes are compared before anything of the model's size is allocated.
-        with torch.device("meta"):
-            _check_shapes(config.model.build(config.vocabulary), path)
-        model = config.model.build(config.vocabulary)
-        load_weights(model, load_file(path), str(path))
+        with torch.device("meta"), Undrawn():
+            model = config.model.build(config.vocabulary)
+        _check_shapes(model, path)
+        give_weights(model, unpacked(load_file(path), str(path)), device, str(path))
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{path}: is no whole weights file: {error}") from None
-    decoding = _parse(DecodingOptions, folder / "generation_config.json")
+    decoding = _parse(SummaryOptions, folder / "generation_config.json")
     preparation = Preparation(config.preparation, _read_pack(folder, config.preparation))
-    model = model.to(device).eval()
-    return Bundle(model, tokenizer, preparation, decoding, name or folder.name, config.about)
+    model.eval()
+    if chosen is not None:
+        use_precision(model, chosen)
+    called = name or folder.name
+    return Bundle(model, tokenizer, preparation, decoding, called, config.about, chosen)
 
 
 def describe(folder: Path) -> dict[str, Any]:
@@ -120,7 +146,7 @@ def describe(folder: Path) -> dict[str, Any]:
     path = folder / "model.safetensors"
     try:
         with safe_open(path, framework="pt") as file:
-            slices = [file.get_slice(name) for name in file.keys()]  # noqa: SIM118
+            slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{path}: is no whole weights file: {error}") from None
     size = sum(p.stat().st_size for p in folder.iterdir() if p.is_file())
@@ -128,8 +154,10 @@ def describe(folder: Path) -> dict[str, Any]:
         "path": str(folder),
         "format_version": config.format_version,
         "kind": config.model.kind,
-        "parameters": sum(_product(s.get_shape()) for s in slices),
-        "stored_as": sorted({s.get_dtype() for s in slices}),
+        "parameters": sum(
+            math.prod(s.get_shape()) for name, s in slices.items() if not name.endswith(SCALE)
+        ),
+        "stored_as": sorted({s.get_dtype() for s in slices.values()}),
         "bytes": size,
         "vocabulary": config.vocabulary,
         "model": config.model.model_dump(),
@@ -196,10 +224,3 @@ def _check_shapes(model: nn.Module, path: Path) -> None:
                 f"{path}: the weight '{name}' has shape {found.get(name, 'none: it is missing')}, "
                 f"config.json says {tuple(parameter.shape)}"
             )
-
-
-def _product(shape: list[int]) -> int:
-    total = 1
-    for size in shape:
-        total *= size
-    return total

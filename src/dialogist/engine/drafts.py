@@ -1,11 +1,12 @@
 """`Draft`: one summary as token ids, whatever kind of model wrote it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
 
 from dialogist.batch import Batch
-from dialogist.decoding.filters import AllowPerDialogue, Filter
+from dialogist.decoding.filters import AllowPerDialogue, Filter, ForbidSequences
 from dialogist.decoding.generate import generate
 from dialogist.decoding.options import DecodingOptions
 from dialogist.decoding.plan import generate_plan
@@ -33,10 +34,14 @@ class Draft:
         return all(part.finished for part in self.parts)
 
     @property
+    def tokens(self) -> int:
+        """How many were predicted, end symbols counted."""
+        return sum(len(part.tokens) + int(part.finished) for part in self.parts)
+
+    @property
     def mean_log_prob(self) -> float:
-        """Per predicted token, end symbols counted."""
-        tokens = sum(len(part.tokens) + int(part.finished) for part in self.parts)
-        return sum(part.log_prob for part in self.parts) / max(1, tokens)
+        """Per predicted token."""
+        return sum(part.log_prob for part in self.parts) / max(1, self.tokens)
 
 
 def write_drafts(
@@ -45,16 +50,22 @@ def write_drafts(
     options: DecodingOptions,
     symbols: Symbols,
     allowed: Tensor | None = None,
+    banned: Sequence[Sequence[tuple[int, ...]]] = (),
 ) -> list[list[Draft]]:
     """n_best drafts for each of B dialogues, best first.
 
-    ``allowed``: (B, X) the tokens that each dialogue allows; None allows all.
+    ``allowed``: (B, X) the tokens that each dialogue allows; None allows all. ``banned``: B times
+    the sequences of tokens that its summary may not hold; none, or for each dialogue.
     """
 
     def filters(owner: Tensor | None = None) -> list[Filter]:
-        if allowed is None:
-            return []
-        return [AllowPerDialogue(allowed if owner is None else allowed[owner])]
+        found: list[Filter] = []
+        if allowed is not None:
+            found.append(AllowPerDialogue(allowed if owner is None else allowed[owner]))
+        if banned:
+            rows = range(len(banned)) if owner is None else owner.tolist()
+            found.append(ForbidSequences([banned[row] for row in rows]))
+        return found
 
     if isinstance(model, LeaderWriter):
         planned = generate_plan(model, batch, options, symbols, filters)

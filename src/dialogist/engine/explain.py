@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from dialogist.batch import FIRST_KEY_POINT, PLAN_EOS, Batch
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import collate
 from dialogist.decoding.options import DecodingOptions
-from dialogist.engine.drafts import Draft
+from dialogist.engine.compose import compose
 from dialogist.engine.explain_maps import (
     Places,
     copies_of,
@@ -33,14 +33,15 @@ from dialogist.engine.explanation import (
     KeyPoint,
     TargetToken,
 )
-from dialogist.engine.summarizer import Summarizer, Written
+from dialogist.engine.forcing import forced_pair
+from dialogist.engine.summarizer import Summarizer
+from dialogist.engine.written import Written
 from dialogist.errors import DataError
 from dialogist.models.base import Outputs
 from dialogist.models.hierarchical import Hierarchical
 from dialogist.models.leader_writer import LeaderWriter, PlanOutputs
 from dialogist.nn.pointer import Copies
-from dialogist.records import Dialogue
-from dialogist.tokenizers import Symbols
+from dialogist.records import Dialogue, Summary
 
 ALTERNATIVES = 5
 """How many candidates are told for each token."""
@@ -59,22 +60,28 @@ def explain(
         DataError: the dialogue holds no text.
         UsageError: the options ask for more than the model can write.
     """
-    [written] = summarizer.write([dialogue], options)
-    if not written.drafts:
-        name = f"dialogue '{dialogue.id}'" if dialogue.id else "the dialogue"
-        raise DataError(f"{name} holds no text: there is nothing to explain")
-    return _Telling(summarizer, dialogue, written).explanation()
+    # As far as the model reads at once: there is one map for one pass.
+    chosen = summarizer.chosen(options).model_copy(update={"long": "cut", "length": "medium"})
+    reading = summarizer.read(dialogue, chosen)
+    if reading.refused:
+        name = f"dialogue '{dialogue.id}': " if dialogue.id else ""
+        raise DataError(f"{name}{reading.refused[1]}: there is nothing to explain")
+    [written] = summarizer.write(reading, chosen)
+    summary = compose(summarizer.bundle, reading, [written], chosen).summary
+    return _Telling(summarizer, dialogue, written, summary).explanation()
 
 
 class _Telling:
     """Puts together what is told of one dialogue."""
 
-    def __init__(self, summarizer: Summarizer, dialogue: Dialogue, written: Written) -> None:
-        self.bundle, self.written = summarizer.bundle, written
+    def __init__(
+        self, summarizer: Summarizer, dialogue: Dialogue, written: Written, summary: Summary
+    ) -> None:
+        self.bundle, self.written, self.summary = summarizer.bundle, written, summary
         self.draft = written.drafts[0]
         self.spell = Speller(self.bundle, dialogue, written)
         device = next(self.bundle.model.parameters()).device
-        pair = _forced_pair(written, self.draft, self.bundle.tokenizer.symbols)
+        pair = forced_pair(written.encoded, self.draft, self.bundle.tokenizer.symbols)
         self.batch = collate([pair], self.bundle.tokenizer.symbols).to(device)
         self.said = lengths_of([(len(p.tokens), p.finished) for p in self.draft.parts])
         self.places = _places(self.batch)
@@ -98,7 +105,7 @@ class _Telling:
         copies = copies_of(outputs, self.said)
         maps += [] if copies is None else copy_maps(copies, self.places, hierarchical)
         return Explanation(
-            summary=self.written.summary,
+            summary=self.summary,
             kind=model.config.kind,
             source=self.spell.source(),
             speakers=self.spell.speakers(len(self.places.utterances)),
@@ -158,18 +165,6 @@ class _Telling:
             return END if index == PLAN_EOS else f"‹symbol {index}›"
         known = pack is not None and number < len(pack.labels)
         return pack.labels[number] if pack is not None and known else f"key point {number + 1}"
-
-
-def _forced_pair(written: Written, draft: Draft, symbols: Symbols) -> Pair:
-    """The dialogue with what was found as its target."""
-    encoded = written.encoded
-    tokens = [token for part in draft.parts for token in part.tokens]
-    target = (symbols.bos, *tokens, symbols.eos)
-    ends: list[int] = []
-    for part in draft.parts if draft.labels else ():
-        ends.append((ends[-1] if ends else 1) + len(part.tokens))
-    key_points = tuple(FIRST_KEY_POINT + label for label in draft.labels)
-    return Pair(encoded.source, target, encoded.id, encoded.starts, key_points, tuple(ends))
 
 
 def _places(batch: Batch) -> Places:

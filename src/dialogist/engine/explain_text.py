@@ -7,13 +7,11 @@ from dialogist.data.normalise import normalise
 from dialogist.data.speakers import RoleTable
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.explanation import BEGIN, END, SourceToken, TokenKind
-from dialogist.engine.summarizer import Written
+from dialogist.engine.pieces import BROKEN, pieces
+from dialogist.engine.written import Written
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import Tokenizer
 from dialogist.tokenizers.entity_tokens import readable
-
-_LONGEST_CHARACTER = 4  # bytes in UTF-8, and so tokens of one character at most
-_BROKEN = "\ufffd"
 
 
 class Speller:
@@ -72,7 +70,7 @@ class Speller:
         if index >= len(tokenizer) + len(unknown):
             return "‹no word of this dialogue›"
         text = self._reader(unknown)([index])
-        if text and _BROKEN not in text:
+        if text and BROKEN not in text:
             return text
         return _described(tokenizer, index)
 
@@ -85,24 +83,6 @@ class Speller:
             return preparation.restore(text.translate(self._roles), example)
 
         return read
-
-
-def pieces(ids: Sequence[int], read: Callable[[Sequence[int]], str]) -> list[str]:
-    """What each token adds to the text of those before it.
-
-    Of a character that several tokens make, all but the last add nothing.
-    """
-    found: list[str] = []
-    start = done = 0  # what stands before ``start`` changes nothing that comes
-    for end in range(1, len(ids) + 1):
-        before, now = read(ids[start:done]), read(ids[start:end])
-        unfinished = now.endswith(_BROKEN) and end < len(ids)
-        if unfinished and end - done < _LONGEST_CHARACTER:
-            found.append("")
-            continue
-        found.append(now[len(before) :])
-        start, done = done, end
-    return found
 
 
 def _roles(bundle: Bundle, dialogue: Dialogue) -> dict[int, str]:
@@ -129,6 +109,6 @@ def _described(tokenizer: Tokenizer, index: int) -> str:
     raw = tokenizer.decode([index])
     if MASK.search(raw):
         return f"‹{readable(raw.strip())[1:-1]}: not here›"
-    if _BROKEN in raw:
+    if BROKEN in raw:
         return "‹part of a character›"
     return tokenizer.token(index)

@@ -13,7 +13,6 @@ from statistics import fmean
 from dialogist.evaluation.cautions.caution import Caution
 from dialogist.evaluation.cautions.of_outputs import output_cautions, reference_cautions
 from dialogist.evaluation.cautions.of_tables import chance_cautions
-from dialogist.evaluation.judge import STOPPED
 from dialogist.evaluation.outputs.output import Output
 from dialogist.evaluation.scoring.scores import Scores
 from dialogist.evaluation.statistics.resampling import DEFAULT, Interval, Resampling, intervals
@@ -72,8 +71,8 @@ class Row:
             outputs=len(entry.scores.ids),
             words=fmean(len(words_of(one.prediction)) for one in outputs),
             empty=sum(not words_of(one.prediction) for one in outputs),
-            cut=sum(any(STOPPED in text for text in one.summary.warnings) for one in outputs),
-            partial=sum(one.summary.status == "partial" for one in outputs),
+            cut=sum(one.summary.is_cut for one in outputs),
+            partial=sum(one.summary.status == "truncated" for one in outputs),
             figures=intervals(entry.scores, resampling),
         )
 

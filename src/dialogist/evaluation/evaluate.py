@@ -40,7 +40,7 @@ class Evaluation:
                 "prediction": output.prediction,
                 "references": list(output.references),
                 "status": output.summary.status,
-                "warnings": list(output.summary.warnings),
+                "warnings": [warning.message for warning in output.summary.warnings],
                 "scores": {kind: round(values[number], 4) for kind, values in each.items()},
             }
 

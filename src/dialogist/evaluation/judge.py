@@ -31,9 +31,6 @@ from dialogist.metrics.rouge import Rouge
 from dialogist.records import Dialogue, Summary
 from dialogist.text.words import words_of
 
-STOPPED = "and stops there"
-"""How a summarizer's warnings say that a summary is cut."""
-
 _SENTENCE_ENDS = frozenset(".!?…。！？；\n")
 
 
@@ -138,8 +135,8 @@ class Judge:
             key_facts=KeyFacts.of(scores) if pack and pack.key_facts else None,
             length=fmean(map(_length, texts)),
             empty=sum(not words_of(text) for text in texts),
-            cut=sum(any(STOPPED in text for text in one.warnings) for one in summaries),
-            partial=sum(one.status == "partial" for one in summaries),
+            cut=sum(one.is_cut for one in summaries),
+            partial=sum(one.status == "truncated" for one in summaries),
             unpunctuated=sum(bool(words_of(t)) and _SENTENCE_ENDS.isdisjoint(t) for t in texts),
             by_key_points=by_key_points(self._pairs(outputs, scores)) if pack and whole else (),
             by_utterances=by_utterances(self._sizes(scores)) if whole else (),

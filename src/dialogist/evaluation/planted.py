@@ -12,7 +12,7 @@ from functools import partial
 from random import Random
 from statistics import NormalDist
 
-from dialogist.evaluation.planting import (
+from dialogist.data.planting import (
     Ground,
     Planted,
     Planter,
@@ -22,7 +22,7 @@ from dialogist.evaluation.planting import (
     plant_number,
     plant_speaker,
 )
-from dialogist.evaluation.planting_roles import (
+from dialogist.data.planting_roles import (
     plant_assertion,
     plant_denial,
     plant_swap,

@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-from dialogist.evaluation.planting import Ground, Planted
+from dialogist.data.planting import Ground, Planted
 from dialogist.metrics.slots import STATE, compared, state_of
 
 _DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]

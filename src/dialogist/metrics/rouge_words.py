@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from nltk.stem.porter import PorterStemmer
+from dialogist.text.porter import PorterStemmer
 
 T = TypeVar("T")
 

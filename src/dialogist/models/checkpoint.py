@@ -1,12 +1,15 @@
 """Weights as named tensors, and back into a model; shared (tied) weights appear once."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from dialogist.errors import ModelError
+from dialogist.nn.positional import Positions
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:
@@ -23,12 +26,71 @@ def load_weights(model: nn.Module, weights: Mapping[str, Tensor], source: str) -
     copy_weights(weights_of(model), weights, source)
 
 
+class Undrawn(TorchFunctionMode):
+    """While it is entered, what would fill a tensor with random numbers leaves it as it is.
+
+    For models whose weights come from a file. On the meta device drawing does nothing anyway, but
+    torch imports its compiler for it, which takes longer than loading the model.
+    """
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Iterable[type],
+        args: tuple[Any, ...] = (),
+        kwargs: Mapping[str, Any] | None = None,
+    ) -> Any:
+        given = kwargs or {}
+        if func in _DRAWING:
+            return given["tensor"] if "tensor" in given else args[0]
+        return func(*args, **given)
+
+
+_DRAWING = {
+    nn.init.normal_,
+    nn.init.uniform_,
+    nn.init.kaiming_uniform_,
+    Tensor.normal_,
+    Tensor.uniform_,
+}
+
+
+def give_weights(
+    model: nn.Module, weights: Mapping[str, Tensor], device: torch.device, source: str
+) -> None:
+    """Weights, as fp32 on ``device``, for a model that was built on the meta device.
+
+    Nothing is drawn at random only to be written over, and nothing is held twice.
+
+    Raises:
+        ModelError: a weight is missing, superfluous, or of another shape; names it.
+    """
+    own = dict(model.named_parameters())
+    _check_names(own, weights, source)
+    places: dict[int, list[tuple[nn.Module, str]]] = {}
+    for module in model.modules():
+        for name, parameter in module.named_parameters(recurse=False):
+            places.setdefault(id(parameter), []).append((module, name))
+        if isinstance(module, Positions):
+            module.restore(device)
+    for name, parameter in own.items():
+        given = nn.Parameter(weights[name].to(device, torch.float32, copy=True))
+        for module, attribute in places[id(parameter)]:  # (several where they are tied)
+            setattr(module, attribute, given)
+
+
 def copy_weights(into: Mapping[str, Tensor], weights: Mapping[str, Tensor], source: str) -> None:
     """Copy named weights over others of the same names and shapes.
 
     Raises:
         ModelError: a weight is missing, superfluous, or of another shape; names it.
     """
+    _check_names(into, weights, source)
+    for name, place in into.items():
+        place.copy_(weights[name])
+
+
+def _check_names(into: Mapping[str, Tensor], weights: Mapping[str, Tensor], source: str) -> None:
     for name in into.keys() - weights.keys():
         raise ModelError(f"{source}: the weight '{name}' is missing")
     for name in weights.keys() - into.keys():
@@ -39,7 +101,6 @@ def copy_weights(into: Mapping[str, Tensor], weights: Mapping[str, Tensor], sour
                 f"{source}: the weight '{name}' has shape {tuple(weights[name].shape)}, "
                 f"the model's configuration says {tuple(place.shape)}"
             )
-        place.copy_(weights[name])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The hierarchical Transformer: two encoders, one decoder (KDD'19 paper, sections 3.3 and 4.4)."""
 
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import torch
 from pydantic import Field, model_validator
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from dialogist.batch import Batch
 from dialogist.config import Config
 from dialogist.models.base import Distribution, GeneratorModule, Outputs
+from dialogist.nn.decoder_state import DecoderState
 from dialogist.nn.embedding import TokenEmbedding
 from dialogist.nn.hierarchical import HierarchicalEncoder, HierarchicalMemory
 from dialogist.nn.hierarchical_pointer import HierarchicalCopyMemory, HierarchicalPointer
@@ -101,30 +102,8 @@ class HierarchicalConfig(Config):
         return Hierarchical(self, vocabulary)
 
 
-@dataclass(frozen=True, slots=True)
-class UtteranceDecoderState:
-    """N rows of a `UtteranceDecoder`: caches, the memory's mask, whose memory each row has."""
-
-    caches: tuple[LayerCache, ...]
-    memory_mask: Tensor  # (N, 1, 1, U) additive
-    owner: Tensor  # (N,) the row of the first state behind each row
-    copies: HierarchicalCopyMemory | None = None
-    first: Tensor | None = None  # (N, D) what stands in place of the begin symbol's vector
-    position: int = 0
-
-    def select(self, rows: Tensor) -> "UtteranceDecoderState":
-        """The given rows; memories are copied only when rows move between owners."""
-        owner = self.owner.index_select(0, rows)
-        moved = not torch.equal(owner, self.owner)
-        mask, copies, first = self.memory_mask, self.copies, self.first
-        if moved:
-            mask = mask.index_select(0, rows)
-            copies = None if copies is None else copies.select(rows)
-            first = None if first is None else first.index_select(0, rows)
-        caches = tuple(cache.select(rows, memory_too=moved) for cache in self.caches)
-        return replace(
-            self, caches=caches, memory_mask=mask, owner=owner, copies=copies, first=first
-        )
+UtteranceDecoderState: TypeAlias = DecoderState[HierarchicalCopyMemory]
+"""What an `UtteranceDecoder` carries from step to step; for the Writer each row has a memory."""
 
 
 class UtteranceDecoder(nn.Module):
@@ -158,14 +137,9 @@ class UtteranceDecoder(nn.Module):
         utterances = memory.layout.utterances
         caches = self.decoder.start(memory.utterances, utterances)
         copies = None if self.pointer is None else self.pointer.memory(memory)
-        rows = torch.arange(owner.shape[0], device=owner.device)
-        every = torch.arange(utterances.shape[0], device=owner.device)
-        state = UtteranceDecoderState(
-            tuple(caches), utterances.mask(memory.utterances.dtype), every, copies
-        )
-        if not torch.equal(owner, every):
-            state = state.select(owner)
-        return replace(state, owner=rows, first=first)
+        mask = utterances.mask(memory.utterances.dtype)
+        state = DecoderState(tuple(caches), mask, copies=copies).expand(owner)
+        return replace(state, first=first)
 
     def forward(
         self,
@@ -192,13 +166,13 @@ class UtteranceDecoder(nn.Module):
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, UtteranceDecoderState]:
         """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
-        assert isinstance(state, UtteranceDecoderState)
+        assert isinstance(state, DecoderState)
         self.embedding.positions.require(state.position + 1)
-        packing = Packing.single(tokens.shape[0], tokens.device)
+        packing, masks = state.packing(), state.masks()
         places = torch.full_like(tokens, state.position)
         x = self._embed(tokens, packing, places, state.first)
-        found, caches, *_ = self._decode(x, packing, state, Masks(None, state.memory_mask))
-        return found.all(), replace(state, caches=caches, position=state.position + 1)
+        found, caches, *_ = self._decode(x, packing, state, masks)
+        return found.all(), state.after(caches, masks)
 
     def _embed(self, ids: Tensor, packing: Packing, places: Tensor, first: Tensor | None) -> Tensor:
         x = self.embedding.vectors(ids, self.decoder.dtype)

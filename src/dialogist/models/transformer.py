@@ -7,8 +7,8 @@ dropout on embeddings, attention weights and feed-forward output, Keras' initial
 """
 
 import math
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
+from typing import Literal, TypeAlias
 
 import torch
 from pydantic import Field, model_validator
@@ -18,6 +18,7 @@ from dialogist.batch import Batch
 from dialogist.config import Config
 from dialogist.models.base import Distribution, GeneratorModule, Outputs
 from dialogist.nn.attention import MultiHeadAttention
+from dialogist.nn.decoder_state import DecoderState
 from dialogist.nn.dropout import Dropout
 from dialogist.nn.mapped_embedding import MappedEmbedding
 from dialogist.nn.masks import look_ahead_mask
@@ -25,8 +26,23 @@ from dialogist.nn.packing import Packing
 from dialogist.nn.pointer import CopyMemory, Pointer, PointerLogProbs
 from dialogist.nn.positional import PositionKind, Positions
 from dialogist.nn.state import State
-from dialogist.nn.transformer import Decoder, Encoder, LayerCache, LayerShape, Masks
+from dialogist.nn.transformer import Decoder, Encoder, LayerShape, Masks
 from dialogist.nn.vocabulary import LogProbs, VocabularyProjection
+
+
+class DecoderConfig(Config):
+    """Where the decoder's layers differ from the encoder's; None: they do not.
+
+    A decoder that starts at random beside a pretrained encoder may be narrower, or normalise
+    before each block, which trains more steadily (Xiong et al. 2020).
+    """
+
+    heads: int | None = Field(None, ge=1, le=256)
+    key_width: int | None = Field(None, ge=1, le=8192)
+    feed_forward: int | None = Field(None, ge=1, le=65536)
+    norm: Literal["post", "pre"] | None = None
+    norm_eps: float | None = Field(None, gt=0)
+    activation: Literal["relu", "gelu"] | None = None
 
 
 class TransformerConfig(Config):
@@ -38,7 +54,8 @@ class TransformerConfig(Config):
     ``initialisation``: ``keras`` (embeddings uniform +-0.05, other matrices Glorot uniform, as the
     reports' framework does) or ``scaled`` (embeddings normal with deviation d_e^-0.5, so that at
     ``d_model``, scaled by its root, they have unit variance). ``pointer``: words of the source
-    can be copied.
+    can be copied. ``embedding_norm``: embeddings with their positions are normalised first, as in
+    BERT (Devlin et al. 2019); ``decoder``: what its layers have of their own.
     """
 
     kind: Literal["transformer"] = "transformer"
@@ -62,15 +79,19 @@ class TransformerConfig(Config):
     share_embeddings: bool = True
     tie_output: bool = True
     scale_embeddings: bool = True
+    embedding_norm: bool = False
+    decoder: DecoderConfig = DecoderConfig()
     pointer: bool = False
     initialisation: Literal["keras", "scaled"] = "scaled"
 
     @model_validator(mode="after")
     def _consistent(self) -> "TransformerConfig":
-        if self.key_width is None and self.d_model % self.heads:
-            raise ValueError(
-                f"'d_model' {self.d_model} is no multiple of 'heads' {self.heads}: set 'key_width'"
-            )
+        for name, stack in (("", self), ("decoder.", self.decoder)):
+            if stack.key_width is None and stack.heads and self.d_model % stack.heads:
+                raise ValueError(
+                    f"'d_model' {self.d_model} is no multiple of '{name}heads' {stack.heads}: set "
+                    f"'{name}key_width'"
+                )
         if self.tie_output and self.embedding not in (None, self.d_model):
             raise ValueError(
                 f"'tie_output' needs 'embedding' {self.embedding} to be 'd_model' {self.d_model}: "
@@ -94,7 +115,7 @@ class TransformerConfig(Config):
         return self.target_positions
 
     def layer_shape(self) -> LayerShape:
-        """What encoder and decoder layers have in common."""
+        """What encoder layers have in common, and decoder layers where nothing else is said."""
         return LayerShape(
             width=self.d_model,
             heads=self.heads,
@@ -109,6 +130,13 @@ class TransformerConfig(Config):
             reuse_second_norm=self.reuse_second_norm,
         )
 
+    def decoder_shape(self) -> LayerShape:
+        """What decoder layers have in common."""
+        own = self.decoder.model_dump(exclude_none=True)
+        if "heads" in own:
+            own.setdefault("key_width", self.d_model // own["heads"])
+        return replace(self.layer_shape(), **own)
+
     def build(self, vocabulary: int, source_vocabulary: int | None = None) -> "Transformer":
         """A new model with fresh weights (drawn from torch's generator).
 
@@ -117,24 +145,8 @@ class TransformerConfig(Config):
         return Transformer(self, vocabulary, source_vocabulary or vocabulary)
 
 
-@dataclass(frozen=True, slots=True)
-class TransformerState:
-    """N rows of search: every layer's cache, the memory's mask, and whose memory each row has."""
-
-    caches: tuple[LayerCache, ...]
-    memory_mask: Tensor  # (N, 1, 1, S) additive
-    owner: Tensor  # (N,) the dialogue behind each row
-    copies: CopyMemory | None = None
-    position: int = 0
-
-    def select(self, rows: Tensor) -> "TransformerState":
-        """The given rows; memories are copied only when rows change between dialogues."""
-        owner = self.owner.index_select(0, rows)
-        moved = not torch.equal(owner, self.owner)
-        mask = self.memory_mask.index_select(0, rows) if moved else self.memory_mask
-        caches = tuple(cache.select(rows, memory_too=moved) for cache in self.caches)
-        copies = self.copies.select(rows) if self.copies and moved else self.copies
-        return TransformerState(caches, mask, owner, copies, self.position)
+TransformerState: TypeAlias = DecoderState[CopyMemory]
+"""What it carries from step to step of a search."""
 
 
 class Transformer(GeneratorModule):
@@ -152,11 +164,12 @@ class Transformer(GeneratorModule):
             if config.share_embeddings
             else MappedEmbedding(vocabulary, own, width)
         )
-        self.source_positions = Positions(config.positions, config.source_positions, width)
-        self.target_positions = Positions(config.positions, config.target_positions, width)
+        kind, eps = config.positions, config.norm_eps if config.embedding_norm else None
+        self.source_positions = Positions(kind, config.source_positions, width, eps)
+        self.target_positions = Positions(kind, config.target_positions, width, eps)
         self.dropout = Dropout(config.dropout)
         self.encoder = Encoder(config.encoder_layers, shape)
-        self.decoder = Decoder(config.decoder_layers, shape)
+        self.decoder = Decoder(config.decoder_layers, config.decoder_shape())
         self.output = VocabularyProjection(width, vocabulary)
         self.pointer = Pointer(width) if config.pointer else None
         self._initialise()
@@ -203,22 +216,20 @@ class Transformer(GeneratorModule):
     def start(self, batch: Batch) -> TransformerState:
         """Encode and project the memory once; B rows."""
         memory, packing, _ = self._encode(batch, need_weights=False)
-        owner = torch.arange(len(batch), device=memory.device)
         caches = tuple(self.decoder.start(memory, packing))
         copies = self._copy_memory(memory, batch, packing)
-        return TransformerState(caches, packing.mask(memory.dtype), owner, copies)
+        return DecoderState(caches, packing.mask(memory.dtype), copies=copies)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, TransformerState]:
         """One token per row (N,) -> log-probabilities (N, V) of the next one, and the new state."""
-        assert isinstance(state, TransformerState)
+        assert isinstance(state, DecoderState)
         self.target_positions.require(state.position + 1)
         position = torch.tensor([state.position], device=tokens.device)
         x = self._embed(self.target_embedding, self.target_positions, tokens, position)
-        packing = Packing.single(tokens.shape[0], tokens.device)
-        masks = Masks(None, state.memory_mask)
+        packing, masks = state.packing(), state.masks()
         hidden, caches, _ = self.decoder(x, packing, state.caches, masks)
-        after = replace(state, caches=tuple(caches), position=state.position + 1)
-        return self._distribution(hidden, packing, state.copies).all(), after
+        found = self._distribution(hidden, packing, state.copies).all()
+        return found, state.after(tuple(caches), masks)
 
     def _copy_memory(self, memory: Tensor, batch: Batch, packing: Packing) -> CopyMemory | None:
         return None if self.pointer is None else self.pointer.memory(memory, batch, packing)

@@ -5,6 +5,7 @@ around it on rows of real tokens (`dialogist.nn.packing`).
 """
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -13,19 +14,28 @@ from torch import Tensor, nn
 from dialogist.nn.dropout import Dropout
 from dialogist.nn.packing import Packing
 
+_KEYS = 160
+"""So many keys a product takes in one go: MKL splits longer sums (measured: 192 and up)."""
 
-def attention_weights(query: Tensor, key: Tensor, mask: Tensor | None) -> Tensor:
-    """softmax(Q K^T / sqrt(d_k) + M): (..., T, d_k), (..., S, d_k) -> (..., T, S)."""
+
+def attention_weights(
+    query: Tensor, key: Tensor, mask: Tensor | None, dtype: torch.dtype | None = None
+) -> Tensor:
+    """softmax(Q K^T / sqrt(d_k) + M): (..., T, d_k), (..., S, d_k) -> (..., T, S).
+
+    ``dtype``: of the softmax; None: that of the queries.
+    """
     batch, (rows, width) = query.shape[:-2], query.shape[-2:]
     columns = key.shape[-2]
     if mask is None:
         mask = query.new_zeros(())
     else:  # (..., 1 or T, S) -> (X, 1 or T, S), X being the product of the batch dimensions
         mask = mask.expand(*batch, mask.shape[-2], columns).reshape(-1, mask.shape[-2], columns)
+        mask = mask.to(query.dtype)
     flat_query, flat_key = query.reshape(-1, rows, width), key.reshape(-1, columns, width)
     # Scaling and mask ride along with the product: two passes less over the scores.
     scores = torch.baddbmm(mask, flat_query, flat_key.transpose(1, 2), alpha=1 / math.sqrt(width))
-    return torch.softmax(scores, dim=-1).view(*batch, rows, columns)
+    return torch.softmax(scores, dim=-1, dtype=dtype).view(*batch, rows, columns)
 
 
 def attend(
@@ -39,7 +49,26 @@ def attend(
     if query.is_cuda and not need_weights:
         return fused_attention(query, memory, mask, dropout), None
     weights = attention_weights(query, memory.key, mask)
-    return dropout(weights) @ memory.value, weights if need_weights else None
+    return blend(dropout(weights), memory.value), weights if need_weights else None
+
+
+def blend(weights: Tensor, value: Tensor) -> Tensor:
+    """The values by their weights: (..., T, S), (..., S, d_v) -> (..., T, d_v).
+
+    The same to the last bit however much padding there is behind (weights of zero): fp32 products
+    of more than `_KEYS` keys are added up in another order depending on their number, so outside
+    of training they are taken in blocks. In int8 the last bit can decide which way an activation
+    is rounded, and so let a dialogue's neighbours in a batch have a say in its summary.
+    """
+    keys = value.shape[-2]
+    if keys <= _KEYS or weights.is_cuda or weights.dtype != torch.float32 or weights.requires_grad:
+        return weights @ value
+    flat, held = weights.flatten(0, -3), value.flatten(0, -3)
+    blended = torch.bmm(flat[:, :, :_KEYS], held[:, :_KEYS])
+    for start in range(_KEYS, keys, _KEYS):
+        block = slice(start, start + _KEYS)
+        blended = torch.baddbmm(blended, flat[:, :, block], held[:, block])
+    return blended.view(*weights.shape[:-1], value.shape[-1])
 
 
 def fused_attention(
@@ -102,6 +131,22 @@ class MultiHeadAttention(nn.Module):
         self.value = nn.Linear(memory_width, heads * key_width)
         self.output = nn.Linear(heads * key_width, width)
         self.dropout = Dropout(dropout)
+        self.merged: nn.Module | None = None
+        self.format: torch.dtype | None = None
+
+    def merge(
+        self, linear: Callable[[Tensor, Tensor], nn.Module], format: torch.dtype | None = None
+    ) -> None:
+        """Compute query, key and value of one input as one product: for self-attention in use.
+
+        ``linear`` makes a layer of a weight (O, I) and a bias (O,). The three layers are given up.
+        ``format``: of queries, keys and values; None: what the layer gives.
+        """
+        self.format = format
+        parts = (self.query, self.key, self.value)
+        weight = torch.cat([part.weight.detach() for part in parts])
+        self.merged = linear(weight, torch.cat([part.bias.detach() for part in parts]))
+        del self.query, self.key, self.value
 
     def initialise_as_keras(self) -> None:
         """Glorot uniform as Keras computes it for these kernels, which have three axes there.
@@ -123,6 +168,15 @@ class MultiHeadAttention(nn.Module):
             packing.split(self.value(memory), self.heads),
         )
 
+    def project_all(self, x: Tensor, packing: Packing) -> tuple[Tensor, KeyValue]:
+        """Rows (P, D) that attend to each other -> queries (N, H, T, d_k), keys and values."""
+        if self.merged is None:
+            return packing.split(self.query(x), self.heads), self.project(x, packing)
+        rows = self.merged(x)
+        rows = rows if self.format is None else rows.to(self.format)
+        query, key, value = packing.split(rows, 3 * self.heads).chunk(3, dim=1)
+        return query, KeyValue(key, value)
+
     def forward(
         self,
         query: Tensor,
@@ -138,5 +192,16 @@ class MultiHeadAttention(nn.Module):
             need_weights: return the weights (N, H, T, S); a fused kernel has none.
         """
         heads = packing.split(self.query(query), self.heads)
+        return self.attend(heads, packing, memory, mask, need_weights)
+
+    def attend(
+        self,
+        heads: Tensor,
+        packing: Packing,
+        memory: KeyValue,
+        mask: Tensor | None,
+        need_weights: bool,
+    ) -> tuple[Tensor, Tensor | None]:
+        """`forward` from projected queries (N, H, T, d_k)."""
         blended, weights = attend(heads, memory, mask, self.dropout, need_weights)
         return self.output(packing.join(blended)), weights

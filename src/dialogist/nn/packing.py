@@ -38,6 +38,7 @@ class Packing:
 
     def __init__(self, shape: tuple[int, int], width: int, rows: Tensor, count: int) -> None:
         self.shape, self.width, self.rows, self.count = shape, width, rows, count
+        self._dense = False  # rows and grid are the same numbers in the same order
         self._indices: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
 
     @classmethod
@@ -51,9 +52,17 @@ class Packing:
         return cls((real.shape[0], real.shape[1]), width, rows, count)
 
     @classmethod
+    def dense(cls, sequences: int, each: int, device: torch.device) -> "Packing":
+        """``each`` real tokens in each of ``sequences``, no padding: a step of search."""
+        count = sequences * each
+        packing = cls((sequences, each), each, torch.arange(count, device=device), count)
+        packing._dense = True
+        return packing
+
+    @classmethod
     def single(cls, sequences: int, device: torch.device) -> "Packing":
-        """One real token in each of ``sequences``: a step of generation."""
-        return cls((sequences, 1), 1, torch.arange(sequences, device=device), sequences)
+        """One real token in each of ``sequences``."""
+        return cls.dense(sequences, 1, device)
 
     @cached_property
     def positions(self) -> Tensor:
@@ -78,8 +87,8 @@ class Packing:
     def split(self, rows: Tensor, heads: int) -> Tensor:
         """(P, H * d_k) -> (B, H, width, d_k), zero at padding."""
         batch = self.shape[0]
-        if self.width == 1:  # `single`: rows and grid are the same memory
-            return rows.view(batch, heads, 1, -1)
+        if self._dense:
+            return rows.view(batch, self.width, heads, -1).transpose(1, 2)
         to_grid, to_rows, holes = self._index(heads)
         flat = rows.view(-1, rows.shape[1] // heads)
         index = (to_grid, to_rows, holes, self.count * heads)
@@ -89,8 +98,8 @@ class Packing:
     def join(self, grid: Tensor) -> Tensor:
         """(B, H, width, d_k) -> (P, H * d_k); what lies at padding is dropped."""
         batch, heads, _, key_width = grid.shape
-        if self.width == 1:
-            return grid.reshape(batch, heads * key_width)
+        if self._dense:
+            return grid.transpose(1, 2).reshape(batch * self.width, heads * key_width)
         to_grid, to_rows, holes = self._index(heads)
         flat = grid.reshape(-1, key_width)
         rows: Tensor = _ToRows.apply(flat, to_grid, to_rows, holes)  # type: ignore[no-untyped-call]

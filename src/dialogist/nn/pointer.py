@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from dialogist.batch import Batch
-from dialogist.nn.attention import KeyValue, attention_weights
+from dialogist.nn.attention import KeyValue, attention_weights, blend
 from dialogist.nn.packing import Packing
 from dialogist.nn.vocabulary import LogProbs, TokenLogProbs
 
@@ -75,12 +75,13 @@ class Pointer(nn.Module):
     def forward(self, hidden: Tensor, packing: Packing, memory: CopyMemory) -> Copies:
         """Decoder rows (M, D), lying as ``packing`` -> `Copies`."""
         query = packing.split(self.query(hidden), 1)
-        weights = attention_weights(query, memory.heads.key, memory.mask)  # (N, 1, T, S)
-        attended = packing.join(weights @ memory.heads.value)  # (M, D), s-bar of equation 17
+        keys, values = memory.heads
+        weights = attention_weights(query, keys, memory.mask, torch.float32)  # (N, 1, T, S)
+        attended = packing.join(blend(weights.to(values.dtype), values))  # (M, D), s-bar of eq. 17
         gate = self.gate(torch.cat([hidden, attended], dim=1)).squeeze(1)
         ids = memory.ids.index_select(0, packing.rows // packing.shape[1])
         real = slice(packing.count)
-        where = packing.join(weights)[real].float()
+        where = packing.join(weights)[real]
         return Copies(gate[real].float(), where, ids[real], memory.extra)
 
 
@@ -127,5 +128,5 @@ class PointerLogProbs:
         """(M, X) natural-log probabilities, fp32."""
         gate, weights, ids, extra = self.copies
         generate = torch.sigmoid(gate)[:, None]
-        mixed = nn.functional.pad(generate * self._vocabulary.all().exp(), (0, extra))
+        mixed = nn.functional.pad(generate * self._vocabulary.probs(), (0, extra))
         return mixed.scatter_add(1, ids, (1 - generate) * weights).clamp(min=_NOTHING).log()

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from dialogist.errors import DataError
+from dialogist.nn.norm import LayerNorm
 
 PositionKind = Literal["sinusoidal", "learned"]
 
@@ -25,20 +26,34 @@ def sinusoids(positions: int, width: int) -> Tensor:
 
 
 class Positions(nn.Module):
-    """Adds position vectors to embeddings."""
+    """Adds position vectors to embeddings, and normalises the sum as BERT does if asked to.
+
+    ``norm_eps``: of the layer norm behind the sum; None: there is none.
+    """
 
     table: Tensor
 
-    def __init__(self, kind: PositionKind, positions: int, width: int) -> None:
+    def __init__(
+        self, kind: PositionKind, positions: int, width: int, norm_eps: float | None = None
+    ) -> None:
         super().__init__()
+        self.norm = None if norm_eps is None else LayerNorm(width, eps=norm_eps)
         if kind == "learned":
-            self.table = nn.Parameter(torch.randn(positions, width) * 0.02)
+            self.table = nn.Parameter(nn.init.normal_(torch.empty(positions, width), std=0.02))
         else:  # computed anew at loading: not part of the weights file
-            self.register_buffer("table", sinusoids(positions, width), persistent=False)
+            self.register_buffer("table", torch.empty(positions, width), persistent=False)
+            if not self.table.is_meta:  # there `restore` computes it, once the shape is checked
+                self.restore(self.table.device)
+
+    def restore(self, device: torch.device) -> None:
+        """Compute the sinusoids anew: for a module that was built on the meta device."""
+        if not isinstance(self.table, nn.Parameter):
+            self.table = sinusoids(*self.table.shape).to(device)
 
     def forward(self, x: Tensor, positions: Tensor) -> Tensor:
         """(P, D) and each row's position (P,), or one position for all (1,) -> (P, D)."""
-        return x + self.table.index_select(0, positions)
+        placed = x + self.table.index_select(0, positions)
+        return placed if self.norm is None else self.norm(placed)
 
     def require(self, length: int) -> None:
         """See that sequences of ``length`` tokens fit the table.

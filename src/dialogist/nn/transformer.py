@@ -15,6 +15,7 @@ from dialogist.nn.attention import KeyValue, MultiHeadAttention
 from dialogist.nn.dropout import Dropout
 from dialogist.nn.norm import LayerNorm
 from dialogist.nn.packing import Packing
+from dialogist.nn.past import Past, appended
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -96,8 +97,8 @@ class EncoderLayer(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """(P, D), additive (B, 1, 1, S) -> (P, D) and, if needed, weights (B, H, S, S)."""
         y = self.norm1(x) if self.pre_norm else x
-        memory = self.attention.project(y, packing)
-        attended, weights = self.attention(y, packing, memory, mask, need_weights)
+        heads, memory = self.attention.project_all(y, packing)
+        attended, weights = self.attention.attend(heads, packing, memory, mask, need_weights)
         x = x + self.attention_dropout(attended)
         if self.pre_norm:
             return x + self.feed_forward(self.norm2(x)), weights
@@ -107,15 +108,15 @@ class EncoderLayer(nn.Module):
 
 @dataclass(frozen=True, slots=True)
 class LayerCache:
-    """What one decoder layer needs of the past: own keys and values, and the memory's."""
+    """What one decoder layer needs of the past: the memory's keys and values, and its own."""
 
     memory: KeyValue
-    past: KeyValue | None = None
+    past: Past | None = None
 
-    def select(self, rows: Tensor, memory_too: bool) -> "LayerCache":
-        """Rows of the past, and of the memory where it changes."""
-        memory = self.memory.select(rows) if memory_too else self.memory
-        return LayerCache(memory, None if self.past is None else self.past.select(rows))
+    def select(self, sequences: Tensor) -> "LayerCache":
+        """The given sequences, in the given order."""
+        past = None if self.past is None else self.past.select(sequences)
+        return LayerCache(self.memory.select(sequences), past)
 
 
 class DecoderLayer(nn.Module):
@@ -145,9 +146,11 @@ class DecoderLayer(nn.Module):
         """
         norm3 = self.norm3 or self.norm2
         y = self.norm1(x) if self.pre_norm else x
-        past = self.self_attention.project(y, packing)
-        past = past if cache.past is None else cache.past.append(past)
-        attended, block1 = self.self_attention(y, packing, past, masks.look_ahead, need_weights)
+        heads, own = self.self_attention.project_all(y, packing)
+        past = appended(cache.past, own)
+        attended, block1 = self.self_attention.attend(
+            heads, packing, past.known, masks.look_ahead, need_weights
+        )
         x = x + self.attention_dropout(attended)
         x = x if self.pre_norm else self.norm1(x)
         y = self.norm2(x) if self.pre_norm else x
@@ -165,7 +168,7 @@ class Masks(NamedTuple):
     """What a decoder must not see.
 
     Attributes:
-        look_ahead: additive (1, 1, T, T); None where T is 1, which sees all of its past.
+        look_ahead: additive, broadcastable to (N, H, T, T_past + T); None where all is seen.
         memory: additive (N, 1, 1, S).
     """
 

@@ -27,13 +27,31 @@ class TokenLogProbs(NamedTuple):
 
 
 class VocabularyProjection(nn.Linear):
-    """The output layer (V, D), kept in fp32 while the model computes in bf16."""
+    """The output layer (V, D), kept in fp32 while the model computes in bf16.
+
+    ``working``: what computes its product once the model is not trained any more; None: itself,
+    casting its weights at each use.
+    """
+
+    def __init__(self, width: int, vocabulary: int) -> None:
+        super().__init__(width, vocabulary)
+        self.working: nn.Module | None = None
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """(M, D) -> (M, V)."""
+        if self.working is not None:
+            made: Tensor = self.working(hidden)
+            return made
+        weight, bias = self.weight.to(hidden.dtype), self.bias.to(hidden.dtype)
+        return nn.functional.linear(hidden, weight, bias)
 
     def log_probs(self, hidden: Tensor) -> Tensor:
         """(M, D) -> (M, V) in fp32, whatever the model computes in."""
-        weight, bias = self.weight.to(hidden.dtype), self.bias.to(hidden.dtype)
-        logits = nn.functional.linear(hidden, weight, bias)
-        return torch.log_softmax(logits, dim=-1, dtype=torch.float32)
+        return torch.log_softmax(self.logits(hidden), dim=-1, dtype=torch.float32)
+
+    def probs(self, hidden: Tensor) -> Tensor:
+        """(M, D) -> (M, V) in fp32."""
+        return torch.softmax(self.logits(hidden), dim=-1, dtype=torch.float32)
 
     def token_log_probs(self, hidden: Tensor, targets: Tensor, with_mean: bool) -> TokenLogProbs:
         """(M, D) and (M,) -> `TokenLogProbs`; never holds (M, V) in fp32."""
@@ -61,6 +79,10 @@ class LogProbs:
     def all(self) -> Tensor:
         """(M, V) natural-log probabilities in fp32."""
         return self._projection.log_probs(self._hidden)
+
+    def probs(self) -> Tensor:
+        """(M, V) probabilities in fp32."""
+        return self._projection.probs(self._hidden)
 
 
 class _TokenLogProbs(torch.autograd.Function):

@@ -1,14 +1,19 @@
-"""Masked cross-entropy (report 1, Listing 7), with optional label smoothing and coverage loss."""
+"""Masked cross-entropy (report 1, Listing 7), and what can be added to it while training.
+
+Label smoothing, coverage loss, R-Drop, and corrupted summaries (`dialogist.objectives.contrast`).
+"""
 
 from typing import Literal
 
 from pydantic import Field
+from torch import Tensor
 
 from dialogist.batch import Batch
 from dialogist.config import Config
-from dialogist.models.base import Generator
+from dialogist.models.base import Distribution, GeneratorModule, Outputs
 from dialogist.objectives.base import Loss, Per
-from dialogist.tokenizers import Symbols
+from dialogist.objectives.contrast import ContrastConfig, contrast
+from dialogist.tokenizers import Symbols, Tokenizer
 
 
 class CrossEntropyConfig(Config):
@@ -17,15 +22,21 @@ class CrossEntropyConfig(Config):
 
     ``coverage_weight`` is lambda of See et al. 2017, equation 13: a model with coverage pays for
     attending again to where it has been. They take 1, in a second stage of training.
+    ``r_drop`` is alpha of R-Drop (Liang et al. 2021, equation 4; 1 to 5 there): each batch passes
+    twice, and the two draws of dropout shall say the same. The loss is half of the paper's, so that
+    learning rates keep their meaning.
+    ``contrast``: corrupted summaries, and how the model learns from them.
     """
 
     kind: Literal["cross-entropy"] = "cross-entropy"
     label_smoothing: float = Field(0.0, ge=0, lt=1)
     coverage_weight: float = Field(0.0, ge=0, le=1000)
+    r_drop: float = Field(0.0, ge=0, le=1000)
+    contrast: ContrastConfig | None = None
 
-    def build(self, symbols: Symbols) -> "CrossEntropy":
+    def build(self, symbols: Symbols, tokenizer: Tokenizer | None = None) -> "CrossEntropy":
         """The objective."""
-        return CrossEntropy(self.label_smoothing, self.coverage_weight)
+        return CrossEntropy(self.label_smoothing, self.coverage_weight, self.r_drop, self.contrast)
 
 
 class CrossEntropy:
@@ -33,13 +44,41 @@ class CrossEntropy:
 
     per: Per = "token"
 
-    def __init__(self, label_smoothing: float = 0.0, coverage_weight: float = 0.0) -> None:
+    def __init__(
+        self,
+        label_smoothing: float = 0.0,
+        coverage_weight: float = 0.0,
+        r_drop: float = 0.0,
+        contrast: ContrastConfig | None = None,
+    ) -> None:
         self.label_smoothing = label_smoothing
         self.coverage_weight = coverage_weight
+        self.r_drop = r_drop
+        self.contrast = contrast
 
-    def __call__(self, model: Generator, batch: Batch) -> Loss:
-        """``terms``: ``nll`` without smoothing and coverage; ``coverage`` where it is weighed."""
+    def __call__(self, model: GeneratorModule, batch: Batch) -> Loss:
+        """``terms``: ``nll`` without anything added, and what was weighed (`divergence` ...).
+
+        R-Drop and corrupted summaries are for training: in evaluation mode there are none.
+        """
         outputs = model.forward(batch)
+        value, said, terms = self._measure(outputs)
+        if self.r_drop and model.training:
+            again = model.forward(batch)
+            other, _, more = self._measure(again)
+            apart = divergence(outputs.log_probs, again.log_probs)
+            value = (value + other + self.r_drop * apart) / 2
+            terms = {name: (terms[name] + more[name]) / 2 for name in terms}
+            terms["divergence"] = float(apart.detach())
+        if self.contrast is not None and batch.corrupted is not None and model.training:
+            wrong, more = contrast(self.contrast, model, batch, said)
+            value, terms = value + self.contrast.weight * wrong, terms | more
+        elif self.contrast is not None and model.training:
+            terms[self.contrast.kind] = 0.0  # every batch has the same names: processes add them up
+        return Loss(value, outputs.targets.shape[0], terms)
+
+    def _measure(self, outputs: Outputs) -> tuple[Tensor, Tensor, dict[str, float]]:
+        """One pass: the loss (scalar), the targets' log-probabilities (M,), the terms."""
         found = outputs.log_probs.of(outputs.targets, with_mean=self.label_smoothing > 0)
         value = nll = -found.target.sum()
         if found.mean is not None:
@@ -51,4 +90,10 @@ class CrossEntropy:
             repeated = outputs.coverage.sum()
             value = value + self.coverage_weight * repeated
             terms["coverage"] = float(repeated.detach())
-        return Loss(value, outputs.targets.shape[0], terms)
+        return value, found.target, terms
+
+
+def divergence(one: Distribution, other: Distribution) -> Tensor:
+    """(KL(p || q) + KL(q || p)) / 2, summed over the positions (Liang et al., equation 2)."""
+    p, q = one.all(), other.all()  # (M, X) log-probabilities each
+    return ((p.exp() - q.exp()) * (p - q)).sum() / 2

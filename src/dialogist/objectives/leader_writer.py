@@ -9,6 +9,7 @@ from torch import Tensor
 
 from dialogist.batch import Batch, Plan
 from dialogist.config import Config
+from dialogist.decoding.forced import targets_of
 from dialogist.decoding.generate import roll_out
 from dialogist.decoding.options import DecodingOptions
 from dialogist.decoding.plan import PLAN_SYMBOLS, plan_of, plan_options
@@ -20,13 +21,12 @@ from dialogist.objectives.base import Loss, Per
 from dialogist.objectives.self_critical import (
     Rollouts,
     chance,
-    per_sequence,
     references_of,
     rolling,
     rollouts,
-    sampled_targets,
 )
-from dialogist.tokenizers import Symbols
+from dialogist.objectives.sequences import per_sequence
+from dialogist.tokenizers import Symbols, Tokenizer
 
 
 class LeaderWriterLossConfig(Config):
@@ -53,7 +53,7 @@ class LeaderWriterLossConfig(Config):
             raise ValueError(f"the four weights must sum to 1, not {total:g}")
         return self
 
-    def build(self, symbols: Symbols) -> "LeaderWriterLoss":
+    def build(self, symbols: Symbols, tokenizer: Tokenizer | None = None) -> "LeaderWriterLoss":
         """The objective."""
         return LeaderWriterLoss(self, symbols)
 
@@ -123,7 +123,7 @@ class LeaderWriterLoss:
         assert batch.plan is not None
         plan, device = batch.plan, batch.source.device
         found = self._roll_writer(model, batch, plan)
-        inputs = [t.to(device) for t in sampled_targets(found.sampled, self.symbols)]
+        inputs = [t.to(device) for t in targets_of(found.sampled, self.symbols)]
         said = replace(plan, target_in=inputs[0], target_out=inputs[1], target_mask=inputs[2])
         log_probs = _log_probs(model.write(state, said))
         gaps = found.gap.to(log_probs).repeat_interleave(said.target_mask.sum(dim=1))

@@ -15,13 +15,16 @@ from torch import Tensor, nn
 
 from dialogist.batch import Batch
 from dialogist.config import Config
+from dialogist.decoding.forced import targets_of
 from dialogist.decoding.generate import roll_out
 from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.search import Hypothesis, fed
+from dialogist.decoding.search import Hypothesis
 from dialogist.metrics.lcs import rouge_l
 from dialogist.models.base import GeneratorModule
 from dialogist.objectives.base import Loss, Per
-from dialogist.tokenizers import Symbols
+from dialogist.objectives.sequences import per_sequence
+from dialogist.objectives.support import Unsupported
+from dialogist.tokenizers import Symbols, Tokenizer
 
 LARGEST_SEED = 1 << 62
 
@@ -31,15 +34,21 @@ class SelfCriticalConfig(Config):
 
     The loss is (1 - ``weight``) * cross-entropy + ``weight`` * reinforcement (Paulus et al. 2018,
     equation 16), both as means over a dialogue's tokens. ``max_tokens`` bounds samples.
+    ``unsupported``: what the reward, a ROUGE-L of 0 to 1, loses for each name, speaker, number or
+    other entity that the dialogue does not bear out (`dialogist.objectives.support`).
     """
 
     kind: Literal["self-critical"] = "self-critical"
     weight: float = Field(0.5, ge=0, le=1)
     max_tokens: int = Field(100, ge=1)
+    unsupported: float = Field(0.0, ge=0, le=10)
 
-    def build(self, symbols: Symbols) -> "SelfCritical":
-        """The objective."""
-        return SelfCritical(self, symbols)
+    def build(self, symbols: Symbols, tokenizer: Tokenizer | None = None) -> "SelfCritical":
+        """The objective; ``unsupported`` needs the tokenizer."""
+        if not self.unsupported:
+            return SelfCritical(self, symbols)
+        assert tokenizer is not None
+        return SelfCritical(self, symbols, Unsupported(tokenizer))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +56,8 @@ class Rollouts:
     """What a model said greedily and at random, and how much better the greedy was.
 
     Attributes:
-        sampled: N samples. gap: (N,) R(greedy) - R(sampled), each a ROUGE-L F1 in 0 .. 1.
+        sampled: N samples. gap: (N,) R(greedy) - R(sampled), each a ROUGE-L F1 in 0 .. 1 less what
+            it is fined.
         reward: the samples' mean reward.
     """
 
@@ -57,12 +67,17 @@ class Rollouts:
 
 
 def rollouts(
-    greedy: Sequence[Hypothesis], sampled: Sequence[Hypothesis], references: Sequence[Sequence[int]]
+    greedy: Sequence[Hypothesis],
+    sampled: Sequence[Hypothesis],
+    references: Sequence[Sequence[int]],
+    fines: tuple[Tensor, Tensor] | None = None,
 ) -> Rollouts:
-    """Score N pairs of hypotheses against their references."""
+    """Score N pairs of hypotheses against references; ``fines`` (N,) of both are taken off."""
     wanted = [list(ids) for ids in references]
     rewards = rouge_l([list(h.tokens) for h in sampled], wanted)
     baseline = rouge_l([list(h.tokens) for h in greedy], wanted)
+    if fines is not None:
+        baseline, rewards = baseline - fines[0].to(baseline), rewards - fines[1].to(rewards)
     return Rollouts(sampled, baseline - rewards, float(rewards.mean()))
 
 
@@ -70,18 +85,6 @@ def references_of(target_out: Tensor, mask: Tensor) -> list[list[int]]:
     """The sequences (N, T) that end at each row's last real position, without the end symbol."""
     lengths = mask.sum(dim=1).tolist()
     return [ids[: n - 1] for ids, n in zip(target_out.tolist(), lengths, strict=True)]
-
-
-def sampled_targets(
-    sampled: Sequence[Hypothesis], symbols: Symbols
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Samples as a decoder's input, output and mask (N, T); a cut one has no end symbol."""
-    said = [[*h.tokens, *([symbols.eos] if h.finished else [])] for h in sampled]
-    longest = max(map(len, said))
-    out = torch.tensor([[*ids, *[symbols.pad] * (longest - len(ids))] for ids in said])
-    first = torch.full((len(said), 1), symbols.bos)
-    mask = torch.arange(longest) < torch.tensor([len(ids) for ids in said])[:, None]
-    return fed(torch.cat([first, out[:, :-1]], dim=1), symbols), out, mask
 
 
 def chance() -> int:
@@ -94,12 +97,15 @@ class SelfCritical:
 
     per: Per = "dialogue"
 
-    def __init__(self, config: SelfCriticalConfig, symbols: Symbols) -> None:
+    def __init__(
+        self, config: SelfCriticalConfig, symbols: Symbols, unsupported: Unsupported | None = None
+    ) -> None:
         self.config = config
         self.symbols = symbols
+        self.unsupported = unsupported
 
     def __call__(self, model: GeneratorModule, batch: Batch) -> Loss:
-        """``terms``: ``nll`` per token of each dialogue, ``reward`` of the samples (0 .. 1)."""
+        """``terms``: ``nll`` per token of each dialogue, ``reward`` of the samples (at most 1)."""
         outputs = model.forward(batch)
         log_probs = outputs.log_probs.of(outputs.targets).target
         nll = -per_sequence(log_probs, batch.target_mask).sum()
@@ -107,7 +113,7 @@ class SelfCritical:
         if not model.training or not self.config.weight:
             return Loss(nll, len(batch), terms)
         found = self._roll(model, batch)
-        inputs = [t.to(batch.source.device) for t in sampled_targets(found.sampled, self.symbols)]
+        inputs = [t.to(batch.source.device) for t in targets_of(found.sampled, self.symbols)]
         again = model.forward(batch.with_targets(*inputs))
         log_probs = again.log_probs.of(again.targets).target
         policy = (found.gap.to(log_probs) * per_sequence(log_probs, inputs[2])).sum()
@@ -120,7 +126,12 @@ class SelfCritical:
         rows = torch.arange(len(batch), device=batch.source.device)
         with rolling(model), torch.inference_mode():
             greedy, sampled = roll_out(model, model.start(batch), rows, options, self.symbols)
-        return rollouts(greedy, sampled, references_of(batch.target_out, batch.target_mask))
+        references = references_of(batch.target_out, batch.target_mask)
+        if self.unsupported is None:
+            return rollouts(greedy, sampled, references)
+        price = self.config.unsupported
+        fines = tuple(price * self.unsupported(batch, said) for said in (greedy, sampled))
+        return rollouts(greedy, sampled, references, (fines[0], fines[1]))
 
 
 class rolling:
@@ -134,11 +145,3 @@ class rolling:
 
     def __exit__(self, *_: object) -> None:
         self.model.train()
-
-
-def per_sequence(log_probs: Tensor, mask: Tensor) -> Tensor:
-    """Log-probabilities at the real positions (M,) of (N, T) -> each row's mean, (N,)."""
-    counts = mask.sum(dim=1)
-    rows = torch.arange(len(counts), device=mask.device).repeat_interleave(counts)
-    sums = torch.zeros(len(counts), device=log_probs.device).index_add(0, rows, log_probs)
-    return sums / counts.clamp(min=1)

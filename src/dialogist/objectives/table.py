@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from dialogist.objectives.cross_entropy import CrossEntropyConfig
+from dialogist.objectives.denoising import DenoisingConfig
 from dialogist.objectives.leader_writer import LeaderWriterLossConfig
 from dialogist.objectives.self_critical import SelfCriticalConfig
 
@@ -16,7 +17,7 @@ def _with_kind(values: Any) -> Any:
 
 
 ObjectiveConfig = Annotated[
-    CrossEntropyConfig | SelfCriticalConfig | LeaderWriterLossConfig,
+    CrossEntropyConfig | DenoisingConfig | SelfCriticalConfig | LeaderWriterLossConfig,
     Field(discriminator="kind"),
     BeforeValidator(_with_kind),
 ]

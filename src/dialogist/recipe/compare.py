@@ -1,14 +1,13 @@
 """One row of the table after another: train a system if need be, let it summarise, judge it."""
 
-import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 
+from dialogist.decoding.options import DecodingOptions
 from dialogist.errors import CheckpointError, DataError, UsageError, nearest
 from dialogist.evaluation.card import Card, Entry, Kind, make_card
 from dialogist.evaluation.ceilings import human_scores
@@ -22,8 +21,8 @@ from dialogist.evaluation.scoring.scores import Scores
 from dialogist.recipe.config import DataSet, Place
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.floors import floor_names, floors_and_ceilings, floors_for
+from dialogist.recipe.run_facts import RunFacts, run_facts
 from dialogist.recipe.speaking import AS_USUAL, Read, Written, read_written, speaker_of
-from dialogist.recipe.start import STARTED
 from dialogist.recipe.systems import (
     System,
     choose_pack,
@@ -83,38 +82,13 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class RunFacts:
-    """How a model came about, as far as its run folder tells; None where it does not.
-
-    ``training_seconds`` and ``validation_seconds`` are of the wall clock: all starts of the run
-    together, reading and encoding of the data not counted, nor work that a kill undid.
-    ``best_epoch`` is the one whose weights are kept where the recipe keeps the best.
-    ``started_from``: the model that it took its weights from; that one's cost is not counted.
-    """
-
-    epochs: int | None = None
-    best_epoch: int | None = None
-    updates: int | None = None
-    training_seconds: float | None = None
-    validation_seconds: float | None = None
-    started_from: str | None = None
-
-    @property
-    def seconds(self) -> float | None:
-        """Training and the validations in it."""
-        if self.training_seconds is None:
-            return None
-        return self.training_seconds + (self.validation_seconds or 0.0)
-
-
-@dataclass(frozen=True, slots=True)
 class Row:
     """A system, floor or ceiling and its figures; ``entry``: what these were made of."""
 
     entry: Entry
     figures: Figures
     parameters: int | None = None
-    run: RunFacts = RunFacts()
+    run: RunFacts = field(default_factory=RunFacts)
     predictions: Path | None = None
 
     @property
@@ -214,8 +188,15 @@ def train(system: System, setting: Setting, reporter: Reporter) -> None:
     train_recipe(system.recipe, place, reporter)
 
 
-def assess(system: System, setting: Setting, tell: Callable[[int], None]) -> Row:
+def assess(
+    system: System,
+    setting: Setting,
+    tell: Callable[[int], None],
+    options: DecodingOptions | None = None,
+) -> Row:
     """Let a trained system summarise all dialogues, and judge it; ``tell`` hears how many are done.
+
+    ``options``: how it is searched, None as its folder says.
 
     Raises:
         ModelError: its model is missing or damaged.
@@ -226,13 +207,19 @@ def assess(system: System, setting: Setting, tell: Callable[[int], None]) -> Row
     wanted = setting.wanted
     speaker = speaker_of(system, wanted.device)
     path = wanted.predictions / f"{system.file_name}.jsonl"
-    outputs = speaker.say(setting.choice, path, tell)
+    outputs = speaker.say(setting.choice, path, tell, options)
     return replace(
         _row(system.name, Kind.system, tuple(outputs), setting),
         parameters=speaker.parameters,
         run=RunFacts() if speaker.model is None else run_facts(speaker.model.parent),
         predictions=path,
     )
+
+
+def reference_row(setting: Setting) -> Row:
+    """What people wrote, the first reference of each dialogue, as if a system had said it."""
+    said = [Output.of(Summary(one.references[0], one.id), one) for one in setting.choice.wanted]
+    return _row("references", Kind.ceiling, tuple(said), setting)
 
 
 def floor_rows(setting: Setting, without: Collection[str]) -> Iterator[Row]:
@@ -256,34 +243,3 @@ def card_of(rows: Sequence[Row], setting: Setting) -> Card:
 def _row(name: str, kind: Kind, outputs: tuple[Output, ...], setting: Setting) -> Row:
     entry = Entry(kind, outputs, setting.score(name, outputs))
     return Row(entry, setting.judge.sum_up(outputs, entry.scores))
-
-
-def run_facts(run: Path) -> RunFacts:
-    """What the newest checkpoint and the settings of a run folder say; it may be no such folder."""
-    state = _read(checkpoint_folders(run / "checkpoints")[-1:])
-    best = state.get("best") or []
-    seconds = state.get("seconds") or {}
-    return RunFacts(
-        epochs=state.get("epoch"),
-        best_epoch=int(best[0][1].rpartition("-")[2]) if best else None,
-        updates=state.get("step"),
-        training_seconds=seconds.get("training"),
-        validation_seconds=seconds.get("validation"),
-        started_from=_started_from(run),
-    )
-
-
-def _read(folders: Sequence[Path]) -> dict[str, Any]:
-    try:
-        state = json.loads((folders[0] / "state.json").read_text(encoding="utf-8"))
-    except (IndexError, OSError, ValueError):
-        return {}
-    return state if isinstance(state, dict) else {}
-
-
-def _started_from(run: Path) -> str | None:
-    try:
-        about = json.loads((run / STARTED).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    return str(about["path"]) if "path" in about else None

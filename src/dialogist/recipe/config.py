@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from pydantic import Field, model_validator
@@ -16,14 +16,18 @@ from pydantic import Field, model_validator
 from dialogist.config import Config, override, read_yaml
 from dialogist.data.keypoints import load_pack
 from dialogist.data.prepare import PreparationConfig
+from dialogist.data.renaming import AugmentationConfig
 from dialogist.decoding.options import DecodingOptions
+from dialogist.engine.options import SummaryOptions
 from dialogist.errors import ConfigError, nearest
 from dialogist.models.hierarchical import HierarchicalConfig
 from dialogist.models.leader_writer import LeaderWriterConfig
 from dialogist.models.recurrent import RecurrentConfig
 from dialogist.models.table import ModelConfig
 from dialogist.models.transformer import TransformerConfig
+from dialogist.models.warm_start import EncoderStart
 from dialogist.objectives.cross_entropy import CrossEntropyConfig
+from dialogist.objectives.denoising import DenoisingConfig
 from dialogist.objectives.table import ObjectiveConfig
 from dialogist.tokenizers import TokenizerConfig
 from dialogist.training.config import TrainingConfig
@@ -33,13 +37,15 @@ class DataSet(Config):
     """One data file (below the data folder, or absolute) and which of its rows to leave out.
 
     ``format`` as `dialogist.data.readers`; ``exclude`` names a file with one dialogue id a line.
-    ``columns`` maps the reader's names (dialogue, summary, speaker ...) to the file's.
+    ``columns`` maps the reader's names (dialogue, summary, speaker ...) to the file's. ``weight``:
+    how often an epoch takes each of its pairs; of a fraction as many are drawn anew each time.
     """
 
     path: str
     format: str = "auto"
     exclude: str | None = None
     columns: dict[str, str] = Field(default_factory=dict)
+    weight: float = Field(1.0, gt=0, le=1000)
 
 
 class DataConfig(Config):
@@ -81,7 +87,8 @@ class VectorsConfig(Config):
 class Recipe(Config):
     """A whole training run.
 
-    ``start``: the model folder or run that it begins from (see `dialogist.recipe.start`).
+    ``start``: the model folder or run that it begins from (see `dialogist.recipe.start`), or a
+    pretrained encoder's folder (see `dialogist.recipe.warm_start`).
     ``decoding`` is saved with the model as its default; ``licence`` and ``card`` go into its card.
     """
 
@@ -92,11 +99,12 @@ class Recipe(Config):
     tokenizer: TokenizerConfig = TokenizerConfig()
     model: ModelConfig = TransformerConfig()
     vectors: VectorsConfig | None = None
-    start: str | None = Field(None, min_length=1)
+    start: Annotated[str, Field(min_length=1)] | EncoderStart | None = None
+    augmentation: AugmentationConfig = AugmentationConfig()
     objective: ObjectiveConfig = CrossEntropyConfig()
     training: TrainingConfig = TrainingConfig()
     validation: ValidationConfig = ValidationConfig()
-    decoding: DecodingOptions = DecodingOptions()
+    decoding: SummaryOptions = SummaryOptions()
     licence: str = ""
     card: str = ""
 
@@ -107,6 +115,8 @@ class Recipe(Config):
             *self._key_points(),
             *self._unknown_words(),
             *self._coverage(),
+            *self._denoising(),
+            *self._changed_words(),
             *self._lengths(),
         ):
             raise ValueError(problem)
@@ -114,7 +124,7 @@ class Recipe(Config):
 
     def _beginning(self) -> Iterator[str]:
         if self.vectors is not None and self.start is not None:
-            yield "the model of 'start' has its embeddings: leave 'vectors' out (vectors: null)"
+            yield "'start' brings embeddings along: leave 'vectors' out (vectors: null)"
 
     def _key_points(self) -> Iterator[str]:
         """What a planning model needs, and nobody else."""
@@ -142,6 +152,37 @@ class Recipe(Config):
         wanted = isinstance(self.objective, CrossEntropyConfig) and self.objective.coverage_weight
         if wanted and not counts:
             yield "objective.coverage_weight needs model.kind recurrent with model.coverage: true"
+
+    def _denoising(self) -> Iterator[str]:
+        """What noise needs: a mask, somebody who speaks, room for what is written."""
+        if not isinstance(self.objective, DenoisingConfig):
+            return
+        noise, limits = self.objective.noise, self.preparation.limits
+        if self.tokenizer.kind == "word":
+            yield "objective.kind denoising needs subwords: tokenizer.kind word has no mask"
+        if noise.speakers and self.preparation.speakers == "inline":
+            yield "objective.noise.speakers needs preparation.speakers atomic or role, or must be 0"
+        longest, source = limits.summary_tokens, limits.source_tokens
+        if noise.writes == "all" and longest is not None and (source is None or source > longest):
+            yield (
+                "objective.noise.writes all needs room for a window: preparation.limits."
+                f"summary_tokens ({longest}) must be at least source_tokens ({source}); or set it "
+                "to lost"
+            )
+
+    def _changed_words(self) -> Iterator[str]:
+        """What other names and errors are put into: text that ids give back."""
+        if self.augmentation.speakers and self.preparation.speakers != "atomic":
+            yield "augmentation.speakers needs preparation.speakers: atomic"
+        for name, wanted in (
+            ("augmentation.names", self.augmentation.names > 0),
+            ("objective.contrast", getattr(self.objective, "contrast", None) is not None),
+            ("objective.unsupported", getattr(self.objective, "unsupported", 0) > 0),
+        ):
+            if wanted and self.tokenizer.kind == "word":
+                yield f"{name} needs names with capitals: tokenizer.kind word has none"
+            if wanted and self.preparation.key_points is not None:
+                yield f"{name} cannot go with preparation.key_points"
 
     def _lengths(self) -> Iterator[str]:
         """What the model's tables of positions hold."""

@@ -32,6 +32,7 @@ from dialogist.errors import ConfigError, DataError
 from dialogist.files import LOCK, TEMPORARY, alone_in, write_text_atomically
 from dialogist.recipe.config import DataSet, Recipe
 from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer
+from dialogist.recipe.pairs import PairMaker, makes_windows
 from dialogist.records import Dialogue
 from dialogist.tokenizers import Tokenizer, TokenizerConfig
 from dialogist.training.interrupt import SignalWatch
@@ -39,12 +40,16 @@ from dialogist.training.interrupt import SignalWatch
 SHARD_TOKENS = 50_000_000
 """Tokens of a shard unless said otherwise: 100 MB on disk, a few minutes of encoding."""
 
+_OF_RECIPE = {"preparation", "tokenizer", "train", "windows"}
 _SAMPLE = 100  # dialogues kept at least for `validation.train_examples`
 _SECONDS = 15.0  # between two lines of progress
 
 
 class EncodingSettings(Config):
-    """What made a folder of encoded data: the recipe's part, the files' contents, our own."""
+    """What made a folder of encoded data: the recipe's part, the files' contents, our own.
+
+    ``windows``: dialogues alone, for denoising. How much a data set weighs is training's affair.
+    """
 
     preparation: PreparationConfig
     tokenizer: TokenizerConfig
@@ -52,13 +57,16 @@ class EncodingSettings(Config):
     files: dict[str, FileEntry]
     sample: int = Field(ge=0)
     shard_tokens: int = Field(ge=1, le=LARGEST_SHARD)
+    windows: bool = False
 
     @staticmethod
     def made_by(recipe: Recipe) -> dict[str, Any]:
         """The recipe's part, as plain values."""
         parts = {"preparation": recipe.preparation, "tokenizer": recipe.tokenizer}
         values: dict[str, Any] = {k: part.model_dump(mode="json") for k, part in parts.items()}
-        return values | {"train": [one.model_dump(mode="json") for one in recipe.data.train]}
+        sets = [one.model_copy(update={"weight": 1.0}) for one in recipe.data.train]
+        values["train"] = [one.model_dump(mode="json") for one in sets]
+        return values | {"windows": makes_windows(recipe)}
 
     @classmethod
     def of(cls, manifest: Manifest, folder: Path) -> "EncodingSettings":
@@ -74,7 +82,7 @@ class EncodingSettings(Config):
 
     def of_recipe(self) -> dict[str, Any]:
         """The same of these settings, to be compared."""
-        return self.model_dump(mode="json", include={"preparation", "tokenizer", "train"})
+        return self.model_dump(mode="json", include=_OF_RECIPE)
 
 
 def encode_recipe(
@@ -147,6 +155,7 @@ def _encode(
         examples = map(preparation.prepare, progress.watch("read for the tokenizer", quiet))
         place, config = folder / TOKENIZER, settings.tokenizer
         tokenizer = settle_tokenizer(place, config, examples, preparation, corpus.note)
+        maker = PairMaker(preparation, tokenizer, settings.windows)
         bounded = settings.preparation.has_bounded_sources
         manifest = _with_tokenizer(manifest, tokenizer, bounded, folder)
         sample, done = FixedSample(settings.sample), manifest.summed().dialogues
@@ -156,8 +165,8 @@ def _encode(
             dialogues = progress.watch("encoded", sample.watch(corpus))
             for position, dialogue in enumerate(dialogues):
                 if position >= done:
-                    example = preparation.prepare(dialogue)
-                    writer.add(preparation.encode(example, tokenizer))
+                    encoded = maker.encode(preparation.prepare(dialogue))
+                    writer.add(encoded, maker.pairs(encoded), len(corpus.counts))
             return writer.finish(corpus.counts, _save_sample(folder, sample))
 
 

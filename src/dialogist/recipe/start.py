@@ -173,7 +173,7 @@ def give_weights(start: Start, model: Model, recipe: Recipe, run: Path, note: No
             f"start: {recipe.start} is under {start.licence}: what is made of it may be bound by it"
         )
     about = {
-        "path": recipe.start,
+        "path": str(recipe.start),
         "weights": str(start.weights_file),
         "sha256": start.sha256,
         "licence": start.licence,

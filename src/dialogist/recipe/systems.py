@@ -18,6 +18,7 @@ from dialogist.engine.bundle import KEY_POINTS
 from dialogist.engine.names import find_model, known_models
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.evaluation.outputs.joining import Choice
+from dialogist.evaluation.outputs.names import plain_name
 from dialogist.evaluation.outputs.output import spoken
 from dialogist.recipe.config import DataSet, Recipe, bundled_recipes, read_recipe
 from dialogist.recipe.corpus import Corpus, Note
@@ -32,7 +33,6 @@ _PACKS = {
 }
 """The rule pack that was made for a corpus, by the corpus' format."""
 
-_ENDS = (".gz", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".predictions")
 _RECIPES = (".yaml", ".yml")
 _LONGEST_NAME = 70  # characters, of up to three bytes: a file system takes 255 bytes
 
@@ -115,7 +115,7 @@ def _find(name: str, runs: Path, settings: Sequence[str], starts: Mapping[str, s
     if Path(name).is_dir():
         return System(name.rstrip("/"), folder=find_model(name))
     if Path(name).is_file() and Path(name).suffix.lower() not in _RECIPES:
-        return System(_called(Path(name)), outputs=Path(name))
+        return System(plain_name(Path(name).name), outputs=Path(name))
     if Path(name).is_file() or name in bundled_recipes():
         recipe = read_recipe(name, list(settings))
         if recipe.name in starts:
@@ -128,25 +128,20 @@ def _find(name: str, runs: Path, settings: Sequence[str], starts: Mapping[str, s
     raise UsageError(f"system '{name}': is no baseline, recipe, model, file or folder{hint}")
 
 
-def _called(file: Path) -> str:
-    """A file of outputs without the ends that say what it is."""
-    name = file.name
-    for end in _ENDS:
-        name = name.removesuffix(end)
-    return name or file.name
-
-
 def _with_start(
     system: System, recipe: Recipe, before: Sequence[System], names: Sequence[str]
 ) -> System:
     """The start of a recipe, if it is another recipe's name, as the path of that one's run."""
     runs = {other.name: other.folder for other in before if other.recipe is not None}
-    if recipe.start in runs:
+    start = recipe.start
+    if not isinstance(start, str):
+        return system
+    if start in runs:
         return System(
-            system.name, recipe.model_copy(update={"start": str(runs[recipe.start])}), system.folder
+            system.name, recipe.model_copy(update={"start": str(runs[start])}), system.folder
         )
-    if recipe.start is not None and recipe.start in names:
-        raise UsageError(f"{system.name} starts from {recipe.start}: name that one before it")
+    if start in names:
+        raise UsageError(f"{system.name} starts from {start}: name that one before it")
     return system
 
 

@@ -28,13 +28,16 @@ from dialogist.errors import CheckpointError, MissingExtraError
 from dialogist.files import alone_in, write_folder_atomically, write_text_atomically
 from dialogist.models.checkpoint import load_weights
 from dialogist.models.table import Model
+from dialogist.models.warm_start import EncoderStart
 from dialogist.recipe.card import model_card
 from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.corpus import Note, read_sets
+from dialogist.recipe.pairs import PairMaker, dev_data, makes_windows
 from dialogist.recipe.start import STARTED, adopt_tokenizer, find_start, give_weights
-from dialogist.recipe.training_set import TrainingSet, encoded_data, training_set
+from dialogist.recipe.training_set import TrainingSet, training_set
 from dialogist.recipe.validation import Validator
 from dialogist.recipe.vectors import VECTORS, settle_vectors, use_vectors
+from dialogist.recipe.warm_start import find_encoder
 from dialogist.records import Dialogue
 from dialogist.training.interfaces import Reporter
 from dialogist.training.plots import plot_run
@@ -79,17 +82,22 @@ def _train(recipe: Recipe, place: Place, reporter: Reporter, processes: Processe
     train, model = _begin(recipe, place, reporter.note, processes.first)
     if processes.first:
         processes.wait()
-    dev_examples = [preparation.prepare(dialogue) for dialogue in dev]
-    dev_data = encoded_data("dev", dev_examples, train.tokenizer, preparation, reporter.note)
+    maker = PairMaker(preparation, train.tokenizer, makes_windows(recipe))
+    held_out = dev_data(recipe, map(preparation.prepare, dev), maker, reporter.note)
     parameters = sum(p.numel() for p in model.parameters())
     reporter.note(f"{parameters:,} parameters, vocabulary {len(train.tokenizer):,}")
     if processes.first:
         _write_environment(recipe, place, parameters)
-    objective = recipe.objective.build(train.tokenizer.symbols)
+    objective = recipe.objective.build(train.tokenizer.symbols, train.tokenizer)
     bundle = Bundle(model, train.tokenizer, preparation, recipe.decoding, recipe.name)
     trainer = Trainer(model, objective, train.data, recipe.training, place.run, reporter)
+    summarised = ([], []) if maker.windows else (dev, train.sample)  # those have no summaries
     validator = Validator(
-        recipe.validation, Summarizer(bundle), (dev, dev_data), train.sample, recipe.training.epochs
+        recipe.validation,
+        Summarizer(bundle),
+        (summarised[0], held_out),
+        summarised[1],
+        recipe.training.epochs,
     )
     progress = trainer.fit(lambda epoch: validator(epoch, objective, model))
     if processes.first:
@@ -102,13 +110,15 @@ def _begin(recipe: Recipe, place: Place, note: Note, first: bool) -> tuple[Train
 
     Weights of another model the first process alone takes: the trainer tells them to the others.
     """
-    start = None
-    if first and recipe.start is not None and not checkpoint_folders(place.run / "checkpoints"):
+    start, begins = None, first and not checkpoint_folders(place.run / "checkpoints")
+    if begins and isinstance(recipe.start, str):
         start = find_start(recipe.start, note)
         adopt_tokenizer(start, recipe, place.run, note)
     train = training_set(recipe, place, note)
     torch.manual_seed(recipe.training.seed)
     model = recipe.model.build(len(train.tokenizer)).to(place.device)
+    if begins and isinstance(recipe.start, EncoderStart):
+        start = find_encoder(recipe.start, recipe, model, train.tokenizer, note)
     if start is not None:
         give_weights(start, model, recipe, place.run, note)
     if recipe.vectors is not None:

@@ -1,13 +1,13 @@
 """What a run trains on: read and encoded now, in memory; or encoded before, and left on disk."""
 
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from dialogist.config import differences
-from dialogist.data.collate import training_pairs
-from dialogist.data.encode import Cuts
+from dialogist.data.epochs import Share
 from dialogist.data.manifest import SAMPLE, TOKENIZER
 from dialogist.data.prepare import Preparation
 from dialogist.data.readers import ReadOptions, read_dialogues
@@ -16,9 +16,10 @@ from dialogist.data.shards import ShardedPairs
 from dialogist.errors import CheckpointError, DataError
 from dialogist.files import sha256_of, write_folder_atomically
 from dialogist.recipe.config import Place, Recipe
-from dialogist.recipe.corpus import Note, read_sets, settle_tokenizer
+from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer
 from dialogist.recipe.encode import EncodingSettings
-from dialogist.records import Dialogue, Example
+from dialogist.recipe.pairs import PairMaker, epochs_of, makes_windows
+from dialogist.records import Dialogue
 from dialogist.tokenizers import Tokenizer, read_tokenizer
 from dialogist.training.interfaces import TrainingData
 
@@ -44,34 +45,29 @@ def training_set(recipe: Recipe, place: Place, note: Note) -> TrainingSet:
     return _encoded_before(recipe, place, place.encoded, note)
 
 
-def encoded_data(
-    name: str,
-    examples: Iterable[Example],
-    tokenizer: Tokenizer,
-    preparation: Preparation,
-    note: Note,
-) -> TrainingData:
-    """Encode examples within the preparation's limits, and say what these cut."""
-    encoded = [preparation.encode(example, tokenizer) for example in examples]
-    cuts = Cuts()
-    for one in encoded:
-        cuts.add(one.coverage)
-    if encoded:
-        note(f"{name}: {cuts}")
-    return TrainingData(training_pairs(encoded), tokenizer.symbols)
-
-
 def _read(recipe: Recipe, place: Place, note: Note) -> TrainingSet:
     preparation = Preparation(recipe.preparation)
     sample = FixedSample(recipe.validation.train_examples)
-    dialogues = sample.watch(read_sets(recipe.data.train, place.data, note))
-    examples = [preparation.prepare(dialogue) for dialogue in dialogues]
+    corpus = Corpus(recipe.data.train, place.data, note)
+    examples = [preparation.prepare(dialogue) for dialogue in sample.watch(corpus)]
     folder = place.run / TOKENIZER
     tokenizer = settle_tokenizer(folder, recipe.tokenizer, examples, preparation, note)
-    data = encoded_data("train", examples, tokenizer, preparation, note)
-    if not data.pairs:
+    maker = PairMaker(preparation, tokenizer, makes_windows(recipe))
+    left = iter(examples)
+    parts = [maker.all(islice(left, counts.dialogues)) for counts in corpus.counts]
+    note(f"train: {maker.counts}")
+    pairs = [pair for part in parts for pair in part]
+    if not pairs:
         raise DataError("no training pairs: the training data hold no summaries")
+    shares = list(_shares(recipe, [len(part) for part in parts]))
+    epochs = epochs_of(recipe, tokenizer, pairs, shares)
+    data = TrainingData(pairs, tokenizer.symbols, epochs)
     return TrainingSet(tokenizer, data, sample.dialogues())
+
+
+def _shares(recipe: Recipe, pairs: Sequence[int]) -> Iterator[Share]:
+    for one, count in zip(recipe.data.train, pairs, strict=True):
+        yield Share(count, one.weight)
 
 
 def _encoded_before(recipe: Recipe, place: Place, folder: Path, note: Note) -> TrainingSet:
@@ -82,10 +78,23 @@ def _encoded_before(recipe: Recipe, place: Place, folder: Path, note: Note) -> T
     totals = pairs.manifest.summed()
     note(f"{folder}: checking {len(pairs.manifest.shards)} shards with {totals.tokens:,} tokens")
     pairs.verify()
-    tokenizer = _adopted_tokenizer(pairs, place.run, recipe.start)
-    note(f"train: {totals.cuts}")
+    start = recipe.start if isinstance(recipe.start, str) else None
+    tokenizer = _adopted_tokenizer(pairs, place.run, start)
+    divided = f"{totals.dialogues} dialogues as {totals.pairs} windows"
+    note(f"train: {divided if makes_windows(recipe) else totals.cuts}")
     sample = _sample(recipe, pairs, totals.dialogues)
-    return TrainingSet(tokenizer, TrainingData(pairs, tokenizer.symbols), sample)
+    epochs = epochs_of(recipe, tokenizer, pairs, _stored_shares(recipe, pairs, folder))
+    return TrainingSet(tokenizer, TrainingData(pairs, tokenizer.symbols, epochs), sample)
+
+
+def _stored_shares(recipe: Recipe, pairs: ShardedPairs, folder: Path) -> list[Share]:
+    """The data sets' weights; folders of earlier releases do not tell which pairs are whose."""
+    if all(one.weight == 1 for one in recipe.data.train):
+        return []
+    counts = pairs.manifest.pairs_by_set(len(recipe.data.train))
+    if sum(counts) != len(pairs):
+        raise DataError(f"{folder}: an earlier release encoded it, without weights: encode again")
+    return list(_shares(recipe, counts))
 
 
 def _require_same_recipe(recipe: Recipe, settings: EncodingSettings, folder: Path) -> None:

@@ -2,8 +2,7 @@
 
 from functools import lru_cache
 
-from nltk.stem.porter import PorterStemmer
-
+from dialogist.text.porter import PorterStemmer
 from dialogist.text.verbs import IRREGULAR
 
 _PORTER = PorterStemmer()

@@ -1,9 +1,9 @@
 """`Tokenizer`: the one protocol, a thin face over a Hugging Face ``tokenizers`` pipeline.
 
-Every kind (`word`, `bpe`, `unigram`, `pretrained`) is expressed as such a pipeline, so one file
-format (``tokenizer.json``) and one loader serve them all. The four control symbols (padding,
-unknown, begin, end) can never be produced by a user's text, whatever it spells; the placeholders
-of speakers and entities can, and are atomic: one character in the text, one id.
+Every kind (`word`, `bpe`, `unigram`, `wordpiece`, `pretrained`) is expressed as such a pipeline,
+so one file format (``tokenizer.json``) and one loader serve them all. The four control symbols
+(padding, unknown, begin, end) can never be produced by a user's text, whatever it spells; the
+placeholders of speakers and entities can, and are atomic: one character in the text, one id.
 """
 
 import json
@@ -14,7 +14,9 @@ from pathlib import Path
 import tokenizers
 
 from dialogist.errors import ModelError
+from dialogist.text.casing import Casing
 from dialogist.tokenizers.entity_tokens import entity_placeholders
+from dialogist.tokenizers.pieces import WordPieces
 
 PLACEHOLDERS = 32
 """How many speakers of one dialogue can have an atomic token of their own."""
@@ -58,12 +60,20 @@ class Tokenizer:
     """Text to ids and back.
 
     Attributes:
-        kind: ``word``, ``bpe``, ``unigram`` or ``pretrained``.
+        kind: ``word``, ``bpe``, ``unigram``, ``wordpiece`` or ``pretrained``.
         pad_id, unk_id, bos_id, eos_id: the control symbols' ids.
     """
 
-    def __init__(self, kind: str, pipeline: tokenizers.Tokenizer, controls: ControlSymbols) -> None:
+    def __init__(
+        self,
+        kind: str,
+        pipeline: tokenizers.Tokenizer,
+        controls: ControlSymbols,
+        casing: Casing | None = None,
+    ) -> None:
+        """``casing``: of kind ``wordpiece``, how words are written that it has in small letters."""
         self.kind = kind
+        self._pieces = WordPieces(pipeline, casing or Casing()) if kind == "wordpiece" else None
         self.controls = controls
         self._pipeline = pipeline
         self.pad_id = self._control(controls.pad)
@@ -86,7 +96,10 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """The ids of ``text``, without begin and end symbols."""
-        return self._as_text(self._pipeline.encode(text, add_special_tokens=False).ids)
+        return self._as_text(self._pipeline.encode(self._ready(text), add_special_tokens=False).ids)
+
+    def _ready(self, text: str) -> str:
+        return text if self._pieces is None else self._pieces.marked(text)
 
     def encode_extended(self, text: str, unknown: dict[str, int], grow: bool) -> list[int]:
         """`encode` with an id from V on for each word of ``text`` that is not in the vocabulary.
@@ -94,6 +107,8 @@ class Tokenizer:
         ``unknown`` holds these ids by word. With ``grow`` new words enter it; otherwise they are
         the unknown token (See et al. 2017, section 2.2: the extended vocabulary).
         """
+        if self._pieces is not None:
+            return self.encode(text)  # it can spell every word
         encoding = self._pipeline.encode(text, add_special_tokens=False)
         ids: list[int] = self._as_text(encoding.ids)
         for place, index in enumerate(ids):
@@ -107,7 +122,8 @@ class Tokenizer:
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """`encode` for many texts at once, in parallel."""
-        encodings = self._pipeline.encode_batch(list(texts), add_special_tokens=False)
+        ready = [self._ready(text) for text in texts]
+        encodings = self._pipeline.encode_batch(ready, add_special_tokens=False)
         return [self._as_text(encoding.ids) for encoding in encodings]
 
     def _as_text(self, ids: Iterable[int]) -> list[int]:
@@ -120,6 +136,8 @@ class Tokenizer:
         ``unknown`` are the words behind ids from V on.
         """
         kept = [i for i in ids if i not in self._controls]
+        if self._pieces is not None:
+            return self._pieces.text(map(self.token, kept))
         if not unknown:
             return str(self._pipeline.decode(kept, skip_special_tokens=False))
         size = len(self)
@@ -146,9 +164,11 @@ class Tokenizer:
         return {character: int(i) for character, i in found.items() if i is not None}
 
     def save(self, folder: Path) -> None:
-        """Write ``tokenizer.json`` (the pipeline) and ``tokenizer_config.json`` (kind, symbols)."""
+        """Write ``tokenizer.json`` (the pipeline) and ``tokenizer_config.json`` (the rest)."""
         self._pipeline.save(str(folder / "tokenizer.json"))
-        about = {"kind": self.kind, **asdict(self.controls)}
+        about: dict[str, object] = {"kind": self.kind, **asdict(self.controls)}
+        if self._pieces is not None:
+            about["spellings"] = self._pieces.casing.spellings
         text = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
         (folder / "tokenizer_config.json").write_text(text, encoding="utf-8")
 
@@ -163,7 +183,8 @@ def read_tokenizer(folder: Path) -> Tokenizer:
     try:
         about = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
         kind = str(about.pop("kind"))
-        return Tokenizer(kind, read_pipeline(path), ControlSymbols(**about))
+        casing = Casing(about.pop("spellings", None))
+        return Tokenizer(kind, read_pipeline(path), ControlSymbols(**about), casing)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ModelError(f"{folder}: its tokenizer cannot be read: {error}") from None
 

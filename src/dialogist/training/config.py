@@ -7,6 +7,7 @@ from pydantic import Field
 from dialogist.config import Config
 from dialogist.data.sampler import SamplerConfig, TokenBucketConfig
 from dialogist.training.optim import OptimizerConfig
+from dialogist.training.parts import PartConfig
 from dialogist.training.precision import Precision
 from dialogist.training.schedules import Linear, Schedule
 
@@ -17,6 +18,9 @@ class TrainingConfig(Config):
     ``accumulate`` batches make one update; dividing a batch so changes nothing but memory.
     ``select_by`` names the validation metric (larger is better; ``dev_loss``: smaller) that ranks
     checkpoints and stops early after ``patience`` validations without improvement.
+    ``parts``: weights with a rate of their own, or that stay as they are at first.
+    ``moving_average``: the decay of an exponential moving average of the weights, which then is
+    what is validated and kept (0.999 remembers about the last thousand updates); None: none.
     ``final``: the model that is kept is the ``best`` checkpoint, the ``last``, or the ``average``
     of the last ``keep_last`` epochs'.
     ``gap_warning``: warn when the train sample's score leads dev's by more than this (in points),
@@ -31,6 +35,7 @@ class TrainingConfig(Config):
     accumulate: int = Field(1, ge=1)
     optimizer: OptimizerConfig = OptimizerConfig()
     schedule: Schedule = Linear(peak=1e-3, warmup=400)
+    parts: tuple[PartConfig, ...] = ()
     clip_norm: float | None = Field(1.0, gt=0)
     log_every: int = Field(20, ge=1)
     checkpoint_every: int = Field(200, ge=1)
@@ -38,5 +43,6 @@ class TrainingConfig(Config):
     keep_best: int = Field(1, ge=1)
     select_by: str = "dev_rougeL"
     patience: int | None = Field(None, ge=1)
+    moving_average: float | None = Field(None, gt=0, lt=1)
     final: Literal["best", "last", "average"] = "best"
     gap_warning: float = Field(10.0, gt=0)

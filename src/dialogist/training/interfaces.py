@@ -7,6 +7,7 @@ from typing import Protocol
 
 from dialogist.batch import Batch
 from dialogist.data.collate import Lengths, Pair, collate, lengths_of
+from dialogist.data.epochs import EpochPairs, Epochs
 from dialogist.data.fingerprint import fingerprint_of
 from dialogist.data.sampler import Indices
 from dialogist.data.shards import ShardedPairs
@@ -18,17 +19,28 @@ from dialogist.training.progress import Progress
 
 @dataclass(frozen=True)  # no slots: they leave no room for what is cached
 class TrainingData:
-    """The encoded training pairs, in memory or on disk, and the ids that a batch is made with."""
+    """The encoded training pairs, in memory or on disk, and the ids that a batch is made with.
+
+    ``epochs``: what each epoch makes of them, where they are not the same in all.
+    """
 
     pairs: Sequence[Pair]
     symbols: Symbols
+    epochs: Epochs | None = None
 
     @cached_property
     def lengths(self) -> Lengths:
         """(pairs, 2) source and target lengths, by which a sampler plans an epoch."""
-        if isinstance(self.pairs, ShardedPairs):
+        if isinstance(self.pairs, ShardedPairs | EpochPairs):
             return self.pairs.lengths
         return lengths_of(self.pairs)
+
+    def of_epoch(self, epoch: int) -> "TrainingData":
+        """The pairs that an epoch has; their fingerprint is not that of all."""
+        if self.epochs is None:
+            return self
+        lengths = self.lengths if self.epochs.keep_lengths else None
+        return TrainingData(EpochPairs(self.pairs, lengths, self.epochs, epoch), self.symbols)
 
     def fingerprint(self) -> str:
         """A digest of every id of every pair: a run is resumed on the same data or not at all.

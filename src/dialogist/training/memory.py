@@ -16,11 +16,13 @@ _STATM = Path("/proc/self/statm")
 _KERNELS = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
 """oneDNN keeps 1,024 kernels with their working memory unless told otherwise: 0.2 GB after 40
 updates of the 32 M network, and growing. With 128 the report-1 network trains no slower."""
-SLACK = 256 << 20
-"""Bytes a process may grow beyond the least that it ever needed while it settled."""
-SETTLING = 2
-"""Updates, at the start and after giving back, whose largest size is taken as what is needed: few,
-for holes grow from the first on (1 GB in 35 updates of the 32 M network)."""
+KEPT = 768 << 20
+"""Bytes that may be kept beyond what a process holds at rest.
+
+An update that finds no hole that fits takes all it needs anew, on top of what is kept: so a process
+reaches at most its size at rest, this, and what an update needs. Small networks need less than
+this, and keep it all; the 32 M one needs up to twice as much, and gives it back every time.
+"""
 
 
 class KeptMemory:
@@ -28,9 +30,7 @@ class KeptMemory:
 
     def __init__(self) -> None:
         self.trims = 0
-        self._needed = 0  # since memory was given back
-        self._least: int | None = None  # of all that was ever needed
-        self._updates = 0
+        self._rest: int | None = None  # the size when everything free had just been given back
         self._trim = None
         os.environ.setdefault(_KERNELS, "128")  # read when the first kernel is made
         if not sys.platform.startswith("linux"):
@@ -44,26 +44,13 @@ class KeptMemory:
         self._trim = library.malloc_trim
 
     def watch(self) -> None:
-        """Call after every update: gives free memory back if the process has grown too far."""
+        """Call after every update: gives free memory back if more than `KEPT` is kept."""
         if self._trim is None:
             return
-        size = resident_bytes()
-        self._updates += 1
-        if self._updates <= SETTLING:
-            self._needed = max(self._needed, size)
-        elif size > self._limit():
+        if self._rest is None or resident_bytes() > self._rest + KEPT:
             self._trim(0)
             self.trims += 1
-            self._needed = self._updates = 0
-
-    def _limit(self) -> int:
-        """The largest size that is left alone.
-
-        What is needed depends on the batches one happens to settle with, so the least counts: an
-        update may find no hole that fits and take all it needs anew, on top of what is kept.
-        """
-        self._least = min(self._needed, self._least or self._needed)
-        return self._least + SLACK
+            self._rest = resident_bytes()
 
 
 def resident_bytes() -> int:

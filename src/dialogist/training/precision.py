@@ -5,16 +5,9 @@ from typing import Literal
 import torch
 
 from dialogist.errors import UsageError
+from dialogist.nn.hardware import has_bf16
 
 Precision = Literal["auto", "fp32", "bf16"]
-
-
-def has_bf16(device: torch.device) -> bool:
-    """Whether the hardware multiplies bf16 matrices itself (AMX, AVX512-BF16, or a GPU)."""
-    if device.type == "cuda":
-        return bool(torch.cuda.is_bf16_supported())
-    cpu = torch.cpu
-    return bool(cpu._is_avx512_bf16_supported() or cpu._is_amx_tile_supported())
 
 
 def resolve_precision(wanted: Precision, device: torch.device) -> Literal["fp32", "bf16"]:

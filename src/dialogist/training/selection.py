@@ -2,9 +2,11 @@
 
 import math
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from dialogist.training.config import TrainingConfig
 from dialogist.training.progress import Progress
+from dialogist.training.saving import checkpoint_folders
 
 
 def rank(
@@ -43,3 +45,13 @@ def watch_gap(
             "and the gap is growing"
         )
     progress.gap = gap
+
+
+def final_checkpoints(progress: Progress, config: TrainingConfig, parent: Path) -> list[Path]:
+    """The checkpoints whose mean is kept, by ``final`` (``best`` without a score: the last)."""
+    epochs = [path for path in checkpoint_folders(parent) if "-epoch-" in path.name]
+    if config.final == "average":
+        return epochs[-config.keep_last :]
+    if config.final == "best" and progress.best:
+        return [parent / progress.best[0][1]]
+    return epochs[-1:]

@@ -1,9 +1,9 @@
 """`Trainer`: one loop for every model and every objective; survives kill -9 and resumes exactly.
 
 An update is: collate -> objective -> backward -> add up -> clip -> step -> cast. What a run needs
-to go on is in its checkpoint (weights, moments, `Progress`). The order of the data is a pure
-function of seed and epoch, what is drawn at random (dropout) one of seed, update, batch and
-process. With the same thread and process counts a resumed run ends with the same bits.
+to go on is in its checkpoint (weights, moments, `Progress`). The order of the data is a function
+of seed and epoch, what is drawn (dropout) one of seed, update, batch and process. With the same
+thread and process counts a resumed run ends with the same bits.
 """
 
 import math
@@ -17,15 +17,17 @@ from torch import Tensor, nn
 
 from dialogist.data.sampler import Indices, Plan
 from dialogist.errors import CheckpointError, DataError, DialogistError
-from dialogist.models.checkpoint import average_weights, copy_weights
+from dialogist.models.checkpoint import average_weights
 from dialogist.objectives.base import Objective
 from dialogist.records import JSON
+from dialogist.training.averaging import MovingAverage
 from dialogist.training.config import TrainingConfig
 from dialogist.training.interfaces import Reporter, TrainingData, Validate
 from dialogist.training.interrupt import Interrupted, SignalWatch
 from dialogist.training.logs import RunLogs
 from dialogist.training.memory import KeptMemory
 from dialogist.training.optim import load_optimizer_tensors, optimizer_tensors
+from dialogist.training.parts import Parts
 from dialogist.training.precision import resolve_precision, working_dtype
 from dialogist.training.processes import Processes
 from dialogist.training.progress import Progress, add_to, mean_of, seed_batch
@@ -36,7 +38,7 @@ from dialogist.training.saving import (
     prune,
     save_checkpoint,
 )
-from dialogist.training.selection import rank, watch_gap
+from dialogist.training.selection import final_checkpoints, rank, watch_gap
 from dialogist.training.weights import MasterWeights
 
 
@@ -56,19 +58,20 @@ class Trainer:
         folder: Path,
         reporter: Reporter,
     ) -> None:
-        self.model = model
-        self.objective = objective
-        self.data = data
+        self.model, self.objective, self.data = model, objective, data
         self.config = config
         self.reporter = reporter
         self.device = next(model.parameters()).device
-        precision = resolve_precision(config.precision, self.device)
-        self.weights = MasterWeights(model, working_dtype(precision))
+        working = working_dtype(resolve_precision(config.precision, self.device))
+        self.weights = MasterWeights(model, working)
+        self.average = MovingAverage(self.weights, config.moving_average)
+        self.parts = Parts(config.parts, model, self.weights)
         self.optimizer = config.optimizer.build(self.weights)
         self.processes = Processes.joined()
         self.checkpoints = folder / "checkpoints"
         self.logs = RunLogs(folder)
         self._clock = self._since = time.perf_counter()
+        self._latest: tuple[int, TrainingData] | None = None
 
     def fit(self, validate: Validate) -> Progress:
         """Train to the end, from the newest usable checkpoint if there is one.
@@ -80,8 +83,8 @@ class Trainer:
         """
         if not self.data.pairs:
             raise DataError("no training pairs: the training data hold no summaries")
-        memory = KeptMemory()
-        progress = self._begin()
+        memory, progress = KeptMemory(), self._begin()
+        _ = self._total_steps  # the plan of another epoch than the one to go on with
         self._since = time.perf_counter()
         self.model.train()
         with SignalWatch(second_leaves=self.processes.count == 1) as watch:
@@ -96,12 +99,7 @@ class Trainer:
 
     def final_weights(self, progress: Progress) -> dict[str, Tensor]:
         """The weights to keep, as ``config.final`` says (``best`` without any score: the last)."""
-        epochs = [p for p in checkpoint_folders(self.checkpoints) if "-epoch-" in p.name]
-        chosen = epochs[-1:]
-        if self.config.final == "average":
-            chosen = epochs[-self.config.keep_last :]
-        elif self.config.final == "best" and progress.best:
-            chosen = [self.checkpoints / progress.best[0][1]]
+        chosen = final_checkpoints(progress, self.config, self.checkpoints)
         return average_weights([load_checkpoint(p).tensors["weights"] for p in chosen])
 
     def _begin(self) -> Progress:
@@ -113,7 +111,8 @@ class Trainer:
         moments = optimizer_tensors(self.optimizer)
         moments = self.processes.tell_tensors(moments, self.device)
         load_optimizer_tensors(self.optimizer, moments)
-        self.processes.tell_into(self.weights.master)
+        for weights in (self.weights.master, self.average.flat):
+            self.processes.tell_into(weights)
         self.weights.refresh()
         return Progress.from_json(told)
 
@@ -147,7 +146,7 @@ class Trainer:
                     "differ from an uninterrupted run's"
                 )
                 setattr(progress, what, now)
-        copy_weights(self.weights.named(), checkpoint.tensors["weights"], str(folder))
+        self.average.restore(checkpoint.tensors, str(folder))
         load_optimizer_tensors(self.optimizer, dict(checkpoint.tensors["optimizer"]))
         self.logs.rewind(progress.lines)
         return progress
@@ -158,8 +157,14 @@ class Trainer:
     def _full(self, progress: Progress) -> bool:
         return self.config.max_steps is not None and progress.step >= self.config.max_steps
 
+    def _data_of(self, epoch: int) -> TrainingData:
+        """The pairs of an epoch, whose lengths are found once."""
+        if self._latest is None or self._latest[0] != epoch:
+            self._latest = epoch, self.data.of_epoch(epoch)
+        return self._latest[1]
+
     def _plan(self, epoch: int) -> Plan:
-        return self.config.sampler.plan(self.data.lengths, self.config.seed, epoch)
+        return self.config.sampler.plan(self._data_of(epoch).lengths, self.config.seed, epoch)
 
     def _updates(self, plan: Plan) -> int:
         """How many updates, of ``accumulate`` batches each, an epoch takes."""
@@ -187,15 +192,15 @@ class Trainer:
 
     def _update(self, progress: Progress, group: Sequence[Indices]) -> float:
         """One optimizer update; returns its mean loss."""
-        tokens = sum(self.data.target_tokens(indices) for indices in group)
-        count = sum(self.data.count(indices, self.objective.per) for indices in group)
+        data = self._data_of(progress.epoch)
+        tokens = sum(data.target_tokens(indices) for indices in group)
+        count = sum(data.count(indices, self.objective.per) for indices in group)
         rate = self.config.schedule.rate(progress.step + 1, self._total_steps)
-        for parameters in self.optimizer.param_groups:
-            parameters["lr"] = rate
+        self.parts.begin(progress.step + 1)
         sums: dict[str, float] = {}
         for number, indices in enumerate(group):
             seed_batch(self.config.seed, progress.step, number, self.processes.rank)
-            add_to(sums, self._learn(indices, count))
+            add_to(sums, self._learn(data, indices, count))
             self.weights.collect(add=number > 0)
         self.processes.add(self.weights.gradient)
         sums = self.processes.add_named(sums, self.device)
@@ -203,17 +208,18 @@ class Trainer:
         self._require_finite("loss", sums["loss"], progress)
         # A finite loss may have a gradient that is not: no checkpoint shall hold what it makes.
         self._require_finite("gradient", self.weights.clip(self.config.clip_norm), progress)
-        self.optimizer.step()
+        self.parts.update(self.optimizer, progress.step + 1, rate)
         self.weights.refresh()
+        self.average.update(progress.step + 1)
         self._count(progress, sums, rate)
         return sums["loss"] / count
 
-    def _learn(self, indices: Indices, count: int) -> dict[str, float]:
+    def _learn(self, data: TrainingData, indices: Indices, count: int) -> dict[str, float]:
         """Forward and backward of this process's rows of a batch; the summed loss and its terms."""
         own = self.processes.share(indices)
         # A process without a row (a batch smaller than their number) takes one, at weight 0.
         weight = 1.0 if len(own) else 0.0
-        batch = self.data.batch(own if len(own) else indices[:1]).to(self.device)
+        batch = data.batch(own if len(own) else indices[:1]).to(self.device)
         loss = self.objective(self.model, batch)
         (loss.value * (weight / count)).backward()  # type: ignore[no-untyped-call]
         sums = {"loss": float(loss.value.detach()), **loss.terms}
@@ -256,7 +262,8 @@ class Trainer:
     def _validate(self, progress: Progress, means: Mapping[str, float], validate: Validate) -> None:
         self._time(progress, "training")
         self.model.eval()
-        validation = validate(progress.epoch)
+        with self.average.in_place():
+            validation = validate(progress.epoch)
         self.model.train()
         self._time(progress, "validation")
         record: dict[str, JSON] = {"kind": "epoch", "step": progress.step, "epoch": progress.epoch}
@@ -282,10 +289,7 @@ class Trainer:
             return
         self._time(progress, "training")
         progress.lines = self.logs.lengths()
-        tensors = {
-            "weights": self.weights.named(),
-            "optimizer": optimizer_tensors(self.optimizer),
-        }
+        tensors = self.average.tensors() | {"optimizer": optimizer_tensors(self.optimizer)}
         save_checkpoint(self.checkpoints / name, Checkpoint(tensors, progress.to_json()))
         names = [path.name for path in checkpoint_folders(self.checkpoints)]
         epochs = [entry for entry in names if "-epoch-" in entry]

@@ -91,9 +91,13 @@ class MasterWeights:
         pairs = zip(self._spans, self._parameters, strict=True)
         return [flat[span].view(parameter.shape) for span, parameter in pairs]
 
-    def named(self) -> dict[str, Tensor]:
-        """The master of every weight, by the model's names; call `refresh` after changing one."""
-        return dict(zip(self._names, self._views(self.master), strict=True))
+    def named(self, flat: Tensor | None = None) -> dict[str, Tensor]:
+        """The master of every weight, by the model's names; call `refresh` after changing one.
+
+        Or the parts of another buffer that is laid out like the master.
+        """
+        views = self._views(self.master if flat is None else flat)
+        return dict(zip(self._names, views, strict=True))
 
     def collect(self, add: bool) -> None:
         """Move the parameters' gradients into `gradient`, added to what is there or replacing it.

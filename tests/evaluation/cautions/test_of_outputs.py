@@ -7,11 +7,10 @@ import pytest
 
 from dialogist.evaluation.cautions.caution import Caution
 from dialogist.evaluation.cautions.of_outputs import output_cautions, reference_cautions
-from dialogist.evaluation.judge import STOPPED
 from dialogist.evaluation.outputs.output import Output
 from dialogist.metrics.bleu import Bleu
 from dialogist.metrics.rouge import Rouge
-from dialogist.records import Dialogue, Summary, Utterance
+from dialogist.records import Dialogue, Summary, Utterance, Warning
 
 COUNT = 40
 
@@ -62,16 +61,17 @@ def test_outputs_that_the_file_lacks_are_told_apart_from_empty_ones():
 
 
 def test_cut_outputs():
-    cut = (f"the summary reached max_tokens {STOPPED}",)
+    cut = (Warning("cut", "the summary reached max_tokens and stops there"),)
     caution = only(with_said("w1 w2 w3.", warnings=cut))
     assert (caution.kind, caution.severity, caution.examples) == ("cut-outputs", "warning", ("0",))
     caution = only([replace(o, summary=replace(o.summary, warnings=cut)) for o in GOOD])
     assert caution.severity == "serious"
-    assert output_cautions("mine", with_said("w1 w2.", warnings=("something else",))) == []
+    other = (Warning("input", "something else"),)
+    assert output_cautions("mine", with_said("w1 w2.", warnings=other)) == []
 
 
 def test_dialogues_read_in_part():
-    assert only(with_said("w1 w2.", status="partial")).kind == "partial-input"
+    assert only(with_said("w1 w2.", status="truncated")).kind == "partial-input"
 
 
 def unfinished(text):

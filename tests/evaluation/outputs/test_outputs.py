@@ -16,7 +16,7 @@ from dialogist.evaluation.outputs.output import (
     says_own_labels,
 )
 from dialogist.evaluation.outputs.reading import Placed, read_outputs
-from dialogist.records import Dialogue, SubSummary, Summary, Utterance
+from dialogist.records import Dialogue, Statement, Summary, Utterance, Warning
 
 TEXTS = ["One.", "", "三。 😀\u2028x"]
 
@@ -85,13 +85,13 @@ def test_references_by_their_usual_names(tmp_path: Path) -> None:
         {"prediction": "p", "summary": "a"},
         {"prediction": "p", "summary1": "a", "summary2": "b", "summary3": None},
         {"summary": "p", "reference": "a"},
-        {"text": "p", "status": "partial", "gold": "a"},
+        {"text": "p", "status": "truncated", "gold": "a"},
     ]
     expected = [("a", "b"), ("a",), ("a", "b"), ("a",), ("a",)]
     for row, references in zip(rows, expected, strict=True):
         [found] = read(written(tmp_path, "p.jsonl", lines(row)))
         assert (found.prediction, found.references) == ("p", references)
-    assert found.summary.status == "partial"
+    assert found.summary.status == "truncated"
 
 
 def test_a_summary_is_never_taken_where_the_first_had_a_prediction(tmp_path: Path) -> None:
@@ -122,9 +122,9 @@ def test_what_we_write_is_what_we_read(tmp_path: Path) -> None:
     said = Summary(
         "Sum. Mary.",
         "d 1",
-        "partial",
-        warnings=("w",),
-        key_points=(SubSummary("Start", "Sum."), SubSummary("End", " Mary.")),
+        "truncated",
+        warnings=(Warning("cut", "w"),),
+        key_points=(Statement("Sum.", label="Start"), Statement(" Mary.", label="End")),
     )
     output = Output.of(said, talk)
     [found] = read(written(tmp_path, "p.jsonl", lines(output_to_json("k", output))))
@@ -302,7 +302,8 @@ def test_outputs_beside_the_references_of_their_own_file() -> None:
 
 def test_whose_key_points_count() -> None:
     def said(*labels: str) -> Output:
-        return Output(Summary("x", key_points=tuple(SubSummary(la, "x") for la in labels)), ("r",))
+        parts = tuple(Statement("x", label=label) for label in labels)
+        return Output(Summary("x", key_points=parts), ("r",))
 
     labels = ("Start", "End")
     assert [c.key_points for c in cases_of([said("End"), said()], labels)] == [("End",), ()]

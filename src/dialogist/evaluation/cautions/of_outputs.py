@@ -10,7 +10,6 @@ from statistics import fmean
 from dialogist.data.shingles import dialogue_words
 from dialogist.evaluation.cautions.caution import SHOWN, Caution, Severity, severity_of
 from dialogist.evaluation.cautions.sameness import same_groups
-from dialogist.evaluation.judge import STOPPED
 from dialogist.evaluation.outputs.output import Output
 from dialogist.metrics.base import Metric
 from dialogist.metrics.scripts import unread
@@ -76,7 +75,7 @@ def _empty(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
 
 
 def _cut(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
-    here = [one for one in outputs if any(STOPPED in text for text in one.summary.warnings)]
+    here = [one for one in outputs if one.summary.is_cut]
     if here:
         yield _about(
             ("cut-outputs", severity_of(len(here) / len(outputs), _CUT), system),
@@ -87,7 +86,7 @@ def _cut(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
 
 
 def _partial(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
-    here = [one for one in outputs if one.summary.status == "partial"]
+    here = [one for one in outputs if one.summary.status == "truncated"]
     if here:
         yield _about(
             ("partial-input", "warning", system),

@@ -35,7 +35,7 @@ def explanation_to_json(explanation: Explanation, selected: Selected) -> JSON:
         "summary": summary.text,
         "status": summary.status,
         "score": summary.score,
-        "warnings": list(summary.warnings),
+        "warnings": [warning.message for warning in summary.warnings],
         "notes": list(selected.notes),
         "source": [_source(token) for token in explanation.source],
         "utterances": list(explanation.labels("utterances")),

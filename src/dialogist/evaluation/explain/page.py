@@ -52,7 +52,7 @@ def explanation_page(explanation: Explanation, selected: Selected) -> str:
         page=script_data(page_data(explanation, selected)),
         model=explanation.summary.model,
         facts=list(_facts(explanation)),
-        warnings=explanation.summary.warnings,
+        warnings=[warning.message for warning in explanation.summary.warnings],
         notes=selected.notes,
         version=f"Dialogist {__version__}",
         copies=explanation.copies,

@@ -5,6 +5,7 @@ a system's summaries | anyone's predictions file (`reading`) -> Output -cases_of
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import cast, get_args
 
 from dialogist.data.readers.base import BadRecord
 from dialogist.data.readers.fields import id_of, pairs_of, texts_of
@@ -12,9 +13,18 @@ from dialogist.data.readers.generic import TEXT_KEYS, TURN_KEYS, generic
 from dialogist.data.readers.parsing import Record
 from dialogist.data.writer import dialogue_to_json
 from dialogist.metrics.base import Case
-from dialogist.records import JSON, Dialogue, SubSummary, Summary
+from dialogist.records import (
+    JSON,
+    STATUSES,
+    Dialogue,
+    Statement,
+    Status,
+    Summary,
+    Warning,
+    WarningKind,
+)
 
-_STATUSES = ("ok", "partial", "empty")
+_KINDS = frozenset(get_args(WarningKind))
 _OWN = ("key", "prediction", "references", "status", "warnings", "key_points", "scores")
 
 
@@ -67,7 +77,7 @@ def output_to_json(key: str, output: Output) -> dict[str, JSON]:
         "key_points": [[part.label, part.text] for part in summary.key_points],
         "references": list(output.references if dialogue is None else dialogue.references),
         "status": summary.status,
-        "warnings": list(summary.warnings),
+        "warnings": [[warning.kind, warning.message] for warning in summary.warnings],
         **{name: about[name] for name in ("turns", "metadata") if name in about},
     }
 
@@ -114,24 +124,25 @@ def output_of(record: Record, keys: Keys) -> Output:
     )
 
 
-def _status(record: Record, text: str) -> str:
+def _status(record: Record, text: str) -> Status:
     status = record.get("status")
-    if isinstance(status, str) and status in _STATUSES:
-        return status
-    return "ok" if text.strip() else "empty"
+    known = next((one for one in STATUSES if one == status), None)
+    return known or ("ok" if text.strip() else "empty")
 
 
 # Other people's fields may have these names, too: what is not as we write it is not ours.
-def _warnings(record: Record) -> tuple[str, ...]:
+def _warnings(record: Record) -> tuple[Warning, ...]:
     try:
-        return texts_of(record, "warnings")
+        both = pairs_of(record, "warnings")
     except BadRecord:
         return ()
+    return tuple(Warning(cast(WarningKind, kind), text) for kind, text in both if kind in _KINDS)
 
 
-def _key_points(record: Record) -> tuple[SubSummary, ...]:
+def _key_points(record: Record) -> tuple[Statement, ...]:
     try:
-        return tuple(SubSummary(*both) for both in pairs_of(record, "key_points"))
+        both = pairs_of(record, "key_points")
+        return tuple(Statement(text, label=label) for label, text in both)
     except BadRecord:
         return ()
 

@@ -20,6 +20,7 @@ from dialogist.data.readers.rows import json_values, kind_of
 from dialogist.data.readers.source import Source, open_source
 from dialogist.data.readers.table import delimiter_of, names_of
 from dialogist.errors import DataError
+from dialogist.evaluation.outputs.names import JSON_ENDS, TABLE_ENDS
 from dialogist.evaluation.outputs.output import Keys, Output, output_of
 from dialogist.records import JSON
 
@@ -32,8 +33,6 @@ PREDICTIONS = (
 
 _REFERENCES = (*SUMMARIES, "ref", "refs", "gold", "target", "targets", "highlights")
 _NUMBERED = re.compile(r"(?:summary|reference|ref|gold|target)[ _-]?\d+", re.IGNORECASE)
-_JSON = (".jsonl", ".json", ".ndjson")
-_TABLES = (".csv", ".tsv")
 _CELL_LIMIT = 1 << 28
 
 Records = Iterator[tuple[int, Record]]
@@ -112,9 +111,9 @@ def _keys(record: Record, prediction: str, dialogue: bool, place: str) -> Keys:
 
 def _records(source: Source, report: Reporter) -> Records:
     head = head_of(source)
-    if head.suffix in _JSON or head.record:
+    if head.suffix in JSON_ENDS or head.record:
         return _json_records(source, report)
-    if head.suffix in _TABLES or _is_table(head):
+    if head.suffix in TABLE_ENDS or _is_table(head):
         return _rows(source, report)
     return ((number, {"prediction": text}) for number, text in source.lines(report))
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-from dialogist.evaluation.planting import Ground, Place, Planted
+from dialogist.data.planting import Ground, Place, Planted
 from dialogist.text.tokens import sentence_spans
 
 # What is said of both is no less true the other way round.

@@ -1,5 +1,6 @@
 """Errors to plant into human summaries: a name, a number, an entity or a speaker becomes another.
 
+Evaluation asks by them how far its checks can be believed, training learns what not to say.
 Where an error can stand, and that the dialogue really does not hold it, is told by plain words
 here, not by the rules that are to find it: what these take for a variant is then missed, as it
 should be.

@@ -1,0 +1,157 @@
+"""``dialogist mask``: dialogues with masks such as [PHONE_1] for personal data, and back."""
+
+import os
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dialogist.cli.console import note
+from dialogist.cli.flags import Columns, Format, Strict, read_options
+from dialogist.cli.reading import Reading
+from dialogist.data.writer import dialogue_to_line
+from dialogist.errors import UsageError
+from dialogist.files import sync, temporary_for
+from dialogist.records import Dialogue
+
+if TYPE_CHECKING:
+    from dialogist.privacy.dialogues import Masking
+
+
+class Form(StrEnum):
+    """The forms of output."""
+
+    jsonl = "jsonl"
+    text = "text"
+
+
+def mask(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Dialogue files, or - for stdin.")
+    ] = None,
+    kinds: Annotated[
+        str,
+        typer.Option(help="Kinds between commas, or all; +URL,-CODE: more, fewer than usual."),
+    ] = "",
+    names: Annotated[
+        str, typer.Option(help="Names to mask, too: none, speakers, people or all.")
+    ] = "none",
+    pack: Annotated[
+        list[Path] | None, typer.Option(help="Your own rules (YAML), besides ours. Repeatable.")
+    ] = None,
+    output: Annotated[Form, typer.Option("--output", "-o", help="Form of output.")] = Form.jsonl,
+    table: Annotated[
+        Path | None, typer.Option(help="A new file that keeps what stands behind the masks.")
+    ] = None,
+    restore: Annotated[
+        Path | None, typer.Option(help="Put back what such a file keeps, instead of masking.")
+    ] = None,
+    show_kinds: Annotated[bool, typer.Option("--list", help="Show the kinds and stop.")] = False,
+    format: Format = "auto",
+    column: Columns = None,
+    strict: Strict = False,
+) -> int:
+    """Mask personal data in dialogues: the same value has the same mask throughout a dialogue."""
+    from dialogist.privacy.dialogues import Masking  # pydantic: not for --help
+    from dialogist.privacy.options import privacy_of
+
+    if show_kinds:
+        return _list_kinds(pack or [])
+    if not files:
+        raise UsageError("no input: give files, or - for stdin")
+    reading = Reading(read_options(format, column, strict))
+    if restore is not None:
+        if kinds or names != "none" or pack or table is not None:
+            raise UsageError("--restore goes without --kinds, --names, --pack and --table")
+        _write(_restored(reading, files, restore), output)
+        return reading.finish()
+    masking = Masking(privacy_of(kinds, names, pack or []))
+    with _table_file(table) as keep:
+        _write(_masked(reading, files, masking, keep), output)
+    _say_counts(masking)
+    return reading.finish()
+
+
+def _masked(
+    reading: Reading, files: list[Path], masking: "Masking", keep: Callable[[str], None]
+) -> Iterator[Dialogue]:
+    from dialogist.privacy.table_file import table_line
+
+    for dialogue in reading.dialogues(files):
+        masked, table = masking.mask(dialogue)
+        keep(table_line(table, masked.id, dialogue.id))
+        yield masked
+
+
+def _restored(reading: Reading, files: list[Path], path: Path) -> Iterator[Dialogue]:
+    from dialogist.privacy.dialogues import restored
+    from dialogist.privacy.table_file import read_tables
+
+    tables = read_tables(path)
+    for dialogue in reading.dialogues(files):
+        if dialogue.id in tables:
+            yield restored(dialogue, *tables[dialogue.id])
+        else:
+            reading.problems += 1
+            note(f"{path}: has no table of dialogue '{dialogue.id}'")
+
+
+def _write(dialogues: Iterator[Dialogue], form: Form) -> None:
+    """Write to stdout, UTF-8 whatever the locale, each dialogue as soon as it is there."""
+    for number, dialogue in enumerate(dialogues):
+        if form == Form.jsonl:
+            text = dialogue_to_line(dialogue) + "\n"
+        else:
+            text = ("---\n" if number else "") + _transcript(dialogue)
+        sys.stdout.buffer.write(text.encode("utf-8", errors="replace"))
+        sys.stdout.buffer.flush()
+
+
+def _transcript(dialogue: Dialogue) -> str:
+    said = (f"{u.speaker}: {u.text}" if u.speaker else u.text for u in dialogue.utterances)
+    printable = ("".join(c if c.isprintable() or c == "\n" else " " for c in one) for one in said)
+    return "".join(f"{one}\n" for one in printable)
+
+
+def _say_counts(masking: "Masking") -> None:
+    counts: Counter[str] = masking.counts
+    said = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
+    dialogues = f"{masking.with_masks} of {masking.dialogues} dialogues"
+    note(f"masked {said or 'nothing'} in {dialogues}", own=True)
+    if masking.ids:
+        note(f"ids that held personal data are masked and numbered: {masking.ids}")
+
+
+def _list_kinds(packs: list[Path]) -> int:
+    from dialogist.privacy.options import described_kinds
+
+    for kind, (what, usual) in described_kinds(packs).items():
+        typer.echo(f"{kind:12} {'' if usual else '(on request) '}{what}")
+    return 0
+
+
+@contextmanager
+def _table_file(path: Path | None) -> Iterator[Callable[[str], None]]:
+    """Keeps lines in a file that only its owner can read, and that is complete or absent."""
+    if path is None:
+        yield lambda line: None
+        return
+    if path.exists():
+        raise UsageError(f"{path}: exists already; give another --table")
+    if not path.parent.is_dir():
+        raise UsageError(f"{path.parent}: no such folder for --table")
+    temporary = temporary_for(path)
+    temporary.unlink(missing_ok=True)
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            yield lambda line: print(line, file=file)
+        sync(temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

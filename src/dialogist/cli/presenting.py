@@ -1,0 +1,69 @@
+"""Dialogues on their way in, summaries on their way out: masked, and in the form wished for."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from dialogist.cli.console import note
+from dialogist.cli.forms import Mask
+from dialogist.cli.shaping import Shape, Shaped
+from dialogist.errors import UsageError
+from dialogist.privacy.dialogues import mask_dialogue
+from dialogist.privacy.masks import MaskTable
+from dialogist.privacy.options import privacy_of
+from dialogist.privacy.summaries import mask_summary
+from dialogist.records import Dialogue, Summary
+
+
+class Presenter:
+    """Sees each dialogue before the model and its summary afterwards, in the same order."""
+
+    def __init__(self, shape: Shape, mask: Mask | None, names: str) -> None:
+        """``names``: whose are masked, see `privacy_of`.
+
+        Raises:
+            UsageError: there is no such choice of names, or nothing is masked.
+        """
+        if mask is None and names != "none":
+            raise UsageError("--mask-names has an effect with --mask only")
+        self._shape, self._mask = shape, mask
+        self._privacy = privacy_of(names=names)
+        self._waiting: deque[tuple[Dialogue, MaskTable]] = deque()
+        self._failed = 0
+
+    def before(self, dialogues: Iterable[Dialogue]) -> Iterator[Dialogue]:
+        """What the model shall read."""
+        for dialogue in dialogues:
+            read, table = dialogue, MaskTable()
+            if self._mask is not None:
+                masked, table = mask_dialogue(dialogue, self._privacy)
+                # A template quotes the dialogue: it gets the masked one.
+                if self._mask == Mask.input or self._shape.template is not None:
+                    read = masked
+            self._waiting.append((read, table))
+            yield read
+
+    def after(self, summaries: Iterable[Summary]) -> Iterator[Shaped]:
+        """The summaries as they are to be shown.
+
+        One whose dialogue has no such speaker as a flag names is told, left out and counted: it
+        must not stop all others.
+        """
+        for summary in summaries:
+            dialogue, table = self._waiting.popleft()
+            try:
+                shaped = self._shape.apply(summary, dialogue)
+            except UsageError as error:
+                self._failed += 1
+                note(f"{summary.id}: {error}")
+                continue
+            if self._mask is not None:
+                masked, _ = mask_summary(shaped.summary, self._privacy, table)
+                shaped = replace(shaped, summary=masked)
+            yield shaped
+
+    def finish(self) -> int:
+        """Say how many summaries could not be shown as asked; the exit code."""
+        if self._failed:
+            note(f"{self._failed} summaries could not be shown as asked; the others are done")
+        return 3 if self._failed else 0

@@ -1,0 +1,121 @@
+"""What ``summarize`` does to a summary on request: focus, names and roles, a template.
+
+The order matters: focus and template read the dialogue by its own names, renaming comes last.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dialogist.errors import UsageError, nearest
+from dialogist.records import Dialogue, Summary
+
+if TYPE_CHECKING:  # a template is checked by pydantic: not for --help
+    from dialogist.template.config import Template
+    from dialogist.template.filled import Filled
+
+TemplateName = Annotated[
+    str | None,
+    typer.Option("--template", "-t", help="Fill a template: its name or YAML file."),
+]
+Focus = Annotated[str | None, typer.Option("--focus", help="Keep only what is about one speaker.")]
+PerspectiveName = Annotated[
+    str | None, typer.Option("--perspective", help="Call people by name or by role.")
+]
+SpeakerNames = Annotated[
+    list[str] | None,
+    typer.Option("--speaker", help="OLD=NEW: call a speaker otherwise. Repeatable."),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Shaped:
+    """A summary as it was wished for; ``filled`` if a template was; ``notes`` for stderr."""
+
+    summary: Summary
+    filled: "Filled | None" = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The wishes of one call; see `shape_of`."""
+
+    template: "Template | None" = None
+    focus: str | None = None
+    perspective: str | None = None
+    names: Mapping[str, str] | None = None
+
+    def apply(self, summary: Summary, dialogue: Dialogue) -> Shaped:
+        """Shape one summary of one dialogue, whose names are still the dialogue's own.
+
+        Raises:
+            UsageError: ``focus`` or an old name is nobody's in this dialogue.
+        """
+        from dialogist.template.fill import fill
+        from dialogist.template.focus import focus
+        from dialogist.template.rename import rename, rename_filled
+
+        notes: tuple[str, ...] = ()
+        if self.focus is not None:
+            focused = focus(summary, dialogue, self.focus)
+            summary, notes = focused.summary, focused.notes
+        filled = fill(summary, dialogue, self.template) if self.template is not None else None
+        names, unknown = self._names(dialogue)
+        if names:
+            summary = rename(summary, names)
+            filled = rename_filled(filled, names) if filled is not None else None
+        return Shaped(summary, filled, (*notes, *unknown))
+
+    def _names(self, dialogue: Dialogue) -> tuple[Mapping[str, str], tuple[str, ...]]:
+        """What to rename: what is asked for by name goes before the perspective."""
+        from dialogist.template.perspective import names_by
+        from dialogist.template.rename import check_names
+
+        own = self.names or {}
+        check_names(own, dialogue)
+        if self.perspective is None:
+            return own, ()
+        found, notes = names_by("role" if self.perspective == "role" else "name", dialogue)
+        kept = {old: new for old, new in found.items() if new not in own.values()}
+        return {**kept, **own}, notes
+
+
+def shape_of(
+    template: str | None,
+    focus: str | None,
+    perspective: str | None,
+    speakers: list[str] | None,
+) -> Shape:
+    """The flags as a `Shape`; a template is read and checked here.
+
+    Raises:
+        ConfigError: the template is at fault; names the line.
+        UsageError: a --speaker is not OLD=NEW, or there is no such perspective.
+    """
+    from dialogist.template.loading import load_template
+    from dialogist.template.perspective import PERSPECTIVES
+    from dialogist.template.rename import Renamer
+
+    if perspective is not None and perspective not in PERSPECTIVES:
+        hint = nearest(perspective, PERSPECTIVES)
+        choices = ", ".join(PERSPECTIVES)
+        raise UsageError(f"--perspective {perspective}: no such one{hint} (one of: {choices})")
+    names = _pairs(speakers or [])
+    Renamer(names)
+    read = load_template(template) if template is not None else None
+    return Shape(read, focus, perspective, names)
+
+
+def _pairs(entries: list[str]) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for entry in entries:
+        old, equals, new = (part.strip() for part in entry.partition("="))
+        if not equals or not old or not new:
+            raise UsageError(f"--speaker {entry}: write it as OLD=NEW")
+        if old in names:
+            raise UsageError(f"--speaker {entry}: '{old}' is renamed twice")
+        names[old] = new
+    return names

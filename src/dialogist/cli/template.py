@@ -1,0 +1,90 @@
+"""``dialogist templates``: list, show and check the forms that summaries can be put into."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dialogist.cli.console import note
+from dialogist.errors import ConfigError
+
+if TYPE_CHECKING:  # a template is checked by pydantic: not for --help
+    from dialogist.template.config import SectionConfig, Template
+
+app = typer.Typer(
+    help="List, show and check templates: the forms that summaries can be put into.",
+    no_args_is_help=True,
+)
+
+_AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
+
+
+@app.command("list")
+def list_templates(as_json: _AsJson = False) -> int:
+    """List the templates that come with Dialogist."""
+    from dialogist.template.loading import bundled_templates, load_template
+
+    templates = [load_template(path) for path in bundled_templates().values()]
+    if as_json:
+        rows = [template.model_dump(mode="json") for template in templates]
+        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+        return 0
+    for template in templates:
+        typer.echo(
+            f"{template.name:10} {template.language}, version {template.version}: "
+            f"{template.about or _titles(template)}"
+        )
+    return 0
+
+
+@app.command()
+def show(
+    template: Annotated[str, typer.Argument(help="A template's name or YAML file.")],
+) -> int:
+    """Print a template's YAML: save it as a file and change it."""
+    from dialogist.template.loading import parse_template, read_template
+
+    text, source = read_template(template)
+    parse_template(text, source)
+    typer.echo(text, nl=not text.endswith("\n"))
+    return 0
+
+
+@app.command()
+def check(
+    templates: Annotated[list[str], typer.Argument(help="Templates: names or YAML files.")],
+) -> int:
+    """Read templates and say what their sections hold. Exit code 2 if one is at fault."""
+    from dialogist.template.loading import load_template
+
+    faults: list[ConfigError] = []
+    for name in templates:
+        try:
+            template = load_template(name)
+        except ConfigError as fault:
+            faults.append(fault)
+            note(str(fault))
+            continue
+        count = len(template.sections)
+        typer.echo(f"{name}: {template.name} {template.version}, {count} sections")
+        for section in template.sections:
+            typer.echo(f"  {section.title}: {_holds(section)}")
+    return faults[0].exit_code if faults else 0
+
+
+def _titles(template: "Template") -> str:
+    return ", ".join(section.title for section in template.sections)
+
+
+def _holds(section: "SectionConfig") -> str:
+    what = {"field": section.type or "", "summary": f"{section.part} sentences"}
+    parts = [f"{section.source} {what.get(section.source, '')}".strip()]
+    if section.labels:
+        parts.append(f"{len(section.labels)} key points")
+    if section.max:
+        parts.append(f"at most {section.max}")
+    if section.required:
+        parts.append("required")
+    if section.leave_out:
+        parts.append("left out when empty")
+    return ", ".join(parts)

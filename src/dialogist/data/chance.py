@@ -1,0 +1,60 @@
+"""`Chance`: random numbers by name, the same in every process, release and order of asking.
+
+What an epoch makes of a dialogue is drawn from these: a run goes on exactly without saving any
+state of a generator.
+"""
+
+import hashlib
+import math
+from collections.abc import Sequence
+from random import Random
+
+_LARGEST_MEAN = 100.0  # beyond it exp(-mean) is of no use
+
+
+class Chance:
+    """Draws that are a function of what it is named by, such as (seed, epoch, row).
+
+    Python promises to keep the numbers of `random.Random.random` for a seed; no more is used.
+    """
+
+    def __init__(self, *name: str | int) -> None:
+        text = "dialogist chance " + " ".join(map(str, name))
+        digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
+        self._next = Random(int.from_bytes(digest, "big")).random
+
+    def generator(self) -> Random:
+        """The standard library's generator, for rules that take one."""
+        return Random(int(self._next() * (1 << 53)))
+
+    def share(self) -> float:
+        """Uniform in [0, 1)."""
+        return self._next()
+
+    def below(self, count: int) -> int:
+        """One of 0 .. count - 1, all alike."""
+        return int(self._next() * count)
+
+    def order(self, count: int) -> list[int]:
+        """A permutation of 0 .. count - 1."""
+        keys = [self._next() for _ in range(count)]
+        return sorted(range(count), key=keys.__getitem__)
+
+    def choice(self, weights: Sequence[float]) -> int:
+        """The number of one of the weights, as often as it weighs (their sum is above 0)."""
+        left = self._next() * sum(weights)
+        for number, weight in enumerate(weights):
+            left -= weight
+            if left < 0:
+                return number
+        return max(i for i, weight in enumerate(weights) if weight > 0)  # rounding
+
+    def poisson(self, mean: float) -> int:
+        """A Poisson number, by inversion (``mean`` at most 100)."""
+        assert 0 <= mean <= _LARGEST_MEAN
+        left, number, part = self._next(), 0, math.exp(-mean)
+        while left >= part and number < 10 * _LARGEST_MEAN:
+            left -= part
+            number += 1
+            part *= mean / number
+        return number

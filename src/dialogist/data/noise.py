@@ -1,0 +1,204 @@
+"""`Noise`: what is taken out of a window of a dialogue, and what a model is to write instead.
+
+    infilling   spans of words become one mask each (Lewis et al. 2020, BART: text infilling)
+    utterances  utterances change places, some keep nothing but their speaker and a mask (BART's
+                sentence permutation; Zhong et al. 2022, DialogLM: turn shuffling)
+    speakers    who speaks, or is spoken of, becomes a mask (DialogLM: speaker mask)
+    gap         the utterances most like all the others are to be written (Zhang et al. 2020,
+                PEGASUS: gap sentences); most of them are taken out of the dialogue
+
+Each window gets one of the four in an epoch. The mask is the unknown token: subword tokenizers
+have no other use for it.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import ClassVar, Literal, TypeAlias
+
+from pydantic import Field, model_validator
+
+from dialogist.config import Config
+from dialogist.data.chance import Chance
+from dialogist.data.collate import Pair
+from dialogist.data.gap import likeness
+from dialogist.data.spans import draw_spans
+from dialogist.data.windows import source_of, utterances_of
+from dialogist.tokenizers import Symbols
+
+Kind: TypeAlias = Literal["infilling", "utterances", "speakers", "gap"]
+KINDS: tuple[Kind, ...] = ("infilling", "utterances", "speakers", "gap")
+
+_SHAKE = 0.2  # PEGASUS: 20% uniform noise on how important a sentence is
+_FEWEST = 3  # utterances: of two, neither is more like the other than the other way round
+
+
+class NoiseConfig(Config):
+    """Options of the noise: the four kinds by weight (0: never), and how much of each.
+
+    ``writes``: ``all`` of the window, or only what is ``lost`` (shorter, so several times as fast;
+    a lost span of words follows a mask, as in T5). The gap's utterances are written alone anyway.
+    ``masked``: the share of words that infilling takes out, in spans of ``span`` words in the mean
+    (Poisson; an empty one puts a mask where nothing is lost). ``dropped``: the share of utterances
+    that keep only their speaker. ``speakers_masked``: the share of speakers' tokens.
+    ``gap_share``: the share of utterances that are written; ``gap_kept``: of these, the share that
+    stays in the dialogue, so that copying is learned.
+    """
+
+    infilling: float = Field(0.4, ge=0)
+    utterances: float = Field(0.15, ge=0)
+    speakers: float = Field(0.1, ge=0)
+    gap: float = Field(0.35, ge=0)
+    writes: Literal["all", "lost"] = "all"
+    masked: float = Field(0.3, gt=0, lt=1)
+    span: float = Field(3.0, gt=0, le=100)
+    dropped: float = Field(0.15, ge=0, lt=1)
+    speakers_masked: float = Field(0.5, gt=0, le=1)
+    gap_share: float = Field(0.3, gt=0, lt=1)
+    gap_kept: float = Field(0.2, ge=0, le=1)
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """Those of `KINDS`."""
+        return (self.infilling, self.utterances, self.speakers, self.gap)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "NoiseConfig":
+        if not any(self.weights):
+            raise ValueError(f"one of {', '.join(KINDS)} must be above 0")
+        return self
+
+
+_Utterances: TypeAlias = list[list[int]]
+_Noised: TypeAlias = tuple[_Utterances, list[int]]
+"""What is left of a window's utterances, and what is to be written."""
+
+
+class Noise:
+    """A `Change` of windows (`dialogist.data.windows`) to pairs with a target.
+
+    ``speakers`` are the ids of speakers' tokens; ``longest`` bounds a target, begin and end in.
+    A source is never longer than its window.
+    """
+
+    name: ClassVar[str] = "noise"
+    keeps_lengths: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        config: NoiseConfig,
+        symbols: Symbols,
+        speakers: Collection[int] = (),
+        longest: int | None = None,
+    ) -> None:
+        self.config = config
+        self.symbols = symbols
+        self.speakers = frozenset(speakers)
+        self.room = None if longest is None else longest - 2
+        self._makers: dict[Kind, Callable[[_Utterances, Chance], _Noised | None]] = {
+            "infilling": self._infill,
+            "utterances": self._shuffle,
+            "speakers": self._mask_speakers,
+            "gap": self._gap,
+        }
+
+    def __call__(self, pair: Pair, chance: Chance) -> Pair:
+        """One kind by its weight; infilling where that one finds nothing to do."""
+        kind = KINDS[chance.choice(self.config.weights)]
+        found = self.of_kind(kind, pair, chance) or self.of_kind("infilling", pair, chance)
+        assert found is not None, "a window has a token"
+        return found
+
+    def of_kind(self, kind: Kind, pair: Pair, chance: Chance) -> Pair | None:
+        """The window under one kind of noise, None where there is nothing for it to do."""
+        noised = self._makers[kind]([list(ids) for ids in utterances_of(pair)], chance)
+        if noised is None or not self._fits(len(noised[1])):
+            return None
+        left, written = noised
+        source, starts = source_of(left, self.symbols.bos, self.symbols.eos)
+        return Pair(source, (self.symbols.bos, *written, self.symbols.eos), pair.id, starts)
+
+    def _fits(self, tokens: int) -> bool:
+        return self.room is None or tokens <= self.room
+
+    def _infill(self, utterances: _Utterances, chance: Chance) -> _Noised:
+        mask = self.symbols.unk
+        lost: list[int] = []
+        config, room = self.config, self.room if self.config.writes == "lost" else None
+        spans = draw_spans([self._text(u) for u in utterances], config.masked, config.span, chance)
+        left: _Utterances = []
+        for ids, cut in zip(utterances, spans, strict=True):
+            kept, place = [], 0
+            for start, end in cut:
+                if room is not None and len(lost) + 1 + end - start > room:
+                    break
+                kept += [*ids[place:start], mask]
+                lost += [mask, *ids[start:end]]
+                place = end
+            left.append([*kept, *ids[place:]])
+        return left, _joined(utterances) if config.writes == "all" else lost
+
+    def _shuffle(self, utterances: _Utterances, chance: Chance) -> _Noised | None:
+        if len(utterances) < 2:
+            return None
+        order = chance.order(len(utterances))
+        gone = {i for i in order if chance.share() < self.config.dropped}
+        if self.config.writes == "lost" and not gone:
+            gone = {order[0]}
+        if len(gone) == len(order):
+            gone.discard(order[0])
+        left = [self._emptied(utterances[i]) if i in gone else utterances[i] for i in order]
+        return left, self._to_write(utterances, gone)
+
+    def _mask_speakers(self, utterances: _Utterances, chance: Chance) -> _Noised | None:
+        places = [
+            (i, j)
+            for i, ids in enumerate(utterances)
+            for j, t in enumerate(ids)
+            if t in self.speakers
+        ]
+        if len({utterances[i][j] for i, j in places}) < 2:
+            return None
+        share = self.config.speakers_masked
+        gone = {p for p in places if chance.share() < share} or {places[chance.below(len(places))]}
+        left = [
+            [self.symbols.unk if (i, j) in gone else token for j, token in enumerate(ids)]
+            for i, ids in enumerate(utterances)
+        ]
+        if self.config.writes == "all":
+            return left, _joined(utterances)
+        return left, [utterances[i][j] for i, j in places if (i, j) in gone]
+
+    def _gap(self, utterances: _Utterances, chance: Chance) -> _Noised | None:
+        """The best utterances that fit, in the dialogue's order."""
+        if len(utterances) < _FEWEST:
+            return None
+        alike = likeness([ids[slice(*self._text(ids))] for ids in utterances])
+        scores = [score * (1 + _SHAKE * (2 * chance.share() - 1)) for score in alike]
+        wanted = max(1, round(self.config.gap_share * len(utterances)))
+        chosen: set[int] = set()
+        size = 0
+        for i in sorted(range(len(utterances)), key=lambda i: -scores[i]):
+            if len(chosen) < wanted and self._fits(size + len(utterances[i])):
+                chosen.add(i)
+                size += len(utterances[i])
+        if not chosen:
+            return None
+        gone = {i for i in sorted(chosen) if chance.share() >= self.config.gap_kept}
+        left = [self._emptied(u) if i in gone else u for i, u in enumerate(utterances)]
+        return left, _joined([utterances[i] for i in sorted(chosen)])
+
+    def _to_write(self, utterances: _Utterances, gone: Collection[int]) -> list[int]:
+        if self.config.writes == "all":
+            return _joined(utterances)
+        return _joined([utterances[i] for i in sorted(gone)])
+
+    def _text(self, ids: Sequence[int]) -> tuple[int, int]:
+        """Where the words of an utterance begin and end; without any, all of it."""
+        return (1, len(ids)) if len(ids) > 1 and ids[0] in self.speakers else (0, len(ids))
+
+    def _emptied(self, ids: Sequence[int]) -> list[int]:
+        """The speaker, if the utterance begins with one, and a mask."""
+        return [*ids[: self._text(ids)[0]], self.symbols.unk]
+
+
+def _joined(utterances: Sequence[Sequence[int]]) -> list[int]:
+    return [token for ids in utterances for token in ids]

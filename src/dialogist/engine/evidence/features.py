@@ -1,0 +1,163 @@
+"""Features: what speaks for and against each utterance as support of one sentence."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialogist.engine.evidence.index import Index, denies
+from dialogist.engine.evidence.terms import FACTS, Span, with_aliases
+
+FEATURES = (
+    "bias",
+    "words",  # share of the sentence's terms, by rarity, that the utterance holds
+    "words / best",  # to the best utterance's share
+    "words - other",  # to the best other one's
+    "others'",  # share of terms that are said of another than its speaker
+    "asked",  # share of terms that its speaker "asks", where it asks
+    "facts",  # share of names, numbers, entities that it holds
+    "facts elsewhere",  # share that only others hold
+    "facts nowhere",  # share that nobody holds
+    "number",  # log of 1 + that of terms found
+    "density",  # terms found to terms said
+    "answers",  # share of terms in the question of another right before it
+    "denial",  # both deny something
+    "its speaker",  # the sentence is about whom it is by
+    "length",  # log of 1 + the dialogue's utterances, at most `_LONG`
+)
+ANSWERS = FEATURES.index("answers")
+ATTENTION = (
+    "attention",  # log of attention to what other statements, or length, let expect
+    "attention / best",  # to the utterance with most of it
+)
+_LONG = 60
+
+Column: TypeAlias = NDArray[np.float64]
+Matrix: TypeAlias = NDArray[np.float64]
+_NOTHING = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What is known of U utterances: features (U, F), and where each says what the sentence does.
+
+    ``words``: (U,) the share of terms. ``spans``: place and worth of each term found.
+    """
+
+    features: Matrix
+    words: Column
+    spans: dict[int, list[tuple[Span, float]]]
+
+    @property
+    def possible(self) -> NDArray[np.bool_]:
+        """(U,) whether an utterance shares a word, or answers one that does."""
+        found: NDArray[np.bool_] = (self.words > 0) | (self.features[:, ANSWERS] > 0)
+        return found
+
+
+class Terms:
+    """The terms of a sentence beside the dialogue's: worth, kind, of whom, and where found."""
+
+    def __init__(self, sentence: str, index: Index) -> None:
+        stretches, terms = index.voices.of(sentence), index.terms_of(sentence)
+        self.subjects = {voice.subject for voice in stretches}
+        self.found = [index.found(with_aliases(term)) for term in terms]
+        self.worth = np.array([index.rarity(len(f)) for f in self.found], dtype=np.float64)
+        self.fact = np.array([term.kind in FACTS for term in terms], dtype=bool)
+        own = [next((v for v in stretches if v.start <= t.start < v.end), None) for t in terms]
+        self.of = np.array([-1 if v is None else v.subject for v in own], dtype=np.int64)
+        self.asks = np.array([v is not None and v.kind == "ask" for v in own], dtype=bool)
+        self.held = np.zeros((len(terms), len(index)), dtype=bool)
+        for row, found in enumerate(self.found):
+            self.held[row, list(found)] = True
+
+    def share(self, held: NDArray[np.bool_]) -> Column:
+        """(terms, U) -> (U,) by worth."""
+        total = self.worth.sum()
+        return self.worth @ held / total if total else np.zeros(held.shape[1])
+
+
+def tell(sentence: str, index: Index) -> Told | None:
+    """All but the model's attention; None of a sentence without any term, such as a bare name."""
+    terms = Terms(sentence, index)
+    if not len(terms.worth):
+        return None
+    words = terms.share(terms.held)
+    own = terms.of[:, None] == index.speakers
+    other = (terms.of[:, None] >= 0) & ~own & (index.speakers >= 0)
+    asked = terms.held & own & terms.asks[:, None] & index.questions
+    count, size = terms.held.sum(axis=0), len(index)
+    columns = (
+        np.ones(size),
+        words,
+        words / max(words.max(initial=0), _NOTHING),
+        words - _best_other(words),
+        terms.share(terms.held & other),
+        terms.share(asked),
+        *_facts(terms),
+        np.log1p(count),
+        count / np.maximum(1, index.sizes),
+        _answers(words, index),
+        np.asarray(index.denials & denies(sentence, plainly=True), dtype=np.float64),
+        np.array([speaker in terms.subjects for speaker in index.voices.spoken], dtype=np.float64),
+        np.full(size, np.log1p(min(size, _LONG))),
+    )
+    return Told(np.stack(columns, axis=1), words, _spans(terms))
+
+
+def _facts(terms: Terms) -> tuple[Column, Column, Column]:
+    """(U,) shares of the facts that each holds, that only others hold, and that nobody does."""
+    worth = terms.worth * terms.fact
+    total = max(worth.sum(), _NOTHING)
+    here = worth @ terms.held / total
+    anywhere = worth @ terms.held.any(axis=1) / total
+    nowhere = worth.sum() / total - anywhere
+    return here, anywhere - here, np.full(len(here), nowhere)
+
+
+def _best_other(values: Column) -> Column:
+    """(U,) the largest of all others."""
+    if len(values) < 2:
+        return np.zeros(len(values))
+    second, first = np.sort(values)[-2:]
+    others: Column = np.where(values == first, second, first)
+    return others
+
+
+def _answers(words: Column, index: Index) -> Column:
+    """(U,) words of the question of another speaker right before."""
+    found = np.zeros(len(words))
+    changes = index.speakers[1:] != index.speakers[:-1]
+    found[1:] = words[:-1] * (changes & index.questions[:-1])
+    return found
+
+
+def _spans(terms: Terms) -> dict[int, list[tuple[Span, float]]]:
+    spans: dict[int, list[tuple[Span, float]]] = {}
+    for found, worth in zip(terms.found, terms.worth, strict=True):
+        for number, places in found.items():
+            spans.setdefault(number, []).extend((place, float(worth)) for place in places)
+    return spans
+
+
+def tell_attention(own: Column, expected: Column) -> Matrix:
+    """(U, 2) what attention adds; ``expected`` (U,) is what it would be for any statement."""
+    lift = np.log((own + _LITTLE) / (expected + _LITTLE))
+    best = own / max(own.max(initial=0), _NOTHING)
+    return np.stack([np.clip(lift, -_MOST, _MOST), best], axis=1)
+
+
+_LITTLE, _MOST = 1e-3, 3.0
+
+
+def expected_of(attended: Matrix, number: int, index: Index) -> Column:
+    """(U,) what attention is to be expected: the mean of other statements', else by lengths.
+
+    ``attended`` (N, U): one row for each statement; 0 where its window did not reach.
+    """
+    own, others = attended[number], np.delete(attended, number, axis=0)
+    counts = (others > 0).sum(axis=0)
+    by_length = own.sum() * index.lengths / max(index.lengths.sum(), 1.0)
+    expected: Column = np.where(counts, others.sum(axis=0) / np.maximum(1, counts), by_length)
+    return expected

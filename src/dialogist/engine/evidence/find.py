@@ -1,0 +1,107 @@
+"""`find_evidence`: for each statement of a summary the utterances it rests on."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialogist.engine.evidence.features import (
+    Column,
+    Matrix,
+    Told,
+    expected_of,
+    tell,
+    tell_attention,
+)
+from dialogist.engine.evidence.index import Index, index_of
+from dialogist.engine.evidence.spans import span_of
+from dialogist.engine.evidence.weights import BOTH, FURTHER, LEAST, WORDS
+from dialogist.records import Dialogue, EvidenceSpan
+from dialogist.text.sentences import split_sentences
+
+
+def find_evidence(
+    dialogue: Dialogue,
+    statements: Sequence[str],
+    attended: Sequence[NDArray[np.floating]] | None = None,
+    limit: int = 3,
+) -> list[tuple[EvidenceSpan, ...]]:
+    """For each statement at most ``limit`` spans of utterances that support it, best first.
+
+    ``attended[i]``: (U,) the share of the model's attention and copying that fell on each utterance
+    while it wrote statement ``i`` (`dialogist.engine.attended`). Scores are chances that the
+    utterance is true support, as far as docs/evidence.md measured them. A statement that shares
+    nothing with the dialogue has no evidence, unless attention is clear.
+    """
+    index = index_of(dialogue)
+    seen = None if attended is None else _matrix(attended, len(index))
+    return [
+        _best(_candidates(text, index, seen, number), index, limit)
+        for number, text in enumerate(statements)
+    ]
+
+
+def _matrix(attended: Sequence[NDArray[np.floating]], utterances: int) -> Matrix:
+    """(N, U); a row without any attention stays zero."""
+    matrix = np.zeros((len(attended), utterances))
+    for row, one in zip(matrix, attended, strict=True):
+        row[: len(one)] = one[:utterances]
+    return matrix
+
+
+_Candidate = tuple[float, int, Told]
+
+
+def _candidates(
+    text: str, index: Index, seen: Matrix | None, number: int
+) -> list[list[_Candidate]]:
+    """Of each sentence of a statement the utterances that may support it, best first."""
+    found = []
+    for sentence in split_sentences(text) if len(index) else ():
+        told = tell(sentence, index)
+        if told is None:
+            continue
+        scores = scores_of(told, index, seen, number)
+        order = np.argsort(-scores, kind="stable").tolist()
+        found.append([(float(scores[i]), i, told) for i in order if scores[i] > 0])
+    return found
+
+
+def scores_of(told: Told, index: Index, seen: Matrix | None, number: int) -> Column:
+    """(U,) the chance that each utterance supports the sentence; 0 where nothing speaks for it."""
+    features, weights = told.features, WORDS
+    possible = told.possible
+    if seen is not None and seen[number].any():
+        lift = tell_attention(seen[number], expected_of(seen, number, index))
+        features, weights = np.concatenate([features, lift], axis=1), BOTH
+        possible |= seen[number] > 0
+    scores = 1 / (1 + np.exp(-features @ weights))
+    return np.where(possible & (index.lengths > 0), scores, 0.0)
+
+
+def _best(candidates: list[list[_Candidate]], index: Index, limit: int) -> tuple[EvidenceSpan, ...]:
+    """The best of every sentence first, then what else is likely enough."""
+    firsts = [own[0] for own in candidates if own and own[0][0] >= _least(own[0])]
+    others = [one for own in candidates for one in own[1:] if one[0] >= FURTHER]
+    chosen: dict[int, _Candidate] = {}
+    for group in (firsts, others):
+        for one in sorted(group, key=lambda one: -one[0]):
+            if len(chosen) < limit or one[1] in chosen:
+                best = chosen.get(one[1])
+                chosen[one[1]] = one if best is None or one[0] > best[0] else best
+    return tuple(
+        _span(one, index) for one in sorted(chosen.values(), key=lambda one: (-one[0], one[1]))
+    )
+
+
+def _least(candidate: _Candidate) -> float:
+    """What a sentence's best utterance must have; attention alone has to be clearer than words."""
+    _, number, told = candidate
+    return LEAST if told.possible[number] else FURTHER
+
+
+def _span(candidate: _Candidate, index: Index) -> EvidenceSpan:
+    score, number, told = candidate
+    text = index.dialogue.utterances[number].text
+    start, end = span_of(text, told.spans.get(number, ()))
+    return EvidenceSpan(number, start, end, score)

@@ -1,0 +1,150 @@
+"""Merging: what was said of the windows of a long dialogue becomes one summary.
+
+Sentences are chosen, never rewritten: a model would have to summarise summaries, which it has not
+learned, and a rewritten sentence has lost the utterances it rests on. Duplicates are folded into
+their first place; then, level by level, neighbours give up their least central sentences, so that
+every part of a dialogue of hours keeps its say.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from dialogist.baselines.ranking import lexrank_scores
+from dialogist.text.function_words import FUNCTION_WORDS
+from dialogist.text.negation import NEGATION
+from dialogist.text.sentences import split_sentences
+from dialogist.text.stems import stem_of
+from dialogist.text.words import count_words, words_of
+
+GROUP = 4
+"""How many neighbouring windows, then groups of windows, are looked at together."""
+
+MANY = 4
+"""How many times the wanted words are far too many."""
+
+SEGMENT = 25
+"""Words of each segment's share: about a sentence or two."""
+
+ALIKE = 0.7
+"""Sentences that share this part of the words of the shorter one say the same."""
+
+
+_UNSPACED = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef][\"'”’]*$")
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A sentence: of which window and which part (key point) of what was said there.
+
+    ``text`` is stripped. ``start`` and ``end`` are its characters in the part's stripped text.
+    """
+
+    text: str
+    window: int = 0
+    part: int = 0
+    label: str = ""
+    start: int = 0
+    end: int = 0
+
+
+def sentences_of(text: str, window: int, part: int, label: str) -> list[Said]:
+    """The sentences of one part, with their places in its text."""
+    found: list[Said] = []
+    text, place = text.strip(), 0
+    for sentence in split_sentences(text):
+        start = text.find(sentence, place)
+        place = start + len(sentence)
+        found.append(Said(sentence, window, part, label, start, place))
+    return found
+
+
+def gap_behind(text: str) -> str:
+    """What stands between a sentence and the next one: nothing in Chinese and Japanese."""
+    return "" if _UNSPACED.search(text) else " "
+
+
+def fold(said: Sequence[Said]) -> list[Said]:
+    """Without sentences that another window has said already."""
+    kept: list[Said] = []
+    content: list[_Content] = []
+    for one in said:
+        words = _Content.of(one.text)
+        if any(
+            other.window != one.window and words.says_what(seen)
+            for other, seen in zip(kept, content, strict=True)
+        ):
+            continue
+        kept.append(one)
+        content.append(words)
+    return kept
+
+
+def choose(said: Sequence[Said], words: int) -> list[Said]:
+    """The most telling sentences with at most ``words`` words, in order; at least one.
+
+    While there are far too many, each group of `GROUP` neighbouring windows gives up half of its
+    words; then the dialogue is taken in as many segments as there is room for, and each has
+    its share.
+    """
+    kept, size = list(said), GROUP
+    last = max((one.window for one in said), default=0) + 1
+    while _length(kept) > MANY * words and size < last:
+        groups = _grouped(kept, size)
+        halves = [_length(kept[place] for place in group) / 2 for group in groups]
+        kept = _thinned(kept, size, halves)
+        size *= GROUP
+    if _length(kept) <= words:
+        return kept
+    segments = max(1, min(last, words // SEGMENT))
+    size = ceil(last / segments)
+    shares = [words / segments] * len(_grouped(kept, size))
+    kept = _thinned(kept, size, shares)
+    return kept if _length(kept) <= words else _thinned(kept, last, [words])
+
+
+def _grouped(said: Sequence[Said], size: int) -> list[list[int]]:
+    """The places of the sentences of each ``size`` windows."""
+    groups: dict[int, list[int]] = {}
+    for place, one in enumerate(said):
+        groups.setdefault(one.window // size, []).append(place)
+    return list(groups.values())
+
+
+def _thinned(said: Sequence[Said], size: int, words: Sequence[float]) -> list[Said]:
+    """The most central sentences of each group, as many words as it may keep, and one at least."""
+    kept: set[int] = set()
+    for group, room in zip(_grouped(said, size), words, strict=True):
+        ranks = lexrank_scores([said[place].text for place in group])
+        left, first = room, True
+        for _, place in sorted(zip(ranks, group, strict=True), key=lambda pair: -pair[0]):
+            own = count_words(said[place].text)
+            if own <= left or first:
+                kept.add(place)
+                left -= own
+                first = False
+    return [one for place, one in enumerate(said) if place in kept]
+
+
+def _length(said: Iterable[Said]) -> int:
+    return sum(count_words(one.text) for one in said)
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """The stems of a sentence's content words, and whether it denies anything."""
+
+    stems: frozenset[str]
+    denies: bool
+
+    @classmethod
+    def of(cls, text: str) -> "_Content":
+        words = frozenset(word.casefold() for word in words_of(text))
+        stems = frozenset(map(stem_of, words - FUNCTION_WORDS)) or words
+        return cls(stems, NEGATION.search(text) is not None)
+
+    def says_what(self, other: "_Content") -> bool:
+        """Whether both say the same."""
+        least = ALIKE * max(1, min(len(self.stems), len(other.stems)))
+        return self.denies == other.denies and len(self.stems & other.stems) >= least

@@ -1,0 +1,41 @@
+"""`SummaryOptions`: how a summary is searched for, and what shall be done about it besides."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from dialogist.decoding.options import DecodingOptions
+
+Length = Literal["short", "medium", "long"]
+
+
+class SummaryOptions(DecodingOptions):
+    """`DecodingOptions`, and wishes; a model folder keeps those that its model was tuned with.
+
+    ``long``: a dialogue beyond the model's limits is read in ``windows``, or ``cut`` as the papers
+    do (its status then says so). ``overlap``: how many utterances two windows share at most.
+    ``safe``: names, numbers, entities and speakers that the dialogue does not bear out are kept out
+    of summaries. ``evidence``: statements are linked to utterances.
+    ``length``: ``medium`` is as the model writes, ``short`` its most telling sentences, ``long``
+    reads in smaller windows, which tells more. ``words``: at most so many, in whole sentences.
+    ``low_confidence``: a mean log-probability per token below this is told; None never.
+    """
+
+    long: Literal["windows", "cut"] = "windows"
+    overlap: int = Field(2, ge=0, le=100)
+    safe: bool = True
+    evidence: bool = True
+    length: Length = "medium"
+    words: int | None = Field(None, ge=1)
+    low_confidence: float | None = Field(None, le=0)
+
+    @classmethod
+    def of(cls, options: DecodingOptions) -> "SummaryOptions":
+        """The same search, with the usual wishes if it has none."""
+        return options if isinstance(options, cls) else cls(**options.model_dump())
+
+    @model_validator(mode="after")
+    def _cut_is_one_window(self) -> "SummaryOptions":
+        if self.long == "cut" and self.length == "long":
+            raise ValueError("'length' long reads in windows: it cannot go with 'long' cut")
+        return self

@@ -1,0 +1,156 @@
+"""Statements get the utterances they rest on, and how sure the model was of them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialogist.engine.bundle import Bundle
+from dialogist.engine.compose import Composed
+from dialogist.engine.evidence import find_evidence
+from dialogist.engine.merging import Said
+from dialogist.engine.pieces import ends_of, reader
+from dialogist.engine.reading import Reading
+from dialogist.engine.retelling import Retold, retold
+from dialogist.engine.token_ranges import token_ranges
+from dialogist.engine.written import Written
+from dialogist.records import Dialogue, EvidenceSpan, Statement, Summary
+
+AT_ONCE = 32
+"""Windows that are looked at together."""
+
+DIGITS = 3
+"""Digits kept of shares of the evidence, and of confidence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """What the model did while it wrote about a window: where it looked, and how sure it was.
+
+    The shares' columns are the utterances of the window alone, from number ``first`` of the
+    dialogue on: what is kept of a dialogue of hours grows with its length, not with its square.
+    """
+
+    first: int
+    parts: tuple[Retold, ...]
+
+    def mean(self, part: int, tokens: tuple[int, int], utterances: int) -> NDArray[np.float32]:
+        """(U,) over all of the dialogue: the mean over some tokens, zero of no tokens."""
+        found = np.zeros(utterances, dtype=np.float32)
+        first, last = tokens
+        if first < last:
+            own = self.parts[part].shares[first:last].mean(axis=0)
+            found[self.first : self.first + len(own)] = own
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """Where the model looked for one sentence, (U,), and its tokens' log-probabilities."""
+
+    looked: NDArray[np.float32]
+    log_probs: NDArray[np.float32]
+
+
+def looks_of(
+    bundle: Bundle, written: Sequence[Written], dialogues: Sequence[Dialogue]
+) -> list[Looks]:
+    """What the model did for each window, which is of ``dialogues[i]``."""
+    found: list[Looks] = []
+    for start in range(0, len(written), AT_ONCE):
+        some = written[start : start + AT_ONCE]
+        found += map(_narrow, some, retold(bundle, some, dialogues[start : start + AT_ONCE]))
+    return found
+
+
+def _narrow(window: Written, parts: Sequence[Retold]) -> Looks:
+    numbers = [i for origins in window.example.origins for i in origins]
+    own = slice(min(numbers, default=0), max(numbers, default=-1) + 1)
+    narrowed = (replace(part, shares=part.shares[:, own].copy()) for part in parts)
+    return Looks(own.start, tuple(narrowed))
+
+
+def with_evidence(
+    bundle: Bundle,
+    readings: Sequence[Reading],
+    written: Sequence[Sequence[Written]],
+    composed: Sequence[Composed],
+) -> list[Summary]:
+    """The summaries with evidence for their sentences and key points."""
+    windows = [window for each in written for window in each]
+    dialogues = [r.dialogue for r, each in zip(readings, written, strict=True) for _ in each]
+    looks = iter(looks_of(bundle, windows, dialogues))
+    return [
+        supported(bundle, reading.dialogue, list(zip(each, looks, strict=False)), one)
+        for reading, each, one in zip(readings, written, composed, strict=True)
+    ]
+
+
+def supported(
+    bundle: Bundle,
+    dialogue: Dialogue,
+    windows: Sequence[tuple[Written, Looks]],
+    composed: Composed,
+) -> Summary:
+    """One summary with evidence and confidence, from what was written of each window."""
+    sentences = [
+        _sentence(bundle, *windows[said.window], said, len(dialogue.utterances))
+        for said in composed.said
+    ]
+    return _supported(dialogue, composed.summary, sentences)
+
+
+def _sentence(
+    bundle: Bundle, window: Written, looks: Looks, said: Said, utterances: int
+) -> _Sentence:
+    part = window.drafts[0].parts[said.part]
+    ends = ends_of(part.tokens, reader(bundle, window.example, window.encoded))
+    [span] = token_ranges(ends, [(said.start, said.end)])
+    log_probs = looks.parts[said.part].log_probs[slice(*span)]
+    return _Sentence(looks.mean(said.part, span, utterances), log_probs)
+
+
+def _supported(dialogue: Dialogue, summary: Summary, told: Sequence[_Sentence]) -> Summary:
+    texts = [sentence.text for sentence in summary.sentences]
+    evidence = find_evidence(dialogue, texts, [sentence.looked for sentence in told])
+    sentences = tuple(
+        replace(sentence, evidence=spans, confidence=_confidence([own]))
+        for sentence, spans, own in zip(summary.sentences, evidence, told, strict=True)
+    )
+    key_points = tuple(_key_point(point, sentences, told) for point in summary.key_points)
+    use = _use(evidence, len(dialogue.utterances))
+    coverage = replace(summary.coverage, use=use)
+    return replace(summary, sentences=sentences, key_points=key_points, coverage=coverage)
+
+
+def _key_point(
+    point: Statement, sentences: Sequence[Statement], told: Sequence[_Sentence]
+) -> Statement:
+    inside = [i for i, one in enumerate(sentences) if point.start <= one.start < point.end]
+    spans = _best(span for i in inside for span in sentences[i].evidence)
+    return replace(point, evidence=spans, confidence=_confidence([told[i] for i in inside]))
+
+
+def _confidence(told: Sequence[_Sentence]) -> float | None:
+    """The geometric mean of the tokens' probabilities; None without any."""
+    log_probs = np.concatenate([one.log_probs for one in told]) if told else np.zeros(0)
+    return round(float(np.exp(log_probs.mean())), DIGITS) if len(log_probs) else None
+
+
+def _best(spans: Iterable[EvidenceSpan]) -> tuple[EvidenceSpan, ...]:
+    """Each place once, with its highest score, the best first."""
+    best: dict[tuple[int, int, int], EvidenceSpan] = {}
+    for span in sorted(spans, key=lambda s: (-s.score, s.utterance, s.start)):
+        best.setdefault((span.utterance, span.start, span.end), span)
+    return tuple(best.values())
+
+
+def _use(evidence: Sequence[Sequence[EvidenceSpan]], utterances: int) -> tuple[float, ...]:
+    """Each utterance's share of all scores."""
+    scores = np.zeros(utterances)
+    for spans in evidence:
+        for span in spans:
+            scores[span.utterance] += span.score
+    total = scores.sum()
+    return tuple((scores / total).round(DIGITS).tolist()) if total > 0 else ()

@@ -1,0 +1,127 @@
+"""`DecoderState`: what a Transformer decoder carries from step to step of a search.
+
+N rows are M groups of K that share one memory (a dialogue and its K beams). A step is computed as
+K positions of M sequences: the memory's keys and values are held, and read, once for K rows. Nor
+does the past of the rows move when beams are reordered: each group keeps everything its rows ever
+said, K slots for each step, and a mask, the ancestors, says which of these slots a row descends
+from. So reordering turns M * K rows of a mask instead of the keys and values of all layers.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Generic, Protocol, Self, TypeVar
+
+import torch
+from torch import Tensor
+
+from dialogist.nn.masks import additive_mask
+from dialogist.nn.packing import Packing
+from dialogist.nn.transformer import LayerCache, Masks
+
+
+class Copyable(Protocol):
+    """What can be copied from M dialogues."""
+
+    def select(self, rows: Tensor) -> Self:
+        """The given dialogues, in the given order."""
+        ...
+
+
+C = TypeVar("C", bound=Copyable)
+
+
+@dataclass(frozen=True, slots=True)
+class DecoderState(Generic[C]):
+    """N = M * ``each`` rows of search.
+
+    Attributes:
+        caches: of every layer, M sequences.
+        memory_mask: (M, 1, 1, S) additive.
+        each: K, how many rows belong to each memory; row n belongs to memory n // K.
+        ancestors: (M, 1, K, slots) additive: the slots of the past that a row sees; None: all.
+        copies: what can be said by copying, M rows.
+        first: (M, D) what stands in place of the begin symbol's vector.
+        position: how many steps were made.
+    """
+
+    caches: tuple[LayerCache, ...]
+    memory_mask: Tensor
+    each: int = 1
+    ancestors: Tensor | None = None
+    copies: C | None = None
+    first: Tensor | None = None
+    position: int = 0
+
+    @property
+    def memories(self) -> int:
+        """M."""
+        return self.memory_mask.shape[0]
+
+    def packing(self) -> Packing:
+        """Where the rows of a step lie."""
+        return Packing.dense(self.memories, self.each, self.memory_mask.device)
+
+    def masks(self) -> Masks:
+        """Of the next step: each row sees its ancestors and itself."""
+        if self.each == 1 and self.ancestors is None:
+            return Masks(None, self.memory_mask)
+        like = self.memory_mask
+        own = torch.eye(self.each, dtype=torch.bool, device=like.device)
+        now = additive_mask(own, like.dtype).expand(self.memories, 1, -1, -1)
+        before = self.ancestors
+        if before is None:
+            past = self.caches[0].past
+            slots = 0 if past is None else past.length
+            before = like.new_zeros((self.memories, 1, self.each, slots))
+        return Masks(torch.cat([before, now], dim=3), self.memory_mask)
+
+    def after(self, caches: tuple[LayerCache, ...], masks: Masks) -> "DecoderState[C]":
+        """The state behind a step that was made with ``masks``."""
+        return replace(self, caches=caches, ancestors=masks.look_ahead, position=self.position + 1)
+
+    def select(self, rows: Tensor) -> "DecoderState[C]":
+        """The given rows; memories move only when whole dialogues leave, come or are repeated."""
+        memory = rows // self.each if self.each > 1 else rows
+        ancestors = self._of_rows(rows)
+        if torch.equal(memory, self._memory_of_rows()):
+            return replace(self, ancestors=self._grouped(ancestors, self.each))
+        runs, counts = torch.unique_consecutive(memory, return_counts=True)
+        each = int(counts[0]) if len(counts) else 1
+        if bool((counts != each).any()):  # groups of unlike sizes: every row gets its own memory
+            runs, each = memory, 1
+        moved = replace(self, each=each, ancestors=self._grouped(ancestors, each))
+        return moved if torch.equal(runs, self._every()) else moved._move(runs)
+
+    def expand(self, memories: Tensor) -> "DecoderState[C]":
+        """A memory of its own for each of N rows, (N,) indices; before the first step only."""
+        assert self.position == 0
+        assert self.each == 1
+        return self if torch.equal(memories, self._every()) else self._move(memories)
+
+    def _move(self, memories: Tensor) -> "DecoderState[C]":
+        """The given memories (M',), and with them all but the ancestors."""
+        return replace(
+            self,
+            caches=tuple(cache.select(memories) for cache in self.caches),
+            memory_mask=self.memory_mask.index_select(0, memories),
+            copies=None if self.copies is None else self.copies.select(memories),
+            first=None if self.first is None else self.first.index_select(0, memories),
+        )
+
+    def _every(self) -> Tensor:
+        return torch.arange(self.memories, device=self.memory_mask.device)
+
+    def _memory_of_rows(self) -> Tensor:
+        """(N,) the memory that each row has."""
+        every = self._every()
+        return every.repeat_interleave(self.each) if self.each > 1 else every
+
+    def _of_rows(self, rows: Tensor) -> Tensor | None:
+        """The ancestors of the given rows, (N', slots)."""
+        if self.ancestors is None:
+            return None
+        return self.ancestors.flatten(0, 2).index_select(0, rows)
+
+    @staticmethod
+    def _grouped(ancestors: Tensor | None, each: int) -> Tensor | None:
+        """(N', slots) -> (M', 1, K', slots)."""
+        return None if ancestors is None else ancestors.view(-1, 1, each, ancestors.shape[1])

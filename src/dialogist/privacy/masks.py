@@ -1,0 +1,251 @@
+"""Masks such as ``[PHONE_1]``: one for each value of a dialogue, and back.
+
+A table says what stands behind the masks of one dialogue. It is personal data itself.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from dialogist.privacy.finding import Found, Known, Looked, find_personal_data, look
+from dialogist.privacy.known import KnownValues
+from dialogist.privacy.options import CODE, NAME, PERSON, Privacy
+from dialogist.privacy.people import identify, identities
+from dialogist.privacy.rules import plain
+from dialogist.text.folding import folded
+
+MASK = re.compile(r"\[([A-Z]+(?:_[A-Z]+)*)_[1-9][0-9]*\]")
+"""A mask as it is written."""
+
+Key = tuple[str, str]
+"""What two mentions of one value share."""
+
+# Kinds whose values are compared among themselves; all others are codes: by letters and digits.
+_OWN = frozenset(("EMAIL", "URL", "IP", "ADDRESS", "BIRTH_DATE", PERSON, NAME))
+# How a number is dialled from abroad, and what it begins with at home instead.
+_ABROAD = tuple(
+    (re.compile(rf"(?:\+|00)[ ]?{code}[ .-]?(?:\(0\))?[ .-]?"), home)
+    for code, home in (
+        (r"86(?=\D?1[3-9])", ""),  # mobile
+        ("86", "0"),
+        ("1", ""),
+        *((country, "0") for country in ("44", "33", "49", "61")),
+    )
+)
+
+
+def key_of(kind: str, surface: str, people: Iterable[str] = ()) -> Key:
+    """The form in which two mentions are compared; ``+1 415-555-0132`` is ``(415) 555 0132``."""
+    text = plain(surface)
+    if kind == PERSON:
+        return PERSON, folded(identify(surface, people))
+    if kind in _OWN:
+        return kind, " ".join(folded(text).split())
+    if kind == "PHONE":
+        text = _at_home(text)
+    return "code", "".join(c for c in text.upper() if c.isalnum())
+
+
+def _at_home(number: str) -> str:
+    found = ((home, abroad.match(number)) for abroad, home in _ABROAD)
+    return next((home + number[m.end() :] for home, m in found if m is not None), number)
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """A masked text; ``spans`` are what was masked: start and end in the original, and the mask."""
+
+    text: str
+    spans: tuple[tuple[int, int, str], ...] = ()
+
+    def place(self, offset: int) -> int:
+        """Where a character of the original stands now; within a mask: behind it."""
+        shift = 0
+        for start, end, mask in self.spans:
+            if offset <= start:
+                break
+            if offset < end:
+                return start + shift + len(mask)
+            shift += len(mask) - (end - start)
+        return offset + shift
+
+    def around(self, start: int, end: int) -> tuple[int, int]:
+        """Where ``start:end`` of the original stands now, masks that it touches as a whole."""
+        for first, last, _ in self.spans:
+            start = first if first < start < last else start
+            end = last if first < end < last else end
+        return self.place(start), self.place(end)
+
+
+@dataclass(frozen=True, slots=True)
+class MaskTable:
+    """The masks of one dialogue.
+
+    ``values``: the words of its first mention for each mask. ``masks``: the mask of each value.
+    ``mentions[i]``: each mask in text ``i`` of the dialogue and the words behind it, in order (its
+    texts: see `dialogues`). ``taken``: masks that the dialogue itself spelled, they are text.
+    ``people``: whom names are told to mean.
+    """
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    masks: Mapping[Key, str] = field(default_factory=dict)
+    mentions: tuple[tuple[tuple[str, str], ...], ...] = ()
+    taken: frozenset[str] = frozenset()
+    people: tuple[str, ...] = ()
+
+    @property
+    def known(self) -> Known:
+        """What the dialogue tells about other texts on it."""
+        kinds = {words: kind_of(mask) for said in self.mentions for mask, words in said}
+        kinds.update({words: kind_of(mask) for mask, words in self.values.items()})
+        telling = {words: kind for words, kind in kinds.items() if kind not in (PERSON, NAME)}
+        return Known(KnownValues(telling), self.people)
+
+    def with_value(self, kind: str, words: str) -> tuple[Masked, "MaskTable"]:
+        """A text that is one value of a kind, masked, and the table that knows it."""
+        numbering = _Numbering(self, {})
+        masked = numbering.mask(words, [Found(0, len(words), kind)])
+        return masked, numbering.table(self.mentions)
+
+    def counts(self) -> Counter[str]:
+        """Mentions that were masked in the dialogue, by kind."""
+        return Counter(kind_of(mask) for said in self.mentions for mask, _ in said)
+
+    def restore(self, text: str) -> str:
+        """The words of their first mention for masks; what is no mask of this table stays."""
+        return MASK.sub(lambda match: self.values.get(match[0], match[0]), text)
+
+    def restore_texts(self, texts: Sequence[str]) -> tuple[str, ...]:
+        """The dialogue's own texts as they were, each mention in its own words.
+
+        Raises:
+            ValueError: these are not the masked texts of this dialogue.
+        """
+        there = [[m[0] for m in MASK.finditer(text) if m[0] in self.values] for text in texts]
+        if there != [[mask for mask, _ in said] for said in self.mentions]:
+            raise ValueError("these are not the masked texts of this dialogue")
+        return tuple(map(self._in_order, texts, self.mentions))
+
+    def _in_order(self, text: str, said: Sequence[tuple[str, str]]) -> str:
+        words = iter(said)
+        return MASK.sub(lambda m: next(words)[1] if m[0] in self.values else m[0], text)
+
+
+def kind_of(mask: str) -> str:
+    """The kind that a mask says."""
+    return mask[1 : mask.rindex("_")]
+
+
+def mask_texts(
+    texts: Sequence[str],
+    privacy: Privacy,
+    speakers: Sequence[str] = (),
+    questions: Sequence[str] = (),
+) -> tuple[tuple[Masked, ...], MaskTable]:
+    """Mask the texts of a dialogue with one table; ``speakers`` are names to be masked.
+
+    ``questions``, if any, are the turns before the texts, each of which may ask for a value.
+
+    Twice through: what a word tells about a value somewhere counts everywhere.
+    """
+    asked = questions or [""] * len(texts)
+    looked = [look(text, privacy, before) for text, before in zip(texts, asked, strict=True)]
+    found = _find(texts, privacy, Known(people=tuple(speakers)), looked)
+    pairs = [
+        (text[one.start : one.end], one.kind)
+        for text, of in zip(texts, found, strict=True)
+        for one in of
+    ]
+    people = identities([*speakers, *(words for words, kind in pairs if kind == PERSON)])
+    kinds = _kinds(pairs, people)
+    if pairs:
+        known = Known(KnownValues(_telling(pairs, kinds)), people)
+        found = _find(texts, privacy, known, looked)
+    taken = frozenset(m[0] for text in texts for m in MASK.finditer(text))
+    numbering = _Numbering(MaskTable(taken=taken, people=people), kinds)
+    masked = tuple(map(numbering.mask, texts, found))
+    mentions = tuple(
+        tuple((mask, text[start:end]) for start, end, mask in one.spans)
+        for text, one in zip(texts, masked, strict=True)
+    )
+    return masked, numbering.table(mentions)
+
+
+def mask_text(
+    text: str, privacy: Privacy, table: MaskTable | None = None
+) -> tuple[Masked, MaskTable]:
+    """Mask another text on a dialogue, such as its summary: the same value has the same mask.
+
+    What the dialogue does not hold is masked, too: the table that comes back knows it.
+    """
+    table = table or MaskTable()
+    spelled = frozenset(m[0] for m in MASK.finditer(text)) - table.values.keys()
+    table = replace(table, taken=table.taken | spelled)
+    numbering = _Numbering(table, {})
+    masked = numbering.mask(text, find_personal_data(text, privacy, table.known))
+    return masked, numbering.table(table.mentions)
+
+
+def _find(
+    texts: Iterable[str], privacy: Privacy, known: Known, looked: Iterable[Looked]
+) -> list[list[Found]]:
+    pairs = zip(texts, looked, strict=True)
+    return [find_personal_data(text, privacy, known, seen) for text, seen in pairs]
+
+
+def _telling(pairs: Iterable[tuple[str, str]], kinds: Mapping[Key, str]) -> dict[str, str]:
+    """Values that can be found again, with their kinds; names are found otherwise."""
+    values = ((words, kind) for words, kind in pairs if kind not in (PERSON, NAME))
+    return {words: kinds[key_of(kind, words)] for words, kind in values}
+
+
+def _kinds(pairs: Iterable[tuple[str, str]], people: Sequence[str]) -> dict[Key, str]:
+    """One kind for each value: the first that says something."""
+    kinds: dict[Key, str] = {}
+    for words, kind in pairs:
+        key = key_of(kind, words, people)
+        if kinds.get(key, CODE) == CODE:
+            kinds[key] = kind
+    return kinds
+
+
+class _Numbering:
+    """Gives each new value the next mask of its kind that no text of the dialogue spells."""
+
+    def __init__(self, table: MaskTable, kinds: Mapping[Key, str]) -> None:
+        self._before = table
+        self._kinds = kinds
+        self._masks = dict(table.masks)
+        self._values = dict(table.values)
+        self._numbers = Counter(map(kind_of, table.values))
+
+    def mask(self, text: str, found: Iterable[Found]) -> Masked:
+        """The text with masks for what was found in it."""
+        pieces: list[str] = []
+        spans: list[tuple[int, int, str]] = []
+        end = 0
+        for one in found:
+            mask = self._mask(one.kind, text[one.start : one.end])
+            pieces += [text[end : one.start], mask]
+            spans.append((one.start, one.end, mask))
+            end = one.end
+        return Masked("".join([*pieces, text[end:]]), tuple(spans))
+
+    def table(self, mentions: tuple[tuple[tuple[str, str], ...], ...]) -> MaskTable:
+        """The table with what was added."""
+        return replace(self._before, values=self._values, masks=self._masks, mentions=mentions)
+
+    def _mask(self, kind: str, surface: str) -> str:
+        key = key_of(kind, surface, self._before.people)
+        if key not in self._masks:
+            self._masks[key] = self._next(self._kinds.get(key, kind))
+            self._values[self._masks[key]] = surface
+        return self._masks[key]
+
+    def _next(self, kind: str) -> str:
+        while True:
+            self._numbers[kind] += 1
+            mask = f"[{kind}_{self._numbers[kind]}]"
+            if mask not in self._before.taken and mask not in self._values:
+                return mask

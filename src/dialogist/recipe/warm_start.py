@@ -1,0 +1,62 @@
+"""Starting a run from a pretrained encoder's folder: what of it becomes our weights.
+
+The flat Transformer takes encoder, positions and token table, every other model the token table if
+it has its width. The tokenizer is the recipe's own (`dialogist.tokenizers.wordpiece`): rows are
+found by how pieces are spelt, so it may hold any part of the encoder's vocabulary.
+"""
+
+from dialogist.errors import ConfigError
+from dialogist.files import located
+from dialogist.models.bert_folder import WEIGHTS, BertFolder, read_bert
+from dialogist.models.table import Model
+from dialogist.models.transformer import TransformerConfig
+from dialogist.models.warm_start import EncoderStart, encoder_weights, token_rows
+from dialogist.recipe.config import Recipe
+from dialogist.recipe.corpus import Note
+from dialogist.recipe.start import Start
+from dialogist.recipe.vectors import token_tables
+from dialogist.tokenizers import Tokenizer
+from dialogist.tokenizers.wordpiece import read_vocabulary
+
+
+def find_encoder(
+    start: EncoderStart, recipe: Recipe, model: Model, tokenizer: Tokenizer, note: Note
+) -> Start:
+    """Read the encoder and name its weights as ours, for `give_weights`.
+
+    Raises:
+        ConfigError: model or tokenizer do not fit it, or its package is not installed.
+        ModelError: the folder is none, is damaged, or its sha256 is another.
+    """
+    folder = located(start.encoder)
+    bert = read_bert(folder, start.sha256)
+    vocabulary = read_vocabulary(folder)
+    rows, own = token_rows(bert, vocabulary.pieces, tokenizer)
+    weights = {f"{name}.weight": rows for name in token_tables(model)}
+    if isinstance(recipe.model, TransformerConfig):
+        weights |= encoder_weights(bert, start, recipe.model)
+    elif start.decoder != "random":
+        raise ConfigError("start.decoder: layers is for model.kind transformer")
+    note(_sizes(bert, len(vocabulary.pieces), len(tokenizer), own))
+    if vocabulary.lowercase and recipe.preparation.case == "kept":
+        note(
+            f"start: {start.encoder} knows small letters only: with preparation.case: restored "
+            "summaries get their capitals back"
+        )
+    return Start(
+        weights_file=folder / WEIGHTS,
+        sha256=bert.sha256,
+        tokenizer=folder,
+        weights=weights,
+        preparation=recipe.preparation,
+        labels=(),
+        licence=start.licence,
+    )
+
+
+def _sizes(bert: BertFolder, theirs: int, ours: int, own: int) -> str:
+    width = bert.shape.hidden_size
+    return (
+        f"start: of the encoder's {theirs:,} pieces {own:,} are kept, {ours - own} tokens are new: "
+        f"the table has {ours * width:,} numbers instead of {theirs * width:,}"
+    )

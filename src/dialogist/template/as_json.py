@@ -1,0 +1,15 @@
+"""A filled template as JSON: every key is always there, docs/templates.md describes each."""
+
+from dataclasses import asdict
+
+from dialogist.template.filled import Filled
+
+SCHEMA_VERSION = 1
+
+
+def filled_to_json(filled: Filled) -> dict[str, object]:
+    """Plain values for `json.dumps`; utterances are numbered from 0, as in a summary."""
+    values = asdict(filled)
+    for section, plain in zip(filled.sections, values["sections"], strict=True):
+        plain["empty"] = section.empty
+    return {"schema_version": SCHEMA_VERSION, **values, "missing": list(filled.missing)}

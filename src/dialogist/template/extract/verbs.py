@@ -1,0 +1,98 @@
+"""Verbs that name work which can be left to do after a conversation, and what only looks so."""
+
+import re
+
+from dialogist.template.extract.clause import is_telling
+
+_WORK = """
+accept activate add adjust apply approve arrange ask assign attach bake block book bring build buy
+call cancel change check circulate clean close collect compile complete confirm connect contact
+cook coordinate copy correct cover create deliver design develop discuss dispatch distribute
+document draft drive drop edit e-mail email escalate evaluate explore extend fax feed fetch file
+fill finalise finalize finish fix follow forward grab handle hand help hire implement inform install
+introduce investigate invite issue join label look mail make message modify move notify order
+organise organize pack paint pass pay phone pick place plan polish post prepare present print
+proceed process produce provide publish purchase put raise reach rearrange redo refund register
+remind remove renew repair replace replenish reply report reschedule research reserve reset resend
+return review revise rewrite ring run save scan schedule search select send set share ship
+sign sort speak store submit summarise summarize supply switch talk test text tidy transfer
+transport translate turn type update upgrade upload wash water work write
+"""
+_WEAK = """
+arrive begin come continue do explain find get give go have keep learn leave meet
+return show start stay stop study take teach tell think try use visit wait watch
+"""
+# What is done by saying it, before the next turn, or never was meant as work.
+_IDLE = re.compile(
+    r"(?:"
+    r"(?:put|pass|hand|connect|transfer) (?:you|me|it|him|her) (?:through|over)|put (?:you )?down"
+    r"|place (?:my|an?|the|your) order|order (?:the|a|some|two|one|that|this)\b"
+    r"|(?:have|take) (?:a|the|one|two|some|that|this|it|those|these|them|mine)\b"
+    r"|(?:make|call) it\b|make (?:sure|sense|do|up)|call (?:it|that|this)\b|run (?:out|away|into)"
+    r"|look (?:at|forward|for(?:ward)?|like)|talk (?:about|to you)|speak (?:about|for|to you)"
+    r"|turn (?:to|now)|move on|pass (?:on|away|out|the)|start (?:with|by|off)|help you(?:rself)?\b"
+    r"(?! (?:with|to|clean|cook|fix|move|pack|paint|prepare|make|find|set|write|get|study|learn))"
+    r"|ask (?:you|a|one|this|that)\b|discuss (?:it|this|that)\b|return to\b|come (?:to|up|back to)"
+    r"|see (?:you|if|what|whether|how|about it)|check (?:it|that|this|here|for|your|"
+    r"the|again|my|on)?"
+    r"(?:$|[ ,.]*(?:out|now|for you|right away|please)?[ ,.]*$)|follow (?:you|me|your|the|that)"
+    r"|work(?: it)? out\b|cover (?:it|that|this)\b|accept\b|proceed\b|explore\b|save (?:you|it|on)"
+    r"|set (?:the|a) table|present (?:to|you|this|it|that)?\b(?! (?:it|them|this)? ?(?:next|on|at))"
+    r"|pay (?:for it|in|by|with|the bill|cash|attention|it|you)\b|do (?:it|that|so|my best)\b"
+    r"|(?:get|give) (?:it|that|this|up|on|off|over|used|back to (?!you))\b|introduce (?:you|myself)"
+    r"|add that|make (?:a|one|my) (?:suggestion|point|guess|comment|bet|remark)|be "
+    r"(?:fine|happy|glad)"
+    r"|ring (?:it|you|this) up|ask for|stay with|turn it\b|print (?:it|the)\b.*\b(?:here|now)"
+    r"|(?:explain|read|tell|show|say|repeat|think|wait|stop|try|use|keep|watch|learn|"
+    r"go|come|start|begin"
+    r"|continue|find|have|take|see|be|get|give|do|meet|leave|stay|study|teach|visit|"
+    r"attend|arrive|pull)"
+    r")\b",
+    re.I,
+)
+_REPLY = re.compile(
+    r"(?:get back to (?:you|him|her|them)|get in touch|give (?:you|him|her|them|"
+    r"#Person\d#|[A-Z]\w+) "
+    r"(?:a|another) (?:call|ring|hand)|take care of (?!your)\w|let (?:you|him|her|them|everyone|"
+    r"everybody|[A-Z]\w+) know|look into|pick (?:you|him|her|them|it|up|[A-Z]\w+)|find "
+    r"out|drop (?:off|by|"
+    r"you|it|them)|meet (?:you|him|her|them|up)|be (?:right )?there\b|keep you "
+    r"(?:posted|informed|updated))\b"
+)
+_NEVER = re.compile(
+    r"see you|have to|call me (?-i:[A-Z])|talk to me|turn over|finish up|go home|"
+    r"provide an? (?:short |brief )?(?:response|"
+    r"answer)|discuss what|make yourself|look forward|change (?:my|your|his|her|their) "
+    r"mind|turn (?:left|right)|"
+    r"\w+ (?:it |that |this )?down\b"
+    r"|ask (?:\S+ ){0,4}?(?:to (?:speak|answer|share|go into|comment|come|say|talk|"
+    r"tell|think|respond)|"
+    r"questions?\b)|remind|talk (?!to |with )|make (?:(?:the|an?|my|"
+    r"some|one|any|this) )?(?:points?|"
+    r"comments?|remarks?|suggestions?|statements?|noise|sense)|move (?:it|the|an?|to|"
+    r"my|amendment)|call .* to speak"
+    r"|call (?:on|upon)\b|pick (?:up (?:on|where)|it up from)|pass (?:for|on|over)|"
+    r"work as\b|give (?:another|an?) (?:quote|"
+    r"example|idea|sense)|help (?:talk|out)$|put (?:it|that|this) (?:to you|this way|"
+    r"back|there|in|on)\b"
+    r"|review the|add (?:that|to that|my|one)|quote|cover the",
+    re.I,
+)
+
+WORK = frozenset(_WORK.split())
+WEAK = frozenset(_WEAK.split())
+
+
+def is_work(clause: str, deadline: str) -> bool:
+    """Whether a clause, from its verb on, names work that is left to do.
+
+    What is often done on the spot ("go", "take") needs a deadline to be work.
+    """
+    verb = clause.split(maxsplit=1)[0].lower() if clause else ""
+    if _REPLY.match(clause):
+        return verb != "be" or bool(deadline)
+    if _NEVER.match(clause):
+        return False
+    if deadline and (verb in WEAK or verb in WORK):
+        return True
+    return verb in WORK and not _IDLE.match(clause) and is_telling(clause)

@@ -1,0 +1,185 @@
+"""Other names for people: the same everywhere in a summary, and never inside another word."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dialogist.errors import UsageError, nearest
+from dialogist.records import Dialogue, Statement, Summary, Warning
+from dialogist.template.filled import Cited, Entry, Filled, FilledSection
+
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_LETTER = rf"[^\W{_HAN}]"  # of words with spaces around them; Chinese has none
+# Names in addresses are no mentions: anna@example.com, example.com/anna, @anna.
+_ADDRESS = r"\S+@\S+|(?:https?://|www\.)\S+|(?<!\w)@\w+"
+
+
+class Renamer:
+    """Replaces names by others, all at once: two may change places.
+
+    A name is found as a whole word, the longest first, with the capitals that it is given with;
+    ``'s`` behind it stays. A part of a word, of a double name (``Anna-Maria``, ``O'Neil``) or of an
+    address is not touched. Chinese has no spaces: there a name of one character is only found where
+    no other character of Chinese is beside it.
+    """
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        """Take old and new names.
+
+        Raises:
+            UsageError: a name is empty or has control characters, or two old ones get one new one.
+        """
+        for name in (*names, *names.values()):
+            if not name.strip() or not name.isprintable():
+                raise UsageError(f"renaming: {name!r} is no name: write one line, not empty")
+        for new in names.values():
+            owners = [old for old, given in names.items() if given == new]
+            if len(owners) > 1:
+                raise UsageError(f"renaming: {' and '.join(owners)} would both be called '{new}'")
+        self._names = dict(names)
+        patterns = (_pattern(name) for name in sorted(names, key=lambda n: (-len(n), n)))
+        found = f"(?P<name>{'|'.join(patterns)})" if names else "(?!)(?P<name>)"
+        self._pattern = re.compile(rf"(?:{_ADDRESS})|{found}")
+
+    def text(self, text: str) -> str:
+        """The text with the new names."""
+        return self.renamed(text).text
+
+    def renamed(self, text: str) -> "Renamed":
+        """The text with the new names, and where everything has moved."""
+        pieces: list[str] = []
+        moves: list[tuple[int, int, int, int]] = []
+        end = length = 0
+        for match in self._pattern.finditer(text):
+            if match["name"] is None:
+                continue
+            new = self._names[match["name"]]
+            pieces += [text[end : match.start()], new]
+            start = length + match.start() - end
+            moves.append((match.start(), match.end(), start, start + len(new)))
+            end, length = match.end(), start + len(new)
+        return Renamed("".join([*pieces, text[end:]]), tuple(moves))
+
+
+@dataclass(frozen=True, slots=True)
+class Renamed:
+    """A text with other names; ``moves``: old start and end of each name, new start and end."""
+
+    text: str
+    moves: tuple[tuple[int, int, int, int], ...]
+
+    def start(self, place: int) -> int:
+        """Where what began at ``place`` begins now; within a name, the name's beginning."""
+        return self._moved(place, inside=2)
+
+    def end(self, place: int) -> int:
+        """Where what ended at ``place`` ends now; within a name, the name's end."""
+        return self._moved(place, inside=3)
+
+    def _moved(self, place: int, inside: int) -> int:
+        shift = 0
+        for move in self.moves:
+            old_start, old_end, _, new_end = move
+            if place <= old_start:
+                break
+            if place < old_end:
+                return move[inside]
+            shift = new_end - old_end
+        return place + shift
+
+
+def rename(summary: Summary, names: Mapping[str, str]) -> Summary:
+    """The summary with people called otherwise: ``{"#Person1#": "Anna"}``; two may change places.
+
+    Text, sentences, key points, warnings, alternatives and the texts of entities change alike, and
+    places in the summary move with them; places in the dialogue stay.
+
+    Raises:
+        UsageError: see `Renamer`.
+    """
+    renamer = Renamer(names)
+    moved = renamer.renamed(summary.text)
+
+    def statement(one: Statement) -> Statement:
+        return _statement(one, summary.text, moved, renamer)
+
+    return replace(
+        summary,
+        text=moved.text,
+        reason=renamer.text(summary.reason),
+        key_points=tuple(map(statement, summary.key_points)),
+        sentences=tuple(map(statement, summary.sentences)),
+        warnings=tuple(_warning(w, moved, renamer) for w in summary.warnings),
+        entities=tuple(replace(e, text=renamer.text(e.text)) for e in summary.entities),
+        alternatives=tuple(map(renamer.text, summary.alternatives)),
+    )
+
+
+def rename_filled(filled: Filled, names: Mapping[str, str]) -> Filled:
+    """The filled template with people called otherwise; what utterances say stays verbatim.
+
+    Raises:
+        UsageError: see `Renamer`.
+    """
+    renamer = Renamer(names)
+    return replace(
+        filled,
+        sections=tuple(_section(section, renamer.text) for section in filled.sections),
+        left_out=tuple(_entry(entry, renamer.text) for entry in filled.left_out),
+        cited=tuple(Cited(c.number, names.get(c.speaker, c.speaker), c.text) for c in filled.cited),
+        notes=tuple(map(renamer.text, filled.notes)),
+    )
+
+
+def check_names(names: Mapping[str, str], dialogue: Dialogue) -> None:
+    """Refuse a renaming that the dialogue gives no reason for, or that makes two people one.
+
+    Raises:
+        UsageError: nobody in the dialogue has an old name, or somebody else has a new one.
+    """
+    for old, new in names.items():
+        if old not in dialogue.speakers:
+            there = ", ".join(dialogue.speakers) or "nobody by name"
+            hint = nearest(old, dialogue.speakers)
+            raise UsageError(f"'{old}' says nothing in this dialogue{hint} (there are: {there})")
+        if new != old and new in dialogue.speakers and new not in names:
+            raise UsageError(f"'{old}' cannot be called '{new}': somebody else is; rename both")
+
+
+def _pattern(name: str) -> str:
+    before = after = ""
+    if re.match(_LETTER, name[0]):
+        before = rf"(?<!{_LETTER})(?<!{_LETTER}['’])(?<![A-Z]-)(?<![a-z]-)"
+    if re.match(_LETTER, name[-1]):
+        after = rf"(?!{_LETTER}|-[A-Z]|['’](?!(?:s|ll|d|ve|re|m)\b){_LETTER})"
+    if re.fullmatch(rf"[{_HAN}]", name):
+        before, after = rf"(?<![{_HAN}])", rf"(?![{_HAN}])"
+    return f"{before}{re.escape(name)}{after}"
+
+
+def _statement(one: Statement, text: str, moved: Renamed, renamer: Renamer) -> Statement:
+    if text[one.start : one.end] != one.text:  # its place is not known
+        return replace(one, text=renamer.text(one.text))
+    start, end = moved.start(one.start), moved.end(one.end)
+    return replace(one, text=moved.text[start:end], start=start, end=end)
+
+
+def _warning(one: Warning, moved: Renamed, renamer: Renamer) -> Warning:
+    message = renamer.text(one.message)
+    if one.start < 0:
+        return replace(one, message=message)
+    start, end = moved.start(one.start), moved.end(one.end)
+    return replace(one, message=message, start=start, end=end, text=moved.text[start:end])
+
+
+def _section(section: FilledSection, change: Callable[[str], str]) -> FilledSection:
+    entries: Sequence[Entry] = [_entry(entry, change) for entry in section.entries]
+    return replace(section, entries=tuple(entries))
+
+
+def _entry(entry: Entry, change: Callable[[str], str]) -> Entry:
+    return replace(
+        entry,
+        text=entry.text if entry.type else change(entry.text),
+        owner=change(entry.owner),
+    )

@@ -1,0 +1,169 @@
+"""``dialogist ablate``: rows on an equal budget, gains over the base, going on after a stop."""
+
+import io
+import json
+import os
+import signal
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+import yaml
+
+from dialogist.cli import main as cli
+from dialogist.cli.console import TrainingDisplay
+from dialogist.errors import ConfigError
+from dialogist.recipe.ablation import read_ablation, variants
+
+from .comparing import FLAT, Done, corpus, write
+
+ROWS = {
+    "smooth": ["objective.label_smoothing=0.2"],
+    "searched": ["decoding.max_tokens=4"],
+    "broken": ["start=nowhere"],
+}
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.fsync", lambda descriptor: None)
+    monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ablate")
+    corpus(folder, "en", train=16, dev=4)
+    write(folder, "flat", FLAT)
+    return folder
+
+
+def asked(place: Path, name: str, **more: Any) -> Path:
+    values = {
+        "base": str(place / "flat.yaml"),
+        "budget": {"updates": 4},
+        "rows": ROWS,
+        **more,
+    }
+    path = place / f"{name}.yaml"
+    path.write_text(yaml.safe_dump(values, sort_keys=False))
+    return path
+
+
+def ablate(file: Path, *arguments: object) -> Done:
+    out, err = io.StringIO(), io.StringIO()
+    places = ("--data", file.parent, "--runs", file.with_suffix(""))
+    words = ["dialogist", "ablate", *map(str, (file, *places, *arguments))]
+    with mock.patch.object(sys, "argv", words), redirect_stdout(out), redirect_stderr(err):
+        code = cli._run()
+    return Done(code, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(scope="module")
+def first(place: Path) -> Done:
+    return ablate(asked(place, "levers"), "-o", "json")
+
+
+def test_rows_and_gains(first: Done, place: Path) -> None:
+    table = first.json
+    assert first.code == 1  # of the broken row
+    assert [row["row"] for row in table["rows"]] == ["base", "smooth", "searched", "references"]
+    assert [one["row"] for one in table["failed"]] == ["broken"]
+    base, smooth, searched, people = table["rows"]
+    assert (base["settings"], smooth["settings"]) == ([], ROWS["smooth"])
+    assert base["updates"] == smooth["updates"] == searched["updates"] == 4
+    assert base["training_seconds"] > 0
+    for row in (smooth, searched):
+        for name, found in row["figures"].items():
+            if found["value"] is not None:
+                gain = found["value"] - base["figures"][name]["value"]
+                assert found["gain"] == pytest.approx(gain)
+    assert (place / "levers" / "predictions" / "searched.jsonl").is_file()
+    assert people["length"] == pytest.approx(1.0, abs=0.01)
+    assert people["figures"]["R1"]["value"] is None
+    assert people["figures"]["repeating %"]["value"] is not None
+    assert table["budget"] == "4 updates"
+    assert table["card"]["against"] == "base"
+    assert not (place / "levers" / "searched").exists()  # the base's model was asked again
+
+
+def test_the_table_so_far_is_written(first: Done, place: Path) -> None:
+    shown = json.loads((place / "levers" / "ablation.json").read_text())
+    assert shown == first.json
+    lines = (place / "levers" / "ablation.md").read_text().splitlines()
+    assert lines[0].startswith(
+        "| row | R1 | R2 | RL | unsupported % | repeating % | length | cut |"
+    )
+    assert lines[2].startswith("| base | ")
+    assert lines[3].endswith("| objective.label_smoothing=0.2 |")
+    assert "(" in lines[3]
+    assert any(line.startswith("* broken: failed: ") for line in lines)
+
+
+def test_what_is_finished_is_not_done_again(first: Done, place: Path) -> None:
+    model = place / "levers" / "smooth" / "model" / "model.safetensors"
+    before = model.stat().st_mtime_ns
+    again = ablate(place / "levers.yaml", "-o", "json", "--only", "smooth")
+    assert (again.code, again.json["failed"]) == (0, [])
+    assert [row["row"] for row in again.json["rows"]] == ["base", "smooth", "references"]
+    assert again.json["rows"][1]["figures"]["R1"] == first.json["rows"][1]["figures"]["R1"]
+    assert model.stat().st_mtime_ns == before
+    text = ablate(place / "levers.yaml", "--only", "smooth").out.splitlines()
+    assert text[0].split()[:4] == ["row", "R1", "R2", "RL"]
+    assert text[2].startswith("smooth ")
+
+
+def test_minutes_become_updates_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Timed at first, written down, and the same after a stop in the middle."""
+    rows = {"smooth": ROWS["smooth"]}
+    file = asked(place, "timed", budget={"minutes": 0.0001}, rows=rows)
+    monkeypatch.setattr("dialogist.recipe.ablation._WARMUP", 1)
+    monkeypatch.setattr("dialogist.recipe.ablation._TIMED", 2)
+    stop = mock.Mock(side_effect=lambda *_: os.kill(os.getpid(), signal.SIGTERM))
+    with mock.patch.object(TrainingDisplay, "update", stop):
+        assert ablate(file).code == 143
+    budgets = json.loads((place / "timed" / "budgets.json").read_text())
+    assert set(budgets) == {"base"}
+    assert not list((place / "timed").glob(".timing*"))
+    budgets["base"]["updates"] = 3  # as if the machine had been as fast
+    (place / "timed" / "budgets.json").write_text(json.dumps(budgets))
+    found = ablate(file, "-o", "json")
+    assert found.code == 1  # the base's run was for another number of updates
+    assert "max_steps" in found.json["failed"][0]["error"]
+    budgets["smooth"] = {**budgets["base"], "updates": 5}
+    (place / "timed" / "budgets.json").write_text(json.dumps({"smooth": budgets["smooth"]}))
+    found = ablate(file, "-o", "json", "--runs", place / "again")
+    assert found.code == 0, found.err
+    assert found.json["budget"] == "0.0001 minutes of training"
+    updates = json.loads((place / "again" / "budgets.json").read_text())
+    for row in found.json["rows"][:2]:
+        assert row["updates"] == updates[row["row"]]["updates"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"budget": {}}, "either 'minutes' or 'updates'"),
+        ({"budget": {"updates": 1, "minutes": 1}}, "either 'minutes' or 'updates'"),
+        ({"rows": {}}, "rows"),
+        ({"rows": {"base": ["a=1"]}}, "name that row otherwise"),
+        ({"rows": {"x": []}}, "changes nothing"),
+        ({"rows": {"x": ["objective.label_smothing=1"]}}, "did you mean"),
+        ({"rows": {"a b": ["training.seed=2"]}}, "name"),
+        ({"row": {}}, "unknown key 'row'"),
+    ],
+)
+def test_refusals(place: Path, change: dict[str, Any], named: str) -> None:
+    file = asked(place, "wrong", **change)
+    with pytest.raises(ConfigError, match=named) as caught:
+        variants(read_ablation(file), place / "wrong")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_row_that_is_none(place: Path, first: Done) -> None:
+    found = ablate(place / "levers.yaml", "--only", "smoth")
+    assert found.code == 2
+    assert "did you mean 'smooth'" in found.err

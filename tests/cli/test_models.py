@@ -1,0 +1,68 @@
+"""``models pack`` and ``models export``: other files of the same model."""
+
+import sys
+from pathlib import Path
+from unittest import mock
+
+import pytest
+import torch
+from tests.cli.calling import caller
+
+from dialogist.engine.bundle import describe, load_bundle
+
+
+@pytest.mark.parametrize(
+    ("weights", "stored"), [("int8", ["F16", "F32", "I8"]), ("fp16", ["F16"]), ("bf16", ["BF16"])]
+)
+def test_pack(tiny_model: Path, tmp_path: Path, weights: str, stored: list[str]) -> None:
+    call = caller(tmp_path)
+    done = call("models", "pack", tiny_model, "--output", "small", "--weights", weights)
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"small: 0." in done.stderr
+    assert describe(tmp_path / "small")["stored_as"] == stored
+    assert (tmp_path / "small" / "README.md").read_bytes() == (
+        tiny_model / "README.md"
+    ).read_bytes()
+    one, other = (load_bundle(f, torch.device("cpu")) for f in (tiny_model, tmp_path / "small"))
+    assert one.decoding == other.decoding
+    for mine, theirs in zip(one.model.parameters(), other.model.parameters(), strict=True):
+        torch.testing.assert_close(theirs, mine, atol=0.02, rtol=0.02)
+
+
+def test_int8_is_the_default_and_can_be_packed_again(tiny_model: Path, tmp_path: Path) -> None:
+    call = caller(tmp_path)
+    assert call("models", "pack", tiny_model, "-o", "a").returncode == 0
+    assert call("models", "pack", "./a", "-o", "b").returncode == 0
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in "ab"]
+    assert weights[0] == weights[1]  # what was rounded once stays
+
+
+def test_nothing_is_overwritten(tiny_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    call = caller(tmp_path)
+    for command in ("pack", "export"):
+        done = call("models", command, tiny_model, "-o", "mine")
+        assert done.returncode == 2
+        assert b"mine: is there already" in done.stderr
+        done = call("models", command, tiny_model, "-o", "no/where")
+        assert done.returncode == 2
+        assert b"parent folder does not exist" in done.stderr
+    assert list((tmp_path / "mine").iterdir()) == []
+    assert call("models", "pack", "nowhere", "-o", "x").returncode == 1
+
+
+def test_export(tiny_model: Path, tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2")
+    done = caller(tmp_path)("models", "export", tiny_model, "-o", "fast")
+    assert done.returncode == 0
+    names = {path.name for path in (tmp_path / "fast").iterdir()}
+    assert {"model.bin", "config.json", "tokenizer.json"} <= names
+
+
+def test_export_without_the_engine(tiny_model: Path, tmp_path: Path) -> None:
+    missing = {"ctranslate2": None, "ctranslate2.specs": None}
+    with mock.patch.dict(sys.modules, missing):
+        done = caller(tmp_path)("models", "export", tiny_model, "-o", "fast")
+    assert done.returncode == 1
+    assert b"pip install 'dialogist[fast]'" in done.stderr
+    assert not (tmp_path / "fast").exists()

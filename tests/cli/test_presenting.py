@@ -1,0 +1,98 @@
+"""``summarize`` from flags to forms: masks, names, templates, windows, evidence."""
+
+import json
+
+import pytest
+
+CALL = b"""Agent: Good morning, Northwind support. How can I help you today?
+Customer: Hello, my parcel has not come yet. My number is 415-555-0132 if you want to call me.
+Agent: Thank you, I will send you a new one by Friday, and an email to ann.lee@example.com too.
+Customer: That is great, thank you very much for your help.
+"""
+SECRETS = (b"415-555-0132", b"ann.lee@example.com")
+
+
+@pytest.fixture
+def call(dialogist, tiny_model, tmp_path):
+    (tmp_path / "call.txt").write_bytes(CALL)
+
+    def run(*flags):
+        return dialogist("summarize", "call.txt", "-m", tiny_model, *flags)
+
+    return run
+
+
+def test_masked_input_leaves_nothing_personal(call):
+    for flags in (["-o", "json"], ["-o", "md", "-t", "ticket"], ["-t", "call"]):
+        result = call("--mask", "input", *flags)
+        assert result.returncode == 0, result.stderr
+        assert not any(secret in result.stdout + result.stderr for secret in SECRETS)
+    [summary] = json.loads(call("--mask", "input", "-o", "json").stdout)
+    assert summary["coverage"]["utterances_read"] == 4
+
+
+def test_masked_output_masks_what_is_written(call):
+    plain = call("-o", "json")
+    assert SECRETS[0] in plain.stdout  # among the entities
+    masked = call("-o", "json", "--mask", "output")
+    assert masked.returncode == 0
+    assert not any(secret in masked.stdout for secret in SECRETS)
+    for flags in (["-t", "ticket"], ["-t", "ticket", "-o", "json"]):
+        assert not any(secret in call("--mask", "output", *flags).stdout for secret in SECRETS)
+
+
+def test_a_template_stands_beside_its_summary(call):
+    [record] = json.loads(call("-o", "json", "-t", "ticket").stdout)
+    assert record["filled"]["template"] == "ticket"
+    assert {"text", "status", "coverage"} < record.keys()
+    fields = [e for s in record["filled"]["sections"] for e in s["entries"] if e["type"]]
+    assert "415-555-0132" in [field["text"] for field in fields]
+    assert b"415-555-0132" in call("-t", "ticket").stdout
+
+
+def test_speakers_are_renamed_everywhere(call):
+    result = call("-t", "meeting", "-o", "md", "--speaker", "Agent=Carla")
+    assert b"Carla" in result.stdout
+    assert b"**Agent**" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("flags", "code", "message"),
+    [
+        (["--speaker", "Agent"], 2, "write it as OLD=NEW"),
+        (["--template", "nope"], 2, "no template of that name"),
+        (["--perspective", "it"], 2, "no such one"),
+        (["--mask-names", "all"], 2, "with --mask only"),
+        (["--length", "huge"], 2, "length"),
+        (["--words", "0"], 2, "words"),
+        (["--long", "cut", "--length", "long"], 2, "cannot go with"),
+    ],
+)
+def test_wrong_flags_are_one_clear_line(call, flags, code, message):
+    result = call(*flags)
+    assert result.returncode == code
+    [line] = result.stderr.decode().splitlines()
+    assert message in line
+    assert result.stdout == b""
+
+
+def test_a_dialogue_without_the_named_speaker_does_not_stop_the_others(
+    dialogist, tiny_model, tmp_path
+):
+    (tmp_path / "call.txt").write_bytes(CALL)
+    (tmp_path / "chat.txt").write_bytes(CALL.replace(b"Agent", b"Ann"))
+    for flags in (["--speaker", "Agent=Carla"], ["--focus", "Agent"]):
+        result = dialogist(
+            "summarize", "chat.txt", "call.txt", "-m", tiny_model, "-o", "jsonl", *flags
+        )
+        assert result.returncode == 3
+        assert [json.loads(line)["id"] for line in result.stdout.splitlines()] == ["call"]
+        assert b"chat: 'Agent' says nothing in this dialogue" in result.stderr
+        assert b"1 summaries could not be shown as asked" in result.stderr
+
+
+def test_evidence_in_plain_text_is_numbers(call):
+    with_evidence = call("--evidence", "--no-safe").stdout.decode().strip()
+    without = call("--no-safe").stdout.decode().strip()
+    assert "[" not in without
+    assert with_evidence.replace("[", "").startswith(without[:5])

@@ -1,0 +1,105 @@
+"""The state of search: one memory for all beams of a dialogue, ancestors instead of copies."""
+
+import torch
+from torch import Tensor
+
+from dialogist.nn.attention import KeyValue
+from dialogist.nn.decoder_state import DecoderState
+from dialogist.nn.past import appended
+from dialogist.nn.pointer import CopyMemory
+from dialogist.nn.transformer import LayerCache
+
+State = DecoderState[CopyMemory]
+SEEN, HIDDEN = 0.0, -1e9
+
+
+def fresh(memories: int) -> State:
+    """One layer, one head of width 2, three source positions."""
+    key = torch.arange(memories * 6.0).view(memories, 1, 3, 2)
+    return DecoderState((LayerCache(KeyValue(key, key + 0.5)),), torch.zeros(memories, 1, 1, 3))
+
+
+def stepped(state: State) -> State:
+    """As a model steps: each of N rows leaves a slot that holds its own number."""
+    masks = state.masks()
+    rows = torch.arange(float(state.memories * state.each))
+    slot = rows.view(state.memories, 1, state.each, 1).expand(-1, -1, -1, 2)
+    caches = tuple(
+        LayerCache(cache.memory, appended(cache.past, KeyValue(slot, slot)))
+        for cache in state.caches
+    )
+    return state.after(caches, masks)
+
+
+def seen(state: State) -> list[list[int]]:
+    """Per row the slots that it will see in the next step, itself included."""
+    mask = state.masks().look_ahead
+    assert mask is not None
+    assert set(mask.unique().tolist()) <= {SEEN, HIDDEN}
+    return [(row == SEEN).nonzero()[:, 0].tolist() for row in mask.flatten(0, 2)]
+
+
+def chosen(*rows: int) -> Tensor:
+    return torch.tensor(rows)
+
+
+def test_beams_share_their_dialogues_memory() -> None:
+    start = fresh(2)
+    state = start.select(chosen(0, 0, 0, 1, 1, 1))
+    assert (state.memories, state.each) == (2, 3)
+    assert state.caches[0].memory is start.caches[0].memory
+    packing = state.packing()
+    assert (packing.shape, packing.width, packing.count) == ((2, 3), 3, 6)
+
+
+def test_reordered_beams_move_a_mask_alone() -> None:
+    """By hand: rows 0 1 2 of one dialogue; then 2 0 0 go on; then 1 1 2 of these."""
+    state = stepped(fresh(1).select(chosen(0, 0, 0)))
+    assert seen(state) == [[0, 3], [1, 4], [2, 5]]
+    turned = state.select(chosen(2, 0, 0))
+    assert turned.caches is state.caches
+    assert seen(turned) == [[2, 3], [0, 4], [0, 5]]
+    later = stepped(turned).select(chosen(1, 1, 2))
+    assert seen(later) == [[0, 4, 6], [0, 4, 7], [0, 5, 8]]
+
+
+def test_a_dialogue_that_leaves_takes_its_memory_along() -> None:
+    state = stepped(fresh(3).select(chosen(0, 0, 1, 1, 2, 2)))
+    left = state.select(chosen(1, 0, 5, 5))
+    assert (left.memories, left.each) == (2, 2)
+    assert torch.equal(left.caches[0].memory.key, state.caches[0].memory.key[[0, 2]])
+    past = left.caches[0].past
+    assert past is not None
+    assert past.key[:, 0, :, 0].tolist() == [[0, 1], [4, 5]]  # whole groups: slots keep places
+    assert seen(left) == [[1, 2], [0, 3], [1, 2], [1, 3]]
+
+
+def test_groups_of_unlike_sizes_get_a_memory_per_row() -> None:
+    state = stepped(fresh(2).select(chosen(0, 0, 1, 1)))
+    rows = state.select(chosen(3, 0, 1))
+    assert (rows.memories, rows.each) == (3, 1)
+    assert torch.equal(rows.caches[0].memory.key, state.caches[0].memory.key[[1, 0, 0]])
+    assert seen(rows) == [[1, 2], [0, 2], [1, 2]]
+    assert seen(stepped(rows)) == [[1, 2, 3], [0, 2, 3], [1, 2, 3]]
+
+
+def test_one_row_per_dialogue_needs_no_mask() -> None:
+    state = stepped(stepped(fresh(3)))
+    assert state.masks().look_ahead is None
+    assert state.position == 2
+    state = state.select(chosen(2, 0))
+    assert state.masks().look_ahead is None
+    past = state.caches[0].past
+    assert past is not None
+    assert past.key[:, 0, :, 0].tolist() == [[2, 2], [0, 0]]
+    assert seen(state.select(chosen(0, 0, 1, 1))) == [[0, 1, 2], [0, 1, 3]] * 2
+    assert state.select(torch.tensor([], dtype=torch.int64)).memories == 0
+
+
+def test_memories_of_ones_own() -> None:
+    """The Writer: several texts of one dialogue, each with something of its own."""
+    start = fresh(2)
+    assert start.expand(chosen(0, 1)) is start
+    wide = start.expand(chosen(0, 0, 1))
+    assert (wide.memories, wide.each) == (3, 1)
+    assert torch.equal(wide.caches[0].memory.value, start.caches[0].memory.value[[0, 0, 1]])

@@ -1,0 +1,85 @@
+"""Matrices in int8: by hand, how far off, and that rows do not know each other."""
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from dialogist.nn.hardware import has_int8
+from dialogist.nn.int8 import FixedLinear, Int8Linear, Rows8
+
+CPU = torch.device("cpu")
+
+
+def test_rows_by_hand() -> None:
+    rows = Rows8.of(torch.tensor([[1.27, -0.5, 0.004], [0.0, 0.0, 0.0], [-254.0, 127.0, 3.0]]))
+    assert rows.values.tolist() == [[127, -50, 0], [0, 0, 0], [-127, 64, 2]]  # 1.5 to even
+    assert rows.values.dtype == torch.int8
+    torch.testing.assert_close(rows.scales[[0, 2]], torch.tensor([0.01, 2.0]))
+    expected = torch.tensor([[1.27, -0.5, 0.0], [0.0, 0.0, 0.0], [-254.0, 128.0, 4.0]])
+    torch.testing.assert_close(rows.float(), expected, atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_no_element_is_off_by_more_than_half_a_step(dtype: torch.dtype) -> None:
+    torch.manual_seed(0)
+    matrix = (torch.randn(40, 33) * torch.logspace(-3, 2, 40)[:, None]).to(dtype)
+    rows = Rows8.of(matrix)
+    off = (rows.float() - matrix.float()).abs()
+    assert (off <= rows.scales[:, None] * 0.5001).all()
+    again = Rows8.of(rows.float())  # what was rounded once stays
+    assert torch.equal(again.values, rows.values)
+
+
+def test_a_product_by_hand() -> None:
+    layer = Int8Linear(torch.tensor([[127.0, 0.0], [-64.0, 127.0]]), torch.tensor([0.5, -1.0]))
+    x = torch.tensor([[2.54, -1.0], [0.0, 0.0]])  # 127 and -50 steps of 0.02
+    expected = torch.tensor([[127 * 2.54 + 0.5, -64 * 2.54 - 127 - 1.0], [0.5, -1.0]])
+    torch.testing.assert_close(layer(x), expected, atol=1e-4, rtol=1e-5)
+
+
+def test_close_to_the_exact_product() -> None:
+    torch.manual_seed(0)
+    weight, bias, x = torch.randn(96, 64) / 8, torch.randn(96), torch.randn(50, 64)
+    exact = FixedLinear(weight, bias)(x)
+    for given in (x, x.bfloat16()):
+        made = Int8Linear(weight, bias)(given)
+        assert made.dtype == torch.float32
+        error = (made - exact).pow(2).mean() / exact.pow(2).mean()
+        assert error < 2e-4  # (relative, squared: 1.4%)
+
+
+def test_rows_do_not_know_each_other() -> None:
+    """Bit for bit, beside neighbours of any size and in any number."""
+    torch.manual_seed(0)
+    layer = Int8Linear(torch.randn(70, 65), torch.randn(70))
+    x = torch.randn(40, 65) * torch.logspace(-2, 3, 40)[:, None]
+    together = layer(x)
+    for row in range(40):
+        assert torch.equal(layer(x[row : row + 1])[0], together[row])
+
+
+def test_nothing_of_it_is_trained_or_saved() -> None:
+    for layer in (
+        Int8Linear(torch.eye(3), torch.ones(3)),
+        FixedLinear(torch.eye(3), torch.ones(3)),
+    ):
+        assert list(layer.parameters()) == []
+        assert layer.state_dict() == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("flags\t\t: fpu avx512f avx512_vnni\n", True),
+        ("flags : fpu avx2\nflags : avx_vnni\n", False),  # the first core's line is read
+        ("Features : fp asimd asimddp\n", False),
+        ("", False),
+    ],
+)
+def test_units_are_read_from_cpuinfo(tmp_path: Path, text: str, expected: bool) -> None:
+    path = tmp_path / "cpuinfo"
+    path.write_text(text)
+    assert has_int8(CPU, path) is expected
+    assert not has_int8(CPU, tmp_path / "none")
+    assert not has_int8(torch.device("cuda"), path)

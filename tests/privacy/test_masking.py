@@ -1,0 +1,283 @@
+"""Masking dialogues and texts, and putting everything back."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dialogist.privacy.dialogues import Masking, mask_dialogue, restore_dialogue, restored
+from dialogist.privacy.masks import Masked, key_of, mask_text, mask_texts
+from dialogist.privacy.options import privacy_of
+from dialogist.records import Dialogue, Utterance
+
+USUAL = privacy_of()
+PEOPLE = privacy_of(names="people")
+SPEAKERS = privacy_of(names="speakers")
+
+
+def masked(*texts, privacy=USUAL, speakers=()):
+    return [one.text for one in mask_texts(texts, privacy, speakers)[0]]
+
+
+def test_one_value_has_one_mask_however_it_is_written():
+    assert masked("Call (415) 555-0132.", "So +1 415 555 0132? Or 212-555-0199?") == [
+        "Call [PHONE_1].",
+        "So [PHONE_1]? Or [PHONE_2]?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("+44 20 7946 0958", "020 7946 0958"),
+        ("+86 138 0013 8000", "13800138000"),
+        ("+86 10 6234 5678", "010-62345678"),
+        ("+49 (0)30 1234567", "030 1234567"),
+        ("0033 1 23 45 67 89", "01 23 45 67 89"),
+    ],
+)
+def test_telephone_numbers_with_and_without_country(one, other):
+    assert key_of("PHONE", one) == key_of("PHONE", other)
+
+
+def test_what_a_word_tells_once_counts_everywhere():
+    assert masked(
+        "It was 48213.", "Sorry?", "Order number 48213. Yes, 48 213.", "148213, $48213"
+    ) == [
+        "It was [ORDER_1].",
+        "Sorry?",
+        "Order number [ORDER_1]. Yes, [ORDER_1].",
+        "148213, $48213",
+    ]
+
+
+def test_overlapping_finds_are_masked_as_one():
+    assert masked("Send it to 221B Baker Street, London NW1 6XE.") == ["Send it to [ADDRESS_1]."]
+    assert masked("See https://x.com/?mail=a@b.com&n=1") == [
+        "See https://x.com/?mail=[EMAIL_1]&n=1"
+    ]
+
+
+def test_the_full_stop_of_a_sentence_stays():
+    assert masked("She was born on 5th October.", "It's 176 Wooden Street East. Come.") == [
+        "She was born on [BIRTH_DATE_1].",
+        "It's [ADDRESS_1]. Come.",
+    ]
+
+
+def test_the_turn_before_asks_for_it():
+    said = (
+        *("What's your order number?", "It's 48213.", "48213. And your date of birth?"),
+        *("12 May 1980", "And how many?", "48214", "You paid $48213."),
+        *(
+            "My account number is 77001.",
+            "I lost 8340 points.",
+            "My passport is lost.",
+            "10041963x",
+        ),
+    )
+    turns = tuple(Utterance("AB"[i % 2], text) for i, text in enumerate(said))
+    done, table = mask_dialogue(Dialogue(turns, references=("Order 48213",)), USUAL)
+    assert [u.text for u in done.utterances] == [
+        *("What's your order number?", "It's [ORDER_1].", "[ORDER_1]. And your date of birth?"),
+        *("[BIRTH_DATE_1]", "And how many?", "48214", "You paid $48213."),
+        *("My account number is [ID_1].", *said[-3:]),
+    ]
+    assert done.references == ("Order [ORDER_1]",)
+    assert restore_dialogue(done, table).utterances == turns
+
+
+def test_full_width_digits_and_odd_spaces():
+    assert masked("电话１３８００１３８０００", "Call 415\u2011555\u20110132") == [
+        "电话[PHONE_1]",
+        "Call [PHONE_2]",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "In 2008 we sold 1,200,000 of them for $99.50 each, 12% more than in 2007.",
+        "Flight BA117 leaves at 5:45 pm from gate B12; version 10.2.3.4 is out.",
+        "They won 110-105 in room 1204. Call me in 20 minutes. The card was declined.",
+        "下午3点半坐2号线，走中山路100米，一共299元。密码错了3次。",
+        "127.0.0.1 is this machine.",
+        "[PHONE_1] and [EMAIL_2] are masks.",
+        "",
+    ],
+)
+def test_numbers_that_are_nobodys(text):
+    assert masked(text) == [text]
+
+
+def test_a_mask_that_the_dialogue_spells_is_text():
+    texts = ("Type [PHONE_1] here.", "Call 415-555-0132.")
+    done, table = mask_texts(texts, USUAL)
+    assert done[1].text == "Call [PHONE_2]."
+    assert table.restore("[PHONE_1] [PHONE_2] [PHONE_3]") == "[PHONE_1] 415-555-0132 [PHONE_3]"
+
+
+DIALOGUE = Dialogue(
+    (
+        Utterance("Ann Lee", "Hi Bob, it's +1 415-555-0132, Ann's number."),
+        Utterance("Bob", "Thanks ANN. (415) 555-0132? Ask Mr. Smith, not Paris."),
+        Utterance("Agent", "Ann Lee and Smith, ann@example.com", "agent"),
+    ),
+    id="7",
+    references=("Ann gave 415 555 0132. Smith helps.",),
+    metadata={"notes": ["ann@example.com", {"n": 5, "who": "Bob"}], "topic": "calls"},
+)
+
+
+def test_a_dialogue_with_the_names_of_people():
+    done, table = mask_dialogue(DIALOGUE, PEOPLE)
+    assert [(u.speaker, u.text) for u in done.utterances] == [
+        ("[PERSON_1]", "Hi [PERSON_2], it's [PHONE_1], [PERSON_1]'s number."),
+        ("[PERSON_2]", "Thanks [PERSON_1]. [PHONE_1]? Ask Mr. [PERSON_3], not Paris."),
+        ("Agent", "[PERSON_1] and [PERSON_3], [EMAIL_1]"),
+    ]
+    assert done.references == ("[PERSON_1] gave [PHONE_1]. [PERSON_3] helps.",)
+    assert done.metadata == {
+        "notes": ["[EMAIL_1]", {"n": 5, "who": "[PERSON_2]"}],
+        "topic": "calls",
+    }
+    assert table.counts() == {"PERSON": 11, "PHONE": 3, "EMAIL": 2}
+
+
+def test_speakers_only_and_all_names():
+    others = "Thanks {}. [PHONE_1]? Ask Mr. {}, not {}."
+    for privacy, expected in (
+        (SPEAKERS, others.format("[PERSON_1]", "Smith", "Paris")),
+        (privacy_of(names="all"), others.format("[PERSON_1]", "[PERSON_3]", "[NAME_1]")),
+        (USUAL, others.format("ANN", "Smith", "Paris")),
+    ):
+        assert mask_dialogue(DIALOGUE, privacy)[0].utterances[1].text == expected
+
+
+@pytest.mark.parametrize("privacy", [USUAL, SPEAKERS, PEOPLE, privacy_of("all", "all")])
+def test_everything_comes_back_word_for_word(privacy):
+    done, table = mask_dialogue(DIALOGUE, privacy)
+    assert restore_dialogue(done, table) == DIALOGUE
+
+
+def test_a_changed_dialogue_gets_the_words_of_first_mentions():
+    done, table = mask_dialogue(DIALOGUE, USUAL)
+    changed = Dialogue((Utterance("Bob", "[PHONE_1], [PHONE_9]"),), id=done.id)
+    assert restore_dialogue(changed, table).utterances[0].text == "+1 415-555-0132, [PHONE_9]"
+
+
+@pytest.mark.parametrize(
+    ("speaker", "said", "expected"),
+    [
+        (
+            "Dr. Grace Okafor",
+            "Thanks, Grace. By the grace of Dr. Okafor.",
+            "Thanks, {0}. By the grace of Dr. {0}.",
+        ),
+        (
+            "Delta Support",
+            "The support of Delta is fine, Support.",
+            "The support of {0} is fine, Support.",
+        ),
+        ("Ann (Agent)", "ann, the agent, ANN", "{0}, the agent, {0}"),
+        ("J", "J is a letter", "J is a letter"),
+    ],
+)
+def test_parts_of_a_speakers_name(speaker, said, expected):
+    done, _ = mask_dialogue(Dialogue((Utterance(speaker, said),)), SPEAKERS)
+    assert done.utterances[0].text == expected.format("[PERSON_1]")
+
+
+def test_a_summary_of_masked_input_keeps_its_masks():
+    done, _ = mask_text("[PHONE_1] or 212-555-0199", USUAL)
+    assert done.text == "[PHONE_1] or [PHONE_2]"
+
+
+def test_chinese_names():
+    texts = ("我叫王小明，你好", "小明，请问李先生在吗", "周小明不在")
+    assert masked(*texts, privacy=PEOPLE) == [
+        "我叫[PERSON_1]，你好",
+        "[PERSON_1]，请问[PERSON_2]先生在吗",
+        "[PERSON_3]不在",
+    ]
+
+
+def test_roles_and_masks_are_no_names():
+    said = tuple(
+        Utterance(name, "Hi.") for name in ("客服", "#Person1#", "Speaker 2", "+1 415-555-0132")
+    )
+    done, _ = mask_dialogue(Dialogue(said), SPEAKERS)
+    assert done.speakers == ("客服", "#Person1#", "Speaker 2", "[PHONE_1]")
+
+
+def test_a_summary_has_the_masks_of_its_dialogue_and_new_ones():
+    _, table = mask_dialogue(DIALOGUE, PEOPLE)
+    done, grown = mask_text("Lee calls (415)555-0132 and 212-555-0199.", PEOPLE, table)
+    assert done.text == "[PERSON_1] calls [PHONE_1] and [PHONE_2]."
+    assert grown.restore(done.text) == "Ann Lee calls +1 415-555-0132 and 212-555-0199."
+    assert "[PHONE_2]" not in table.values
+
+
+def test_places_in_a_masked_text():
+    done = Masked("ab [PHONE_1] cd", ((3, 6, "[PHONE_1]"),))  # of "ab 123 cd"
+    assert [done.place(i) for i in range(10)] == [0, 1, 2, 3, 12, 12, 12, 13, 14, 15]
+    assert done.around(4, 5) == (3, 12)
+    assert done.around(0, 2) == (0, 2)
+
+
+def test_ids_with_personal_data_are_masked_and_stay_apart():
+    masking = Masking(SPEAKERS)
+    said = (Utterance("Ann", "Hi."),)
+    ids = ("Chat with Ann", "Chat with Ann", "12345678901", "+1 415-555-0132")
+    done = [masking.mask(Dialogue(said, id=one)) for one in ids]
+    assert [one.id for one, _ in done] == [
+        *("Chat with [PERSON_1]#1", "Chat with [PERSON_1]#2", "12345678901", "[PHONE_1]#4"),
+    ]
+    assert masking.ids == 3
+    assert restored(done[0][0], ids[0], done[0][1]) == Dialogue(said, id=ids[0])
+
+
+PIECES = (
+    *(
+        "Call 415-555-0132",
+        " Ann Lee ",
+        "order number 48213",
+        "48 213",
+        "[PHONE_1]",
+        "a@b.com",
+        "，",
+    ),
+    *(
+        "生日是1980年5月12日",
+        "110105194912310021",
+        "ann",
+        " 12 Oak Street ",
+        "\n",
+        "4111 1111 1111 1111",
+    ),
+)
+
+
+@given(st.lists(st.lists(st.sampled_from(PIECES), max_size=5).map("".join), max_size=5))
+def test_any_texts_come_back(texts):
+    done, table = mask_texts(texts, PEOPLE, ("Ann Lee",))
+    assert table.restore_texts([one.text for one in done]) == tuple(texts)
+    # What is masked stays masked, and is not taken for something else.
+    again, more = mask_texts([one.text for one in done], PEOPLE)
+    assert [one.text for one in again] == [one.text for one in done]
+    assert not more.values
+
+
+def test_time_grows_with_the_length_only():
+    from time import process_time
+
+    random.seed(1)
+    words = ("12 Oak ", "中区路", "one two ", "a.b at x dot com ", "password is ", "1", "Ann ")
+    text = "".join(random.choices(words, k=3000))
+    took = []
+    for size in (len(text) // 4, len(text)):
+        start = process_time()
+        mask_texts([text[:size]], PEOPLE)
+        took.append(process_time() - start)
+    assert took[1] < 12 * took[0] + 0.5
