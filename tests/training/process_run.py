@@ -5,6 +5,7 @@
 MODE ``cases``: the first process alone makes every run of `CASES`, then all make it together, and
 then the run that ``stormy`` makes. ``stormy``: that run alone; a file FOLDER/kill/R-STEP tells
 process R which signal to send itself after that update, FOLDER/slow lets every update take long.
+The threads that process R has left when the group is gone are FOLDER/threads-R.json.
 What process R finds is FOLDER/CASE/WHO-R.json and .safetensors, WHO being ``alone`` or
 ``together``; its run folder is FOLDER/CASE/WHO-R.
 """
@@ -190,6 +191,8 @@ def main(folder: Path, mode: str) -> None:
         for case in [*(CASES if mode == "cases" else ()), "stormy"]:
             train(folder, "together", case, rank)
             processes.wait()
+    threads = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
+    (folder / f"threads-{rank}.json").write_text(json.dumps(threads))
 
 
 if __name__ == "__main__":

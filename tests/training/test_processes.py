@@ -203,6 +203,15 @@ def test_both_end_with_the_same_bits_and_know_the_same(runs: Path, case: str) ->
     assert one["progress"]["stopped"] == (case == "stopped")
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_no_thread_of_the_group_outlives_it(runs: Path) -> None:
+    """One that ends after Python does aborts the process, once in some hundred runs."""
+    for rank in (0, 1):
+        threads = json.loads((runs / f"threads-{rank}.json").read_text())
+        assert threads
+        assert not [name for name in threads if "gloo" in name]
+
+
 def test_the_first_process_alone_validates_and_writes(runs: Path) -> None:
     for case in (*EXACT, "bf16", "stormy"):
         one, other = (found(runs, case, f"together-{rank}")[0] for rank in (0, 1))

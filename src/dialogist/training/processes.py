@@ -5,6 +5,7 @@ Every process holds the whole model. A batch's rows are dealt out among them, gr
 process would make, whatever their number. The first process alone reads and writes the run folder.
 """
 
+import importlib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -131,6 +132,10 @@ def group(device: torch.device) -> Iterator[Processes]:
     if not launched_by_torchrun():
         yield Processes()
         return
+    # That module's functions take the group there is at its import as their default, and so hold it,
+    # with its threads, for ever; such a thread that outlives Python aborts the process (pytorch
+    # #190489). The optimizers import it: here there is no group yet.
+    importlib.import_module("torch.distributed.nn.functional")
     # torchrun keeps one store for all attempts (pytorch #135712): without a name of its own, a
     # restarted process would look for the dead ones' addresses.
     store, rank, count = next(rendezvous("env://", timeout=_PATIENCE))
