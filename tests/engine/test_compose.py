@@ -1,11 +1,13 @@
 """From drafts to a summary: places, key points, lengths, statuses, warnings."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from dialogist import Dialogue, Summarizer, Summary, SummaryOptions, Utterance
+from dialogist.data.prepare import Preparation
 from dialogist.decoding.search import Hypothesis
 from dialogist.engine.compose import compose
 from dialogist.engine.drafts import Draft
@@ -138,3 +140,33 @@ def test_a_text_without_an_end_is_kept_and_said(summarizer: Summarizer) -> None:
     summary = compose(summarizer.bundle, one, written, SAFE).summary
     assert summary.text == "Ann asks Bo about"
     assert summary.is_cut
+
+
+@pytest.fixture
+def with_rules(summarizer: Summarizer) -> Summarizer:
+    """The flat model, its folder holding a rule pack."""
+    own = summarizer.bundle.preparation.config
+    ruled = Preparation(own.model_copy(update={"key_points": "dialogsum"}))
+    return Summarizer(replace(summarizer.bundle, preparation=ruled))
+
+
+def test_rules_label_what_a_flat_model_says(with_rules: Summarizer) -> None:
+    text = "Ann suggests swimming. It is warm. Bo refuses."
+    summary = said(with_rules, [text], SAFE)
+    assert summary.text == text
+    assert [(p.label, p.text) for p in summary.key_points] == [
+        ("Advice", "Ann suggests swimming."),
+        ("Situation", " It is warm."),
+        ("Refusal", " Bo refuses."),
+    ]
+    assert [s.label for s in summary.sentences] == ["Advice", "Situation", "Refusal"]
+
+
+def test_rules_label_what_is_left_of_several_windows(with_rules: Summarizer) -> None:
+    first, second = "Ann suggests swimming. Bo refuses.", "Bo refuses. Ann asks Margaret to go."
+    summary = said(with_rules, [first, second], SAFE)
+    assert [(p.label, p.text) for p in summary.key_points] == [
+        ("Advice", "Ann suggests swimming."),
+        ("Refusal", " Bo refuses."),
+    ]
+    assert "".join(part.text for part in summary.key_points) == summary.text

@@ -192,5 +192,5 @@ def test_whatever_is_said_spans_lie_in_their_utterance(
             text = dialogue.utterances[span.utterance].text
             assert 0 <= span.start < span.end <= len(text)
             assert text[span.start : span.end].strip() == text[span.start : span.end]
-            assert 0 < span.score < 1
+            assert 0 < span.score <= 1
             assert split_sentences(statement)

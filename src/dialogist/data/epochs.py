@@ -8,13 +8,14 @@ kept, so a run goes on from the epoch's number alone, and every process sees the
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Protocol, overload
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dialogist.data.chance import Chance
 from dialogist.data.collate import Lengths, Pair, lengths_of
+from dialogist.data.pairs import MadePairs
 
 
 class Change(Protocol):
@@ -78,7 +79,7 @@ class Epochs:
         return pair
 
 
-class EpochPairs(Sequence[Pair]):
+class EpochPairs(MadePairs):
     """The pairs of one epoch, made when they are asked for."""
 
     def __init__(
@@ -92,17 +93,8 @@ class EpochPairs(Sequence[Pair]):
     def __len__(self) -> int:
         return len(self._rows)
 
-    @overload
-    def __getitem__(self, index: int) -> Pair: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Pair]: ...
-
-    def __getitem__(self, index: int | slice) -> Pair | list[Pair]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        row = range(len(self))[index]
-        return self._epochs.changed(self._pairs[int(self._rows[row])], self._epoch, row)
+    def _made(self, place: int) -> Pair:
+        return self._epochs.changed(self._pairs[int(self._rows[place])], self._epoch, place)
 
     @cached_property
     def lengths(self) -> Lengths:

@@ -6,12 +6,11 @@ dialogue's id (bytes of ``ids``), then of each of its `Pair.sequences` (places i
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +25,7 @@ from dialogist.data.manifest import (
     read_manifest,
     shard_file,
 )
+from dialogist.data.pairs import MadePairs
 from dialogist.errors import DataError
 
 INDEX_COLUMNS = 12
@@ -48,7 +48,7 @@ class _Shard:
         return Pair.of(sequences, self.ids[named : named + name].tobytes().decode("utf-8"))
 
 
-class ShardedPairs(Sequence[Pair]):
+class ShardedPairs(MadePairs):
     """The pairs of a complete folder of encoded data, in the order in which they were written."""
 
     def __init__(self, folder: Path) -> None:
@@ -71,16 +71,7 @@ class ShardedPairs(Sequence[Pair]):
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
-    @overload
-    def __getitem__(self, index: int) -> Pair: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[Pair]: ...
-
-    def __getitem__(self, index: int | slice) -> Pair | list[Pair]:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        place = range(len(self))[index]
+    def _made(self, place: int) -> Pair:
         number = bisect_right(self._ends, place)
         before = self._ends[number - 1] if number else 0
         return self._shard(number).pair(place - before)

@@ -1,5 +1,6 @@
 """`compose`: what was said of a dialogue's windows becomes its `Summary`."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -68,6 +69,7 @@ class _Composer:
     ) -> None:
         self.bundle, self.reading = bundle, reading
         self.written, self.options = written, options
+        self.pack = bundle.preparation.pack
 
     def said(self) -> list[Said]:
         """All sentences of all windows."""
@@ -75,8 +77,17 @@ class _Composer:
             sentence
             for number, window in enumerate(self.written)
             for place, (label, text) in enumerate(self._parts(window))
-            for sentence in sentences_of(text, number, place, label)
+            for sentence in self._labelled(sentences_of(text, number, place, label), text.strip())
         ]
+
+    def _labelled(self, said: Sequence[Said], text: str) -> Sequence[Said]:
+        """By the rules of the model's pack where it writes no key points (KDD'19, section 4.2)."""
+        if self.pack is None or all(one.label for one in said):
+            return said
+        found = self.pack.analyse_sentences(text)
+        starts = [sentence.start for sentence in found]
+        labels = [found[bisect_right(starts, one.start) - 1].label for one in said]
+        return [replace(one, label=label) for one, label in zip(said, labels, strict=True)]
 
     def safe(self, said: Sequence[Said]) -> tuple[list[Said], list[Said]]:
         """Sentences without fault, and those with one that search could not mend."""
@@ -112,16 +123,20 @@ class _Composer:
         What one window says is left as it was written if nothing of it is missing (``whole``).
         """
         if whole and len(self.written) == 1:
-            return self._parts(self.written[0])
+            parts = self._parts(self.written[0])
+            if self.pack is None or any(label for label, _ in parts):
+                return parts
+            text = "".join(text for _, text in parts)
+            return [(part.label, part.text) for part in self.pack.analyse(text)]
         found: list[tuple[str, str]] = []
-        last: tuple[int, int] | None = None
+        last: tuple[int, int, str] | None = None
         for one in said:
             gap = gap_behind(found[-1][1]) if found else ""
-            if last == (one.window, one.part):
+            if last == (one.window, one.part, one.label):
                 found[-1] = (one.label, found[-1][1] + gap + one.text)
             else:
                 found.append((one.label, gap + one.text))
-            last = (one.window, one.part)
+            last = (one.window, one.part, one.label)
         return found
 
     def alternatives(self) -> tuple[tuple[str, ...], list[str]]:

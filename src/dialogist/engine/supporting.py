@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.compose import Composed
-from dialogist.engine.evidence import find_evidence
+from dialogist.engine.evidence import DIGITS, find_evidence
 from dialogist.engine.merging import Said
 from dialogist.engine.pieces import ends_of, reader
 from dialogist.engine.reading import Reading
@@ -19,9 +19,6 @@ from dialogist.records import Dialogue, EvidenceSpan, Statement, Summary
 
 AT_ONCE = 32
 """Windows that are looked at together."""
-
-DIGITS = 3
-"""Digits kept of shares of the evidence, and of confidence."""
 
 
 @dataclass(frozen=True, slots=True)

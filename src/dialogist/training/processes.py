@@ -132,9 +132,9 @@ def group(device: torch.device) -> Iterator[Processes]:
     if not launched_by_torchrun():
         yield Processes()
         return
-    # That module's functions take the group there is at its import as their default, and so hold it,
-    # with its threads, for ever; such a thread that outlives Python aborts the process (pytorch
-    # #190489). The optimizers import it: here there is no group yet.
+    # Functions of that module take the group there is at its import as their default, and so hold
+    # it with its threads for ever; one that outlives Python aborts the process (pytorch #190489).
+    # The optimizers import it: here there is no group yet.
     importlib.import_module("torch.distributed.nn.functional")
     # torchrun keeps one store for all attempts (pytorch #135712): without a name of its own, a
     # restarted process would look for the dead ones' addresses.

@@ -19,6 +19,9 @@ from dialogist.engine.evidence.weights import BOTH, FURTHER, LEAST, WORDS
 from dialogist.records import Dialogue, EvidenceSpan
 from dialogist.text.sentences import split_sentences
 
+DIGITS = 3
+"""Digits kept of chances and shares; more would tell of a batch's neighbours."""
+
 
 def find_evidence(
     dialogue: Dialogue,
@@ -104,4 +107,4 @@ def _span(candidate: _Candidate, index: Index) -> EvidenceSpan:
     score, number, told = candidate
     text = index.dialogue.utterances[number].text
     start, end = span_of(text, told.spans.get(number, ()))
-    return EvidenceSpan(number, start, end, score)
+    return EvidenceSpan(number, start, end, round(score, DIGITS))
