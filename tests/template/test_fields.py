@@ -83,3 +83,14 @@ def test_words_that_are_also_makes_are_no_vehicles():
     assert field(dialogue_of("A: Mr. Ford has a seat and a Ford Focus."), "vehicle") == ([], False)
     assert field(dialogue_of("A: My Ford F150 is old."), "vehicle") == (["Ford F150"], False)
     assert field(dialogue_of("用户: 我的宝马320i坏了"), "vehicle") == (["宝马320i"], False)
+
+
+def test_a_mask_is_a_value_of_its_kind() -> None:
+    masked = dialogue_of(
+        "Agent: Hi, what is your order number?",
+        "Customer: It's [ORDER_1]. You can call me on [PHONE_1]; my card is [CARD_1].",
+    )
+    assert field(masked, "order") == (["[ORDER_1]"], False)
+    assert field(masked, "phone") == (["[PHONE_1]"], False)
+    assert field(masked, "card") == (["[CARD_1]"], False)
+    assert field(masked, "email") == ([], False)
