@@ -82,11 +82,13 @@ def test_clean_hypotheses_go_first(summarizer: Summarizer) -> None:
         options = SummaryOptions(**WILD, seed=seed, safe=False)
         [written] = Writer(bundle).write(reading.windows, options)
         drafts += written.drafts
-    ordered, clean = clean_first(bundle, reading.windows[0], drafts)
+    ordered, clean = clean_first(bundle, reading.windows[0], drafts, len(drafts))
     assert sorted(map(id, ordered)) == sorted(map(id, drafts))
     wrong = [bool(bans_of(bundle, reading.windows[0], draft)) for draft in ordered]
     assert wrong == sorted(wrong)
     assert clean == (not all(wrong))
+    best, some = clean_first(bundle, reading.windows[0], drafts, 1)
+    assert (best, some) == (ordered[:1], clean)
 
 
 def test_forbidden_sequences_by_hand() -> None:

@@ -32,16 +32,21 @@ def faults(text: str, dialogue: Dialogue) -> tuple[Finding, ...]:
 
 
 def clean_first(
-    bundle: Bundle, window: Window, drafts: Sequence[Draft]
+    bundle: Bundle, window: Window, drafts: Sequence[Draft], wanted: int
 ) -> tuple[tuple[Draft, ...], bool]:
-    """The drafts with the clean ones first, and whether there is one."""
+    """The best ``wanted`` drafts, clean ones first, and whether there is one.
+
+    Those behind the last that is needed are not looked at.
+    """
     clean: list[Draft] = []
     other: list[Draft] = []
     for draft in drafts:
+        if len(clean) == wanted:
+            break
         parts = parts_of(bundle, draft, window.example, window.encoded)
         found = faults("".join(text for _, text in parts), window.dialogue)
         (other if found else clean).append(draft)
-    return (*clean, *other), bool(clean)
+    return (*clean, *other)[:wanted], bool(clean)
 
 
 def bans_of(bundle: Bundle, window: Window, draft: Draft) -> set[tuple[int, ...]]:

@@ -45,7 +45,7 @@ class Writer:
                 for i, one in zip(batch, drafts, strict=True):
                     found[i] = tuple(one)
             if options.safe:
-                wanted = self._check(windows, wanted, found, banned)
+                wanted = self._check(windows, wanted, found, banned, options.n_best)
             if not wanted:
                 break
         kept = (drafts[: options.n_best] for drafts in found)
@@ -60,12 +60,13 @@ class Writer:
         wanted: Sequence[int],
         found: list[tuple[Draft, ...]],
         banned: list[Banned],
+        n_best: int,
     ) -> list[int]:
         """Puts drafts without fault first; of windows without any, bans what is at fault."""
         again: list[int] = []
         for i in wanted:
             window = windows[i]
-            found[i], clean = clean_first(self.bundle, window, found[i])
+            found[i], clean = clean_first(self.bundle, window, found[i], n_best)
             if clean:
                 continue
             more = bans_of(self.bundle, window, found[i][0])
