@@ -87,7 +87,7 @@ def right(model: Model, pairs: Sequence[Pair], options: DecodingOptions) -> tupl
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_toy_task_is_learned(form: str, tmp_path: Path) -> None:
-    model = trained(tmp_path, form, steps=500)
+    model = trained(tmp_path, form, steps=400)
     # the rules would have it that neighbouring key points differ: these do
     unseen = [
         pair

@@ -10,8 +10,14 @@ from tests.models.bert_samples import TEXTS as BERT_TEXTS
 from tests.models.bert_samples import vocabulary_file
 
 from dialogist.errors import ConfigError, ModelError
-from dialogist.tokenizers import MOST_LABELS, PlanTokens, Tokenizer, TokenizerConfig
-from dialogist.tokenizers import build_tokenizer, read_tokenizer
+from dialogist.tokenizers import (
+    MOST_LABELS,
+    PlanTokens,
+    Tokenizer,
+    TokenizerConfig,
+    build_tokenizer,
+    read_tokenizer,
+)
 from dialogist.tokenizers.plan_tokens import plan_characters
 from dialogist.tokenizers.word_starts import words_of_entries
 

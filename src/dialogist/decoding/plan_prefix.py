@@ -50,7 +50,7 @@ class PlanPrefix:
         allowed = (planning & (labels < self.most)) & (own != last)  # (N, 1 + L + 1)
         allowed[:, :1] = spoken & (borders < labels)
         allowed[:, -1:] = spoken & (borders == labels)
-        kept = log_probs[:, own].masked_fill_(~allowed, NEVER)
-        log_probs[planning[:, 0]] = NEVER
-        log_probs[:, own] = kept
-        return log_probs
+        kept = log_probs.index_select(1, own).masked_fill_(~allowed, NEVER)
+        # By number, not by a mask: that would read the whole table for a few rows.
+        log_probs.index_fill_(0, planning[:, 0].nonzero()[:, 0], NEVER)
+        return log_probs.index_copy_(1, own, kept)
