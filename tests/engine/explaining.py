@@ -57,8 +57,10 @@ SEVERAL = DecodingOptions(
 _WORDS = ("recurrent", "hierarchical", "leader")
 
 
-def tokenizer_of(**options: Any) -> Tokenizer:
-    return build_tokenizer(TokenizerConfig.parse(options), TEXTS, entities=True, speakers=True)
+def tokenizer_of(labels: int = 0, **options: Any) -> Tokenizer:
+    return build_tokenizer(
+        TokenizerConfig.parse(options), TEXTS, entities=True, speakers=True, labels=labels
+    )
 
 
 def summarizer_of(family: str, size: float = 0.7, **preparation: Any) -> Summarizer:
@@ -72,10 +74,10 @@ def summarizer_of(family: str, size: float = 0.7, **preparation: Any) -> Summari
     if family.startswith("leader"):
         values |= {"speakers": "role", "key_points": "customer-service-en"}
     options = {"kind": "word", "size": None} if words else {"size": 600}
-    tokenizer = tokenizer_of(**options)
+    prepared = Preparation(PreparationConfig.parse({**values, **preparation}))
+    tokenizer = tokenizer_of(len(prepared.planned_labels), **options)
     model = config.build(len(tokenizer)).eval()
     for parameter in model.parameters():
         torch.nn.init.normal_(parameter, std=size)
     decoding = DecodingOptions(strategy="greedy", max_tokens=10, max_key_points=3)
-    prepared = Preparation(PreparationConfig.parse({**values, **preparation}))
     return Summarizer(Bundle(model, tokenizer, prepared, decoding, family))

@@ -205,6 +205,22 @@ def test_a_new_row_is_near_what_it_stands_for(tmp_path: Path) -> None:
     assert placeholder(1) == tokenizer.token(tokenizer.placeholder_ids()[1])
 
 
+def test_a_label_of_a_plan_begins_as_its_name(tmp_path: Path) -> None:
+    bert_folder(tmp_path)
+    bert, pieces = read_bert(tmp_path), read_vocabulary(tmp_path).pieces
+    config = TokenizerConfig(kind="wordpiece", path=str(tmp_path), size=None)
+    tokenizer = build_tokenizer(config, TEXTS, labels=2)
+    rows, own = token_rows(bert, pieces, tokenizer, ("Person 2", "Zyx"))
+    table = bert.weight("embeddings.word_embeddings.weight")
+    assert own == token_rows(bert, pieces, tokenizer_of(tmp_path))[1]
+    border, first, second = (rows[i] for i in tokenizer.plan_ids())
+    expected = (table[pieces.index("person")] + table[pieces.index("2")]) / 2
+    assert 0 < (first - expected).abs().max() < 0.1
+    unknown = table[pieces.index("[UNK]")]
+    assert 0 < (second - unknown).abs().max() < 0.1
+    assert 0 < (border - unknown).abs().max() < 0.1
+
+
 def test_a_tokenizer_of_another_family_is_refused(tmp_path: Path) -> None:
     bert_folder(tmp_path)
     other = build_tokenizer(TokenizerConfig(size=330), TEXTS)

@@ -91,6 +91,19 @@ def test_what_is_taken_is_told_and_on_record(
     assert about["left"] == []
 
 
+def test_a_plan_has_labels_that_begin_as_their_names(
+    tmp_path: Path, data: Path, warm: Make, notes: Any
+) -> None:
+    plan = ("preparation.key_points=dialogsum", "preparation.plan=prefix")
+    model = train(warm(STILL, *plan), tmp_path / "run", notes)
+    bundle = Summarizer.load(model, "cpu").bundle
+    assert isinstance(bundle.model, Transformer)
+    assert len(bundle.tokenizer.plan_ids()) == 21
+    labels = bundle.model.source_embedding.weight[bundle.tokenizer.plan_ids()]
+    assert labels.isfinite().all()
+    assert len(labels.unique(dim=0)) == 21
+
+
 def test_training_moves_on_from_there_and_the_folder_may_go(
     tmp_path: Path, data: Path, warm: Make, folder: Path, notes: Any
 ) -> None:

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, groupby
+from typing import TypeAlias
 
 from dialogist.batch import FIRST_KEY_POINT
 from dialogist.data.limits import Limits
 from dialogist.records import Coverage, Example
-from dialogist.tokenizers import Tokenizer
+from dialogist.tokenizers import PlanTokens, Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +17,9 @@ class Encoded:
 
     ``source`` is begin + utterances + end; utterance ``i`` starts at ``starts[i]``. ``targets``
     hold one sequence per reference, begin and end in. ``plans`` hold for each target its key points
-    and where their sub-summaries end, if references were cut by key points. ``unknown`` are the
-    words behind ids from V on, if these are told apart. ``coverage`` tells what did not fit.
+    and where their sub-summaries end, if references were cut by key points; none where targets say
+    so themselves, as a prefix. ``unknown`` are the words behind ids from V on, if these are told
+    apart. ``coverage`` tells what did not fit.
     """
 
     source: tuple[int, ...]
@@ -87,10 +89,12 @@ def encode(
     limits: Limits,
     labels: Sequence[str] = (),
     tell_unknown_apart: bool = False,
+    plan: PlanTokens | None = None,
 ) -> Encoded:
     """Encode one example (see `Encoded`); limits are applied from utterance to whole.
 
-    ``labels`` are those of the rule pack that cut the targets, if one did.
+    ``labels`` are those of the rule pack that cut the targets, if one did. With ``plan`` targets
+    begin with their labels.
     """
     words = _Words(tokenizer, tell_unknown_apart)
     whole = [words.of_source(f"{u.speaker} {u.text}") for u in example.utterances]
@@ -100,7 +104,9 @@ def encode(
     words.only(body[:read])
     offsets = list(accumulate(map(len, kept), initial=1))[:-1]
     starts = [offset for offset in offsets if offset <= read]
-    targets = [_target(example, i, words, limits, labels) for i in range(len(example.targets))]
+    make = _target if plan is None else _Planned(plan).target
+    targets = [make(example, i, words, limits, labels) for i in range(len(example.targets))]
+    apart = bool(example.sub_summaries) and plan is None
     coverage = Coverage(
         utterances=len(whole),
         # An utterance without tokens (words only, text "...") at the very end is read as well.
@@ -113,7 +119,7 @@ def encode(
         source=_enclosed(body, tokenizer, limits.source_tokens, limits.keep_end),
         starts=tuple(starts),
         targets=tuple(target.ids for target in targets),
-        plans=tuple(target.plan for target in targets) if example.sub_summaries else (),
+        plans=tuple(target.plan for target in targets) if apart else (),
         unknown=tuple(words.unknown),
         coverage=coverage,
         id=example.id,
@@ -162,8 +168,8 @@ class _Words:
 @dataclass(frozen=True, slots=True)
 class _Target:
     ids: tuple[int, ...]
-    plan: EncodedPlan
     cut: int
+    plan: EncodedPlan = EncodedPlan()
 
 
 def _target(
@@ -187,9 +193,53 @@ def _target(
         whole = next(i for i, end in enumerate(ends, 1) if end > room)
     return _Target(
         ids=_enclosed(body, words.tokenizer, limits.summary_tokens, limits.keep_end),
-        plan=EncodedPlan(tuple(key_points[:whole]), tuple(ends[:whole])),
         cut=sum(map(len, parts)) - room,
+        plan=EncodedPlan(tuple(key_points[:whole]), tuple(ends[:whole])),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """Makes targets that begin with their plan (`dialogist.tokenizers.plan_tokens`)."""
+
+    plan: PlanTokens
+
+    def target(
+        self, example: Example, number: int, words: _Words, limits: Limits, labels: Sequence[str]
+    ) -> _Target:
+        """Begin + labels + sub-summaries, a border before each, + end of one reference."""
+        found = [
+            (labels.index(part.label), words.of_target(part.text))
+            for part in example.sub_summaries[number]
+        ]
+        said = [(label, ids[: limits.sub_summary_tokens]) for label, ids in found if ids]
+        # What a tokenizer has no token for is left out, and its neighbours may have one label.
+        parts = [
+            (label, [token for _, ids in group for token in ids])
+            for label, group in groupby(said, key=lambda part: part[0])
+        ]
+        kept = self._kept(parts, limits)
+        body = self.plan.written((label for label, _ in kept), (ids for _, ids in kept))
+        return _Target(
+            ids=_enclosed(body, words.tokenizer, limits.summary_tokens, limits.keep_end),
+            cut=sum(len(ids) for _, ids in found) - sum(len(ids) for _, ids in kept),
+        )
+
+    def _kept(self, parts: Sequence["_Part"], limits: Limits) -> list["_Part"]:
+        """As much as fits: with the last words of a sub-summary go its label and its border."""
+        room = _room(sum(len(ids) + 2 for _, ids in parts), limits.summary_tokens, limits.keep_end)
+        kept: list[_Part] = []
+        for label, ids in parts:
+            room -= 2
+            if room < 1:
+                break
+            kept.append((label, ids[:room]))
+            room -= len(kept[-1][1])
+        return kept
+
+
+_Part: TypeAlias = tuple[int, list[int]]
+"""A sub-summary: which label (from 0), and its words' ids."""
 
 
 def _room(length: int, limit: int | None, keep_end: bool) -> int:

@@ -11,7 +11,9 @@ class Limits(Config):
     ``source_tokens`` and ``summary_tokens`` count the begin and end symbols in. With
     ``keep_end`` a cut sequence still ends with the end symbol; the reports' padding function cuts
     it off instead (their models never see the end of a long summary). ``sub_summary_tokens`` bounds
-    each sub-summary where references are cut by key points; its end symbol is not counted.
+    each sub-summary where references are cut by key points; its end symbol is not counted. With
+    ``preparation.plan: prefix`` ``summary_tokens`` counts the plan in, which is two tokens for each
+    key point.
     """
 
     utterance_tokens: int | None = Field(None, ge=1)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from dialogist.config import Config
 from dialogist.data.encode import Encoded, encode
@@ -39,6 +39,8 @@ class PreparationConfig(Config):
     ``references``: a dialogue with several human summaries gives one training pair ``each``, only
     the ``first``, or one pair with all ``joined`` (report 1, section III).
     ``key_points``: the rule pack (a name, or a file) that cuts references into sub-summaries.
+    ``plan``: ``prefix`` has a flat model write the labels of a summary's key points first, and then
+    the summary in their sub-summaries.
     ``unknown``: words outside the vocabulary are all one ``token``, or told apart within a
     dialogue, so that a pointer can have them ``copied`` (word tokenizers; others have none).
     ``language``: the one the model is for; a dialogue in another is not summarised. Empty: any.
@@ -51,9 +53,16 @@ class PreparationConfig(Config):
     merge_below: int | None = Field(None, ge=2)
     references: Literal["each", "first", "joined"] = "each"
     key_points: str | None = None
+    plan: Literal["none", "prefix"] = "none"
     unknown: Literal["token", "copied"] = "token"
     limits: Limits = Limits()
     language: Literal["en", "zh", ""] = ""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "PreparationConfig":
+        if self.plan == "prefix" and self.key_points is None:
+            raise ValueError("'plan' prefix needs 'key_points': a rule pack")
+        return self
 
     @property
     def has_bounded_sources(self) -> bool:
@@ -87,11 +96,17 @@ class Preparation:
         """Whether the tokenizer needs the placeholders of speakers (or roles)."""
         return self.config.speakers != "inline"
 
+    @property
+    def planned_labels(self) -> tuple[str, ...]:
+        """The labels that the tokenizer needs tokens for; none without a plan prefix."""
+        return self.pack.labels if self.pack is not None and self.config.plan == "prefix" else ()
+
     def encode(self, example: Example, tokenizer: Tokenizer) -> Encoded:
         """A prepared dialogue as ids, within the limits."""
         labels = () if self.pack is None else self.pack.labels
         copied = self.config.unknown == "copied"
-        return encode(example, tokenizer, self.config.limits, labels, copied)
+        plan = tokenizer.plan if self.planned_labels else None
+        return encode(example, tokenizer, self.config.limits, labels, copied, plan)
 
     def prepare(self, dialogue: Dialogue) -> Example:
         """Normalise, replace entities and speakers, merge. Nothing is cut here."""

@@ -7,7 +7,14 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from dialogist.tokenizers import PlanTokens
+
 NEVER = float("-inf")
+
+
+def of_plan(ids: Tensor, plan: PlanTokens) -> Tensor:
+    """Which of some ids, of any shape, are a plan's."""
+    return (ids >= plan.border) & (ids <= plan.border + plan.count)
 
 
 class Filter(Protocol):
@@ -65,23 +72,28 @@ class ForbidSequences:
 
 @dataclass(frozen=True, slots=True)
 class MinimumLength:
-    """No end symbol before ``tokens`` tokens."""
+    """No end symbol before ``tokens`` tokens, those of a ``plan`` not counted."""
 
     tokens: int
     eos: int
+    plan: PlanTokens | None = None
 
     def __call__(self, log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
         """Rule the end symbol out while the row is short."""
-        if prefix.shape[1] < self.tokens:
+        if self.plan is not None:
+            short = (~of_plan(prefix, self.plan)).sum(dim=1) < self.tokens
+            log_probs[short, self.eos] = NEVER
+        elif prefix.shape[1] < self.tokens:
             log_probs[:, self.eos] = NEVER
         return log_probs
 
 
 @dataclass(frozen=True, slots=True)
 class NoRepeatNgram:
-    """No n-gram of tokens twice (Paulus et al. 2018, section 2.5)."""
+    """No n-gram of tokens twice (Paulus et al. 2018, section 2.5); none has a ``plan``'s tokens."""
 
     n: int
+    plan: PlanTokens | None = None
 
     def __call__(self, log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
         """Rule out each token that would complete an n-gram the row already holds."""
@@ -91,6 +103,8 @@ class NoRepeatNgram:
         grams = prefix.unfold(1, self.n, 1)  # (N, t - n + 1, n)
         recent = prefix[:, length - self.n + 1 :]  # (N, n - 1): what the next token would extend
         seen = (grams[:, :, :-1] == recent[:, None, :]).all(dim=2)  # (N, t - n + 1)
+        if self.plan is not None:
+            seen &= ~of_plan(grams, self.plan).any(dim=2)
         rows, places = torch.nonzero(seen, as_tuple=True)
         log_probs[rows, grams[rows, places, -1]] = NEVER
         return log_probs
@@ -98,13 +112,20 @@ class NoRepeatNgram:
 
 @dataclass(frozen=True, slots=True)
 class RepetitionPenalty:
-    """What was said is less probable: log p x ``penalty`` (Keskar et al. 2019, section 4.1)."""
+    """What was said is less probable: log p x ``penalty`` (Keskar et al. 2019, section 4.1).
+
+    The tokens of a ``plan`` are as probable as before: borders have to be said again.
+    """
 
     penalty: float
+    plan: PlanTokens | None = None
 
     def __call__(self, log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
         """Lower each token that the row already holds, once however often it does."""
-        lowered = log_probs.gather(1, prefix) * self.penalty
+        before = log_probs.gather(1, prefix)
+        lowered = before * self.penalty
+        if self.plan is not None:
+            lowered = torch.where(of_plan(prefix, self.plan), before, lowered)
         return log_probs.scatter(1, prefix, lowered)
 
 

@@ -23,9 +23,11 @@ class DecodingOptions(Config):
     (``coverage_kind``; see `dialogist.decoding.coverage`). ``repetition_penalty``: the
     log-probability of a token that was said is multiplied by it (Keskar et al. 2019; 1: off).
     ``top_k`` 0 and ``top_p`` 1
-    switch these off; they, ``temperature`` and ``seed`` matter for sampling only. For models that
-    plan first, all this holds for the text of each key point (n_best: for the first alone), and
-    ``max_key_points`` bounds their number.
+    switch these off; they, ``temperature`` and ``seed`` matter for sampling only.
+    ``max_key_points`` bounds the key points of models that plan first. For those with a network of
+    its own for the plan (Leader-Writer), all else holds for the text of each key point (n_best: for
+    the first alone). Where the plan is a prefix, it holds for the whole, and of the plan's tokens
+    only ``max_tokens`` and the length penalty take notice.
     """
 
     strategy: Strategy = "beam"

@@ -18,6 +18,7 @@ from dialogist.decoding.filters import (
     RepetitionPenalty,
 )
 from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding.plan_prefix import PlanPrefix
 from dialogist.models.base import Stepper
 from dialogist.nn.state import State
 from dialogist.tokenizers import Symbols
@@ -44,14 +45,17 @@ class Hypothesis:
 
 
 def standard_filters(options: DecodingOptions, symbols: Symbols) -> list[Filter]:
-    """The filters that the options ask for."""
+    """The filters that the options ask for, and that of a plan where the tokenizer has one."""
+    plan = symbols.plan
     filters: list[Filter] = [ForbidTokens((symbols.pad, symbols.bos))]
+    if plan is not None:
+        filters.append(PlanPrefix.of(plan, symbols.eos, options))
     if options.min_tokens:
-        filters.append(MinimumLength(options.min_tokens, symbols.eos))
+        filters.append(MinimumLength(options.min_tokens, symbols.eos, plan))
     if options.repetition_penalty > 1:
-        filters.append(RepetitionPenalty(options.repetition_penalty))
+        filters.append(RepetitionPenalty(options.repetition_penalty, plan))
     if options.no_repeat_ngram:
-        filters.append(NoRepeatNgram(options.no_repeat_ngram))
+        filters.append(NoRepeatNgram(options.no_repeat_ngram, plan))
     return filters
 
 

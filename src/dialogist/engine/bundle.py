@@ -129,6 +129,8 @@ def load_bundle(
         raise ModelError(f"{path}: is no whole weights file: {error}") from None
     decoding = _parse(SummaryOptions, folder / "generation_config.json")
     preparation = Preparation(config.preparation, _read_pack(folder, config.preparation))
+    if max(0, len(tokenizer.plan_ids()) - 1) != len(preparation.planned_labels):
+        raise ModelError(f"{folder}: its tokenizer and {KEY_POINTS} have not the same labels")
     model.eval()
     if chosen is not None:
         use_precision(model, chosen)

@@ -1,7 +1,7 @@
 """`Draft`: one summary as token ids, whatever kind of model wrote it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch import Tensor
 
@@ -13,7 +13,7 @@ from dialogist.decoding.plan import generate_plan
 from dialogist.decoding.search import Hypothesis
 from dialogist.models.leader_writer import LeaderWriter
 from dialogist.models.table import Model
-from dialogist.tokenizers import Symbols
+from dialogist.tokenizers import PlanTokens, Symbols
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +21,51 @@ class Draft:
     """A summary in ``parts``: one, or one for each of the key points that a planning model found.
 
     ``labels`` are the key points' indices in the rule pack. ``planned`` is False where the plan
-    itself was cut.
+    itself was cut. Where one sequence says plan and parts, it is ``whole``, and part ``i`` begins
+    at ``starts[i]`` of its tokens.
     """
 
     parts: tuple[Hypothesis, ...]
     labels: tuple[int, ...] = ()
     planned: bool = True
+    whole: Hypothesis | None = None
+    starts: tuple[int, ...] = ()
+
+    @classmethod
+    def of_prefix(cls, whole: Hypothesis, plan: PlanTokens) -> "Draft":
+        """What was said behind a plan prefix, in the plan's parts.
+
+        A label of which nothing was said, for the search was cut before, has no part; where nothing
+        was said at all, one part without a label is empty. Parts share the whole's log-probability
+        by their tokens: search does not tell how it came together.
+        """
+        labels, spans = plan.read(whole.tokens)
+        said = [(start, end) for start, end in spans if start < end]
+        found = said or [(len(whole.tokens), len(whole.tokens))]
+        count = max(1, sum(end - start for start, end in found))
+        parts = [
+            replace(
+                whole,
+                tokens=whole.tokens[start:end],
+                log_prob=whole.log_prob * (end - start) / count,
+                finished=whole.finished or end < found[-1][1],
+            )
+            for start, end in found
+        ]
+        starts = tuple(start for start, _ in found)
+        return cls(tuple(parts), tuple(labels[: len(said)]), bool(spans), whole, starts)
+
+    @property
+    def texts(self) -> tuple[Hypothesis, ...]:
+        """What was said one after the other, each from begin to end: the whole, or the parts."""
+        return self.parts if self.whole is None else (self.whole,)
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """Of each part which of the ``texts`` holds it, and from which of its tokens on."""
+        if self.whole is None:
+            return [(number, 0) for number in range(len(self.parts))]
+        return [(0, start) for start in self.starts]
 
     @property
     def finished(self) -> bool:
@@ -35,13 +74,13 @@ class Draft:
 
     @property
     def tokens(self) -> int:
-        """How many were predicted, end symbols counted."""
-        return sum(len(part.tokens) + int(part.finished) for part in self.parts)
+        """How many were predicted, end symbols and a plan prefix counted."""
+        return sum(len(text.tokens) + int(text.finished) for text in self.texts)
 
     @property
     def mean_log_prob(self) -> float:
         """Per predicted token."""
-        return sum(part.log_prob for part in self.parts) / max(1, self.tokens)
+        return sum(text.log_prob for text in self.texts) / max(1, self.tokens)
 
 
 def write_drafts(
@@ -71,4 +110,6 @@ def write_drafts(
         planned = generate_plan(model, batch, options, symbols, filters)
         return [[Draft(p.parts, p.key_points, p.plan.finished)] for p in planned]
     found = generate(model, batch, options, symbols, filters())
+    if symbols.plan is not None:
+        return [[Draft.of_prefix(one, symbols.plan) for one in hypotheses] for hypotheses in found]
     return [[Draft((hypothesis,)) for hypothesis in hypotheses] for hypotheses in found]

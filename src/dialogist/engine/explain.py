@@ -4,6 +4,7 @@ Teacher forcing on what was found gives every weight and probability of the sear
 search itself keeps nothing, and what is told is what the model did.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 import torch
@@ -83,7 +84,7 @@ class _Telling:
         device = next(self.bundle.model.parameters()).device
         pair = forced_pair(written.encoded, self.draft, self.bundle.tokenizer.symbols)
         self.batch = collate([pair], self.bundle.tokenizer.symbols).to(device)
-        self.said = lengths_of([(len(p.tokens), p.finished) for p in self.draft.parts])
+        self.said = lengths_of([(len(t.tokens), t.finished) for t in self.draft.texts])
         self.places = _places(self.batch)
 
     def explanation(self) -> Explanation:
@@ -129,9 +130,9 @@ class _Telling:
         if outputs.coverage is not None:
             repeated = outputs.coverage.cpu()[rows].tolist()
         texts = [
-            text for part in self.draft.parts for text in self._texts(part.tokens, part.finished)
+            piece for text in self.draft.texts for piece in self._texts(text.tokens, text.finished)
         ]
-        parts = [n for n, kept in enumerate(self.said.kept) for _ in range(kept)]
+        parts = self._parts()
         eos = self.bundle.tokenizer.eos_id
         return tuple(
             TargetToken(
@@ -145,6 +146,13 @@ class _Telling:
             )
             for i, index in enumerate(ids.tolist())
         )
+
+    def _parts(self) -> list[int]:
+        """The part that each token said is of; a border is of the next, a plan of the first."""
+        if self.draft.whole is None:
+            return [n for n, kept in enumerate(self.said.kept) for _ in range(kept)]
+        starts, [count] = self.draft.starts, self.said.kept
+        return [max(0, bisect_right(starts, place + 1) - 1) for place in range(count)]
 
     def _texts(self, tokens: Sequence[int], finished: bool) -> list[str]:
         return [*self.spell.said(tokens), *([END] if finished else [])]

@@ -1,6 +1,7 @@
 """What tokens stand for: pieces as the text they add, masks as names and entities."""
 
 from collections.abc import Callable, Sequence
+from itertools import groupby
 
 from dialogist.data.entities import MASK
 from dialogist.data.normalise import normalise
@@ -23,6 +24,7 @@ class Speller:
         self._roles = _roles(bundle, dialogue)
         self._speakers = frozenset(self._tokenizer.placeholder_ids())
         self._entities = frozenset(self._tokenizer.entity_ids().values())
+        self._plan = _plan_names(bundle)
 
     def source(self) -> tuple[SourceToken, ...]:
         """All that the model read, begin and end in."""
@@ -48,8 +50,13 @@ class Speller:
         return tuple(read(self._tokenizer.encode(u.speaker)).strip() for u in spoken)
 
     def said(self, ids: Sequence[int]) -> list[str]:
-        """What each token of a (sub-)summary adds to it."""
-        return pieces(ids, self._reader(self._written.encoded.unknown))
+        """What each token of a (sub-)summary adds to it; those of a plan prefix by their names."""
+        read = self._reader(self._written.encoded.unknown)
+        found: list[str] = []
+        for planned, group in groupby(ids, self._plan.__contains__):
+            run = list(group)
+            found += [self._plan[index] for index in run] if planned else pieces(run, read)
+        return found
 
     def kind(self, index: int) -> TokenKind:
         """What kind of token an id is."""
@@ -57,6 +64,8 @@ class Speller:
             return "speaker"
         if index in self._entities:
             return "entity"
+        if index in self._plan:
+            return "plan"
         beyond = index >= len(self._tokenizer) or index == self._tokenizer.unk_id
         return "unknown" if beyond else "text"
 
@@ -66,6 +75,8 @@ class Speller:
         controls = {tokenizer.bos_id: BEGIN, tokenizer.eos_id: END, tokenizer.pad_id: "‹padding›"}
         if index in controls:
             return controls[index]
+        if index in self._plan:
+            return self._plan[index]
         unknown = self._written.encoded.unknown
         if index >= len(tokenizer) + len(unknown):
             return "‹no word of this dialogue›"
@@ -83,6 +94,14 @@ class Speller:
             return preparation.restore(text.translate(self._roles), example)
 
         return read
+
+
+def _plan_names(bundle: Bundle) -> dict[int, str]:
+    """How people are shown the tokens of a plan prefix."""
+    pack, ids = bundle.preparation.pack, bundle.tokenizer.plan_ids()
+    if pack is None or not ids:
+        return {}
+    return {i: f"‹{name}›" for i, name in zip(ids, ("border", *pack.labels), strict=True)}
 
 
 def _roles(bundle: Bundle, dialogue: Dialogue) -> dict[int, str]:

@@ -13,9 +13,9 @@ from dialogist.records import Summary
 
 Weights: TypeAlias = NDArray[np.float32]
 
-TokenKind = Literal["text", "speaker", "entity", "unknown", "begin", "end"]
+TokenKind = Literal["text", "speaker", "entity", "unknown", "plan", "begin", "end"]
 """``speaker`` and ``entity``: a mask, shown as what it stands for. ``unknown``: a word that the
-vocabulary lacks, shown as the dialogue has it."""
+vocabulary lacks, shown as the dialogue has it. ``plan``: of a plan prefix, a label or a border."""
 
 AxisKind = Literal["source", "target", "fed", "utterances", "key points", "fed key points"]
 """What the rows or columns of a map are: tokens read; tokens said (and the end); what the decoder
@@ -85,10 +85,10 @@ class Copying:
 class TargetToken:
     """A token that the model said; the end of each (sub-)summary is one, unless it was cut.
 
-    ``part`` is the sub-summary it belongs to, 0 where there is one text. ``log_prob`` is natural.
-    ``alternatives`` are the likeliest at that place, itself perhaps among them: as the model has
-    them, before search rules any out. ``repeated``: how much it attends again to where the tokens
-    before it did, 0 to 1, of models with coverage.
+    ``part`` is the sub-summary it belongs to, 0 where there is one text and in a plan prefix.
+    ``log_prob`` is natural. ``alternatives`` are the likeliest at that place, itself perhaps among
+    them: as the model has them, before search rules any out. ``repeated``: how much it attends
+    again to where the tokens before it did, 0 to 1, of models with coverage.
     """
 
     text: str
@@ -181,7 +181,7 @@ class Explanation:
         """Before each token said: the one before it, or what its (sub-)summary began from."""
         fed: list[str] = []
         for i, token in enumerate(self.target):
-            if i and self.target[i - 1].part == token.part:
+            if i and (not key_points or self.target[i - 1].part == token.part):
                 fed.append(self.target[i - 1].text)
             else:
                 fed.append(f"‹{key_points[token.part]}›" if key_points else BEGIN)

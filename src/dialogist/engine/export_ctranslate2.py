@@ -77,6 +77,8 @@ def _exportable(bundle: Bundle, source: Path) -> Transformer:
         reason = f"it is of kind '{model.config.kind}'"
     elif model.config.pointer:
         reason = "it copies words (pointer: true)"
+    elif bundle.tokenizer.plan is not None:
+        reason = "it writes a plan first (preparation.plan: prefix)"
     elif model.source_embedding.projection is not None:
         reason = f"its embeddings are narrower than the model ({model.config.embedding})"
     elif model.config.decoder_shape().norm_eps != model.config.norm_eps:
@@ -84,7 +86,7 @@ def _exportable(bundle: Bundle, source: Path) -> Transformer:
     if reason:
         raise ModelError(
             f"{source}: cannot be exported to CTranslate2: {reason}; flat Transformers without "
-            "pointer can"
+            "pointer and plan can"
         )
     return cast(Transformer, model)
 

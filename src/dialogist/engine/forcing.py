@@ -10,12 +10,14 @@ from dialogist.tokenizers import Symbols
 def forced_pair(encoded: Encoded, draft: Draft, symbols: Symbols) -> Pair:
     """The dialogue with a draft as its target, each part (and its key point) a sub-summary.
 
-    Every part has an end symbol in the target, whether search came to it or not.
+    Every part has an end symbol in the target, whether search came to it or not. A plan prefix is
+    said again as it was: to the model it is a part of the text.
     """
-    tokens = [token for part in draft.parts for token in part.tokens]
+    tokens = [token for text in draft.texts for token in text.tokens]
     target = (symbols.bos, *tokens, symbols.eos)
     ends: list[int] = []
-    for part in draft.parts if draft.labels else ():
+    planned = draft.labels if draft.whole is None else ()
+    for part in draft.parts if planned else ():
         ends.append((ends[-1] if ends else 1) + len(part.tokens))
-    key_points = tuple(FIRST_KEY_POINT + label for label in draft.labels)
+    key_points = tuple(FIRST_KEY_POINT + label for label in planned)
     return Pair(encoded.source, target, encoded.id, encoded.starts, key_points, tuple(ends))

@@ -95,4 +95,6 @@ def _of_search(written: Sequence[Written]) -> Iterator[Warning]:
     if not all(draft.finished for draft in drafts):
         yield Warning("cut", "the summary reached max_tokens and stops there")
     if not all(draft.planned for draft in drafts):
-        yield Warning("plan_cut", "the summary reached max_key_points and stops there")
+        prefix = any(draft.whole is not None for draft in drafts)
+        limit = "max_tokens before its plan ended" if prefix else "max_key_points"
+        yield Warning("plan_cut", f"the summary reached {limit} and stops there")

@@ -102,12 +102,13 @@ def _told(
         count = len(dialogue.utterances)
         places = origins_of_tokens(one.example, one.encoded, dialogue, symbols.eos)
         own: list[Retold] = []
-        for part in one.drafts[0].parts:
-            tokens = len(part.tokens)
-            shares = seen.shares(row, tokens, places, count)
-            own.append(Retold(shares, seen.log_probs[row, :tokens].copy()))
-            row += 1
+        draft = one.drafts[0]
+        for part, (text, start) in zip(draft.parts, draft.places, strict=True):
+            tokens = slice(start, start + len(part.tokens))
+            shares = seen.shares(row + text, tokens, places, count)
+            own.append(Retold(shares, seen.log_probs[row + text, tokens].copy()))
         found.append(own)
+        row += len(draft.texts)
     return found
 
 
@@ -129,10 +130,10 @@ class _Seen:
     copies: NDArray[np.float32] | None = None
     gate: NDArray[np.float32] | None = None
 
-    def shares(self, row: int, tokens: int, places: NDArray[np.int64], utterances: int) -> Shares:
-        """(T, U) of one (sub-)summary; ``places`` (S',) is the utterance of each position."""
+    def shares(self, row: int, tokens: slice, places: NDArray[np.int64], utterances: int) -> Shares:
+        """(T, U) of some tokens; ``places`` (S',) is the utterance of each position."""
         if self.cross is None:
-            return np.zeros((tokens, utterances), dtype=np.float32)
+            return np.zeros((tokens.stop - tokens.start, utterances), dtype=np.float32)
         known = len(places)
         inside = (places[:, None] == np.arange(utterances)).astype(np.float32)  # (S', U)
         to = inside
@@ -141,11 +142,11 @@ class _Seen:
             count = int(prepared.max()) + 1
             members = (np.arange(count)[:, None] == prepared).astype(np.float32)  # (U', S')
             to = members @ inside / np.maximum(1, members.sum(axis=1, keepdims=True))
-        cross: Shares = self.cross[row, :tokens, : len(to)] @ to
+        cross: Shares = self.cross[row, tokens, : len(to)] @ to
         if self.copies is None or self.gate is None:
             return cross
-        gate = self.gate[row, :tokens, None]
-        mixed: Shares = gate * cross + (1 - gate) * (self.copies[row, :tokens, :known] @ inside)
+        gate = self.gate[row, tokens, None]
+        mixed: Shares = gate * cross + (1 - gate) * (self.copies[row, tokens, :known] @ inside)
         return mixed
 
 

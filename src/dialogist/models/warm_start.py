@@ -19,6 +19,7 @@ from dialogist.models.transformer import TransformerConfig
 from dialogist.tokenizers import PLACEHOLDERS, Tokenizer, placeholder
 from dialogist.tokenizers.entity_tokens import entity_placeholders, kind_of
 from dialogist.tokenizers.pieces import extra_tokens
+from dialogist.tokenizers.plan_tokens import MOST_LABELS, plan_characters
 
 _NOISE = 0.02
 """Deviation of what is added to rows that start alike (BERT's own initial deviation)."""
@@ -26,7 +27,14 @@ _NOISE = 0.02
 _ENTITY_WORDS = {"PLATE_NUM": "plate", "IP": "address", "IBAN": "account", "AMOUNT": "money"}
 """What stands for a kind of entity whose own name is no good description."""
 
-_OURS = frozenset((*map(placeholder, range(PLACEHOLDERS)), *entity_placeholders(), *extra_tokens()))
+_OURS = frozenset(
+    (
+        *map(placeholder, range(PLACEHOLDERS)),
+        *entity_placeholders(),
+        *extra_tokens(),
+        *plan_characters(MOST_LABELS),
+    )
+)
 
 
 class EncoderStart(Config):
@@ -168,12 +176,15 @@ def _require_same_layers(config: TransformerConfig) -> None:
         raise ConfigError("start.decoder: layers needs model.target_positions <= source_positions")
 
 
-def token_rows(bert: BertFolder, pieces: Sequence[str], tokenizer: Tokenizer) -> tuple[Tensor, int]:
+def token_rows(
+    bert: BertFolder, pieces: Sequence[str], tokenizer: Tokenizer, labels: Sequence[str] = ()
+) -> tuple[Tensor, int]:
     """A row (V, D) for each entry of our vocabulary, and how many are the encoder's own.
 
     ``pieces`` are the encoder's, in the order of its rows. A speaker's placeholder starts as the
-    mean of "person" and the speaker's number, an entity's as the word for its kind, what else is
-    new as the unknown token; a little noise (torch's generator) tells them apart.
+    mean of "person" and the speaker's number, an entity's as the word for its kind, a plan's label
+    as the mean of the words of its name (``labels``), what else is new as the unknown token; a
+    little noise (torch's generator) tells them apart.
 
     Raises:
         ConfigError: hardly any entry of the tokenizer is a piece of the encoder.
@@ -193,7 +204,7 @@ def token_rows(bert: BertFolder, pieces: Sequence[str], tokenizer: Tokenizer) ->
             f"start: {bert.folder}: only {own} of the tokenizer's {len(entries)} entries are "
             "pieces of it: set tokenizer.kind to wordpiece and tokenizer.path to that folder"
         )
-    described = _descriptions()
+    described = _descriptions() | _label_words(labels)
     rows = []
     for entry in entries:
         if entry in place:
@@ -209,3 +220,9 @@ def _descriptions() -> dict[str, tuple[str, ...]]:
     speakers = {placeholder(i): ("person", str(i + 1)) for i in range(PLACEHOLDERS)}
     kinds = {c: kind_of(c) for c in entity_placeholders()}
     return speakers | {c: (_ENTITY_WORDS.get(kind, kind.lower()),) for c, kind in kinds.items()}
+
+
+def _label_words(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The words of each label's name, by its character; the border has none."""
+    characters = plan_characters(len(labels))[1:]
+    return {c: tuple(name.lower().split()) for c, name in zip(characters, labels, strict=True)}

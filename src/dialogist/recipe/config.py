@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 
 from dialogist.config import Config, override, read_yaml
 from dialogist.data.keypoints import load_pack
-from dialogist.data.prepare import PreparationConfig
+from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.renaming import AugmentationConfig
 from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.options import SummaryOptions
@@ -29,8 +29,11 @@ from dialogist.models.warm_start import EncoderStart
 from dialogist.objectives.cross_entropy import CrossEntropyConfig
 from dialogist.objectives.denoising import DenoisingConfig
 from dialogist.objectives.table import ObjectiveConfig
-from dialogist.tokenizers import TokenizerConfig
+from dialogist.tokenizers import MOST_LABELS, TokenizerConfig
 from dialogist.training.config import TrainingConfig
+
+_SHORTEST_PLANNED = 5
+"""Tokens of the shortest target with a plan prefix: begin, a label, a border, a word, end."""
 
 
 class DataSet(Config):
@@ -113,6 +116,7 @@ class Recipe(Config):
         for problem in (
             *self._beginning(),
             *self._key_points(),
+            *self._plan(),
             *self._unknown_words(),
             *self._coverage(),
             *self._denoising(),
@@ -139,6 +143,27 @@ class Recipe(Config):
         labels = len(load_pack(self.preparation.key_points).labels)
         if labels != self.model.key_points:
             yield f"model.key_points must be {labels}: so many has {self.preparation.key_points}"
+
+    def _plan(self) -> Iterator[str]:
+        """What a plan prefix needs: a flat model that learns its targets, and room for a word."""
+        if self.preparation.plan == "none":
+            return
+        if isinstance(self.model, LeaderWriterConfig):
+            yield "preparation.plan: prefix is not for model.kind leader-writer: it plans by itself"
+        if not isinstance(self.objective, CrossEntropyConfig):
+            yield (
+                "preparation.plan: prefix needs objective.kind cross-entropy, not "
+                f"{self.objective.kind}"
+            )
+        longest = self.preparation.limits.summary_tokens
+        if longest is not None and longest < _SHORTEST_PLANNED:
+            yield (
+                "preparation.plan: prefix needs preparation.limits.summary_tokens of at least "
+                f"{_SHORTEST_PLANNED}"
+            )
+        labels = len(Preparation(self.preparation).planned_labels)
+        if labels > MOST_LABELS:
+            yield f"preparation.plan: prefix can have {MOST_LABELS} labels, not {labels}"
 
     def _unknown_words(self) -> Iterator[str]:
         if self.preparation.unknown == "copied" and not (

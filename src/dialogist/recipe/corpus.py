@@ -114,7 +114,8 @@ def settle_tokenizer(
 ) -> Tokenizer:
     """The tokenizer in ``folder``: made from ``examples`` at the first start, read afterwards.
 
-    It has a token for each placeholder that ``preparation`` may put into a text.
+    It has a token for each placeholder that ``preparation`` may put into a text, and for each label
+    that it may put before one.
     """
     if not folder.exists():
         note(f"building the {config.kind} tokenizer")
@@ -123,6 +124,7 @@ def settle_tokenizer(
             tokenizer_texts(examples),
             entities=preparation.masks_entities,
             speakers=preparation.has_speaker_tokens,
+            labels=len(preparation.planned_labels),
         )
         write_folder_atomically(folder, tokenizer.save)
     return read_tokenizer(folder)

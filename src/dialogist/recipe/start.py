@@ -31,7 +31,7 @@ from dialogist.training.saving import Checkpoint, checkpoint_folders, load_check
 
 STARTED = "start.json"
 
-_MEANING = {"profile", "speakers", "entities"}
+_MEANING = {"profile", "speakers", "entities", "plan"}
 """What of a preparation decides which token stands for what: it must be the same."""
 
 _TOKENIZER = ("tokenizer.json", "tokenizer_config.json")

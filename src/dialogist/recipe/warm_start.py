@@ -5,6 +5,7 @@ it has its width. The tokenizer is the recipe's own (`dialogist.tokenizers.wordp
 found by how pieces are spelt, so it may hold any part of the encoder's vocabulary.
 """
 
+from dialogist.data.prepare import Preparation
 from dialogist.errors import ConfigError
 from dialogist.files import located
 from dialogist.models.bert_folder import WEIGHTS, BertFolder, read_bert
@@ -31,7 +32,8 @@ def find_encoder(
     folder = located(start.encoder)
     bert = read_bert(folder, start.sha256)
     vocabulary = read_vocabulary(folder)
-    rows, own = token_rows(bert, vocabulary.pieces, tokenizer)
+    labels = Preparation(recipe.preparation).planned_labels
+    rows, own = token_rows(bert, vocabulary.pieces, tokenizer, labels)
     weights = {f"{name}.weight": rows for name in token_tables(model)}
     if isinstance(recipe.model, TransformerConfig):
         weights |= encoder_weights(bert, start, recipe.model)

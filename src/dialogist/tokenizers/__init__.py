@@ -2,9 +2,12 @@
 
 from dialogist.tokenizers.base import PLACEHOLDERS, Symbols, Tokenizer, placeholder, read_tokenizer
 from dialogist.tokenizers.build import TokenizerConfig, build_tokenizer
+from dialogist.tokenizers.plan_tokens import MOST_LABELS, PlanTokens
 
 __all__ = [
+    "MOST_LABELS",
     "PLACEHOLDERS",
+    "PlanTokens",
     "Symbols",
     "Tokenizer",
     "TokenizerConfig",

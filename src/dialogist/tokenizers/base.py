@@ -2,8 +2,9 @@
 
 Every kind (`word`, `bpe`, `unigram`, `wordpiece`, `pretrained`) is expressed as such a pipeline,
 so one file format (``tokenizer.json``) and one loader serve them all. The four control symbols
-(padding, unknown, begin, end) can never be produced by a user's text, whatever it spells; the
-placeholders of speakers and entities can, and are atomic: one character in the text, one id.
+(padding, unknown, begin, end) and the tokens of a plan (`plan_tokens`) can never be produced by a
+user's text, whatever it spells; the placeholders of speakers and entities can, and are atomic: one
+character in the text, one id.
 """
 
 import json
@@ -17,6 +18,7 @@ from dialogist.errors import ModelError
 from dialogist.text.casing import Casing
 from dialogist.tokenizers.entity_tokens import entity_placeholders
 from dialogist.tokenizers.pieces import WordPieces
+from dialogist.tokenizers.plan_tokens import PlanTokens
 
 PLACEHOLDERS = 32
 """How many speakers of one dialogue can have an atomic token of their own."""
@@ -47,6 +49,7 @@ class Symbols:
 
     ``size`` is V: ids from there on are unknown words of one dialogue, in order of appearance,
     which a pointer can copy. No table has a row for them: whoever looks ids up reads ``unk``.
+    ``plan``: of models that write a plan first, as a prefix.
     """
 
     pad: int
@@ -54,6 +57,7 @@ class Symbols:
     eos: int
     unk: int = 1
     size: int = 1 << 62
+    plan: PlanTokens | None = None
 
 
 class Tokenizer:
@@ -62,6 +66,7 @@ class Tokenizer:
     Attributes:
         kind: ``word``, ``bpe``, ``unigram``, ``wordpiece`` or ``pretrained``.
         pad_id, unk_id, bos_id, eos_id: the control symbols' ids.
+        plan: the ids of a plan's tokens; None where the tokenizer was made without them.
     """
 
     def __init__(
@@ -80,7 +85,8 @@ class Tokenizer:
         self.unk_id = self._control(controls.unk)
         self.bos_id = self._control(controls.bos)
         self.eos_id = self._control(controls.eos)
-        self._controls = frozenset((self.pad_id, self.bos_id, self.eos_id))
+        self.plan = PlanTokens.of(pipeline)
+        self._controls = frozenset((self.pad_id, self.bos_id, self.eos_id, *self.plan_ids()))
         # A user's text that spells "</s>" is text, not a control symbol.
         pipeline.encode_special_tokens = True
 
@@ -131,7 +137,7 @@ class Tokenizer:
         return [self.unk_id if i in self._controls else i for i in ids]
 
     def decode(self, ids: Iterable[int], unknown: Sequence[str] = ()) -> str:
-        """The text of ``ids``; padding, begin and end symbols are left out.
+        """The text of ``ids``; padding, begin and end symbols and plans are left out.
 
         ``unknown`` are the words behind ids from V on.
         """
@@ -147,7 +153,7 @@ class Tokenizer:
     @property
     def symbols(self) -> Symbols:
         """The ids others need."""
-        return Symbols(self.pad_id, self.bos_id, self.eos_id, self.unk_id, len(self))
+        return Symbols(self.pad_id, self.bos_id, self.eos_id, self.unk_id, len(self), self.plan)
 
     def token(self, index: int) -> str:
         """The vocabulary entry of one id, as spelled in the vocabulary."""
@@ -162,6 +168,10 @@ class Tokenizer:
         """The id of each entity placeholder; empty where the tokenizer was made without them."""
         found = {c: self._pipeline.token_to_id(c) for c in entity_placeholders()}
         return {character: int(i) for character, i in found.items() if i is not None}
+
+    def plan_ids(self) -> list[int]:
+        """The ids of the border and the labels of plans; empty where it was made without them."""
+        return [] if self.plan is None else list(self.plan.ids)
 
     def save(self, folder: Path) -> None:
         """Write ``tokenizer.json`` (the pipeline) and ``tokenizer_config.json`` (the rest)."""

@@ -10,6 +10,7 @@ from dialogist.errors import ConfigError
 from dialogist.files import located
 from dialogist.tokenizers.base import Tokenizer
 from dialogist.tokenizers.entity_tokens import entity_placeholders
+from dialogist.tokenizers.plan_tokens import plan_characters
 from dialogist.tokenizers.pretrained import load_pretrained
 from dialogist.tokenizers.subword import train_subword
 from dialogist.tokenizers.word import train_word
@@ -47,12 +48,17 @@ class TokenizerConfig(Config):
 
 
 def build_tokenizer(
-    config: TokenizerConfig, texts: Iterable[str], entities: bool = False, speakers: bool = False
+    config: TokenizerConfig,
+    texts: Iterable[str],
+    entities: bool = False,
+    speakers: bool = False,
+    labels: int = 0,
 ) -> Tokenizer:
     """Train the tokenizer on prepared ``texts``, prune one to them, or load one (texts unused).
 
     With ``entities`` it holds the entity placeholders, too, each as one token; a word tokenizer
-    holds those of speakers with ``speakers`` only, the others always.
+    holds those of speakers with ``speakers`` only, the others always. ``labels``: how many a plan
+    can choose from; 0: there are no plans.
 
     Raises:
         ConfigError: ``size`` has no room for them, or a package is not installed.
@@ -60,15 +66,20 @@ def build_tokenizer(
     """
     if config.kind == "pretrained":
         assert config.path is not None
-        return load_pretrained(located(config.path), entities)
-    least = 320 + len(entity_placeholders())
-    if entities and config.size is not None and config.size < least:
-        raise ConfigError(f"tokenizer.size must be at least {least} with preparation.entities on")
+        return load_pretrained(located(config.path), entities, labels)
+    added = {
+        "entities": len(entity_placeholders()) if entities else 0,
+        "plan": len(plan_characters(labels)),
+    }
+    least = 320 + sum(added.values())
+    if config.size is not None and config.size < least:
+        asked = " and ".join(f"preparation.{name}" for name, count in added.items() if count)
+        raise ConfigError(f"tokenizer.size must be at least {least} with {asked} on")
     if config.kind == "word":
-        return train_word(texts, config.size, entities, speakers, config.min_count)
+        return train_word(texts, config.size, entities, speakers, config.min_count, labels)
     if config.kind == "wordpiece":
         assert config.path is not None
         folder = located(config.path)
-        return prune_wordpiece(folder, texts, config.size, config.min_count, entities)
+        return prune_wordpiece(folder, texts, config.size, config.min_count, entities, labels)
     assert config.size is not None
-    return train_subword(config.kind, texts, config.size, entities)
+    return train_subword(config.kind, texts, config.size, entities, labels)

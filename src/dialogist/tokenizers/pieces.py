@@ -12,6 +12,7 @@ import tokenizers
 from tokenizers import pre_tokenizers
 
 from dialogist.text.casing import Casing
+from dialogist.tokenizers.plan_tokens import MOST_LABELS, plan_characters
 from dialogist.tokenizers.spacing import CHINESE, JOIN, PRIVATE, SPACE, joined, marks_between
 
 PREFIX = "##"
@@ -40,7 +41,8 @@ class WordPieces:
         self.casing = casing
         self._normalizer = pipeline.normalizer
         self._splitter = _splitter()
-        vocabulary = pipeline.get_vocab().keys() - set(extra_tokens())
+        no_text = {*extra_tokens(), *plan_characters(MOST_LABELS)}
+        vocabulary = pipeline.get_vocab().keys() - no_text
         self._alone = frozenset(piece for piece in vocabulary if len(piece) == 1)
         self._inside = frozenset(c for c in self._alone if PREFIX + c in vocabulary)
 

@@ -20,6 +20,7 @@ from dialogist.tokenizers.base import (
     read_pipeline,
 )
 from dialogist.tokenizers.entity_tokens import add_entity_tokens
+from dialogist.tokenizers.plan_tokens import add_plan_tokens
 
 _NAMES = {
     "pad": ("<pad>", "[PAD]", "<|pad|>"),
@@ -35,11 +36,14 @@ _PROBES = (
 )
 
 
-def load_pretrained(path: Path, entities: bool = False) -> Tokenizer:
-    """Load a tokenizer file, or the one in a model folder; ``entities`` adds their placeholders.
+def load_pretrained(path: Path, entities: bool = False, labels: int = 0) -> Tokenizer:
+    """Load a tokenizer file, or the one in a model folder.
+
+    ``entities`` adds their placeholders, ``labels`` so many for a plan.
 
     Raises:
-        ModelError: no tokenizer there, damaged, or of a type we cannot rebuild.
+        ModelError: no tokenizer there, damaged, of a type we cannot rebuild, or made for other
+            plans.
         MissingExtraError: a SentencePiece file without the ``hf`` extra.
     """
     if path.is_dir():
@@ -56,7 +60,12 @@ def load_pretrained(path: Path, entities: bool = False) -> Tokenizer:
     controls = _control_symbols(pipeline)
     if entities:
         add_entity_tokens(pipeline)
-    return Tokenizer("pretrained", pipeline, controls)
+    add_plan_tokens(pipeline, labels)
+    tokenizer = Tokenizer("pretrained", pipeline, controls)
+    theirs = 0 if tokenizer.plan is None else tokenizer.plan.count
+    if theirs != labels:
+        raise ModelError(f"{path}: was made for plans of {theirs} labels, not of {labels}")
+    return tokenizer
 
 
 def _control_symbols(pipeline: tokenizers.Tokenizer) -> ControlSymbols:

@@ -14,6 +14,7 @@ from tokenizers import decoders, models, pre_tokenizers, trainers
 
 from dialogist.tokenizers.base import PLACEHOLDERS, ControlSymbols, Tokenizer, placeholder
 from dialogist.tokenizers.entity_tokens import ANY_ENTITY, add_entity_tokens, entity_placeholders
+from dialogist.tokenizers.plan_tokens import add_plan_tokens, plan_characters
 
 CONTROLS = ControlSymbols()
 
@@ -25,15 +26,23 @@ _SPEAKERS = f"{placeholder(0)}-{placeholder(PLACEHOLDERS - 1)}"
 
 
 def train_subword(
-    kind: Literal["bpe", "unigram"], texts: Iterable[str], size: int, entities: bool = False
+    kind: Literal["bpe", "unigram"],
+    texts: Iterable[str],
+    size: int,
+    entities: bool = False,
+    labels: int = 0,
 ) -> Tokenizer:
-    """Train a byte-level tokenizer of at most ``size`` entries (controls and placeholders in)."""
+    """Train a byte-level tokenizer of at most ``size`` entries (controls and placeholders in).
+
+    ``labels``: of a plan.
+    """
     pipeline = tokenizers.Tokenizer(models.BPE() if kind == "bpe" else models.Unigram())
     pipeline.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     pipeline.decoder = decoders.ByteLevel()
     controls = [CONTROLS.pad, CONTROLS.unk, CONTROLS.bos, CONTROLS.eos]
     alphabet = pre_tokenizers.ByteLevel.alphabet()
-    room = size - PLACEHOLDERS - (len(entity_placeholders()) if entities else 0)
+    added = PLACEHOLDERS + (len(entity_placeholders()) if entities else 0)
+    room = size - added - len(plan_characters(labels))
     trainer = (
         trainers.BpeTrainer(
             vocab_size=room,
@@ -59,6 +68,7 @@ def train_subword(
     pipeline.add_tokens([tokenizers.AddedToken(placeholder(i)) for i in range(PLACEHOLDERS)])
     if entities:
         add_entity_tokens(pipeline)
+    add_plan_tokens(pipeline, labels)
     return Tokenizer(kind, pipeline, CONTROLS)
 
 

@@ -14,6 +14,7 @@ from tokenizers import models, normalizers, pre_tokenizers
 
 from dialogist.tokenizers.base import PLACEHOLDERS, ControlSymbols, Tokenizer, placeholder
 from dialogist.tokenizers.entity_tokens import entity_placeholders
+from dialogist.tokenizers.plan_tokens import plan_characters
 
 KERAS_FILTERS = '!"#$%&()*+,-./:;<=>?@\\^_`{|}~\t\n'
 """Keras' default filters without ``[`` and ``]``, which delimit [SOS] and [EOS]."""
@@ -35,15 +36,18 @@ def train_word(
     entities: bool = False,
     speakers: bool = False,
     min_count: int = 1,
+    labels: int = 0,
 ) -> Tokenizer:
     """Count words and number them as Keras does.
 
     Each text counts one [SOS] and one [EOS], which the reports put around every text before
     fitting. ``max_size`` bounds the vocabulary (rarest words out); None keeps every word.
     ``min_count`` leaves out rarer words, such as numbers that a single dialogue holds. With
-    ``entities`` and ``speakers`` their placeholders are words of their own, after all others.
+    ``entities`` and ``speakers`` their placeholders are words of their own, after all others, and
+    last those of a plan's ``labels``.
     """
     added = [*(_SPEAKERS if speakers else ()), *(entity_placeholders() if entities else ())]
+    added += plan_characters(labels)
     if added:
         placeholders = re.compile(f"[{''.join(added)}]")
         texts = (placeholders.sub(" ", text) for text in texts)

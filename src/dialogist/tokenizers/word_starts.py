@@ -19,6 +19,7 @@ def words_of_entries(tokenizer: Tokenizer) -> list[str | None]:
     entries = [tokenizer.token(index) for index in range(len(tokenizer))]
     others = {tokenizer.pad_id, tokenizer.unk_id, tokenizer.bos_id, tokenizer.eos_id}
     others |= {*tokenizer.placeholder_ids(), *tokenizer.entity_ids().values()}
+    others |= {*tokenizer.plan_ids()}
     ours = {"word": "", "bpe": _BYTE_LEVEL, "unigram": _BYTE_LEVEL}
     style = ours[tokenizer.kind] if tokenizer.kind in ours else _style(entries)
     return [None if index in others else _word(entry, style) for index, entry in enumerate(entries)]

@@ -21,6 +21,7 @@ from dialogist.text.casing import Casing, learn_casing
 from dialogist.tokenizers.base import PLACEHOLDERS, ControlSymbols, Tokenizer, placeholder
 from dialogist.tokenizers.entity_tokens import entity_placeholders
 from dialogist.tokenizers.pieces import LONGEST, PREFIX, WordPieces, extra_tokens
+from dialogist.tokenizers.plan_tokens import plan_characters
 
 CONTROLS = ControlSymbols(pad="[PAD]", unk="[UNK]", bos="[CLS]", eos="[SEP]")
 
@@ -99,13 +100,18 @@ def _of_list(folder: Path) -> FolderVocabulary:
 
 
 def prune_wordpiece(
-    folder: Path, texts: Iterable[str], size: int | None, min_count: int, entities: bool
+    folder: Path,
+    texts: Iterable[str],
+    size: int | None,
+    min_count: int,
+    entities: bool,
+    labels: int = 0,
 ) -> Tokenizer:
     """The tokenizer for ``texts``: at most ``size`` entries, controls and placeholders in.
 
     Pieces that the texts use less often than ``min_count`` are left out, but single characters
     are kept. Where room is left the folder's first other pieces fill it: words that these texts
-    happen not to have. ``size`` None: exactly what the texts need.
+    happen not to have. ``size`` None: exactly what the texts need. ``labels``: of a plan.
 
     Raises:
         ConfigError: ``size`` has no room for the single characters.
@@ -113,7 +119,7 @@ def prune_wordpiece(
     """
     vocabulary = read_vocabulary(folder)
     added = [*map(placeholder, range(PLACEHOLDERS)), *extra_tokens()]
-    added += entity_placeholders() if entities else []
+    added += [*(entity_placeholders() if entities else ()), *plan_characters(labels)]
     whole = _pipeline(vocabulary, [*vocabulary.pieces, *_alphabet(vocabulary), *added])
     words = _Words(whole)
     casing = learn_casing(words.counted(texts))  # one pass: the texts may be a stream

@@ -11,6 +11,7 @@ import pytest
 from tests.engine.explaining import CONFIGS, TALK, summarizer_of
 
 from dialogist.engine.explain import explain
+from dialogist.evaluation.explain.as_json import explanation_to_json
 from dialogist.evaluation.explain.choice import Choice, Selected, select
 from dialogist.evaluation.explain.page import explanation_page
 from dialogist.evaluation.explain.page_data import packed
@@ -77,6 +78,30 @@ def test_a_page_of_every_family(family: str) -> None:
     labels = [a for tag, a in found.elements if tag == "button" and a.get("class") == "label"]
     assert len(labels) == len(explanation.summary.key_points)
     check_data(data, selected)
+
+
+def test_a_plan_prefix_is_shown_among_the_tokens() -> None:
+    summarizer = summarizer_of("hierarchical", plan="prefix", key_points="customer-service-en")
+    explanation = explain(summarizer, TALK)
+    found = Checked(explanation_page(explanation, select(explanation, Choice())))
+    assert len(found.spots()) == len(explanation.source) + len(explanation.target)
+    paragraphs = [a for tag, a in found.elements if tag == "p" and a.get("class") == "part"]
+    assert len(paragraphs) == len(explanation.summary.key_points)
+    assert not [a for tag, a in found.elements if a.get("class") == "label"]  # a Leader's alone
+    shown = [text for _, text in found.texts if text.startswith("‹")]
+    wanted = [token.text for token in explanation.target if token.kind == "plan"]
+    assert len(wanted) >= 2
+    assert set(wanted) <= set(shown)
+    json.dumps(explanation_to_json(explanation, select(explanation, Choice())))
+
+
+def test_labels_of_rules_leave_the_text_whole() -> None:
+    summarizer = summarizer_of("hierarchical", key_points="customer-service-en")
+    explanation = explain(summarizer, TALK)
+    assert explanation.summary.key_points
+    found = Checked(explanation_page(explanation, select(explanation, Choice())))
+    assert len(found.spots()) == len(explanation.source) + len(explanation.target)
+    assert not [a for tag, a in found.elements if a.get("class") == "label"]
 
 
 def check_data(data: Any, selected: Selected) -> None:

@@ -6,6 +6,7 @@ is escaped, and the page's policy (`evaluation.pages`) lets it load and send not
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import TypeAlias
 
 from dialogist import __version__
@@ -101,9 +102,11 @@ def _edge(explanation: Explanation, place: int) -> Values | None:
 
 
 def _parts(explanation: Explanation) -> Iterator[Values]:
-    """The (sub-)summaries, each with its key point's label, if there are key points."""
-    labels: list[str | None] = [part.label for part in explanation.summary.key_points]
-    for number, label in enumerate(labels or [None]):
+    """The (sub-)summaries, each with its key point's label where a Leader chose it."""
+    planned = explanation.summary.key_points if explanation.key_points else ()
+    labels = [part.label for part in planned]
+    count = 1 + max((token.part for token in explanation.target), default=0)
+    for number, label in zip_longest(range(max(count, len(labels))), labels):
         tokens = [
             _spot(place, token, style=_style(token))
             for place, token in enumerate(explanation.target)

@@ -1,0 +1,101 @@
+"""Flat models learn to plan first in seconds, through the real trainer and search.
+
+The toy customer service of `tests.test_learning_plans`, each target behind its plan: whatever
+network writes it, the plan is right, and so is what is said about each of its key points.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from tests.test_learning_plans import MATTERS, Silent, talks
+from tests.test_learning_plans import SYMBOLS as WITHOUT
+
+from dialogist.batch import FIRST_KEY_POINT
+from dialogist.data.collate import Pair, collate
+from dialogist.decoding.options import DecodingOptions
+from dialogist.engine.drafts import write_drafts
+from dialogist.models.hierarchical import HierarchicalConfig
+from dialogist.models.recurrent import RecurrentConfig
+from dialogist.models.table import Model
+from dialogist.models.transformer import TransformerConfig
+from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.tokenizers import PlanTokens
+from dialogist.training.config import TrainingConfig
+from dialogist.training.interfaces import TrainingData, Validation
+from dialogist.training.trainer import Trainer
+
+PLAN = PlanTokens(border=WITHOUT.size, count=len(MATTERS))
+SYMBOLS = replace(WITHOUT, size=WITHOUT.size + 1 + len(MATTERS), plan=PLAN)
+LONGEST = 2 + 4 * 3  # of three key points
+
+_TRANSFORMER = {"d_model": 32, "heads": 4, "feed_forward": 64, "encoder_layers": 1}
+_TRANSFORMER |= {"decoder_layers": 1, "source_positions": 12, "target_positions": LONGEST + 3}
+_HIERARCHICAL = {"embedding": 32, "width": 32, "heads": 4, "feed_forward": 64, "token_layers": 1}
+_HIERARCHICAL |= {"utterance_layers": 1, "decoder_layers": 1, "target_tokens": LONGEST + 3}
+FORMS: dict[str, Any] = {
+    "transformer": TransformerConfig.parse(
+        {**_TRANSFORMER, "norm": "pre", "dropout": 0.0, "attention_output_dropout": 0.0}
+    ),
+    "recurrent": RecurrentConfig.parse({"embedding": 32, "hidden": 48, "dropout": 0.0}),
+    "hierarchical": HierarchicalConfig.parse(
+        {**_HIERARCHICAL, "utterance_tokens": 4, "dropout": 0.0}
+    ),
+}
+
+
+def prefixed(pair: Pair) -> Pair:
+    """The same dialogue with a target that begins with its plan."""
+    labels = [index - FIRST_KEY_POINT for index in pair.key_points]
+    starts = (1, *pair.ends)
+    parts = [pair.target[a:b] for a, b in zip(starts, pair.ends, strict=False)]
+    return Pair(pair.source, (1, *PLAN.written(labels, parts), 2), pair.id, pair.starts)
+
+
+def trained(folder: Path, form: str, steps: int) -> Model:
+    torch.manual_seed(0)
+    model: Model = FORMS[form].build(SYMBOLS.size)
+    config = TrainingConfig.parse(
+        {
+            "epochs": 100,
+            "max_steps": steps,
+            "precision": "fp32",
+            "sampler": {"kind": "shuffle-buffer", "examples": 64},
+            "schedule": {"kind": "linear", "peak": 0.005, "warmup": 50},
+            "checkpoint_every": 10_000,
+        }
+    )
+    data = TrainingData([prefixed(pair) for pair in talks(3200, 1)], SYMBOLS)
+    trainer = Trainer(model, CrossEntropy(), data, config, folder, Silent())
+    trainer.fit(lambda epoch: Validation({}))
+    return model
+
+
+def right(model: Model, pairs: Sequence[Pair], options: DecodingOptions) -> tuple[float, float]:
+    """Shares of dialogues whose plan is right, and whose every sub-summary is, too."""
+    found = write_drafts(model, collate(list(map(prefixed, pairs)), SYMBOLS), options, SYMBOLS)
+    plans = texts = 0
+    for pair, (draft, *_) in zip(pairs, found, strict=True):
+        assert draft.whole is not None
+        plans += draft.labels == tuple(index - FIRST_KEY_POINT for index in pair.key_points)
+        texts += (1, *draft.whole.tokens, 2) == prefixed(pair).target
+    return plans / len(pairs), texts / len(pairs)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_toy_task_is_learned(form: str, tmp_path: Path) -> None:
+    model = trained(tmp_path, form, steps=400)
+    # the rules would have it that neighbouring key points differ: these do
+    unseen = [
+        pair
+        for pair in talks(300, 2)
+        if all(a != b for a, b in zip(pair.key_points, pair.key_points[1:], strict=False))
+    ]
+    greedy = DecodingOptions(strategy="greedy", max_tokens=LONGEST, no_repeat_ngram=3)
+    for options in (greedy, greedy.model_copy(update={"strategy": "beam"})):
+        plans, texts = right(model, unseen, options)
+        assert plans > 0.95
+        assert texts > 0.9
