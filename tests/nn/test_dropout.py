@@ -117,12 +117,21 @@ def test_the_seed_and_the_saved_state_govern_it(dtype: torch.dtype) -> None:
     assert torch.equal(module(x), first)
 
 
-def test_sizes_that_were_drawn_before_do_not_matter() -> None:
-    """The counters are kept between calls: a longer or shorter table must not show."""
+def test_what_was_drawn_before_does_not_matter() -> None:
+    """Pools are kept between calls: a larger one, of another seed or rate must not show."""
     expected = kept(0.5, 777)
     kept(0.5, 100_000)
     assert torch.equal(kept(0.5, 777), expected)
-    assert torch.equal(kept(0.5, 100_000)[:777], expected)
+    kept(0.5, 777, seed=1)
+    kept(0.1, 777)
+    assert torch.equal(kept(0.5, 777), expected)
+
+
+def test_windows_of_one_pool_lie_anywhere_in_it() -> None:
+    """Small ones see the whole pool: about half of its 16,384 elements are kept at rate 1/2."""
+    torch.manual_seed(5)
+    windows = [tuple((keep_factors(torch.ones(64), 0.5) != 0).tolist()) for _ in range(2000)]
+    assert len(set(windows)) > 1800  # of 16,321 places, some twice
 
 
 # --- the generator itself ---
@@ -152,41 +161,35 @@ def unsigned(words: Tensor) -> list[int]:
     return [word % 2**64 for word in words.tolist()]
 
 
-def test_split_mix_64_known_values(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_split_mix_64_known_values() -> None:
     """The first word comes from the seed itself, the reference steps before it mixes."""
     assert list(itertools.islice(split_mix(1234567), 5)) == KNOWN
-    monkeypatch.setattr(torch.Tensor, "random_", lambda self, low, high: self.fill_(1234567))
-    assert unsigned(random_bits(48, CPU))[1:] == KNOWN
+    assert unsigned(random_bits(48, 1234567, CPU))[1:] == KNOWN
 
 
-def test_split_mix_64_from_any_seed() -> None:
-    for seed in range(20):
-        torch.manual_seed(seed)
-        drawn = torch.empty((), dtype=torch.int64).random_(-(2**63), 2**63 - 1).item()
-        torch.manual_seed(seed)
-        words = unsigned(random_bits(8 * 200, CPU))
-        before = drawn - 0x9E3779B97F4A7C15
-        assert words == list(itertools.islice(split_mix(before), 200))
+@pytest.mark.parametrize("seed", [0, 1, 2**63 - 1, 2**63, 2**64 - 1, -1, -(2**63)])
+def test_split_mix_64_from_any_seed(seed: int) -> None:
+    words = unsigned(random_bits(8 * 200, seed, CPU))
+    assert words == list(itertools.islice(split_mix(seed - 0x9E3779B97F4A7C15), 200))
 
 
 def test_one_draw_of_torch_governs_a_call_whatever_its_size() -> None:
     after = []
     for count in (1, 8, 100_000):
         torch.manual_seed(0)
-        random_bits(count, CPU)
+        keep_factors(torch.ones(count), 0.1)
         after.append(torch.rand(()).item())
     assert len(set(after)) == 1
 
 
 @pytest.mark.parametrize(("count", "words"), [(0, 0), (1, 1), (8, 1), (9, 2), (4097, 513)])
 def test_enough_bytes_and_no_more(count: int, words: int) -> None:
-    assert random_bits(count, CPU).shape == (words,)
+    assert random_bits(count, 0, CPU).shape == (words,)
 
 
 def test_all_eight_bytes_of_a_draw_are_uniform_and_unrelated() -> None:
     draws = 1 << 16
-    torch.manual_seed(0)
-    values = random_bits(8 * draws, CPU).view(torch.uint8).view(draws, 8)
+    values = random_bits(8 * draws, 0, CPU).view(torch.uint8).view(draws, 8)
     for place in range(8):
         counts = torch.bincount(values[:, place].long(), minlength=256).double()
         expected = draws / 256

@@ -1,18 +1,27 @@
 """Dropout with cheap randomness, the same on every run of a seed.
 
 torch's own dropout costs more than the linear layer before it on a CPU: it draws one float per
-element from a generator that runs on one thread. Here one number drawn from torch's generator
-seeds SplitMix64 (Steele, Lea and Flood 2014), which as a function of a counter is a few vectorised
-integer operations on all threads: 1.4 ms where `torch.nn.functional.dropout` takes 12.9 ms on
-(6144, 256) bf16 (docs/results.md). The state of torch's generator so governs every mask.
+element from a generator that runs on one thread. Here the seed of torch's generator makes a pool of
+masks, by SplitMix64 (Steele, Lea and Flood 2014), which as a function of a counter is a few
+vectorised integer operations on all threads; each application takes a window of the pool, where
+torch's generator says. So a mask costs one multiplication, and no memory of its own.
+
+Within a window elements are independent. Two windows of one pool are shifted copies of each other:
+they agree nowhere in particular (twice the same place is drawn once in a million times), but where
+one drops an element, the other drops one a random distance away. The pool is made anew whenever
+torch is seeded, which the trainer does for every batch.
 """
+
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 _GOLDEN = -7046029254386353131  # 2^64 / golden ratio, odd: SplitMix64's step
 _MIX = -4658895280553007687, -7723592293110705685  # its two multipliers
-_counters: dict[torch.device, Tensor] = {}
+_LEAST = 1 << 14  # elements of a pool
+
+_Key = tuple[torch.dtype, torch.device, float]
 
 
 class Dropout(nn.Module):
@@ -37,29 +46,57 @@ class Dropout(nn.Module):
         return f"rate={self.rate}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """Factors, the first of the endless sequence that belongs to a seed."""
+
+    seed: int
+    factors: Tensor
+
+
+_pools: dict[_Key, _Pool] = {}
+
+
 def keep_factors(like: Tensor, rate: float) -> Tensor:
-    """Independent 0 or ~1 / (1 - ``rate``), of the shape and format of ``like``."""
-    scale = torch.tensor(1 / (1 - rate), dtype=like.dtype)
-    as_int = {2: torch.int16, 4: torch.int32, 8: torch.int64}[like.element_size()]
+    """Independent 0 or ~1 / (1 - ``rate``), of the shape and format of ``like``; not to be changed.
+
+    They depend on torch's seed, the state of its generator, the number of elements, the format and
+    the rate; not on what was asked for before.
+    """
+    count = like.numel()
+    size = max(_LEAST, 1 << (2 * count - 1).bit_length())  # as many places for a window as it has
+    first = int(torch.randint(size - count + 1, ()))
+    return _pool((like.dtype, like.device, rate), size)[first : first + count].view(like.shape)
+
+
+def _pool(key: _Key, size: int) -> Tensor:
+    """At least ``size`` factors that belong to torch's seed."""
+    seed = torch.initial_seed()
+    pool = _pools.get(key)
+    if pool is None or pool.seed != seed or len(pool.factors) < size:
+        pool = _pools[key] = _Pool(seed, _factors(key, size, seed))
+    return pool.factors
+
+
+def _factors(key: _Key, size: int, seed: int) -> Tensor:
+    dtype, device, rate = key
+    scale = torch.tensor(1 / (1 - rate), dtype=dtype)
+    as_int = {2: torch.int16, 4: torch.int32, 8: torch.int64}[dtype.itemsize]
     top = torch.iinfo(as_int).max
     threshold = round((top + 1) / float(scale))
-    drawn = random_bits(like.numel() * like.element_size(), like.device).view(as_int)
+    drawn = random_bits(size * dtype.itemsize, seed, device).view(as_int)
     # Below the threshold the difference is negative, its sign bit spread out is all ones: `and`
     # with the bits of the scale leaves the scale itself, and zero elsewhere. Comparing and
     # converting booleans to numbers does the same four times slower.
-    kept = drawn.bitwise_and_(top).sub_(threshold).bitwise_right_shift_(8 * like.element_size() - 1)
-    factors = kept.bitwise_and_(int(scale.view(as_int))).view(like.dtype)
-    return factors[: like.numel()].view(like.shape)
+    kept = drawn.bitwise_and_(top).sub_(threshold).bitwise_right_shift_(8 * dtype.itemsize - 1)
+    return kept.bitwise_and_(int(scale.view(as_int))).view(dtype)[:size]
 
 
-def random_bits(count: int, device: torch.device) -> Tensor:
-    """At least ``count`` random bytes as int64: SplitMix64 from one draw of torch's generator."""
+def random_bits(count: int, seed: int, device: torch.device) -> Tensor:
+    """At least ``count`` random bytes as int64: SplitMix64 of ``seed``, its own word the first."""
     words = (count + 7) // 8
-    counters = _counters.get(device)
-    if counters is None or counters.shape[0] < words:
-        counters = _counters[device] = torch.arange(words, device=device) * _GOLDEN
-    seed = torch.empty((), dtype=torch.int64, device=device).random_(-(2**63), 2**63 - 1)
-    z = counters[:words] + seed
+    first = (seed + 2**63) % 2**64 - 2**63  # torch's integers have a sign
+    z = torch.arange(words, device=device).mul_(_GOLDEN).add_(first)
     # SplitMix64 shifts in zeros, torch the sign: the masks take the copies of the sign away.
     z.bitwise_xor_((z >> 30).bitwise_and_(2**34 - 1)).mul_(_MIX[0])
     z.bitwise_xor_((z >> 27).bitwise_and_(2**37 - 1)).mul_(_MIX[1])
