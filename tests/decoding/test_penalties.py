@@ -9,7 +9,7 @@ from torch import Tensor
 from dialogist.batch import Batch
 from dialogist.data.collate import Pair, collate
 from dialogist.decoding.coverage import coverage_penalty, ranked_by_coverage
-from dialogist.decoding.filters import RepetitionPenalty
+from dialogist.decoding.filters import NEVER, NoDoubleWords, RepetitionPenalty
 from dialogist.decoding.generate import generate
 from dialogist.decoding.options import DecodingOptions
 from dialogist.decoding.search import Hypothesis
@@ -131,3 +131,17 @@ def test_refusals() -> None:
         DecodingOptions.parse({"strategy": "greedy", "coverage_penalty": 1.0})
     with pytest.raises(ConfigError, match="repetition_penalty"):
         DecodingOptions.parse({"repetition_penalty": 0.5})
+
+
+def test_no_double_words_by_hand() -> None:
+    """Tokens 4 to 7 begin words; 8 and 9 are pieces, 12 is an unknown word of the dialogue."""
+    words = torch.zeros(12, dtype=torch.bool)
+    words[4:8] = True
+    rule, owner = NoDoubleWords(words), torch.zeros(6, dtype=torch.int64)
+    said = [[5, 6, 4], [4, 6, 4], [4, 8, 4], [8, 6, 8], [8, 4, 12], [12, 4, 12]]
+    found = rule(torch.zeros(6, 14), torch.tensor(said), owner)
+    forbidden = [(r, t) for r, t in (found == NEVER).nonzero().tolist()]
+    assert forbidden == [(0, 4), (1, 4), (1, 6), (2, 4), (2, 8)]
+    assert (rule(torch.zeros(6, 14), torch.zeros(6, 0, dtype=torch.int64), owner) == 0).all()
+    short = rule(torch.zeros(6, 14), torch.tensor(said)[:, 2:], owner)
+    assert (short == NEVER).nonzero().tolist() == [[0, 4], [1, 4], [2, 4]]

@@ -31,8 +31,7 @@ Device = Annotated[
     str, typer.Option("--device", envvar="DIALOGIST_DEVICE", help="auto, cpu or cuda.")
 ]
 PrecisionName = Annotated[
-    str | None,
-    typer.Option("--precision", help="fp32, bf16, int8, or auto: what pays here (without: fp32)."),
+    str, typer.Option("--precision", help="fp32, bf16, int8, or auto: what pays on this machine.")
 ]
 Threads = Annotated[
     int | None,

@@ -90,7 +90,7 @@ def summarize(
     top_p: Annotated[float | None, typer.Option(help="Sample from this share of the mass.")] = None,
     seed: Seed = None,
     device: Device = "auto",
-    precision: PrecisionName = None,
+    precision: PrecisionName = "auto",
     threads: Threads = None,
 ) -> int:
     """Summarise dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
@@ -101,7 +101,7 @@ def summarize(
     reading = Reading(read_options(format, column, strict))
     shape = shape_of(template, focus, perspective, speaker)
     presenter = Presenter(shape, mask, mask_names)
-    summarizer = load_summarizer(model, device, threads, cast("Precision | None", precision))
+    summarizer = load_summarizer(model, device, threads, cast("Precision", precision))
     wanted = {
         "length": length,
         "words": words,

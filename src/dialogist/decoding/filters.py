@@ -111,6 +111,31 @@ class NoRepeatNgram:
 
 
 @dataclass(frozen=True, slots=True)
+class NoDoubleWords:
+    """No word twice in a row, nor two tokens that begin with one: models that copy stutter.
+
+    ``words``: (V,) the tokens that begin a word. Others may come twice: pieces ("##an ##an" of a
+    banana), digits, names ("Ann tells Bo Bo may go").
+    """
+
+    words: Tensor
+
+    def __call__(self, log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
+        """Rule out each row's last token, and what came between it and the same token before."""
+        if not prefix.shape[1]:
+            return log_probs
+        last = prefix[:, -1]
+        inside = last < len(self.words)  # others are unknown words of one dialogue
+        again = inside & self.words[last.where(inside, 0)]
+        rows = again.nonzero()[:, 0]
+        log_probs[rows, last[rows]] = NEVER
+        if prefix.shape[1] > 2:
+            rows = (again & (prefix[:, -3] == last)).nonzero()[:, 0]
+            log_probs[rows, prefix[rows, -2]] = NEVER
+        return log_probs
+
+
+@dataclass(frozen=True, slots=True)
 class RepetitionPenalty:
     """What was said is less probable: log p x ``penalty`` (Keskar et al. 2019, section 4.1).
 

@@ -15,15 +15,16 @@ class DecodingOptions(Config):
 
     ``max_tokens`` bounds a summary (its end symbol not counted); one that reaches it is reported
     as cut. ``min_tokens`` forbids the end before. ``no_repeat_ngram`` n forbids an n-gram of
-    tokens to occur twice (0: off). ``length_penalty`` is the alpha of Wu et al. 2016, equation 14:
-    beam hypotheses are ranked by log p / ((5 + length) / 6)^alpha. Beam search goes on until no
-    unfinished hypothesis can win, however long it gets; with ``early_stop`` until ``beam_size``
-    hypotheses have ended, in far fewer steps (docs/speed.md). ``coverage_penalty`` is beta
-    there: finished beams are ranked by what of the dialogue they looked at, or looked at again
+    tokens to occur twice (0: off). ``no_double_words``: no word comes twice in a row, nor do two
+    ("again again", "after lunch after lunch"). ``length_penalty`` is the alpha of Wu et al. 2016,
+    equation 14: beam hypotheses are ranked by log p / ((5 + length) / 6)^alpha. Beam search goes on
+    until no unfinished hypothesis can win, however long it gets; with ``early_stop`` until
+    ``beam_size`` hypotheses have ended, in far fewer steps (docs/speed.md). ``coverage_penalty`` is
+    beta there: finished beams are ranked by what of the dialogue they looked at, or looked at again
     (``coverage_kind``; see `dialogist.decoding.coverage`). ``repetition_penalty``: the
     log-probability of a token that was said is multiplied by it (Keskar et al. 2019; 1: off).
-    ``top_k`` 0 and ``top_p`` 1
-    switch these off; they, ``temperature`` and ``seed`` matter for sampling only.
+    ``top_k`` 0 and ``top_p`` 1 switch these off; they, ``temperature`` and ``seed`` matter for
+    sampling only.
     ``max_key_points`` bounds the key points of models that plan first. For those with a network of
     its own for the plan (Leader-Writer), all else holds for the text of each key point (n_best: for
     the first alone). Where the plan is a prefix, it holds for the whole, and of the plan's tokens
@@ -39,6 +40,7 @@ class DecodingOptions(Config):
     repetition_penalty: float = Field(1.0, ge=1, le=10)
     early_stop: bool = False
     no_repeat_ngram: int = Field(0, ge=0, le=64)
+    no_double_words: bool = False
     min_tokens: int = Field(0, ge=0)
     max_tokens: int = Field(100, ge=1)
     max_key_points: int = Field(15, ge=1)

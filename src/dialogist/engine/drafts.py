@@ -6,7 +6,12 @@ from dataclasses import dataclass, replace
 from torch import Tensor
 
 from dialogist.batch import Batch
-from dialogist.decoding.filters import AllowPerDialogue, Filter, ForbidSequences
+from dialogist.decoding.filters import (
+    AllowPerDialogue,
+    Filter,
+    ForbidSequences,
+    NoDoubleWords,
+)
 from dialogist.decoding.generate import generate
 from dialogist.decoding.options import DecodingOptions
 from dialogist.decoding.plan import generate_plan
@@ -83,33 +88,43 @@ class Draft:
         return sum(text.log_prob for text in self.texts) / max(1, self.tokens)
 
 
-def write_drafts(
-    model: Model,
-    batch: Batch,
-    options: DecodingOptions,
-    symbols: Symbols,
-    allowed: Tensor | None = None,
-    banned: Sequence[Sequence[tuple[int, ...]]] = (),
-) -> list[list[Draft]]:
-    """n_best drafts for each of B dialogues, best first.
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What B dialogues let be said.
 
-    ``allowed``: (B, X) the tokens that each dialogue allows; None allows all. ``banned``: B times
-    the sequences of tokens that its summary may not hold; none, or for each dialogue.
+    ``allowed``: (B, X) the tokens that each allows; None allows all. ``banned``: B times the
+    sequences of tokens that its summary may not hold; none, or for each dialogue. ``words``: (V,)
+    the tokens that may not come twice in a row; None: all may.
     """
 
-    def filters(owner: Tensor | None = None) -> list[Filter]:
+    allowed: Tensor | None = None
+    banned: Sequence[Sequence[tuple[int, ...]]] = ()
+    words: Tensor | None = None
+
+    def filters(self, owner: Tensor | None = None) -> list[Filter]:
+        """As rules of search; ``owner``: (R,) the dialogue of each row, None: row by row."""
         found: list[Filter] = []
-        if allowed is not None:
-            found.append(AllowPerDialogue(allowed if owner is None else allowed[owner]))
-        if banned:
-            rows = range(len(banned)) if owner is None else owner.tolist()
-            found.append(ForbidSequences([banned[row] for row in rows]))
+        if self.allowed is not None:
+            found.append(AllowPerDialogue(self.allowed if owner is None else self.allowed[owner]))
+        if self.words is not None:
+            found.append(NoDoubleWords(self.words))
+        if self.banned:
+            rows = range(len(self.banned)) if owner is None else owner.tolist()
+            found.append(ForbidSequences([self.banned[row] for row in rows]))
         return found
 
+
+FREE = Bounds()
+
+
+def write_drafts(
+    model: Model, batch: Batch, options: DecodingOptions, symbols: Symbols, bounds: Bounds = FREE
+) -> list[list[Draft]]:
+    """n_best drafts for each of B dialogues, best first."""
     if isinstance(model, LeaderWriter):
-        planned = generate_plan(model, batch, options, symbols, filters)
+        planned = generate_plan(model, batch, options, symbols, bounds.filters)
         return [[Draft(p.parts, p.key_points, p.plan.finished)] for p in planned]
-    found = generate(model, batch, options, symbols, filters())
+    found = generate(model, batch, options, symbols, bounds.filters())
     if symbols.plan is not None:
         return [[Draft.of_prefix(one, symbols.plan) for one in hypotheses] for hypotheses in found]
     return [[Draft((hypothesis,)) for hypothesis in hypotheses] for hypotheses in found]

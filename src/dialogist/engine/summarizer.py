@@ -78,12 +78,12 @@ class Summarizer:
         cls,
         name_or_path: str = DEFAULT_MODEL,
         device: str = "auto",
-        precision: Precision | None = None,
+        precision: Precision | None = "auto",
     ) -> Self:
         """Load a model by name (``default``), model folder, or run folder.
 
         ``precision``: what it computes in; ``auto`` is what pays on this machine (docs/speed.md),
-        None fp32 with the weights as trained.
+        None fp32, and the weights stay as they were trained.
 
         Raises:
             ModelError: there is no such model, or it is damaged.

@@ -6,16 +6,18 @@ dialogue does not bear out, that window is searched again with what it said forb
 """
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 import torch
 
 from dialogist.data.collate import collate, serving_pairs
 from dialogist.engine.bundle import Bundle
-from dialogist.engine.drafts import Draft, write_drafts
+from dialogist.engine.drafts import Bounds, Draft, write_drafts
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.safety import ROUNDS, Banned, bans_of, clean_first
 from dialogist.engine.written import Window, Written
 from dialogist.models.leader_writer import LeaderWriter
+from dialogist.tokenizers.word_starts import words_of_entries
 
 BATCH_TOKENS = 8_000
 """Padded tokens of a batch of windows."""
@@ -98,7 +100,15 @@ class Writer:
         asked = options
         if options.safe and options.strategy == "beam" and not self._plans:
             asked = options.model_copy(update={"n_best": options.beam_size})
-        return write_drafts(self.bundle.model, batch, asked, self._symbols, allowed, bans)
+        words = self._words if options.no_double_words else None
+        bounds = Bounds(allowed, bans, words)
+        return write_drafts(self.bundle.model, batch, asked, self._symbols, bounds)
+
+    @cached_property
+    def _words(self) -> torch.Tensor:
+        """(V,) the tokens that begin a word of letters."""
+        spelt = words_of_entries(self.bundle.tokenizer)
+        return torch.tensor([bool(word and word.isalpha()) for word in spelt], device=self._device)
 
     @property
     def _plans(self) -> bool:
