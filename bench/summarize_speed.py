@@ -33,6 +33,11 @@ def main() -> None:
     parser.add_argument("--summaries", type=int, default=100, help="one at a time")
     parser.add_argument("--limit", type=int, default=500, help="dialogues in batches")
     parser.add_argument("--starts", type=int, default=5, help="of the command line")
+    parser.add_argument(
+        "--exported",
+        action="store_true",
+        help="the model in CTranslate2, too: none that copies",
+    )
     flags = parser.parse_args()
     if flags.data is None:
         parser.error("--data: the data folder is needed, for dialogsum/dev.jsonl")
@@ -65,10 +70,9 @@ def systems(flags: argparse.Namespace, folder: Path) -> dict[str, list[str]]:
         found[f"Dialogist, search, {format}, early stop"] = [*search, "--early-stop"]
     found["Dialogist, whole, auto"] = [*ours, "--precision", "auto"]
     found["Dialogist, whole, auto, early stop"] = [*ours, "--precision", "auto", "--early-stop"]
-    found["The same model in CTranslate2, int8"] = [
-        *ours,
-        *("--mode", "exported", "--folder", str(folder)),
-    ]
+    if flags.exported:
+        command = [*ours, "--mode", "exported", "--folder", str(folder)]
+        found["The same model in CTranslate2, int8"] = command
     return found | {name: [*peer, "--system", system] for name, system in PEERS.items()}
 
 
