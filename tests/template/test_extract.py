@@ -189,7 +189,7 @@ def test_a_huge_turn_without_marks_is_read_in_time():
     import time
 
     words = "and I'll send the big report to the nice people there " * 4000
-    start = time.monotonic()
+    start = time.process_time()
     extract(dialogue_of(f"A: {words}"))
     extract(dialogue_of("A: I'll send" + " " * 100_000 + "it", "B: ok"))
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5

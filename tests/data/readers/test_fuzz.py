@@ -102,9 +102,9 @@ HOSTILE += [
 @pytest.mark.parametrize("name", READERS)
 @pytest.mark.parametrize("line", HOSTILE, ids=lambda line: line[:4] + line[-1])
 def test_a_hostile_line_takes_no_time(name, line):
-    started = time.monotonic()
+    started = time.process_time()
     record = {"id": "1", "dialogue": line, "document": line, "summary": "", "text": line}
     outcome(json.dumps(record).encode(), name)
     outcome(f"1\n00:01.000 --> 00:02.000\n{line}\n".encode(), name)
     outcome(line.encode(), name)
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5  # of computing, whatever else runs
