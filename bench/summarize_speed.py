@@ -148,7 +148,11 @@ def start_up(flags: argparse.Namespace, folder: Path) -> Record:
 
 
 def first_line(command: Sequence[str], threads: int) -> tuple[float, float]:
-    """Seconds from process start to the first line that is not empty, and the peak in MB."""
+    """Seconds from process start to the first line that is not empty, and the peak in MB.
+
+    The kernel counts what this process holds as held by the new one, before it is another program:
+    a peak below that size is not seen.
+    """
     env = {**os.environ, "OMP_NUM_THREADS": str(threads)}
     start = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=env) as process:

@@ -7,10 +7,13 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from dialogist.nn import attention as attention_module
 from dialogist.nn.attention import (
     KeyValue,
     MultiHeadAttention,
     attend,
+    attention_in_blocks,
+    attention_weights,
     blend,
     fused_attention,
     scaled_dot_product_attention,
@@ -271,3 +274,50 @@ def test_padding_behind_changes_no_bit(keys: int) -> None:
         pad = width - keys
         wider = nn.functional.pad(weights, (0, pad)), nn.functional.pad(value, (0, 0, 0, pad))
         assert torch.equal(blend(*wider), alone)
+
+
+# --- in training on a CPU: some heads at a time ---
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.4])
+@pytest.mark.parametrize("block", [1, 70, 1 << 20])
+@pytest.mark.parametrize("mask", ["none", "padding", "look-ahead", "both"])
+def test_in_blocks_of_heads_it_is_the_same(
+    mask: str, block: int, rate: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attention_module, "_BLOCK", block)
+    torch.manual_seed(0)
+    query, key, value = (torch.randn(3, 5, 4, 8, requires_grad=True) for _ in range(3))
+    hidden = additive_mask(
+        torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0], [1, 1, 1, 1]]).bool(), torch.float32
+    )
+    hidden = hidden[:, None, None, :]
+    masks = {"none": None, "padding": hidden, "look-ahead": look_ahead_mask(4, torch.float32, CPU)}
+    masks["both"] = hidden + look_ahead_mask(4, torch.float32, CPU)
+    dropout, upstream = Dropout(rate), torch.randn(3, 5, 4, 8)
+    results = []
+    for form in (attention_in_blocks, by_definition):
+        torch.manual_seed(1)
+        made = form(query, KeyValue(key, value), masks[mask], dropout)
+        results.append([made, *torch.autograd.grad((made * upstream).sum(), (query, key, value))])
+    for one, other in zip(*results, strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
+
+
+def by_definition(query: Tensor, memory: KeyValue, mask: Tensor | None, dropout: Dropout) -> Tensor:
+    return dropout(attention_weights(query, memory.key, mask)) @ memory.value
+
+
+def test_training_without_weights_takes_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+    monkeypatch.setattr(
+        attention_module, "attention_in_blocks", lambda query, *rest: taken.append(1) or query
+    )
+    query = torch.randn(1, 2, 3, 4)
+    memory, dropout = KeyValue(query, query), Dropout(0.0)
+    attend(query, memory, None, dropout, need_weights=True)
+    with torch.no_grad():
+        attend(query, memory, None, dropout, need_weights=False)
+    assert taken == []
+    attend(query, memory, None, dropout, need_weights=False)
+    assert taken == [1]

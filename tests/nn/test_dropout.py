@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from dialogist.nn import dropout
 from dialogist.nn.dropout import Dropout, keep_factors, random_bits
 
 CPU = torch.device("cpu")
@@ -260,3 +261,34 @@ def test_factors_are_of_the_shape_and_format_asked_for() -> None:
     assert factors.shape == like.shape
     assert factors.dtype == like.dtype
     assert set(factors.flatten().tolist()) <= {0.0, 2.0}
+
+
+@pytest.mark.parametrize("dtype", TRAINED_IN)
+def test_adding_what_is_dropped_out_in_one_pass(dtype: torch.dtype) -> None:
+    layer, x, residual = Dropout(0.3), torch.randn(50, 8).to(dtype), torch.randn(50, 8).to(dtype)
+    torch.manual_seed(3)
+    found = layer.added(residual, x)
+    torch.manual_seed(3)
+    expected = residual.double() + layer(x).double()
+    exact = 2**-7 if dtype == torch.bfloat16 else 2**-22  # rounded once or twice
+    torch.testing.assert_close(found.double(), expected, atol=exact, rtol=exact)
+    assert torch.equal(layer.eval().added(residual, x), residual + x)
+
+
+def test_a_pool_is_as_large_as_the_one_of_the_batch_before_needed() -> None:
+    large, small = torch.empty(200_000), torch.empty(50_000)
+    torch.manual_seed(1)
+    keep_factors(large, 0.1)
+    key = (torch.float32, CPU, 0.1)
+    torch.manual_seed(2)
+    alone = keep_factors(small, 0.1).clone()
+    first = dropout._pools[key]
+    assert len(first.factors) == 250_000  # at once, so that `large` does not make it anew
+    keep_factors(large, 0.1)
+    assert dropout._pools[key] is first
+    dropout._pools.clear()
+    torch.manual_seed(2)
+    assert torch.equal(keep_factors(small, 0.1), alone)  # whatever was before
+    torch.manual_seed(3)
+    keep_factors(torch.empty(1000), 0.1)
+    assert len(dropout._pools[key].factors) < 250_000  # batches may become smaller

@@ -212,11 +212,11 @@ def test_reports_2_and_3_use_the_second_norm_twice(norm: str) -> None:
     if norm == "post":
         a = normalised(x + block1(x), *one)
         b = normalised(a + block2(a), *two)
-        expected = normalised(b + layer.feed_forward(b), *two)
+        expected = normalised(layer.feed_forward(b, b), *two)
     else:
         a = x + block1(normalised(x, *one))
         b = a + block2(normalised(a, *two))
-        expected = b + layer.feed_forward(normalised(b, *two))
+        expected = layer.feed_forward(normalised(b, *two), b)
     torch.testing.assert_close(run_layer(layer, x, memory), expected, atol=1e-5, rtol=1e-5)
 
 

@@ -72,6 +72,7 @@ def test_accumulating_is_a_larger_batch(another: Callable[..., Any], clip: float
 def test_an_update_by_hand(setup: Any) -> None:
     """The gradient is that of the mean over all tokens of the update; then Adam."""
     reference = setup.trainer()
+    reference.weights.release()  # to plain autograd
     trainer = setup.trainer(epochs=1, max_steps=1, optimizer=CALM, clip_norm=None)
     (indices, *_) = trainer.config.sampler.plan(trainer.data.lengths, trainer.config.seed, 0)
     loss = CrossEntropy()(reference.model, trainer.data.batch(indices))

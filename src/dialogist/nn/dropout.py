@@ -19,7 +19,8 @@ from torch import Tensor, nn
 
 _GOLDEN = -7046029254386353131  # 2^64 / golden ratio, odd: SplitMix64's step
 _MIX = -4658895280553007687, -7723592293110705685  # its two multipliers
-_LEAST = 1 << 14  # elements of a pool
+_LEAST = 1 << 14  # places for a window
+_MOST = 8  # times what is asked for first, and a pool is not made any larger
 
 _Key = tuple[torch.dtype, torch.device, float]
 
@@ -42,16 +43,24 @@ class Dropout(nn.Module):
             return torch.nn.functional.dropout(x, self.rate)
         return x * keep_factors(x, self.rate)
 
+    def added(self, residual: Tensor, x: Tensor) -> Tensor:
+        """``residual`` + dropout(``x``), on a CPU in one pass over memory."""
+        if not self.training or self.rate == 0 or x.is_cuda:
+            dropped: Tensor = self(x)
+            return residual + dropped
+        return torch.addcmul(residual, x, keep_factors(x, self.rate))
+
     def extra_repr(self) -> str:
         return f"rate={self.rate}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Pool:
-    """Factors, the first of the endless sequence that belongs to a seed."""
+    """Factors, the first of the endless sequence that belongs to a seed; and how many were used."""
 
     seed: int
     factors: Tensor
+    used: int
 
 
 _pools: dict[_Key, _Pool] = {}
@@ -64,9 +73,10 @@ def keep_factors(like: Tensor, rate: float) -> Tensor:
     the rate; not on what was asked for before.
     """
     count = like.numel()
-    size = max(_LEAST, 1 << (2 * count - 1).bit_length())  # as many places for a window as it has
-    first = int(torch.randint(size - count + 1, ()))
-    return _pool((like.dtype, like.device, rate), size)[first : first + count].view(like.shape)
+    places = max(_LEAST, count // 4)
+    first = int(torch.randint(places, ()))
+    pool = _pool((like.dtype, like.device, rate), count + places)
+    return pool[first : first + count].view(like.shape)
 
 
 def _pool(key: _Key, size: int) -> Tensor:
@@ -74,7 +84,10 @@ def _pool(key: _Key, size: int) -> Tensor:
     seed = torch.initial_seed()
     pool = _pools.get(key)
     if pool is None or pool.seed != seed or len(pool.factors) < size:
-        pool = _pools[key] = _Pool(seed, _factors(key, size, seed))
+        # Batches are alike: with the size that the one before needed, a pool is made once a batch.
+        likely = 0 if pool is None else min(pool.used, _MOST * size)
+        pool = _pools[key] = _Pool(seed, _factors(key, max(size, likely), seed), 0)
+    pool.used = max(pool.used, size)
     return pool.factors
 
 

@@ -2,6 +2,8 @@
 
 from torch import Tensor, nn
 
+from dialogist.nn.gradient_sink import look_up
+
 
 class MappedEmbedding(nn.Embedding):
     """A table (V, ``embedding``) whose rows a linear layer maps to ``width`` where the two differ.
@@ -16,7 +18,7 @@ class MappedEmbedding(nn.Embedding):
 
     def forward(self, input: Tensor) -> Tensor:
         """(...) ids -> (..., width), in the number format of what makes them."""
-        x = super().forward(input)
+        x = look_up(self.weight, input)
         if self.projection is None:
             return x
         mapped: Tensor = self.projection(x.to(self.projection.weight.dtype))

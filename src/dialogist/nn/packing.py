@@ -19,8 +19,8 @@ ROUND_TO = 32
 
 
 def row_step(count: int) -> int:
-    """What the number of rows is rounded up to a multiple of: 1/64 to 1/32 of it."""
-    return max(1, 1 << max(0, count.bit_length() - 6))
+    """What the number of rows is rounded up to a multiple of: 1/32 to 1/16 of it."""
+    return max(1, 1 << max(0, count.bit_length() - 5))
 
 
 class Packing:

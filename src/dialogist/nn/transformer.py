@@ -16,6 +16,7 @@ from dialogist.nn.dropout import Dropout
 from dialogist.nn.norm import LayerNorm
 from dialogist.nn.packing import Packing
 from dialogist.nn.past import Past, appended
+from dialogist.nn.products import Activation, feed_forward
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,7 +47,7 @@ class LayerShape:
     attention_output_dropout: float
     norm: Literal["post", "pre"]
     norm_eps: float
-    activation: Literal["relu", "gelu"]
+    activation: Activation
     reuse_second_norm: bool = False
     memory_width: int | None = None
 
@@ -66,19 +67,25 @@ class LayerShape:
 
 
 class FeedForward(nn.Module):
-    """max(0, x W1 + b1) W2 + b2, position by position; dropout on its output."""
+    """x + dropout(max(0, x W1 + b1) W2 + b2), position by position; or GELU for the maximum."""
 
     def __init__(self, shape: LayerShape) -> None:
         super().__init__()
+        self.kind: Activation = shape.activation
         self.inner = nn.Linear(shape.width, shape.feed_forward)
         self.activation = nn.ReLU(inplace=True) if shape.activation == "relu" else nn.GELU()
         self.outer = nn.Linear(shape.feed_forward, shape.width)
         self.dropout = Dropout(shape.dropout)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """(P, D) -> (P, D)."""
-        dropped: Tensor = self.dropout(self.outer(self.activation(self.inner(x))))
-        return dropped
+    def forward(self, x: Tensor, residual: Tensor) -> Tensor:
+        """(P, D), and what it is added to (P, D) -> (P, D)."""
+        return self.dropout.added(residual, self._transform(x))
+
+    def _transform(self, x: Tensor) -> Tensor:
+        if self.training and torch.is_grad_enabled():
+            return feed_forward(x, self.inner, self.outer, self.kind)
+        made: Tensor = self.outer(self.activation(self.inner(x)))
+        return made
 
 
 class EncoderLayer(nn.Module):
@@ -99,11 +106,11 @@ class EncoderLayer(nn.Module):
         y = self.norm1(x) if self.pre_norm else x
         heads, memory = self.attention.project_all(y, packing)
         attended, weights = self.attention.attend(heads, packing, memory, mask, need_weights)
-        x = x + self.attention_dropout(attended)
+        x = self.attention_dropout.added(x, attended)
         if self.pre_norm:
-            return x + self.feed_forward(self.norm2(x)), weights
+            return self.feed_forward(self.norm2(x), x), weights
         x = self.norm1(x)
-        return self.norm2(x + self.feed_forward(x)), weights
+        return self.norm2(self.feed_forward(x, x)), weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,15 +158,15 @@ class DecoderLayer(nn.Module):
         attended, block1 = self.self_attention.attend(
             heads, packing, past.known, masks.look_ahead, need_weights
         )
-        x = x + self.attention_dropout(attended)
+        x = self.attention_dropout.added(x, attended)
         x = x if self.pre_norm else self.norm1(x)
         y = self.norm2(x) if self.pre_norm else x
         attended, block2 = self.cross_attention(
             y, packing, cache.memory, masks.memory, need_weights
         )
-        x = x + self.attention_dropout(attended)
+        x = self.attention_dropout.added(x, attended)
         x = x if self.pre_norm else self.norm2(x)
-        x = x + self.feed_forward(norm3(x) if self.pre_norm else x)
+        x = self.feed_forward(norm3(x) if self.pre_norm else x, x)
         x = x if self.pre_norm else norm3(x)
         return x, replace(cache, past=past), (block1, block2)
 

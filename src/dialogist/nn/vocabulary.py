@@ -1,10 +1,9 @@
 """From hidden states to words: the output projection and what the loss needs of it.
 
 A distribution over 23,000 words at 1,700 positions is 157 MB in fp32, and every pass over it costs
-as much as a product of matrices. `LogProbs.of` computes it in pieces that stay in the cache,
-keeps the probabilities once, in the model's own number format, and returns two numbers per
-position. The table itself stays fp32; its gradient is rounded to bf16 once, as the result of one
-product, and adds up in fp32.
+as much as a product of matrices. `LogProbs.of` computes it in pieces that stay in the cache, where
+it is kept, in the model's own number format, and returns two numbers per position. The table itself
+stays fp32; its gradient is rounded to bf16 once, as the result of one product, and adds up in fp32.
 """
 
 from typing import NamedTuple
@@ -12,11 +11,14 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-_ROUND_ROWS = 256
-"""What the number of kept rows is rounded up to a multiple of."""
+from dialogist.nn.gradient_sink import sink_of
+from dialogist.nn.packing import row_step
 
 _PIECE = 3_000_000
 """Elements of the distribution that are computed at a time: about 6 MB in bf16."""
+
+_PIECE_STEP = 64
+"""What the rows of a piece are a multiple of: the last pieces of batches have few sizes."""
 
 
 class TokenLogProbs(NamedTuple):
@@ -96,34 +98,43 @@ class _TokenLogProbs(torch.autograd.Function):
         with_mean, keep = wanted
         w, b = weight.to(hidden.dtype), bias.to(hidden.dtype)
         count, vocabulary = hidden.shape[0], weight.shape[0]
-        held = -(-count // _ROUND_ROWS) * _ROUND_ROWS  # like sizes: freed memory fits the next
-        kept = hidden.new_empty((held if keep else 0, vocabulary))[:count]
+        padded = _with_spare(hidden)
         target = torch.empty(count, dtype=torch.float32, device=hidden.device)
-        mean = torch.empty_like(target) if with_mean else None
-        logits = hidden.new_empty((_piece_rows(vocabulary), vocabulary))
-        p = torch.empty_like(logits, dtype=torch.float32)
-        for rows in _pieces(count, vocabulary):
-            here = slice(rows.stop - rows.start)
-            torch.addmm(b, hidden[rows], w.t(), out=logits[here])
-            p[here].copy_(logits[here])
-            torch.softmax(p[here], dim=-1, out=p[here])
-            found = _of_targets(p[here], logits[here], targets[rows, None])
-            target[rows], normaliser = found
+        mean = None
+        if with_mean:  # of the logits: h (W^T 1 / V) + b 1 / V, without a pass over them
+            mean = hidden.float() @ weight.float().mean(dim=0) + bias.float().mean()
+        held = len(padded) if keep else min(len(padded), _piece_rows(weight))
+        p = hidden.new_empty((held, vocabulary))  # logits first, then what they become
+        for rows in _pieces(len(padded), weight):
+            piece = p[rows] if keep else p[: rows.stop - rows.start]
+            torch.addmm(b, padded[rows], w.t(), out=piece)
+            real = slice(rows.start, min(rows.stop, count))
+            places = targets[real, None]
+            chosen = piece[: len(places)].gather(1, places).squeeze(1).float()
+            torch.softmax(piece, dim=-1, out=piece)
+            found = _of_targets(piece, places)
+            lost = found < -80  # p is too small for its format, or nearly
+            if bool(lost.any()):
+                again = torch.addmm(b, hidden[real][lost], w.t()).float()
+                found[lost] = chosen[lost] - torch.logsumexp(again, dim=1)
+            target[real] = found
             if mean is not None:
-                mean[rows] = logits[here].mean(dim=1, dtype=torch.float32) - normaliser
-            if keep:
-                kept[rows].copy_(p[here])
-        ctx.save_for_backward(hidden, w, kept, targets, target)
+                mean[real] -= chosen - found
+        if keep:
+            p[count:] = 0
+            ctx.save_for_backward(padded, w, p, targets, target)
+            ctx.sink = sink_of(weight)
         return target, mean
 
     @staticmethod
     def backward(ctx, of_target, of_mean):  # type: ignore[no-untyped-def]
-        hidden, w, kept, targets, target = ctx.saved_tensors
+        padded, w, p, targets, target = ctx.saved_tensors
         total = of_target if of_mean is None else of_target + of_mean
-        share = None if of_mean is None else of_mean / kept.shape[1]
+        share = None if of_mean is None else of_mean / p.shape[1]
         # d logits = factor * (p - ...): as few numbers as can be are multiplied in bf16, and what
-        # is multiplied is small. `kept` becomes d logits / factor in place: nothing of its size
+        # is multiplied is small. `p` becomes d logits / factor in place: nothing of its size
         # is made again (a second backward through this is refused by autograd).
+        kept = p[: len(targets)]  # the spare rows behind are zero
         used = total != 0
         factor = torch.where(used, -total, 1.0)[:, None]
         # The target's own entry is 1 - p, which bf16 cannot hold when p is close to 1.
@@ -131,31 +142,43 @@ class _TokenLogProbs(torch.autograd.Function):
         if not bool(used.all()):
             kept *= used[:, None]
         if share is not None:
-            kept += (share[:, None] / factor).to(kept.dtype)
-        places = torch.arange(targets.shape[0], device=targets.device)
-        kept[places, targets] = (own / factor.squeeze(1)).to(kept.dtype)  # `scatter_` copies all
-        d_hidden = (kept @ w) * factor.to(kept.dtype)
-        d_weight = kept.t() @ (hidden * factor.to(kept.dtype))
-        d_bias = factor.t().to(kept.dtype) @ kept  # (1, M) @ (M, V): a vector would be copied
-        return d_hidden, d_weight.float(), d_bias[0].float(), None, None
+            kept += (share[:, None] / factor).to(p.dtype)
+        places = torch.arange(len(targets), device=targets.device)
+        kept[places, targets] = (own / factor.squeeze(1)).to(p.dtype)  # `scatter_` copies all
+        factor = _with_spare(factor.to(p.dtype))
+        d_hidden = (p @ w)[: len(targets)] * factor[: len(targets)]
+        d_weight = p.t() @ (padded * factor)
+        d_bias = (factor.t() @ p)[0]  # (1, M) @ (M, V): a vector would be copied
+        if ctx.sink is None:
+            return d_hidden, d_weight.float(), d_bias.float(), None, None
+        ctx.sink.add(d_weight)
+        return d_hidden, None, d_bias.float(), None, None
 
 
-def _of_targets(p: Tensor, logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """log p of the targets (M, 1), and the normaliser log sum exp(logits), (M,) each."""
-    target = p.gather(1, targets).squeeze(1).log_()
-    chosen = logits.gather(1, targets).squeeze(1).float()
-    normaliser = chosen - target
-    lost = target < -80  # p is too small for fp32, or nearly
-    if bool(lost.any()):
-        normaliser[lost] = torch.logsumexp(logits[lost].float(), dim=1)
-        target[lost] = chosen[lost] - normaliser[lost]
-    return target, normaliser
+def _with_spare(rows: Tensor) -> Tensor:
+    """(M, D) and rows of zeros: few sizes, since the matrix library makes a kernel for each."""
+    return nn.functional.pad(rows, (0, 0, 0, -len(rows) % row_step(len(rows))))
 
 
-def _pieces(count: int, vocabulary: int) -> list[slice]:
-    size = _piece_rows(vocabulary)
+def _of_targets(p: Tensor, targets: Tensor) -> Tensor:
+    """log p of the targets (M, 1): (M,) fp32. In bf16, p of the targets becomes zero.
+
+    In bf16 nothing is between 1 and 0.996: there, what the others have says how far it is from 1.
+    """
+    own = p[: len(targets)].gather(1, targets).squeeze(1).float()
+    if p.dtype == torch.float32:
+        return own.log_()
+    p[torch.arange(len(targets), device=p.device), targets.squeeze(1)] = 0
+    others = p.sum(dim=1)[: len(targets)].float()  # (asking for a sum in fp32 would copy p)
+    return torch.where(own > 0.5, torch.log1p(-others), own.log())
+
+
+def _pieces(count: int, weight: Tensor) -> list[slice]:
+    size = _piece_rows(weight)
     return [slice(start, min(start + size, count)) for start in range(0, count, size)]
 
 
-def _piece_rows(vocabulary: int) -> int:
-    return max(64, _PIECE // vocabulary)
+def _piece_rows(weight: Tensor) -> int:
+    """A piece stays in the cache; but with less than D rows reading W would be most of the work."""
+    vocabulary, width = weight.shape
+    return max(_PIECE // vocabulary, width) // _PIECE_STEP * _PIECE_STEP or _PIECE_STEP

@@ -15,13 +15,13 @@ _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
 _STATM = Path("/proc/self/statm")
 _KERNELS = "ONEDNN_PRIMITIVE_CACHE_CAPACITY"
 """oneDNN keeps 1,024 kernels with their working memory unless told otherwise: 0.2 GB after 40
-updates of the 32 M network, and growing. With 128 the report-1 network trains no slower."""
-KEPT = 768 << 20
+updates of the 32 M network, and growing. Making one takes 1 to 15 ms, so too few cost as well."""
+KEPT = 1400 << 20
 """Bytes that may be kept beyond what a process holds at rest.
 
 An update that finds no hole that fits takes all it needs anew, on top of what is kept: so a process
-reaches at most its size at rest, this, and what an update needs. Small networks need less than
-this, and keep it all; the 32 M one needs up to twice as much, and gives it back every time.
+reaches at most its size at rest, this, and what an update needs. The networks of the benchmarks
+need less than this, and keep it all.
 """
 
 
@@ -32,14 +32,14 @@ class KeptMemory:
         self.trims = 0
         self._rest: int | None = None  # the size when everything free had just been given back
         self._trim = None
-        os.environ.setdefault(_KERNELS, "128")  # read when the first kernel is made
+        os.environ.setdefault(_KERNELS, "384")  # read when the first kernel is made
         if not sys.platform.startswith("linux"):
             return
         library = ctypes.CDLL(None)
         if not hasattr(library, "mallopt") or not hasattr(library, "malloc_trim"):
             return  # another C library
         library.mallopt(_M_MMAP_MAX, 0)
-        library.mallopt(_M_TRIM_THRESHOLD, 1 << 30)
+        library.mallopt(_M_TRIM_THRESHOLD, (1 << 31) - 1)
         library.mallopt(_M_TOP_PAD, 64 << 20)
         self._trim = library.malloc_trim
 

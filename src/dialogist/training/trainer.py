@@ -198,6 +198,7 @@ class Trainer:
         rate = self.config.schedule.rate(progress.step + 1, self._total_steps)
         self.parts.begin(progress.step + 1)
         sums: dict[str, float] = {}
+        self.weights.begin()
         for number, indices in enumerate(group):
             seed_batch(self.config.seed, progress.step, number, self.processes.rank)
             add_to(sums, self._learn(data, indices, count))

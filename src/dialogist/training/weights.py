@@ -12,7 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from dialogist.nn.frozen import frozen_rows
+from dialogist.nn.gradient_sink import GradientSink
+from dialogist.nn.mapped_embedding import MappedEmbedding
 from dialogist.nn.positional import Positions
+from dialogist.nn.vocabulary import VocabularyProjection
 
 _ALIGN = 32
 """Every weight starts at a multiple of this many elements: whole cache lines, in bf16 too."""
@@ -53,6 +56,7 @@ class MasterWeights:
         for parameter, view in zip(parameters, self._views(self.master), strict=True):
             view.copy_(parameter.detach())
             parameter.data = view
+        self._sinks = self._make_sinks(model)
         self._frozen = self._find_frozen(model)
         self._casts = self._make_working(kept, starts, working)
         self.refresh()
@@ -77,6 +81,20 @@ class MasterWeights:
             casts.append((self.master[begin:end], copy))
         return casts
 
+    def _make_sinks(self, model: nn.Module) -> dict[int, GradientSink]:
+        """Tables whose users add to the gradient themselves, by their number."""
+        tables = {
+            id(module.weight)
+            for module in model.modules()
+            if isinstance(module, MappedEmbedding | VocabularyProjection)
+        }
+        views = zip(self._parameters, self._views(self.gradient), strict=True)
+        return {
+            i: GradientSink.of(parameter, view)
+            for i, (parameter, view) in enumerate(views)
+            if id(parameter) in tables
+        }
+
     def _find_frozen(self, model: nn.Module) -> list[tuple[Tensor, Tensor, Tensor, Tensor]]:
         """Of each table with frozen rows: its master, its gradient, the rows, what they hold."""
         rows = frozen_rows(model)
@@ -99,15 +117,23 @@ class MasterWeights:
         views = self._views(self.master if flat is None else flat)
         return dict(zip(self._names, views, strict=True))
 
+    def begin(self) -> None:
+        """Call before the first batch of an update: what `gradient` holds counts no more."""
+        for sink in self._sinks.values():
+            sink.empty = True
+
     def collect(self, add: bool) -> None:
         """Move the parameters' gradients into `gradient`, added to what is there or replacing it.
 
-        So the batches of one update are added up in fp32, whatever the layers compute in.
+        So the batches of one update are added up in fp32, whatever the layers compute in. What
+        went to a `GradientSink` is there already.
         """
-        for parameter, view in zip(self._parameters, self._views(self.gradient), strict=True):
+        for i, view in enumerate(self._views(self.gradient)):
+            parameter = self._parameters[i]
+            given = i in self._sinks and not self._sinks[i].empty
             if parameter.grad is not None:
-                view.add_(parameter.grad) if add else view.copy_(parameter.grad)
-            elif not add:
+                view.add_(parameter.grad) if add or given else view.copy_(parameter.grad)
+            elif not (add or given):
                 view.zero_()
             parameter.grad = None
 
@@ -132,6 +158,9 @@ class MasterWeights:
         for parameter, view in zip(self._parameters, self._views(self.master), strict=True):
             parameter.data = view
         self._casts = []
+        for i in self._sinks:
+            GradientSink.end(self._parameters[i])
+        self._sinks = {}
 
 
 def _kept_in_fp32(model: nn.Module) -> set[int]:
