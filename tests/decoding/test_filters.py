@@ -1,5 +1,6 @@
 """Filters against plain Python."""
 
+import math
 import random
 
 import pytest
@@ -12,9 +13,10 @@ from dialogist.decoding.filters import (
     ForbidTokens,
     MinimumLength,
     NoRepeatNgram,
+    RepetitionPenalty,
 )
 from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.search import filtered, standard_filters
+from dialogist.decoding.search import Greedy, RowSearch, filtered, standard_filters
 from dialogist.tokenizers import Symbols
 
 NONE = torch.zeros(1, dtype=torch.long)
@@ -41,7 +43,8 @@ def test_minimum_length(said: int, gone: set[int]) -> None:
 
 def test_allowed_per_dialogue_follows_the_owner() -> None:
     allowed = torch.tensor([[True, True, False], [False, True, True]])
-    rule = AllowPerDialogue(allowed)
+    rule = AllowPerDialogue.of(allowed)
+    assert rule.columns.tolist() == [0, 2]
     after = rule(torch.zeros(3, 3), torch.zeros(3, 1), torch.tensor([1, 0, 1]))
     assert (after == 0).tolist() == [allowed[1].tolist(), allowed[0].tolist(), allowed[1].tolist()]
 
@@ -78,11 +81,30 @@ def test_what_the_options_ask_for() -> None:
     ]
 
 
-def test_filters_do_not_touch_the_models_own_tensor() -> None:
+def test_filters_work_in_turn_on_what_they_are_given() -> None:
     def everything(log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
         return log_probs.fill_(-1.0)
 
-    before = torch.zeros(1, 4)
+    given = torch.zeros(1, 4)
     rules = [ForbidTokens((0,)), everything]
-    assert filtered(before, NONE[None], NONE, rules).tolist() == [[-1.0] * 4]
-    assert before.tolist() == [[0.0] * 4]
+    assert filtered(given, NONE[None], NONE, rules).tolist() == [[-1.0] * 4]
+
+
+def test_sums_of_greedy_search_are_the_models_not_the_filters() -> None:
+    """What a filter lowers is chosen less often; a hypothesis is scored as the model would."""
+
+    class Stateless:
+        def select(self, rows: Tensor) -> "Stateless":
+            return self
+
+    class Model:
+        def step(self, tokens: Tensor, state: Stateless) -> tuple[Tensor, Stateless]:
+            return torch.tensor([[0.1, 0.2, 0.3, 0.4]]).log(), state
+
+    symbols = Symbols(pad=0, bos=1, eos=2)
+    rule = RepetitionPenalty(5.0)
+    options = DecodingOptions(strategy="greedy", max_tokens=2)
+    search = RowSearch(options, symbols, [rule], Greedy())
+    (one,) = search.search(Model(), Stateless(), torch.tensor([0]))
+    assert one[0].tokens == (3,)  # then the end: 0.3 is more than 0.4 to the fifth
+    assert one[0].log_prob == pytest.approx(math.log(0.4) + math.log(0.3))

@@ -114,12 +114,15 @@ class BeamSearch:
     def _extend(self, sums: Tensor, scores: Tensor) -> _Beams:
         """(A, K) and (N, X) -> the best 2K extensions of each dialogue."""
         dialogues, width = sums.shape
-        size = scores.shape[1]
-        totals = (sums.view(-1, 1) + scores).view(dialogues, -1)  # (A, K * X)
-        best, places = best_of(totals, min(2 * width, totals.shape[1]))
-        found = list(enumerate(places.tolist()))
-        rows = [[i * width + place // size for place in line] for i, line in found]
-        return _Beams(best.tolist(), rows, [[place % size for place in line] for _, line in found])
+        # No row gives more than all 2K: the best of each row first, and sums of these only.
+        of_rows, tokens = best_of(scores, min(2 * width, scores.shape[1]))  # (N, 2K)
+        each = tokens.shape[1]
+        totals = (sums.view(-1, 1) + of_rows).view(dialogues, -1)  # (A, K * 2K)
+        best, places = totals.topk(min(2 * width, totals.shape[1]), dim=1)
+        chosen = tokens.view(dialogues, -1).gather(1, places)
+        lines = enumerate(places.tolist())
+        rows = [[i * width + place // each for place in line] for i, line in lines]
+        return _Beams(best.tolist(), rows, chosen.tolist())
 
     def _choose(self, shelves: list[_Shelf], prefix: Tensor, candidates: _Beams) -> _Beams:
         """Shelve the candidates that end; the best K of the others."""

@@ -39,14 +39,27 @@ class ForbidTokens:
 
 @dataclass(frozen=True, slots=True)
 class AllowPerDialogue:
-    """Tokens each dialogue allows, (B, X) bool: no speaker who is not in the dialogue."""
+    """Tokens each dialogue allows: no speaker who is not in the dialogue.
 
-    allowed: Tensor
+    ``columns``: (C,) the tokens that some dialogue does not allow, few among X; ``blocked``: (B, C)
+    which of these each does not.
+    """
+
+    columns: Tensor
+    blocked: Tensor
+
+    @classmethod
+    def of(cls, allowed: Tensor) -> "AllowPerDialogue":
+        """From (B, X) bool."""
+        blocked = ~allowed
+        columns = blocked.any(dim=0).nonzero()[:, 0]
+        return cls(columns, blocked.index_select(1, columns))
 
     def __call__(self, log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
         """Rule out what a row's dialogue does not allow."""
-        blocked = self.allowed.index_select(0, owner).logical_not_()
-        return log_probs.masked_fill_(blocked, NEVER)
+        blocked = self.blocked.index_select(0, owner)
+        found = log_probs.index_select(1, self.columns).masked_fill_(blocked, NEVER)
+        return log_probs.index_copy_(1, self.columns, found)
 
 
 @dataclass(frozen=True, slots=True)

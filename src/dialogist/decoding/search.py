@@ -60,11 +60,10 @@ def standard_filters(options: DecodingOptions, symbols: Symbols) -> list[Filter]
 
 
 def filtered(log_probs: Tensor, prefix: Tensor, owner: Tensor, filters: Sequence[Filter]) -> Tensor:
-    """Apply filters in turn to a copy of (N, X)."""
-    result = log_probs.clone()
+    """Apply filters in turn to (N, X), which they may change."""
     for rule in filters:
-        result = rule(result, prefix, owner)
-    return result
+        log_probs = rule(log_probs, prefix, owner)
+    return log_probs
 
 
 Chooser = Callable[[Tensor, Tensor], Tensor]
@@ -148,7 +147,7 @@ class RowSearch:
         done: dict[int, Hypothesis] = {}
         while len(owner):
             log_probs, state = model.step(fed(tokens, self.symbols), state)
-            tokens = self.choose(filtered(log_probs, prefix, owner, self.filters), owner)
+            tokens = self.choose(filtered(log_probs.clone(), prefix, owner, self.filters), owner)
             sums = sums + log_probs.gather(1, tokens[:, None])[:, 0]
             ended = tokens == self.symbols.eos
             prefix = torch.cat([prefix, tokens[:, None]], dim=1)

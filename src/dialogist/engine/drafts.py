@@ -105,7 +105,8 @@ class Bounds:
         """As rules of search; ``owner``: (R,) the dialogue of each row, None: row by row."""
         found: list[Filter] = []
         if self.allowed is not None:
-            found.append(AllowPerDialogue(self.allowed if owner is None else self.allowed[owner]))
+            allowed = self.allowed if owner is None else self.allowed[owner]
+            found.append(AllowPerDialogue.of(allowed))
         if self.words is not None:
             found.append(NoDoubleWords(self.words))
         if self.banned:

@@ -128,5 +128,8 @@ class PointerLogProbs:
         """(M, X) natural-log probabilities, fp32."""
         gate, weights, ids, extra = self.copies
         generate = torch.sigmoid(gate)[:, None]
-        mixed = nn.functional.pad(generate * self._vocabulary.probs(), (0, extra))
-        return mixed.scatter_add(1, ids, (1 - generate) * weights).clamp(min=_NOTHING).log()
+        mixed = generate * self._vocabulary.probs()
+        if extra:
+            mixed = nn.functional.pad(mixed, (0, extra))
+        # In place: each pass over the vocabulary is a good part of a step of search.
+        return mixed.scatter_add_(1, ids, (1 - generate) * weights).clamp_(min=_NOTHING).log_()
