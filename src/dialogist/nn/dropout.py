@@ -7,9 +7,10 @@ vectorised integer operations on all threads; each application takes a window of
 torch's generator says. So a mask costs one multiplication, and no memory of its own.
 
 Within a window elements are independent. Two windows of one pool are shifted copies of each other:
-they agree nowhere in particular (twice the same place is drawn once in a million times), but where
-one drops an element, the other drops one a random distance away. The pool is made anew whenever
-torch is seeded, which the trainer does for every batch.
+they agree nowhere in particular (two of one size lie at the same place once in 16,384 times, large
+ones once in a quarter of their size), but where one drops an element, the other drops one a random
+distance away. The pool is made anew whenever torch is seeded, which the trainer does for every
+batch.
 """
 
 from dataclasses import dataclass
