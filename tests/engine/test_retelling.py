@@ -48,7 +48,7 @@ def write(bundle: Bundle, *dialogues: Dialogue, several: bool = False) -> list[W
         example = bundle.preparation.prepare(dialogue)
         encoded = bundle.preparation.encode(example, bundle.tokenizer)
         windows.append(Window(example, encoded, dialogue))
-    return Writer(bundle, 8_000).write(windows, options)
+    return Writer(bundle).write(windows, options)
 
 
 def attended(

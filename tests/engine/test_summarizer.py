@@ -7,6 +7,7 @@ import pytest
 
 from dialogist import DecodingOptions, Dialogue, Summarizer, SummaryOptions, Utterance
 from dialogist.baselines.extractive import BASELINES
+from dialogist.engine.batches import BatchLimits
 from dialogist.errors import UsageError
 from dialogist.records import Summary
 from dialogist.tokenizers import PLACEHOLDERS, placeholder
@@ -32,7 +33,7 @@ def test_order_and_independence_of_neighbours(summarizer: Summarizer) -> None:
     assert [s.id for s in together] == ["5", "1", "3", "2", "4", "1"]
     alone = [summarizer.summarize([d])[0] for d in dialogues]
     assert [s.text for s in together] == [s.text for s in alone]
-    narrow = Summarizer(summarizer.bundle, batch_tokens=1)  # every dialogue a batch of its own
+    narrow = Summarizer(summarizer.bundle, BatchLimits(1, 1))  # every dialogue a batch of its own
     assert [s.text for s in narrow.summarize(dialogues)] == [s.text for s in alone]
     streamed = list(summarizer.stream(iter(dialogues), window=2))
     assert [s.text for s in streamed] == [s.text for s in alone]

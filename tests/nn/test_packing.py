@@ -9,7 +9,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 from torch import Tensor
 
 from dialogist.nn.masks import BLOCKED
-from dialogist.nn.packing import ROUND_TO, Packing, row_step
+from dialogist.nn.packing import ROUND_TO, ROWS_AT_ONCE, Packing, by_rows, row_step
 
 CPU = torch.device("cpu")
 # Some sequences may be all padding, as those of no encoded dialogue are; all of them may not.
@@ -186,3 +186,17 @@ def test_a_step_of_generation() -> None:
     assert (packing.mask(torch.float32) == 0).all()
     (packing.join(packing.split(rows, 4)) * 2).sum().backward()
     assert (rows.grad == 2).all()
+
+
+@pytest.mark.parametrize("count", [0, 1, ROWS_AT_ONCE, ROWS_AT_ONCE + 1, 3 * ROWS_AT_ONCE])
+def test_by_rows_is_the_function_of_few_rows_at_a_time(count: int) -> None:
+    seen = []
+
+    def doubled(x: Tensor) -> Tensor:
+        seen.append(len(x))
+        return torch.cat([x, x], dim=1)
+
+    x = torch.randn(count, 3)
+    assert torch.equal(by_rows(doubled, x), torch.cat([x, x], dim=1))
+    assert max(seen) <= ROWS_AT_ONCE
+    assert sum(seen) == count

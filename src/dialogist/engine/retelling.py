@@ -5,7 +5,7 @@ keeps nothing for it. Attention to the begin and end symbols is to no utterance,
 one at most.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from dialogist.batch import Batch
 from dialogist.data.collate import collate
+from dialogist.engine.batches import BatchLimits, batches_of
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.forcing import forced_pair
 from dialogist.engine.origins import origins_of_tokens
@@ -53,7 +54,6 @@ def retold(
     bundle: Bundle,
     written: Sequence[Written],
     dialogues: Sequence[Dialogue],
-    batch_tokens: int = 8_000,
 ) -> list[list[Retold]]:
     """Each part of each best draft said once more.
 
@@ -63,25 +63,14 @@ def retold(
     ``dialogues[i]``, which ``written[i].example.origins`` refers to. None where nothing was said.
     """
     found: list[list[Retold]] = [[] for _ in written]
-    for rows in _batches(written, batch_tokens):
+    wanted = [i for i, one in enumerate(written) if one.drafts and _said(one)]
+    limits = BatchLimits.on(next(bundle.model.parameters()).device)
+    for rows in batches_of(written, wanted, limits):
         some = [written[i] for i in rows]
         told = _told(bundle, some, [dialogues[i] for i in rows])
         for i, parts in zip(rows, told, strict=True):
             found[i] = parts
     return found
-
-
-def _batches(written: Sequence[Written], batch_tokens: int) -> Iterator[list[int]]:
-    """Drafts with any token, those of like length together."""
-    wanted = [i for i, one in enumerate(written) if one.drafts and _said(one)]
-    batch: list[int] = []
-    for i in sorted(wanted, key=lambda i: len(written[i].encoded.source)):
-        if batch and (len(batch) + 1) * len(written[i].encoded.source) > batch_tokens:
-            yield batch
-            batch = []
-        batch.append(i)
-    if batch:
-        yield batch
 
 
 def _said(written: Written) -> int:

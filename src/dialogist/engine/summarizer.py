@@ -7,6 +7,7 @@ from typing import Protocol, Self
 import torch
 
 from dialogist.decoding.options import DecodingOptions
+from dialogist.engine.batches import BatchLimits
 from dialogist.engine.bundle import Bundle, load_bundle
 from dialogist.engine.clock import Clock
 from dialogist.engine.compose import Composed, compose
@@ -16,7 +17,7 @@ from dialogist.engine.options import SummaryOptions
 from dialogist.engine.precision import Precision
 from dialogist.engine.reading import Reader, Reading
 from dialogist.engine.supporting import with_evidence
-from dialogist.engine.writing import BATCH_TOKENS, Writer
+from dialogist.engine.writing import Writer
 from dialogist.engine.written import Written
 from dialogist.errors import UsageError
 from dialogist.models.leader_writer import LeaderWriter
@@ -68,10 +69,10 @@ class Summarizer:
         'ok'
     """
 
-    def __init__(self, bundle: Bundle, batch_tokens: int = BATCH_TOKENS) -> None:
+    def __init__(self, bundle: Bundle, limits: BatchLimits | None = None) -> None:
         self.bundle = bundle
         self._reader = Reader(bundle)
-        self._writer = Writer(bundle, batch_tokens)
+        self._writer = Writer(bundle, limits)
 
     @classmethod
     def load(

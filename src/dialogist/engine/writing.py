@@ -5,12 +5,13 @@ dialogue does not bear out, that window is searched again with what it said forb
 (``engine/safety.py``).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 
 import torch
 
 from dialogist.data.collate import collate, serving_pairs
+from dialogist.engine.batches import BatchLimits, batches_of
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.drafts import Bounds, Draft, write_drafts
 from dialogist.engine.options import SummaryOptions
@@ -19,18 +20,15 @@ from dialogist.engine.written import Window, Written
 from dialogist.models.leader_writer import LeaderWriter
 from dialogist.tokenizers.word_starts import words_of_entries
 
-BATCH_TOKENS = 8_000
-"""Padded tokens of a batch of windows."""
-
 
 class Writer:
     """Searches for drafts with one model."""
 
-    def __init__(self, bundle: Bundle, batch_tokens: int = BATCH_TOKENS) -> None:
+    def __init__(self, bundle: Bundle, limits: BatchLimits | None = None) -> None:
         self.bundle = bundle
-        self.batch_tokens = batch_tokens
         tokenizer = bundle.tokenizer
         self._device = next(bundle.model.parameters()).device
+        self._limits = limits or BatchLimits.on(self._device)
         self._symbols = tokenizer.symbols
         self._placeholders = torch.tensor(tokenizer.placeholder_ids(), dtype=torch.int64)
         self._entities = tokenizer.entity_ids()
@@ -41,7 +39,7 @@ class Writer:
         banned: list[Banned] = [() for _ in windows]
         wanted = [i for i, one in enumerate(windows) if one.encoded.coverage.tokens_read]
         for turn in range(1 + ROUNDS * options.safe):
-            for batch in self._batches(windows, wanted):
+            for batch in batches_of(windows, wanted, self._limits):
                 bans = [banned[i] for i in batch] if turn else ()
                 drafts = self._search([windows[i] for i in batch], options, bans)
                 for i, one in zip(batch, drafts, strict=True):
@@ -76,18 +74,6 @@ class Writer:
                 banned[i] = (*banned[i], *sorted(more - set(banned[i])))
                 again.append(i)
         return again
-
-    def _batches(self, windows: Sequence[Window], wanted: Sequence[int]) -> Iterator[list[int]]:
-        """Windows of like length, at most ``batch_tokens`` padded tokens each."""
-        order = sorted(wanted, key=lambda i: len(windows[i].encoded.source))
-        batch: list[int] = []
-        for i in order:
-            if batch and (len(batch) + 1) * len(windows[i].encoded.source) > self.batch_tokens:
-                yield batch
-                batch = []
-            batch.append(i)
-        if batch:
-            yield batch
 
     def _search(
         self, windows: Sequence[Window], options: SummaryOptions, bans: Sequence[Banned]

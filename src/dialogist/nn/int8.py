@@ -11,6 +11,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from dialogist.nn.packing import by_rows
+
 LARGEST = 127
 _TINY = 1e-30  # stands for the scale of a row of zeros
 
@@ -65,6 +67,9 @@ class Int8Linear(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """(M, I) of any number format -> (M, O)."""
+        return by_rows(self._product, x)
+
+    def _product(self, x: Tensor) -> Tensor:
         x = x.float()
         scales = x.abs().amax(dim=1, keepdim=True).mul_(1 / LARGEST).clamp_(min=_TINY)
         sums = torch._int_mm((x / scales).round_().to(torch.int8), self.values.t())

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from dialogist.nn.attention import KeyValue, MultiHeadAttention
 from dialogist.nn.dropout import Dropout
 from dialogist.nn.norm import LayerNorm
-from dialogist.nn.packing import Packing
+from dialogist.nn.packing import Packing, by_rows
 from dialogist.nn.past import Past, appended
 from dialogist.nn.products import Activation, feed_forward
 
@@ -84,6 +84,11 @@ class FeedForward(nn.Module):
     def _transform(self, x: Tensor) -> Tensor:
         if self.training and torch.is_grad_enabled():
             return feed_forward(x, self.inner, self.outer, self.kind)
+        if x.is_cuda or torch.is_grad_enabled():
+            return self._plain(x)
+        return by_rows(self._plain, x)
+
+    def _plain(self, x: Tensor) -> Tensor:
         made: Tensor = self.outer(self.activation(self.inner(x)))
         return made
 
