@@ -14,10 +14,12 @@ from time import perf_counter
 import torch
 from torch import Tensor, nn
 
-from dialogist.nn.attention import attention_weights
-from dialogist.nn.dropout import keep_factors
+from dialogist.nn.attention import KeyValue, attention_in_blocks, attention_weights
+from dialogist.nn.dropout import Dropout, keep_factors
+from dialogist.nn.gradient_sink import GradientSink, look_up
 from dialogist.nn.masks import additive_mask
 from dialogist.nn.packing import Packing
+from dialogist.nn.products import feed_forward, linears
 from dialogist.nn.vocabulary import LogProbs, VocabularyProjection
 from dialogist.training.memory import KeptMemory
 from dialogist.training.optim import OptimizerConfig
@@ -97,6 +99,81 @@ def fused_attention() -> Pair:
     )
 
 
+def blocks() -> Pair:
+    """The same attention, some heads at a time, beside explicit products left to autograd."""
+    q = numbers(30, 4, 192, 64).requires_grad_()
+    mask, memory = torch.zeros(30, 1, 1, 192, dtype=torch.bfloat16), KeyValue(q, q)
+    none = Dropout(0.0)
+    return (
+        "attention: some heads at a time, own backward / explicit, autograd's",
+        lambda: attention_in_blocks(q, memory, mask, none).sum().backward(),
+        lambda: (attention_weights(q, q, mask) @ q).sum().backward(),
+    )
+
+
+def inputs() -> Pair:
+    """Query, key and value of one input, forward and backward."""
+    x = numbers(ROWS, WIDTH).requires_grad_()
+    layers = [nn.Linear(WIDTH, WIDTH).bfloat16() for _ in range(3)]
+    gradient = numbers(ROWS, WIDTH)
+    return (
+        "query, key, value: gradients added up by the products / by autograd",
+        lambda: torch.autograd.backward(linears(x, layers), [gradient] * 3),
+        lambda: torch.autograd.backward([layer(x) for layer in layers], [gradient] * 3),
+    )
+
+
+def feed_forwards() -> Pair:
+    """The feed-forward network with GELU, forward and backward."""
+    x, gradient = numbers(ROWS, WIDTH).requires_grad_(), numbers(ROWS, WIDTH)
+    inner, outer = nn.Linear(WIDTH, 1024).bfloat16(), nn.Linear(1024, WIDTH).bfloat16()
+    return (
+        "feed-forward: widest gradient changed in place / autograd's",
+        lambda: feed_forward(x, inner, outer, "gelu").backward(gradient),
+        lambda: outer(nn.functional.gelu(inner(x))).backward(gradient),
+    )
+
+
+def residual() -> Pair:
+    """Dropout and what it is added to, forward and backward."""
+    x, to = numbers(ROWS, WIDTH).requires_grad_(), numbers(ROWS, WIDTH).requires_grad_()
+    gradient, dropped = numbers(ROWS, WIDTH), Dropout(0.1)
+
+    def pool() -> None:
+        torch.manual_seed(1)
+        dropped.added(to, x).backward(gradient)
+
+    def plain() -> None:
+        torch.manual_seed(1)
+        (to + x * keep_factors(x, 0.1)).backward(gradient)
+
+    return "dropout and residual: one pass / two", pool, plain
+
+
+def table() -> Pair:
+    """A tied table of 22,660 x 128: 6,144 tokens are looked up, 1,700 predicted."""
+    ids, targets = torch.randint(0, 2000, (ROWS,)), torch.randint(0, 22_660, (1700,))
+    ours, plain = VocabularyProjection(128, 22_660), VocabularyProjection(128, 22_660)
+    buffer = torch.zeros_like(ours.weight)
+    sink = GradientSink.of(ours.weight, buffer)
+
+    def loss_of(layer: VocabularyProjection) -> Tensor:
+        hidden = look_up(layer.weight, ids).to(torch.bfloat16)
+        return LogProbs(layer, hidden[:1700]).of(targets).target.mean() + hidden.float().mean()
+
+    def one() -> None:
+        sink.empty = True
+        loss_of(ours).backward()
+
+    def other() -> None:
+        plain.weight.grad = None
+        loss_of(plain).backward()
+        assert plain.weight.grad is not None
+        buffer.copy_(plain.weight.grad)
+
+    return "gradient of a tied table: to the flat buffer / by autograd", one, other
+
+
 def loss() -> Pair:
     """Projection to the report-1 vocabulary and cross-entropy of 1,700 positions."""
     layer, hidden = VocabularyProjection(128, 22_660), numbers(1700, 128).requires_grad_()
@@ -149,6 +226,22 @@ def optimizer() -> Pair:
     return "update: flat and fused / torch's AdamW over a list", one, other
 
 
+TRICKS = (
+    dropout,
+    residual,
+    casting,
+    inputs,
+    heads,
+    fused_attention,
+    blocks,
+    feed_forwards,
+    padding,
+    loss,
+    table,
+    optimizer,
+)
+
+
 def compare(ours: Work, plain: Work, rounds: int) -> tuple[float, float]:
     """Median milliseconds of both, in turns."""
     times: tuple[list[float], list[float]] = ([], [])
@@ -170,7 +263,7 @@ def main() -> None:
     KeptMemory()  # both sides profit alike: what is compared is not the allocator
     rows = {}
     print("| trick / plain way | ms | plain ms | x |\n|---|---|---|---|")
-    for make in (dropout, casting, heads, fused_attention, loss, padding, optimizer):
+    for make in TRICKS:
         name, ours, plain = make()
         one, other = compare(ours, plain, flags.rounds)
         rows[name] = {"ms": one, "plain_ms": other, "ratio": other / one}
