@@ -71,6 +71,16 @@ def test_windows_are_joined_and_repetitions_folded(summarizer: Summarizer) -> No
     assert [s.text for s in summary.sentences] == [first, second]
 
 
+def test_the_last_full_stop_is_restored_where_writing_is(summarizer: Summarizer) -> None:
+    bundle = summarizer.bundle
+    config = bundle.preparation.config.model_copy(update={"case": "restored"})
+    restoring = Summarizer(replace(bundle, preparation=Preparation(config)))
+    texts = ["Ann asks Bo about lunch", "They talk about the refund"]
+    assert said(restoring, texts, SAFE).text == ". ".join(texts) + "."
+    assert said(restoring, texts[:1], SAFE).sentences[0].text == f"{texts[0]}."
+    assert said(summarizer, texts[:1], SAFE).text == texts[0]  # as the model wrote it
+
+
 def test_an_invented_name_is_left_out_and_said(summarizer: Summarizer) -> None:
     text = "Ann asks Bo about lunch. Then Margaret pays 99 dollars."
     kept = said(summarizer, [text], SAFE)

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.text.sentences import split_sentences
+from dialogist.text.sentences import closed, split_sentences
 
 
 @pytest.mark.parametrize(
@@ -47,3 +47,19 @@ def test_real_articles_have_sentences_of_usual_length(corpora):
     sentences = [s for text in texts for s in split_sentences(text.replace("\\n", "\n"))]
     words = [len(sentence.split()) for sentence in sentences]
     assert 15 < sum(words) / len(words) < 30
+
+
+@pytest.mark.parametrize(
+    ("text", "ended"),
+    [
+        ("Ann leaves", "Ann leaves."),
+        ("They meet at 5", "They meet at 5."),
+        ("Ann leaves.", "Ann leaves."),
+        ('Ann says "no"', 'Ann says "no"'),
+        ("Why?", "Why?"),
+        ("再见", "再见"),
+        ("", ""),
+    ],
+)
+def test_closed(text, ended):
+    assert closed(text) == ended

@@ -33,7 +33,8 @@ class PreparationConfig(Config):
     ``entities``: ``masked`` (one token per phone number, time, amount ...; see `data.entities`) or
     ``none``: they stay text.
     ``case``: ``kept``, or ``restored``: the model writes small letters, and gets its capitals and
-    accents from the dialogue's own words and the beginnings of sentences (see `text.casing`).
+    accents from the dialogue's own words and the beginnings of sentences (see `text.casing`), and a
+    full stop at the end where it forgot it.
     ``merge_below``: join neighbouring utterances of one speaker while they hold fewer words than
     this in sum (15 in the KDD'19 paper); None never joins.
     ``references``: a dialogue with several human summaries gives one training pair ``each``, only

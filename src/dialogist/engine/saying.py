@@ -5,6 +5,7 @@ from dialogist.engine.bundle import Bundle
 from dialogist.engine.drafts import Draft
 from dialogist.engine.pieces import reader
 from dialogist.records import Example
+from dialogist.text.sentences import closed
 
 
 def parts_of(
@@ -12,7 +13,9 @@ def parts_of(
 ) -> list[tuple[str, str]]:
     """(label, text) of each part of a draft; joined, the texts are what it says.
 
-    A draft without key points has one part, without a label.
+    A draft without key points has one part, without a label. Where the preparation restores how
+    English is written, a draft that was not broken off ends like a sentence: of chats, models learn
+    to leave the last full stop out, and the next window's text may stand right behind it.
     """
     pack = bundle.preparation.pack
     between = "" if pack is not None and pack.language == "zh" else " "
@@ -23,4 +26,7 @@ def parts_of(
         label = pack.labels[draft.labels[number]] if pack and draft.labels else ""
         gap = between if text and any(said for _, said in found) else ""
         found.append((label, gap + text))
+    if found and draft.finished and bundle.preparation.config.case == "restored":
+        label, text = found[-1]
+        found[-1] = (label, closed(text))
     return found

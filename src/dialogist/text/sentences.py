@@ -15,6 +15,7 @@ _OPENERS = "\"'“‘([«「『（【"
 _LOOK = 60  # characters weighed on either side: keeps a line of a million full stops quick
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _CHINESE_END = "。！？"
+_FIRST_CJK = "\u2e80"
 _END = re.compile(
     rf"(?:(?<![.!?…])[.!?…]++[{re.escape(_CLOSERS)}]*+(?=\s)|[{_CHINESE_END}]+[{re.escape(_CLOSERS)}]*)"
 )
@@ -31,6 +32,12 @@ def split_sentences(text: str) -> list[str]:
     """Return the sentences of ``text``, each stripped; a line end always ends a sentence."""
     lines = (line.strip() for line in _LINE_END.split(text))
     return [sentence for line in lines if line for sentence in _split_line(line)]
+
+
+def closed(text: str) -> str:
+    """``text``, with a full stop where it ends in a letter or digit (not of Chinese)."""
+    last = text[-1:]
+    return text + "." if last.isalnum() and last < _FIRST_CJK else text
 
 
 def _split_line(line: str) -> list[str]:
