@@ -27,16 +27,22 @@ def written_out(
     return (weights[:, :, None] * states).sum(dim=1), weights
 
 
-@pytest.mark.parametrize("kept", [0, 1 << 21], ids=["computed anew", "kept"])
+@pytest.mark.parametrize("kept", [0, 1 << 21, None], ids=["computed anew", "kept", "by rows"])
 @pytest.mark.parametrize("coverage", [False, True])
-def test_values_and_gradients(coverage: bool, kept: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of everything that can have one, in both forms of the backward pass."""
-    monkeypatch.setattr(additive, "_KEPT", kept)
+def test_values_and_gradients(
+    coverage: bool, kept: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of everything that can have one, in all forms of the backward pass."""
     attention = attention_of(coverage)
     states = torch.randn(3, 5, 3, requires_grad=True)
     query = torch.randn(3, 2, requires_grad=True)
     covered = torch.rand(3, 5, requires_grad=True) if coverage else None
-    found = attention(query, attention.remember(states, REAL), covered)
+    memory = attention.remember(states, REAL)
+    if kept is not None:
+        monkeypatch.setattr(additive, "_KEPT", kept)
+        features = attention.memory(states)
+        memory = AttentionMemory(states, features, memory.mask)
+    found = attention(query, memory, covered)
     expected = written_out(attention, states, query, covered)
     torch.testing.assert_close(found, expected, atol=1e-6, rtol=1e-5)
     goals = torch.randn(3, 3), torch.randn(3, 5)
@@ -85,5 +91,31 @@ def test_weights_sum_to_one_and_are_zero_at_padding(format: torch.dtype) -> None
 def test_memory_rows() -> None:
     memory = AttentionMemory(torch.rand(3, 5, 3), torch.rand(3, 5, 4), torch.rand(3, 5))
     rows = torch.tensor([2, 0, 0, 1])
-    for part, chosen in zip(memory, memory.select(rows), strict=True):
+    for part, chosen in zip(memory[:3], memory.select(rows)[:3], strict=True):
         assert torch.equal(chosen, part[rows])
+
+
+@pytest.mark.parametrize("coverage", [False, True])
+def test_many_steps_share_their_gradients(coverage: bool) -> None:
+    """Three queries of one memory, of which fewer and fewer rows are wanted."""
+    attention = attention_of(coverage)
+    states = torch.randn(3, 5, 3, requires_grad=True)
+    queries = torch.randn(3, 3, 2)
+
+    def total(by_rows: bool) -> Tensor:
+        memory = attention.remember(states, REAL)
+        if not by_rows:
+            memory = AttentionMemory(states, attention.memory(states), memory.mask)
+        covered, found = torch.zeros(3, 5) if coverage else None, torch.zeros(())
+        for step, rows in enumerate(([0, 1, 2], [0, 2], [2])):
+            context, weights = attention(queries[step], memory, covered, rows)
+            found = found + (context[rows] * (step + 1)).sum() + weights[rows].square().sum()
+            covered = None if covered is None else covered + weights
+        return found
+
+    wanted = [states, *attention.parameters()]
+    ours, plain = total(by_rows=True), total(by_rows=False)
+    torch.testing.assert_close(ours, plain)
+    torch.testing.assert_close(
+        torch.autograd.grad(ours, wanted), torch.autograd.grad(plain, wanted), atol=1e-6, rtol=1e-4
+    )

@@ -162,7 +162,8 @@ class Recurrent(GeneratorModule):
         """
         state = self.start(batch)
         x = self.dropout(self.target_embedding(batch.target_in))  # (B, T, E)
-        decoded, _ = self.decoder(x, state.cells, state.memory)
+        wanted = None if need_weights else batch.target_mask
+        decoded, _ = self.decoder(x, state.cells, state.memory, wanted)
         target = Packing.of(batch.target_mask)
         packed = decoded.pack(target)
         shown = decoded.weights if need_weights else None

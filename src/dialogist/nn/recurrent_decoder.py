@@ -4,6 +4,7 @@ Sources: Cho et al. 2014 without attention; with it Nallapati et al. 2016 and Se
 cell reads the token before and the context before (zero at first), its new state attends.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -80,30 +81,40 @@ class RecurrentDecoder(nn.Module):
         return Cells(hidden, context, coverage), memory
 
     def forward(
-        self, x: Tensor, cells: Cells, memory: AttentionMemory | None
+        self,
+        x: Tensor,
+        cells: Cells,
+        memory: AttentionMemory | None,
+        real: Tensor | None = None,
     ) -> tuple[Decoded, Cells]:
-        """(N, T, E) inputs in fp32: all at once without attention, else one after the other."""
+        """(N, T, E) inputs in fp32: all at once without attention, else one after the other.
+
+        ``real``: (N, T) True at targets that are wanted, which come first; None: all are.
+        """
         if self.attention is None or memory is None:
             hidden, after = self.layers(x, cells.hidden)
             return Decoded(x, hidden), Cells(after)
         steps = []
+        lengths = [x.shape[1]] * len(x) if real is None else real.sum(dim=1).tolist()
         for t in range(x.shape[1]):
-            step, cells = self._step(x[:, t], cells, memory, self.attention)
+            rows = [n for n, length in enumerate(lengths) if length > t]
+            step, cells = self._step(x[:, t], cells, memory, rows)
             steps.append(step)
         return Decoded(x, *(torch.stack(parts, dim=1) for parts in zip(*steps, strict=True))), cells
 
     def _step(
-        self, x: Tensor, cells: Cells, memory: AttentionMemory, attention: AdditiveAttention
+        self, x: Tensor, cells: Cells, memory: AttentionMemory, rows: Sequence[int]
     ) -> tuple[tuple[Tensor, ...], Cells]:
         """(N, E) -> state (N, D), context (N, C), weights (N, S), with coverage the overlap (N,).
 
         And what is carried on.
         """
+        assert self.attention is not None
         assert cells.context is not None
         fed = torch.cat([x, cells.context.to(x.dtype)], dim=1)
         states, hidden = self.layers(fed[:, None], cells.hidden)
         state = states[:, 0]
-        context, weights = attention(state, memory, cells.coverage)
+        context, weights = self.attention(state, memory, cells.coverage, rows)
         if cells.coverage is None:
             return (state, context, weights), Cells(hidden, context)
         overlap = torch.minimum(weights, cells.coverage).sum(dim=1)
