@@ -26,8 +26,8 @@ need less than this, and keep it all.
 _ROOM = 1.5
 """Of a network whose updates need more than `KEPT`, so many times what one has needed is kept.
 
-Else all of it is given back and cleared anew for every update: half of the CPU time of two recurrent
-systems was the kernel's, and is not now; it made them 5 to 10% faster only (docs/results.md).
+Else all of it is given back and cleared anew for every update: half of the CPU time of two
+recurrent systems was the kernel's; but they are 5 to 10% faster only (docs/results.md).
 """
 
 
