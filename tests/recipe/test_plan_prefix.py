@@ -132,6 +132,7 @@ def test_the_bundled_recipe_is_the_other_with_a_plan() -> None:
     assert planned.preparation.plan == "prefix"
     words = {"name", "description", "card"}
     values = other.model_dump(mode="json", exclude=words)
+    # How sure a model that also writes plans is, is another number.
     assert planned.model_dump(mode="json", exclude=words) == override(
-        values, ["preparation.plan=prefix"]
+        values, ["preparation.plan=prefix", "decoding.low_confidence=null"]
     )
