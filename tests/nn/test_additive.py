@@ -81,7 +81,10 @@ def test_weights_sum_to_one_and_are_zero_at_padding(format: torch.dtype) -> None
     memory = attention.remember(states, REAL)
     context, weights = attention(torch.randn(3, 2), memory, torch.zeros(3, 5))
     assert weights.dtype == torch.float32
-    assert context.dtype == format
+    assert context.dtype == memory.values.dtype == format
+    chosen = memory.select(torch.tensor([2, 0]))  # as search does, with gradients or without
+    again, _ = attention(torch.randn(2, 2), chosen, torch.zeros(2, 5))
+    assert again.dtype == format
     torch.testing.assert_close(weights.sum(dim=1), torch.ones(3))
     assert (weights[~REAL] == 0).all()
     assert weights[2].tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]

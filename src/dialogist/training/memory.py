@@ -23,12 +23,6 @@ An update that finds no hole that fits takes all it needs anew, on top of what i
 reaches at most its size at rest, this, and what an update needs. The networks of the benchmarks
 need less than this, and keep it all.
 """
-_ROOM = 1.5
-"""Of a network whose updates need more than `KEPT`, so many times what one has needed is kept.
-
-Else all of it is given back and cleared anew for every update: half of the CPU time of two
-recurrent systems was the kernel's; but they are 5 to 10% faster only (docs/results.md).
-"""
 
 
 class KeptMemory:
@@ -36,8 +30,6 @@ class KeptMemory:
 
     def __init__(self) -> None:
         self.trims = 0
-        self._kept = KEPT
-        self._fresh = False  # whether everything free was given back before the last update
         self._rest: int | None = None  # the size when everything free had just been given back
         self._trim = None
         os.environ.setdefault(_KERNELS, "384")  # read when the first kernel is made
@@ -55,11 +47,7 @@ class KeptMemory:
         """Call after every update: gives free memory back if more than `KEPT` is kept."""
         if self._trim is None:
             return
-        size = resident_bytes()
-        if self._fresh and self._rest is not None:  # the last update alone has taken what there is
-            self._kept = max(self._kept, int(_ROOM * (size - self._rest)))
-        self._fresh = self._rest is None or size > self._rest + self._kept
-        if self._fresh:
+        if self._rest is None or resident_bytes() > self._rest + KEPT:
             self._trim(0)
             self.trims += 1
             self._rest = resident_bytes()
