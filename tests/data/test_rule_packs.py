@@ -16,6 +16,53 @@ def test_fragments():
     assert [part.label for part in parts] == ["Suggestion", "Solution"]
 
 
+AFTER = r"""
+name: order
+language: en
+version: 1
+default: Rest
+fragments:
+  verb: ['asks?', 'tells?']
+  lead: '(?>(?:(?!(?&verb))\S+ )*)'
+  formal: 'dear (?=\S)'
+rules:
+  - {label: Letter, after: formal, pattern: '\w+', examples: [Dear Sir or Madam.]}
+  - {label: Question, after: lead, pattern: 'asks?\b|(?<=who )tells?', examples: [Ann asks him.]}
+  - {label: Answer, after: lead, pattern: 'tells?\b', examples: [Ann tells him what Bo asks.]}
+  - {label: Rest, pattern: 'x', examples: [x]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("sentence", "label"),
+    [
+        ("Ann tells him that he asks.", "Answer"),  # the first verb; what is skipped stays skipped
+        ("Ann and Bo ask.", "Question"),
+        ("It was Ann who tells.", "Question"),  # looking back sees what was skipped
+        ("Nobody speaks.", "Rest"),
+        ("My dear friend.", "Rest"),  # `after` fits at the start or not at all
+        ("dear", "Rest"),  # it does not fit
+    ],
+)
+def test_after_is_matched_from_the_start_and_the_pattern_right_behind_it(sentence, label):
+    assert parse_pack(AFTER).analyse_sentences(sentence)[0].label == label
+
+
+def test_after_is_the_same_as_a_pattern_that_begins_with_an_atomic_fragment():
+    pack = load_pack("dialogsum")
+    written_out = pack.text.replace("    after: lead\n    pattern: '", "    pattern: '^(?&lead)")
+    assert written_out.count("^(?&lead)") > 10
+    other = parse_pack(written_out)
+    for rule in pack.rules:
+        for example in rule.examples:
+            for sentence in (
+                example,
+                f"When it rains, {example}",
+                f"Yesterday {example[:-1]} and left.",
+            ):
+                assert pack.analyse(sentence) == other.analyse(sentence)
+
+
 FAULTS = [
     ("language: en", "language: fr", 3, "key 'language'"),
     ("version: 1", "version: one", 4, "key 'version'"),
@@ -31,6 +78,12 @@ FAULTS = [
     ("pattern: 'hung up'", "pattern: '[[a]hung up'", 22, "no regular expression"),
     ("pattern: 'hung up'", "pattern: '(hung up)?'", 22, "fits every sentence"),
     ("pattern: 'hung up'", "pattern: '(?&who) hung up'", 22, "no fragment above has that name"),
+    (
+        "    pattern: 'hung up'",
+        "    after: led\n    pattern: 'hung up'",
+        22,
+        "led: no fragment above has that name",
+    ),
     ("pattern: 'hung up'", "pattern: 3", 22, "key 'rules.4.pattern'"),
     ('examples: ["User hung up."]', "examples: []", 23, "key 'rules.4.examples'"),
     ('["User hung up."]', '[\n      "User hung up.",\n      "User left."]', 25, "no rule fits"),

@@ -3,23 +3,30 @@
 import subprocess
 import sys
 
-CODE = """
+import pytest
+
+ALONE = """
 import sys
 from dialogist.text.porter import PorterStemmer
 assert PorterStemmer().stem("summarising") == "summaris"
-assert not [name for name in sys.modules if name.partition(".")[0] == "scipy"]
-try:
-    import scipy.stats
-except ImportError:
-    sys.exit()
+assert not [name for name in sys.modules if name.partition(".")[0] in ("nltk", "scipy")]
+from nltk import word_tokenize
 from nltk.metrics import BigramAssocMeasures
+from nltk.stem import LancasterStemmer
+from nltk.stem.porter import PorterStemmer as Whole
+assert Whole().stem("summarising") == "summaris"
+"""
 
-# n_ii, (n_ix, n_xi), n_xx: the table 8 2 / 4 6, by hand
-expected = scipy.stats.fisher_exact([[8, 2], [4, 6]], alternative="less")[1]
-assert BigramAssocMeasures.fisher(8, (10, 12), 20) == expected
+AFTER_NLTK = """
+import sys
+import nltk
+from dialogist.text.porter import PorterStemmer
+assert PorterStemmer is nltk.stem.porter.PorterStemmer
+assert sys.modules["nltk"] is nltk
 """
 
 
-def test_scipy_is_not_imported_and_still_used() -> None:
-    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=False)
+@pytest.mark.parametrize("code", [ALONE, AFTER_NLTK])
+def test_nltk_is_not_imported_and_still_whole(code: str) -> None:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

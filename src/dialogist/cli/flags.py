@@ -1,6 +1,8 @@
 """Flags that several commands share, and what they stand for."""
 
-from collections.abc import Mapping
+import gc
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -137,10 +139,25 @@ def load_summarizer(
     model: str, device: str, threads: int | None, precision: "Precision | None" = None
 ) -> "Summarizer":
     """Set the thread count and load the model."""
-    import torch
+    with _uncollected():
+        import torch
 
-    from dialogist.engine.summarizer import Summarizer
+        from dialogist.engine.summarizer import Summarizer
 
-    if threads is not None:
-        torch.set_num_threads(threads)
-    return Summarizer.load(model, device, precision)
+        if threads is not None:
+            torch.set_num_threads(threads)
+        return Summarizer.load(model, device, precision)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """What is made within stays until the process ends: the collector need not look through it.
+
+    It does so again and again while modules and patterns come in, a quarter of a start.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()
+        gc.enable()

@@ -27,7 +27,7 @@ class Presenter:
         if mask is None and names != "none":
             raise UsageError("--mask-names has an effect with --mask only")
         self._shape, self._mask = shape, mask
-        self._privacy = privacy_of(names=names)
+        self._privacy = None if mask is None else privacy_of(names=names)
         self._waiting: deque[tuple[Dialogue, MaskTable]] = deque()
         self._failed = 0
 
@@ -35,7 +35,7 @@ class Presenter:
         """What the model shall read."""
         for dialogue in dialogues:
             read, table = dialogue, MaskTable()
-            if self._mask is not None:
+            if self._privacy is not None:
                 masked, table = mask_dialogue(dialogue, self._privacy)
                 # A template quotes the dialogue: it gets the masked one.
                 if self._mask == Mask.input or self._shape.template is not None:
@@ -57,7 +57,7 @@ class Presenter:
                 self._failed += 1
                 note(f"{summary.id}: {error}")
                 continue
-            if self._mask is not None:
+            if self._privacy is not None:
                 masked, _ = mask_summary(shaped.summary, self._privacy, table)
                 shaped = replace(shaped, summary=masked)
             yield shaped

@@ -23,13 +23,14 @@ class PackPatterns:
         """
         self._source = source
         self._fragments: dict[str, str] = {}
+        self._compiled: dict[str, re.Pattern[str]] = {}
         for name, alternatives in fragments.items():
             place = ("fragments", name)
             if not re.fullmatch(r"\w+", name):
                 message = f"'{name}': names are made of letters, digits and _"
                 raise source.fault(place, message)
             pattern = "|".join(alternatives)
-            self.compiled(pattern, place)
+            self._compiled[name] = self.compiled(pattern, place)
             self._fragments[name] = self.expanded(pattern, place)
 
     def expanded(self, pattern: str, place: _Place) -> str:
@@ -40,13 +41,19 @@ class PackPatterns:
         """
 
         def written_out(call: re.Match[str]) -> str:
-            if call[1] not in self._fragments:
-                hint = nearest(call[1], self._fragments)
-                message = f"{call[0]}: no fragment above has that name{hint}"
-                raise self._source.fault(place, message)
+            self._expect(call[1], call[0], place)
             return f"(?:{self._fragments[call[1]]})"
 
         return _CALL.sub(written_out, pattern)
+
+    def named(self, name: str, place: _Place) -> re.Pattern[str]:
+        """The fragment of that name, as a regular expression of its own.
+
+        Raises:
+            ConfigError: there is none; names the line.
+        """
+        self._expect(name, name, place)
+        return self._compiled[name]
 
     def compiled(self, pattern: str, place: _Place, form: str = "{}") -> re.Pattern[str]:
         """The pattern, put in the place of ``{}`` in ``form``, as a regular expression.
@@ -63,3 +70,8 @@ class PackPatterns:
                 return re.compile(form.replace("{}", expanded), re.IGNORECASE)
         except (re.error, Warning, RecursionError, OverflowError) as error:
             raise self._source.fault(place, f"no regular expression: {error}") from None
+
+    def _expect(self, name: str, written: str, place: _Place) -> None:
+        if name not in self._fragments:
+            hint = nearest(name, self._fragments)
+            raise self._source.fault(place, f"{written}: no fragment above has that name{hint}")

@@ -22,6 +22,7 @@ from dialogist.text.sentences import split_sentences
 Language = Literal["en", "zh"]
 _Place = tuple[object, ...]
 
+_NOWHERE = -1
 _SEMICOLON = re.compile(r"(?<=[；;])")
 
 
@@ -53,10 +54,14 @@ _Alternatives = Annotated[tuple[str, ...], Field(min_length=1), BeforeValidator(
 
 
 class RuleConfig(Config):
-    """One rule as it is written; ``examples`` must get its label, ``counterexamples`` must not."""
+    """One rule as it is written; ``examples`` must get its label, ``counterexamples`` must not.
+
+    ``after`` is the fragment that ``pattern`` must follow: see `Rule`.
+    """
 
     label: _Line
     pattern: str
+    after: str | None = None
     examples: Annotated[tuple[_Line, ...], Field(min_length=1)]
     counterexamples: tuple[_Line, ...] = ()
 
@@ -90,18 +95,33 @@ class PackConfig(Config):
 class Rule:
     """A sentence that ``pattern`` is found in is about ``label``, unless an earlier rule fits.
 
-    ``line`` is where it stands in its file, ``examples`` are sentences that get its label.
+    With ``after`` it must stand exactly where ``after``, matched from the sentence's start, ends:
+    what that skipped stays skipped. ``line`` is where the rule stands in its file, ``examples`` are
+    sentences that get its label.
     """
 
     label: str
     pattern: re.Pattern[str]
     examples: tuple[str, ...]
     line: int
+    after: re.Pattern[str] | None = None
 
 
 def first_match(rules: Sequence[Rule], sentence: str) -> int | None:
     """Return the position of the first rule that fits a stripped sentence, None without one."""
-    return next((i for i, rule in enumerate(rules) if rule.pattern.search(sentence)), None)
+    ends: dict[str, int] = {}  # where each ``after`` ends: rules share them, they are long
+    for i, rule in enumerate(rules):
+        if rule.after is None:
+            if rule.pattern.search(sentence):
+                return i
+            continue
+        skipped = rule.after.pattern
+        if skipped not in ends:
+            found = rule.after.match(sentence)
+            ends[skipped] = found.end() if found else _NOWHERE
+        if ends[skipped] != _NOWHERE and rule.pattern.match(sentence, ends[skipped]):
+            return i
+    return None
 
 
 def read_rules(text: str, name: str) -> tuple[PackConfig, tuple[Rule, ...]]:
@@ -140,9 +160,11 @@ def _rules(config: PackConfig, source: YamlSource) -> Iterator[Rule]:
     for i, rule in enumerate(config.rules):
         place = ("rules", i, "pattern")
         pattern = patterns.compiled(rule.pattern, place)
-        if pattern.search(""):
+        after = None if rule.after is None else patterns.named(rule.after, ("rules", i, "after"))
+        made = Rule(rule.label, pattern, rule.examples, source.line(("rules", i)), after)
+        if first_match([made], "") is not None:
             raise source.fault(place, "the pattern fits every sentence, even an empty one")
-        yield Rule(rule.label, pattern, rule.examples, source.line(("rules", i)))
+        yield made
 
 
 def _try_examples(config: PackConfig, rules: Sequence[Rule], source: YamlSource) -> None:

@@ -1,32 +1,35 @@
-"""NLTK's Porter stemmer, without what else comes along where SciPy is installed.
+"""NLTK's Porter stemmer, without the rest of NLTK.
 
-``import nltk`` imports SciPy's statistics for one function of ``nltk.metrics.association``, which
-nobody here calls: 0.9 s of the start of every command. It is imported when it is called.
+``import nltk`` runs the whole package, and SciPy's statistics where that is installed: a quarter of
+a second to one of the start of every command, for one file. So that file is imported from packages
+that hold nothing but their folders, which are taken away again: who imports NLTK gets all of it.
 """
 
 import sys
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-_UNUSED = "scipy"
 
-_hidden = _UNUSED not in sys.modules and "nltk" not in sys.modules
-if _hidden:
-    sys.modules[_UNUSED] = None  # type: ignore[assignment]  # importing it fails; NLTK expects that
-try:
-    from nltk.metrics import association
+def _stemmer() -> Any:
+    if "nltk" not in sys.modules and (found := find_spec("nltk")) and found.origin:
+        folder = Path(found.origin).parent
+        for name, path in (("nltk", folder), ("nltk.stem", folder / "stem")):
+            sys.modules[name] = ModuleType(name)
+            sys.modules[name].__path__ = [str(path)]
+        try:
+            return _imported()
+        finally:
+            for name in [name for name in sys.modules if name.partition(".")[0] == "nltk"]:
+                del sys.modules[name]
+    return _imported()
+
+
+def _imported() -> Any:
     from nltk.stem.porter import PorterStemmer
-finally:
-    if _hidden:
-        del sys.modules[_UNUSED]
+
+    return PorterStemmer
 
 
-def _fisher_exact(*arguments: Any, **named: Any) -> Any:
-    from scipy.stats import fisher_exact
-
-    return fisher_exact(*arguments, **named)
-
-
-if _hidden:  # for others who use NLTK in this process
-    association.fisher_exact = _fisher_exact
-
-__all__ = ["PorterStemmer"]
+PorterStemmer = _stemmer()

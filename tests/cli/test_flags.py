@@ -1,0 +1,30 @@
+"""Loading a model from the command line."""
+
+import gc
+
+import pytest
+
+from dialogist.cli.flags import load_summarizer
+from dialogist.engine.summarizer import Summarizer
+from dialogist.errors import ModelError
+
+
+def test_the_garbage_collector_rests_while_a_model_is_loaded(monkeypatch):
+    seen = []
+    monkeypatch.setattr(Summarizer, "load", lambda *_: seen.append(gc.isenabled()))
+    try:
+        load_summarizer("default", "cpu", None)
+        assert seen == [False]
+        assert gc.isenabled()
+        assert gc.get_freeze_count() > 0
+    finally:
+        gc.unfreeze()
+
+
+def test_the_garbage_collector_goes_on_if_a_model_cannot_be_loaded():
+    try:
+        with pytest.raises(ModelError):
+            load_summarizer("no-such-model", "cpu", None)
+        assert gc.isenabled()
+    finally:
+        gc.unfreeze()
