@@ -16,7 +16,7 @@ from dialogist.nn.recurrent import (
 )
 
 KINDS = ["gru", "lstm"]
-SOURCE = [7, 1, 5]
+LENGTHS = [[7, 1, 5], [33, 90, 0, 64, 65]]  # one piece of steps; several, rows out of order
 
 
 def shape_of(cell: Literal["gru", "lstm"], layers: int = 2, dropout: float = 0.0) -> StackShape:
@@ -57,15 +57,21 @@ def by_hand(layer: nn.RNNBase, rows: Tensor) -> Tensor:
     return torch.stack(states)
 
 
+@pytest.mark.parametrize("lengths", LENGTHS, ids=str)
 @pytest.mark.parametrize("bidirectional", [True, False])
 @pytest.mark.parametrize("cell", KINDS)
-def test_the_encoder_by_hand(cell: Literal["gru", "lstm"], bidirectional: bool) -> None:
+def test_the_encoder_by_hand(
+    cell: Literal["gru", "lstm"], bidirectional: bool, lengths: list[int]
+) -> None:
     """Each dialogue alone, unpadded, layer after layer, from both ends."""
     encoder = encoder_of(cell, bidirectional)
-    x, real = torch.randn(3, 7, 6), real_places(SOURCE)
+    real = real_places(lengths)
+    x = torch.randn(*real.shape, 6)
     states, finals = encoder(x, real)
     assert encoder.width == states.shape[2] == (8 if bidirectional else 4)
-    for row, length in enumerate(SOURCE):
+    for row, length in enumerate(lengths):
+        if not length:
+            continue
         rows = x[row, :length]
         for i, left in enumerate(encoder.from_left):
             ends = [by_hand(left, rows)]
@@ -78,8 +84,9 @@ def test_the_encoder_by_hand(cell: Literal["gru", "lstm"], bidirectional: bool) 
         torch.testing.assert_close(states[row, :length], rows, atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.parametrize("lengths", [LENGTHS[0], [33, 90, 1, 64, 65]], ids=str)
 @pytest.mark.parametrize("cell", KINDS)
-def test_same_as_torchs_packed_layers(cell: Literal["gru", "lstm"]) -> None:
+def test_same_as_torchs_packed_layers(cell: Literal["gru", "lstm"], lengths: list[int]) -> None:
     """Values and gradients of `pack_padded_sequence`, which we do not use: it is slow."""
     encoder = encoder_of(cell)
     kind = nn.LSTM if cell == "lstm" else nn.GRU
@@ -89,8 +96,9 @@ def test_same_as_torchs_packed_layers(cell: Literal["gru", "lstm"]) -> None:
         for layer, suffix in ((encoder.from_left[i], ""), (encoder.from_right[i], "_reverse")):
             for name, weight in zip(names, parameters_of(layer), strict=True):
                 getattr(theirs, f"{name}_l{i}{suffix}").data.copy_(weight)
-    x, real = torch.randn(3, 7, 6, requires_grad=True), real_places(SOURCE)
-    packed = nn.utils.rnn.pack_padded_sequence(x, torch.tensor(SOURCE), True, False)
+    real = real_places(lengths)
+    x = torch.randn(*real.shape, 6, requires_grad=True)
+    packed = nn.utils.rnn.pack_padded_sequence(x, torch.tensor(lengths), True, False)
     expected = nn.utils.rnn.pad_packed_sequence(theirs(packed)[0], batch_first=True)[0]
     states = encoder(x, real)[0] * real[:, :, None]
     torch.testing.assert_close(states, expected, atol=1e-5, rtol=1e-5)
@@ -101,38 +109,70 @@ def test_same_as_torchs_packed_layers(cell: Literal["gru", "lstm"]) -> None:
     assert (ours[~real] == 0).all()
 
 
+@pytest.mark.parametrize("lengths", LENGTHS, ids=str)
 @pytest.mark.parametrize("cell", KINDS)
-def test_padding_changes_nothing(cell: Literal["gru", "lstm"]) -> None:
+def test_padding_changes_nothing(cell: Literal["gru", "lstm"], lengths: list[int]) -> None:
     encoder = encoder_of(cell)
-    x, real = torch.randn(3, 7, 6), real_places(SOURCE)
+    real, wide_real = real_places(lengths), real_places(lengths, more=5)
+    x, wide = torch.randn(*real.shape, 6), torch.full((*wide_real.shape, 6), 50.0)
     states, finals = encoder(x, real)
-    wide, wide_real = torch.full((3, 12, 6), 50.0), real_places(SOURCE, more=5)
     wide[wide_real] = x[real]
     wide_states, wide_finals = encoder(wide, wide_real)
     torch.testing.assert_close(wide_states[wide_real], states[real], atol=1e-6, rtol=1e-5)
-    torch.testing.assert_close(wide_finals, finals, atol=1e-6, rtol=1e-5)
+    some = real.any(dim=1)
+    for wide_final, final in zip(wide_finals, finals, strict=True):
+        torch.testing.assert_close(wide_final[some], final[some], atol=1e-6, rtol=1e-5)
+
+
+def started(
+    cell: Literal["gru", "lstm"], rows: int
+) -> tuple[RecurrentStack, tuple[tuple[Tensor, ...], ...]]:
+    """A stack of three layers, and a state of each to start from."""
+    torch.manual_seed(0)
+    shape = shape_of(cell, layers=3)
+    start = tuple(
+        tuple(torch.randn(rows, 4, requires_grad=True) for _ in range(shape.states))
+        for _ in range(3)
+    )
+    return RecurrentStack(shape), start
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("cell", KINDS)
+def test_one_step_at_a_time_is_all_at_once(cell: Literal["gru", "lstm"], training: bool) -> None:
+    """States, and gradients of all there is, from all states and from the last one."""
+    stack, start = started(cell, rows=2)
+    x = torch.randn(2, 5, 6, requires_grad=True)
+    whole, after = stack(x, start)
+    hidden, steps, cells = start, [], stack.cells(training)
+    for t in range(5):
+        y, hidden = stack.step(x[:, t], hidden, cells)
+        steps.append(y)
+    stepwise = torch.stack(steps, dim=1)
+    torch.testing.assert_close(stepwise, whole, atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(hidden, after, atol=1e-6, rtol=1e-5)
+    goal, last = torch.randn_like(whole), torch.randn_like(after[-1][-1])
+    wanted = (x, *(part for layer in start for part in layer), *stack.parameters())
+
+    def gradients(states: Tensor, final: Tensor) -> tuple[Tensor, ...]:
+        return torch.autograd.grad((states * goal).sum() + (final * last).sum(), wanted)
+
+    one, other = gradients(whole, after[-1][-1]), gradients(stepwise, hidden[-1][-1])
+    torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
 
 
 @pytest.mark.parametrize("cell", KINDS)
-def test_one_step_at_a_time_is_all_at_once(cell: Literal["gru", "lstm"]) -> None:
-    torch.manual_seed(0)
-    shape = shape_of(cell, layers=3)
-    stack = RecurrentStack(shape)
-    start = tuple(tuple(torch.randn(2, 4) for _ in range(shape.states)) for _ in range(3))
-    x = torch.randn(2, 5, 6, requires_grad=True)
-    whole, after = stack(x, start)
-    hidden, steps = start, []
-    for t in range(5):
-        y, hidden = stack(x[:, t : t + 1], hidden)
-        steps.append(y)
-    stepwise = torch.cat(steps, dim=1)
-    torch.testing.assert_close(stepwise, whole, atol=1e-6, rtol=1e-5)
-    torch.testing.assert_close(hidden, after, atol=1e-6, rtol=1e-5)
+def test_reading_real_steps_alone(cell: Literal["gru", "lstm"]) -> None:
+    real = real_places(LENGTHS[1])
+    stack, start = started(cell, rows=len(real))
+    x = torch.randn(*real.shape, 6, requires_grad=True)
+    whole, found = stack(x, start)[0][real], stack.read(x, start, real)[real]
+    torch.testing.assert_close(found, whole, atol=1e-6, rtol=1e-5)
     goal = torch.randn_like(whole)
-    wanted = (x, *stack.parameters())
+    wanted = (x, *(part for layer in start for part in layer), *stack.parameters())
     one = torch.autograd.grad((whole * goal).sum(), wanted)
-    other = torch.autograd.grad((stepwise * goal).sum(), wanted)
-    torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
+    other = torch.autograd.grad((found * goal).sum(), wanted)
+    torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
 
 
 def test_bridge_by_hand() -> None:
@@ -171,7 +211,7 @@ def test_dropout_acts_between_layers_while_training_only() -> None:
     torch.manual_seed(0)
     encoder = RecurrentEncoder(shape_of("gru", dropout=0.5), bidirectional=True)
     single = RecurrentEncoder(shape_of("gru", layers=1, dropout=0.5), bidirectional=True)
-    x, real = torch.randn(3, 7, 6), real_places(SOURCE)
+    x, real = torch.randn(3, 7, 6), real_places(LENGTHS[0])
     assert not torch.equal(encoder(x, real)[0], encoder(x, real)[0])
     assert torch.equal(single(x, real)[0], single(x, real)[0])
     encoder.eval()

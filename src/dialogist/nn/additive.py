@@ -11,6 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from dialogist.nn.deferred import deferred
 from dialogist.nn.masks import additive_mask
 
 _KEPT = 1 << 21
@@ -43,7 +44,7 @@ class TrainingPass:
     def __init__(self, lengths: Sequence[int], values: Tensor, features: Tensor) -> None:
         self.lengths = lengths
         parts = values.float(), features.float()
-        self.values, self.features = _Shared.apply(self, *parts)  # type: ignore[no-untyped-call]
+        self.values, self.features = deferred(self, *parts)
         self._features: Tensor | None = None
         self._steps: list[tuple[Tensor, Tensor]] = []
 
@@ -121,20 +122,6 @@ class AdditiveAttention(nn.Module):
         weights = torch.softmax(found.float() + memory.mask, dim=-1)
         context = torch.bmm(weights.to(memory.values.dtype)[:, None], memory.values)
         return context[:, 0], weights
-
-
-class _Shared(torch.autograd.Function):
-    """Values and features as they are; their gradients are those that `_Attend` added up."""
-
-    @staticmethod
-    def forward(ctx, shared, values, features):  # type: ignore[no-untyped-def]
-        ctx.set_materialize_grads(False)
-        ctx.shared = shared
-        return values.view_as(values), features.view_as(features)
-
-    @staticmethod
-    def backward(ctx, *_):  # type: ignore[no-untyped-def]
-        return None, *ctx.shared.gradients()
 
 
 class _Attend(torch.autograd.Function):

@@ -1,7 +1,6 @@
 """Recurrent layers (GRU: Cho et al. 2014; LSTM: Hochreiter and Schmidhuber 1997) over padding.
 
-Sequences are padded at the right and never packed: forward and backward of a bidirectional LSTM on
-(16, 250, 256) took one core 1,060 ms with torch's packed sequences, 175 ms as two padded layers.
+Sequences are padded at the right; `real_steps` says how work on padding is spared.
 What stands at padding comes after all that is real, in both directions, and so changes nothing.
 torch keeps no memory cell but the last: a sequence's final state is its hidden state alone, which
 is also what Cho et al. start their decoder from.
@@ -9,13 +8,18 @@ is also what Cho et al. start their decoder from.
 These layers stay fp32 in a bf16 model; what they give and take is cast by their users.
 """
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from functools import partial
+from itertools import zip_longest
+from typing import Literal, TypeAlias, cast
 
 import torch
 from torch import Tensor, nn
 
 from dialogist.nn.dropout import Dropout
+from dialogist.nn.lstm_steps import LstmSteps
+from dialogist.nn.real_steps import RealSteps
 
 CellKind = Literal["gru", "lstm"]
 
@@ -24,6 +28,17 @@ LayerHidden: TypeAlias = tuple[Tensor, ...]
 
 Hidden: TypeAlias = tuple[LayerHidden, ...]
 """The state of every layer, lowest first."""
+
+Cell: TypeAlias = Callable[[Tensor, LayerHidden], LayerHidden]
+"""One step of a layer: (N, E) and the state before -> the state after."""
+
+
+class Layers(nn.ModuleList):
+    """Layers of torch, lowest first."""
+
+    def __iter__(self) -> Iterator[nn.RNNBase]:
+        """One after the other."""
+        return cast("Iterator[nn.RNNBase]", super().__iter__())
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +56,11 @@ class StackShape:
         """How many tensors the state of a layer has."""
         return 2 if self.cell == "lstm" else 1
 
-    def build(self, inputs: int) -> nn.ModuleList:
+    def build(self, inputs: int) -> "Layers":
         """``layers`` layers; all but the lowest read ``inputs`` columns."""
         kind = nn.LSTM if self.cell == "lstm" else nn.GRU
         widths = [self.input, *[inputs] * (self.layers - 1)]
-        return nn.ModuleList(kind(width, self.hidden, batch_first=True) for width in widths)
+        return Layers(kind(width, self.hidden, batch_first=True) for width in widths)
 
 
 class RecurrentEncoder(nn.Module):
@@ -61,7 +76,7 @@ class RecurrentEncoder(nn.Module):
         super().__init__()
         self.width = shape.hidden * (2 if bidirectional else 1)
         self.from_left = shape.build(self.width)
-        self.from_right = shape.build(self.width) if bidirectional else nn.ModuleList()
+        self.from_right = shape.build(self.width) if bidirectional else Layers()
         self.dropout = Dropout(shape.dropout)
 
     def forward(self, x: Tensor, real: Tensor) -> tuple[Tensor, list[Tensor]]:
@@ -74,21 +89,23 @@ class RecurrentEncoder(nn.Module):
             (B, S, width) states, without meaning at padding; (B, width) of each layer: where the
             forward direction ends beside where the backward direction ends.
         """
-        lengths = real.sum(dim=1)
+        steps = RealSteps.of(real.sum(dim=1), real.shape[1])
+        x, lengths = steps.sort(x), steps.sort(real.sum(dim=1))
         backwards = _backwards(lengths, real.shape[1])
         last = (lengths - 1).clamp_(min=0)
         finals = []
-        for i, layer in enumerate(self.from_left):
+        for i, (layer, right) in enumerate(zip_longest(self.from_left, self.from_right)):
             x = self.dropout(x) if i else x
-            y: Tensor = layer(x)[0]
+            y = steps.run(layer, x)
             final = y[torch.arange(y.shape[0], device=y.device), last]
-            if self.from_right:
-                other = _reordered(self.from_right[i](_reordered(x, backwards))[0], backwards)
+            if right is not None:
+                other = steps.run(right, _reordered(x, backwards))
+                other = _reordered(other, backwards)
                 final = torch.cat([final, other[:, 0]], dim=1)
                 y = torch.cat([y, other], dim=2)
             x = y
-            finals.append(final)
-        return x, finals
+            finals.append(steps.unsort(final))
+        return steps.unsort(x), finals
 
 
 class RecurrentStack(nn.Module):
@@ -104,9 +121,39 @@ class RecurrentStack(nn.Module):
 
     def forward(self, x: Tensor, before: Hidden) -> tuple[Tensor, Hidden]:
         """(N, T, E) fp32 and the state before it -> (N, T, D) top states, and the state after."""
-        after = []
+        if x.shape[1] == 1:  # a third of the cost so
+            top, after = self.step(x[:, 0], before, self.cells())
+            return top[:, None], after
+        states = []
         for i, (layer, state) in enumerate(zip(self.layers, before, strict=True)):
-            x, state = _run(layer, self.dropout(x) if i else x, state)
+            x, last = _run(layer, self.dropout(x) if i else x, state)
+            states.append(last)
+        return x, tuple(states)
+
+    def read(self, x: Tensor, before: Hidden, real: Tensor) -> Tensor:
+        """The same of real steps (N, T) alone, which come first; others get no meaning."""
+        steps = RealSteps.of(real.sum(dim=1), real.shape[1])
+        x = steps.sort(x)
+        for i, (layer, state) in enumerate(zip(self.layers, before, strict=True)):
+            first = tuple(steps.sort(part) for part in state)
+            x = steps.run(layer, self.dropout(x) if i else x, first)
+        return steps.unsort(x)
+
+    def cells(self, training: bool = False) -> tuple[Cell, ...]:
+        """What `step` runs: one step of each layer; ``training``: all steps of one pass."""
+        return tuple(
+            LstmSteps(layer)
+            if training and isinstance(layer, nn.LSTM) and not layer.weight_ih_l0.is_cuda
+            else partial(_run_cell, layer)
+            for layer in self.layers
+        )
+
+    def step(self, x: Tensor, before: Hidden, cells: Sequence[Cell]) -> tuple[Tensor, Hidden]:
+        """(N, E) fp32 and the state before it -> (N, D) top states, and the state after."""
+        after = []
+        for i, (cell, state) in enumerate(zip(cells, before, strict=True)):
+            state = cell(self.dropout(x) if i else x, state)
+            x = state[0]
             after.append(state)
         return x, tuple(after)
 
@@ -162,12 +209,8 @@ def initialise_as_keras(layer: nn.RNNBase) -> None:
                 nn.init.constant_(part, float(gates == 4 and gate == 1 and "_ih" in name))
 
 
-def _run(layer: nn.Module, x: Tensor, before: LayerHidden) -> tuple[Tensor, LayerHidden]:
-    """(N, T, E) through one layer; a single step by the cell's kernel, a third of the cost then."""
-    assert isinstance(layer, nn.RNNBase)
-    if x.shape[1] == 1:
-        after = _run_cell(layer, x[:, 0], before)
-        return after[0][:, None], after
+def _run(layer: nn.RNNBase, x: Tensor, before: LayerHidden) -> tuple[Tensor, LayerHidden]:
+    """(N, T, E) through one layer."""
     states = tuple(state.unsqueeze(0).contiguous() for state in before)  # (1, N, D)
     if isinstance(layer, nn.LSTM):
         y, after = layer(x, states)

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from dialogist.nn.additive import AdditiveAttention, AttentionMemory
 from dialogist.nn.packing import Packing
-from dialogist.nn.recurrent import Hidden, RecurrentStack, StackShape, select_hidden
+from dialogist.nn.recurrent import Cell, Hidden, RecurrentStack, StackShape, select_hidden
 
 
 class Decoded(NamedTuple):
@@ -89,21 +89,30 @@ class RecurrentDecoder(nn.Module):
     ) -> tuple[Decoded, Cells]:
         """(N, T, E) inputs in fp32: all at once without attention, else one after the other.
 
-        ``real``: (N, T) True at targets that are wanted, which come first; None: all are.
+        ``real``: (N, T) True at targets that are wanted, which come first; None: all are. What is
+        carried on has a meaning only if all are.
         """
         if self.attention is None or memory is None:
+            if real is not None:
+                return Decoded(x, self.layers.read(x, cells.hidden, real)), cells
             hidden, after = self.layers(x, cells.hidden)
             return Decoded(x, hidden), Cells(after)
         steps = []
+        layers = self.layers.cells(training=torch.is_grad_enabled())
         lengths = [x.shape[1]] * len(x) if real is None else real.sum(dim=1).tolist()
         for t in range(x.shape[1]):
             rows = [n for n, length in enumerate(lengths) if length > t]
-            step, cells = self._step(x[:, t], cells, memory, rows)
+            step, cells = self._step(layers, x[:, t], cells, memory, rows)
             steps.append(step)
         return Decoded(x, *(torch.stack(parts, dim=1) for parts in zip(*steps, strict=True))), cells
 
     def _step(
-        self, x: Tensor, cells: Cells, memory: AttentionMemory, rows: Sequence[int]
+        self,
+        layers: Sequence[Cell],
+        x: Tensor,
+        cells: Cells,
+        memory: AttentionMemory,
+        rows: Sequence[int],
     ) -> tuple[tuple[Tensor, ...], Cells]:
         """(N, E) -> state (N, D), context (N, C), weights (N, S), with coverage the overlap (N,).
 
@@ -112,8 +121,7 @@ class RecurrentDecoder(nn.Module):
         assert self.attention is not None
         assert cells.context is not None
         fed = torch.cat([x, cells.context.to(x.dtype)], dim=1)
-        states, hidden = self.layers(fed[:, None], cells.hidden)
-        state = states[:, 0]
+        state, hidden = self.layers.step(fed, cells.hidden, layers)
         context, weights = self.attention(state, memory, cells.coverage, rows)
         if cells.coverage is None:
             return (state, context, weights), Cells(hidden, context)
