@@ -33,16 +33,20 @@ def main() -> None:
     parser.add_argument("--summaries", type=int, default=100, help="one at a time")
     parser.add_argument("--limit", type=int, default=500, help="dialogues in batches")
     parser.add_argument("--starts", type=int, default=5, help="of the command line")
+    parser.add_argument("--only-starts", action="store_true", help="nothing but those")
     parser.add_argument(
         "--exported",
         action="store_true",
         help="the model in CTranslate2, too: none that copies",
     )
     flags = parser.parse_args()
-    if flags.data is None:
+    if flags.data is None and not flags.only_starts:
         parser.error("--data: the data folder is needed, for dialogsum/dev.jsonl")
     rows: dict[str, Record] = {}
     with tempfile.TemporaryDirectory() as folder:
+        if flags.only_starts:
+            print(start_table(start_up(flags, Path(folder))))
+            return
         for name, command in systems(flags, Path(folder)).items():
             rows[name] = run_peer(command, flags.threads)
             print(f"{name}: {figures(rows[name])}", file=sys.stderr)
