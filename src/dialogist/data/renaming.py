@@ -111,7 +111,8 @@ class Rename:
         target = pair.target if spelled[-1] == summary else respelled(spelled[-1], self.tokenizer)
         if not self._fit(source, target):
             return pair
-        return replace(pair, source=source, target=target, starts=starts)
+        # Key points say where sub-summaries ended; recipes of models that learn them are refused.
+        return replace(pair, source=source, target=target, starts=starts, key_points=(), ends=())
 
     def _others(self, texts: Iterable[str], chance: Chance) -> dict[str, str]:
         """Another name for each that the texts hold."""

@@ -35,6 +35,9 @@ from dialogist.training.config import TrainingConfig
 _SHORTEST_PLANNED = 5
 """Tokens of the shortest target with a plan prefix: begin, a label, a border, a word, end."""
 
+_UNNAMED = frozenset(("number", "swap", "denial"))
+"""Errors that are planted without looking for words with capitals."""
+
 
 class DataSet(Config):
     """One data file (below the data folder, or absolute) and which of its rows to leave out.
@@ -199,15 +202,27 @@ class Recipe(Config):
         """What other names and errors are put into: text that ids give back."""
         if self.augmentation.speakers and self.preparation.speakers != "atomic":
             yield "augmentation.speakers needs preparation.speakers: atomic"
-        for name, wanted in (
-            ("augmentation.names", self.augmentation.names > 0),
-            ("objective.contrast", getattr(self.objective, "contrast", None) is not None),
-            ("objective.unsupported", getattr(self.objective, "unsupported", 0) > 0),
+        contrast = getattr(self.objective, "contrast", None)
+        for name, wanted, looks_for_names in (
+            ("augmentation.names", self.augmentation.names > 0, True),
+            (
+                "objective.contrast",
+                contrast is not None,
+                contrast is not None and not _UNNAMED.issuperset(contrast.corruption.errors),
+            ),
+            ("objective.unsupported", getattr(self.objective, "unsupported", 0) > 0, True),
         ):
-            if wanted and self.tokenizer.kind == "word":
+            if not wanted:
+                continue
+            if self.tokenizer.kind == "word":
                 yield f"{name} needs names with capitals: tokenizer.kind word has none"
-            if wanted and self.preparation.key_points is not None:
-                yield f"{name} cannot go with preparation.key_points"
+            if looks_for_names and self.preparation.case == "restored":
+                yield (
+                    f"{name} needs names with capitals, preparation.case restored has none"
+                    + ("; corruption.errors can be [number, swap, denial]" if contrast else "")
+                )
+            if self.preparation.plan == "prefix" or isinstance(self.model, LeaderWriterConfig):
+                yield f"{name} cannot go with a model that plans its key points"
 
     def _lengths(self) -> Iterator[str]:
         """What the model's tables of positions hold."""

@@ -27,7 +27,8 @@ def plot_run(folder: Path) -> list[Path]:
             axes.plot(steps, values, label=label, linewidth=1.2)
     axes.set(xlabel="update", ylabel="cross-entropy (nats per token)", title=folder.name)
     axes.grid(alpha=0.3)
-    axes.legend()
+    if axes.lines:  # a run of a few updates has none to draw
+        axes.legend()
     rate = Figure(figsize=(7, 3), layout="constrained")
     axes = rate.subplots()
     rows = logs.series("train", "learning_rate")
