@@ -43,8 +43,14 @@ class TrainingPass:
 
     def __init__(self, lengths: Sequence[int], values: Tensor, features: Tensor) -> None:
         self.lengths = lengths
-        parts = values.float(), features.float()
-        self.values, self.features = deferred(self, *parts)
+        self.sums = _MemorySums()
+        self.values, self.features = deferred(self.sums, values.float(), features.float())
+
+
+class _MemorySums:
+    """What the gradients of values and features are made of."""
+
+    def __init__(self) -> None:
         self._features: Tensor | None = None
         self._steps: list[tuple[Tensor, Tensor]] = []
 
@@ -170,11 +176,11 @@ class _Attend(torch.autograd.Function):
             # (1 - tanh^2) v_a times the gradient of the energy
             d_inner = inner.square_().mul_(-v).add_(v).mul_(d_energy[:, None])
             d_query[n] = d_inner.sum(dim=0)
-            shared.add(n, d_inner, features)
+            shared.sums.add(n, d_inner, features)
             if covered is not None and d_coverage is not None:
                 d_coverage[n, real] = d_inner @ w
                 d_w += covered @ d_inner
-        shared.keep(weights, d_context)
+        shared.sums.keep(weights, d_context)
         return None, None, None, d_query, d_v, *(() if w is None else (d_coverage, d_w))
 
 

@@ -10,29 +10,33 @@ import torch
 from torch import Tensor
 
 
-class Owner(Protocol):
-    """Whoever keeps what the gradients are made of."""
+class Sums(Protocol):
+    """What the gradients are made of, as the steps' backward passes leave it here.
+
+    It must not hold the tensors that `deferred` returned: they hold it, by a graph that Python's
+    garbage collector does not see through, and nobody would ever be freed.
+    """
 
     def gradients(self) -> tuple[Tensor | None, ...]:
         """Of each shared tensor, once all steps have been backward; None: no step used it."""
 
 
-def deferred(owner: Owner, *tensors: Tensor) -> tuple[Tensor, ...]:
-    """The tensors as they are; their gradients are those of ``owner``.
+def deferred(sums: Sums, *tensors: Tensor) -> tuple[Tensor, ...]:
+    """The tensors as they are; their gradients are those of ``sums``.
 
     Steps must take them as inputs of an autograd function that gives None for their gradients.
     """
-    found: tuple[Tensor, ...] = _Deferred.apply(owner, *tensors)  # type: ignore[no-untyped-call]
+    found: tuple[Tensor, ...] = _Deferred.apply(sums, *tensors)  # type: ignore[no-untyped-call]
     return found
 
 
 class _Deferred(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, owner, *tensors):  # type: ignore[no-untyped-def]
+    def forward(ctx, sums, *tensors):  # type: ignore[no-untyped-def]
         ctx.set_materialize_grads(False)
-        ctx.owner = owner
+        ctx.sums = sums
         return tuple(tensor.view_as(tensor) for tensor in tensors)
 
     @staticmethod
     def backward(ctx, *_):  # type: ignore[no-untyped-def]
-        return None, *ctx.owner.gradients()
+        return None, *ctx.sums.gradients()

@@ -15,16 +15,23 @@ class LstmSteps:
     """The steps of one pass through a layer; called as (N, E), ((N, D), (N, D)) -> state after."""
 
     def __init__(self, layer: nn.LSTM) -> None:
-        self.weights = deferred(self, *layer.all_weights[0])
-        self._steps: list[tuple[Tensor, Tensor, Tensor]] = []
+        self._sums = _WeightSums()
+        self._weights = deferred(self._sums, *layer.all_weights[0])
 
     def __call__(self, x: Tensor, before: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """One step."""
-        after: tuple[Tensor, ...] = _Step.apply(self, x, *before, *self.weights)  # type: ignore[no-untyped-call]
+        after: tuple[Tensor, ...] = _Step.apply(self._sums, x, *before, *self._weights)  # type: ignore[no-untyped-call]
         return after
 
+
+class _WeightSums:
+    """Of each step, (N, 4D), (N, E), (N, D): what the weights' gradients are made of."""
+
+    def __init__(self) -> None:
+        self._steps: list[tuple[Tensor, Tensor, Tensor]] = []
+
     def keep(self, d_gates: Tensor, x: Tensor, hidden: Tensor) -> None:
-        """Of one step, (N, 4D), (N, E), (N, D): what the weights' gradients are made of."""
+        """A step's."""
         self._steps.append((d_gates, x, hidden))
 
     def gradients(self) -> tuple[Tensor | None, ...]:
@@ -41,7 +48,7 @@ class _Step(torch.autograd.Function):
     """One step of all rows; torch orders the gates: input, forget, cell, output."""
 
     @staticmethod
-    def forward(ctx, steps, x, before, cell, *weights):  # type: ignore[no-untyped-def]
+    def forward(ctx, sums, x, before, cell, *weights):  # type: ignore[no-untyped-def]
         w, u, b, c = weights
         gates = torch.addmm(b + c, x, w.T).addmm_(before, u.T)
         i, f, g, o = gates.chunk(4, dim=1)
@@ -50,7 +57,7 @@ class _Step(torch.autograd.Function):
         o.sigmoid_()
         after = (f * cell).addcmul_(i, g)
         shown = after.tanh()
-        ctx.steps = steps
+        ctx.sums = sums
         ctx.save_for_backward(x, before, cell, w, u, gates, shown)
         return o * shown, after
 
@@ -66,5 +73,5 @@ class _Step(torch.autograd.Function):
         aten.sigmoid_backward.grad_input(d_cell * cell, f, grad_input=d_f)
         aten.tanh_backward.grad_input(d_cell * i, g, grad_input=d_g)
         aten.sigmoid_backward.grad_input(d_hidden * shown, o, grad_input=d_o)
-        ctx.steps.keep(d_gates, x, before)
+        ctx.sums.keep(d_gates, x, before)
         return None, d_gates @ w, d_gates @ u, d_cell * f, None, None, None, None

@@ -6,39 +6,39 @@ the rows are sorted, the longest first, and the layer runs piece by piece, a few
 the rows that are not over yet.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
 _PIECE = 32
-"""Steps of a piece at least: with each, oneDNN lays out the weights anew."""
+"""Steps of a piece. All have as many: oneDNN makes, and keeps, kernels for each size there is."""
 
 
 @dataclass(frozen=True, slots=True)
 class RealSteps:
     """Which of B rows of S steps are real, for layers that go from step to step.
 
-    ``order``: (B,) the rows, the longest first, and ``back``, which undoes it; None where rows stay
-    as they are. ``pieces``: steps and rows of each piece, in that order; they may end before S.
+    ``order``: (B,) the rows, the longest first, and ``back``, which undoes it. ``pieces``: how many
+    rows go on in each piece, in that order; they may end before S. None: all at once.
     """
 
     width: int
-    pieces: tuple[tuple[int, int], ...]
+    pieces: tuple[int, ...] | None = None
     order: Tensor | None = None
     back: Tensor | None = None
 
     @classmethod
     def of(cls, lengths: Tensor, width: int) -> "RealSteps":
-        """Of (B,) lengths, each up to S. On a GPU all is one piece: nothing waits for the CPU."""
-        rows = len(lengths)
+        """Of (B,) lengths, each up to S. On a GPU all at once: nothing waits for the CPU."""
         if lengths.is_cuda:
-            return cls(width, ((width, rows),))
+            return cls(width)
         found = torch.sort(lengths, descending=True, stable=True)
-        pieces = _pieces(found.values.tolist(), width)
-        if len(pieces) == 1 and pieces[0][1] == rows:
-            return cls(width, pieces)
+        # Of padding alone there is something to run as well: (B, 1) at least.
+        ends = [max(length, 1) for length in found.values.tolist()]
+        pieces = tuple(
+            sum(end > start for end in ends) for start in range(0, max(ends), _PIECE)
+        )
         return cls(width, pieces, found.indices, found.indices.argsort())
 
     def sort(self, x: Tensor) -> Tensor:
@@ -54,18 +54,17 @@ class RealSteps:
 
         What stands at padding has no meaning; zero behind a row's last piece.
         """
-        if len(self.pieces) == 1 and self.pieces[0] == (self.width, len(x)):
+        if self.pieces is None:
             found: Tensor = layer(x, _given(layer, before, len(x)))[0]
             return found
-        sizes = [steps for steps, _ in self.pieces]
-        parts = torch.split(x, [*sizes, self.width - sum(sizes)], dim=1)
+        steps = _PIECE * len(self.pieces)
+        x = nn.functional.pad(x, (0, 0, 0, steps - self.width))  # cut where that is negative
         outputs = []
-        for part, (_, rows) in zip(parts, self.pieces, strict=False):
+        for part, rows in zip(torch.split(x, _PIECE, dim=1), self.pieces, strict=True):
             y, after = layer(part[:rows], _given(layer, before, rows))
             before = tuple(state[0] for state in (after if isinstance(after, tuple) else (after,)))
             outputs.append(nn.functional.pad(y, (0, 0, 0, 0, 0, len(x) - rows)))
-        outputs.append(y.new_zeros(len(x), self.width - sum(sizes), y.shape[2]))
-        return torch.cat(outputs, dim=1)
+        return nn.functional.pad(torch.cat(outputs, dim=1), (0, 0, 0, self.width - steps))
 
 
 def _given(
@@ -76,16 +75,3 @@ def _given(
         return None
     states = tuple(state[None, :rows].contiguous() for state in before)
     return states if isinstance(layer, nn.LSTM) else states[0]
-
-
-def _pieces(lengths: Sequence[int], width: int) -> tuple[tuple[int, int], ...]:
-    """Steps and rows of each piece; ``lengths`` are sorted, the longest first."""
-    pieces: list[tuple[int, int]] = []
-    for start in range(0, max(lengths[0], 1), _PIECE):
-        steps = min(_PIECE, width - start)
-        rows = sum(length > start for length in lengths) or 1  # one of padding alone is run, too
-        if pieces and pieces[-1][1] == rows:
-            pieces[-1] = pieces[-1][0] + steps, rows
-        else:
-            pieces.append((steps, rows))
-    return tuple(pieces)
