@@ -100,9 +100,9 @@ class RecurrentDecoder(nn.Module):
         steps = []
         layers = self.layers.cells(training=torch.is_grad_enabled())
         lengths = [x.shape[1]] * len(x) if real is None else real.sum(dim=1).tolist()
-        for t in range(x.shape[1]):
+        for t, fed in enumerate(x.unbind(dim=1)):  # one gradient for all, not one as large for each
             rows = [n for n, length in enumerate(lengths) if length > t]
-            step, cells = self._step(layers, x[:, t], cells, memory, rows)
+            step, cells = self._step(layers, fed, cells, memory, rows)
             steps.append(step)
         return Decoded(x, *(torch.stack(parts, dim=1) for parts in zip(*steps, strict=True))), cells
 
