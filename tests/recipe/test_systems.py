@@ -101,6 +101,13 @@ def test_a_start_is_a_model_or_an_earlier_recipe(write: Write) -> None:
         find(first, third="first")
 
 
+def test_a_start_can_be_a_folder_that_is_compared_too(write: Write, tiny_model: Path) -> None:
+    folder, second = str(tiny_model), write("second")
+    for names in ((folder, second), (second, folder)):
+        [found] = [one for one in find(*names, second=folder) if one.recipe is not None]
+        assert recipe_of(found).start == folder
+
+
 def test_evaluation_sets(write: Write) -> None:
     one, two = find(write("one"), write("two"))
     assert evaluation_sets([System("lead-3"), one, two], None) == recipe_of(one).data.dev

@@ -140,7 +140,7 @@ def _with_start(
         return System(
             system.name, recipe.model_copy(update={"start": str(runs[start])}), system.folder
         )
-    if start in names:
+    if start in names and not Path(start).is_dir():  # a folder is there already
         raise UsageError(f"{system.name} starts from {start}: name that one before it")
     return system
 
