@@ -58,7 +58,7 @@ def drafts_of(bundle: Bundle, dialogues: Sequence[Dialogue]) -> list[Written]:
         encoded = bundle.preparation.encode(example, bundle.tokenizer)
         windows.append(Window(example, encoded, dialogue))
     options = SummaryOptions(**{**bundle.decoding.model_dump(), "safe": False})
-    return Writer(bundle, 8_000).write(windows, options)
+    return Writer(bundle).write(windows, options)
 
 
 def searched(bundle: Bundle, dialogues: Sequence[Dialogue]) -> list[Spoken]:

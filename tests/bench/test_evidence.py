@@ -6,7 +6,9 @@ from random import Random
 
 import numpy as np
 import pytest
+import torch
 
+from dialogist.engine.bundle import load_bundle
 from dialogist.records import Dialogue, Utterance
 
 TALK = Dialogue(
@@ -85,3 +87,10 @@ def test_the_fit_finds_the_weights_that_drew_the_labels(bench):
     labels = (draw.random(20_000) < 1 / (1 + np.exp(-features @ weights))).astype(float)
     found = fit(features, labels, np.ones(20_000))
     np.testing.assert_allclose(found, weights, atol=0.08)
+
+
+def test_what_a_model_says_by_itself_has_attention_for_each_sentence(bench, tiny_model):
+    bundle = load_bundle(tiny_model, torch.device("cpu"))
+    [spoken] = bench("evidence_model").searched(bundle, [TALK])
+    assert len(spoken.statements) == len(spoken.attended)
+    assert all(shares.shape == (len(TALK.utterances),) for shares in spoken.attended)
