@@ -36,9 +36,7 @@ class RealSteps:
         found = torch.sort(lengths, descending=True, stable=True)
         # Of padding alone there is something to run as well: (B, 1) at least.
         ends = [max(length, 1) for length in found.values.tolist()]
-        pieces = tuple(
-            sum(end > start for end in ends) for start in range(0, max(ends), _PIECE)
-        )
+        pieces = tuple(sum(end > start for end in ends) for start in range(0, max(ends), _PIECE))
         return cls(width, pieces, found.indices, found.indices.argsort())
 
     def sort(self, x: Tensor) -> Tensor:
