@@ -11,14 +11,19 @@ from dialogist.recipe.config import read_recipe
 BENCH = Path(__file__).parents[2] / "bench"
 UNNAMED = "objective.contrast={kind: margin, corruption: {errors: [number, swap, denial]}}"
 REFUSED = [
-    ("dialogsum-report-1", "augmentation.names=0.5", "tokenizer.kind word has none"),
-    ("dialogsum-report-1", "objective.contrast={kind: margin}", "tokenizer.kind word has none"),
-    ("dialogsum-minilm", "augmentation.names=0.5", "preparation.case restored has none"),
+    ("dialogsum-report-1", "augmentation.names=0.5", "tokenizer.kind word does not"),
+    ("dialogsum-report-1", "objective.contrast={kind: margin}", "tokenizer.kind word does not"),
+    ("dialogsum-minilm", "augmentation.names=0.5", "preparation.case restored leaves none"),
     ("dialogsum-minilm", "objective.contrast={kind: margin}", "can be [number, swap, denial]"),
     (
         "dialogsum-minilm",
         "objective={kind: self-critical, unsupported: 0.2}",
         "objective.unsupported needs names with capitals",
+    ),
+    (
+        "dialogsum-small",
+        "augmentation.names=0.5;preparation.profile=xsum-report",
+        "preparation.profile xsum-report leaves none",
     ),
     ("dialogsum-minilm-plan", UNNAMED, "a model that plans its key points"),
     ("dialogsum-small", "augmentation.speakers=1;preparation.speakers=inline", "speakers: atomic"),

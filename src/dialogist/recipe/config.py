@@ -29,14 +29,12 @@ from dialogist.models.warm_start import EncoderStart
 from dialogist.objectives.cross_entropy import CrossEntropyConfig
 from dialogist.objectives.denoising import DenoisingConfig
 from dialogist.objectives.table import ObjectiveConfig
+from dialogist.recipe.changed_words import changed_words
 from dialogist.tokenizers import MOST_LABELS, TokenizerConfig
 from dialogist.training.config import TrainingConfig
 
 _SHORTEST_PLANNED = 5
 """Tokens of the shortest target with a plan prefix: begin, a label, a border, a word, end."""
-
-_UNNAMED = frozenset(("number", "swap", "denial"))
-"""Errors that are planted without looking for words with capitals."""
 
 
 class DataSet(Config):
@@ -123,7 +121,7 @@ class Recipe(Config):
             *self._unknown_words(),
             *self._coverage(),
             *self._denoising(),
-            *self._changed_words(),
+            *changed_words(self),
             *self._lengths(),
         ):
             raise ValueError(problem)
@@ -197,32 +195,6 @@ class Recipe(Config):
                 f"summary_tokens ({longest}) must be at least source_tokens ({source}); or set it "
                 "to lost"
             )
-
-    def _changed_words(self) -> Iterator[str]:
-        """What other names and errors are put into: text that ids give back."""
-        if self.augmentation.speakers and self.preparation.speakers != "atomic":
-            yield "augmentation.speakers needs preparation.speakers: atomic"
-        contrast = getattr(self.objective, "contrast", None)
-        for name, wanted, looks_for_names in (
-            ("augmentation.names", self.augmentation.names > 0, True),
-            (
-                "objective.contrast",
-                contrast is not None,
-                contrast is not None and not _UNNAMED.issuperset(contrast.corruption.errors),
-            ),
-            ("objective.unsupported", getattr(self.objective, "unsupported", 0) > 0, True),
-        ):
-            if not wanted:
-                continue
-            if self.tokenizer.kind == "word":
-                yield f"{name} needs names with capitals: tokenizer.kind word has none"
-            if looks_for_names and self.preparation.case == "restored":
-                yield (
-                    f"{name} needs names with capitals, preparation.case restored has none"
-                    + ("; corruption.errors can be [number, swap, denial]" if contrast else "")
-                )
-            if self.preparation.plan == "prefix" or isinstance(self.model, LeaderWriterConfig):
-                yield f"{name} cannot go with a model that plans its key points"
 
     def _lengths(self) -> Iterator[str]:
         """What the model's tables of positions hold."""
