@@ -31,7 +31,7 @@ def pass_of_attention(x: Tensor) -> tuple[object, Tensor]:
 @pytest.mark.parametrize("backward", [True, False])
 @pytest.mark.parametrize("run", [pass_of_lstm, pass_of_attention])
 def test_a_pass_is_freed(run: Callable[[Tensor], tuple[object, Tensor]], backward: bool) -> None:
-    """Without the garbage collector, which does not see through autograd's graph."""
+    """At once: the garbage collector comes too late for what a pass holds."""
     x = torch.randn(2, 4, requires_grad=True)
     held, loss = run(x)
     freed = weakref.ref(held)

@@ -13,8 +13,8 @@ from torch import Tensor
 class Sums(Protocol):
     """What the gradients are made of, as the steps' backward passes leave it here.
 
-    It must not hold the tensors that `deferred` returned: they hold it, by a graph that Python's
-    garbage collector does not see through, and nobody would ever be freed.
+    It must not hold the tensors that `deferred` returned: they hold it, by their graph, and such a
+    ring waits for Python's garbage collector, which counts objects and not gigabytes.
     """
 
     def gradients(self) -> tuple[Tensor | None, ...]:
