@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from dialogist.decoding.search import Hypothesis
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.drafts import Draft
+from dialogist.engine.looks import Retold
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.pieces import ends_of, reader
 from dialogist.engine.retelling import retold
@@ -20,6 +21,9 @@ from dialogist.records import Dialogue
 from dialogist.text.tokens import sentence_spans
 
 Shares = NDArray[np.floating]
+
+AT_ONCE = 16
+"""Dialogues that are said once more together."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +54,18 @@ def forced(bundle: Bundle, cases: Sequence[Case]) -> list[tuple[Case, Spoken]]:
     return found
 
 
-def drafts_of(bundle: Bundle, dialogues: Sequence[Dialogue]) -> list[Written]:
+def drafts_of(
+    bundle: Bundle, dialogues: Sequence[Dialogue], evidence: bool = False
+) -> list[Written]:
     """What search finds, as it is, without the checks that summaries go through."""
     windows = []
     for dialogue in dialogues:
         example = bundle.preparation.prepare(dialogue)
         encoded = bundle.preparation.encode(example, bundle.tokenizer)
         windows.append(Window(example, encoded, dialogue))
-    options = SummaryOptions(**{**bundle.decoding.model_dump(), "safe": False})
+    options = SummaryOptions(
+        **{**bundle.decoding.model_dump(), "safe": False, "evidence": evidence}
+    )
     return Writer(bundle).write(windows, options)
 
 
@@ -70,11 +78,22 @@ def _draft(tokens: Sequence[int]) -> Draft:
     return Draft((Hypothesis(tuple(tokens), 0.0, 0.0, True),))
 
 
+def _retold(
+    bundle: Bundle, written: Sequence[Written], dialogues: Sequence[Dialogue]
+) -> list[list[Retold]]:
+    """`retold`, in batches of neighbours."""
+    found: list[list[Retold]] = []
+    for start in range(0, len(written), AT_ONCE):
+        here = slice(start, start + AT_ONCE)
+        found += retold(bundle, written[here], dialogues[here])
+    return found
+
+
 def _spoken(
     bundle: Bundle, written: Sequence[Written], dialogues: Sequence[Dialogue]
 ) -> list[Spoken]:
     found = []
-    for one, parts in zip(written, retold(bundle, written, dialogues), strict=True):
+    for one, parts in zip(written, _retold(bundle, written, dialogues), strict=True):
         if not parts:
             found.append(Spoken((), ()))
             continue

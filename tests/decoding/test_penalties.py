@@ -1,6 +1,8 @@
 """Coverage and repetition penalties: by hand, and what they do to the order of beams."""
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import torch
@@ -39,8 +41,9 @@ class Looking:
     def __init__(self, heads: bool) -> None:
         self.heads = heads
 
-    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
+    def force(self, batch: Batch, state: "Rows", need_weights: bool = False) -> Outputs:
         assert need_weights
+        assert torch.equal(batch.source, state.source)
         place = torch.where(batch.target_out == 5, 1, 2)  # (N, T)
         weights = torch.nn.functional.one_hot(place, batch.source.shape[1]).float()
         maps = {"encoder_layer1_self_att": torch.ones(1), "decoder_attention": weights}
@@ -48,6 +51,16 @@ class Looking:
             weights = weights[:, None].expand(-1, 2, -1, -1)
             maps = {"x_block2_decenc_att": weights * 0, "y_block2_decenc_att": weights}
         return Outputs(None, torch.zeros(0), maps)  # type: ignore[arg-type]
+
+
+@dataclass
+class Rows:
+    """A state that is the source."""
+
+    source: Tensor
+
+    def select(self, rows: Tensor) -> "Rows":
+        return Rows(self.source[rows])
 
 
 def said(score: float, *tokens: int) -> Hypothesis:
@@ -60,13 +73,13 @@ def test_beams_in_a_new_order(heads: bool) -> None:
     batch = collate([Pair((1, 7, 8, 2)), Pair((1, 7, 2))], SYMBOLS)
     found = [[said(-1.0, 6, 6), said(-1.5, 5, 6)], [said(-3.0, 5)]]
     options = DecodingOptions(coverage_penalty=1.0, coverage_kind="repeated", n_best=2)
-    model = Looking(heads)
-    first, second = ranked_by_coverage(model, batch, found, options, SYMBOLS)  # type: ignore[arg-type]
+    start: tuple[Any, Batch, Rows] = Looking(heads), batch, Rows(batch.source)
+    first, second = ranked_by_coverage(*start, found, options, SYMBOLS)
     assert [h.tokens for h in first] == [(5, 6), (6, 6)]
     assert [h.score for h in first] == pytest.approx([-1.5 - 1, -1.0 - 2])
     assert [h.score for h in second] == [-3.0]
     one = options.model_copy(update={"n_best": 1, "coverage_penalty": 0.1})
-    ((best,), _) = ranked_by_coverage(model, batch, found, one, SYMBOLS)  # type: ignore[arg-type]
+    ((best,), _) = ranked_by_coverage(*start, found, one, SYMBOLS)
     assert best.tokens == (6, 6)
 
 

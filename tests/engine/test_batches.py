@@ -4,12 +4,13 @@ import torch
 
 from dialogist.data.encode import Encoded
 from dialogist.engine.batches import BatchLimits, batches_of
-from dialogist.engine.written import Written
-from dialogist.records import Example
+from dialogist.engine.written import Window
+from dialogist.records import Dialogue, Example
 
 
-def windows(*lengths: int) -> list[Written]:
-    return [Written(Example(()), Encoded(tuple(range(n)), ())) for n in lengths]
+def windows(*lengths: int) -> list[Window]:
+    empty = Example(()), Dialogue(())
+    return [Window(empty[0], Encoded(tuple(range(n)), ()), empty[1]) for n in lengths]
 
 
 def test_neighbours_are_of_like_length_and_each_window_is_in_one_batch() -> None:

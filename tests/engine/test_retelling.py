@@ -13,10 +13,11 @@ from tests.engine.explaining import CONFIGS, SEVERAL, TALK, summarizer_of, token
 from dialogist.data.collate import collate
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.forcing import forced_pair
+from dialogist.engine.looks import Shares
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.origins import origins_of_tokens
 from dialogist.engine.pieces import ends_of, reader
-from dialogist.engine.retelling import LAYERS, Shares, retold
+from dialogist.engine.retelling import LAYERS, looks_of, retold
 from dialogist.engine.token_ranges import token_ranges
 from dialogist.engine.writing import Writer
 from dialogist.engine.written import Window, Written
@@ -70,6 +71,24 @@ def test_log_probabilities_are_those_of_search(family: str) -> None:
                 assert total >= hypothesis.log_prob - 1e-4
             else:
                 assert total == pytest.approx(hypothesis.log_prob, abs=1e-3)
+
+
+@EVERY
+def test_told_from_what_search_encoded_as_from_the_dialogue(family: str) -> None:
+    bundle = summarizer_of(family).bundle
+    nothing = Dialogue((Utterance("Ann", ""),))
+    dialogues = [LONGER, nothing, TALK]
+    written = write(bundle, *dialogues)
+    assert written[1].looks is None
+    assert not written[1].drafts
+    for one, parts in zip(written, retold(bundle, written, dialogues), strict=True):
+        if one.drafts:
+            anew = looks_of(one, parts)
+            assert one.looks is not None
+            assert one.looks.first == anew.first
+            for told, again in zip(one.looks.parts, anew.parts, strict=True):
+                np.testing.assert_allclose(told.shares, again.shares, atol=1e-6)
+                np.testing.assert_allclose(told.log_probs, again.log_probs, atol=1e-5)
 
 
 def maps_of(bundle: Bundle, written: Written) -> tuple[dict[str, torch.Tensor], torch.Tensor]:

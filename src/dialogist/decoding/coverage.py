@@ -19,6 +19,7 @@ from dialogist.decoding.forced import targets_of
 from dialogist.decoding.options import CoverageKind, DecodingOptions
 from dialogist.decoding.search import Hypothesis
 from dialogist.models.base import Generator, Outputs
+from dialogist.nn.state import State
 from dialogist.tokenizers import Symbols
 
 _LEAST = 1e-4
@@ -28,13 +29,15 @@ _LEAST = 1e-4
 def ranked_by_coverage(
     model: Generator,
     batch: Batch,
+    state: State,
     found: Sequence[Sequence[Hypothesis]],
     options: DecodingOptions,
     symbols: Symbols,
 ) -> list[list[Hypothesis]]:
     """The hypotheses of each dialogue of a batch in their new order, ``n_best`` of them.
 
-    Those of a model without attention keep their order.
+    ``state`` is what the model's ``start`` gave for the batch. The hypotheses of a model without
+    attention keep their order.
     """
     said = [hypothesis for hypotheses in found for hypothesis in hypotheses]
     if not said or not any(hypothesis.tokens for hypothesis in said):
@@ -43,7 +46,7 @@ def ranked_by_coverage(
     owner = torch.arange(len(found)).repeat_interleave(counts).to(batch.source.device)
     targets = (t.to(batch.source.device) for t in targets_of(said, symbols))
     forced = batch.select(owner).with_targets(*targets)
-    weights = attention_of(model.forward(forced, need_weights=True))
+    weights = attention_of(model.force(forced, state.select(owner), need_weights=True))
     if weights is None:
         return [list(hypotheses[: options.n_best]) for hypotheses in found]
     spoken = weights * forced.target_mask[:, :, None]  # (N, T, S)

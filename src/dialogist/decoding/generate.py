@@ -30,18 +30,22 @@ def generate(
     options: DecodingOptions,
     symbols: Symbols,
     filters: Sequence[Filter] = (),
+    state: State | None = None,
 ) -> list[list[Hypothesis]]:
     """Search a summary for each dialogue of a batch: n_best hypotheses each, best first.
 
     ``filters`` are applied after those the options ask for. The model is put in evaluation mode.
+    ``state``: what its ``start`` gave for the batch, if it has been asked already.
     """
     model.eval()
+    if state is None:
+        state = model.start(batch)
     rows = torch.arange(len(batch), device=batch.source.device)
     if not options.coverage_penalty:
-        return search(model, model.start(batch), rows, options, symbols, filters)
+        return search(model, state, rows, options, symbols, filters)
     every = options.model_copy(update={"n_best": options.beam_size})
-    found = search(model, model.start(batch), rows, every, symbols, filters)
-    return ranked_by_coverage(model, batch, found, options, symbols)
+    found = search(model, state, rows, every, symbols, filters)
+    return ranked_by_coverage(model, batch, state, found, options, symbols)
 
 
 def search(

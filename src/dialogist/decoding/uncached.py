@@ -41,6 +41,10 @@ class Uncached:
         """Nothing is computed yet."""
         return _Prefix(batch, batch.source.new_empty((len(batch), 0)))
 
+    def force(self, batch: Batch, state: State, need_weights: bool = False) -> Outputs:
+        """All of it anew."""
+        return self.model.forward(batch, need_weights)
+
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, _Prefix]:
         """(N,) -> (N, X) by teacher-forcing everything said so far."""
         assert isinstance(state, _Prefix)

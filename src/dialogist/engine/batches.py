@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import torch
 
-from dialogist.engine.written import Window, Written
+from dialogist.engine.written import Window
 
 
 class BatchLimits(NamedTuple):
@@ -29,7 +29,7 @@ class BatchLimits(NamedTuple):
 
 
 def batches_of(
-    windows: Sequence[Window] | Sequence[Written], wanted: Iterable[int], limits: BatchLimits
+    windows: Sequence[Window], wanted: Iterable[int], limits: BatchLimits
 ) -> Iterator[list[int]]:
     """The numbers ``wanted``, sorted by the windows' lengths and cut into batches."""
     batch: list[int] = []

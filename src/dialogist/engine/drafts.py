@@ -18,6 +18,7 @@ from dialogist.decoding.plan import generate_plan
 from dialogist.decoding.search import Hypothesis
 from dialogist.models.leader_writer import LeaderWriter
 from dialogist.models.table import Model
+from dialogist.nn.state import State
 from dialogist.tokenizers import PlanTokens, Symbols
 
 
@@ -119,13 +120,21 @@ FREE = Bounds()
 
 
 def write_drafts(
-    model: Model, batch: Batch, options: DecodingOptions, symbols: Symbols, bounds: Bounds = FREE
+    model: Model,
+    batch: Batch,
+    options: DecodingOptions,
+    symbols: Symbols,
+    bounds: Bounds = FREE,
+    state: State | None = None,
 ) -> list[list[Draft]]:
-    """n_best drafts for each of B dialogues, best first."""
+    """n_best drafts for each of B dialogues, best first.
+
+    ``state``: what a model that does not plan has started from, if it has already.
+    """
     if isinstance(model, LeaderWriter):
         planned = generate_plan(model, batch, options, symbols, bounds.filters)
         return [[Draft(p.parts, p.key_points, p.plan.finished)] for p in planned]
-    found = generate(model, batch, options, symbols, bounds.filters())
+    found = generate(model, batch, options, symbols, bounds.filters(), state)
     if symbols.plan is not None:
         return [[Draft.of_prefix(one, symbols.plan) for one in hypotheses] for hypotheses in found]
     return [[Draft((hypothesis,)) for hypothesis in hypotheses] for hypotheses in found]

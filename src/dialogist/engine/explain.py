@@ -50,6 +50,9 @@ ALTERNATIVES = 5
 ORIGINS = 5
 """How many places of a copied token are told at most."""
 
+ASKED = {"long": "cut", "length": "medium", "evidence": False}
+"""As far as the model reads at once: there is one map for one pass; no evidence is shown."""
+
 
 @torch.inference_mode()
 def explain(
@@ -61,8 +64,7 @@ def explain(
         DataError: the dialogue holds no text.
         UsageError: the options ask for more than the model can write.
     """
-    # As far as the model reads at once: there is one map for one pass.
-    chosen = summarizer.chosen(options).model_copy(update={"long": "cut", "length": "medium"})
+    chosen = summarizer.chosen(options).model_copy(update=ASKED)
     reading = summarizer.read(dialogue, chosen)
     if reading.refused:
         name = f"dialogue '{dialogue.id}': " if dialogue.id else ""

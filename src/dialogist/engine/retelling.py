@@ -1,13 +1,12 @@
 """`retold`: where the model looked and what it copied while it wrote, and how sure it was.
 
-The drafts that search found are said once more with teacher forcing, in batches: search itself
-keeps nothing for it. Attention to the begin and end symbols is to no utterance, so a row sums to
-one at most.
+The drafts that search found are said once more with teacher forcing, from the dialogues as search
+has encoded them; else search keeps nothing for it. Attention to the begin and end symbols is to no
+utterance, so a row sums to one at most.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TypeAlias
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -16,9 +15,9 @@ from torch import Tensor
 
 from dialogist.batch import Batch
 from dialogist.data.collate import collate
-from dialogist.engine.batches import BatchLimits, batches_of
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.forcing import forced_pair
+from dialogist.engine.looks import Looks, Retold, Shares
 from dialogist.engine.origins import origins_of_tokens
 from dialogist.engine.watching import watched
 from dialogist.engine.written import Written
@@ -28,22 +27,8 @@ from dialogist.models.leader_writer import LeaderWriter
 from dialogist.models.recurrent import Recurrent
 from dialogist.models.transformer import Transformer
 from dialogist.nn.pointer import PointerLogProbs
+from dialogist.nn.state import State
 from dialogist.records import Dialogue
-
-Shares: TypeAlias = NDArray[np.float32]
-"""(T, U): of each token of a (sub-)summary, the share of each of the dialogue's utterances."""
-
-
-@dataclass(frozen=True, slots=True)
-class Retold:
-    """A (sub-)summary said once more: where was looked for each token, and how sure the model was.
-
-    ``shares``: (T, U). ``log_probs``: (T,) natural. The end symbol is left out of both.
-    """
-
-    shares: Shares
-    log_probs: NDArray[np.float32]
-
 
 LAYERS = 1
 """How many of the decoder's last layers are watched: more told no more (docs/evidence.md)."""
@@ -54,51 +39,50 @@ def retold(
     bundle: Bundle,
     written: Sequence[Written],
     dialogues: Sequence[Dialogue],
+    state: State | None = None,
 ) -> list[list[Retold]]:
-    """Each part of each best draft said once more.
+    """Each part of each best draft said once more, in one batch.
 
     The share of utterance u is the mean over heads of the last `LAYERS` layers' cross-attention to
     its tokens; of models with a pointer ``p_gen`` times that, and ``1 - p_gen`` times the weights
     that they copy by. Of models without attention it is zero. U counts the utterances of
     ``dialogues[i]``, which ``written[i].example.origins`` refers to. None where nothing was said.
+
+    ``state``: what the model's ``start`` gave for these dialogues, if search has asked it already.
     """
     found: list[list[Retold]] = [[] for _ in written]
-    wanted = [i for i, one in enumerate(written) if one.drafts and _said(one)]
-    limits = BatchLimits.on(next(bundle.model.parameters()).device)
-    for rows in batches_of(written, wanted, limits):
-        some = [written[i] for i in rows]
-        told = _told(bundle, some, [dialogues[i] for i in rows])
-        for i, parts in zip(rows, told, strict=True):
-            found[i] = parts
+    said = [i for i, one in enumerate(written) if one.drafts and _said(one)]
+    if not said:
+        return found
+    symbols = bundle.tokenizer.symbols
+    device = next(bundle.model.parameters()).device
+    pairs = [forced_pair(written[i].encoded, written[i].drafts[0], symbols) for i in said]
+    if state is not None:
+        state = state.select(torch.tensor(said, device=device))
+    seen = _look(bundle, collate(pairs, symbols).to(device), state)
+    row = 0
+    for i in said:
+        one, draft = written[i], written[i].drafts[0]
+        places = origins_of_tokens(one.example, one.encoded, dialogues[i], symbols.eos)
+        count = len(dialogues[i].utterances)
+        for part, (text, start) in zip(draft.parts, draft.places, strict=True):
+            tokens = slice(start, start + len(part.tokens))
+            shares = seen.shares(row + text, tokens, places, count)
+            found[i].append(Retold(shares, seen.log_probs[row + text, tokens].copy()))
+        row += len(draft.texts)
     return found
+
+
+def looks_of(window: Written, parts: Sequence[Retold]) -> Looks:
+    """Of what was told of a window its own utterances' columns."""
+    numbers = [i for origins in window.example.origins for i in origins]
+    own = slice(min(numbers, default=0), max(numbers, default=-1) + 1)
+    narrowed = (replace(part, shares=part.shares[:, own].copy()) for part in parts)
+    return Looks(own.start, tuple(narrowed))
 
 
 def _said(written: Written) -> int:
     return sum(len(part.tokens) for part in written.drafts[0].parts)
-
-
-def _told(
-    bundle: Bundle, written: Sequence[Written], dialogues: Sequence[Dialogue]
-) -> list[list[Retold]]:
-    """One batch."""
-    symbols = bundle.tokenizer.symbols
-    device = next(bundle.model.parameters()).device
-    pairs = [forced_pair(one.encoded, one.drafts[0], symbols) for one in written]
-    seen = _look(bundle, collate(pairs, symbols).to(device))
-    found: list[list[Retold]] = []
-    row = 0
-    for one, dialogue in zip(written, dialogues, strict=True):
-        count = len(dialogue.utterances)
-        places = origins_of_tokens(one.example, one.encoded, dialogue, symbols.eos)
-        own: list[Retold] = []
-        draft = one.drafts[0]
-        for part, (text, start) in zip(draft.parts, draft.places, strict=True):
-            tokens = slice(start, start + len(part.tokens))
-            shares = seen.shares(row + text, tokens, places, count)
-            own.append(Retold(shares, seen.log_probs[row + text, tokens].copy()))
-        found.append(own)
-        row += len(draft.texts)
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +123,8 @@ class _Seen:
         return mixed
 
 
-def _look(bundle: Bundle, batch: Batch) -> _Seen:
-    """Run the model once."""
+def _look(bundle: Bundle, batch: Batch, state: State | None) -> _Seen:
+    """Run the model, or what of it comes behind ``state``, once."""
     model = bundle.model
     assert batch.utterance is not None  # `collate` always tells
     owner = torch.arange(len(batch))
@@ -148,10 +132,10 @@ def _look(bundle: Bundle, batch: Batch) -> _Seen:
     by_utterance = isinstance(model, Hierarchical | LeaderWriter)
     cross: Tensor | None
     if isinstance(model, Recurrent):
-        outputs = model.forward(batch, need_weights=True)
+        outputs = model.force(batch, state or model.start(batch), need_weights=True)
         cross = outputs.attention.get("decoder_attention")
     else:
-        outputs, cross = _watch(model, batch)
+        outputs, cross = _watch(model, batch, state)
     if isinstance(model, LeaderWriter):
         assert batch.plan is not None  # there are key points wherever anything was said
         owner, real = batch.plan.owner, batch.plan.target_mask
@@ -169,7 +153,7 @@ def _look(bundle: Bundle, batch: Batch) -> _Seen:
 
 
 def _watch(
-    model: Transformer | Hierarchical | LeaderWriter, batch: Batch
+    model: Transformer | Hierarchical | LeaderWriter, batch: Batch, state: State | None
 ) -> tuple[Outputs, Tensor]:
     if isinstance(model, Transformer):
         decoder = model.decoder
@@ -177,8 +161,10 @@ def _watch(
         decoder = model.decoder.decoder if isinstance(model, Hierarchical) else model.writer.decoder
     depth = len(decoder.layers)
     with watched(decoder, range(max(0, depth - LAYERS), depth)) as seen:
-        found = model.forward(batch)
-    outputs = found if isinstance(found, Outputs) else found.writer
+        if isinstance(model, LeaderWriter):
+            outputs = model.forward(batch).writer
+        else:
+            outputs = model.force(batch, state or model.start(batch))
     return outputs, torch.stack(list(seen.values())).mean(dim=0)
 
 

@@ -1,6 +1,6 @@
 """`Session`: a conversation that is still going on, and its summary so far."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from dialogist.decoding.options import DecodingOptions
@@ -9,7 +9,7 @@ from dialogist.engine.compose import compose
 from dialogist.engine.judging import refused
 from dialogist.engine.reading import Reader
 from dialogist.engine.summarizer import Summarizer
-from dialogist.engine.supporting import Looks, looks_of, supported
+from dialogist.engine.supporting import with_evidence
 from dialogist.engine.writing import Writer
 from dialogist.engine.written import Window, Written
 from dialogist.records import Dialogue, Summary, Utterance
@@ -41,7 +41,6 @@ class Session:
         self._writer = Writer(self._bundle)
         self._utterances: list[Utterance] = []
         self._written: dict[Key, Written] = {}
-        self._looks: dict[Key, Looks] = {}
 
     @property
     def dialogue(self) -> Dialogue:
@@ -66,8 +65,7 @@ class Session:
         summary = composed.summary
         if self._options.evidence:
             with clock.of("evidence"):
-                windows = list(zip(written, self._look(written), strict=True))
-                summary = supported(self._bundle, reading.dialogue, windows, composed)
+                summary = with_evidence(self._bundle, reading.dialogue, written, composed)
         return clock.on(summary)
 
     def _write(self, windows: Iterable[Window]) -> list[Written]:
@@ -78,14 +76,6 @@ class Session:
         known = self._written | {_key(one): one for one in found}
         self._written = {_key(one): known[_key(one)] for one in every}
         return [self._written[_key(one)] for one in every]
-
-    def _look(self, written: Sequence[Written]) -> list[Looks]:
-        """Where the model looked while it wrote of each window; old ones are known."""
-        missing = [one for one in written if _key(one) not in self._looks]
-        found = looks_of(self._bundle, missing, [self.dialogue] * len(missing))
-        known = self._looks | dict(zip(map(_key, missing), found, strict=True))
-        self._looks = {_key(one): known[_key(one)] for one in written}
-        return [self._looks[_key(one)] for one in written]
 
 
 def _key(window: Window | Written) -> Key:

@@ -129,7 +129,10 @@ class Summarizer:
         summaries = [one.summary for one in composed]
         if chosen.evidence:
             with clock.of("evidence"):
-                summaries = with_evidence(self.bundle, readings, written, composed)
+                summaries = [
+                    with_evidence(self.bundle, reading.dialogue, parts, one)
+                    for reading, parts, one in zip(readings, written, composed, strict=True)
+                ]
         return [clock.on(summary, len(dialogues)) for summary in summaries]
 
     def read(self, dialogue: Dialogue, options: DecodingOptions | None = None) -> Reading:

@@ -11,35 +11,9 @@ from dialogist.engine.compose import Composed
 from dialogist.engine.evidence import DIGITS, find_evidence
 from dialogist.engine.merging import Said
 from dialogist.engine.pieces import ends_of, reader
-from dialogist.engine.reading import Reading
-from dialogist.engine.retelling import Retold, retold
 from dialogist.engine.token_ranges import token_ranges
 from dialogist.engine.written import Written
 from dialogist.records import Dialogue, EvidenceSpan, Statement, Summary
-
-AT_ONCE = 32
-"""Windows that are looked at together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Looks:
-    """What the model did while it wrote about a window: where it looked, and how sure it was.
-
-    The shares' columns are the utterances of the window alone, from number ``first`` of the
-    dialogue on: what is kept of a dialogue of hours grows with its length, not with its square.
-    """
-
-    first: int
-    parts: tuple[Retold, ...]
-
-    def mean(self, part: int, tokens: tuple[int, int], utterances: int) -> NDArray[np.float32]:
-        """(U,) over all of the dialogue: the mean over some tokens, zero of no tokens."""
-        found = np.zeros(utterances, dtype=np.float32)
-        first, last = tokens
-        if first < last:
-            own = self.parts[part].shares[first:last].mean(axis=0)
-            found[self.first : self.first + len(own)] = own
-        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,57 +24,20 @@ class _Sentence:
     log_probs: NDArray[np.float32]
 
 
-def looks_of(
-    bundle: Bundle, written: Sequence[Written], dialogues: Sequence[Dialogue]
-) -> list[Looks]:
-    """What the model did for each window, which is of ``dialogues[i]``."""
-    found: list[Looks] = []
-    for start in range(0, len(written), AT_ONCE):
-        some = written[start : start + AT_ONCE]
-        found += map(_narrow, some, retold(bundle, some, dialogues[start : start + AT_ONCE]))
-    return found
-
-
-def _narrow(window: Written, parts: Sequence[Retold]) -> Looks:
-    numbers = [i for origins in window.example.origins for i in origins]
-    own = slice(min(numbers, default=0), max(numbers, default=-1) + 1)
-    narrowed = (replace(part, shares=part.shares[:, own].copy()) for part in parts)
-    return Looks(own.start, tuple(narrowed))
-
-
 def with_evidence(
-    bundle: Bundle,
-    readings: Sequence[Reading],
-    written: Sequence[Sequence[Written]],
-    composed: Sequence[Composed],
-) -> list[Summary]:
-    """The summaries with evidence for their sentences and key points."""
-    windows = [window for each in written for window in each]
-    dialogues = [r.dialogue for r, each in zip(readings, written, strict=True) for _ in each]
-    looks = iter(looks_of(bundle, windows, dialogues))
-    return [
-        supported(bundle, reading.dialogue, list(zip(each, looks, strict=False)), one)
-        for reading, each, one in zip(readings, written, composed, strict=True)
-    ]
-
-
-def supported(
-    bundle: Bundle,
-    dialogue: Dialogue,
-    windows: Sequence[tuple[Written, Looks]],
-    composed: Composed,
+    bundle: Bundle, dialogue: Dialogue, written: Sequence[Written], composed: Composed
 ) -> Summary:
-    """One summary with evidence and confidence, from what was written of each window."""
+    """A summary with evidence and confidence, from what was written of each window."""
     sentences = [
-        _sentence(bundle, *windows[said.window], said, len(dialogue.utterances))
+        _sentence(bundle, written[said.window], said, len(dialogue.utterances))
         for said in composed.said
     ]
     return _supported(dialogue, composed.summary, sentences)
 
 
-def _sentence(
-    bundle: Bundle, window: Written, looks: Looks, said: Said, utterances: int
-) -> _Sentence:
+def _sentence(bundle: Bundle, window: Written, said: Said, utterances: int) -> _Sentence:
+    looks = window.looks
+    assert looks is not None  # they were asked for
     part = window.drafts[0].parts[said.part]
     ends = ends_of(part.tokens, reader(bundle, window.example, window.encoded))
     [span] = token_ranges(ends, [(said.start, said.end)])

@@ -6,18 +6,22 @@ dialogue does not bear out, that window is searched again with what it said forb
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import torch
 
+from dialogist.batch import Batch
 from dialogist.data.collate import collate, serving_pairs
 from dialogist.engine.batches import BatchLimits, batches_of
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.drafts import Bounds, Draft, write_drafts
 from dialogist.engine.options import SummaryOptions
+from dialogist.engine.retelling import looks_of, retold
 from dialogist.engine.safety import ROUNDS, Banned, bans_of, clean_first
 from dialogist.engine.written import Window, Written
 from dialogist.models.leader_writer import LeaderWriter
+from dialogist.nn.state import State
 from dialogist.tokenizers.word_starts import words_of_entries
 
 
@@ -33,26 +37,53 @@ class Writer:
         self._placeholders = torch.tensor(tokenizer.placeholder_ids(), dtype=torch.int64)
         self._entities = tokenizer.entity_ids()
 
+    @torch.inference_mode()
     def write(self, windows: Sequence[Window], options: SummaryOptions) -> list[Written]:
-        """Drafts for each window, in order."""
+        """Drafts for each window, in order, and what evidence needs to know of them."""
+        found = [Written(one.example, one.encoded) for one in windows]
+        wanted = [i for i, one in enumerate(windows) if one.encoded.coverage.tokens_read]
+        for rows in batches_of(windows, wanted, self._limits):
+            together = [windows[i] for i in rows]
+            for i, one in zip(rows, self._write(together, options), strict=True):
+                found[i] = one
+        return found
+
+    def _write(self, windows: Sequence[Window], options: SummaryOptions) -> list[Written]:
+        """One batch. It is encoded once, whatever is asked of it."""
+        started = self._start(windows)
         found: list[tuple[Draft, ...]] = [() for _ in windows]
         banned: list[Banned] = [() for _ in windows]
-        wanted = [i for i, one in enumerate(windows) if one.encoded.coverage.tokens_read]
+        wanted = list(range(len(windows)))
         for turn in range(1 + ROUNDS * options.safe):
-            for batch in batches_of(windows, wanted, self._limits):
-                bans = [banned[i] for i in batch] if turn else ()
-                drafts = self._search([windows[i] for i in batch], options, bans)
-                for i, one in zip(batch, drafts, strict=True):
-                    found[i] = tuple(one)
+            bans = [banned[i] for i in wanted] if turn else ()
+            for i, drafts in zip(wanted, self._search(started, wanted, options, bans), strict=True):
+                found[i] = tuple(drafts)
             if options.safe:
                 wanted = self._check(windows, wanted, found, banned, options.n_best)
             if not wanted:
                 break
-        kept = (drafts[: options.n_best] for drafts in found)
-        return [
-            Written(one.example, one.encoded, drafts)
-            for one, drafts in zip(windows, kept, strict=True)
+        written = [
+            Written(one.example, one.encoded, drafts[: options.n_best])
+            for one, drafts in zip(windows, found, strict=True)
         ]
+        if not options.evidence:
+            return written
+        told = retold(self.bundle, written, [one.dialogue for one in windows], started.state)
+        return [
+            replace(one, looks=looks_of(one, parts))
+            for one, parts in zip(written, told, strict=True)
+        ]
+
+    def _start(self, windows: Sequence[Window]) -> "_Started":
+        model = self.bundle.model.eval()
+        batch = collate(serving_pairs([one.encoded for one in windows]), self._symbols)
+        batch = batch.to(self._device)
+        allowed = None
+        if len(self._placeholders) or self._entities or batch.extra:
+            allowed = self._allowed(windows, batch.extra).to(self._device)
+        return _Started(
+            batch, None if isinstance(model, LeaderWriter) else model.start(batch), allowed
+        )
 
     def _check(
         self,
@@ -76,29 +107,27 @@ class Writer:
         return again
 
     def _search(
-        self, windows: Sequence[Window], options: SummaryOptions, bans: Sequence[Banned]
+        self,
+        started: "_Started",
+        wanted: Sequence[int],
+        options: SummaryOptions,
+        bans: Sequence[Banned],
     ) -> list[list[Draft]]:
-        batch = collate(serving_pairs([w.encoded for w in windows]), self._symbols)
-        batch = batch.to(self._device)
-        allowed = None
-        if len(self._placeholders) or self._entities or batch.extra:
-            allowed = self._allowed(windows, batch.extra).to(self._device)
+        if len(wanted) < len(started.batch):
+            started = started.select(torch.tensor(wanted, device=self._device))
         asked = options
-        if options.safe and options.strategy == "beam" and not self._plans:
+        if options.safe and options.strategy == "beam" and started.state is not None:
             asked = options.model_copy(update={"n_best": options.beam_size})
         words = self._words if options.no_double_words else None
-        bounds = Bounds(allowed, bans, words)
-        return write_drafts(self.bundle.model, batch, asked, self._symbols, bounds)
+        bounds = Bounds(started.allowed, bans, words)
+        model, batch = self.bundle.model, started.batch
+        return write_drafts(model, batch, asked, self._symbols, bounds, started.state)
 
     @cached_property
     def _words(self) -> torch.Tensor:
         """(V,) the tokens that begin a word of letters."""
         spelt = words_of_entries(self.bundle.tokenizer)
         return torch.tensor([bool(word and word.isalpha()) for word in spelt], device=self._device)
-
-    @property
-    def _plans(self) -> bool:
-        return isinstance(self.bundle.model, LeaderWriter)
 
     def _allowed(self, windows: Sequence[Window], extra: int) -> torch.Tensor:
         """(B, X) False for a speaker, entity or unknown word that a dialogue does not have."""
@@ -111,3 +140,24 @@ class Writer:
             absent = [i for c, i in self._entities.items() if c not in example.entities]
             allowed[row, absent] = False
         return allowed
+
+
+@dataclass(frozen=True, slots=True)
+class _Started:
+    """A batch of B windows to be searched.
+
+    ``state``: what the model starts from, None of one that plans: it encodes by itself.
+    ``allowed``: (B, X) False for what a window's dialogue does not have; None: nothing is.
+    """
+
+    batch: Batch
+    state: State | None
+    allowed: torch.Tensor | None
+
+    def select(self, rows: torch.Tensor) -> "_Started":
+        """Some of the windows, (n,)."""
+        return _Started(
+            self.batch.select(rows),
+            None if self.state is None else self.state.select(rows),
+            None if self.allowed is None else self.allowed[rows],
+        )

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from dialogist.data.encode import Encoded
 from dialogist.engine.drafts import Draft
+from dialogist.engine.looks import Looks
 from dialogist.records import Dialogue, Example
 
 
@@ -18,8 +19,12 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What was said of one window; ``drafts``, best first, are none where it holds no text."""
+    """What was said of one window; ``drafts``, best first, are none where it holds no text.
+
+    ``looks`` is None where no evidence was asked for.
+    """
 
     example: Example
     encoded: Encoded
     drafts: tuple[Draft, ...] = ()
+    looks: Looks | None = None

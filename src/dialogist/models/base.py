@@ -66,6 +66,10 @@ class Generator(Stepper, Protocol):
         """Encode; the state has one row per dialogue."""
         ...
 
+    def force(self, batch: Batch, state: State, need_weights: bool = False) -> Outputs:
+        """`forward` over dialogues that `start` has encoded already; the encoder's weights lack."""
+        ...
+
     def train(self, mode: bool = True) -> Self:
         """Switch dropout on or off (as ``torch.nn.Module``)."""
         ...
@@ -90,6 +94,10 @@ class GeneratorModule(nn.Module):
     @abstractmethod
     def start(self, batch: Batch) -> State:
         """As `Generator.start`."""
+
+    @abstractmethod
+    def force(self, batch: Batch, state: State, need_weights: bool = False) -> Outputs:
+        """As `Generator.force`."""
 
     @abstractmethod
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:

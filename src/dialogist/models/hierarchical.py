@@ -238,10 +238,15 @@ class Hierarchical(GeneratorModule):
     def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
         """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions."""
         memory = self.encoder(batch, need_weights)
-        target = (batch.target_in, batch.target_out, batch.target_mask)
-        decoded: Decoded = self.decoder(*target, self._start(memory), need_weights)
-        outputs = decoded.outputs
+        outputs = self.force(batch, self._start(memory), need_weights)
         return replace(outputs, attention=memory.attention | outputs.attention)
+
+    def force(self, batch: Batch, state: State, need_weights: bool = False) -> Outputs:
+        """As `forward`, from what `start` gave for the batch."""
+        assert isinstance(state, DecoderState)
+        target = (batch.target_in, batch.target_out, batch.target_mask)
+        decoded: Decoded = self.decoder(*target, state.apart(), need_weights)
+        return decoded.outputs
 
     def start(self, batch: Batch) -> UtteranceDecoderState:
         """Encode; B rows."""

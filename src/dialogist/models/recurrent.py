@@ -160,7 +160,11 @@ class Recurrent(GeneratorModule):
 
         ``attention["decoder_attention"]`` is (B, T, S), if the model has attention.
         """
-        state = self.start(batch)
+        return self.force(batch, self.start(batch), need_weights)
+
+    def force(self, batch: Batch, state: State, need_weights: bool = False) -> Outputs:
+        """As `forward`, from what `start` gave for the batch."""
+        assert isinstance(state, RecurrentState)
         x = self.dropout(self.target_embedding(batch.target_in))  # (B, T, E)
         wanted = None if need_weights else batch.target_mask
         decoded, _ = self.decoder(x, state.cells, state.memory, wanted)

@@ -197,27 +197,36 @@ class Transformer(GeneratorModule):
 
     def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
         """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions."""
-        memory, source, weights = self._encode(batch, need_weights)
+        memory, packing, weights = self._encode(batch, need_weights)
+        outputs = self.force(batch, self._start(batch, memory, packing), need_weights)
+        s = batch.source.shape[1]  # the packing's width is rounded up
+        maps = {f"encoder_layer{i}_self_att": w[..., :s, :s] for i, w in enumerate(weights, 1)}
+        return replace(outputs, attention=maps | outputs.attention)
+
+    def force(self, batch: Batch, state: State, need_weights: bool = False) -> Outputs:
+        """As `forward`, from what `start` gave for the batch."""
+        assert isinstance(state, DecoderState)
+        state = state.apart()
         target = Packing.of(batch.target_mask)
         x = self._embed_packed(
             self.target_embedding, self.target_positions, batch.target_in, target
         )
-        masks = Masks(look_ahead_mask(target.width, x.dtype, x.device), source.mask(x.dtype))
-        caches = self.decoder.start(memory, source)
-        hidden, _, attention = self.decoder(x, target, caches, masks, need_weights)
+        masks = Masks(look_ahead_mask(target.width, x.dtype, x.device), state.memory_mask)
+        hidden, _, attention = self.decoder(x, target, state.caches, masks, need_weights)
         # from the packings' rounded widths back to T and S
-        (_, t), (_, s) = target.shape, source.shape
-        maps = {f"encoder_layer{i}_self_att": w[..., :s, :s] for i, w in enumerate(weights, 1)}
-        maps |= {k: w[..., :t, : t if "self" in k else s] for k, w in attention.items()}
-        copies = self._copy_memory(memory, batch, source)
-        found = self._distribution(hidden, target, copies)
+        t, s = batch.target_in.shape[1], batch.source.shape[1]
+        maps = {k: w[..., :t, : t if "self" in k else s] for k, w in attention.items()}
+        found = self._distribution(hidden, target, state.copies)
         return Outputs(found, target.pack(batch.target_out)[: target.count], maps)
 
     def start(self, batch: Batch) -> TransformerState:
         """Encode and project the memory once; B rows."""
         memory, packing, _ = self._encode(batch, need_weights=False)
+        return self._start(batch, memory, packing)
+
+    def _start(self, batch: Batch, memory: Tensor, packing: Packing) -> TransformerState:
         caches = tuple(self.decoder.start(memory, packing))
-        copies = self._copy_memory(memory, batch, packing)
+        copies = None if self.pointer is None else self.pointer.memory(memory, batch, packing)
         return DecoderState(caches, packing.mask(memory.dtype), copies=copies)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, TransformerState]:
@@ -230,9 +239,6 @@ class Transformer(GeneratorModule):
         hidden, caches, _ = self.decoder(x, packing, state.caches, masks)
         found = self._distribution(hidden, packing, state.copies).all()
         return found, state.after(tuple(caches), masks)
-
-    def _copy_memory(self, memory: Tensor, batch: Batch, packing: Packing) -> CopyMemory | None:
-        return None if self.pointer is None else self.pointer.memory(memory, batch, packing)
 
     def _distribution(
         self, hidden: Tensor, packing: Packing, copies: CopyMemory | None

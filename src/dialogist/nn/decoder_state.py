@@ -97,6 +97,11 @@ class DecoderState(Generic[C]):
         assert self.each == 1
         return self if torch.equal(memories, self._every()) else self._move(memories)
 
+    def apart(self) -> "DecoderState[C]":
+        """The same rows, each with a memory of its own; before the first step only."""
+        assert self.ancestors is None
+        return self if self.each == 1 else replace(self, each=1)._move(self._memory_of_rows())
+
     def _move(self, memories: Tensor) -> "DecoderState[C]":
         """The given memories (M',), and with them all but the ancestors."""
         return replace(
