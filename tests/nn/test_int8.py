@@ -49,14 +49,41 @@ def test_close_to_the_exact_product() -> None:
         assert error < 2e-4  # (relative, squared: 1.4%)
 
 
-def test_rows_do_not_know_each_other() -> None:
+LARGE = (1030, 261)
+"""More elements than are left unpacked."""
+
+
+@pytest.mark.parametrize("shape", [(70, 65), LARGE])
+def test_rows_do_not_know_each_other(shape: tuple[int, int]) -> None:
     """Bit for bit, beside neighbours of any size and in any number."""
     torch.manual_seed(0)
-    layer = Int8Linear(torch.randn(70, 65), torch.randn(70))
-    x = torch.randn(300, 65) * torch.logspace(-2, 3, 300)[:, None]  # more than are made at once
+    layer = Int8Linear(torch.randn(shape), torch.randn(shape[0]))
+    x = (
+        torch.randn(300, shape[1]) * torch.logspace(-2, 3, 300)[:, None]
+    )  # more than are made at once
     together = layer(x)
     for row in range(0, 300, 7):
         assert torch.equal(layer(x[row : row + 1])[0], together[row])
+
+
+@pytest.mark.skipif(not has_int8(CPU), reason="no int8 units here: nothing is packed")
+@pytest.mark.parametrize("rows", [1, 4, 300])
+def test_packed_as_unpacked(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums that units without int32 would not hold, and rows of zeros, are the same."""
+    torch.manual_seed(0)
+    weight, bias = torch.randn(LARGE).abs(), torch.randn(LARGE[0])
+    x = torch.randn(rows, LARGE[1]).abs()
+    x[-1] = 0
+    packed = Int8Linear(weight, bias)
+    assert packed.packed is not None
+    assert packed.values is None
+    monkeypatch.setattr("dialogist.nn.int8._can_pack", lambda device: False)
+    plain = Int8Linear(weight, bias)
+    assert plain.packed is None
+    before = x.clone()
+    torch.testing.assert_close(packed(x), plain(x), rtol=1e-6, atol=1e-4)
+    assert torch.equal(packed(x)[-1], bias)
+    assert torch.equal(x, before)
 
 
 def test_nothing_of_it_is_trained_or_saved() -> None:
