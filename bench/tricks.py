@@ -14,7 +14,8 @@ from time import perf_counter
 import torch
 from torch import Tensor, nn
 
-from dialogist.nn.attention import KeyValue, attention_in_blocks, attention_weights
+from dialogist.nn.attention import attention_weights
+from dialogist.nn.attention_in_blocks import attention_in_blocks
 from dialogist.nn.dropout import Dropout, keep_factors
 from dialogist.nn.gradient_sink import GradientSink, look_up
 from dialogist.nn.masks import additive_mask
@@ -102,11 +103,10 @@ def fused_attention() -> Pair:
 def blocks() -> Pair:
     """The same attention, some heads at a time, beside explicit products left to autograd."""
     q = numbers(30, 4, 192, 64).requires_grad_()
-    mask, memory = torch.zeros(30, 1, 1, 192, dtype=torch.bfloat16), KeyValue(q, q)
-    none = Dropout(0.0)
+    mask, none = torch.zeros(30, 1, 1, 192, dtype=torch.bfloat16), Dropout(0.0)
     return (
         "attention: some heads at a time, own backward / explicit, autograd's",
-        lambda: attention_in_blocks(q, memory, mask, none).sum().backward(),
+        lambda: attention_in_blocks(q, q, q, mask, none).sum().backward(),
         lambda: (attention_weights(q, q, mask) @ q).sum().backward(),
     )
 

@@ -12,12 +12,12 @@ from dialogist.nn.attention import (
     KeyValue,
     MultiHeadAttention,
     attend,
-    attention_in_blocks,
     attention_weights,
     blend,
     fused_attention,
     scaled_dot_product_attention,
 )
+from dialogist.nn.attention_in_blocks import attention_in_blocks
 from dialogist.nn.dropout import Dropout
 from dialogist.nn.masks import additive_mask, look_ahead_mask
 from dialogist.nn.packing import Packing
@@ -285,7 +285,7 @@ def test_padding_behind_changes_no_bit(keys: int) -> None:
 def test_in_blocks_of_heads_it_is_the_same(
     mask: str, block: int, rate: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attention_module, "_BLOCK", block)
+    monkeypatch.setattr("dialogist.nn.attention_in_blocks._BLOCK", block)
     torch.manual_seed(0)
     query, key, value = (torch.randn(3, 5, 4, 8, requires_grad=True) for _ in range(3))
     hidden = additive_mask(
@@ -298,14 +298,16 @@ def test_in_blocks_of_heads_it_is_the_same(
     results = []
     for form in (attention_in_blocks, by_definition):
         torch.manual_seed(1)
-        made = form(query, KeyValue(key, value), masks[mask], dropout)
+        made = form(query, key, value, masks[mask], dropout)
         results.append([made, *torch.autograd.grad((made * upstream).sum(), (query, key, value))])
     for one, other in zip(*results, strict=True):
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
 
 
-def by_definition(query: Tensor, memory: KeyValue, mask: Tensor | None, dropout: Dropout) -> Tensor:
-    return dropout(attention_weights(query, memory.key, mask)) @ memory.value
+def by_definition(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: Dropout
+) -> Tensor:
+    return dropout(attention_weights(query, key, mask)) @ value
 
 
 def test_training_without_weights_takes_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -321,3 +323,22 @@ def test_training_without_weights_takes_blocks(monkeypatch: pytest.MonkeyPatch) 
     assert taken == []
     attend(query, memory, None, dropout, need_weights=False)
     assert taken == [1]
+
+
+# --- in use: keys lie as the product reads them ---
+
+
+def test_keys_of_a_memory_lie_along_its_positions_and_stay_so() -> None:
+    torch.manual_seed(0)
+    attention = MultiHeadAttention(8, 2, 4, 8, 0.0)
+    packing = Packing.of(torch.ones(3, 5, dtype=torch.bool))
+    x = torch.randn(len(packing.rows), 8)
+    trained = attention.project(x, packing)
+    assert trained.key.is_contiguous()
+    with torch.inference_mode():
+        used = attention.project(x, packing)
+    rows = torch.tensor([2, 0])
+    for one, other in ((used, trained), (used.select(rows), trained.select(rows))):
+        assert one.key.transpose(2, 3).is_contiguous()
+        assert torch.equal(one.key, other.key)
+        assert torch.equal(one.value, other.value)
