@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dialogist import heap
 from dialogist.training import memory
 from dialogist.training import trainer as trainer_module
 from dialogist.training.interfaces import Validation
@@ -39,7 +40,7 @@ class Glibc:
 def library(monkeypatch: pytest.MonkeyPatch) -> Glibc:
     made = Glibc()
     monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setattr(memory.ctypes, "CDLL", lambda name: made)
+    monkeypatch.setattr(heap.ctypes, "CDLL", lambda name: made)
     monkeypatch.setattr(memory, "resident_bytes", lambda: made.size)
     return made
 
@@ -110,7 +111,7 @@ def test_elsewhere_nothing_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("the C library was opened")
 
     monkeypatch.setattr(sys, "platform", "darwin")
-    monkeypatch.setattr(memory.ctypes, "CDLL", refuse)
+    monkeypatch.setattr(heap.ctypes, "CDLL", refuse)
     monkeypatch.setattr(memory, "resident_bytes", lambda: refuse(""))
     kept = KeptMemory()
     kept.watch()
@@ -123,7 +124,7 @@ def test_another_c_library_is_left_alone(missing: str, monkeypatch: pytest.Monke
     other = {"mallopt", "malloc_trim"} - {missing}
     musl = type("Musl", (), {name: lambda *a: calls.append(a) for name in other})()
     monkeypatch.setattr(sys, "platform", "linux")
-    monkeypatch.setattr(memory.ctypes, "CDLL", lambda name: musl)
+    monkeypatch.setattr(heap.ctypes, "CDLL", lambda name: musl)
     kept = KeptMemory()
     kept.watch()
     assert calls == []

@@ -143,9 +143,11 @@ def load_summarizer(
         import torch
 
         from dialogist.engine.summarizer import Summarizer
+        from dialogist.heap import give_back_large
 
         if threads is not None:
             torch.set_num_threads(threads)
+        give_back_large()
         return Summarizer.load(model, device, precision)
 
 

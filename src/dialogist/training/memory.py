@@ -6,10 +6,10 @@ ever new shapes leave holes that fit nothing else, and the process grows for hou
 watched, and everything free is given back when it has grown too far.
 """
 
-import ctypes
 import os
-import sys
 from pathlib import Path
+
+from dialogist.heap import glibc
 
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
 _STATM = Path("/proc/self/statm")
@@ -33,11 +33,9 @@ class KeptMemory:
         self._rest: int | None = None  # the size when everything free had just been given back
         self._trim = None
         os.environ.setdefault(_KERNELS, "384")  # read when the first kernel is made
-        if not sys.platform.startswith("linux"):
+        library = glibc()
+        if library is None:
             return
-        library = ctypes.CDLL(None)
-        if not hasattr(library, "mallopt") or not hasattr(library, "malloc_trim"):
-            return  # another C library
         library.mallopt(_M_MMAP_MAX, 0)
         library.mallopt(_M_TRIM_THRESHOLD, (1 << 31) - 1)
         library.mallopt(_M_TOP_PAD, 64 << 20)
