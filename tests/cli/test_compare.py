@@ -40,7 +40,7 @@ FIGURES = {
 }
 RUN = {
     *("epochs", "best_epoch", "updates", "training_seconds", "validation_seconds"),
-    "started_from",
+    *("started_from", "losses"),
 }
 QUALITY = {"bleu", "rouge1_recall", "rouge2_recall", "rougeL_f1"}
 
@@ -75,6 +75,8 @@ def test_rows(first: Done, place: Path) -> None:
     for row in (flat, planning):
         assert row["parameters"] > 1000
         assert (row["epochs"], row["updates"], row["best_epoch"] in (1, 2)) == (2, 6, True)
+        assert [one["epoch"] for one in row["losses"]] == [1, 2]
+        assert all(0 < one[part] < 10 for one in row["losses"] for part in ("train", "dev"))
         assert row["training_seconds"] > 0
         assert row["validation_seconds"] > 0
     assert all(lead[name] is None for name in ("parameters", *RUN))

@@ -22,9 +22,9 @@ _Panel = Callable[[Any], None]
 
 
 def plot_comparison(comparison: "Comparison", path: Path) -> None:
-    """Draw key facts, lengths, and ROUGE-L by key points and by utterances.
+    """Draw key facts, lengths, losses by epoch, and ROUGE-L by key points and by utterances.
 
-    Without a rule pack only the panels that need none.
+    Without a rule pack, or a system that was trained here, only the panels that need none.
 
     Raises:
         MissingExtraError: matplotlib is not installed.
@@ -71,6 +71,8 @@ def _line_panels(comparison: "Comparison") -> Iterator[_Panel]:
         title = {"summaries": "summaries", "key_points": "key points"}[name]
         return lambda axes: _lines(axes, comparison.rows, of, (name, title, x))
 
+    if any(row.run.losses for row in comparison.rows):
+        yield lambda axes: _losses(axes, comparison.rows)
     names = ("summaries", "key_points") if comparison.pack is not None else ("summaries",)
     for name in names:
         if comparison.pack is not None:
@@ -100,18 +102,34 @@ def _lines(
     name, title, x = what
     bins = of(rows[0].figures)  # they depend on the references and the dialogues alone
     for i, row in enumerate(rows):
-        axes.plot(
-            range(len(bins)),
-            [getattr(one, name) for one in of(row.figures)],
-            label=row.name,
-            color=_COLOURS[i % len(_COLOURS)],
-            marker=_MARKERS[(i // len(_COLOURS) + i) % len(_MARKERS)],
-            markersize=5,
-            linewidth=1.3,
-        )
+        values = [getattr(one, name) for one in of(row.figures)]
+        axes.plot(range(len(bins)), values, label=row.name, **_style(i))
     axes.set_xticks(range(len(bins)), [f"{_range(one)}\n({one.count})" for one in bins])
     axes.set(xlabel=f"{x} (how many)", ylabel="ROUGE-L", title=f"ROUGE-L of {title}")
     axes.grid(alpha=0.3)
+
+
+def _losses(axes: Any, rows: Sequence["Row"]) -> None:
+    """What was learned, by epoch: on dev, and dotted in training."""
+    for i, row in enumerate(rows):
+        losses = row.run.losses or ()
+        epochs, style = [one.epoch for one in losses], _style(i)
+        axes.plot(epochs, [one.dev for one in losses], **style)
+        axes.plot(epochs, [one.train for one in losses], **style | {"marker": "", "ls": ":"})
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    title = "cross-entropy of dev (dotted: in training)"
+    axes.set(xlabel="epoch", ylabel="nats per token", title=title)
+    axes.grid(alpha=0.3)
+
+
+def _style(i: int) -> dict[str, Any]:
+    """Of the i-th system's lines."""
+    return {
+        "color": _COLOURS[i % len(_COLOURS)],
+        "marker": _MARKERS[(i // len(_COLOURS) + i) % len(_MARKERS)],
+        "markersize": 5,
+        "linewidth": 1.3,
+    }
 
 
 def _range(one: "Bin") -> str:

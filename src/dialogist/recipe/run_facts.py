@@ -7,7 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from dialogist.recipe.start import STARTED
+from dialogist.training.logs import RunLogs
 from dialogist.training.saving import checkpoint_folders
+
+
+@dataclass(frozen=True, slots=True)
+class EpochLoss:
+    """Cross-entropy in nats a token: of an epoch's training, with dropout, and of dev after it."""
+
+    epoch: int
+    train: float
+    dev: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +36,7 @@ class RunFacts:
     training_seconds: float | None = None
     validation_seconds: float | None = None
     started_from: str | None = None
+    losses: tuple[EpochLoss, ...] | None = None
 
     @property
     def seconds(self) -> float | None:
@@ -47,7 +58,21 @@ def run_facts(run: Path) -> RunFacts:
         training_seconds=seconds.get("training"),
         validation_seconds=seconds.get("validation"),
         started_from=_started_from(run),
+        losses=_losses(run),
     )
+
+
+def _losses(run: Path) -> tuple[EpochLoss, ...] | None:
+    try:
+        records = RunLogs(run).metrics.read()
+    except (OSError, ValueError):
+        return None
+    found = [
+        EpochLoss(record["epoch"], record["train_nll"], record.get("dev_loss"))  # type: ignore[arg-type]
+        for record in records
+        if record.get("kind") == "epoch" and "train_nll" in record
+    ]
+    return tuple(found) or None
 
 
 def _read(folders: Sequence[Path]) -> dict[str, Any]:
