@@ -34,7 +34,7 @@ def plot_comparison(comparison: "Comparison", path: Path) -> None:
     except ImportError:
         raise MissingExtraError("--plot", "eval") from None
     bars, lines = list(_bar_panels(comparison)), list(_line_panels(comparison))
-    columns = max(len(bars), (len(lines) + 1) // 2)
+    columns = max(len(bars), min(2, len(lines)))
     systems = len(comparison.rows)
     heights = [0.6 + 0.28 * systems, *[2.8] * (-(-len(lines) // columns))]
     size = (5.6 * columns, sum(heights) + 0.9 + 0.16 * systems)
@@ -71,20 +71,21 @@ def _line_panels(comparison: "Comparison") -> Iterator[_Panel]:
         title = {"summaries": "summaries", "key_points": "key points"}[name]
         return lambda axes: _lines(axes, comparison.rows, of, (name, title, x))
 
-    if any(row.run.losses for row in comparison.rows):
-        yield lambda axes: _losses(axes, comparison.rows)
     names = ("summaries", "key_points") if comparison.pack is not None else ("summaries",)
     for name in names:
         if comparison.pack is not None:
             yield panel(lambda f: f.by_key_points, name, "key points of the reference")
     for name in names:
         yield panel(lambda f: f.by_utterances, name, "utterances of the dialogue")
+    if any(row.run.losses for row in comparison.rows):
+        yield lambda axes: _losses(axes, comparison.rows)
 
 
 def _bars(axes: Any, rows: Sequence["Row"], values: Sequence[float], title: str) -> None:
-    names = [row.name for row in rows]
+    places = range(len(rows))  # two folders may end alike
     colours = [_COLOURS[i % len(_COLOURS)] for i in range(len(rows))]
-    bars = axes.barh(names, values, color=colours)
+    bars = axes.barh(places, values, color=colours)
+    axes.set_yticks(places, [_short(row) for row in rows])
     ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # a line may pass behind
     axes.bar_label(bars, fmt="%.1f", padding=4, bbox=ground)
     axes.invert_yaxis()  # the first system on top, as in the table
@@ -103,7 +104,7 @@ def _lines(
     bins = of(rows[0].figures)  # they depend on the references and the dialogues alone
     for i, row in enumerate(rows):
         values = [getattr(one, name) for one in of(row.figures)]
-        axes.plot(range(len(bins)), values, label=row.name, **_style(i))
+        axes.plot(range(len(bins)), values, label=_short(row), **_style(i))
     axes.set_xticks(range(len(bins)), [f"{_range(one)}\n({one.count})" for one in bins])
     axes.set(xlabel=f"{x} (how many)", ylabel="ROUGE-L", title=f"ROUGE-L of {title}")
     axes.grid(alpha=0.3)
@@ -114,12 +115,17 @@ def _losses(axes: Any, rows: Sequence["Row"]) -> None:
     for i, row in enumerate(rows):
         losses = row.run.losses or ()
         epochs, style = [one.epoch for one in losses], _style(i)
-        axes.plot(epochs, [one.dev for one in losses], **style)
+        axes.plot(epochs, [one.dev for one in losses], label=_short(row), **style)
         axes.plot(epochs, [one.train for one in losses], **style | {"marker": "", "ls": ":"})
     axes.xaxis.get_major_locator().set_params(integer=True)
     title = "cross-entropy of dev (dotted: in training)"
     axes.set(xlabel="epoch", ylabel="nats per token", title=title)
     axes.grid(alpha=0.3)
+
+
+def _short(row: "Row") -> str:
+    """Of a path the last part: the table beside the picture has it all."""
+    return Path(row.name).name
 
 
 def _style(i: int) -> dict[str, Any]:
