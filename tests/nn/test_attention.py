@@ -12,6 +12,7 @@ from dialogist.nn.attention import (
     KeyValue,
     MultiHeadAttention,
     attend,
+    attend_apart,
     attention_weights,
     blend,
     fused_attention,
@@ -342,3 +343,33 @@ def test_keys_of_a_memory_lie_along_its_positions_and_stay_so() -> None:
         assert one.key.transpose(2, 3).is_contiguous()
         assert torch.equal(one.key, other.key)
         assert torch.equal(one.value, other.value)
+
+
+def self_attention(rows: Tensor, packing: Packing, heads: int) -> Tensor:
+    """By the padded grid."""
+    query, key, value = packing.split(rows, 3 * heads).chunk(3, dim=1)
+    mask = packing.mask(rows.dtype)
+    blended, _ = scaled_dot_product_attention(query, key, value, mask)
+    return packing.join(blended)
+
+
+def test_each_sequence_apart_is_the_padded_grid_of_all() -> None:
+    packing = Packing.of(lengths(5, 1, 40, 33))
+    rows = torch.randn(79, 3 * 4 * 8)[torch.arange(len(packing.rows)).clamp(max=78)]
+    assert packing.lengths == [5, 1, 40, 33]
+    assert len(rows) > packing.count  # spare ones, which get what the last one has
+    made = attend_apart(rows, packing, heads=4)
+    torch.testing.assert_close(made, self_attention(rows, packing, heads=4))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_apart_no_sequence_changes_a_bit_of_another(dtype: torch.dtype) -> None:
+    counts = (176, 3, 191, 250)
+    parts = [torch.randn(count, 3 * 64).to(dtype) for count in counts]
+    packing = Packing.of(lengths(*counts))
+    spare = parts[-1][-1:].expand(len(packing.rows) - packing.count, -1)
+    together = attend_apart(torch.cat([*parts, spare]), packing, heads=2)[: packing.count]
+    for part, among in zip(parts, together.split(counts), strict=True):
+        alone = Packing.of(lengths(len(part)))
+        padded = torch.cat([part, part[-1:].expand(len(alone.rows) - len(part), -1)])
+        assert torch.equal(attend_apart(padded, alone, heads=2)[: len(part)], among)

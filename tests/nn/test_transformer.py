@@ -262,3 +262,19 @@ def test_the_format_of_the_layers() -> None:
     encoder = Encoder(1, MODERN)
     assert encoder.dtype == torch.float32
     assert encoder.to(torch.bfloat16).dtype == torch.bfloat16
+
+
+@pytest.mark.parametrize("short", [False, True])
+@pytest.mark.parametrize("norm", ["post", "pre"])
+def test_in_use_an_encoder_computes_what_it_does_in_training(norm: str, short: bool) -> None:
+    torch.manual_seed(0)
+    encoder = randomised(Encoder(2, replace(MODERN, norm=norm), short=short))
+    packing = Packing.of(torch.arange(40) < torch.tensor([[40], [9], [33]]))
+    x = packing.pack(torch.randn(3, 40, 12))
+    trained, _ = encoder(x, packing)
+    with torch.no_grad():
+        _, weights = encoder(x, packing, need_weights=True)
+        used, none = encoder.eval()(x, packing)
+    torch.testing.assert_close(used, trained.detach())
+    assert len(weights) == 2
+    assert not none

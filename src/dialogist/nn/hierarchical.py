@@ -122,10 +122,10 @@ class HierarchicalEncoder(nn.Module):
     ) -> None:
         super().__init__()
         self.embedding = embedding
-        self.token_encoder = Encoder(layers[0], shape)
+        self.token_encoder = Encoder(layers[0], shape, short=True)
         self.pooling = AttentivePooling(shape.width)
         self.relative = nn.Embedding(relative_positions + 1, shape.width)
-        self.utterance_encoder = Encoder(layers[1], shape)
+        self.utterance_encoder = Encoder(layers[1], shape, short=True)
 
     def forward(self, batch: Batch, need_weights: bool = False) -> HierarchicalMemory:
         """(B, S) ids with their utterance numbers -> what decoders attend to and copy from."""

@@ -70,6 +70,7 @@ class Int8Linear(nn.Module):
         super().__init__()
         rows = Rows8.of(weight.detach())
         self.packed: Tensor | None = None
+        self._most = torch.tensor(float(LARGEST))
         self._zeros = torch.zeros(len(rows.values), dtype=torch.int32)  # symmetric: no offsets
         if rows.values.numel() >= _LARGE and _can_pack(rows.values.device):
             self.packed = torch.ops.onednn.qlinear_prepack(rows.values, None)
@@ -85,8 +86,9 @@ class Int8Linear(nn.Module):
         room = x.float().abs()
         largest = room.amax(dim=1, keepdim=True).clamp_(min=_TINY)
         # What is made is written over what is no longer needed: fresh memory costs more than sums.
-        rows = torch.mul(x, LARGEST / largest, out=room).round_().to(torch.int8)
-        scales = largest.mul_(1 / LARGEST)
+        # (And a number that is a tensor already is not made into one at each of 26 layers.)
+        rows = torch.mul(x, self._most / largest, out=room).round_().to(torch.int8)
+        scales = largest.div_(self._most)
         if self.packed is None:
             assert self.values is not None
             product = torch._int_mm(rows, self.values.t()).float().mul_(scales)

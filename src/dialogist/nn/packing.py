@@ -82,6 +82,12 @@ class Packing:
         return self.rows % self.shape[1]
 
     @cached_property
+    def lengths(self) -> list[int]:
+        """How many real positions each of the B sequences has; their rows follow each other."""
+        sequences = self.rows[: self.count] // self.shape[1]
+        return torch.bincount(sequences, minlength=self.shape[0]).tolist()
+
+    @cached_property
     def real(self) -> Tensor:
         """(B, width) True at real positions."""
         mask = torch.zeros(self.shape, dtype=torch.bool, device=self.rows.device)

@@ -94,11 +94,14 @@ class FeedForward(nn.Module):
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then feed-forward, each with a residual and a layer norm."""
+    """Self-attention, then feed-forward, each with a residual and a layer norm.
 
-    def __init__(self, shape: LayerShape) -> None:
+    ``short``: see `Encoder`.
+    """
+
+    def __init__(self, shape: LayerShape, short: bool = False) -> None:
         super().__init__()
-        self.pre_norm = shape.norm == "pre"
+        self.pre_norm, self.short = shape.norm == "pre", short
         self.attention = shape.attention()
         self.attention_dropout = Dropout(shape.attention_output_dropout)
         self.feed_forward = FeedForward(shape)
@@ -109,13 +112,21 @@ class EncoderLayer(nn.Module):
     ) -> tuple[Tensor, Tensor | None]:
         """(P, D), additive (B, 1, 1, S) -> (P, D) and, if needed, weights (B, H, S, S)."""
         y = self.norm1(x) if self.pre_norm else x
-        heads, memory = self.attention.project_all(y, packing)
-        attended, weights = self.attention.attend(heads, packing, memory, mask, need_weights)
+        attended, weights = self._attend(y, packing, mask, need_weights)
         x = self.attention_dropout.added(x, attended)
         if self.pre_norm:
             return self.feed_forward(self.norm2(x), x), weights
         x = self.norm1(x)
         return self.norm2(self.feed_forward(x, x)), weights
+
+    def _attend(
+        self, y: Tensor, packing: Packing, mask: Tensor, need_weights: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        in_use = not (torch.is_grad_enabled() or self.training or y.is_cuda)
+        if in_use and not need_weights and not self.short:
+            return self.attention.apart(y, packing), None
+        heads, memory = self.attention.project_all(y, packing)
+        return self.attention.attend(heads, packing, memory, mask, need_weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,11 +200,15 @@ class Masks(NamedTuple):
 
 
 class Encoder(nn.Module):
-    """N encoder layers; pre-norm ends with one more layer norm."""
+    """N encoder layers; pre-norm ends with one more layer norm.
 
-    def __init__(self, layers: int, shape: LayerShape) -> None:
+    ``short``: its sequences are many and short (utterances), so that one padded grid of all is
+    cheaper than each on its own.
+    """
+
+    def __init__(self, layers: int, shape: LayerShape, short: bool = False) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(EncoderLayer(shape) for _ in range(layers))
+        self.layers = nn.ModuleList(EncoderLayer(shape, short) for _ in range(layers))
         self.final_norm = shape.layer_norm() if shape.norm == "pre" else nn.Identity()
 
     @property
