@@ -5,8 +5,10 @@ stays fp32 in every format: softmax over the vocabulary, layer norms, scores of 
 
     fp32  as trained, on any machine
     bf16  linear layers and attention, as in training with bf16
-    int8  linear layers of the Transformer's stacks and the output layer (`dialogist.nn.int8`); the
-          encoder's attention in bf16 where the machine has that, all the rest in fp32
+    int8  linear layers of the Transformer's stacks and the output layer, the encoder's attention in
+          bf16 where the machine has that, all the rest in fp32
+
+How the layers compute in them: `dialogist.nn.number_formats`.
 """
 
 from collections.abc import Callable
@@ -17,8 +19,8 @@ from torch import Tensor, nn
 
 from dialogist.errors import UsageError
 from dialogist.nn.hardware import has_bf16, has_int8
-from dialogist.nn.int8 import FixedLinear, Int8Linear
-from dialogist.nn.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer
+from dialogist.nn.number_formats import Bf16Linear, FixedLinear, Int8Linear
+from dialogist.nn.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer, FeedForward
 from dialogist.nn.vocabulary import VocabularyProjection
 
 Precision = Literal["auto", "fp32", "bf16", "int8"]
@@ -71,6 +73,9 @@ def _change_linears(model: nn.Module, format: Format) -> None:
             module.working = _LINEAR[format](module.weight, module.bias)
         elif format == "bf16" and type(module) is nn.Linear:
             module.to(torch.bfloat16)
+        elif format == "bf16" and isinstance(module, FeedForward):
+            long = module.outer
+            module.register_module("outer", Bf16Linear(long.weight, long.bias))
         elif format == "int8" and isinstance(module, Encoder | Decoder):
             _replace_linears(module)
 
@@ -82,9 +87,5 @@ def _replace_linears(stack: nn.Module) -> None:
                 setattr(parent, name, Int8Linear(child.weight, child.bias))
 
 
-def _bf16(weight: Tensor, bias: Tensor) -> nn.Module:
-    return FixedLinear(weight.to(torch.bfloat16), bias.to(torch.bfloat16))
-
-
-_LINEAR: dict[Format, _Linear] = {"fp32": FixedLinear, "bf16": _bf16, "int8": Int8Linear}
+_LINEAR: dict[Format, _Linear] = {"fp32": FixedLinear, "bf16": Bf16Linear, "int8": Int8Linear}
 """What makes the layers of each format."""

@@ -22,12 +22,12 @@ ROWS_AT_ONCE = 256
 """Outside of training, what so many rows become on a CPU stays in the cache (docs/results.md)."""
 
 
-def by_rows(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """``function`` of (P, I), made from `ROWS_AT_ONCE` rows at a time: (P, O)."""
-    if len(x) <= ROWS_AT_ONCE:
+def by_rows(function: Callable[[Tensor], Tensor], x: Tensor, at_once: int = ROWS_AT_ONCE) -> Tensor:
+    """``function`` of (P, I), made from ``at_once`` rows at a time: (P, O)."""
+    if len(x) <= at_once:
         return function(x)
-    starts = range(0, len(x), ROWS_AT_ONCE)
-    return torch.cat([function(x[start : start + ROWS_AT_ONCE]) for start in starts])
+    starts = range(0, len(x), at_once)
+    return torch.cat([function(x[start : start + at_once]) for start in starts])
 
 
 def row_step(count: int) -> int:

@@ -1,4 +1,4 @@
-"""Matrices in int8: by hand, how far off, and that rows do not know each other."""
+"""Matrices in bf16 and int8: by hand, how far off, and that rows do not know each other."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from dialogist.nn.hardware import has_int8
-from dialogist.nn.int8 import FixedLinear, Int8Linear, Rows8
+from dialogist.nn.number_formats import Bf16Linear, FixedLinear, Int8Linear, Rows8
 
 CPU = torch.device("cpu")
 
@@ -77,7 +77,7 @@ def test_packed_as_unpacked(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = Int8Linear(weight, bias)
     assert packed.packed is not None
     assert packed.values is None
-    monkeypatch.setattr("dialogist.nn.int8._can_pack", lambda device: False)
+    monkeypatch.setattr("dialogist.nn.number_formats._can_pack", lambda device: False)
     plain = Int8Linear(weight, bias)
     assert plain.packed is None
     before = x.clone()
@@ -110,3 +110,15 @@ def test_units_are_read_from_cpuinfo(tmp_path: Path, text: str, expected: bool) 
     assert has_int8(CPU, path) is expected
     assert not has_int8(CPU, tmp_path / "none")
     assert not has_int8(torch.device("cuda"), path)
+
+
+def test_in_bf16_rows_do_not_know_each_other() -> None:
+    torch.manual_seed(0)
+    layer = Bf16Linear(torch.randn(64, 1536) * 0.05, torch.randn(64))
+    x = torch.randn(300, 1536).to(torch.bfloat16)
+    together = layer(x)
+    assert together.dtype == torch.bfloat16
+    for count in (1, 4, 33, 64, 176):
+        assert torch.equal(layer(x[:count]), together[:count])
+    exact = x.float() @ layer.weight.float().T + layer.bias.float()
+    torch.testing.assert_close(together.float(), exact, atol=0.1, rtol=0.01)
