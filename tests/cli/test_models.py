@@ -1,4 +1,4 @@
-"""``models pack`` and ``models export``: other files of the same model."""
+"""``models pack``, ``average`` and ``export``: other files of the same models."""
 
 import sys
 from pathlib import Path
@@ -35,6 +35,33 @@ def test_int8_is_the_default_and_can_be_packed_again(tiny_model: Path, tmp_path:
     assert call("models", "pack", "./a", "-o", "b").returncode == 0
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in "ab"]
     assert weights[0] == weights[1]  # what was rounded once stays
+
+
+def test_average(tiny_model: Path, tmp_path: Path) -> None:
+    call = caller(tmp_path)
+    assert call("models", "pack", tiny_model, "-o", "a", "--weights", "fp16").returncode == 0
+    (tmp_path / "a" / "README.md").write_text("---\nlicense: mit\n---\n# a\n", encoding="utf-8")
+    done = call("models", "average", "./a", "./a", "-o", "mean")
+    assert (done.returncode, done.stdout) == (0, b"")
+    assert b"mean: the mean of 2 models" in done.stderr
+    weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("a", "mean")]
+    assert weights[0] == weights[1]
+    card = (tmp_path / "mean" / "README.md").read_text(encoding="utf-8")
+    assert "The mean of the weights of 2 models:\n\n* ./a\n* ./a\n" in card
+    assert card.startswith("---\nlicense: mit\n---\n# mean\n")
+    assert card.endswith("included.\n\n# a\n")
+    assert describe(tmp_path / "mean")["about"]["mean_of"] == ["./a", "./a"]
+
+
+def test_one_model_has_no_mean_and_nothing_is_overwritten(tiny_model: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    call = caller(tmp_path)
+    done = call("models", "average", tiny_model, "-o", "x")
+    assert done.returncode == 2
+    assert b"name two or more" in done.stderr
+    done = call("models", "average", tiny_model, tiny_model, "-o", "mine")
+    assert done.returncode == 2
+    assert b"mine: is there already" in done.stderr
 
 
 def test_nothing_is_overwritten(tiny_model: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``dialogist models``: what models there are, what they are, and making other files of them."""
+"""``dialogist models``: what models there are, what they are, and making other ones of them."""
 
 import json
 from enum import StrEnum
@@ -10,7 +10,7 @@ import typer
 from dialogist.cli.console import note
 from dialogist.errors import ModelError, UsageError
 
-app = typer.Typer(help="List models, show one, pack or export it.", no_args_is_help=True)
+app = typer.Typer(help="List models, show one; pack, average or export them.", no_args_is_help=True)
 
 _MODEL = Annotated[str, typer.Argument(help="A model's name, folder, or run folder.")]
 _AS_JSON = Annotated[bool, typer.Option("--json", help="As JSON.")]
@@ -119,6 +119,47 @@ def pack(
     return 0
 
 
+@app.command("average")
+def average_models(
+    models: Annotated[
+        list[str], typer.Argument(help="Two or more: names, folders, or run folders.")
+    ],
+    output: _OUTPUT,
+) -> int:
+    """Make the mean of models that began with the same weights, such as runs of several seeds."""
+    import torch
+
+    from dialogist.engine.average import average
+    from dialogist.engine.bundle import load_bundle, save_bundle
+    from dialogist.engine.names import find_model
+    from dialogist.files import write_folder_atomically
+
+    if len(models) < 2:
+        raise UsageError("one model has no other mean than itself: name two or more")
+    folders = [find_model(model) for model in models]
+    _is_free(output)
+    pairs = zip(folders, models, strict=True)
+    mean = average([load_bundle(path, torch.device("cpu"), name) for path, name in pairs])
+    text = _card_of_mean(output.name, models, folders[0])
+    write_folder_atomically(output, lambda into: save_bundle(into, mean, text, torch.float16))
+    note(f"{output}: the mean of {len(models)} models, as fp16; evaluate it: it may be worse")
+    return 0
+
+
+def _card_of_mean(name: str, models: list[str], first: Path) -> str:
+    path = first / "README.md"
+    card = path.read_text(encoding="utf-8") if path.is_file() else ""
+    head, rest = "", card
+    if card.startswith("---\n"):
+        front, _, rest = card[4:].partition("\n---\n")
+        head = f"---\n{front}\n---\n"
+    listed = "".join(f"* {model}\n" for model in models)
+    return (
+        f"{head}# {name}\n\nThe mean of the weights of {len(models)} models:\n\n{listed}\n"
+        f"What follows is the card of the first of them, its figures included.\n\n{rest}"
+    )
+
+
 @app.command("export")
 def export(
     model: _MODEL,
@@ -127,7 +168,7 @@ def export(
         Quantization, typer.Option(help="What to store weights as.")
     ] = Quantization.int8,
 ) -> int:
-    """Make a CTranslate2 model of a flat Transformer without pointer (needs dialogist[fast])."""
+    """Make a CTranslate2 model of a flat Transformer without pointer (needs dialogist\\[fast])."""
     import torch
 
     from dialogist.engine.bundle import load_bundle
