@@ -21,7 +21,9 @@ class Library:
         raise AssertionError(keep)
 
 
-@pytest.mark.parametrize(("platform", "told"), [("linux", [(-3, 2 << 20)]), ("darwin", [])])
+@pytest.mark.parametrize(
+    ("platform", "told"), [("linux", [(-3, 2 << 20), (-1, 32 << 20)]), ("darwin", [])]
+)
 def test_large_blocks_are_given_back(
     platform: str, told: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 import ctypes
 import sys
 
+_M_TRIM_THRESHOLD = -1
 _M_MMAP_THRESHOLD = -3
 LARGE = 2 << 20
 """Bytes of a block that is given back as soon as it is free.
@@ -10,6 +11,14 @@ LARGE = 2 << 20
 glibc itself raises that bound to the largest block that was ever freed, 32 MB at most; what a
 search needs next then fits into no hole that the last one left, and the process grows. With half
 as much, searches took a quarter more time (docs/results.md).
+"""
+
+
+KEPT = 32 << 20
+"""Bytes of free room at the heap's end that stay with the process.
+
+glibc keeps 128 kB once the other bound was set: a step of search would fault its pages in anew,
+15,000 of them for a dialogue (docs/results.md).
 """
 
 
@@ -26,3 +35,4 @@ def give_back_large() -> None:
     """From now on blocks of `LARGE` bytes and more are given back when they are freed."""
     if library := glibc():
         library.mallopt(_M_MMAP_THRESHOLD, LARGE)
+        library.mallopt(_M_TRIM_THRESHOLD, KEPT)
