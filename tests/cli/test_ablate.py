@@ -95,7 +95,7 @@ def test_the_table_so_far_is_written(first: Done, place: Path) -> None:
     assert shown == first.json
     lines = (place / "levers" / "ablation.md").read_text().splitlines()
     assert lines[0].startswith(
-        "| row | R1 | R2 | RL | unsupported % | repeating % | length | cut |"
+        "| row | R1 | R2 | RL | unsupported % | roles % | repeating % | length | cut |"
     )
     assert lines[2].startswith("| base | ")
     assert lines[3].endswith("| objective.label_smoothing=0.2 |")

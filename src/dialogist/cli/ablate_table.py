@@ -104,8 +104,8 @@ def _remarks(shown: Ablation) -> Iterator[str]:
         )
         yield (
             "unsupported: summaries with a name, speaker, number or other entity that the "
-            "dialogue does not bear out; repeating: those that say four words twice; length: words "
-            "to those of a reference"
+            "dialogue does not bear out; roles: those in which rules see who did what mixed up; "
+            "repeating: those that say four words twice; length: words to those of a reference"
         )
     yield f"{shown.base}, {shown.budget} for each row, on {shown.machine}; time: training alone"
     for row in shown.rows:

@@ -16,6 +16,7 @@ FIGURES: Mapping[str, str] = {
     "R2": "rouge2.f1",
     "RL": "rougeL.f1",
     "unsupported %": "faithfulness.any",
+    "roles %": "faithfulness.swap",
     "repeating %": "copying.repeats4",
 }
 """The columns of the table, and their keys in the card."""
