@@ -13,7 +13,6 @@ search needs next then fits into no hole that the last one left, and the process
 as much, searches took a quarter more time (docs/results.md).
 """
 
-
 KEPT = 32 << 20
 """Bytes of free room at the heap's end that stay with the process.
 

@@ -19,6 +19,7 @@ from dialogist.models.leader_writer import LeaderWriter, LeaderWriterConfig
 from dialogist.models.recurrent import RecurrentConfig
 from dialogist.models.table import Model
 from dialogist.models.transformer import TransformerConfig
+from dialogist.nn.hardware import has_bf16
 from dialogist.tokenizers import Symbols
 
 CPU = torch.device("cpu")
@@ -110,7 +111,8 @@ def test_every_kind_of_model_is_searched(form: str, format: str) -> None:
     alone = [said(together.select(torch.tensor([row])))[0] for row in range(3)]
     assert len(found) == 3
     assert any(found)
-    assert found == alone
+    if format != "bf16" or has_bf16(torch.device("cpu")):  # elsewhere bf16 is refused
+        assert found == alone
 
 
 @pytest.mark.parametrize("format", FORMATS)

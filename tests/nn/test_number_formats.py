@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from dialogist.nn.hardware import has_int8
+from dialogist.nn.hardware import has_bf16, has_int8
 from dialogist.nn.number_formats import Bf16Linear, FixedLinear, Int8Linear, Rows8
 
 CPU = torch.device("cpu")
@@ -112,13 +112,14 @@ def test_units_are_read_from_cpuinfo(tmp_path: Path, text: str, expected: bool) 
     assert not has_int8(torch.device("cuda"), path)
 
 
+@pytest.mark.skipif(not has_bf16(CPU), reason="elsewhere bf16 is refused (engine/precision.py)")
 def test_in_bf16_rows_do_not_know_each_other() -> None:
     torch.manual_seed(0)
     layer = Bf16Linear(torch.randn(64, 1536) * 0.05, torch.randn(64))
     x = torch.randn(300, 1536).to(torch.bfloat16)
     together = layer(x)
     assert together.dtype == torch.bfloat16
-    for count in (1, 4, 33, 64, 176):
+    for count in (1, 4, 33, 64, 176):  # 33: a piece of 32, and one of one row
         assert torch.equal(layer(x[:count]), together[:count])
     exact = x.float() @ layer.weight.float().T + layer.bias.float()
     torch.testing.assert_close(together.float(), exact, atol=0.1, rtol=0.01)

@@ -129,7 +129,7 @@ def average_models(
     """Make the mean of models that began with the same weights, such as runs of several seeds."""
     import torch
 
-    from dialogist.engine.average import average
+    from dialogist.engine.average import average, card_of_mean
     from dialogist.engine.bundle import load_bundle, save_bundle
     from dialogist.engine.names import find_model
     from dialogist.files import write_folder_atomically
@@ -140,24 +140,12 @@ def average_models(
     _is_free(output)
     pairs = zip(folders, models, strict=True)
     mean = average([load_bundle(path, torch.device("cpu"), name) for path, name in pairs])
-    text = _card_of_mean(output.name, models, folders[0])
+    card = folders[0] / "README.md"
+    first = card.read_text(encoding="utf-8") if card.is_file() else ""
+    text = card_of_mean(output.name, models, first)
     write_folder_atomically(output, lambda into: save_bundle(into, mean, text, torch.float16))
     note(f"{output}: the mean of {len(models)} models, as fp16; evaluate it: it may be worse")
     return 0
-
-
-def _card_of_mean(name: str, models: list[str], first: Path) -> str:
-    path = first / "README.md"
-    card = path.read_text(encoding="utf-8") if path.is_file() else ""
-    head, rest = "", card
-    if card.startswith("---\n"):
-        front, _, rest = card[4:].partition("\n---\n")
-        head = f"---\n{front}\n---\n"
-    listed = "".join(f"* {model}\n" for model in models)
-    return (
-        f"{head}# {name}\n\nThe mean of the weights of {len(models)} models:\n\n{listed}\n"
-        f"What follows is the card of the first of them, its figures included.\n\n{rest}"
-    )
 
 
 @app.command("export")

@@ -34,6 +34,19 @@ def average(bundles: Sequence[Bundle]) -> Bundle:
     return replace(first, about={**first.about, "mean_of": names})
 
 
+def card_of_mean(name: str, models: Sequence[str], first: str) -> str:
+    """The card of the mean of ``models``: its name, its parts, the ``first`` card."""
+    head, card = "", first
+    if first.startswith("---\n"):
+        front, _, card = first[4:].partition("\n---\n")
+        head = f"---\n{front}\n---\n"
+    listed = "".join(f"* {model}\n" for model in models)
+    return (
+        f"{head}# {name}\n\nThe mean of the weights of {len(models)} models:\n\n{listed}\n"
+        f"What follows is the card of the first of them, its figures included.\n\n{card}"
+    )
+
+
 def _difference(one: Bundle, other: Bundle) -> str | None:
     """What keeps two models from having a mean; None: nothing that can be seen."""
     if one.model.config != other.model.config:

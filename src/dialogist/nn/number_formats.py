@@ -64,8 +64,8 @@ class Bf16Linear(FixedLinear):
     """x W^T + b in bf16, every row the same to the last bit whatever is beside it.
 
     oneDNN adds up sums of more than about 512 products in an order that depends on the number of
-    rows, but for `_ROWS_ALIKE` at most (measured: one element in ten thousand came out otherwise,
-    and one summary of twenty).
+    rows: with AMX beyond `_ROWS_ALIKE` of them, with AVX512-BF16 alone where there is one row only.
+    (One element in ten thousand came out otherwise, and one summary of twenty.)
     """
 
     def __init__(self, weight: Tensor, bias: Tensor) -> None:
@@ -74,7 +74,10 @@ class Bf16Linear(FixedLinear):
 
     def forward(self, x: Tensor) -> Tensor:
         """(M, I) -> (M, O)."""
-        return by_rows(super().forward, x, self._rows)
+        return by_rows(self._product, x, self._rows)
+
+    def _product(self, x: Tensor) -> Tensor:
+        return super().forward(x) if len(x) > 1 else super().forward(x.repeat(2, 1))[:1]
 
 
 class Int8Linear(nn.Module):
@@ -109,7 +112,7 @@ class Int8Linear(nn.Module):
         room = x.float().abs()
         largest = room.amax(dim=1, keepdim=True).clamp_(min=_TINY)
         # What is made is written over what is no longer needed: fresh memory costs more than sums.
-        # (And a number that is a tensor already is not made into one at each of 26 layers.)
+        # And `_most` is a tensor because a plain number would be made into one at every call.
         rows = torch.mul(x, self._most / largest, out=room).round_().to(torch.int8)
         scales = largest.div_(self._most)
         if self.packed is None:
