@@ -20,6 +20,7 @@ from dialogist.models.transformer import Transformer
 from dialogist.recipe.config import Place, Recipe, read_recipe
 from dialogist.recipe.train import train_recipe
 from dialogist.records import Dialogue, Utterance
+from dialogist.tokenizers import read_tokenizer
 from dialogist.training.interrupt import Interrupted
 from dialogist.training.saving import checkpoint_folders, load_checkpoint
 
@@ -149,6 +150,22 @@ def test_a_stopped_run_ends_with_the_same_bits(
     one, other = (load_checkpoint(end).tensors["weights"] for end in ends)
     assert one.keys() == other.keys()
     assert all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_who_starts_from_a_model_adds_the_words_of_its_own_texts(
+    tmp_path: Path, data: Path, warm: Make, notes: Any
+) -> None:
+    """All else of the tokenizer stays: its ids mean what they meant."""
+    train(warm(), tmp_path / "first", notes)
+    text = (data / "one.jsonl").read_text()
+    (data / "one.jsonl").write_text(text.replace("Shall", "Should"))
+    again = warm().model_copy(update={"start": str(tmp_path / "first")})
+    train(again, tmp_path / "second", notes)
+    first, second = (read_tokenizer(tmp_path / n / "model") for n in ("first", "second"))
+    assert "should" not in first.words
+    assert {*second.words} == {*first.words, "should"}
+    one, other = (tmp_path / n / "tokenizer" / "tokenizer.json" for n in ("first", "second"))
+    assert one.read_bytes() == other.read_bytes()
 
 
 def test_other_models_take_the_token_table(

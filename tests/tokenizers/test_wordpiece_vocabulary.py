@@ -130,6 +130,32 @@ def test_saved_and_read_again(tmp_path: Path, tokenizer: Tokenizer) -> None:
         assert again.decode(ids) == tokenizer.decode(ids)
 
 
+def test_words_of_the_training_texts_are_remembered(tmp_path: Path) -> None:
+    """Those that stand there twice, for the others may be one person's; none with figures."""
+    vocabulary_file(tmp_path)
+    texts = ["Ann meets Zoë gladly at 5pm.", "Ann, gladly: x x", "Luigi 5pm", "Zoë phones"]
+    tokenizer = of(tmp_path, texts)
+    assert tokenizer.words == ("ann", "gladly", "zoe")
+    spelt = [[tokenizer.token(i) for i in word] for word in tokenizer.words_in_pieces()]
+    assert spelt == [["ann"], ["glad", "##ly"], ["z", "##o", "##e"]]
+    assert [tuple(tokenizer.encode(word)) for word in tokenizer.words] == (
+        tokenizer.words_in_pieces()
+    )
+    tokenizer.save(tmp_path)
+    assert read_tokenizer(tmp_path).words == tokenizer.words
+    about = json.loads((tmp_path / "tokenizer_config.json").read_text())
+    del about["words"]  # as folders of earlier releases
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(about))
+    assert read_tokenizer(tmp_path).words == ()
+
+
+def test_pieces_inside_words_are_told(tokenizer: Tokenizer) -> None:
+    inside = {tokenizer.token(i) for i in tokenizer.symbols.inside}
+    assert {"##s", "##ly"} <= inside
+    assert all(piece.startswith("##") for piece in inside)
+    assert build_tokenizer(TokenizerConfig(size=400), TEXTS).symbols.inside == frozenset()
+
+
 def test_both_kinds_of_files_give_the_same_vocabulary() -> None:
     folder = minilm()
     found = read_vocabulary(folder)

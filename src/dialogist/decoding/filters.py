@@ -104,10 +104,15 @@ class MinimumLength:
 
 @dataclass(frozen=True, slots=True)
 class NoRepeatNgram:
-    """No n-gram of tokens twice (Paulus et al. 2018, section 2.5); none has a ``plan``'s tokens."""
+    """No n-gram of tokens twice (Paulus et al. 2018, section 2.5); none has a ``plan``'s tokens.
+
+    Tokens ``inside`` words are never ruled out: who begins a word again can end it. Else a name of
+    three pieces could not be said twice, and a word that nobody knows would come of it.
+    """
 
     n: int
     plan: PlanTokens | None = None
+    inside: frozenset[int] = frozenset()
 
     def __call__(self, log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
         """Rule out each token that would complete an n-gram the row already holds."""
@@ -120,7 +125,11 @@ class NoRepeatNgram:
         if self.plan is not None:
             seen &= ~of_plan(grams, self.plan).any(dim=2)
         rows, places = torch.nonzero(seen, as_tuple=True)
-        log_probs[rows, grams[rows, places, -1]] = NEVER
+        tokens = grams[rows, places, -1]
+        if self.inside and len(tokens):
+            free = torch.tensor([t not in self.inside for t in tokens.tolist()])
+            rows, tokens = rows[free], tokens[free]
+        log_probs[rows, tokens] = NEVER
         return log_probs
 
 

@@ -16,7 +16,9 @@ class DecodingOptions(Config):
     ``max_tokens`` bounds a summary (its end symbol not counted); one that reaches it is reported
     as cut. ``min_tokens`` forbids the end before. ``no_repeat_ngram`` n forbids an n-gram of
     tokens to occur twice (0: off). ``no_double_words``: no word comes twice in a row, nor do two
-    ("again again", "after lunch after lunch"). ``length_penalty`` is the alpha of Wu et al. 2016,
+    ("again again", "after lunch after lunch"). ``known_words``: words that neither the dialogue nor
+    the training texts hold are not put together, where the tokenizer tells
+    (`dialogist.decoding.known_words`). ``length_penalty`` is the alpha of Wu et al. 2016,
     equation 14: beam hypotheses are ranked by log p / ((5 + length) / 6)^alpha. Beam search goes on
     until no unfinished hypothesis can win, however long it gets; with ``early_stop`` until
     ``beam_size`` hypotheses have ended, in far fewer steps (docs/speed.md). ``coverage_penalty`` is
@@ -41,6 +43,7 @@ class DecodingOptions(Config):
     early_stop: bool = False
     no_repeat_ngram: int = Field(0, ge=0, le=64)
     no_double_words: bool = False
+    known_words: bool = True
     min_tokens: int = Field(0, ge=0)
     max_tokens: int = Field(100, ge=1)
     max_key_points: int = Field(15, ge=1)

@@ -55,7 +55,7 @@ def standard_filters(options: DecodingOptions, symbols: Symbols) -> list[Filter]
     if options.repetition_penalty > 1:
         filters.append(RepetitionPenalty(options.repetition_penalty, plan))
     if options.no_repeat_ngram:
-        filters.append(NoRepeatNgram(options.no_repeat_ngram, plan))
+        filters.append(NoRepeatNgram(options.no_repeat_ngram, plan, symbols.inside))
     return filters
 
 

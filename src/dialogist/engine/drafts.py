@@ -13,6 +13,7 @@ from dialogist.decoding.filters import (
     NoDoubleWords,
 )
 from dialogist.decoding.generate import generate
+from dialogist.decoding.known_words import KnownWords
 from dialogist.decoding.options import DecodingOptions
 from dialogist.decoding.plan import generate_plan
 from dialogist.decoding.search import Hypothesis
@@ -95,12 +96,14 @@ class Bounds:
 
     ``allowed``: (B, X) the tokens that each allows; None allows all. ``banned``: B times the
     sequences of tokens that its summary may not hold; none, or for each dialogue. ``words``: (V,)
-    the tokens that may not come twice in a row; None: all may.
+    the tokens that may not come twice in a row; None: all may. ``known``: the words that each may
+    hold; None: any.
     """
 
     allowed: Tensor | None = None
     banned: Sequence[Sequence[tuple[int, ...]]] = ()
     words: Tensor | None = None
+    known: KnownWords | None = None
 
     def filters(self, owner: Tensor | None = None) -> list[Filter]:
         """As rules of search; ``owner``: (R,) the dialogue of each row, None: row by row."""
@@ -113,6 +116,8 @@ class Bounds:
         if self.banned:
             rows = range(len(self.banned)) if owner is None else owner.tolist()
             found.append(ForbidSequences([self.banned[row] for row in rows]))
+        if self.known is not None:  # last: it tells whether a word can still be finished
+            found.append(self.known if owner is None else self.known.of(owner.tolist()))
         return found
 
 

@@ -13,9 +13,11 @@ import torch
 
 from dialogist.batch import Batch
 from dialogist.data.collate import collate, serving_pairs
+from dialogist.decoding.known_words import KnownWords, Lexicon
 from dialogist.engine.batches import BatchLimits, batches_of
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.drafts import Bounds, Draft, write_drafts
+from dialogist.engine.lexicon import known_words, lexicon_of
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.retelling import looks_of, retold
 from dialogist.engine.safety import ROUNDS, Banned, bans_of, clean_first
@@ -50,7 +52,7 @@ class Writer:
 
     def _write(self, windows: Sequence[Window], options: SummaryOptions) -> list[Written]:
         """One batch. It is encoded once, whatever is asked of it."""
-        started = self._start(windows)
+        started = self._start(windows, options)
         found: list[tuple[Draft, ...]] = [() for _ in windows]
         banned: list[Banned] = [() for _ in windows]
         wanted = list(range(len(windows)))
@@ -74,16 +76,18 @@ class Writer:
             for one, parts in zip(written, told, strict=True)
         ]
 
-    def _start(self, windows: Sequence[Window]) -> "_Started":
+    def _start(self, windows: Sequence[Window], options: SummaryOptions) -> "_Started":
         model = self.bundle.model.eval()
         batch = collate(serving_pairs([one.encoded for one in windows]), self._symbols)
         batch = batch.to(self._device)
         allowed = None
         if len(self._placeholders) or self._entities or batch.extra:
             allowed = self._allowed(windows, batch.extra).to(self._device)
-        return _Started(
-            batch, None if isinstance(model, LeaderWriter) else model.start(batch), allowed
-        )
+        known = None
+        if options.known_words and self._lexicon is not None:
+            known = known_words(self._lexicon, [w.encoded for w in windows], self._symbols.eos)
+        state = None if isinstance(model, LeaderWriter) else model.start(batch)
+        return _Started(batch, state, allowed, known)
 
     def _check(
         self,
@@ -119,7 +123,7 @@ class Writer:
         if options.safe and options.strategy == "beam" and started.state is not None:
             asked = options.model_copy(update={"n_best": options.beam_size})
         words = self._words if options.no_double_words else None
-        bounds = Bounds(started.allowed, bans, words)
+        bounds = Bounds(started.allowed, bans, words, started.known)
         model, batch = self.bundle.model, started.batch
         return write_drafts(model, batch, asked, self._symbols, bounds, started.state)
 
@@ -128,6 +132,10 @@ class Writer:
         """(V,) the tokens that begin a word of letters."""
         spelt = words_of_entries(self.bundle.tokenizer)
         return torch.tensor([bool(word and word.isalpha()) for word in spelt], device=self._device)
+
+    @cached_property
+    def _lexicon(self) -> Lexicon | None:
+        return lexicon_of(self.bundle.tokenizer)
 
     def _allowed(self, windows: Sequence[Window], extra: int) -> torch.Tensor:
         """(B, X) False for a speaker, entity or unknown word that a dialogue does not have."""
@@ -148,11 +156,13 @@ class _Started:
 
     ``state``: what the model starts from, None of one that plans: it encodes by itself.
     ``allowed``: (B, X) False for what a window's dialogue does not have; None: nothing is.
+    ``known``: which words each may hold; None: any.
     """
 
     batch: Batch
     state: State | None
     allowed: torch.Tensor | None
+    known: KnownWords | None
 
     def select(self, rows: torch.Tensor) -> "_Started":
         """Some of the windows, (n,)."""
@@ -160,4 +170,5 @@ class _Started:
             self.batch.select(rows),
             None if self.state is None else self.state.select(rows),
             None if self.allowed is None else self.allowed[rows],
+            None if self.known is None else self.known.of(rows.tolist()),
         )

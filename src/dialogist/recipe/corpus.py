@@ -128,3 +128,11 @@ def settle_tokenizer(
         )
         write_folder_atomically(folder, tokenizer.save)
     return read_tokenizer(folder)
+
+
+def teach_words(tokenizer: Tokenizer, examples: Iterable[Example], folder: Path) -> None:
+    """Add the words of ``examples`` to a tokenizer that is another model's, and in ``folder``."""
+    before = tokenizer.words
+    tokenizer.learn_words(tokenizer_texts(examples))
+    if tokenizer.words != before:
+        write_folder_atomically(folder, tokenizer.save)

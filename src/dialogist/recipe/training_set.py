@@ -16,12 +16,13 @@ from dialogist.data.shards import ShardedPairs
 from dialogist.errors import CheckpointError, DataError
 from dialogist.files import sha256_of, write_folder_atomically
 from dialogist.recipe.config import Place, Recipe
-from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer
+from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer, teach_words
 from dialogist.recipe.encode import EncodingSettings
 from dialogist.recipe.pairs import PairMaker, epochs_of, makes_windows
 from dialogist.records import Dialogue
 from dialogist.tokenizers import Tokenizer, read_tokenizer
 from dialogist.training.interfaces import TrainingData
+from dialogist.training.saving import checkpoint_folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ def _read(recipe: Recipe, place: Place, note: Note) -> TrainingSet:
     examples = [preparation.prepare(dialogue) for dialogue in sample.watch(corpus)]
     folder = place.run / TOKENIZER
     tokenizer = settle_tokenizer(folder, recipe.tokenizer, examples, preparation, note)
+    if isinstance(recipe.start, str) and not checkpoint_folders(place.run / "checkpoints"):
+        teach_words(tokenizer, examples, folder)
     maker = PairMaker(preparation, tokenizer, makes_windows(recipe))
     left = iter(examples)
     parts = [maker.all(islice(left, counts.dialogues)) for counts in corpus.counts]

@@ -24,7 +24,8 @@ _GOES_ON = re.compile(
 )
 # Behind one of these, or a placeholder (a private-use character), a sentence may begin.
 _FIRST_WORD = re.compile('(?:^|[.!?:;"“”*\U000f0000-\U0010fffd])[\\s"\'“‘(\\[]*[^\\W_]+')
-_MIN_COUNT = 2
+MIN_COUNT = 2
+"""How often texts must hold a word for a model folder to remember it."""
 _CACHED = 64
 
 
@@ -58,7 +59,7 @@ class Casing:
 def learn_casing(texts: Iterable[str]) -> Casing:
     """The words that texts write with a capital or an accent more often than not."""
     counts = _inner_spellings(texts)
-    chosen = {key: _best(found) for key, found in counts.items() if found.total() >= _MIN_COUNT}
+    chosen = {key: _best(found) for key, found in counts.items() if found.total() >= MIN_COUNT}
     return Casing({key: word for key, word in sorted(chosen.items()) if word != key})
 
 

@@ -8,8 +8,10 @@ character in the text, one id.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 
 import tokenizers
@@ -17,7 +19,7 @@ import tokenizers
 from dialogist.errors import ModelError
 from dialogist.text.casing import Casing
 from dialogist.tokenizers.entity_tokens import entity_placeholders
-from dialogist.tokenizers.pieces import WordPieces
+from dialogist.tokenizers.pieces import PREFIX, WordPieces, common_words
 from dialogist.tokenizers.plan_tokens import PlanTokens
 
 PLACEHOLDERS = 32
@@ -49,7 +51,8 @@ class Symbols:
 
     ``size`` is V: ids from there on are unknown words of one dialogue, in order of appearance,
     which a pointer can copy. No table has a row for them: whoever looks ids up reads ``unk``.
-    ``plan``: of models that write a plan first, as a prefix.
+    ``plan``: of models that write a plan first, as a prefix. ``inside``: the pieces that go on with
+    a word, where the tokenizer tells them from those that begin one.
     """
 
     pad: int
@@ -58,6 +61,7 @@ class Symbols:
     unk: int = 1
     size: int = 1 << 62
     plan: PlanTokens | None = None
+    inside: frozenset[int] = frozenset()
 
 
 class Tokenizer:
@@ -67,6 +71,8 @@ class Tokenizer:
         kind: ``word``, ``bpe``, ``unigram``, ``wordpiece`` or ``pretrained``.
         pad_id, unk_id, bos_id, eos_id: the control symbols' ids.
         plan: the ids of a plan's tokens; None where the tokenizer was made without them.
+        words: of kind ``wordpiece``, the words of its training texts, as far as they are of letters
+            and no rarity; none where the tokenizer is of an earlier release.
     """
 
     def __init__(
@@ -75,9 +81,11 @@ class Tokenizer:
         pipeline: tokenizers.Tokenizer,
         controls: ControlSymbols,
         casing: Casing | None = None,
+        words: Iterable[str] = (),
     ) -> None:
         """``casing``: of kind ``wordpiece``, how words are written that it has in small letters."""
         self.kind = kind
+        self.words = tuple(words)
         self._pieces = WordPieces(pipeline, casing or Casing()) if kind == "wordpiece" else None
         self.controls = controls
         self._pipeline = pipeline
@@ -150,10 +158,25 @@ class Tokenizer:
         # only word vocabularies have unknown words, and their text is words and spaces
         return " ".join(unknown[i - size] if i >= size else self.token(i) for i in kept)
 
-    @property
+    @cached_property
     def symbols(self) -> Symbols:
         """The ids others need."""
-        return Symbols(self.pad_id, self.bos_id, self.eos_id, self.unk_id, len(self), self.plan)
+        inside: frozenset[int] = frozenset()
+        if self._pieces is not None:
+            inside = frozenset(i for i in range(len(self)) if self.token(i).startswith(PREFIX))
+        controls = (self.pad_id, self.bos_id, self.eos_id, self.unk_id)
+        return Symbols(*controls, len(self), self.plan, inside)
+
+    def learn_words(self, texts: Iterable[str]) -> None:
+        """Add the ``words`` of more training texts; other kinds than ``wordpiece`` have none."""
+        if self._pieces is not None:
+            counts = Counter(word for text in texts for word in self._pieces.words(text))
+            self.words = tuple(sorted({*self.words, *common_words(counts)}))
+
+    def words_in_pieces(self) -> list[tuple[int, ...]]:
+        """The ``words``, each as the pieces that texts hold it in."""
+        found = self._pipeline.encode_batch(list(self.words), add_special_tokens=False)
+        return [tuple(encoding.ids) for encoding in found]
 
     def token(self, index: int) -> str:
         """The vocabulary entry of one id, as spelled in the vocabulary."""
@@ -179,6 +202,7 @@ class Tokenizer:
         about: dict[str, object] = {"kind": self.kind, **asdict(self.controls)}
         if self._pieces is not None:
             about["spellings"] = self._pieces.casing.spellings
+            about["words"] = " ".join(self.words)
         text = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
         (folder / "tokenizer_config.json").write_text(text, encoding="utf-8")
 
@@ -193,8 +217,8 @@ def read_tokenizer(folder: Path) -> Tokenizer:
     try:
         about = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))
         kind = str(about.pop("kind"))
-        casing = Casing(about.pop("spellings", None))
-        return Tokenizer(kind, read_pipeline(path), ControlSymbols(**about), casing)
+        casing, words = Casing(about.pop("spellings", None)), str(about.pop("words", "")).split()
+        return Tokenizer(kind, read_pipeline(path), ControlSymbols(**about), casing, words)
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise ModelError(f"{folder}: its tokenizer cannot be read: {error}") from None
 

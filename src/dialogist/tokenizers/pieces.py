@@ -6,12 +6,12 @@ vocabulary lacks, as the bytes of their UTF-8.
 """
 
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import tokenizers
 from tokenizers import pre_tokenizers
 
-from dialogist.text.casing import Casing
+from dialogist.text.casing import MIN_COUNT, Casing
 from dialogist.tokenizers.plan_tokens import MOST_LABELS, plan_characters
 from dialogist.tokenizers.spacing import CHINESE, JOIN, PRIVATE, SPACE, joined, marks_between
 
@@ -23,6 +23,11 @@ LONGEST = 100
 
 _FIRST_BYTE = 0x10F300
 _BYTES = frozenset((*range(0x80, 0xC0), *range(0xC2, 0xF5)))  # all that UTF-8 has beyond ASCII
+
+
+def common_words(counts: Mapping[str, int]) -> list[str]:
+    """The words of letters that are no rarity, sorted: what may be one person's stays out."""
+    return sorted(w for w, n in counts.items() if n >= MIN_COUNT and len(w) > 1 and w.isalpha())
 
 
 def extra_tokens() -> list[str]:

@@ -20,7 +20,7 @@ from dialogist.errors import ConfigError, ModelError
 from dialogist.text.casing import Casing, learn_casing
 from dialogist.tokenizers.base import PLACEHOLDERS, ControlSymbols, Tokenizer, placeholder
 from dialogist.tokenizers.entity_tokens import entity_placeholders
-from dialogist.tokenizers.pieces import LONGEST, PREFIX, WordPieces, extra_tokens
+from dialogist.tokenizers.pieces import LONGEST, PREFIX, WordPieces, common_words, extra_tokens
 from dialogist.tokenizers.plan_tokens import plan_characters
 
 CONTROLS = ControlSymbols(pad="[PAD]", unk="[UNK]", bos="[CLS]", eos="[SEP]")
@@ -126,7 +126,8 @@ def prune_wordpiece(
     room = None if size is None else size - len(_CONTROLS) - len(added)
     kept = _chosen(vocabulary, words.pieces(), room, min_count)
     casing = casing if vocabulary.lowercase else Casing()
-    return Tokenizer("wordpiece", _pipeline(vocabulary, [*kept, *added]), CONTROLS, casing)
+    pipeline = _pipeline(vocabulary, [*kept, *added])
+    return Tokenizer("wordpiece", pipeline, CONTROLS, casing, words.common())
 
 
 def _pipeline(vocabulary: FolderVocabulary, entries: Iterable[str]) -> tokenizers.Tokenizer:
@@ -158,6 +159,10 @@ class _Words:
         for text in texts:
             self._counts.update(self._codec.words(text))
             yield text
+
+    def common(self) -> list[str]:
+        """The words that a tokenizer remembers."""
+        return common_words(self._counts)
 
     def pieces(self) -> Counter[str]:
         """How often the texts use each piece."""

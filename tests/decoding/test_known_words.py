@@ -1,0 +1,166 @@
+"""No made-up words: the filter against plain Python, and what searches say with it."""
+
+import itertools
+import random
+from collections.abc import Callable, Iterable
+
+import pytest
+import torch
+from tests.decoding.conftest import TableModel
+
+from dialogist.batch import Batch
+from dialogist.decoding.filters import NEVER, NoRepeatNgram
+from dialogist.decoding.generate import generate
+from dialogist.decoding.known_words import KnownWords, Lexicon, Word, WordTable
+from dialogist.decoding.options import DecodingOptions
+from dialogist.tokenizers import Symbols
+
+EOS, DOT, RUN, WIND, SEY, SURF, ING, S, JOIN = range(2, 11)
+VOCABULARY = 11
+INSIDE = frozenset((SURF, ING, S))
+LETTERS = frozenset((RUN, WIND, SEY))
+TAUGHT = [(RUN,), (RUN, ING), (WIND, SURF, ING)]
+SYMBOLS = Symbols(0, 1, EOS, 1, VOCABULARY, inside=INSIDE)
+
+
+def lexicon(words: Iterable[Word] = TAUGHT) -> Lexicon:
+    return Lexicon(WordTable.of(words), INSIDE, LETTERS, INSIDE | LETTERS, JOIN, VOCABULARY)
+
+
+def ruled_out(rule: KnownWords, said: list[int], dialogue: int = 0) -> set[int]:
+    before = torch.randn(1, VOCABULARY)
+    after = rule(before.clone(), torch.tensor([said], dtype=torch.long), torch.tensor([dialogue]))
+    gone = {i for i in range(VOCABULARY) if after[0, i] < -100}
+    kept = [i for i in range(VOCABULARY) if i not in gone]
+    assert torch.equal(after[0, kept], before[0, kept])
+    return gone
+
+
+def is_known(word: Word, words: Iterable[Word]) -> bool:
+    return word in {*words} or (len(word) == 1 and word[0] not in LETTERS | INSIDE)
+
+
+def test_a_table_knows_what_goes_on() -> None:
+    table = WordTable.of(TAUGHT)
+    assert table.after[()] == (RUN, WIND)
+    assert table.after[(WIND,)] == (SURF,)
+    assert table.after[(RUN,)] == (ING,)
+    assert (WIND, SURF, ING) not in table.after
+    assert table.longest == 3
+    assert WordTable.of([]).longest == 0
+
+
+def test_words_of_a_text() -> None:
+    ids = [1, WIND, SURF, ING, DOT, RUN, RUN, ING, EOS]
+    words = [(1,), (WIND, SURF, ING), (DOT,), (RUN,), (RUN, ING), (EOS,)]
+    assert list(lexicon().words_in(ids)) == words
+
+
+def test_by_hand() -> None:
+    rule = KnownWords(lexicon(), [WordTable.of([]), WordTable.of([(SEY, S), (RUN, S)])], EOS)
+    everything = set(range(VOCABULARY))
+    assert ruled_out(rule, []) == {SEY, *INSIDE}
+    assert ruled_out(rule, [DOT]) == {SEY, *INSIDE}
+    assert ruled_out(rule, [DOT, JOIN]) == {SEY, *INSIDE}
+    # "run" is a word, "running" another, "runrun" none
+    assert ruled_out(rule, [RUN]) == {SEY, SURF, S, JOIN}
+    assert ruled_out(rule, [WIND]) == everything - {SURF}  # the end, too
+    assert ruled_out(rule, [RUN, WIND, SURF]) == everything - {ING}
+    assert ruled_out(rule, [WIND, SURF, ING]) == {SEY, JOIN, *INSIDE}
+    # what the other dialogue says, it may say
+    assert ruled_out(rule, [], 1) == {*INSIDE}
+    assert ruled_out(rule, [RUN], 1) == {SURF, JOIN}
+    assert ruled_out(rule, [SEY], 1) == everything - {S}
+    assert ruled_out(rule.of([1]), [SEY], 0) == everything - {S}
+
+
+def test_against_plain_python() -> None:
+    chance = random.Random(3)
+    pieces = sorted(INSIDE)
+
+    def some() -> list[Word]:
+        count = chance.randrange(1, 5)
+        return [
+            (
+                chance.choice(sorted(LETTERS)),
+                *chance.choices(pieces, k=chance.randrange(4)),
+            )
+            for _ in range(count)
+        ]
+
+    for _ in range(60):
+        taught, spoken = some(), some()
+        known = {*taught, *spoken}
+        starts = {word[:end] for word in known for end in range(len(word) + 1)}
+        rule = KnownWords(lexicon(taught), [WordTable.of(spoken)], EOS)
+        words = [chance.choice([*known, (DOT,)]) for _ in range(chance.randrange(4))]
+        begun = chance.choice(sorted(starts))
+        said = [*itertools.chain(*words), *begun]
+        last = begun or (words[-1] if words else ())
+        ends = last in known or last in ((), (DOT,))
+        may = {i for i in range(VOCABULARY) if (*last, i) in starts and i in INSIDE}
+        if ends:
+            may |= {0, 1, EOS, DOT, *(() if last and last[-1] != DOT else (JOIN,))}
+            may |= {i for i in LETTERS if (i,) in starts}
+        assert ruled_out(rule, said) == set(range(VOCABULARY)) - may
+
+
+def said_by(batch: Batch, options: DecodingOptions, *rules: KnownWords) -> list[Word]:
+    """Every word that four hypotheses of random models end with."""
+    words: list[Word] = []
+    for spread in (0.5, 1.5, 3.0):
+        found = generate(TableModel(VOCABULARY, spread), batch, options, SYMBOLS, rules)
+        for one in itertools.chain(*found):
+            said = list(lexicon().words_in(one.tokens))
+            words += said if one.finished else said[:-1]  # a limit cuts within a word
+    return words
+
+
+@pytest.mark.parametrize("ngram", [0, 1, 3])
+@pytest.mark.parametrize("asked", ["greedy", "beam", "early", "sample"])
+def test_searches_make_up_no_words(
+    rows: Callable[[list[list[int]]], Batch], asked: str, ngram: int
+) -> None:
+    batch = rows([[i] for i in range(12)])
+    beams = {"beam_size": 4, "n_best": 4, "early_stop": asked == "early"}
+    strategy = {"strategy": asked} if asked in ("greedy", "sample") else beams
+    options = DecodingOptions.parse({"max_tokens": 9, "no_repeat_ngram": ngram, **strategy})
+    spoken = [[(SEY, S)] if i % 2 else [] for i in range(12)]
+    rule = KnownWords(lexicon(), [WordTable.of(words) for words in spoken], EOS)
+    words = said_by(batch, options, rule)
+    assert any(len(word) > 1 for word in words)
+    assert all(is_known(word, [*TAUGHT, (SEY, S)]) for word in words)
+    assert not all(is_known(word, [*TAUGHT, (SEY, S)]) for word in said_by(batch, options))
+
+
+def test_who_can_go_on_in_no_way_ends() -> None:
+    """Another rule may have taken the only piece that ends a word."""
+    rule = KnownWords(lexicon(), [WordTable.of([])], EOS)
+    said, owner = torch.tensor([[WIND, SURF], [DOT, WIND]]), torch.tensor([0, 0])
+    before = torch.zeros(2, VOCABULARY)
+    before[:, ING] = NEVER
+    after = rule(before, said, owner)
+    assert (after[0] > NEVER).nonzero()[:, 0].tolist() == [EOS]
+    assert after[0, EOS] < -1000  # any other row is better
+    assert (after[1] > NEVER).nonzero()[:, 0].tolist() == [SURF]
+
+
+def test_neighbours_do_not_matter(rows: Callable[[list[list[int]]], Batch]) -> None:
+    options = DecodingOptions(beam_size=3, max_tokens=8)
+    spoken = [WordTable.of([(SEY, S)] if i % 2 else []) for i in range(6)]
+    model = TableModel(VOCABULARY)
+    rule = KnownWords(lexicon(), spoken, EOS)
+    together = generate(model, rows([[i] for i in range(6)]), options, SYMBOLS, [rule])
+    for i in range(6):
+        (alone,) = generate(model, rows([[i]]), options, SYMBOLS, [rule.of([i])])
+        assert alone == together[i]
+
+
+def test_a_word_that_is_begun_again_can_be_ended() -> None:
+    """Three pieces said twice are an n-gram said twice: the next word is what is ruled out."""
+    said = torch.tensor([[WIND, SURF, ING, DOT, WIND, SURF], [DOT, RUN, WIND, DOT, DOT, RUN]])
+    free = NoRepeatNgram(3, inside=INSIDE)(torch.zeros(2, VOCABULARY), said, torch.tensor([0, 1]))
+    assert (free[0] == 0).all()
+    assert (free[1] == 0).tolist() == [i != WIND for i in range(VOCABULARY)]
+    strict = NoRepeatNgram(3)(torch.zeros(2, VOCABULARY), said, torch.tensor([0, 1]))
+    assert strict[0, ING] == NEVER
