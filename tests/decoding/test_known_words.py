@@ -54,6 +54,10 @@ def test_words_of_a_text() -> None:
     ids = [1, WIND, SURF, ING, DOT, RUN, RUN, ING, EOS]
     words = [(1,), (WIND, SURF, ING), (DOT,), (RUN,), (RUN, ING), (EOS,)]
     assert list(lexicon().words_in(ids)) == words
+    within = [DOT, SURF, ING, DOT]  # a window that begins within a word
+    assert list(lexicon().words_in(within)) == [(DOT,), (SURF, ING), (DOT,)]
+    rule = KnownWords(lexicon(), [WordTable.of(lexicon().words_in(within))], EOS)
+    assert ruled_out(rule, [DOT]) == {SEY, *INSIDE}
 
 
 def test_by_hand() -> None:

@@ -66,10 +66,11 @@ class Lexicon:
     size: int
 
     def words_in(self, ids: Iterable[int]) -> Iterator[Word]:
-        """The words of an encoded text."""
+        """The words of an encoded text, and what stands between them."""
         word: list[int] = []
         for index in ids:
-            if index not in self.inside and word:
+            # A window can begin within a word: its speaker's token is no beginning of that.
+            if word and not (index in self.inside and word[-1] in self.spelt):
                 yield tuple(word)
                 word = []
             word.append(index)
