@@ -13,12 +13,12 @@ CoverageKind = Literal["missed", "repeated"]
 class DecodingOptions(Config):
     """Options of search.
 
-    ``max_tokens`` bounds a summary (its end symbol not counted); one that reaches it is reported
-    as cut. ``min_tokens`` forbids the end before. ``no_repeat_ngram`` n forbids an n-gram of
-    tokens to occur twice (0: off). ``no_double_words``: no word comes twice in a row, nor do two
-    ("again again", "after lunch after lunch"). ``known_words``: words that neither the dialogue nor
-    the training texts hold are not put together, where the tokenizer tells
-    (`dialogist.decoding.known_words`). ``length_penalty`` is the alpha of Wu et al. 2016,
+    ``max_tokens`` bounds a summary (its end symbol not counted); one that reaches it is reported as
+    cut. ``min_tokens`` forbids the end before. ``no_repeat_ngram`` n forbids an n-gram of tokens to
+    occur twice (0: off), but a word that was begun can be ended. ``no_double_words``: no word comes
+    twice in a row, nor do two ("again again", "after lunch after lunch"). ``known_words``: words
+    that neither the dialogue nor the training texts hold are not put together, where the tokenizer
+    tells (`dialogist.decoding.known_words`). ``length_penalty`` is the alpha of Wu et al. 2016,
     equation 14: beam hypotheses are ranked by log p / ((5 + length) / 6)^alpha. Beam search goes on
     until no unfinished hypothesis can win, however long it gets; with ``early_stop`` until
     ``beam_size`` hypotheses have ended, in far fewer steps (docs/speed.md). ``coverage_penalty`` is
