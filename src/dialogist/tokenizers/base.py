@@ -175,8 +175,11 @@ class Tokenizer:
 
     def words_in_pieces(self) -> list[tuple[int, ...]]:
         """The ``words``, each as the pieces that texts hold it in."""
-        found = self._pipeline.encode_batch(list(self.words), add_special_tokens=False)
-        return [tuple(encoding.ids) for encoding in found]
+        entries = self._pipeline.get_vocab()  # most words are one; to encode those takes time
+        parted = [word for word in self.words if word not in entries]
+        found = self._pipeline.encode_batch(parted, add_special_tokens=False)
+        pieces = {word: tuple(e.ids) for word, e in zip(parted, found, strict=True)}
+        return [pieces[word] if word in pieces else (entries[word],) for word in self.words]
 
     def token(self, index: int) -> str:
         """The vocabulary entry of one id, as spelled in the vocabulary."""
