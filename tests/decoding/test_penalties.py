@@ -11,7 +11,7 @@ from torch import Tensor
 from dialogist.batch import Batch
 from dialogist.data.collate import Pair, collate
 from dialogist.decoding.coverage import coverage_penalty, ranked_by_coverage
-from dialogist.decoding.filters import NEVER, NoDoubleWords, RepetitionPenalty
+from dialogist.decoding.filters import NEVER, NearRepeat, NoDoubleWords, RepetitionPenalty
 from dialogist.decoding.generate import generate
 from dialogist.decoding.options import DecodingOptions
 from dialogist.decoding.search import Hypothesis
@@ -158,3 +158,26 @@ def test_no_double_words_by_hand() -> None:
     assert (rule(torch.zeros(6, 14), torch.zeros(6, 0, dtype=torch.int64), owner) == 0).all()
     short = rule(torch.zeros(6, 14), torch.tensor(said)[:, 2:], owner)
     assert (short == NEVER).nonzero().tolist() == [[0, 4], [1, 4], [2, 4]]
+
+
+def test_near_repeat_by_hand() -> None:
+    """Tokens 4 to 7 begin content words, 3 begins another word, 8 goes on, 9 ends a sentence."""
+    content, begins, ends = (torch.zeros(12, dtype=torch.bool) for _ in range(3))
+    content[4:8] = True
+    begins[3:8] = True
+    ends[9] = True
+    rule, owner = NearRepeat(2.0, content, begins, ends, words=1), torch.zeros(7, dtype=torch.int64)
+    said = [
+        [5, 8, 3, 3, 10],  # 5 is three words back
+        [3, 5, 8, 8, 3],  # two, and its pieces are none
+        [5, 10, 8, 3, 10],  # nor are marks
+        [3, 5, 9, 3, 3],  # another sentence
+        [3, 3, 5, 3, 5],  # lowered once
+        [3, 3, 3, 5, 6],
+        [3, 3, 5, 12, 13],  # words of the dialogue that the vocabulary has not
+    ]
+    found = rule(torch.zeros(7, 14), torch.tensor(said), owner)
+    lowered = [(r, t) for r, t in found.nonzero().tolist()]
+    assert lowered == [(1, 5), (2, 5), (4, 5), (5, 5), (5, 6)]
+    assert set(found[found != 0].tolist()) == {-2.0}
+    assert (rule(torch.zeros(7, 14), torch.zeros(7, 0, dtype=torch.int64), owner) == 0).all()

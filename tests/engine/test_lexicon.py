@@ -13,6 +13,7 @@ from dialogist import DecodingOptions, Dialogue, Summarizer, Utterance
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.engine.lexicon import lexicon_of
 from dialogist.models.transformer import TransformerConfig
+from dialogist.text.function_words import FUNCTION_WORDS
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
 
 OPTIONS = DecodingOptions(strategy="sample", max_tokens=20, temperature=1.5)
@@ -64,6 +65,28 @@ def made_up(bundle: Bundle, known_words: bool = True, dialogues: int = 3) -> lis
 def test_no_word_is_made_up(bundle: Bundle) -> None:
     assert made_up(bundle, known_words=False)  # else this would test nothing
     assert made_up(bundle) == []
+
+
+def said_again(bundle: Bundle, penalty: float) -> list[str]:
+    """Content words that come twice in a sentence with up to three words between, by seeds."""
+    summarizer, found = Summarizer(bundle), []
+    for seed in range(8):
+        change = {"near_repeat": penalty, "seed": seed, "safe": False}
+        options = summarizer.options.model_copy(update=change)
+        for summary in summarizer.summarize(DIALOGUES[:2], options):
+            words = re.findall(r"#Person\d#|[^\W_]+|[.!?]", summary.text.lower())
+            for i, word in enumerate(words):
+                sentence = " ".join(words[i + 1 : i + 5])
+                near = re.split("[.!?]", sentence)[0].split()
+                names = FUNCTION_WORDS | {"ann", "bo"}  # speakers are no words here
+                if re.fullmatch("[a-z]{2,}", word) and word in near and word not in names:
+                    found.append(word)
+    return found
+
+
+def test_words_are_not_said_again_soon(bundle: Bundle) -> None:
+    assert said_again(bundle, 0.0)
+    assert said_again(bundle, 100.0) == []
 
 
 def test_a_model_folder_keeps_the_words(bundle: Bundle, tmp_path: Path) -> None:

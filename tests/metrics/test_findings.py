@@ -162,3 +162,23 @@ def test_nothing_that_is_typed_breaks_it(summary, said, name):
 )
 def test_long_texts_end(text):
     findings(text, dialogue(f"Ann: {text}", f"Bo: {text}"))
+
+
+@pytest.mark.parametrize(
+    ("summary", "texts"),
+    [
+        ("Amanda tells Amanda the time.", ["Amanda tells Amanda"]),
+        ("They talk. Then Tom will also invite Tom. Fine.", ["Tom will also invite Tom"]),
+        ("Amanda asks Tom to give Tom a call.", ["Tom to give Tom"]),
+        ("#Person1# helps #Person1#.", ["#Person1# helps #Person1#"]),
+        ("They say Smith asked Smith.", ["Smith asked Smith"]),
+        ("Amanda tells Tom Tom is late.", []),
+        ("Amanda thinks Amanda is late. Tom asks. Tom agrees.", []),
+        ("Amanda shows Amanda's house, and #Person1# shows #Person1#'s and #Person2#’s.", []),
+        ("Ann will inform Will.", []),
+        ("Tom helps", []),
+        ("", []),
+    ],
+)
+def test_who_tells_himself(summary, texts):
+    assert found(summary, CHAT, "oneself") == texts

@@ -159,6 +159,45 @@ class NoDoubleWords:
 
 
 @dataclass(frozen=True, slots=True)
+class NearRepeat:
+    """What a row said shortly before in its sentence is less probable: "the system of the system".
+
+    A penalty and no ban, for people do say "step by step". It is taken off once, from the token
+    that begins the word (as the presence penalty of others, which looks at the whole text).
+
+    ``content``: (V,) the tokens that begin what it holds for. ``begins``: (V,) those that begin a
+    word of any kind. ``ends``: (V,) the marks at the end of a sentence. ``words``: how many may
+    stand between the two.
+    """
+
+    penalty: float
+    content: Tensor
+    begins: Tensor
+    ends: Tensor
+    words: int = 3
+
+    def __call__(self, log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
+        """Lower each such token, once however often it was said."""
+        recent = prefix[:, -_PIECES * (self.words + 1) :]
+        ours = recent < len(self.content)  # others are unknown words of one dialogue
+        ids = recent.where(ours, 0)
+        behind = _from_here_on(self.begins[ids] | ~ours)  # words, the one at this place counted
+        near = ours & self.content[ids] & (behind <= self.words + 1)
+        rows, places = (near & (_from_here_on(ours & self.ends[ids]) == 0)).nonzero(as_tuple=True)
+        log_probs[rows, ids[rows, places]] -= self.penalty
+        return log_probs
+
+
+_PIECES = 4
+"""Tokens of a word, as a rule no more: what is looked at has an end."""
+
+
+def _from_here_on(marked: Tensor) -> Tensor:
+    """(N, t) -> (N, t): how many are marked at or behind each place."""
+    return marked.flip(1).cumsum(1).flip(1)
+
+
+@dataclass(frozen=True, slots=True)
 class RepetitionPenalty:
     """What was said is less probable: log p x ``penalty`` (Keskar et al. 2019, section 4.1).
 

@@ -13,18 +13,22 @@ CoverageKind = Literal["missed", "repeated"]
 class DecodingOptions(Config):
     """Options of search.
 
-    ``max_tokens`` bounds a summary (its end symbol not counted); one that reaches it is reported as
-    cut. ``min_tokens`` forbids the end before. ``no_repeat_ngram`` n forbids an n-gram of tokens to
-    occur twice (0: off), but a word that was begun can be ended. ``no_double_words``: no word comes
-    twice in a row, nor do two ("again again", "after lunch after lunch"). ``known_words``: words
-    that neither the dialogue nor the training texts hold are not put together, where the tokenizer
-    tells (`dialogist.decoding.known_words`). ``length_penalty`` is the alpha of Wu et al. 2016,
-    equation 14: beam hypotheses are ranked by log p / ((5 + length) / 6)^alpha. Beam search goes on
-    until no unfinished hypothesis can win, however long it gets; with ``early_stop`` until
-    ``beam_size`` hypotheses have ended, in far fewer steps (docs/speed.md). ``coverage_penalty`` is
-    beta there: finished beams are ranked by what of the dialogue they looked at, or looked at again
-    (``coverage_kind``; see `dialogist.decoding.coverage`). ``repetition_penalty``: the
-    log-probability of a token that was said is multiplied by it (Keskar et al. 2019; 1: off).
+    ``max_tokens`` bounds a summary (its end symbol not counted); one that reaches it is
+    reported as cut. ``min_tokens`` forbids the end before. ``no_repeat_ngram`` n forbids an
+    n-gram of tokens to occur twice (0: off), but a word that was begun can be ended.
+    ``no_double_words``: no word comes twice in a row, nor do two ("again again", "after lunch
+    after lunch"). ``near_repeat`` is taken off the log-probability (in nats) of a content word
+    that the last words of its sentence hold ("the system of the system"; 0: off; what is
+    content is known of English). ``known_words``: words that neither the dialogue nor the
+    training texts hold are not put together, where the tokenizer tells
+    (`dialogist.decoding.known_words`). ``length_penalty`` is the alpha of Wu et al. 2016,
+    equation 14: beam hypotheses are ranked by log p / ((5 + length) / 6)^alpha. Beam search
+    goes on until no unfinished hypothesis can win, however long it gets; with ``early_stop``
+    until ``beam_size`` hypotheses have ended, in far fewer steps (docs/speed.md).
+    ``coverage_penalty`` is beta there: finished beams are ranked by what of the dialogue they
+    looked at, or looked at again (``coverage_kind``; see `dialogist.decoding.coverage`).
+    ``repetition_penalty``: the log-probability of a token that was said is multiplied by it
+    (Keskar et al. 2019; 1: off).
     ``top_k`` 0 and ``top_p`` 1 switch these off; they, ``temperature`` and ``seed`` matter for
     sampling only.
     ``max_key_points`` bounds the key points of models that plan first. For those with a network of
@@ -43,6 +47,7 @@ class DecodingOptions(Config):
     early_stop: bool = False
     no_repeat_ngram: int = Field(0, ge=0, le=64)
     no_double_words: bool = False
+    near_repeat: float = Field(0.0, ge=0, le=100)
     known_words: bool = True
     min_tokens: int = Field(0, ge=0)
     max_tokens: int = Field(100, ge=1)

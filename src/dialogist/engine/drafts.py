@@ -10,6 +10,7 @@ from dialogist.decoding.filters import (
     AllowPerDialogue,
     Filter,
     ForbidSequences,
+    NearRepeat,
     NoDoubleWords,
 )
 from dialogist.decoding.generate import generate
@@ -96,13 +97,14 @@ class Bounds:
 
     ``allowed``: (B, X) the tokens that each allows; None allows all. ``banned``: B times the
     sequences of tokens that its summary may not hold; none, or for each dialogue. ``words``: (V,)
-    the tokens that may not come twice in a row; None: all may. ``known``: the words that each may
-    hold; None: any.
+    the tokens that may not come twice in a row; None: all may. ``near``: what is better not said
+    again soon. ``known``: the words that each may hold; None: any.
     """
 
     allowed: Tensor | None = None
     banned: Sequence[Sequence[tuple[int, ...]]] = ()
     words: Tensor | None = None
+    near: NearRepeat | None = None
     known: KnownWords | None = None
 
     def filters(self, owner: Tensor | None = None) -> list[Filter]:
@@ -113,6 +115,8 @@ class Bounds:
             found.append(AllowPerDialogue.of(allowed))
         if self.words is not None:
             found.append(NoDoubleWords(self.words))
+        if self.near is not None:
+            found.append(self.near)
         if self.banned:
             rows = range(len(self.banned)) if owner is None else owner.tolist()
             found.append(ForbidSequences([self.banned[row] for row in rows]))

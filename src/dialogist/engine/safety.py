@@ -19,7 +19,7 @@ from dialogist.records import Dialogue
 ROUNDS = 4
 """How often a window is searched again at most."""
 
-HARD: tuple[Kind, ...] = ("name", "speaker", "number", "entity")
+HARD: tuple[Kind, ...] = ("name", "speaker", "number", "entity", "oneself")
 """What is kept out: kinds in which the rules are hardly ever wrong (docs/faithfulness.md)."""
 
 Banned: TypeAlias = tuple[tuple[int, ...], ...]

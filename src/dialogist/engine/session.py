@@ -26,7 +26,8 @@ class Session:
     Example:
         >>> from dialogist import Session, Summarizer, Utterance
         >>> session = Session(Summarizer.load("default"))
-        >>> session.add(Utterance("Ann", "Lunch at noon?"), Utterance("Bo", "Yes, at Joe's!"))
+        >>> session.add(Utterance("Ann", "Can you send me the report by Friday?"))
+        >>> session.add(Utterance("Bo", "Yes, I will send it on Thursday evening."))
         >>> session.summary().status
         'ok'
     """

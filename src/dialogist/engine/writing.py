@@ -13,6 +13,7 @@ import torch
 
 from dialogist.batch import Batch
 from dialogist.data.collate import collate, serving_pairs
+from dialogist.decoding.filters import NearRepeat
 from dialogist.decoding.known_words import KnownWords, Lexicon
 from dialogist.engine.batches import BatchLimits, batches_of
 from dialogist.engine.bundle import Bundle
@@ -24,7 +25,11 @@ from dialogist.engine.safety import ROUNDS, Banned, bans_of, clean_first
 from dialogist.engine.written import Window, Written
 from dialogist.models.leader_writer import LeaderWriter
 from dialogist.nn.state import State
+from dialogist.text.function_words import FUNCTION_WORDS
+from dialogist.tokenizers import Tokenizer
 from dialogist.tokenizers.word_starts import words_of_entries
+
+_ENDS = frozenset(".!?")
 
 
 class Writer:
@@ -122,16 +127,15 @@ class Writer:
         asked = options
         if options.safe and options.strategy == "beam" and started.state is not None:
             asked = options.model_copy(update={"n_best": options.beam_size})
-        words = self._words if options.no_double_words else None
-        bounds = Bounds(started.allowed, bans, words, started.known)
+        words = self._spelt.words if options.no_double_words else None
+        near = self._spelt.near_repeat(options.near_repeat) if options.near_repeat else None
+        bounds = Bounds(started.allowed, bans, words, near, started.known)
         model, batch = self.bundle.model, started.batch
         return write_drafts(model, batch, asked, self._symbols, bounds, started.state)
 
     @cached_property
-    def _words(self) -> torch.Tensor:
-        """(V,) the tokens that begin a word of letters."""
-        spelt = words_of_entries(self.bundle.tokenizer)
-        return torch.tensor([bool(word and word.isalpha()) for word in spelt], device=self._device)
+    def _spelt(self) -> "_Spelt":
+        return _Spelt.of(self.bundle.tokenizer, self._device)
 
     @cached_property
     def _lexicon(self) -> Lexicon | None:
@@ -148,6 +152,37 @@ class Writer:
             absent = [i for c, i in self._entities.items() if c not in example.entities]
             allowed[row, absent] = False
         return allowed
+
+
+@dataclass(frozen=True, slots=True)
+class _Spelt:
+    """What the tokens of a vocabulary spell, each (V,).
+
+    ``words``: those that begin a word of letters. ``content``: of these what is no grammar, as far
+    as English. ``begins``: those that begin anything but a mark. ``ends``: the ends of sentences.
+    """
+
+    words: torch.Tensor
+    content: torch.Tensor
+    begins: torch.Tensor
+    ends: torch.Tensor
+
+    @classmethod
+    def of(cls, tokenizer: Tokenizer, device: torch.device) -> "_Spelt":
+        spelt = words_of_entries(tokenizer)
+        words = [bool(word and word.isalpha()) for word in spelt]
+        content = [
+            is_word and len(word or "") > 1 and (word or "").lower() not in FUNCTION_WORDS
+            for is_word, word in zip(words, spelt, strict=True)
+        ]
+        begins = [bool(word and word[0].isalnum()) for word in spelt]
+        for index in [*tokenizer.placeholder_ids(), *tokenizer.entity_ids().values()]:
+            begins[index] = True
+        ends = [word in _ENDS for word in spelt]
+        return cls(*(torch.tensor(one, device=device) for one in (words, content, begins, ends)))
+
+    def near_repeat(self, penalty: float) -> NearRepeat:
+        return NearRepeat(penalty, self.content, self.begins, self.ends)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from dialogist.metrics.entities import supports_entity
 from dialogist.metrics.evidence import Evidence, evidence_of
 from dialogist.metrics.names import supports_name
 from dialogist.metrics.negation import added_denials, lost_denials
+from dialogist.metrics.oneself import told_themselves
 from dialogist.metrics.roles import swapped
 from dialogist.records import Dialogue
 from dialogist.text.clauses import clauses_of
@@ -26,11 +27,12 @@ from dialogist.text.quantities import may_hold, quantities
 from dialogist.text.tokens import TAG, without_tags
 
 Kind: TypeAlias = Literal[
-    "name", "speaker", "number", "entity", "swap", "negation", "lost_negation"
+    "name", "speaker", "number", "entity", "swap", "negation", "lost_negation", "oneself"
 ]
 
 KINDS: tuple[Kind, ...] = ("name", "speaker", "number", "entity", "swap", "negation")
-"""What is looked for by default. ``lost_negation`` is wrong too often for that."""
+"""What is looked for by default. ``lost_negation`` is wrong too often for that; ``oneself`` ("Ann
+tells Ann") is what search keeps out of our own summaries."""
 
 _CHINESE = frozenset(("number", "entity"))
 _TAG = re.compile(TAG)
@@ -150,6 +152,11 @@ def _lost_denials(summary: str, evidence: Evidence) -> Iterator[_Span]:
         yield start, end, not wrong
 
 
+def _selves(summary: str, evidence: Evidence) -> Iterator[_Span]:
+    for start, end, wrong in told_themselves(summary, evidence.speakers.who):
+        yield start, end, not wrong
+
+
 _CHECKS: dict[Kind, _Check] = {
     "name": _names,
     "speaker": _speakers,
@@ -158,4 +165,5 @@ _CHECKS: dict[Kind, _Check] = {
     "swap": _swaps,
     "negation": _added_denials,
     "lost_negation": _lost_denials,
+    "oneself": _selves,
 }
