@@ -176,6 +176,8 @@ def test_long_texts_end(text):
         ("Amanda thinks Amanda is late. Tom asks. Tom agrees.", []),
         ("Amanda shows Amanda's house, and #Person1# shows #Person1#'s and #Person2#’s.", []),
         ("Ann will inform Will.", []),
+        ("Tom calls Tom Smith. Amanda asks Amanda Service for help.", []),
+        ("Tom calls Tom. Amanda waits.", ["Tom calls Tom"]),
         ("Tom helps", []),
         ("", []),
     ],

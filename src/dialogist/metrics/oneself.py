@@ -1,6 +1,6 @@
 """Who tells himself: "Monica tells Monica about it". One of the two is somebody else."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from dialogist.text.function_words import FUNCTION_WORDS
 from dialogist.text.listing import word_set
@@ -25,7 +25,7 @@ def told_themselves(
     """Where a person does to a person what takes two: begin, end, and whether they are one.
 
     ``who``: which speaker a word or tag names. Persons are these, and what has a capital within a
-    sentence. "Ann shows Ann's photo" is left alone.
+    sentence. "Ann shows Ann's photo" is left alone, and so is "Customer calls Customer Service".
     """
     for start, end in sentence_spans(summary):
         tokens = list(tokens_of(summary[start:end]))
@@ -40,11 +40,17 @@ def told_themselves(
                 continue
             # (behind a tag an ending is none of its token)
             owns = other.ending == "'s" or summary.startswith(_OWNS, start + other.end)
+            longer = _goes_on(tokens, verb + 1)
             same = subject.base == other.base and subject.capital == other.capital
-            yield start + subject.start, start + other.end, same and not owns
+            yield start + subject.start, start + other.end, same and not owns and not longer
 
 
 def _is_person(token: Token, who: Callable[[str], int | None]) -> bool:
     if token.base[0] == "#" or who(token.base) is not None:
         return True
     return token.capital and token.base not in FUNCTION_WORDS and token.base.isalpha()
+
+
+def _goes_on(tokens: Sequence[Token], place: int) -> bool:
+    """Whether the next word has a capital, too: that is a longer name, of somebody else."""
+    return place + 1 < len(tokens) and tokens[place].capital and tokens[place + 1].capital
