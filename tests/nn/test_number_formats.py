@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from dialogist.nn.hardware import has_bf16, has_int8
+from dialogist.nn.hardware import has_bf16, has_int8, has_int8_tiles
 from dialogist.nn.number_formats import Bf16Linear, FixedLinear, Int8Linear, Rows8
 
 CPU = torch.device("cpu")
@@ -66,7 +66,7 @@ def test_rows_do_not_know_each_other(shape: tuple[int, int]) -> None:
         assert torch.equal(layer(x[row : row + 1])[0], together[row])
 
 
-@pytest.mark.skipif(not has_int8(CPU), reason="no int8 units here: nothing is packed")
+@pytest.mark.skipif(not has_int8_tiles(CPU), reason="no AMX here: nothing is packed")
 @pytest.mark.parametrize("rows", [1, 4, 300])
 def test_packed_as_unpacked(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums that units without int32 would not hold, and rows of zeros, are the same."""
@@ -96,20 +96,30 @@ def test_nothing_of_it_is_trained_or_saved() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("text", "units", "tiles"),
     [
-        ("flags\t\t: fpu avx512f avx512_vnni\n", True),
-        ("flags : fpu avx2\nflags : avx_vnni\n", False),  # the first core's line is read
-        ("Features : fp asimd asimddp\n", False),
-        ("", False),
+        ("flags\t\t: fpu avx512f avx512_vnni\n", True, False),
+        ("flags\t\t: fpu avx512_vnni amx_tile amx_int8\n", True, True),
+        ("flags : fpu avx2\nflags : avx_vnni\n", False, False),  # the first core's line is read
+        ("Features : fp asimd asimddp\n", False, False),
+        ("", False, False),
     ],
 )
-def test_units_are_read_from_cpuinfo(tmp_path: Path, text: str, expected: bool) -> None:
+def test_units_are_read_from_cpuinfo(tmp_path: Path, text: str, units: bool, tiles: bool) -> None:
     path = tmp_path / "cpuinfo"
     path.write_text(text)
-    assert has_int8(CPU, path) is expected
-    assert not has_int8(CPU, tmp_path / "none")
-    assert not has_int8(torch.device("cuda"), path)
+    for has, expected in ((has_int8, units), (has_int8_tiles, tiles)):
+        assert has(CPU, path) is expected
+        assert not has(CPU, tmp_path / "none")
+        assert not has(torch.device("cuda"), path)
+
+
+@pytest.mark.parametrize("tiles", [True, False])
+def test_only_for_tiles_is_a_matrix_packed(tiles: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With VNNI alone oneDNN would take a thousand times as long for signed inputs."""
+    monkeypatch.setattr("dialogist.nn.number_formats.has_int8_tiles", lambda device: tiles)
+    layer = Int8Linear(torch.ones(LARGE), torch.zeros(LARGE[0]))
+    assert (layer.packed is not None) is tiles
 
 
 @pytest.mark.skipif(not has_bf16(CPU), reason="elsewhere bf16 is refused (engine/precision.py)")

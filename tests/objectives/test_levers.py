@@ -140,6 +140,15 @@ class Same(nn.Module):
         nn.init.zeros_(self.output.weight)
         nn.init.zeros_(self.output.bias)
 
+    def start(self, batch: Batch) -> "Same":
+        return self
+
+    def select(self, rows: torch.Tensor) -> "Same":
+        return self
+
+    def force(self, batch: Batch, state: "Same", need_weights: bool = False) -> Outputs:
+        return self.forward(batch)
+
     def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
         hidden = torch.zeros(batch.target_tokens, 1)
         return Outputs(LogProbs(self.output, hidden), batch.target_out[batch.target_mask])

@@ -19,11 +19,20 @@ def has_bf16(device: torch.device) -> bool:
 
 def has_int8(device: torch.device, cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
     """Whether torch has the CPU multiply int8 with int32 sums; False where that is not known."""
+    return _has_unit(_INT8_UNITS, device, cpuinfo)
+
+
+def has_int8_tiles(device: torch.device, cpuinfo: Path = Path("/proc/cpuinfo")) -> bool:
+    """Whether these units are AMX, which multiplies signed numbers with signed ones itself."""
+    return _has_unit({"amx_int8"}, device, cpuinfo)
+
+
+def _has_unit(units: set[str], device: torch.device, cpuinfo: Path) -> bool:
     if device.type != "cpu" or platform.system() != "Linux":
         return False
     try:
         with cpuinfo.open(encoding="utf-8") as lines:
             named = (line for line in lines if line.startswith(("flags", "Features")))
-            return not _INT8_UNITS.isdisjoint(next(named, "").split())
+            return not units.isdisjoint(next(named, "").split())
     except OSError:
         return False

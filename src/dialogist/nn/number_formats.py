@@ -11,7 +11,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dialogist.nn.hardware import has_int8
+from dialogist.nn.hardware import has_int8_tiles
 from dialogist.nn.packing import ROWS_AT_ONCE, by_rows
 
 LARGEST = 127
@@ -83,9 +83,11 @@ class Bf16Linear(FixedLinear):
 class Int8Linear(nn.Module):
     """x W^T + b in int8; takes the place of linear layers, (M, I) -> (M, O), fp32.
 
-    A large matrix is held as oneDNN wants it (``packed``, opaque) where the machine has units for
-    it: its kernel scales the sums as it writes them, where torch's ``_int_mm`` leaves that to two
-    more passes (384 x 1,536 over 256 rows: 0.84 ms to 0.40; over 4: 61 us to 56; docs/results.md).
+    With AMX a large matrix is held as oneDNN wants it (``packed``, opaque): its kernel scales the
+    sums as it writes them, where torch's ``_int_mm`` leaves that to two more passes (384 x 1,536
+    over 256 rows: 0.84 ms to 0.40; over 4: 61 us to 56; docs/results.md). Units that only multiply
+    unsigned with signed numbers (VNNI) oneDNN does not use for this, and falls back to plain loops
+    that take a thousand times as long: there it is ``_int_mm``.
     """
 
     values: Tensor | None
@@ -138,5 +140,5 @@ class Int8Linear(nn.Module):
 
 
 def _can_pack(device: torch.device) -> bool:
-    """Without int8 units oneDNN's sums may overflow; a build of torch may not have it at all."""
-    return has_int8(device) and hasattr(torch.ops.onednn, "qlinear_prepack")
+    """Whether oneDNN has a kernel for signed inputs; a build of torch may not have it at all."""
+    return has_int8_tiles(device) and hasattr(torch.ops.onednn, "qlinear_prepack")

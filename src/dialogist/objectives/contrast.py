@@ -1,7 +1,7 @@
 """Learning from corrupted summaries what not to say: unlikelihood, or a margin.
 
 The corrupted summaries are data (`dialogist.data.corruption`). They are teacher-forced in a second
-pass over those dialogues of a batch that have one.
+pass of the decoder over those dialogues of a batch that have one.
 """
 
 from typing import Literal
@@ -13,6 +13,7 @@ from dialogist.batch import Batch, Corrupted
 from dialogist.config import Config
 from dialogist.data.corruption import CorruptionConfig
 from dialogist.models.base import GeneratorModule
+from dialogist.nn.state import State
 from dialogist.objectives.sequences import per_sequence
 
 _FLOOR = 1e-4
@@ -34,16 +35,17 @@ class ContrastConfig(Config):
 
 
 def contrast(
-    config: ContrastConfig, model: GeneratorModule, batch: Batch, right: Tensor
+    config: ContrastConfig, model: GeneratorModule, batch: Batch, state: State, right: Tensor
 ) -> tuple[Tensor, dict[str, float]]:
     """The loss (scalar, summed), before its weight, and terms for the log.
 
-    ``right``: (M,) the log-probabilities of the right targets' tokens.
+    ``state``: the batch as `start` gave it. ``right``: (M,) the log-probabilities of the right targets' tokens.
     """
     wrong = batch.corrupted
     assert wrong is not None
     targets = (wrong.target_in, wrong.target_out, wrong.target_mask)
-    outputs = model.forward(batch.select(wrong.rows).with_targets(*targets))
+    forced = batch.select(wrong.rows).with_targets(*targets)
+    outputs = model.force(forced, state.select(wrong.rows))
     said = outputs.log_probs.of(outputs.targets).target  # (M',)
     if config.kind == "unlikelihood":
         loss = unlikelihood(said, wrong)

@@ -61,7 +61,9 @@ class CrossEntropy:
 
         R-Drop and corrupted summaries are for training: in evaluation mode there are none.
         """
-        outputs = model.forward(batch)
+        contrasts = self.contrast is not None and batch.corrupted is not None and model.training
+        state = model.start(batch) if contrasts else None  # encoded once for right and wrong
+        outputs = model.forward(batch) if state is None else model.force(batch, state)
         value, said, terms = self._measure(outputs)
         if self.r_drop and model.training:
             again = model.forward(batch)
@@ -70,8 +72,8 @@ class CrossEntropy:
             value = (value + other + self.r_drop * apart) / 2
             terms = {name: (terms[name] + more[name]) / 2 for name in terms}
             terms["divergence"] = float(apart.detach())
-        if self.contrast is not None and batch.corrupted is not None and model.training:
-            wrong, more = contrast(self.contrast, model, batch, said)
+        if self.contrast is not None and state is not None:
+            wrong, more = contrast(self.contrast, model, batch, state, said)
             value, terms = value + self.contrast.weight * wrong, terms | more
         elif self.contrast is not None and model.training:
             terms[self.contrast.kind] = 0.0  # every batch has the same names: processes add them up
