@@ -30,6 +30,7 @@ from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.base import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.tokenizers import Symbols
+from dialogist.training import precision
 from dialogist.training.config import TrainingConfig
 from dialogist.training.interfaces import TrainingData, Validation
 from dialogist.training.interrupt import Interrupted
@@ -181,6 +182,7 @@ def train(folder: Path, who: str, case: str, rank: int) -> None:
 
 def main(folder: Path, mode: str) -> None:
     signal.alarm(150)  # torchrun's children outlive it where it is killed
+    precision.has_bf16 = lambda device: True  # without units for it bf16 is slow, not wrong
     torch.set_num_threads(1)
     rank = int(os.environ["RANK"])
     if mode == "cases" and rank == 0:

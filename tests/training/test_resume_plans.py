@@ -12,11 +12,18 @@ from dialogist.data.collate import Pair
 from dialogist.models.leader_writer import LeaderWriterConfig
 from dialogist.objectives.leader_writer import LeaderWriterLossConfig
 from dialogist.tokenizers import Symbols
+from dialogist.training import precision as training_precision
 from dialogist.training.config import TrainingConfig
 from dialogist.training.interfaces import TrainingData, Validation
 from dialogist.training.trainer import Trainer
 
 SYMBOLS = Symbols(0, 1, 2, 3, 20)
+
+
+@pytest.fixture(autouse=True)
+def _any_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without units for it bf16 is slow, not wrong."""
+    monkeypatch.setattr(training_precision, "has_bf16", lambda device: True)
 
 
 class Stopped(Exception):

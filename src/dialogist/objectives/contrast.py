@@ -39,7 +39,8 @@ def contrast(
 ) -> tuple[Tensor, dict[str, float]]:
     """The loss (scalar, summed), before its weight, and terms for the log.
 
-    ``state``: the batch as `start` gave it. ``right``: (M,) the log-probabilities of the right targets' tokens.
+    ``state``: the batch as `start` gave it. ``right``: (M,) the log-probabilities of the right
+    targets' tokens.
     """
     wrong = batch.corrupted
     assert wrong is not None
