@@ -63,8 +63,9 @@ class Summarizer:
 
     Example:
         >>> from dialogist import Dialogue, Summarizer, Utterance
-        >>> said = Utterance("Ann", "Lunch at noon?"), Utterance("Bo", "Yes, at Luigi's!")
-        >>> [summary] = Summarizer.load("default").summarize([Dialogue(said)])
+        >>> ann = Utterance("Ann", "Shall we have lunch at noon?")
+        >>> bo = Utterance("Bo", "Yes, let's go to Luigi's.")
+        >>> [summary] = Summarizer.load("default").summarize([Dialogue((ann, bo))])
         >>> summary.status
         'ok'
     """
