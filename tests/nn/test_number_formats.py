@@ -38,6 +38,7 @@ def test_a_product_by_hand() -> None:
     torch.testing.assert_close(layer(x), expected, atol=1e-4, rtol=1e-5)
 
 
+@pytest.mark.skipif(not has_int8(CPU), reason="sums may overflow here: int8 is refused")
 def test_close_to_the_exact_product() -> None:
     torch.manual_seed(0)
     weight, bias, x = torch.randn(96, 64) / 8, torch.randn(96), torch.randn(50, 64)
