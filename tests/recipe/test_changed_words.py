@@ -43,7 +43,7 @@ def test_errors_without_names_go_with_key_points_of_a_flat_model(recipe: str) ->
     assert read_recipe(recipe, [UNNAMED, "preparation.key_points=dialogsum"])
 
 
-@pytest.mark.parametrize("name", ["levers", "levers-scratch"])
+@pytest.mark.parametrize("name", ["levers", "levers-scratch", "levers-short"])
 def test_all_rows_of_the_bundled_ablations_are_recipes(name: str) -> None:
     config = read_ablation(BENCH / f"{name}.yaml")
     assert len(variants(config, Path("runs") / name)) == len(config.rows) + 1
