@@ -115,6 +115,7 @@ def test_units_are_read_from_cpuinfo(tmp_path: Path, text: str, units: bool, til
         assert not has(torch.device("cuda"), path)
 
 
+@pytest.mark.skipif(not hasattr(torch.ops.onednn, "qlinear_prepack"), reason="torch without oneDNN")
 @pytest.mark.parametrize("tiles", [True, False])
 def test_only_for_tiles_is_a_matrix_packed(tiles: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """With VNNI alone oneDNN would take a thousand times as long for signed inputs."""
