@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import torch
 from pydantic import Field, model_validator
@@ -43,6 +43,8 @@ class DataSet(Config):
     ``format`` as `dialogist.data.readers`; ``exclude`` names a file with one dialogue id a line.
     ``columns`` maps the reader's names (dialogue, summary, speaker ...) to the file's. ``weight``:
     how often an epoch takes each of its pairs; of a fraction as many are drawn anew each time.
+    ``references``: the file's ``own``, or ``reported``: summaries made by rules of what two
+    speakers say, in the third person (`dialogist.data.reported`; for training).
     """
 
     path: str
@@ -50,6 +52,7 @@ class DataSet(Config):
     exclude: str | None = None
     columns: dict[str, str] = Field(default_factory=dict)
     weight: float = Field(1.0, gt=0, le=1000)
+    references: Literal["own", "reported"] = "own"
 
 
 class DataConfig(Config):

@@ -1,11 +1,13 @@
 """The data of a recipe as a stream: read, and every bad line reported; and their tokenizer."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from dialogist.data.manifest import SetCounts
 from dialogist.data.prepare import Preparation
 from dialogist.data.readers import Problem, ReadOptions, read_dialogues
+from dialogist.data.reported import reported
 from dialogist.errors import DataError
 from dialogist.files import write_folder_atomically
 from dialogist.recipe.config import DataSet
@@ -55,7 +57,7 @@ class Corpus:
         path = self.folder / data.path
         _require(path)
         excluded = set() if data.exclude is None else _ids(self.folder / data.exclude)
-        taken = bad = out = 0
+        taken = bad = out = untold = 0
 
         def report(problem: Problem) -> None:
             nonlocal bad
@@ -68,15 +70,39 @@ class Corpus:
             if dialogue.id in excluded:
                 out += 1
                 continue
+            wanted = _with_references(dialogue, data)
+            if wanted is None:
+                untold += 1
+                continue
             taken += 1
-            yield dialogue
-        self.counts.append(SetCounts(path=data.path, dialogues=taken, bad=bad, excluded=out))
+            yield wanted
+        left = out + untold
+        self.counts.append(SetCounts(path=data.path, dialogues=taken, bad=bad, excluded=left))
+        self._tell(data, taken + left, bad, out, untold)
+
+    def _tell(self, data: DataSet, read: int, bad: int, out: int, untold: int) -> None:
+        """What was left out.
+
+        Raises:
+            DataError: nothing was excluded.
+        """
+        path = self.folder / data.path
         if bad:
-            self.note(f"{path}: {bad} bad records left out, {taken + out} read")
+            self.note(f"{path}: {bad} bad records left out, {read} read")
+        if untold:
+            self.note(f"{path.name}: {untold} dialogues left out: no rule reports what is said")
         if data.exclude is not None:
             if not out:
                 raise DataError(f"{self.folder / data.exclude}: names no dialogue of {path}")
             self.note(f"{path.name}: {out} rows excluded by {data.exclude}")
+
+
+def _with_references(dialogue: Dialogue, data: DataSet) -> Dialogue | None:
+    """The dialogue with the references that are asked for; None: none can be made."""
+    if data.references == "own":
+        return dialogue
+    summary = reported(dialogue)
+    return None if summary is None else replace(dialogue, references=(summary,))
 
 
 def read_sets(sets: Sequence[DataSet], folder: Path, note: Note) -> list[Dialogue]:
