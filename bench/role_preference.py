@@ -1,16 +1,17 @@
 """How often a model finds what people wrote likelier than the same with two speakers exchanged.
 
-    python bench/role_preference.py DATA/dialogsum/dev.jsonl MODEL ... --limit 250
+    python bench/role_preference.py DATA/dialogsum/dev.jsonl MODEL ... --limit 250 [--reported]
 
 Half of the time is chance. The first two speakers' tokens are exchanged in the whole reference, and
 in each of its sentences alone; references and sentences that name neither are left out. No search
 and no rule has a part in it: it is what the network knows of who did what (fp32; of dialogues that
-are read in windows the first window).
+are read in windows the first window). ``--reported``: of what the speakers say, told in the third
+person by rules (`dialogist.data.reported`), where every sentence is wrong with its names exchanged.
 """
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
@@ -18,6 +19,7 @@ import torch
 from dialogist import Dialogue, Summarizer
 from dialogist.data.collate import Pair, collate
 from dialogist.data.readers import ReadOptions, read_dialogues
+from dialogist.data.reported import reported
 from dialogist.objectives.sequences import per_sequence
 from dialogist.tokenizers import Tokenizer
 
@@ -42,9 +44,13 @@ def main() -> None:
     parser.add_argument("dialogues", type=Path)
     parser.add_argument("models", nargs="+")
     parser.add_argument("--limit", type=int)
+    parser.add_argument("--reported", action="store_true")
     flags = parser.parse_args()
     torch.set_num_threads(1)
     dialogues = list(read_dialogues(flags.dialogues, ReadOptions(), print))[: flags.limit]
+    if flags.reported:
+        told = ((one, reported(one)) for one in dialogues)
+        dialogues = [replace(one, references=(text,)) for one, text in told if text is not None]
     for name in flags.models:
         whole, sentences = preferences(Summarizer.load(name, precision="fp32"), dialogues)
         print(f"{name}: references {whole}, sentences {sentences}", flush=True)

@@ -75,6 +75,9 @@ def test_what_no_rule_is_sure_of_is_not_told(said):
 def test_who_says_it_is_told_in_two_ways():
     assert told("You look tired.", 0.9) == "Ann tells Bo Bo looks tired."
     assert told("I agree.", 0.9) == "Ann tells Bo Ann agrees."
+    assert (
+        Reporter("Bo", "Bob").report("You look tired.", lambda: BLUNT) == "Bo says Bob looks tired."
+    )
 
 
 @pytest.mark.parametrize(

@@ -152,10 +152,13 @@ class Reporter:
         if _NO_STATEMENT.match(said) or not _OF_TWO.search(said):
             return None
         told = self._turned(said)
-        if told is None or (told.startswith(self.speaker) and share() < 0.6):
+        if told is None or (self._begins_with_speaker(told) and share() < 0.6):
             return told
         verb = "says" if share() < 0.5 else f"tells {self.listener}"
         return f"{self.speaker} {verb} {told}"
+
+    def _begins_with_speaker(self, told: str) -> bool:
+        return told.startswith((self.speaker + " ", self.speaker + "'s "))
 
     def _tell(self, beginning: str, rest: str) -> str | None:
         turned = self._turned(rest.strip())
