@@ -122,6 +122,21 @@ def test_pairs_by_weight() -> None:
     assert copies.lengths[:6, 0].tolist() == [2, 3, 4, 2, 3, 4]
 
 
+def test_a_data_set_apart_begins_its_targets_otherwise() -> None:
+    """Each copy of its pairs in every epoch, nobody else's, and before any change is made."""
+    stored = [Pair((1, 5, 2), (1, 10 + i, 2), f"p{i}") for i in range(6)]
+    shares = (Share(2, 2.0), Share(3, begin=9), Share(1))
+    assert [share.plain for share in shares] == [False, False, True]
+    pairs = EpochPairs(stored, None, Epochs(1, (Named(),), shares), 0)
+    assert [pair.target for pair in pairs] == [
+        *[(1, 10, 2), (1, 11, 2)] * 2,
+        *[(9, 12, 2), (9, 13, 2), (9, 14, 2)],
+        (1, 15, 2),
+    ]
+    assert [pair.target[0] for pair in stored] == [1] * 6
+    assert all(pair.source == (1, 5, 2) for pair in pairs)
+
+
 def test_chance_is_what_it_was() -> None:
     """These numbers may never change: runs would not go on as they began."""
     chance = Chance("noise", 1, 2, 3)

@@ -112,6 +112,7 @@ def test_int8_is_about_a_quarter(tmp_path: Path) -> None:
     ("options", "reason"),
     [
         ({"pointer": True}, "copies words"),
+        ({"speaker_attention": True}, "knows who speaks"),
         ({"embedding": 16, "tie_output": False}, "narrower than the model"),
         ({"decoder": {"norm_eps": 1e-3}}, "different norm_eps"),
     ],

@@ -14,6 +14,7 @@ from dialogist.engine import precision
 from dialogist.engine.bundle import load_bundle, save_bundle
 from dialogist.engine.precision import resolve_precision, use_precision
 from dialogist.errors import UsageError
+from dialogist.models.base import set_symbols
 from dialogist.models.hierarchical import HierarchicalConfig
 from dialogist.models.leader_writer import LeaderWriter, LeaderWriterConfig
 from dialogist.models.recurrent import RecurrentConfig
@@ -23,13 +24,14 @@ from dialogist.nn.hardware import has_bf16, has_int8
 from dialogist.tokenizers import Symbols
 
 CPU = torch.device("cpu")
-SYMBOLS = Symbols(0, 1, 2, 3, 40)
+SYMBOLS = Symbols(0, 1, 2, 3, 40, speakers=(5, 6, 7, 8), sentence_ends=frozenset((9,)))
 SMALL = {"embedding": 16, "width": 32, "heads": 4, "feed_forward": 48, "utterance_layers": 1}
 FLAT = {"d_model": 32, "heads": 4, "feed_forward": 64, "source_positions": 24}
 CONFIGS = {
     "flat": TransformerConfig.parse(FLAT),
     "post-norm": TransformerConfig.parse({**FLAT, "norm": "post", "activation": "gelu"}),
     "pointer": TransformerConfig.parse({**FLAT, "pointer": True, "tie_output": False}),
+    "speakers": TransformerConfig.parse({**FLAT, "pointer": True, "speaker_attention": True}),
     "recurrent": RecurrentConfig(embedding=24, hidden=24, pointer=True, coverage=True),
     "hierarchical": HierarchicalConfig.parse({**SMALL, "pointer": True}),
     "leader-writer": LeaderWriterConfig.parse({**SMALL, "key_points": 5}),
@@ -43,9 +45,13 @@ ERROR = {"fp32": 1e-5, "bf16": 0.03, "int8": 0.04}
 def model_of(form: str, format: str | None) -> Model:
     torch.manual_seed(3)
     model = CONFIGS[form].build(SYMBOLS.size).eval()
+    set_symbols(model, SYMBOLS)
     for parameter in model.parameters():  # norms and biases that do something
         if parameter.ndim == 1:
             torch.nn.init.normal_(parameter, 0.5, 0.3)
+    for name, parameter in model.named_parameters():
+        if "match" in name:
+            torch.nn.init.normal_(parameter, std=0.03)
     if format is not None:
         use_precision(model, format)
     return model

@@ -1,5 +1,7 @@
 """The state of search: one memory for all beams of a dialogue, ancestors instead of copies."""
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -94,6 +96,24 @@ def test_one_row_per_dialogue_needs_no_mask() -> None:
     assert past.key[:, 0, :, 0].tolist() == [[2, 2], [0, 0]]
     assert seen(state.select(chosen(0, 0, 1, 1))) == [[0, 1, 2], [0, 1, 3]] * 2
     assert state.select(torch.tensor([], dtype=torch.int64)).memories == 0
+
+
+def test_whom_rows_talk_of_goes_along() -> None:
+    start = replace(fresh(2), named=torch.tensor([[0, 1], [2, 3]]))
+    assert named(start.expand(chosen(0, 0, 1))) == [[0, 1], [0, 1], [2, 3]]
+    beams = start.select(chosen(0, 0, 1, 1))
+    assert named(beams) == [[0, 1], [0, 1], [2, 3], [2, 3]]
+    said = beams.after(beams.caches, beams.masks(), torch.arange(8).view(4, 2))
+    assert named(said.select(chosen(1, 0, 3, 3))) == [[2, 3], [0, 1], [6, 7], [6, 7]]
+    assert named(said.select(chosen(2, 3))) == [[4, 5], [6, 7]]  # a dialogue leaves
+    assert named(beams.apart()) == named(beams)
+
+
+def named(state: State) -> list[list[int]]:
+    assert state.named is not None
+    assert len(state.named) == state.memories * state.each
+    found: list[list[int]] = state.named.tolist()
+    return found
 
 
 def test_memories_of_ones_own() -> None:

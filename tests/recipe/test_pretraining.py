@@ -127,6 +127,23 @@ def test_data_sets_by_weight(tmp_path, data, recipe, notes):
     train_recipe(weighed, place(data, "run"), notes)
 
 
+def test_a_data_set_apart(tmp_path, data, recipe, notes):
+    """In memory and from shards, which hold its summaries as they are; and it trains."""
+    plain = recipe()
+    encode_recipe(plain, data, tmp_path / "encoded", notes.note, shard_tokens=100)
+    sets = plain.model_dump()["data"]["train"]
+    apart = recipe("data.train=" + json.dumps([sets[0], sets[1] | {"apart": True}]))
+    memory = training_set(apart, place(data, "a"), notes.note)
+    shards = training_set(apart, place(data, "b", tmp_path / "encoded"), notes.note)
+    begin, end = memory.tokenizer.bos_id, memory.tokenizer.eos_id
+    pairs = memory.data.of_epoch(0).pairs
+    assert list(pairs) == list(shards.data.of_epoch(0).pairs)
+    begun = {pair.id in TWO: {pair.target[0]} for pair in pairs}
+    assert begun == {False: {begin}, True: {end}}
+    assert all(pair.target[-1] == end for pair in pairs)
+    train_recipe(apart, place(data, "run"), notes)
+
+
 def test_fine_tuning_starts_from_it(tmp_path, data, recipe, notes):
     train_recipe(recipe(*DENOISING), place(data, "pretrained"), notes)
     start = json.dumps(str(tmp_path / "pretrained"))

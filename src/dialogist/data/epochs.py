@@ -5,9 +5,11 @@ and changes it on its way into a batch: noise, other names, a corrupted summary.
 kept, so a run goes on from the epoch's number alone, and every process sees the same pairs.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -35,10 +37,19 @@ class Change(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How many pairs a data set has, and how often an epoch takes each of them."""
+    """How many pairs a data set has, and how often an epoch takes each of them.
+
+    ``begin``: the token that its targets begin with in place of the begin symbol.
+    """
 
     pairs: int
     weight: float = 1.0
+    begin: int | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether every epoch has the pairs as they are."""
+        return self.weight == 1 and self.begin is None
 
 
 @dataclass(frozen=True)
@@ -72,6 +83,17 @@ class Epochs:
             first += share.pairs
         return np.concatenate(found)
 
+    def begun(self, pair: Pair, row: int) -> Pair:
+        """The pair that stands in a row of the data, begun as its data set's are."""
+        if all(share.begin is None for share in self.shares):
+            return pair
+        begin = self.shares[bisect_right(self._first_rows, row) - 1].begin
+        return pair if begin is None else replace(pair, target=(begin, *pair.target[1:]))
+
+    @cached_property
+    def _first_rows(self) -> list[int]:
+        return [0, *accumulate(share.pairs for share in self.shares)][:-1]
+
     def changed(self, pair: Pair, epoch: int, row: int) -> Pair:
         """The pair that stands in a row of the epoch."""
         for change in self.changes:
@@ -94,7 +116,9 @@ class EpochPairs(MadePairs):
         return len(self._rows)
 
     def _made(self, place: int) -> Pair:
-        return self._epochs.changed(self._pairs[int(self._rows[place])], self._epoch, place)
+        row = int(self._rows[place])
+        pair = self._epochs.begun(self._pairs[row], row)
+        return self._epochs.changed(pair, self._epoch, place)
 
     @cached_property
     def lengths(self) -> Lengths:

@@ -30,6 +30,7 @@ from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.precision import Format, Precision, resolve_precision, use_precision
 from dialogist.errors import ConfigError, ModelError
+from dialogist.models.base import set_symbols
 from dialogist.models.checkpoint import Undrawn, give_weights, weights_of
 from dialogist.models.storage import SCALE, STORED, packed, unpacked
 from dialogist.models.table import Model, ModelConfig
@@ -125,6 +126,7 @@ def load_bundle(
             model = config.model.build(config.vocabulary)
         _check_shapes(model, path)
         give_weights(model, unpacked(load_file(path), str(path)), device, str(path))
+        set_symbols(model, tokenizer.symbols)
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{path}: is no whole weights file: {error}") from None
     decoding = _parse(SummaryOptions, folder / "generation_config.json")

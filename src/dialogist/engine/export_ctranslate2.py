@@ -77,6 +77,8 @@ def _exportable(bundle: Bundle, source: Path) -> Transformer:
         reason = f"it is of kind '{model.config.kind}'"
     elif model.config.pointer:
         reason = "it copies words (pointer: true)"
+    elif model.config.speaker_attention:
+        reason = "its attention knows who speaks (speaker_attention: true)"
     elif bundle.tokenizer.plan is not None:
         reason = "it writes a plan first (preparation.plan: prefix)"
     elif model.source_embedding.projection is not None:

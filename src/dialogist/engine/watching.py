@@ -36,7 +36,7 @@ def watched(decoder: Decoder, layers: Iterable[int]) -> Iterator[dict[int, Tenso
 
 def _ask(block: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """``MultiHeadAttention.forward`` is called with ``need_weights`` as its last argument."""
-    return (*arguments[:4], True)
+    return (*arguments[:5], True)
 
 
 def _keep(found: dict[int, Tensor], number: int) -> Any:

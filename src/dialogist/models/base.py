@@ -7,8 +7,10 @@ from typing import Protocol, Self
 from torch import Tensor, nn
 
 from dialogist.batch import Batch
+from dialogist.nn.speakers import Mentions
 from dialogist.nn.state import State
 from dialogist.nn.vocabulary import TokenLogProbs
+from dialogist.tokenizers import Symbols
 
 
 class Distribution(Protocol):
@@ -77,6 +79,14 @@ class Generator(Stepper, Protocol):
     def eval(self) -> Self:
         """Switch dropout off (as ``torch.nn.Module``)."""
         ...
+
+
+def set_symbols(model: nn.Module, symbols: Symbols) -> None:
+    """Tell a model what ids mean, where it has to know; before anything is computed."""
+    device = next(model.parameters()).device
+    for module in model.modules():
+        if isinstance(module, Mentions):
+            module.learn(symbols.speakers, symbols.sentence_ends, device)
 
 
 class GeneratorModule(nn.Module):

@@ -25,6 +25,7 @@ from dialogist.nn.masks import look_ahead_mask
 from dialogist.nn.packing import Packing
 from dialogist.nn.pointer import CopyMemory, Pointer, PointerLogProbs
 from dialogist.nn.positional import PositionKind, Positions
+from dialogist.nn.speakers import Mentions
 from dialogist.nn.state import State
 from dialogist.nn.transformer import Decoder, Encoder, LayerShape, Masks
 from dialogist.nn.vocabulary import LogProbs, VocabularyProjection
@@ -54,8 +55,10 @@ class TransformerConfig(Config):
     ``initialisation``: ``keras`` (embeddings uniform +-0.05, other matrices Glorot uniform, as the
     reports' framework does) or ``scaled`` (embeddings normal with deviation d_e^-0.5, so that at
     ``d_model``, scaled by its root, they have unit variance). ``pointer``: words of the source
-    can be copied. ``embedding_norm``: embeddings with their positions are normalised first, as in
-    BERT (Devlin et al. 2019); ``decoder``: what its layers have of their own.
+    can be copied. ``speaker_attention``: the decoder's attention over the source, and the
+    pointer's, know whose words a position is (`dialogist.nn.speakers`). ``embedding_norm``:
+    embeddings with their positions are normalised first, as in BERT (Devlin et al. 2019);
+    ``decoder``: what its layers have of their own.
     """
 
     kind: Literal["transformer"] = "transformer"
@@ -82,6 +85,7 @@ class TransformerConfig(Config):
     embedding_norm: bool = False
     decoder: DecoderConfig = DecoderConfig()
     pointer: bool = False
+    speaker_attention: bool = False
     initialisation: Literal["keras", "scaled"] = "scaled"
 
     @model_validator(mode="after")
@@ -135,7 +139,7 @@ class TransformerConfig(Config):
         own = self.decoder.model_dump(exclude_none=True)
         if "heads" in own:
             own.setdefault("key_width", self.d_model // own["heads"])
-        return replace(self.layer_shape(), **own)
+        return replace(self.layer_shape(), match_speakers=self.speaker_attention, **own)
 
     def build(self, vocabulary: int, source_vocabulary: int | None = None) -> "Transformer":
         """A new model with fresh weights (drawn from torch's generator).
@@ -171,7 +175,9 @@ class Transformer(GeneratorModule):
         self.encoder = Encoder(config.encoder_layers, shape)
         self.decoder = Decoder(config.decoder_layers, config.decoder_shape())
         self.output = VocabularyProjection(width, vocabulary)
-        self.pointer = Pointer(width) if config.pointer else None
+        knows = config.speaker_attention
+        self.pointer = Pointer(width, knows) if config.pointer else None
+        self.mentions = Mentions(vocabulary) if knows else None
         self._initialise()
         if config.tie_output:
             self.output.weight = self.target_embedding.weight
@@ -212,11 +218,14 @@ class Transformer(GeneratorModule):
             self.target_embedding, self.target_positions, batch.target_in, target
         )
         masks = Masks(look_ahead_mask(target.width, x.dtype, x.device), state.memory_mask)
-        hidden, _, attention = self.decoder(x, target, state.caches, masks, need_weights)
+        named = None
+        if self.mentions is not None:
+            named = self.mentions.units(target.pack(self.mentions.along(batch.target_in)))
+        hidden, _, attention = self.decoder(x, target, state.caches, masks, need_weights, named)
         # from the packings' rounded widths back to T and S
         t, s = batch.target_in.shape[1], batch.source.shape[1]
         maps = {k: w[..., :t, : t if "self" in k else s] for k, w in attention.items()}
-        found = self._distribution(hidden, target, state.copies)
+        found = self._distribution(hidden, target, state.copies, named)
         return Outputs(found, target.pack(batch.target_out)[: target.count], maps)
 
     def start(self, batch: Batch) -> TransformerState:
@@ -225,9 +234,14 @@ class Transformer(GeneratorModule):
         return self._start(batch, memory, packing)
 
     def _start(self, batch: Batch, memory: Tensor, packing: Packing) -> TransformerState:
-        caches = tuple(self.decoder.start(memory, packing))
-        copies = None if self.pointer is None else self.pointer.memory(memory, batch, packing)
-        return DecoderState(caches, packing.mask(memory.dtype), copies=copies)
+        spoken = named = copies = None
+        if self.mentions is not None:
+            spoken = self.mentions.spoken(batch.source, batch.utterance, packing.width)
+            named = self.mentions.nobody(len(batch))
+        caches = tuple(self.decoder.start(memory, packing, spoken))
+        if self.pointer is not None:
+            copies = self.pointer.memory(memory, batch, packing, spoken)
+        return DecoderState(caches, packing.mask(memory.dtype), copies=copies, named=named)
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, TransformerState]:
         """One token per row (N,) -> log-probabilities (N, V) of the next one, and the new state."""
@@ -236,18 +250,22 @@ class Transformer(GeneratorModule):
         position = torch.tensor([state.position], device=tokens.device)
         x = self._embed(self.target_embedding, self.target_positions, tokens, position)
         packing, masks = state.packing(), state.masks()
-        hidden, caches, _ = self.decoder(x, packing, state.caches, masks)
-        found = self._distribution(hidden, packing, state.copies).all()
-        return found, state.after(tuple(caches), masks)
+        named = units = None
+        if self.mentions is not None and state.named is not None:
+            named = self.mentions.after(state.named, tokens)
+            units = self.mentions.units(named)
+        hidden, caches, _ = self.decoder(x, packing, state.caches, masks, named=units)
+        found = self._distribution(hidden, packing, state.copies, units).all()
+        return found, state.after(tuple(caches), masks, named)
 
     def _distribution(
-        self, hidden: Tensor, packing: Packing, copies: CopyMemory | None
+        self, hidden: Tensor, packing: Packing, copies: CopyMemory | None, named: Tensor | None
     ) -> Distribution:
-        """The next token's, at the decoder's rows (P, D)."""
+        """The next token's, at the decoder's rows (P, D); ``named``: of whom each talks."""
         generated = LogProbs(self.output, hidden[: packing.count])
         if self.pointer is None or copies is None:
             return generated
-        return PointerLogProbs(generated, self.pointer(hidden, packing, copies))
+        return PointerLogProbs(generated, self.pointer(hidden, packing, copies, named))
 
     def _encode(self, batch: Batch, need_weights: bool) -> tuple[Tensor, Packing, list[Tensor]]:
         """(B, S) ids -> memory rows (P, D), where they lie, and weights (B, H, S', S')."""

@@ -15,6 +15,7 @@ from dialogist.nn.attention_in_blocks import attention_in_blocks
 from dialogist.nn.dropout import Dropout
 from dialogist.nn.packing import Packing
 from dialogist.nn.products import linears
+from dialogist.nn.speakers import SpeakerMatch
 
 _KEYS = 160
 """So many keys a product takes in one go: MKL splits longer sums (measured: 192 and up)."""
@@ -154,10 +155,17 @@ class MultiHeadAttention(nn.Module):
 
     The reports use Keras' layer with ``key_dim = d_model`` *per head*, so 19 heads on d = 15 build;
     the usual choice is ``d_model // heads``. ``memory_width`` is the width of what is attended to.
+    ``match``: it knows who speaks (`dialogist.nn.speakers`).
     """
 
     def __init__(
-        self, width: int, heads: int, key_width: int, memory_width: int, dropout: float
+        self,
+        width: int,
+        heads: int,
+        key_width: int,
+        memory_width: int,
+        dropout: float,
+        match: bool = False,
     ) -> None:
         super().__init__()
         self.heads = heads
@@ -166,6 +174,7 @@ class MultiHeadAttention(nn.Module):
         self.value = nn.Linear(memory_width, heads * key_width)
         self.output = nn.Linear(heads * key_width, width)
         self.dropout = Dropout(dropout)
+        self.match = SpeakerMatch(heads) if match else None
         self.merged: nn.Module | None = None
         self.format: torch.dtype | None = None
 
@@ -196,14 +205,18 @@ class MultiHeadAttention(nn.Module):
         limit = math.sqrt(6 / (self.heads * (key_width + self.output.out_features)))
         nn.init.uniform_(self.output.weight, -limit, limit)
 
-    def project(self, memory: Tensor, packing: Packing) -> KeyValue:
+    def project(self, memory: Tensor, packing: Packing, spoken: Tensor | None = None) -> KeyValue:
         """Rows (P, memory_width) -> keys and values of every head.
+
+        ``spoken``: (N, S, C) who says each position, for attention that knows who speaks.
 
         Outside of training the keys lie in memory as the product with them reads them, (N, H, d_k,
         S): few queries at a time meet them again and again, in 0.6 of the time (docs/results.md).
         """
         rows, value = linears(memory, [self.key, self.value])
         key = packing.split(rows, self.heads)
+        if self.match is not None and spoken is not None:
+            key = self.match.keys(key, spoken)
         if not torch.is_grad_enabled():
             key = key.transpose(2, 3).contiguous().transpose(2, 3)
         return KeyValue(key, packing.split(value, self.heads))
@@ -239,15 +252,20 @@ class MultiHeadAttention(nn.Module):
         packing: Packing,
         memory: KeyValue,
         mask: Tensor | None,
+        named: Tensor | None = None,
         need_weights: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
         """Rows (P, D), which lie as ``packing`` says, attend to ``memory``.
 
         Args:
             mask: broadcastable to (N, H, T, S), T and S being the widths of the packings.
+            named: (P, 2, C) of whom is talked, if ``memory`` knows who speaks.
             need_weights: return the weights (N, H, T, S); a fused kernel has none.
         """
-        heads = packing.split(self.query(query), self.heads)
+        rows = self.query(query)
+        if self.match is not None and named is not None:
+            rows = self.match.queries(rows, named)
+        heads = packing.split(rows, self.heads)
         return self.attend(heads, packing, memory, mask, need_weights)
 
     def attend(

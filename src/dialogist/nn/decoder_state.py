@@ -40,6 +40,7 @@ class DecoderState(Generic[C]):
         ancestors: (M, 1, K, slots) additive: the slots of the past that a row sees; None: all.
         copies: what can be said by copying, M rows.
         first: (M, D) what stands in place of the begin symbol's vector.
+        named: (N, 2) of whom each row talks, where attention knows who speaks.
         position: how many steps were made.
     """
 
@@ -49,6 +50,7 @@ class DecoderState(Generic[C]):
     ancestors: Tensor | None = None
     copies: C | None = None
     first: Tensor | None = None
+    named: Tensor | None = None
     position: int = 0
 
     @property
@@ -74,28 +76,40 @@ class DecoderState(Generic[C]):
             before = like.new_zeros((self.memories, 1, self.each, slots))
         return Masks(torch.cat([before, now], dim=3), self.memory_mask)
 
-    def after(self, caches: tuple[LayerCache, ...], masks: Masks) -> "DecoderState[C]":
-        """The state behind a step that was made with ``masks``."""
-        return replace(self, caches=caches, ancestors=masks.look_ahead, position=self.position + 1)
+    def after(
+        self, caches: tuple[LayerCache, ...], masks: Masks, named: Tensor | None = None
+    ) -> "DecoderState[C]":
+        """The state behind a step that was made with ``masks``, talking of ``named``."""
+        return replace(
+            self,
+            caches=caches,
+            ancestors=masks.look_ahead,
+            named=named,
+            position=self.position + 1,
+        )
 
     def select(self, rows: Tensor) -> "DecoderState[C]":
         """The given rows; memories move only when whole dialogues leave, come or are repeated."""
         memory = rows // self.each if self.each > 1 else rows
         ancestors = self._of_rows(rows)
+        named = None if self.named is None else self.named.index_select(0, rows)
         if torch.equal(memory, self._memory_of_rows()):
-            return replace(self, ancestors=self._grouped(ancestors, self.each))
+            return replace(self, ancestors=self._grouped(ancestors, self.each), named=named)
         runs, counts = torch.unique_consecutive(memory, return_counts=True)
         each = int(counts[0]) if len(counts) else 1
         if bool((counts != each).any()):  # groups of unlike sizes: every row gets its own memory
             runs, each = memory, 1
-        moved = replace(self, each=each, ancestors=self._grouped(ancestors, each))
+        moved = replace(self, each=each, ancestors=self._grouped(ancestors, each), named=named)
         return moved if torch.equal(runs, self._every()) else moved._move(runs)
 
     def expand(self, memories: Tensor) -> "DecoderState[C]":
         """A memory of its own for each of N rows, (N,) indices; before the first step only."""
         assert self.position == 0
         assert self.each == 1
-        return self if torch.equal(memories, self._every()) else self._move(memories)
+        if torch.equal(memories, self._every()):
+            return self
+        named = None if self.named is None else self.named.index_select(0, memories)
+        return replace(self, named=named)._move(memories)
 
     def apart(self) -> "DecoderState[C]":
         """The same rows, each with a memory of its own; before the first step only."""
@@ -103,7 +117,7 @@ class DecoderState(Generic[C]):
         return self if self.each == 1 else replace(self, each=1)._move(self._memory_of_rows())
 
     def _move(self, memories: Tensor) -> "DecoderState[C]":
-        """The given memories (M',), and with them all but the ancestors."""
+        """The given memories (M',), and with them all that is theirs and not their rows'."""
         return replace(
             self,
             caches=tuple(cache.select(memories) for cache in self.caches),

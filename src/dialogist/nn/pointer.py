@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from dialogist.batch import Batch
 from dialogist.nn.attention import KeyValue, attention_weights, blend
 from dialogist.nn.packing import Packing
+from dialogist.nn.speakers import SpeakerMatch
 from dialogist.nn.vocabulary import LogProbs, TokenLogProbs
 
 _NOTHING = 1e-30
@@ -22,7 +23,8 @@ class CopyMemory(NamedTuple):
     """What can be copied: N rows of S source positions.
 
     Attributes:
-        heads: keys (N, 1, S, D), and as values the encoder's output (N, 1, S, D).
+        heads: keys (N, 1, S, D), wider where who speaks is known, and as values the encoder's
+            output (N, 1, S, D).
         ids: (N, S) the token at each position, unknown words told apart (`Batch.copy_ids`).
         mask: (N, 1, 1, S) additive.
         extra: E, how many words beyond the vocabulary there are.
@@ -56,25 +58,44 @@ class Copies(NamedTuple):
 
 
 class Pointer(nn.Module):
-    """Attention over the source's tokens (equation 16) and the gate (equation 17)."""
+    """Attention over the source's tokens (equation 16) and the gate (equation 17).
 
-    def __init__(self, width: int) -> None:
+    ``match``: it knows who speaks (`dialogist.nn.speakers`).
+    """
+
+    def __init__(self, width: int, match: bool = False) -> None:
         super().__init__()
         self.query = nn.Linear(width, width)
         self.key = nn.Linear(width, width)
         self.gate = nn.Linear(2 * width, 1)
+        self.match = SpeakerMatch(1) if match else None
 
-    def memory(self, encoded: Tensor, batch: Batch, packing: Packing) -> CopyMemory:
-        """Prepare the encoder's rows (P, D), lying as ``packing``, for a batch's source."""
+    def memory(
+        self, encoded: Tensor, batch: Batch, packing: Packing, spoken: Tensor | None = None
+    ) -> CopyMemory:
+        """Prepare the encoder's rows (P, D), lying as ``packing``, for a batch's source.
+
+        ``spoken``: (B, S, C) who says each position, if it shall know.
+        """
         ids = batch.copy_ids
         keys, values = packing.split(self.key(encoded), 1), packing.split(encoded, 1)
+        if self.match is not None and spoken is not None:
+            keys = self.match.keys(keys, spoken)
         padded = nn.functional.pad(ids, (0, packing.width - ids.shape[1]))
         mask = packing.mask(encoded.dtype)
         return CopyMemory(KeyValue(keys, values), padded, mask, batch.extra)
 
-    def forward(self, hidden: Tensor, packing: Packing, memory: CopyMemory) -> Copies:
-        """Decoder rows (M, D), lying as ``packing`` -> `Copies`."""
-        query = packing.split(self.query(hidden), 1)
+    def forward(
+        self, hidden: Tensor, packing: Packing, memory: CopyMemory, named: Tensor | None = None
+    ) -> Copies:
+        """Decoder rows (M, D), lying as ``packing`` -> `Copies`.
+
+        ``named``: (M, 2, C) of whom is talked, if ``memory`` knows who speaks.
+        """
+        rows = self.query(hidden)
+        if self.match is not None and named is not None:
+            rows = self.match.queries(rows, named)
+        query = packing.split(rows, 1)
         keys, values = memory.heads
         weights = attention_weights(query, keys, memory.mask, torch.float32)  # (N, 1, T, S)
         attended = packing.join(blend(weights.to(values.dtype), values))  # (M, D), s-bar of eq. 17

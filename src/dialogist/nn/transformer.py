@@ -36,6 +36,7 @@ class LayerShape:
         reuse_second_norm: normalise after the decoder's feed-forward with the parameters of
             ``layernorm2`` once more instead of a third norm's, as reports 2 and 3 do.
         memory_width: width of the encoder's output; None means ``width``.
+        match_speakers: the decoder's attention over the memory knows who speaks.
     """
 
     width: int
@@ -50,8 +51,9 @@ class LayerShape:
     activation: Activation
     reuse_second_norm: bool = False
     memory_width: int | None = None
+    match_speakers: bool = False
 
-    def attention(self, memory_width: int | None = None) -> MultiHeadAttention:
+    def attention(self, memory_width: int | None = None, match: bool = False) -> MultiHeadAttention:
         """A new attention block of this shape."""
         return MultiHeadAttention(
             self.width,
@@ -59,6 +61,7 @@ class LayerShape:
             self.key_width,
             memory_width or self.width,
             self.attention_dropout,
+            match,
         )
 
     def layer_norm(self) -> LayerNorm:
@@ -149,19 +152,26 @@ class DecoderLayer(nn.Module):
         super().__init__()
         self.pre_norm = shape.norm == "pre"
         self.self_attention = shape.attention()
-        self.cross_attention = shape.attention(shape.memory_width)
+        self.cross_attention = shape.attention(shape.memory_width, shape.match_speakers)
         self.attention_dropout = Dropout(shape.attention_output_dropout)
         self.feed_forward = FeedForward(shape)
         self.norm1, self.norm2 = shape.layer_norm(), shape.layer_norm()
         self.norm3 = None if shape.reuse_second_norm else shape.layer_norm()
 
     def forward(
-        self, x: Tensor, packing: Packing, cache: LayerCache, masks: "Masks", need_weights: bool
+        self,
+        x: Tensor,
+        packing: Packing,
+        cache: LayerCache,
+        masks: "Masks",
+        need_weights: bool,
+        named: Tensor | None = None,
     ) -> tuple[Tensor, LayerCache, tuple[Tensor | None, Tensor | None]]:
         """One layer over all positions, or over the newest one with the past in ``cache``.
 
         Args:
             x: (P, D), lying as ``packing`` says.
+            named: (P, 2, C) of whom is talked, where the memory knows who speaks.
 
         Returns:
             (P, D), the cache with these positions appended, and, if needed, the weights of block 1
@@ -178,7 +188,7 @@ class DecoderLayer(nn.Module):
         x = x if self.pre_norm else self.norm1(x)
         y = self.norm2(x) if self.pre_norm else x
         attended, block2 = self.cross_attention(
-            y, packing, cache.memory, masks.memory, need_weights
+            y, packing, cache.memory, masks.memory, named, need_weights
         )
         x = self.attention_dropout.added(x, attended)
         x = x if self.pre_norm else self.norm2(x)
@@ -241,10 +251,16 @@ class Decoder(nn.Module):
         """The number format its layers compute in."""
         return next(self.layers.parameters()).dtype
 
-    def start(self, memory: Tensor, packing: Packing) -> list[LayerCache]:
-        """Project the memory's rows (P, memory_width) once for every layer."""
+    def start(
+        self, memory: Tensor, packing: Packing, spoken: Tensor | None = None
+    ) -> list[LayerCache]:
+        """Project the memory's rows (P, memory_width) once for every layer.
+
+        ``spoken``: (B, S, C) who says each position, if the layers shall know.
+        """
         layers = cast(Iterable[DecoderLayer], self.layers)
-        return [LayerCache(layer.cross_attention.project(memory, packing)) for layer in layers]
+        blocks = [layer.cross_attention for layer in layers]
+        return [LayerCache(block.project(memory, packing, spoken)) for block in blocks]
 
     def forward(
         self,
@@ -253,12 +269,16 @@ class Decoder(nn.Module):
         caches: Sequence[LayerCache],
         masks: Masks,
         need_weights: bool = False,
+        named: Tensor | None = None,
     ) -> tuple[Tensor, list[LayerCache], dict[str, Tensor]]:
-        """(P, D) embedded -> (P, D), new caches, and weights under the reports' names."""
+        """(P, D) embedded -> (P, D), new caches, and weights under the reports' names.
+
+        ``named``: (P, 2, C) of whom is talked, where the memory knows who speaks.
+        """
         after: list[LayerCache] = []
         weights: dict[str, Tensor] = {}
         for i, (layer, cache) in enumerate(zip(self.layers, caches, strict=True), start=1):
-            x, cache, (block1, block2) = layer(x, packing, cache, masks, need_weights)
+            x, cache, (block1, block2) = layer(x, packing, cache, masks, need_weights, named)
             after.append(cache)
             if block1 is not None and block2 is not None:
                 weights[f"decoder_layer{i}_block1_self_att"] = block1

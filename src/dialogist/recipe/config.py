@@ -44,7 +44,10 @@ class DataSet(Config):
     ``columns`` maps the reader's names (dialogue, summary, speaker ...) to the file's. ``weight``:
     how often an epoch takes each of its pairs; of a fraction as many are drawn anew each time.
     ``references``: the file's ``own``, or ``reported``: summaries made by rules of what two
-    speakers say, in the third person (`dialogist.data.reported`; for training).
+    speakers say, in the third person (`dialogist.data.reported`; for training). ``apart``: its
+    summaries begin with the end symbol in training, so that the model can tell their manner from
+    that of the others, which is what it is asked for later (as a tag on what is made by machine:
+    Caswell et al. 2019, section 3).
     """
 
     path: str
@@ -53,6 +56,7 @@ class DataSet(Config):
     columns: dict[str, str] = Field(default_factory=dict)
     weight: float = Field(1.0, gt=0, le=1000)
     references: Literal["own", "reported"] = "own"
+    apart: bool = False
 
 
 class DataConfig(Config):
@@ -123,6 +127,7 @@ class Recipe(Config):
             *self._plan(),
             *self._unknown_words(),
             *self._coverage(),
+            *self._speakers(),
             *self._denoising(),
             *changed_words(self),
             *self._lengths(),
@@ -181,6 +186,12 @@ class Recipe(Config):
         wanted = isinstance(self.objective, CrossEntropyConfig) and self.objective.coverage_weight
         if wanted and not counts:
             yield "objective.coverage_weight needs model.kind recurrent with model.coverage: true"
+
+    def _speakers(self) -> Iterator[str]:
+        """Whom attention could know."""
+        knows = isinstance(self.model, TransformerConfig) and self.model.speaker_attention
+        if knows and self.preparation.speakers == "inline":
+            yield "model.speaker_attention needs preparation.speakers atomic or role"
 
     def _denoising(self) -> Iterator[str]:
         """What noise needs: a mask, somebody who speaks, room for what is written."""

@@ -64,7 +64,7 @@ class EncodingSettings(Config):
         """The recipe's part, as plain values."""
         parts = {"preparation": recipe.preparation, "tokenizer": recipe.tokenizer}
         values: dict[str, Any] = {k: part.model_dump(mode="json") for k, part in parts.items()}
-        sets = [one.model_copy(update={"weight": 1.0}) for one in recipe.data.train]
+        sets = [one.model_copy(update={"weight": 1.0, "apart": False}) for one in recipe.data.train]
         values["train"] = [one.model_dump(mode="json") for one in sets]
         return values | {"windows": makes_windows(recipe)}
 

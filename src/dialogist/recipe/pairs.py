@@ -72,7 +72,7 @@ def epochs_of(
 ) -> Epochs | None:
     """What each epoch makes of the training pairs; None where all epochs have the same."""
     changes, sets = tuple(_changes(recipe, tokenizer, pairs)), tuple(shares)
-    if not changes and all(share.weight == 1 for share in sets):
+    if not changes and all(share.plain for share in sets):
         return None
     return Epochs(recipe.training.seed, changes, sets)
 

@@ -26,6 +26,7 @@ from dialogist.engine.bundle import Bundle, save_bundle
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import CheckpointError, MissingExtraError
 from dialogist.files import alone_in, write_folder_atomically, write_text_atomically
+from dialogist.models.base import set_symbols
 from dialogist.models.checkpoint import load_weights
 from dialogist.models.table import Model
 from dialogist.models.warm_start import EncoderStart
@@ -117,6 +118,7 @@ def _begin(recipe: Recipe, place: Place, note: Note, first: bool) -> tuple[Train
     train = training_set(recipe, place, note)
     torch.manual_seed(recipe.training.seed)
     model = recipe.model.build(len(train.tokenizer)).to(place.device)
+    set_symbols(model, train.tokenizer.symbols)
     if begins and isinstance(recipe.start, EncoderStart):
         start = find_encoder(recipe.start, recipe, model, train.tokenizer, note)
     if start is not None:

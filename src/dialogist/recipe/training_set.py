@@ -62,15 +62,15 @@ def _read(recipe: Recipe, place: Place, note: Note) -> TrainingSet:
     pairs = [pair for part in parts for pair in part]
     if not pairs:
         raise DataError("no training pairs: the training data hold no summaries")
-    shares = list(_shares(recipe, [len(part) for part in parts]))
+    shares = list(_shares(recipe, [len(part) for part in parts], tokenizer))
     epochs = epochs_of(recipe, tokenizer, pairs, shares)
     data = TrainingData(pairs, tokenizer.symbols, epochs)
     return TrainingSet(tokenizer, data, sample.dialogues())
 
 
-def _shares(recipe: Recipe, pairs: Sequence[int]) -> Iterator[Share]:
+def _shares(recipe: Recipe, pairs: Sequence[int], tokenizer: Tokenizer) -> Iterator[Share]:
     for one, count in zip(recipe.data.train, pairs, strict=True):
-        yield Share(count, one.weight)
+        yield Share(count, one.weight, tokenizer.eos_id if one.apart else None)
 
 
 def _encoded_before(recipe: Recipe, place: Place, folder: Path, note: Note) -> TrainingSet:
@@ -86,18 +86,21 @@ def _encoded_before(recipe: Recipe, place: Place, folder: Path, note: Note) -> T
     divided = f"{totals.dialogues} dialogues as {totals.pairs} windows"
     note(f"train: {divided if makes_windows(recipe) else totals.cuts}")
     sample = _sample(recipe, pairs, totals.dialogues)
-    epochs = epochs_of(recipe, tokenizer, pairs, _stored_shares(recipe, pairs, folder))
+    shares = _stored_shares(recipe, pairs, tokenizer)
+    epochs = epochs_of(recipe, tokenizer, pairs, shares)
     return TrainingSet(tokenizer, TrainingData(pairs, tokenizer.symbols, epochs), sample)
 
 
-def _stored_shares(recipe: Recipe, pairs: ShardedPairs, folder: Path) -> list[Share]:
-    """The data sets' weights; folders of earlier releases do not tell which pairs are whose."""
-    if all(one.weight == 1 for one in recipe.data.train):
+def _stored_shares(recipe: Recipe, pairs: ShardedPairs, tokenizer: Tokenizer) -> list[Share]:
+    """The data sets' shares; folders of earlier releases do not tell which pairs are whose."""
+    if all(one.weight == 1 and not one.apart for one in recipe.data.train):
         return []
     counts = pairs.manifest.pairs_by_set(len(recipe.data.train))
     if sum(counts) != len(pairs):
-        raise DataError(f"{folder}: an earlier release encoded it, without weights: encode again")
-    return list(_shares(recipe, counts))
+        raise DataError(
+            f"{pairs.folder}: an earlier release encoded it, without weights: encode again"
+        )
+    return list(_shares(recipe, counts, tokenizer))
 
 
 def _require_same_recipe(recipe: Recipe, settings: EncodingSettings, folder: Path) -> None:

@@ -25,6 +25,8 @@ from dialogist.tokenizers.plan_tokens import PlanTokens
 PLACEHOLDERS = 32
 """How many speakers of one dialogue can have an atomic token of their own."""
 
+_FINAL_MARKS = frozenset(".!?。！？")  # the last three of Chinese
+
 _FIRST_PLACEHOLDER = 0x10F000  # supplementary private use area B: no meaning in any real text
 
 
@@ -52,7 +54,8 @@ class Symbols:
     ``size`` is V: ids from there on are unknown words of one dialogue, in order of appearance,
     which a pointer can copy. No table has a row for them: whoever looks ids up reads ``unk``.
     ``plan``: of models that write a plan first, as a prefix. ``inside``: the pieces that go on with
-    a word, where the tokenizer tells them from those that begin one.
+    a word, where the tokenizer tells them from those that begin one. ``speakers``: the placeholders
+    of speakers, in order, where they are atomic. ``sentence_ends``: what ends a sentence.
     """
 
     pad: int
@@ -62,6 +65,8 @@ class Symbols:
     size: int = 1 << 62
     plan: PlanTokens | None = None
     inside: frozenset[int] = frozenset()
+    speakers: tuple[int, ...] = ()
+    sentence_ends: frozenset[int] = frozenset()
 
 
 class Tokenizer:
@@ -165,7 +170,13 @@ class Tokenizer:
         if self._pieces is not None:
             inside = frozenset(i for i in range(len(self)) if self.token(i).startswith(PREFIX))
         controls = (self.pad_id, self.bos_id, self.eos_id, self.unk_id)
-        return Symbols(*controls, len(self), self.plan, inside)
+        speakers = tuple(self.placeholder_ids())
+        return Symbols(*controls, len(self), self.plan, inside, speakers, self._sentence_ends())
+
+    def _sentence_ends(self) -> frozenset[int]:
+        """The entries that are a final mark and nothing else, however they are spelled."""
+        ids = (i for i in range(len(self)) if not _FINAL_MARKS.isdisjoint(self.token(i)))
+        return frozenset(i for i in ids if self.decode([i]).strip() in _FINAL_MARKS)
 
     def learn_words(self, texts: Iterable[str]) -> None:
         """Add the ``words`` of more training texts; other kinds than ``wordpiece`` have none."""
