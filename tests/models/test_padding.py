@@ -8,17 +8,22 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from dialogist.batch import Batch
+from dialogist.models.base import set_symbols
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.nn import attention
 from dialogist.nn.attention import KeyValue, fused_attention
 from dialogist.nn.dropout import Dropout
+from dialogist.nn.speakers import SpeakerMatch
+from dialogist.tokenizers import Symbols
 
 VOCABULARY = 20
 FORMS = {
     "modern": {"norm": "pre", "activation": "gelu"},
     "reports": {"norm": "post", "share_embeddings": False, "tie_output": False, "key_width": 12},
     "learned": {"positions": "learned", "heads": 5, "key_width": 3, "reuse_second_norm": True},
+    "speakers": {"speaker_attention": True, "pointer": True},
 }
+SYMBOLS = Symbols(0, 1, 2, speakers=(3, 4, 5, 6, 7, 8), sentence_ends=frozenset((9,)))
 
 
 def model_of(form: str) -> Transformer:
@@ -26,7 +31,12 @@ def model_of(form: str) -> Transformer:
     sizes = {"d_model": 12, "heads": 3, "feed_forward": 20}
     layers = {"encoder_layers": 2, "decoder_layers": 2}
     calm = {"dropout": 0.0, "attention_output_dropout": 0.0}
-    return TransformerConfig.parse({**sizes, **layers, **calm, **FORMS[form]}).build(VOCABULARY)
+    model = TransformerConfig.parse({**sizes, **layers, **calm, **FORMS[form]}).build(VOCABULARY)
+    set_symbols(model, SYMBOLS)
+    for module in model.modules():
+        if isinstance(module, SpeakerMatch):
+            torch.nn.init.normal_(module.weight, std=0.02)
+    return model
 
 
 def drawn(lengths: list[int], chance: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -43,7 +53,9 @@ def batch_of(source: list[int], target: list[int]) -> Batch:
         drawn(target, chance),
     )
     target_out = torch.randint(3, VOCABULARY, target_in.shape, generator=chance)
-    return Batch(source_ids, source_real, target_in, target_out * target_real, target_real)
+    utterance = (torch.arange(source_ids.shape[1]) // 2).where(source_real, -1)
+    target_out = target_out * target_real
+    return Batch(source_ids, source_real, target_in, target_out, target_real, utterance=utterance)
 
 
 BATCH = batch_of([7, 3, 5], [4, 6, 1])
@@ -65,7 +77,13 @@ def padded(batch: Batch, source: int, target: int, seed: int) -> Batch:
         noisy(batch.target_in, batch.target_mask, target),
         noisy(batch.target_out, batch.target_mask, target),
         pad(batch.target_mask, (0, target)),
+        utterance=pad(utterance_of(batch), (0, source), value=-1),
     )
+
+
+def utterance_of(batch: Batch) -> Tensor:
+    assert batch.utterance is not None
+    return batch.utterance
 
 
 def rows_of(batch: Batch, rows: list[int]) -> Batch:
@@ -78,6 +96,7 @@ def rows_of(batch: Batch, rows: list[int]) -> Batch:
         batch.target_in[target],
         batch.target_out[target],
         batch.target_mask[target],
+        utterance=utterance_of(batch)[source],
     )
 
 

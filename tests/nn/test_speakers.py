@@ -68,7 +68,7 @@ def test_numbers_are_added_to_scores() -> None:
 
     query = rows.view(targets, heads, width).transpose(0, 1)[None]
     scores = query @ key.transpose(2, 3) / math.sqrt(width)
-    numbers = 30 * match.weight.detach()
+    numbers = 60 * match.weight.detach()
     for head in range(heads):
         subject, last = numbers[head].tolist()
         scores[0, head, 0] += torch.tensor([0, last, last, subject, subject])

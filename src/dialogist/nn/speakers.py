@@ -20,7 +20,7 @@ from torch import Tensor, nn
 PEOPLE = 16
 """So many speakers of a dialogue are told apart; what further ones say matches nobody."""
 
-_FACTOR = 30.0
+_FACTOR = 60.0
 """The numbers are held as this part of what is added: Adam's steps are alike for all weights, and
 these have further to go than an element of a matrix."""
 
