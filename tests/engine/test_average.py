@@ -1,15 +1,18 @@
 """The mean of models: by hand, and refused where there is none."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
 from dialogist.engine.average import average
-from dialogist.engine.bundle import Bundle, load_bundle
+from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.errors import ModelError
+from dialogist.models.base import set_symbols
 from dialogist.models.checkpoint import weights_of
+from dialogist.models.transformer import TransformerConfig
 
 CPU = torch.device("cpu")
 
@@ -28,6 +31,36 @@ def test_the_mean_of_three(tiny_model: Path) -> None:
     for name, weight in weights_of(mean.model).items():
         torch.testing.assert_close(weight, start[name] + 0.3)
     assert mean.about["mean_of"] == ["seed-0", "seed-0.3", "seed-0.6"]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_the_mean_with_the_model_that_knew_no_speakers(
+    order: tuple[int, ...], tiny_model: Path, tmp_path: Path
+) -> None:
+    """Its numbers count as zero, wherever it stands; what comes out knows speakers, and loads."""
+    plain = load_bundle(tiny_model, CPU, "plain")
+    models = [plain, knowing(plain, 0.2), knowing(plain, 0.4)]
+    mean = average([models[i] for i in order])
+    found, start = weights_of(mean.model), weights_of(load_bundle(tiny_model, CPU).model)
+    new = found.keys() - start.keys()
+    assert new
+    assert all("match" in name for name in new)
+    for name, weight in found.items():
+        torch.testing.assert_close(weight, start.get(name, torch.zeros(())) + 0.2 + 0 * weight)
+    save_bundle(tmp_path / "mean", mean, "", torch.float32)
+    loaded = weights_of(load_bundle(tmp_path / "mean", CPU).model)
+    assert {n: w.tolist() for n, w in loaded.items()} == {n: w.tolist() for n, w in found.items()}
+
+
+def knowing(plain: Bundle, by: float) -> Bundle:
+    """The same, going on with attention that knows who speaks, ``by`` added to all weights."""
+    config = TransformerConfig.parse({**plain.model.config.model_dump(), "speaker_attention": True})
+    model = config.build(len(plain.tokenizer))
+    set_symbols(model, plain.tokenizer.symbols)
+    model.load_state_dict(plain.model.state_dict(), strict=False)
+    for weight in weights_of(model).values():
+        weight += by
+    return replace(plain, model=model.eval(), name=f"knowing-{by:g}")
 
 
 @pytest.mark.parametrize(

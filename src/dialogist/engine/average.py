@@ -2,21 +2,29 @@
 
 Runs that go out from one model and differ in their seeds, data order or settings end so near each
 other that the mean of their weights is a model again, often a better one than each of them, and as
-small and fast. Runs that began with different weights do not.
+small and fast. Runs that began with different weights do not. The model that they went out from can
+be one of the models: the mean keeps more of what it knew (WiSE-FT: Wortsman et al. 2022b).
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+import torch
+
+from dialogist.config import differences
 from dialogist.engine.bundle import Bundle
 from dialogist.errors import ModelError
 from dialogist.models.checkpoint import average_weights, copy_weights, weights_of
+from dialogist.models.transformer import TransformerConfig
 from dialogist.records import JSON
 from dialogist.tokenizers import Tokenizer
 
 
 def average(bundles: Sequence[Bundle]) -> Bundle:
     """The first of them (two or more) with the mean of all weights.
+
+    The first that knows who speaks, if any does: in those that do not, its numbers count as zero,
+    which is what they begin with (`dialogist.nn.speakers`).
 
     Raises:
         ModelError: one has another network, vocabulary or preparation than the first; names both.
@@ -28,10 +36,17 @@ def average(bundles: Sequence[Bundle]) -> Bundle:
                 f"{other.name} has another {part} than {first.name}: only runs of one recipe "
                 "that began with the same weights have a mean"
             )
-    mean = average_weights([weights_of(bundle.model) for bundle in bundles])
-    copy_weights(weights_of(first.model), mean, "the mean")
+    into = next((bundle for bundle in bundles if _knows_speakers(bundle)), first)
+    nothing = {name: torch.zeros_like(w) for name, w in weights_of(into.model).items()}
+    mean = average_weights([nothing | weights_of(bundle.model) for bundle in bundles])
+    copy_weights(weights_of(into.model), mean, "the mean")
     names: list[JSON] = [bundle.name for bundle in bundles]
-    return replace(first, about={**first.about, "mean_of": names})
+    return replace(into, about={**into.about, "mean_of": names})
+
+
+def _knows_speakers(bundle: Bundle) -> bool:
+    config = bundle.model.config
+    return isinstance(config, TransformerConfig) and config.speaker_attention
 
 
 def card_of_mean(name: str, models: Sequence[str], first: str) -> str:
@@ -49,7 +64,9 @@ def card_of_mean(name: str, models: Sequence[str], first: str) -> str:
 
 def _difference(one: Bundle, other: Bundle) -> str | None:
     """What keeps two models from having a mean; None: nothing that can be seen."""
-    if one.model.config != other.model.config:
+    configs = [bundle.model.config.model_dump(mode="json") for bundle in (one, other)]
+    unlike = differences(configs[0], configs[1])
+    if any(not text.startswith("speaker_attention") for text in unlike):
         return "network (config.json: model)"
     if _entries(one.tokenizer) != _entries(other.tokenizer):
         return "vocabulary (tokenizer.json)"
