@@ -9,8 +9,6 @@ be one of the models: the mean keeps more of what it knew (WiSE-FT: Wortsman et 
 from collections.abc import Sequence
 from dataclasses import replace
 
-import torch
-
 from dialogist.config import differences
 from dialogist.engine.bundle import Bundle
 from dialogist.errors import ModelError
@@ -23,8 +21,8 @@ from dialogist.tokenizers import Tokenizer
 def average(bundles: Sequence[Bundle]) -> Bundle:
     """The first of them (two or more) with the mean of all weights.
 
-    The first that knows who speaks, if any does: in those that do not, its numbers count as zero,
-    which is what they begin with (`dialogist.nn.speakers`).
+    The first that knows who speaks, if any does; its numbers (`dialogist.nn.speakers`) are the mean
+    of those that have them.
 
     Raises:
         ModelError: one has another network, vocabulary or preparation than the first; names both.
@@ -37,8 +35,7 @@ def average(bundles: Sequence[Bundle]) -> Bundle:
                 "that began with the same weights have a mean"
             )
     into = next((bundle for bundle in bundles if _knows_speakers(bundle)), first)
-    nothing = {name: torch.zeros_like(w) for name, w in weights_of(into.model).items()}
-    mean = average_weights([nothing | weights_of(bundle.model) for bundle in bundles])
+    mean = average_weights([weights_of(bundle.model) for bundle in bundles])
     copy_weights(weights_of(into.model), mean, "the mean")
     names: list[JSON] = [bundle.name for bundle in bundles]
     return replace(into, about={**into.about, "mean_of": names})

@@ -134,10 +134,11 @@ def take_weights(model: nn.Module, weights: Mapping[str, Tensor], source: str) -
 def average_weights(checkpoints: list[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     """The arithmetic mean of several checkpoints' weights, in fp32 (at least one).
 
-    Summed in fp64, so that the mean of a weight that never changed is that weight.
+    Summed in fp64, so that the mean of a weight that never changed is that weight. Of a weight that
+    some have, the mean of those.
     """
-    names = checkpoints[0].keys()
-    return {
-        name: torch.stack([weights[name].double() for weights in checkpoints]).mean(dim=0).float()
-        for name in names
-    }
+    held: dict[str, list[Tensor]] = {}
+    for weights in checkpoints:
+        for name, weight in weights.items():
+            held.setdefault(name, []).append(weight.double())
+    return {name: torch.stack(found).mean(dim=0).float() for name, found in held.items()}
