@@ -137,7 +137,7 @@ def average_weights(checkpoints: list[Mapping[str, Tensor]]) -> dict[str, Tensor
     Summed in fp64, so that the mean of a weight that never changed is that weight. Of a weight that
     some have, the mean of those.
     """
-    held: dict[str, list[Tensor]] = {}
+    held: dict[str, list[Tensor]] = {name: [] for name in checkpoints[0]}
     for weights in checkpoints:
         for name, weight in weights.items():
             held.setdefault(name, []).append(weight.double())
