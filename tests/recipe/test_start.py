@@ -16,7 +16,7 @@ from torch import Tensor
 
 from dialogist.errors import CheckpointError, ConfigError, DataError, DialogistError, ModelError
 from dialogist.files import sha256_of
-from dialogist.recipe.config import Place, Recipe
+from dialogist.recipe.config import Place, Recipe, bundled_recipes, read_recipe
 from dialogist.recipe.encode import encode_recipe
 from dialogist.recipe.start import find_start
 from dialogist.recipe.train import train_recipe
@@ -386,6 +386,23 @@ def test_no_model_to_start_from(
         (path / "model.safetensors").write_bytes(b"no weights")
     said = refusal(recipe(f"start={path}"), tmp_path / "second", notes, ModelError)
     assert str(path) in said
+
+
+def test_a_further_stage_needs_a_model(
+    tmp_path: Path, first: Path, recipe: Make, notes: Any
+) -> None:
+    stage = ("continues=first-stage", "training.max_steps=1")
+    said = refusal(recipe(*stage), tmp_path / "second", notes, ConfigError)
+    assert "goes on from a trained first-stage: say --from MODEL" in said
+    assert not (tmp_path / "second").exists()
+    train(recipe(*stage, f"start={first}"), tmp_path / "second", notes)
+    train(recipe(*stage, "continues=null"), tmp_path / "from-nothing", notes)
+
+
+@pytest.mark.parametrize("name", bundled_recipes())
+def test_what_a_bundled_recipe_continues_is_bundled(name: str) -> None:
+    continued = read_recipe(name).continues
+    assert continued is None or continued in bundled_recipes()
 
 
 # --- data that were encoded before ---

@@ -24,7 +24,7 @@ from dialogist.data.manifest import TOKENIZER
 from dialogist.data.prepare import Preparation
 from dialogist.engine.bundle import Bundle, save_bundle
 from dialogist.engine.summarizer import Summarizer
-from dialogist.errors import CheckpointError, MissingExtraError
+from dialogist.errors import CheckpointError, ConfigError, MissingExtraError
 from dialogist.files import alone_in, write_folder_atomically, write_text_atomically
 from dialogist.models.base import set_symbols
 from dialogist.models.checkpoint import load_weights
@@ -58,10 +58,15 @@ def train_recipe(recipe: Recipe, place: Place, reporter: Reporter) -> Path:
 
     Raises:
         CheckpointError: the run folder holds another run.
-        ConfigError, ModelError: the model to start from is none, or does not fit.
+        ConfigError, ModelError: the model to start from is not named, is none, or does not fit.
         DataError: the data (or word vectors) cannot be read, or were encoded by another recipe.
         Interrupted: on SIGINT or SIGTERM, with everything saved.
     """
+    if recipe.continues is not None and recipe.start is None:
+        raise ConfigError(
+            f"{recipe.name} goes on from a trained {recipe.continues}: say --from MODEL (a run or "
+            "a model's folder), or --set continues=null to begin with nothing"
+        )
     processes = Processes.joined()
     if processes.first:
         place.run.mkdir(parents=True, exist_ok=True)
