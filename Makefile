@@ -78,9 +78,9 @@ minilm: .venv/.core ## the MiniLM encoder (Apache-2.0, 84 MB) that dialogsum-min
 
 default-model: .venv/.dev minilm ## train the bundled model anew (hours); DATA is the data folder
 	$(BIN)/dialogist train dialogsum-minilm --data $(DATA) --output runs/default
-	for seed in 1 2; do $(BIN)/dialogist train dialogsum-minilm-roles --data $(DATA) --from runs/default \
-	  --set training.seed=$$seed --output runs/default-roles-$$seed || exit 1; done
-	$(BIN)/dialogist models average runs/default-roles-1 runs/default-roles-2 runs/default runs/default --output runs/default-mean
+	$(BIN)/dialogist train dialogsum-minilm-roles --data $(DATA) --from runs/default --output runs/default-roles
+	$(BIN)/dialogist train dialogsum-minilm-reported --data $(DATA) --from runs/default-roles --output runs/default-reported
+	$(BIN)/dialogist models average runs/default-roles runs/default-reported --output runs/default-mean
 	$(BIN)/dialogist models pack runs/default-mean --output runs/default-int8 --weights int8
 
 clean: ## remove what make made
