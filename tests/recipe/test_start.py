@@ -395,8 +395,16 @@ def test_a_further_stage_needs_a_model(
     said = refusal(recipe(*stage), tmp_path / "second", notes, ConfigError)
     assert "goes on from a trained first-stage: say --from MODEL" in said
     assert not (tmp_path / "second").exists()
-    train(recipe(*stage, f"start={first}"), tmp_path / "second", notes)
-    train(recipe(*stage, "continues=null"), tmp_path / "from-nothing", notes)
+    assert train(recipe(*stage, "continues=null"), tmp_path / "nothing", notes).is_dir()
+    assert train(recipe(*stage, f"start={first}"), tmp_path / "second", notes).is_dir()
+
+
+def test_a_run_goes_on_when_its_recipe_has_come_to_say_what_it_continues(
+    tmp_path: Path, first: Path, recipe: Make, notes: Any
+) -> None:
+    settings = (f"start={first}", "training.max_steps=1")
+    before = train(recipe(*settings), tmp_path / "second", notes)
+    assert train(recipe(*settings, "continues=first-stage"), tmp_path / "second", notes) == before
 
 
 @pytest.mark.parametrize("name", bundled_recipes())

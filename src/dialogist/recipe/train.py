@@ -47,7 +47,7 @@ from dialogist.training.processes import Processes
 from dialogist.training.saving import checkpoint_folders
 from dialogist.training.trainer import Trainer
 
-_WORDS = {"description", "licence", "card"}
+_WORDS = {"description", "licence", "card", "continues"}
 """What a recipe says about itself: it may change without changing the run."""
 
 
