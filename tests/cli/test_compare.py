@@ -188,8 +188,8 @@ def test_anyones_predictions_are_a_system(first: Done, place: Path, tmp_path: Pa
     other = tmp_path / "bart.predictions.jsonl"
     other.write_text("".join(json.dumps(row) + "\n" for row in reversed(rows)))
     found = compare(
-        *(place / "planning.yaml", own, other, *base(place), "-o", "json", "--metrics", "copying"),
-        *("--scores", tmp_path / "kept"),
+        *(place / "planning.yaml", own, other, *base(place), "-o", "json"),
+        *("--metrics", "copying,key-points", "--scores", tmp_path / "kept"),
     )
     assert found.code == 0, found.err
     planning, copied, bart = found.json["systems"]

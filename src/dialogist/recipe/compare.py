@@ -125,7 +125,8 @@ def settle(systems: Sequence[System], wanted: Wanted, note: Note) -> Setting:
     silent = _silent(choice)
     floors = floor_names(silent) if wanted.floors else []
     _check_baseline(wanted.baseline, [*(system.name for system in systems), *floors])
-    metrics, left = choose_metrics(Chosen(wanted.metrics, encoder=wanted.encoder), silent)
+    chosen = Chosen(wanted.metrics, encoder=wanted.encoder, pack=pack)
+    metrics, left = choose_metrics(chosen, silent)
     for text in left:
         note(text)
     judge = Judge(choice.wanted, pack, metrics)
