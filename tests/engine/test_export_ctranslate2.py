@@ -1,5 +1,6 @@
 """Exported models say what ours says, token for token, with the same probabilities."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,8 @@ def test_the_same_tokens_and_probabilities(form: str, tmp_path: Path) -> None:
     rows = [(symbols.bos, *tokenizer.encode(text), symbols.eos) for text in TEXTS[:2]]
     batch = collate([Pair(row) for row in rows], symbols)
     options = DecodingOptions(strategy="greedy", max_tokens=12, min_tokens=12)
-    ours = [found[0] for found in generate(bundle.model, batch, options, symbols)]
+    free = replace(symbols, characters=None)  # CTranslate2 has no such rule
+    ours = [found[0] for found in generate(bundle.model, batch, options, free)]
     theirs = translator.translate_batch(
         [[tokenizer.token(i) for i in row] for row in rows],
         beam_size=1,

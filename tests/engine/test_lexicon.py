@@ -59,6 +59,7 @@ def made_up(bundle: Bundle, known_words: bool = True, dialogues: int = 3) -> lis
             text = text.rsplit(maxsplit=1)[0]
         words = re.findall(r"[^\W\d_]{2,}", text)
         found += [word for word in words if word not in known]
+        found += [c for c in text if not c.isascii() and c not in said]
     return found
 
 

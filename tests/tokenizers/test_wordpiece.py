@@ -53,6 +53,7 @@ ODD = [
     f"{P0}{P1} {P0} {P1}",
     f"typed marks {JOIN} a{SPACE}b {extra_tokens()[-1]}",
     "가나다 नमस्ते שלום",
+    "“Well” – it’s … «so» 5−3—no",
 ]
 
 
@@ -127,6 +128,19 @@ def test_broken_bytes_become_the_replacement_character(tokenizer: Tokenizer) -> 
     assert lead == second
     assert tokenizer.decode([lead, *tokenizer.encode("yes")]) == "\ufffd yes"
     assert first != lead
+
+
+def test_marks_of_typography_are_read_as_typed(tokenizer: Tokenizer, tmp_path: Path) -> None:
+    """Where the vocabulary has them they are themselves."""
+    printed = "“don’t” – it’s 5−3 … ‘ok’"
+    typed = "\"don't\" - it's 5-3 ... 'ok'"
+    assert tokenizer.encode(printed) == tokenizer.encode(typed)
+    assert plain(tokenizer, printed) == typed
+    path = tmp_path / "vocab.txt"
+    path.write_text(path.read_text() + "’\n…\n")
+    knows = of(tmp_path, [*TEXTS, "It’s … ok"] * 2)
+    assert plain(knows, printed) == '"don’t" - it’s 5-3 … \'ok’'
+    assert knows.decode(without_casing(knows).encode(printed)) == plain(knows, printed)
 
 
 def test_unknown_characters_are_spelt_by_bytes(tokenizer: Tokenizer) -> None:

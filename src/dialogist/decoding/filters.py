@@ -106,8 +106,9 @@ class MinimumLength:
 class NoRepeatNgram:
     """No n-gram of tokens twice (Paulus et al. 2018, section 2.5); none has a ``plan``'s tokens.
 
-    Tokens ``inside`` words are never ruled out: who begins a word again can end it. Else a name of
-    three pieces could not be said twice, and a word that nobody knows would come of it.
+    Tokens ``inside`` words and characters are never ruled out: who begins one again can end it.
+    Else a name of three pieces could not be said twice, and a word that nobody knows would come of
+    it.
     """
 
     n: int

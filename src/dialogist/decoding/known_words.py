@@ -55,7 +55,7 @@ class Lexicon:
     ``inside``: the entries that go on with a word. ``letters``: those that begin words and may not
     be one by themselves; all others (marks, figures, single letters, speakers) always are.
     ``spelt``: the entries of letters or figures, to which nothing is joined by ``join``, the mark
-    that takes the space between two words.
+    that takes the space between two words. A character that is spelt by its bytes is a word.
     """
 
     table: WordTable

@@ -19,6 +19,7 @@ from dialogist.decoding.filters import (
 )
 from dialogist.decoding.options import DecodingOptions
 from dialogist.decoding.plan_prefix import PlanPrefix
+from dialogist.decoding.whole_characters import WholeCharacters
 from dialogist.models.base import Stepper
 from dialogist.nn.state import State
 from dialogist.tokenizers import Symbols
@@ -45,8 +46,11 @@ class Hypothesis:
 
 
 def standard_filters(options: DecodingOptions, symbols: Symbols) -> list[Filter]:
-    """The filters that the options ask for, and that of a plan where the tokenizer has one."""
-    plan = symbols.plan
+    """The filters that the options ask for, and those of plans and of parts of characters.
+
+    The last two stand where the tokenizer has such tokens.
+    """
+    plan, characters = symbols.plan, symbols.characters
     filters: list[Filter] = [ForbidTokens((symbols.pad, symbols.bos))]
     if plan is not None:
         filters.append(PlanPrefix.of(plan, symbols.eos, options))
@@ -55,7 +59,10 @@ def standard_filters(options: DecodingOptions, symbols: Symbols) -> list[Filter]
     if options.repetition_penalty > 1:
         filters.append(RepetitionPenalty(options.repetition_penalty, plan))
     if options.no_repeat_ngram:
-        filters.append(NoRepeatNgram(options.no_repeat_ngram, plan, symbols.inside))
+        later = frozenset() if characters is None else characters.later
+        filters.append(NoRepeatNgram(options.no_repeat_ngram, plan, symbols.inside | later))
+    if characters is not None:
+        filters.append(WholeCharacters(characters, symbols.size, options.max_tokens))
     return filters
 
 

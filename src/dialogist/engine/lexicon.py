@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dialogist.data.encode import Encoded
 from dialogist.decoding.known_words import KnownWords, Lexicon, WordTable
-from dialogist.tokenizers import Tokenizer
+from dialogist.tokenizers import Characters, Tokenizer
 from dialogist.tokenizers.spacing import JOIN
 
 
@@ -19,16 +19,20 @@ def lexicon_of(tokenizer: Tokenizer) -> Lexicon | None:
     symbols = tokenizer.symbols
     no_text = {symbols.pad, symbols.bos, symbols.eos, symbols.unk}
     entries = [tokenizer.token(index) for index in range(symbols.size)]
+    # A character in bytes is a word, too: emojis and letters that nobody wrote are made up as well.
+    parts = symbols.characters or Characters({})
+    inside = symbols.inside | parts.later
     begin = {
         index: entry
         for index, entry in enumerate(entries)
-        if entry.isalnum() and index not in symbols.inside and index not in no_text
+        if entry.isalnum() and index not in inside and index not in no_text
     }
     return Lexicon(
         WordTable.of(tokenizer.words_in_pieces()),
-        inside=symbols.inside,
-        letters=frozenset(i for i, entry in begin.items() if len(entry) > 1 and entry.isalpha()),
-        spelt=symbols.inside | begin.keys(),
+        inside=inside,
+        letters=frozenset(parts.parts) - parts.later
+        | {i for i, entry in begin.items() if len(entry) > 1 and entry.isalpha()},
+        spelt=inside | begin.keys() | parts.parts.keys(),
         join=entries.index(JOIN),
         size=symbols.size,
     )

@@ -2,11 +2,13 @@
 
 from dialogist.tokenizers.base import PLACEHOLDERS, Symbols, Tokenizer, placeholder, read_tokenizer
 from dialogist.tokenizers.build import TokenizerConfig, build_tokenizer
+from dialogist.tokenizers.characters import Characters
 from dialogist.tokenizers.plan_tokens import MOST_LABELS, PlanTokens
 
 __all__ = [
     "MOST_LABELS",
     "PLACEHOLDERS",
+    "Characters",
     "PlanTokens",
     "Symbols",
     "Tokenizer",

@@ -15,9 +15,11 @@ from functools import cached_property
 from pathlib import Path
 
 import tokenizers
+from tokenizers import decoders
 
 from dialogist.errors import ModelError
 from dialogist.text.casing import Casing
+from dialogist.tokenizers.characters import Characters, characters_of
 from dialogist.tokenizers.entity_tokens import entity_placeholders
 from dialogist.tokenizers.pieces import PREFIX, WordPieces, common_words
 from dialogist.tokenizers.plan_tokens import PlanTokens
@@ -56,6 +58,7 @@ class Symbols:
     ``plan``: of models that write a plan first, as a prefix. ``inside``: the pieces that go on with
     a word, where the tokenizer tells them from those that begin one. ``speakers``: the placeholders
     of speakers, in order, where they are atomic. ``sentence_ends``: what ends a sentence.
+    ``characters``: which entries hold parts of characters; None: no entry does.
     """
 
     pad: int
@@ -67,6 +70,7 @@ class Symbols:
     inside: frozenset[int] = frozenset()
     speakers: tuple[int, ...] = ()
     sentence_ends: frozenset[int] = frozenset()
+    characters: Characters | None = None
 
 
 class Tokenizer:
@@ -171,7 +175,12 @@ class Tokenizer:
             inside = frozenset(i for i in range(len(self)) if self.token(i).startswith(PREFIX))
         controls = (self.pad_id, self.bos_id, self.eos_id, self.unk_id)
         speakers = tuple(self.placeholder_ids())
-        return Symbols(*controls, len(self), self.plan, inside, speakers, self._sentence_ends())
+        ends, characters = self._sentence_ends(), self._characters()
+        return Symbols(*controls, len(self), self.plan, inside, speakers, ends, characters)
+
+    def _characters(self) -> Characters | None:
+        byte_level = isinstance(self._pipeline.decoder, decoders.ByteLevel)
+        return characters_of((self.token(i) for i in range(len(self))), byte_level)
 
     def _sentence_ends(self) -> frozenset[int]:
         """The entries that are a final mark and nothing else, however they are spelled."""
