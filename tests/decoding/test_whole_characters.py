@@ -23,7 +23,7 @@ WRONG = [b"\x80\x80\x80\x80", b"\xc3a", b"\xff ok", b"\xe0\x80", b"\xed\xa0"]
 PARTS = [*BYTES, *SOME, *WRONG]
 FIRST, LETTER = 4, 3
 SIZE = FIRST + len(PARTS)
-CHARACTERS = Characters(dict(enumerate(PARTS, FIRST)))
+CHARACTERS = Characters(tuple(enumerate(PARTS, FIRST)))
 SYMBOLS = Symbols(PAD, BOS, EOS, PAD, SIZE, characters=CHARACTERS)
 
 

@@ -37,10 +37,13 @@ class WholeCharacters:
         self.characters = characters
         self.size = size
         self.max_tokens = max_tokens
+        self._tables: _Tables | None = None
 
     def __call__(self, log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
         """Rule out what ends no character, and where one was begun, what does not go on with it."""
-        tables = _tables(self.characters, self.size, log_probs.device)
+        if self._tables is None:
+            self._tables = _tables(self.characters, self.size, log_probs.device)
+        tables = self._tables
         state = tables.state(prefix)
         begun = state.nonzero()[:, 0]
         room = self.max_tokens - prefix.shape[1] - 1
@@ -66,7 +69,7 @@ class _Tables:
     """
 
     def __init__(self, characters: Characters, size: int) -> None:
-        ids, parts = [*characters.parts], [*characters.parts.values()]
+        ids, parts = [list(one) for one in zip(*characters.parts, strict=True)]
         counts = [continued(part) for part in parts]
         lefts = [left_of(part[count:]) for part, count in zip(parts, counts, strict=True)]
         within = [count == len(part) for part, count in zip(parts, counts, strict=True)]

@@ -20,7 +20,7 @@ def lexicon_of(tokenizer: Tokenizer) -> Lexicon | None:
     no_text = {symbols.pad, symbols.bos, symbols.eos, symbols.unk}
     entries = [tokenizer.token(index) for index in range(symbols.size)]
     # A character in bytes is a word, too: emojis and letters that nobody wrote are made up as well.
-    parts = symbols.characters or Characters({})
+    parts = symbols.characters or Characters(())
     inside = symbols.inside | parts.later
     begin = {
         index: entry
@@ -30,9 +30,9 @@ def lexicon_of(tokenizer: Tokenizer) -> Lexicon | None:
     return Lexicon(
         WordTable.of(tokenizer.words_in_pieces()),
         inside=inside,
-        letters=frozenset(parts.parts) - parts.later
+        letters=(parts.ids - parts.later)
         | {i for i, entry in begin.items() if len(entry) > 1 and entry.isalpha()},
-        spelt=inside | begin.keys() | parts.parts.keys(),
+        spelt=inside | begin.keys() | parts.ids,
         join=entries.index(JOIN),
         size=symbols.size,
     )

@@ -7,7 +7,7 @@ stop within a character, or put two halves together that are none.
 
 import codecs
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,16 +16,21 @@ from dialogist.tokenizers.pieces import byte_of
 _FALLBACK = re.compile("<0x([89A-F][0-9A-F])>")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Characters:
-    """``parts``: the bytes of each entry that is not whole characters, by id."""
+    """``parts``: each entry that is not whole characters, its id and its bytes."""
 
-    parts: Mapping[int, bytes]
+    parts: tuple[tuple[int, bytes], ...]
+
+    @cached_property
+    def ids(self) -> frozenset[int]:
+        """All of them."""
+        return frozenset(index for index, _ in self.parts)
 
     @cached_property
     def later(self) -> frozenset[int]:
         """What goes on with a character: may be said again whenever that is."""
-        return frozenset(i for i, part in self.parts.items() if continued(part))
+        return frozenset(index for index, part in self.parts if continued(part))
 
 
 def characters_of(entries: Iterable[str], byte_level: bool) -> Characters | None:
@@ -34,7 +39,7 @@ def characters_of(entries: Iterable[str], byte_level: bool) -> Characters | None
     ``byte_level``: each character of an entry is a byte, as in GPT-2's vocabulary.
     """
     spelt = ((index, _bytes_of(entry, byte_level)) for index, entry in enumerate(entries))
-    parts = {index: part for index, part in spelt if part and left_of(part) != b""}
+    parts = tuple((index, part) for index, part in spelt if part and left_of(part) != b"")
     return Characters(parts) if parts else None
 
 
