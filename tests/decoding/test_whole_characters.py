@@ -90,5 +90,5 @@ def test_searches_say_whole_characters(
     )
     texts = [text.decode() for text in said_by(batch, options, SYMBOLS)]
     assert any(not text.isascii() for text in texts)
-    broken = said_by(batch, options, replace(SYMBOLS, characters=None))
+    broken = said_by(batch, options, replace(SYMBOLS, characters=Characters()))
     assert any("\ufffd" in text.decode(errors="replace") for text in broken)

@@ -16,7 +16,7 @@ from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.engine.export_ctranslate2 import export_ctranslate2
 from dialogist.errors import ModelError
 from dialogist.models.transformer import TransformerConfig
-from dialogist.tokenizers import TokenizerConfig, build_tokenizer
+from dialogist.tokenizers import Characters, TokenizerConfig, build_tokenizer
 
 ctranslate2 = pytest.importorskip("ctranslate2")
 
@@ -74,7 +74,7 @@ def test_the_same_tokens_and_probabilities(form: str, tmp_path: Path) -> None:
     rows = [(symbols.bos, *tokenizer.encode(text), symbols.eos) for text in TEXTS[:2]]
     batch = collate([Pair(row) for row in rows], symbols)
     options = DecodingOptions(strategy="greedy", max_tokens=12, min_tokens=12)
-    free = replace(symbols, characters=None)  # CTranslate2 has no such rule
+    free = replace(symbols, characters=Characters())  # CTranslate2 has no such rule
     ours = [found[0] for found in generate(bundle.model, batch, options, free)]
     theirs = translator.translate_batch(
         [[tokenizer.token(i) for i in row] for row in rows],

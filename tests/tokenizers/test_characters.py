@@ -8,7 +8,7 @@ from tests.models.bert_samples import vocabulary_file
 from tests.tokenizers.test_pretrained import VARIANTS, train_sentencepiece
 from tokenizers import decoders, models
 
-from dialogist.tokenizers import Tokenizer, TokenizerConfig, build_tokenizer
+from dialogist.tokenizers import Characters, Tokenizer, TokenizerConfig, build_tokenizer
 from dialogist.tokenizers.pretrained import load_pretrained
 from dialogist.tokenizers.subword import train_subword
 
@@ -21,7 +21,6 @@ UNKNOWN = "\U0001f9ff ü"
 
 
 def parts(tokenizer: Tokenizer) -> dict[int, bytes]:
-    assert tokenizer.symbols.characters is not None
     return dict(tokenizer.symbols.characters.parts)
 
 
@@ -79,8 +78,8 @@ def test_a_byte_level_file_of_others(tmp_path: Path) -> None:
 
 def test_there_are_none(tmp_path: Path) -> None:
     words = build_tokenizer(TokenizerConfig.parse({"kind": "word", "size": None}), TEXTS)
-    assert words.symbols.characters is None
+    assert words.symbols.characters == Characters()
     pipeline = tokenizers.Tokenizer(models.Unigram([("<unk>", 0.0), ("ok", -1.0), ("é", -2.0)], 0))
     pipeline.decoder = decoders.Metaspace()
     pipeline.save(str(tmp_path / "tokenizer.json"))
-    assert load_pretrained(tmp_path / "tokenizer.json").symbols.characters is None
+    assert load_pretrained(tmp_path / "tokenizer.json").symbols.characters == Characters()

@@ -59,9 +59,9 @@ def standard_filters(options: DecodingOptions, symbols: Symbols) -> list[Filter]
     if options.repetition_penalty > 1:
         filters.append(RepetitionPenalty(options.repetition_penalty, plan))
     if options.no_repeat_ngram:
-        later = frozenset() if characters is None else characters.later
-        filters.append(NoRepeatNgram(options.no_repeat_ngram, plan, symbols.inside | later))
-    if characters is not None:
+        free = symbols.inside | characters.later
+        filters.append(NoRepeatNgram(options.no_repeat_ngram, plan, free))
+    if characters.parts:
         filters.append(WholeCharacters(characters, symbols.size, options.max_tokens))
     return filters
 

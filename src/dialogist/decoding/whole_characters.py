@@ -12,11 +12,8 @@ from torch import Tensor
 
 from dialogist.decoding.filters import NEVER
 from dialogist.tokenizers import Characters
-from dialogist.tokenizers.characters import continued, left_of
+from dialogist.tokenizers.characters import LONGEST_CHARACTER, continued, left_of
 from dialogist.tokenizers.pieces import length_of
-
-_LONGEST = 4
-"""Bytes of a character, and so tokens of one at most."""
 
 _BEGUN = (b"", b"\xc2", b"\xe1", b"\xf1", b"\xe0", b"\xed", b"\xf0", b"\xf4")
 """The states of a text by its end: one example for each set of bytes that may follow.
@@ -47,7 +44,7 @@ class WholeCharacters:
         state = tables.state(prefix)
         begun = state.nonzero()[:, 0]
         room = self.max_tokens - prefix.shape[1] - 1
-        if room < _LONGEST - 1:  # none that could not be finished
+        if room < LONGEST_CHARACTER - 1:  # none that could not be finished
             log_probs.index_fill_(1, (tables.misses > room).nonzero()[:, 0], NEVER)
         kept = log_probs[begun]
         log_probs.index_fill_(1, tables.wrong, NEVER)
@@ -96,7 +93,7 @@ class _Tables:
     def state(self, prefix: Tensor) -> Tensor:
         """(N, t) -> (N,): the state at the end of each row."""
         state = prefix.new_zeros(len(prefix))
-        recent = prefix[:, -_LONGEST:].clamp(max=len(self.ends) - 1)
+        recent = prefix[:, -LONGEST_CHARACTER:].clamp(max=len(self.ends) - 1)
         if not self.open[recent[:, -1:]].any():  # as nearly always
             return state
         for said in recent.unbind(1):

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dialogist.data.encode import Encoded
 from dialogist.decoding.known_words import KnownWords, Lexicon, WordTable
-from dialogist.tokenizers import Characters, Tokenizer
+from dialogist.tokenizers import Tokenizer
 from dialogist.tokenizers.spacing import JOIN
 
 
@@ -20,7 +20,7 @@ def lexicon_of(tokenizer: Tokenizer) -> Lexicon | None:
     no_text = {symbols.pad, symbols.bos, symbols.eos, symbols.unk}
     entries = [tokenizer.token(index) for index in range(symbols.size)]
     # A character in bytes is a word, too: emojis and letters that nobody wrote are made up as well.
-    parts = symbols.characters or Characters(())
+    parts = symbols.characters
     inside = symbols.inside | parts.later
     begin = {
         index: entry

@@ -6,8 +6,8 @@ from itertools import accumulate
 from dialogist.data.encode import Encoded
 from dialogist.engine.bundle import Bundle
 from dialogist.records import Example
+from dialogist.tokenizers.characters import LONGEST_CHARACTER
 
-_LONGEST_CHARACTER = 4  # bytes in UTF-8, and so tokens of one character at most
 BROKEN = "\ufffd"
 """What part of a character is read as."""
 
@@ -22,7 +22,7 @@ def pieces(ids: Sequence[int], read: Callable[[Sequence[int]], str]) -> list[str
     for end in range(1, len(ids) + 1):
         before, now = read(ids[start:done]), read(ids[start:end])
         unfinished = now.endswith(BROKEN) and end < len(ids)
-        if unfinished and end - done < _LONGEST_CHARACTER:
+        if unfinished and end - done < LONGEST_CHARACTER:
             found.append("")
             continue
         found.append(now[len(before) :])

@@ -10,7 +10,7 @@ character in the text, one id.
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -58,7 +58,7 @@ class Symbols:
     ``plan``: of models that write a plan first, as a prefix. ``inside``: the pieces that go on with
     a word, where the tokenizer tells them from those that begin one. ``speakers``: the placeholders
     of speakers, in order, where they are atomic. ``sentence_ends``: what ends a sentence.
-    ``characters``: which entries hold parts of characters; None: no entry does.
+    ``characters``: which entries hold parts of characters.
     """
 
     pad: int
@@ -70,7 +70,7 @@ class Symbols:
     inside: frozenset[int] = frozenset()
     speakers: tuple[int, ...] = ()
     sentence_ends: frozenset[int] = frozenset()
-    characters: Characters | None = None
+    characters: Characters = field(default_factory=Characters)
 
 
 class Tokenizer:
@@ -178,7 +178,7 @@ class Tokenizer:
         ends, characters = self._sentence_ends(), self._characters()
         return Symbols(*controls, len(self), self.plan, inside, speakers, ends, characters)
 
-    def _characters(self) -> Characters | None:
+    def _characters(self) -> Characters:
         byte_level = isinstance(self._pipeline.decoder, decoders.ByteLevel)
         return characters_of((self.token(i) for i in range(len(self))), byte_level)
 

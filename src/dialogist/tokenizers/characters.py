@@ -13,6 +13,9 @@ from functools import cached_property
 
 from dialogist.tokenizers.pieces import byte_of
 
+LONGEST_CHARACTER = 4
+"""Bytes of a character in UTF-8, and so tokens of one at most."""
+
 _FALLBACK = re.compile("<0x([89A-F][0-9A-F])>")
 
 
@@ -20,7 +23,7 @@ _FALLBACK = re.compile("<0x([89A-F][0-9A-F])>")
 class Characters:
     """``parts``: each entry that is not whole characters, its id and its bytes."""
 
-    parts: tuple[tuple[int, bytes], ...]
+    parts: tuple[tuple[int, bytes], ...] = ()
 
     @cached_property
     def ids(self) -> frozenset[int]:
@@ -33,14 +36,15 @@ class Characters:
         return frozenset(index for index, part in self.parts if continued(part))
 
 
-def characters_of(entries: Iterable[str], byte_level: bool) -> Characters | None:
-    """The parts of characters in a vocabulary; None: there are none.
+def characters_of(entries: Iterable[str], byte_level: bool) -> Characters:
+    """The parts of characters in a vocabulary.
 
     ``byte_level``: each character of an entry is a byte, as in GPT-2's vocabulary.
     """
     spelt = ((index, _bytes_of(entry, byte_level)) for index, entry in enumerate(entries))
-    parts = tuple((index, part) for index, part in spelt if part and left_of(part) != b"")
-    return Characters(parts) if parts else None
+    return Characters(
+        tuple((index, part) for index, part in spelt if part and left_of(part) != b"")
+    )
 
 
 def continued(part: bytes) -> int:

@@ -22,7 +22,7 @@ PREFIX = "##"
 LONGEST = 100
 """Characters of a word that are looked up at once."""
 
-_TYPED = {"'": "‘’‚‛ʼ′´`", '"': "“”„‟″«»", "-": "‐‑‒–—―−", "...": "…"}
+_TYPED = {"'": "‘’‚‛ʼ′´", '"': "“”„‟″«»", "-": "‐‑‒–—―−", "...": "…"}
 
 _FIRST_BYTE = 0x10F300
 _BYTES = frozenset((*range(0x80, 0xC0), *range(0xC2, 0xF5)))  # all that UTF-8 has beyond ASCII
