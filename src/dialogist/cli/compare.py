@@ -20,21 +20,20 @@ from dialogist.cli.console import TrainingDisplay, note
 from dialogist.cli.flags import (
     Baseline,
     ByOrder,
-    Columns,
     Data,
     Device,
     Encoder,
     Floors,
-    Format,
     Limit,
     MissingAsEmpty,
     PredictionKey,
     Processes,
     Threads,
-    read_options,
 )
 from dialogist.cli.forms import Output
 from dialogist.cli.progress import progress
+from dialogist.cli.read_flags import with_read_flags
+from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, DialogistError, MissingExtraError, UsageError
 
 if TYPE_CHECKING:
@@ -47,6 +46,7 @@ if TYPE_CHECKING:
 _SHOWN = {Output.text: as_text, Output.md: as_markdown, Output.json: as_json}
 
 
+@with_read_flags(strict=False)
 def compare(
     systems: Annotated[
         list[str],
@@ -59,8 +59,7 @@ def compare(
         Path | None,
         typer.Option(help="Dialogues with references (without: the recipes' development data)."),
     ] = None,
-    format: Format = "auto",
-    column: Columns = None,
+    read: ReadOptions = ReadOptions(),
     limit: Limit = None,
     pack: Annotated[
         str | None,
@@ -131,7 +130,7 @@ def compare(
     if plot is not None:
         _require_plots(plot)
     wanted = Wanted(
-        on=_data_set(on, format, column),
+        on=_data_set(on, read),
         limit=limit,
         pack=pack,
         data=data_folder(data),
@@ -234,7 +233,7 @@ def _one_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def _data_set(on: Path | None, format: str, column: list[str] | None) -> "DataSet | None":
+def _data_set(on: Path | None, read: ReadOptions) -> "DataSet | None":
     """``--on`` with the flags about it as the data set of a recipe.
 
     Raises:
@@ -243,14 +242,24 @@ def _data_set(on: Path | None, format: str, column: list[str] | None) -> "DataSe
     """
     from dialogist.recipe.config import DataSet
 
-    options = read_options(format, column, strict=False)
     if on is None:
-        if column or format != "auto":
-            raise UsageError("--format and --column say how to read --on FILE: give that, too")
+        if read != ReadOptions():
+            raise UsageError(
+                "--input-format, --column and their like say how to read --on: give it"
+            )
         return None
     if not on.is_file():
         raise DataError(f"{on}: no such file")
-    return DataSet(path=str(on.absolute()), format=format, columns=dict(options.columns))
+    return DataSet(
+        path=str(on.absolute()),
+        format=read.format,
+        columns=dict(read.columns),
+        encoding=read.encoding,
+        where=[str(condition) for condition in read.where],
+        one_dialogue=read.one_dialogue,
+        by_neighbours=read.by_neighbours,
+        internal_notes=read.internal_notes,
+    )
 
 
 def _starts(entries: Iterable[str]) -> dict[str, str]:

@@ -9,13 +9,14 @@ import typer
 from dialogist.cli.console import filtered, note
 from dialogist.cli.encode import encode
 from dialogist.cli.entities import entities
-from dialogist.cli.flags import Columns, Format, Strict, read_options
 from dialogist.cli.noise import noise
 from dialogist.cli.plots import SHOWN, plot_lengths
+from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
 from dialogist.cli.synth import synth
 from dialogist.cli.vectors import vectors
 from dialogist.data.check import CheckReport, check_dialogues
+from dialogist.data.readers import ReadOptions
 from dialogist.data.stats import CorpusStats, CutLimits, corpus_stats
 from dialogist.data.writer import dialogue_to_line
 from dialogist.errors import UsageError
@@ -34,12 +35,10 @@ _BAR = 40
 
 
 @app.command()
-def check(
-    files: _Files, format: Format = "auto", column: Columns = None, as_json: _AsJson = False
-) -> int:
+@with_read_flags()
+def check(files: _Files, read: ReadOptions = ReadOptions(), as_json: _AsJson = False) -> int:
     """Read files whole and list every bad line and every oddity. Exit code 3 if lines are bad."""
-    options = read_options(format, column, strict=False)
-    reports = {str(file): check_dialogues(file, options) for file in files}
+    reports = {str(file): check_dialogues(file, read, note) for file in files}
     if as_json:
         shown = {name: report.to_json() for name, report in reports.items()}
         typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
@@ -63,11 +62,10 @@ def _print_check(name: str, report: CheckReport) -> None:
 
 
 @app.command()
+@with_read_flags()
 def stats(
     files: _Files,
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
+    read: ReadOptions = ReadOptions(),
     utterance_tokens: Annotated[int, typer.Option(help="Limit per utterance.")] = 75,
     utterances: Annotated[int, typer.Option(help="Limit of utterances.")] = 40,
     summary_tokens: Annotated[int, typer.Option(help="Limit per (sub-)summary.")] = 50,
@@ -76,7 +74,7 @@ def stats(
     as_json: _AsJson = False,
 ) -> int:
     """Sizes, lengths and the share that limits would cut (KDD'19 paper, Table 3 and Figure 2)."""
-    reading = Reading(read_options(format, column, strict))
+    reading = Reading(read)
     limits = CutLimits(utterance_tokens, utterances, summary_tokens, dialogue_tokens)
     result = corpus_stats(reading.dialogues(files), limits=limits)
     if as_json:
@@ -119,6 +117,7 @@ def _print_histogram(name: str, result: CorpusStats) -> None:
 
 
 @app.command()
+@with_read_flags()
 def split(
     files: _Files,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the parts.")],
@@ -126,14 +125,12 @@ def split(
         str, typer.Option(help="Names and shares of the parts.")
     ] = "train=0.8,dev=0.1,test=0.1",
     seed: Annotated[int, typer.Option(help="Another seed, another split.")] = 1,
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
+    read: ReadOptions = ReadOptions(),
 ) -> int:
     """Split into parts that share no dialogue and no near-duplicate of one."""
     from dialogist.data.split import split_dialogues  # numpy: not for --help
 
-    reading = Reading(read_options(format, column, strict))
+    reading = Reading(read)
     wanted = _shares(shares)
     result = split_dialogues(list(reading.dialogues(files)), wanted, seed)
     taken = [output / f"{name}.jsonl" for name in wanted if (output / f"{name}.jsonl").exists()]

@@ -6,25 +6,25 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialogist.cli.flags import Columns, Format, Strict, read_options
+from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
+from dialogist.data.readers import ReadOptions
 
 if TYPE_CHECKING:
     from dialogist.data.entity_report import EntityReport
 
 
+@with_read_flags()
 def entities(
     files: Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")],
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
+    read: ReadOptions = ReadOptions(),
     examples: Annotated[int, typer.Option(help="Examples of each kind.", min=0)] = 3,
     as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
 ) -> int:
     """Show what `preparation.entities: masked` would mask: counts by kind, and examples."""
     from dialogist.data.entity_report import entity_report  # pydantic: not for --help
 
-    reading = Reading(read_options(format, column, strict))
+    reading = Reading(read)
     report = entity_report(reading.dialogues(files), examples)
     if as_json:
         typer.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))

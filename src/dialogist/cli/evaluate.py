@@ -9,12 +9,10 @@ from dialogist.cli.evaluate_table import keep_scores, shown
 from dialogist.cli.flags import (
     BeamSize,
     ByOrder,
-    Columns,
     Device,
     Encoder,
     Exclude,
     Floors,
-    Format,
     LengthPenalty,
     Limit,
     Long,
@@ -25,16 +23,17 @@ from dialogist.cli.flags import (
     Processes,
     Safe,
     Strategy,
-    Strict,
     Threads,
     Train,
-    read_options,
 )
 from dialogist.cli.forms import Output
+from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
+from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
 
 
+@with_read_flags()
 def evaluate(
     system: Annotated[
         str,
@@ -89,9 +88,7 @@ def evaluate(
     no_repeat_ngram: NoRepeatNgram = None,
     max_tokens: MaxTokens = None,
     processes: Processes = None,
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
+    read: ReadOptions = ReadOptions(),
     device: Device = "auto",
     threads: Threads = None,
 ) -> int:
@@ -116,7 +113,7 @@ def evaluate(
     }
     asking = Asking(
         data=data or on,
-        reading=Reading(read_options(format, column, strict)),
+        reading=Reading(read),
         written=Written(prediction_key, How(missing_as_empty, by_order)),
         exclude=exclude,
         limit=limit,

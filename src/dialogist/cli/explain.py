@@ -13,21 +13,18 @@ import typer
 from dialogist.cli.console import note
 from dialogist.cli.flags import (
     BeamSize,
-    Columns,
     Device,
-    Format,
     LengthPenalty,
     MaxTokens,
     Model,
     NoRepeatNgram,
     Seed,
     Strategy,
-    Strict,
     Threads,
     decoding_options,
     load_summarizer,
-    read_options,
 )
+from dialogist.cli.read_flags import with_read_flags
 from dialogist.data.readers import Problem, ReadOptions, read_dialogues
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.files import write_text_atomically
@@ -45,6 +42,7 @@ _SPOKEN = re.compile(r"[^\n:：]{1,60}[:：]\s*\S|.*\n", re.DOTALL)
 _NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 
 
+@with_read_flags()
 def explain(
     dialogue: Annotated[
         str | None,
@@ -85,9 +83,7 @@ def explain(
     no_repeat_ngram: NoRepeatNgram = None,
     max_tokens: MaxTokens = None,
     seed: Seed = None,
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
+    read: ReadOptions = ReadOptions(),
     device: Device = "auto",
     threads: Threads = None,
 ) -> int:
@@ -102,7 +98,7 @@ def explain(
         within=within,
         megabytes=megabytes,
     )
-    found = Found(read_options(format, column, strict))
+    found = Found(read)
     chosen = found.pick(origin_of(dialogue), id)
     wanted = {
         "strategy": strategy,
@@ -197,7 +193,7 @@ class Found:
         Raises:
             DataError: there is none; names the nearest.
         """
-        dialogues = read_dialogues(origin, self.options, self._say)
+        dialogues = read_dialogues(origin, self.options, self._say, note)
         if id is None:
             chosen = next(dialogues, None)
             if chosen is None:

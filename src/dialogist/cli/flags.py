@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dialogist.data.readers import READERS, ReadOptions
 from dialogist.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,19 +15,6 @@ if TYPE_CHECKING:
     from dialogist.engine.precision import Precision
     from dialogist.engine.summarizer import Summarizer
 
-Format = Annotated[
-    str,
-    typer.Option("--format", "-f", help=f"Input format: auto, {', '.join(READERS)}."),
-]
-Columns = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--column",
-        help="NAME=KEY: which key or column holds id, dialogue, turns, speaker, text, role, "
-        "summary. Repeatable.",
-    ),
-]
-Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first bad record.")]
 Device = Annotated[
     str, typer.Option("--device", envvar="DIALOGIST_DEVICE", help="auto, cpu or cuda.")
 ]
@@ -103,21 +89,6 @@ _WORKS_WITH = {
     "beam_size": "beam",
     "length_penalty": "beam",
 }
-
-
-def read_options(format: str, columns: list[str] | None, strict: bool) -> ReadOptions:
-    """The reading flags as options.
-
-    Raises:
-        UsageError: a --column is not NAME=KEY, or names no known column.
-    """
-    pairs = {}
-    for entry in columns or []:
-        name, equals, key = entry.partition("=")
-        if not equals or not key:
-            raise UsageError(f"--column {entry}: write it as NAME=KEY")
-        pairs[name] = key
-    return ReadOptions(format=format, strict=strict, columns=pairs)
 
 
 def decoding_options(base: "DecodingOptions", wanted: Mapping[str, Any]) -> "DecodingOptions":

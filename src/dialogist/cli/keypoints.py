@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.flags import Columns, Format, Strict, read_options
+from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
+from dialogist.data.readers import ReadOptions
 from dialogist.errors import ConfigError
 
 if TYPE_CHECKING:  # a pack is checked by pydantic: not for --help
@@ -39,19 +40,18 @@ class Output(StrEnum):
 
 
 @app.command()
+@with_read_flags()
 def label(
     files: _Files,
     pack: _Pack = "dialogsum",
     output: Annotated[Output, typer.Option("--output", "-o", help="Form of output.")] = Output.text,
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
+    read: ReadOptions = ReadOptions(),
 ) -> int:
     """Print the key points and sub-summaries of every reference summary."""
     from dialogist.data.keypoints import load_pack
 
     rules = load_pack(pack)
-    reading = Reading(read_options(format, column, strict))
+    reading = Reading(read)
     without = 0
     for dialogue in reading.dialogues(files):
         without += not dialogue.references
@@ -104,12 +104,11 @@ def _printable(text: str) -> str:
 
 
 @app.command()
+@with_read_flags()
 def stats(
     files: _Files,
     pack: _Pack = "dialogsum",
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
+    read: ReadOptions = ReadOptions(),
     as_json: _AsJson = False,
 ) -> int:
     """Coverage of the rules, labels, lengths of sequences (KDD'19 paper, Figure 2), rule hits."""
@@ -117,7 +116,7 @@ def stats(
     from dialogist.data.keypoints import load_pack
 
     rules = load_pack(pack)
-    reading = Reading(read_options(format, column, strict))
+    reading = Reading(read)
     result = keypoint_stats(reading.dialogues(files), rules)
     if as_json:
         typer.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))

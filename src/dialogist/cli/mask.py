@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.flags import Columns, Format, Strict, read_options
+from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
+from dialogist.data.readers import ReadOptions
 from dialogist.data.writer import dialogue_to_line
 from dialogist.errors import UsageError
 from dialogist.files import sync, temporary_for
@@ -30,6 +31,7 @@ class Form(StrEnum):
     text = "text"
 
 
+@with_read_flags()
 def mask(
     files: Annotated[
         list[Path] | None, typer.Argument(help="Dialogue files, or - for stdin.")
@@ -52,9 +54,7 @@ def mask(
         Path | None, typer.Option(help="Put back what such a file keeps, instead of masking.")
     ] = None,
     show_kinds: Annotated[bool, typer.Option("--list", help="Show the kinds and stop.")] = False,
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
+    read: ReadOptions = ReadOptions(),
 ) -> int:
     """Mask personal data in dialogues: the same value has the same mask throughout a dialogue."""
     from dialogist.privacy.dialogues import Masking  # pydantic: not for --help
@@ -64,7 +64,7 @@ def mask(
         return _list_kinds(pack or [])
     if not files:
         raise UsageError("no input: give files, or - for stdin")
-    reading = Reading(read_options(format, column, strict))
+    reading = Reading(read)
     if restore is not None:
         if kinds or names != "none" or pack or table is not None:
             raise UsageError("--restore goes without --kinds, --names, --pack and --table")

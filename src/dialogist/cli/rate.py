@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.flags import Columns, Format, Strict, read_options
 from dialogist.cli.forms import Output
 from dialogist.cli.naming import short_names
+from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
+from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, UsageError
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ app = typer.Typer(
 
 
 @app.command()
+@with_read_flags()
 def make(
     a: Annotated[Path, typer.Argument(metavar="A", help="One system's predictions file.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="The other system's.")],
@@ -40,14 +42,12 @@ def make(
     by_order: Annotated[
         bool, typer.Option("--by-order", help="Predictions follow the dialogues line by line.")
     ] = False,
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
+    read: ReadOptions = ReadOptions(),
 ) -> int:
     """Make one HTML page on which raters see a dialogue beside both summaries, in random order."""
     from dialogist.evaluation.rating.page import draw, make_page
 
-    reading = Reading(read_options(format, column, strict))
+    reading = Reading(read)
     pairs = _pairs((a, b), reading, on, (prediction_key, by_order))
     drawn = draw(pairs, count, seed)
     if not drawn.pairs:

@@ -24,7 +24,7 @@ class Reading:
         """
         for file in files:
             try:
-                yield from read_dialogues(file, self.options, self._report)
+                yield from read_dialogues(file, self.options, self._report, note)
             except DataError as error:
                 if len(files) == 1 or self.options.strict:
                     raise

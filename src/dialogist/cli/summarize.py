@@ -10,9 +10,7 @@ import typer
 from dialogist.cli.console import note
 from dialogist.cli.flags import (
     BeamSize,
-    Columns,
     Device,
-    Format,
     LengthPenalty,
     Long,
     MaxTokens,
@@ -22,13 +20,12 @@ from dialogist.cli.flags import (
     Safe,
     Seed,
     Strategy,
-    Strict,
     Threads,
     decoding_options,
     load_summarizer,
-    read_options,
 )
 from dialogist.cli.forms import Mask, Output
+from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
 from dialogist.cli.shaping import (
     Focus,
@@ -39,12 +36,14 @@ from dialogist.cli.shaping import (
     TemplateName,
     shape_of,
 )
+from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from dialogist.engine.precision import Precision
 
 
+@with_read_flags()
 def summarize(
     files: Annotated[
         list[Path] | None,
@@ -73,9 +72,7 @@ def summarize(
     mask_names: Annotated[
         str, typer.Option(help="Names to mask, too: none, speakers, people or all.")
     ] = "none",
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
+    read: ReadOptions = ReadOptions(),
     strategy: Strategy = None,
     beam_size: BeamSize = None,
     n_best: Annotated[
@@ -98,7 +95,7 @@ def summarize(
     from dialogist.cli.presenting import Presenter
 
     sources = _sources(files)
-    reading = Reading(read_options(format, column, strict))
+    reading = Reading(read)
     shape = shape_of(template, focus, perspective, speaker)
     presenter = Presenter(shape, mask, mask_names)
     summarizer = load_summarizer(model, device, threads, cast("Precision", precision))

@@ -8,12 +8,14 @@ from typing import Annotated
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.flags import Columns, Format, read_options
+from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
+from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue
 
 
+@with_read_flags()
 def vectors(
     files: Annotated[
         list[Path] | None, typer.Argument(help="Dialogue or document files to learn from.")
@@ -31,8 +33,7 @@ def vectors(
     tokenizer: Annotated[
         Path | None, typer.Option(help="With --check: a model or tokenizer folder, to be covered.")
     ] = None,
-    format: Format = "auto",
-    column: Columns = None,
+    read: ReadOptions = ReadOptions(),
     as_json: Annotated[bool, typer.Option("--json", help="With --check: as JSON.")] = False,
 ) -> int:
     """Train word vectors on FILES (Word2Vec), or --check VECTORS --tokenizer FOLDER."""
@@ -44,7 +45,7 @@ def vectors(
         raise UsageError("give FILES and --output, or --check VECTORS and --tokenizer FOLDER")
     from dialogist.tokenizers.train_vectors import VectorTraining, train_vectors
 
-    reading = Reading(read_options(format, column, strict=False))
+    reading = Reading(read)
     values = {"width": width, "epochs": epochs, "min_count": min_count, "seed": seed}
     config = VectorTraining.parse(values, "data vectors")
     trained = train_vectors(_texts(reading.dialogues(files)), config, output, note)

@@ -8,6 +8,7 @@ import io
 import zipfile
 import zlib
 from collections.abc import Iterator
+from typing import IO
 from xml.parsers import expat
 
 from dialogist.errors import DataError
@@ -52,7 +53,7 @@ def _other_archive(names: set[str]) -> str:
     return "is a zip archive: unpack it and give the folder"
 
 
-def _limited(document: "zipfile.ZipExtFile | io.BufferedIOBase") -> Iterator[bytes]:
+def _limited(document: IO[bytes]) -> Iterator[bytes]:
     """Chunks of the unpacked text; a bomb is refused by what it unpacks to, not by what it says."""
     size = 0
     while chunk := document.read(_STEP):

@@ -47,7 +47,7 @@ def read_json(source: Source, options: ReadOptions, report: Reporter) -> Iterato
     if first is None:
         return
     values = chain([first], values)
-    if is_message(first.value, options.columns):
+    if isinstance(first.value, dict) and is_message(first.value, options.columns):
         yield from _from_messages(values, source, options, selection, report)
     elif options.one_dialogue and not first.alone:
         raise DataError(f"{source.name}: --one-dialogue, but each record is a dialogue of its own")
@@ -57,19 +57,19 @@ def read_json(source: Source, options: ReadOptions, report: Reporter) -> Iterato
     selection.tell(report)
 
 
-def is_message(value: JSON, columns: Columns) -> bool:
+def is_message(value: Record, columns: Columns) -> bool:
     """Whether a record is one message: a speaker and a text, or a text named by the options."""
-    if not isinstance(value, dict) or "turns" in columns or "dialogue" in columns:
+    if "turns" in columns or "dialogue" in columns:
         return False
     if any(isinstance(value.get(key), list) for key in TURN_KEYS):
         return False
     if "text" in columns:
         return True
-    text = next((value[key] for key in TEXTS if isinstance(value.get(key), str)), None)
+    texts = (value[key] for key in TEXTS if key in value)
+    text = next((each for each in texts if isinstance(each, str)), None)
     speaker = next((key for key in SPEAKERS if key in value), "")
     if text is None or not (speaker or "speaker" in columns):
         return False
-    assert isinstance(text, str)
     return len({turn.speaker for turn in named_lines(LINE_END.split(text))} - {""}) < 2
 
 
@@ -96,7 +96,13 @@ def generic(record: Record, columns: Columns, selection: Selection) -> Dialogue 
     identity = _first(record, columns, "id", IDS)
     summary = _first(record, columns, "summary", SUMMARIES)
     extra = record.get("metadata")
-    used = {key, identity, summary, *(("metadata",) if isinstance(extra, dict) else ())}
+    used = {
+        key.partition(".")[0],
+        key,
+        identity,
+        summary,
+        *(("metadata",) if isinstance(extra, dict) else ()),
+    }
     return Dialogue(
         said(_utterances(kept or value, key, columns)),
         id=_id_at(record, identity) if identity else "",
@@ -163,7 +169,9 @@ def _messages(
             report(line, str(error))
             continue
         time = next((value[each] for each in TIMES if each in value and each != key), "")
-        yield Message(identity, line, utterance, str(time) if isinstance(time, str | int | float) else "")
+        yield Message(
+            identity, line, utterance, str(time) if isinstance(time, str | int | float) else ""
+        )
 
 
 def _first(record: Record, columns: Columns, name: str, usual: tuple[str, ...]) -> str:
@@ -197,8 +205,18 @@ def _utterances(value: JSON, key: str, columns: Columns) -> list[Utterance]:
     if isinstance(value, str):
         return named_lines(LINE_END.split(plain_text(value)))
     if isinstance(value, list):
+        _require_mapped(value, columns)
         return [_utterance(item, f"'{key}' item {n}", columns) for n, item in enumerate(value, 1)]
     raise BadRecord(f"key '{key}' holds {kind_of(value)}, not turns")
+
+
+def _require_mapped(turns: list[JSON], columns: Columns) -> None:
+    """A mapped speaker may be missing in some turns (of the system, say), but not in all."""
+    objects = [turn for turn in turns if isinstance(turn, dict)]
+    for name in ("speaker", "role"):
+        key = columns.get(name)
+        if key and objects and not any(value_at(turn, key).there for turn in objects):
+            raise missing(key, objects[0])
 
 
 def _utterance(item: JSON, where: str, columns: Columns) -> Utterance:
@@ -213,11 +231,11 @@ def _utterance(item: JSON, where: str, columns: Columns) -> Utterance:
     text_key = _first(item, columns, "text", TEXTS)
     if not text_key:
         raise BadRecord(f"{where} has {missing('text', item)}")
-    speaker_key = _first(item, columns, "speaker", SPEAKERS)
+    speaker_key = columns.get("speaker") or _first(item, {}, "speaker", SPEAKERS)
     speaker = name_of(value_at(item, speaker_key).value, speaker_key) if speaker_key else ""
     text = content_of(value_at(item, text_key).value, text_key)
     # A role given is kept as it is, even empty: so what we write is what we read.
-    role_key = _first(item, columns, "role", ("role",)) or next((k for k in ROLES if k in item), "")
+    role_key = columns.get("role") or _first(item, {}, "role", ROLES)
     return Utterance(speaker, plain_text(text), _role(item, role_key, speaker))
 
 

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import pairwise
 from typing import NamedTuple
 
 from dialogist.data.readers.base import BadRecord, ReadOptions, Reporter
 from dialogist.data.readers.fields import said
+from dialogist.data.readers.keys import counted
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, Utterance
 
@@ -39,7 +41,7 @@ class _Group:
         """The utterances by time, and whether they stood in another order."""
         moments = [moment_of(time) for time in self.times]
         known = [moment for moment in moments if moment is not None]
-        if len(known) < len(moments) or all(a <= b for a, b in zip(known, known[1:], strict=False)):
+        if len(known) < len(moments) or all(a <= b for a, b in pairwise(known)):
             return self.utterances, False
         order = sorted(range(len(known)), key=known.__getitem__)
         return [self.utterances[place] for place in order], True
@@ -82,7 +84,7 @@ def grouped(
         references = (group.summary,) if group.summary.strip() else ()
         yield Dialogue(found, id=identity, references=references)
     if moved:
-        report.note(f"{moved} dialogues were put in the order of their time stamps")
+        report.note(f"{counted(moved, 'dialogue')} put in the order of the time stamps")
     if count > 1 and single == count:
         report.note(f"each of the {count} dialogues is a single message: is the id the dialogue's?")
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from dialogist.data.readers.base import ReadOptions, Reporter
@@ -57,7 +58,7 @@ def is_headed(lines: Sequence[str]) -> bool:
         return False
     starts = [*(header.start for header in found[1:]), len(lines)]
     empty = sum(not _body(lines[h.end : s]) for h, s in zip(found, starts, strict=True))
-    backward = sum(a.second > b.second for a, b in zip(found, found[1:], strict=False))
+    backward = sum(a.second > b.second for a, b in pairwise(found))
     few = len(found) == 1 and len(lines) > 6
     return not few and 10 * empty <= len(found) and 10 * backward <= len(found)
 

@@ -15,8 +15,8 @@ from dialogist.data.readers.selection import Selection
 from dialogist.data.readers.source import Source
 from dialogist.records import JSON, Dialogue, Utterance
 
-_TICKET_FACTS = ("subject", "status", "priority", "type", "tags", "channel", "created_at")
-_CONVERSATION_FACTS = ("title", "state", "priority", "created_at")
+_FACTS = ("subject", "title", "status", "state", "priority", "tags", "channel", "created_at")
+_CUSTOMERS = ("user", "lead", "contact")
 
 
 @dataclass(slots=True)
@@ -54,7 +54,9 @@ def zendesk(record: Record, selection: Selection) -> Dialogue | None:
     comments = list_of(ticket, "comments")
     if not comments and _text(ticket, "description"):
         comments = [{"author_id": ticket.get("requester_id"), "body": ticket["description"]}]
-    return _dialogue(ticket, comments, selection, partial(_comment, ticket, _zendesk_people(ticket)))
+    return _dialogue(
+        ticket, comments, selection, partial(_comment, ticket, _zendesk_people(ticket))
+    )
 
 
 def _zendesk_people(ticket: Record) -> _People:
@@ -104,7 +106,8 @@ def intercom(record: Record, selection: Selection) -> Dialogue | None:
 def _part(people: _People, part: Record) -> Utterance:
     author = part.get("author")
     person: Record = author if isinstance(author, dict) else {}
-    role = role_in_data(_text(person, "type"))
+    kind = _text(person, "type")
+    role = "customer" if kind in _CUSTOMERS else role_in_data(kind)
     name, role = people.speaker(id_of(person), _text(person, "name"), role)
     return Utterance(name, message_text(_text(part, "body")), role)
 
@@ -115,6 +118,7 @@ def _dialogue(
     selection: Selection,
     convert: Callable[[Record], Utterance],
 ) -> Dialogue | None:
+    """The dialogue of the selected turns; None: there are none."""
     if not selection.takes_whole(record, turns):
         return None
     kept = selection.turns(record, turns)
@@ -125,11 +129,10 @@ def _dialogue(
         if not isinstance(turn, dict):
             raise BadRecord(f"message {number} is {kind_of(turn)}, not an object")
         utterances.append(convert(turn))
-    facts = (*_TICKET_FACTS, *_CONVERSATION_FACTS)
     return Dialogue(
         said(utterance for utterance in utterances if utterance.text.strip()),
         id=id_of(record) or id_of(record, "ticket_id"),
-        metadata={key: record[key] for key in facts if record.get(key) is not None},
+        metadata={key: record[key] for key in _FACTS if record.get(key) is not None},
     )
 
 
@@ -146,7 +149,7 @@ def helpdesk_reader(
     def parse(source: Source, options: ReadOptions, report: Reporter) -> Iterator[Dialogue]:
         selection = Selection(options)
         values = _unwrapped(json_values(source, report), lists)
-        yield from converted(values, source, partial(convert, selection=selection), report)
+        yield from converted(values, source, lambda record: convert(record, selection), report)
         selection.tell(report)
 
     return parse

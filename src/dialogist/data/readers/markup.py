@@ -13,9 +13,13 @@ _TAGS += "|tbody|td|th|tr|u|ul|s|section|article"
 _FIRST = re.compile(rf"\s*<(?:!doctype|!--|(?:{_TAGS})(?:\s[^<>]*)?/?>)", re.IGNORECASE)
 _BREAK = re.compile(r"<br\s*/?>|</(?:p|div|li|span|strong|a|b|em|i|td|h[1-6])\s*>", re.IGNORECASE)
 _DROPPED = frozenset({"script", "style", "head", "title", "template", "noscript", "svg"})
-_BLOCKS = frozenset("p div br li tr h1 h2 h3 h4 h5 h6 ul ol table blockquote pre section".split())
-_BLOCKS |= {"article", "header", "footer", "hr"}
-_VOID = frozenset("area base br col embed hr img input link meta source track wbr".split())
+_BLOCKS = frozenset(
+    (
+        *("p", "div", "br", "li", "tr", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol"),
+        *("table", "blockquote", "pre", "section", "article", "header", "footer"),
+    )
+)
+_VOID = frozenset(("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta"))
 _QUOTES = ("gmail_quote", "yahoo_quoted", "zendesk_quoted", "moz-cite-prefix", "protonmail_quote")
 _QUOTE_IDS = ("divrplyfwdmsg", "appendonsend")
 _LONGEST = 1 << 20
@@ -27,7 +31,8 @@ _COMMENT = re.compile(r"<!--(?:(?!<!--).)*?-->", re.DOTALL)
 _ATTRIBUTE = re.compile(r"""(?P<key>[\w-]+)\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^\s"'>]+)""")
 # "On Mon, 3 May 2024 at 10:00, Ann <ann@x> wrote:" and then nothing but quoted lines.
 _ATTRIBUTION = re.compile(
-    r"\n[^\n]{0,20}(?:On|Am|Le|El)\b[^\n]{5,150}(?:wrote|schrieb|écrit|escribió)[^\n]{0,60}:[ \t]*\n"
+    r"\n[^\n]{0,20}(?:On|Am|Le|El)\b[^\n]{5,150}(?:wrote|schrieb|écrit|escribió)[^\n]{0,60}:"
+    r"[ \t]*\n"
     r"(?:[ \t]*(?:>[^\n]*)?(?:\n|\Z))+\Z"
 )
 

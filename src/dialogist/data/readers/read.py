@@ -60,25 +60,31 @@ def _folder(
     """Read the files of a folder; one that cannot be read is a problem, and the rest goes on.
 
     Raises:
-        DataError: there is no file to read; with ``options.strict`` at the first problem.
+        DataError: there is no file to read.
     """
     report = Reporter(str(folder), options.strict, on_problem, on_note)
     if options.format in ("auto", "slack") and is_slack_export(folder):
-        yield from read_slack_folder(folder, options, report)
-        return
+        return read_slack_folder(folder, options, report)
     listing = files_in(folder, ENDINGS)
-    if listing.skipped:
-        report.note(listing.described())
     if not listing.files:
         raise DataError(f"{folder}: no file with a known ending ({', '.join(sorted(ENDINGS))})")
-    for file in listing.files:
+    if listing.skipped:
+        report.note(listing.described())
+    return _files(listing.files, folder, options, report)
+
+
+def _files(
+    files: list[Path], folder: Path, options: ReadOptions, report: Reporter
+) -> Iterator[Dialogue]:
+    for file in files:
         try:
             source = open_source(file, options.encoding, stem_in(folder, file))
-            yield from _file(source, options, on_problem, on_note)
+            yield from _file(source, options, report.on_problem, report.on_note)
         except DataError as error:
             if options.strict:
                 raise
-            on_problem(Problem(str(file), 0, str(error).removeprefix(f"{file}: ")))
+            reason = str(error).removeprefix(f"{file}: ")
+            report.on_problem(Problem(str(file), 0, reason))
 
 
 def _refuse_conditions(reader: Reader, name: str, source: Source, options: ReadOptions) -> None:

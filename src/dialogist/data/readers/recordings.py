@@ -29,7 +29,9 @@ def aws(record: Record) -> Dialogue:
     if isinstance(results.get("audio_segments"), list):
         segments = list(_objects(results, "audio_segments"))
         if any(segment.get("speaker_label") for segment in segments):
-            turns = [_utterance(_label(s, "speaker_label"), text_of(s, "transcript")) for s in segments]
+            turns = [
+                _utterance(_label(s, "speaker_label"), text_of(s, "transcript")) for s in segments
+            ]
             return Dialogue(said(joined(turns)), id=identity)
     return Dialogue(said(joined(_aws_words(results))), id=identity)
 
@@ -61,7 +63,9 @@ def deepgram(record: Record) -> Dialogue:
     identity = id_of(metadata, "request_id") if isinstance(metadata, dict) else ""
     if isinstance(results.get("utterances"), list):
         turns = [
-            _utterance(_label(each, "speaker") or _label(each, "channel"), text_of(each, "transcript"))
+            _utterance(
+                _label(each, "speaker") or _label(each, "channel"), text_of(each, "transcript")
+            )
             for each in _objects(results, "utterances")
         ]
         return Dialogue(said(joined(turns)), id=identity)
@@ -91,7 +95,9 @@ def assemblyai(record: Record) -> Dialogue:
     key = "utterances" if isinstance(utterances, list) and utterances else "words"
     if not isinstance(record.get(key), list):
         return Dialogue(said([Utterance("", text_of(record, "text"))]), id=id_of(record))
-    turns = (_utterance(_label(each, "speaker"), text_of(each, "text")) for each in _objects(record, key))
+    turns = (
+        _utterance(_label(each, "speaker"), text_of(each, "text")) for each in _objects(record, key)
+    )
     return Dialogue(said(joined(turns)), id=id_of(record))
 
 

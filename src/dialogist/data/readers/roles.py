@@ -18,9 +18,8 @@ _ROLES = {
 }
 # Words that say whose side somebody is on in a help desk's data, but are no names in a transcript.
 _PARTIES = {
-    "customer": "customer end-user end_user enduser requester contact lead visitor consumer".split(),
-    "agent": "agent admin staff support representative advisor csr teammate assignee team".split(),
-    "assistant": "bot chatbot assistant".split(),
+    "customer": ("end-user", "end_user", "enduser", "requester", "contact", "lead", "visitor"),
+    "agent": ("admin", "staff", "support", "advisor", "csr", "teammate", "assignee", "team"),
 }
 _BY_PARTY = {word: role for role, words in _PARTIES.items() for word in words}
 _CANONICAL = {name: role for role, names in _ROLES.items() for name in names}

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from dialogist.data.readers.base import ReadOptions, Reporter
+from dialogist.data.readers.keys import counted, some
 from dialogist.data.readers.where import value_at
 from dialogist.errors import DataError
 from dialogist.records import JSON
@@ -29,10 +30,10 @@ class Selection:
     def takes(self, record: Mapping[str, JSON]) -> bool:
         """Whether a record that is one turn or row is to be read."""
         if self._is_internal(record):
-            self._left["internal notes"] += 1
+            self._left["internal note"] += 1
             return False
         if self._conditions and not self._all_hold(record):
-            self._left["records"] += 1
+            self._left["record"] += 1
             return False
         return True
 
@@ -48,34 +49,24 @@ class Selection:
             )
             self._see(condition.key, found.there or about_turns, record)
             if not about_turns and not condition.holds(found):
-                self._left["records"] += 1
+                self._left["record"] += 1
                 return False
         return True
 
     def turns(self, record: Mapping[str, JSON], turns: Sequence[JSON]) -> list[JSON]:
         """The turns of a record that are to be read."""
         kept = [turn for turn in turns if not (isinstance(turn, dict) and self._is_internal(turn))]
-        self._left["internal notes"] += len(turns) - len(kept)
+        self._left["internal note"] += len(turns) - len(kept)
         chosen = kept
         for condition in self._conditions:
             if not value_at(record, condition.key).there:
                 chosen = [
                     turn
                     for turn in chosen
-                    if not isinstance(turn, dict)
-                    or condition.holds(value_at(turn, condition.key))
+                    if not isinstance(turn, dict) or condition.holds(value_at(turn, condition.key))
                 ]
-        self._left["turns"] += len(kept) - len(chosen)
+        self._left["turn"] += len(kept) - len(chosen)
         return chosen
-
-    def add_internal(self, count: int) -> None:
-        """Count internal notes that a reader of one format left out itself."""
-        self._left["internal notes"] += count
-
-    @property
-    def leaves_notes_out(self) -> bool:
-        """Whether internal notes are to be left out."""
-        return self._notes_out
 
     def tell(self, report: Reporter) -> None:
         """Note what was left out.
@@ -85,19 +76,17 @@ class Selection:
         """
         for condition in self._conditions:
             if condition.key not in self._met and self._keys:
-                found = ", ".join(key[:40] for key in list(self._keys)[:20])
                 raise DataError(
                     f"{report.file}: --where {condition}: nothing has '{condition.key}' "
-                    f"(found: {found})"
+                    f"(found: {some(self._keys)})"
                 )
         asked = " ".join(f"--where {condition}" for condition in self._conditions)
-        for what in ("records", "turns"):
+        for what in ("record", "turn"):
             if self._left[what]:
-                report.note(f"{self._left[what]} {what} left out by {asked}")
-        if count := self._left["internal notes"]:
-            report.note(
-                f"{count} internal notes left out (public=false); --internal-notes reads them, too"
-            )
+                report.note(f"{counted(self._left[what], what)} left out by {asked}")
+        if count := self._left["internal note"]:
+            left = counted(count, "internal note")
+            report.note(f"{left} left out (public=false); --internal-notes reads them, too")
 
     def _all_hold(self, record: Mapping[str, JSON]) -> bool:
         holds = True

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from dialogist.data.readers.base import BadRecord, ReadOptions, Reporter
 from dialogist.data.readers.fields import id_of
 from dialogist.data.readers.groups import Message, grouped
+from dialogist.data.readers.keys import counted
 from dialogist.data.readers.parsing import Record
 from dialogist.data.readers.roles import role_of
 from dialogist.data.readers.rows import json_values, kind_of
@@ -23,8 +24,11 @@ USERS = "users.json"
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MENTION = re.compile(r"<(?P<sign>[@#!]?)(?P<target>[^<>|]{1,500})(?:\|(?P<label>[^<>]{0,500}))?>")
 _EVENTS = frozenset(
-    "channel_join channel_leave channel_topic channel_purpose channel_name channel_archive "
-    "channel_unarchive group_join group_leave bot_add bot_remove pinned_item tombstone".split()
+    (
+        *("channel_join", "channel_leave", "channel_topic", "channel_purpose", "channel_name"),
+        *("channel_archive", "channel_unarchive", "group_join", "group_leave", "bot_add"),
+        *("bot_remove", "pinned_item", "tombstone"),
+    )
 )
 
 
@@ -110,7 +114,7 @@ def _dialogues(
     kept = [post for post in posts if _is_message(post, selection, report)]
     events = sum(isinstance(p.value, dict) and p.value.get("subtype") in _EVENTS for p in kept)
     if events:
-        report.note(f"{events} notices left out (who joined a channel, its topic ...)")
+        report.note(f"{counted(events, 'notice')} left out (who joined a channel, its topic ...)")
     threads = {_thread(post.value) for post in kept if _is_reply(post.value)}
     yield from grouped(_messages(kept, threads, users, options, stem), options, report)
     selection.tell(report)
@@ -145,7 +149,8 @@ def _messages(
             thread = _thread(value)
             place = thread if thread in threads else post.day
             identity = f"{post.channel}/{place}" if post.channel else f"{stem}:{place}"
-            identity = stem if place == stem or options.one_dialogue else identity
+            if options.one_dialogue or (place == post.day and not post.channel):
+                identity = stem
             speaker = _speaker(value, users)
             utterance = Utterance(speaker, text, role_of(speaker))
             yield Message(identity, post.line, utterance, id_of(value, "ts"))

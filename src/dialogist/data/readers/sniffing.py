@@ -6,7 +6,7 @@ from itertools import groupby
 from dialogist.data.readers.head import Head
 from dialogist.data.readers.headed import is_headed
 from dialogist.data.readers.keys import SPEAKERS, TEXT_KEYS, TEXTS, TURN_KEYS, plain_name
-from dialogist.data.readers.speaker_lines import has_speakers
+from dialogist.data.readers.speaker_lines import guess_name, has_speakers, strip_stamp
 from dialogist.data.readers.subtitles import TIMING
 from dialogist.data.readers.table import DIALOGUES, SEPARATOR, names_of
 from dialogist.data.readers.transcript import DIVIDER
@@ -115,7 +115,9 @@ def is_srt(head: Head) -> bool:
 
 def is_whatsapp(head: Head) -> bool:
     """Date, time, and the mark between them and a message."""
-    return any(message_of(clean(line)) is not None for line in head.lines[:5])
+    messages = [message_of(clean(line)) is not None for line in head.lines[:5]]
+    # A transcript with a time before each name may have one line that looks like WhatsApp's.
+    return any(messages) and (messages[0] or guess_name(strip_stamp(head.lines[0])) is None)
 
 
 def is_table(head: Head) -> bool:

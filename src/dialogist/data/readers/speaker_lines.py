@@ -61,6 +61,7 @@ decisions|decision|actions|action|action items|next meeting|next steps|type|id
 """
 _HEADER_WORDS = frozenset(_HEADERS.replace("\n", "").split("|"))
 _SHORT = 3
+_HEAD = 6
 
 
 def utterances_of(text: str, pattern: re.Pattern[str]) -> list[Utterance]:
@@ -138,11 +139,16 @@ def has_speakers(lines: Iterable[str]) -> bool:
     filled = _plain([line for line in lines if line.strip()])
     guesses = [(line, guess_name(line)) for line in filled]
     counts = _counts(guesses, whole=True)
-    names = [guess[0] for _, guess in guesses if guess and _is_name(guess[0], counts[guess[0]])]
-    if not names:
+    named = [n for n, (_, g) in enumerate(guesses) if g and _is_name(g[0], counts[g[0]])]
+    if not named:
         return False
+    names = [guess[0] for n in named if (guess := guesses[n][1])]
     comes_back = max(Counter(names).values()) > 1
-    mostly = 2 * len(names) >= len(filled)
+    above = filled[: named[0]]  # perhaps a title, a date, who is present
+    is_head = len(above) <= _HEAD and all(
+        len(line) <= 80 and not line.endswith((".", "!", "?")) for line in above
+    )
+    mostly = 2 * len(names) >= len(filled) - (len(above) if is_head else 0)
     return (mostly and (comes_back or len(names) <= 3)) or (comes_back and len(names) >= 4)
 
 

@@ -31,8 +31,8 @@ class Condition:
             UsageError: it is not written as KEY=VALUE or KEY!=VALUE.
         """
         key, equals, value = text.partition("=")
-        equal = not key.endswith("!")
-        key = key.removesuffix("!").strip()
+        equal = not key.rstrip().endswith("!")
+        key = key.rstrip().removesuffix("!").strip()
         if not equals or not key:
             raise UsageError(f"--where {text}: write it as NAME=VALUE or NAME!=VALUE")
         return cls(key, value.strip(), equal)
