@@ -59,7 +59,7 @@ def is_headed(lines: Sequence[str]) -> bool:
     starts = [*(header.start for header in found[1:]), len(lines)]
     empty = sum(not _body(lines[h.end : s]) for h, s in zip(found, starts, strict=True))
     backward = sum(a.second > b.second for a, b in pairwise(found))
-    few = len(found) == 1 and len(lines) > 6
+    few = len(found) == 1 and (found[0].start > 0 or len(lines) > 6)
     return not few and 10 * empty <= len(found) and 10 * backward <= len(found)
 
 

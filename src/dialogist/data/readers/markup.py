@@ -50,9 +50,8 @@ def plain_text(text: str) -> str:
 def message_text(text: str) -> str:
     """The text of a help desk's message, without markup and without the mail it replies to."""
     plain = plain_text(text)
-    if "\n" not in plain:
-        return plain
-    own = _ATTRIBUTION.sub("", f"\n{plain}").strip()
+    reply = _ATTRIBUTION.search(f"\n{plain}")
+    own = plain[: max(0, reply.start() - 1)].strip() if reply else ""
     return own or plain
 
 
