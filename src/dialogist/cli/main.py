@@ -7,7 +7,6 @@ Exit codes: 0 done; 1 failed; 2 the call is wrong; 3 done, but some records coul
 130 and 143 stopped by SIGINT and SIGTERM.
 """
 
-import io
 import os
 import sys
 import traceback
@@ -33,7 +32,9 @@ from dialogist.cli import (
     template,
     train,
 )
-from dialogist.cli.console import SHOW_PERSONAL_DATA, complain, show_personal_data
+from dialogist.cli.console import SHOW_PERSONAL_DATA, complain, note, show_personal_data
+from dialogist.cli.respelling import respelled
+from dialogist.cli.wrong_call import wrong_call
 from dialogist.errors import DialogistError
 
 app = typer.Typer(
@@ -98,7 +99,9 @@ def main() -> NoReturn:
 def _run() -> int:
     show_personal_data(None)
     try:
-        result = app(standalone_mode=False)
+        command = typer.main.get_command(app)
+        words = respelled(command, sys.argv[1:], note)
+        result = command.main(words, "dialogist", standalone_mode=False)
     except DialogistError as error:
         return _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
@@ -113,11 +116,8 @@ def _run() -> int:
 
 
 def _unexpected(error: Exception) -> int:
-    if hasattr(error, "show"):  # a wrong flag or command: typer's own click may be vendored
-        shown = io.StringIO()
-        error.show(file=shown)
-        complain(shown.getvalue().rstrip("\n"))
-        return 2
+    if hasattr(error, "format_message"):  # a wrong flag or command: click may be typer's own
+        return _fail(wrong_call(error), 2)
     stopped = getattr(error, "exit_code", None)  # training that saved itself on a signal
     if isinstance(stopped, int):
         return _fail(f"{error}; run the same command again to go on", stopped)

@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from dialogist.cli.console import note
+from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import (
+    FORM_HELP,
     BeamSize,
     Columns,
     Device,
-    Format,
+    InputFormat,
     LengthPenalty,
     Long,
     MaxTokens,
     Model,
     NoRepeatNgram,
+    OutputFile,
     PrecisionName,
     Safe,
     Seed,
@@ -51,7 +54,8 @@ def summarize(
         typer.Argument(help="Dialogue files, or - for stdin (the default when piped into)."),
     ] = None,
     model: Model = "default",
-    output: Annotated[Output, typer.Option("--output", "-o", help="Form of output.")] = Output.text,
+    output: OutputFile = None,
+    format: Annotated[Output | None, typer.Option("--format", "-f", help=FORM_HELP)] = None,
     template: TemplateName = None,
     focus: Focus = None,
     perspective: PerspectiveName = None,
@@ -73,7 +77,7 @@ def summarize(
     mask_names: Annotated[
         str, typer.Option(help="Names to mask, too: none, speakers, people or all.")
     ] = "none",
-    format: Format = "auto",
+    input_format: InputFormat = "auto",
     column: Columns = None,
     strict: Strict = False,
     strategy: Strategy = None,
@@ -97,8 +101,9 @@ def summarize(
     from dialogist.cli.output import write_summaries  # pydantic: not for --help
     from dialogist.cli.presenting import Presenter
 
+    form = form_of(output, format, Output.text)
     sources = _sources(files)
-    reading = Reading(read_options(format, column, strict))
+    reading = Reading(read_options(input_format, column, strict))
     shape = shape_of(template, focus, perspective, speaker)
     presenter = Presenter(shape, mask, mask_names)
     summarizer = load_summarizer(model, device, threads, cast("Precision", precision))
@@ -107,7 +112,7 @@ def summarize(
         "words": words,
         "long": long,
         "safe": safe,
-        "evidence": _wants_evidence(output, shape) if evidence is None else evidence,
+        "evidence": _wants_evidence(form, shape) if evidence is None else evidence,
         "strategy": strategy,
         "beam_size": beam_size,
         "n_best": n_best,
@@ -122,7 +127,8 @@ def summarize(
     }
     options = decoding_options(summarizer.options, wanted)
     dialogues = presenter.before(reading.dialogues(sources))
-    write_summaries(_noted(presenter.after(summarizer.stream(dialogues, options))), output)
+    with output_to(output):
+        write_summaries(_noted(presenter.after(summarizer.stream(dialogues, options))), form)
     return max(reading.finish(), presenter.finish())
 
 
@@ -136,8 +142,8 @@ def _sources(files: list[Path] | None) -> list[Path]:
     return sources
 
 
-def _wants_evidence(output: Output, shape: Shape) -> bool:
-    return output != Output.text or shape.template is not None or shape.focus is not None
+def _wants_evidence(form: Output, shape: Shape) -> bool:
+    return form != Output.text or shape.template is not None or shape.focus is not None
 
 
 def _noted(shown: Iterator[Shaped]) -> Iterator[Shaped]:
