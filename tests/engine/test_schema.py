@@ -11,7 +11,9 @@ from dialogist.cli.output import summary_to_json
 from dialogist.engine.schema import summary_schema
 from dialogist.records import Summary
 
-PUBLISHED = Path(__file__).resolve().parents[2] / "src" / "dialogist" / "assets" / "summary.schema.json"
+PUBLISHED = (
+    Path(__file__).resolve().parents[2] / "src" / "dialogist" / "assets" / "summary.schema.json"
+)
 TALK = Dialogue(
     tuple(Utterance("AB"[i % 2], f"We meet at {i}:30, is that fine?") for i in range(40)), "d"
 )
