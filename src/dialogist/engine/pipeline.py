@@ -85,10 +85,13 @@ class Pipeline:
 
     def _search(self, tasks: Sequence[_Task]) -> None:
         try:
-            found = iter(self._write([window for task in tasks for window in task.windows]))
+            written = self._write([window for task in tasks for window in task.windows])
         except Exception:
+            written = None
+        if written is None:
             self._each(tasks, self._search_alone)
             return
+        found = iter(written)
         for task in tasks:
             task.written = list(islice(found, len(task.windows)))
 
