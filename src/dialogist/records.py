@@ -10,8 +10,8 @@ from typing import Literal, TypeAlias, get_args
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 
-SCHEMA_VERSION = 2
-"""Of a summary as JSON (docs/summary.schema.json); fields are added without a new one."""
+SCHEMA_VERSION = 3
+"""Of a summary as JSON (assets/summary.schema.json); fields are added without a new one."""
 
 _NOTHING: Mapping[str, JSON] = MappingProxyType({})
 _NOTHING_MASKED: Mapping[str, str] = MappingProxyType({})
@@ -201,7 +201,15 @@ class Entity:
 
 
 Status: TypeAlias = Literal[
-    "ok", "truncated", "low_confidence", "too_short", "unsupported_language", "empty"
+    "ok",
+    "warning",
+    "unchecked",
+    "truncated",
+    "low_confidence",
+    "too_short",
+    "unsupported_language",
+    "empty",
+    "error",
 ]
 STATUSES: tuple[Status, ...] = get_args(Status)
 
@@ -210,10 +218,13 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 class Summary:
     """What a summarizer says about one dialogue. docs/summary.md describes every field.
 
-    ``status``, with its ``reason`` in words, is ``ok``; ``truncated`` (part of the dialogue was not
-    read, as the options or the system allow: see ``coverage``); ``low_confidence`` (the model was
-    unsure: have somebody look); ``too_short`` (hardly anything was said); ``unsupported_language``
-    or ``empty`` (nothing to summarise), both with empty ``text``. ``score`` is the mean
+    ``status``, with its ``reason`` in words, is ``ok``; ``warning`` (a check complains, see
+    ``warnings``); ``unchecked`` (the checks cannot vouch for the text); ``truncated`` (part of the
+    dialogue was not read, as the options or the system allow: see ``coverage``);
+    ``low_confidence`` (the model was unsure: have somebody look); ``too_short`` (hardly anything
+    was said); ``unsupported_language`` or ``empty`` (nothing to summarise), both with empty
+    ``text``; or ``error`` (summarising this dialogue failed, ``text`` is empty, and ``reason``
+    says what happened, with the error's id). ``score`` is the mean
     log-probability per token (natural logarithm), None for systems without one.
     ``sentences`` are all sentences of ``text``, and ``key_points`` its parts by key point where the
     model writes by these (joined, their texts are ``text``). ``alternatives`` are the further

@@ -42,7 +42,7 @@ def test_summary_on_stdout_and_nothing_else(dialogist, tiny_model):
     assert result.returncode == 0
     [line] = result.stdout.decode().splitlines()
     summary = json.loads(line)
-    assert summary["schema_version"] == 2
+    assert summary["schema_version"] == 3
     assert summary["status"] == "ok"
     assert summary["coverage"]["utterances"] == 2
     assert summary["coverage"]["tokens"] == summary["coverage"]["tokens_read"]

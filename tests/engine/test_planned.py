@@ -91,7 +91,7 @@ def test_cut_plans_and_texts_are_told(folder: Path) -> None:
 def test_what_it_cannot_do_is_one_line(folder: Path) -> None:
     summarizer = Summarizer.load(str(folder), "cpu")
     with pytest.raises(UsageError, match="one summary only"):
-        summarizer.summarize([TALK], DecodingOptions(n_best=2, max_tokens=6))
+        summarizer.summarize([TALK], DecodingOptions(strategy="beam", n_best=2, max_tokens=6))
     with pytest.raises(UsageError, match="max_tokens 8"):
         summarizer.summarize([TALK], DecodingOptions(max_tokens=8))
 

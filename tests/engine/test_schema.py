@@ -11,7 +11,9 @@ from dialogist.cli.output import summary_to_json
 from dialogist.engine.schema import summary_schema
 from dialogist.records import Summary
 
-PUBLISHED = Path(__file__).resolve().parents[2] / "docs" / "summary.schema.json"
+PUBLISHED = (
+    Path(__file__).resolve().parents[2] / "src" / "dialogist" / "assets" / "summary.schema.json"
+)
 TALK = Dialogue(
     tuple(Utterance("AB"[i % 2], f"We meet at {i}:30, is that fine?") for i in range(40)), "d"
 )
@@ -20,7 +22,7 @@ TALK = Dialogue(
 def test_the_published_schema_is_the_one() -> None:
     """If it is not: a changed meaning needs a new version, then write the file anew:
 
-    python -m dialogist.engine.schema > docs/summary.schema.json
+    python -m dialogist.engine.schema > src/dialogist/assets/summary.schema.json
     """
     assert json.loads(PUBLISHED.read_text(encoding="utf-8")) == summary_schema()
 

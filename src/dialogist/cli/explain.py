@@ -192,7 +192,7 @@ def origin_of(text: str | None) -> Path | BinaryIO:
     if _is_file(text):
         return Path(text)
     if _SPOKEN.match(text):
-        stream = BytesIO(text.encode("utf-8", errors="replace"))
+        stream = BytesIO(text.encode("utf-8", errors="backslashreplace"))
         stream.name = "the text given"
         return stream
     raise DataError(f"{text}: no such file, and no dialogue either (lines of 'Name: text')")
@@ -261,7 +261,7 @@ def _write(
         from dialogist.evaluation.explain.as_json import explanation_to_json
 
         text = json.dumps(explanation_to_json(explanation, selected), ensure_ascii=False)
-        sys.stdout.buffer.write(text.encode("utf-8", errors="replace") + b"\n")
+        sys.stdout.buffer.write(text.encode("utf-8", errors="backslashreplace") + b"\n")
 
 
 def _save(path: Path, text: str) -> None:

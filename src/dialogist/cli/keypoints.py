@@ -61,7 +61,7 @@ def label(
             without += not dialogue.references
             for record in _labelled(dialogue, rules):
                 text = _line(record) if form is Records.jsonl else _text(record)
-                sys.stdout.buffer.write(text.encode("utf-8", errors="replace"))
+                sys.stdout.buffer.write(text.encode("utf-8", errors="backslashreplace"))
     if without:
         note(f"{without} dialogues have no summary: nothing to label")
     return reading.finish()

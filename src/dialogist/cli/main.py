@@ -3,7 +3,8 @@
 Data go to stdout, everything else to stderr. Modules that need torch are imported inside the
 commands, the one exception to the rule against imports in functions: ``--help`` must be instant.
 
-Exit codes: 0 done; 1 failed; 2 the call is wrong; 3 done, but some records could not be read;
+Exit codes: 0 done; 1 failed; 2 the call is wrong; 3 done, but some records could not be
+read or summarised;
 130 and 143 stopped by SIGINT and SIGTERM.
 """
 
@@ -33,6 +34,7 @@ from dialogist.cli import (
     train,
 )
 from dialogist.cli.console import SHOW_PERSONAL_DATA, complain, note, show_personal_data
+from dialogist.cli.failures import tell_failures
 from dialogist.cli.respelling import respelled
 from dialogist.cli.wrong_call import wrong_call
 from dialogist.errors import DialogistError
@@ -98,6 +100,7 @@ def main() -> NoReturn:
 
 def _run() -> int:
     show_personal_data(None)
+    tell_failures()
     try:
         command = typer.main.get_command(app)
         words = respelled(command, sys.argv[1:], note)

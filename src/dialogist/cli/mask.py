@@ -112,7 +112,7 @@ def _write(dialogues: Iterator[Dialogue], form: Records) -> None:
             text = dialogue_to_line(dialogue) + "\n"
         else:
             text = ("---\n" if number else "") + _transcript(dialogue)
-        sys.stdout.buffer.write(text.encode("utf-8", errors="replace"))
+        sys.stdout.buffer.write(text.encode("utf-8", errors="backslashreplace"))
         sys.stdout.buffer.flush()
 
 

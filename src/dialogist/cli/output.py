@@ -112,7 +112,7 @@ _FORMS: dict[Output, Callable[[Iterable[Shaped]], Iterator[str]]] = {
 def write_summaries(summaries: Iterable[Shaped], form: Output) -> None:
     """Write to stdout, UTF-8 whatever the locale, each summary as soon as it is there."""
     for piece in _FORMS[form](summaries):
-        sys.stdout.buffer.write(piece.encode("utf-8", errors="replace"))
+        sys.stdout.buffer.write(piece.encode("utf-8", errors="backslashreplace"))
         sys.stdout.buffer.flush()
 
 

@@ -9,6 +9,7 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.failures import tell_failures
 from dialogist.cli.flags import (
     FORM_HELP,
     BeamSize,
@@ -105,7 +106,8 @@ def summarize(
     sources = _sources(files)
     reading = Reading(read_options(input_format, column, strict))
     shape = shape_of(template, focus, perspective, speaker)
-    presenter = Presenter(shape, mask, mask_names)
+    presenter = Presenter(shape, mask, mask_names, strict)
+    tell_failures(lines=not strict)  # the first one ends a strict run, and is its error
     summarizer = load_summarizer(model, device, threads, cast("Precision", precision))
     wanted = {
         "length": length,
@@ -147,11 +149,14 @@ def _wants_evidence(form: Output, shape: Shape) -> bool:
 
 
 def _noted(shown: Iterator[Shaped]) -> Iterator[Shaped]:
-    """Say a summary's warnings on stderr as it passes, and why it is not simply ``ok``."""
+    """Say a summary's warnings on stderr as it passes, and why it is not simply ``ok``.
+
+    What failed was told when it did (`dialogist.cli.failures`).
+    """
     for shaped in shown:
         summary = shaped.summary
         told = [*(warning.message for warning in summary.warnings), *shaped.notes]
-        if summary.reason and summary.reason not in told:
+        if summary.reason and summary.reason not in told and summary.status != "error":
             told.append(f"{summary.status.replace('_', ' ')}: {summary.reason}")
         for message in told:
             note(f"{summary.id}: {message}")
