@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from dialogist.records import EvidenceSpan
 from dialogist.template.extract.agreeing import agrees
 from dialogist.template.extract.clause import (
     before,
@@ -13,6 +14,7 @@ from dialogist.template.extract.clause import (
     tidy,
 )
 from dialogist.template.extract.deadlines import deadline_in
+from dialogist.template.extract.settled import settled_in
 from dialogist.template.extract.turns import Found, Sentence, Turns
 
 _APOSTROPHE = r" ?['’] ?"
@@ -38,7 +40,7 @@ _MADE_UP = re.compile(
 _PROPOSED = re.compile(
     r"(?:^|[,;.] ?|\b(?:so|then|ok|okay|well|and|yes|yeah|right) )(?:(?:maybe|i think|"
     r"i suggest|i propose) )?"
-    rf"(?:let{_APOSTROPHE}?s|let us|shall we|why don{_APOSTROPHE}t we|i (?:suggest|"
+    rf"(?:let ?['’]? ?s|let us|shall we|why don{_APOSTROPHE}t we|i (?:suggest|"
     r"propose)(?: that)? we)"
     r" (?:both |all |just |also |then |maybe |perhaps )*(?=[A-Za-z])",
     re.I,
@@ -63,10 +65,15 @@ _TALK = re.compile(
 
 def decisions_in(turns: Turns) -> Iterator[Found]:
     """Decisions in the order they are said; nobody owns them."""
+    settled = {one.evidence[0]: one for one in settled_in(turns)}
+    told: set[EvidenceSpan] = set()
     for sentence in turns.all():
         found = _taken(sentence) or _agreed(sentence, turns)
         if found is not None:
+            told.update(found.evidence)
             yield found
+        elif sentence.span() in settled and sentence.span() not in told:
+            yield settled[sentence.span()]
 
 
 def _taken(sentence: Sentence) -> Found | None:
