@@ -9,8 +9,8 @@ from dialogist.cli.forms import Mask
 from dialogist.cli.shaping import Shape, Shaped
 from dialogist.errors import UsageError
 from dialogist.privacy.dialogues import mask_dialogue
-from dialogist.privacy.masks import MaskTable
-from dialogist.privacy.options import privacy_of
+from dialogist.privacy.masks import MaskTable, mask_text
+from dialogist.privacy.options import Privacy, privacy_of
 from dialogist.privacy.summaries import mask_summary
 from dialogist.records import Dialogue, Summary
 
@@ -58,12 +58,28 @@ class Presenter:
                 note(f"{summary.id}: {error}")
                 continue
             if self._privacy is not None:
-                masked, _ = mask_summary(shaped.summary, self._privacy, table)
-                shaped = replace(shaped, summary=masked)
+                shaped = self._masked(shaped, table, self._privacy)
             yield shaped
+
+    def _masked(self, shaped: Shaped, table: MaskTable, privacy: Privacy) -> Shaped:
+        """Quotes, too: with ``--mask output`` the dialogue that they are from is not masked."""
+        summary, table = mask_summary(shaped.summary, privacy, table)
+        quotes = tuple(
+            tuple(
+                replace(
+                    quote,
+                    speaker=mask_text(quote.speaker, privacy, table)[0].text,
+                    text=mask_text(quote.text, privacy, table)[0].text,
+                )
+                for quote in row
+            )
+            for row in shaped.quotes
+        )
+        return replace(shaped, summary=summary, quotes=quotes)
 
     def finish(self) -> int:
         """Say how many summaries could not be shown as asked; the exit code."""
         if self._failed:
-            note(f"{self._failed} summaries could not be shown as asked; the others are done")
+            count = "1 summary" if self._failed == 1 else f"{self._failed} summaries"
+            note(f"{count} could not be shown as asked; the others are done")
         return 3 if self._failed else 0

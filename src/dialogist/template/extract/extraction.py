@@ -57,7 +57,7 @@ def extract(dialogue: Dialogue) -> Extracted:
 def _english(turns: Turns) -> Extracted:
     done = list(_distinct(standing(tuple(done_in(turns)), turns)))
     return Extracted(
-        decisions=tuple(_distinct(standing(tuple(decisions_in(turns)), turns))),
+        decisions=tuple(_distinct(standing(tuple(decisions_in(turns)), turns), last=True)),
         actions=tuple(_distinct(standing(tuple(actions_in(turns)), turns, done))),
         questions=tuple(_distinct(questions_in(turns))),
         issue=tuple(issues_in(turns)),
@@ -90,12 +90,13 @@ def _content(text: str) -> frozenset[str]:
     return words or frozenset(c for c in text if c.isalnum())
 
 
-def _distinct(found: Iterable[Found]) -> Iterator[Found]:
+def _distinct(found: Iterable[Found], last: bool = False) -> Iterator[Found]:
+    """Each once; ``last``: in the words of the last time, for what is settled step by step."""
     kept: list[Found] = []
     for one in found:
         for place, other in enumerate(kept):
             if one.owner == other.owner and _are_one(one, other):
-                kept[place] = _joined(other, one)
+                kept[place] = _joined(one, other) if last else _joined(other, one)
                 break
         else:
             kept.append(one)
@@ -110,7 +111,7 @@ def _are_one(one: Found, other: Found) -> bool:
 
 
 def _joined(first: Found, again: Found) -> Found:
-    """The wording of the later one where it is the first with a deadline: it is more exact."""
+    """The wording of the first, or of the other where that alone has a deadline."""
     later = bool(again.deadline) and not first.deadline
     best, other = (again, first) if later else (first, again)
     evidence = (*best.evidence, *other.evidence)

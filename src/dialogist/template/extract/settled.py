@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from dialogist.template.extract.agreeing import agrees, declines
 from dialogist.template.extract.deadlines import whens_in
+from dialogist.template.extract.talk import TALK
 from dialogist.template.extract.turns import Found, Sentence, Turns
 from dialogist.template.extract.wording import quoted
 
@@ -46,14 +47,15 @@ _NAMED = re.compile(
     re.I,
 )
 _FIRM = re.compile(
-    r"^\W*(?:(?:ok(?:ay)?|oh|and|yes|yeah|well|haha|so)[ ,.!]+){0,2}"
+    r"^\W*(?:(?:ok(?:ay)?|oh|and|yes|yeah|well|haha|so|mm)[ ,.!]+){0,2}"
     r"(?:deal|agreed|works for me|sounds (?:good|great|perfect|fine)|fine (?:with|by) me|good idea|great idea|"
-    r"that works|that ?['’]?s fine|that ?['’]?ll (?:do|be fine)|perfect|yes|yeah|yep|sure|okay|ok|let ?['’]?s do (?:that|it)|"
+    r"that works|that ?['’]?s fine|that ?['’]?ll (?:do|be fine)|perfect|let ?['’]?s do (?:that|it)|"
     r"i ?['’]?ll take (?:it|that(?: one)?|this(?: one)?|the \w+(?: one)?)|count me in|i agree|great|"
-    r"that would be (?:great|perfect|good|fine|nice)|that sounds (?:good|great|perfect|fine|nice|lovely)|cool|"
+    r"that would be (?:great|perfect|good|fine|nice)|that sounds (?:good|great|perfect|fine|nice|lovely)|"
     r"absolutely|definitely|of course|certainly|with pleasure)\b",
     re.I,
 )
+_YES = re.compile(r"^\W*(?:oh |and |mm[ ,]+)?(?:yes|yeah|yep|sure|okay|ok|cool|alright|all right)\b", re.I)
 _DROPPED = re.compile(
     r"^\W*(?:(?:ok(?:ay)?|fine|good|right|alright|all right|agreed)[ ,.]+){1,2}"
     r"(?:no|we (?:drop|skip|leave|cancel)|then no|without)\b(?! (?:problem|worries|idea))",
@@ -76,7 +78,7 @@ def settled_in(turns: Turns) -> Iterator[Found]:
             continue
         if _chooses(sentence, turns):
             yield from _told(sentence)
-        elif _is_first(sentence, turns) and _accepts(sentence, turns):
+        elif _is_first(sentence, turns) and _accepts(sentence, proposal, turns):
             if _offers(proposal) or (_TAKES_IT.search(sentence.text) and _has_value(proposal.text)):
                 yield from _told(_meant(proposal, turns), sentence)
 
@@ -115,17 +117,23 @@ def _is_first(sentence: Sentence, turns: Turns) -> bool:
     return turns.sentences[sentence.utterance][0] is sentence
 
 
-def _accepts(sentence: Sentence, turns: Turns) -> bool:
+def _accepts(sentence: Sentence, proposal: Sentence, turns: Turns) -> bool:
     said = " ".join(one.text for one in turns.sentences[sentence.utterance][:2])
     if declines(said) or not agrees(sentence.text) and "take" not in sentence.text:
         return False
-    return _FIRM.match(sentence.text) is not None and not _OPEN.search(said)
+    if _OPEN.search(said):
+        return False
+    # A "yeah" to a statement may be no more than listening; to a question it is an answer.
+    answers = proposal.text.endswith("?") and _YES.match(sentence.text) is not None
+    return answers or _FIRM.match(said) is not None
 
 
 def _offers(proposal: Sentence) -> bool:
     """Whether it proposes something: in words, or a bare "Luigi's at eight?"."""
     text = proposal.text
-    if _OFFERED.search(text):
+    if (offered := _OFFERED.search(text)) is not None:
+        if TALK.match(text, offered.end() + 1):
+            return False
         return _has_value(text) or len(text.split()) > 3
     short = len(text.split()) <= _LONGEST_FRAGMENT
     if text.endswith("?"):
