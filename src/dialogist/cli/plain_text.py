@@ -31,8 +31,9 @@ def text_of(shown: Shaped) -> Iterator[str]:
 
 def _lines(statement: Statement, quotes: tuple[Quote, ...], summary: Summary) -> Iterator[str]:
     doubt = doubt_of(statement, summary)
-    label = f"[{printable(statement.label)}] " if statement in summary.key_points else ""
-    yield f"{f'{DOUBTED} ' if doubt else ''}{label}{_line(statement)}"
+    label = _label(statement, summary)
+    shown = f"[{printable(label)}] " if label else ""
+    yield f"{f'{DOUBTED} ' if doubt else ''}{shown}{_line(statement)}"
     if doubt:
         yield f"{_BELOW}check this: {printable(doubt)}"
     yield from (f"{_BELOW}{quoted(quote)}" for quote in quotes)
@@ -60,13 +61,24 @@ def markdown_of(shown: Shaped) -> Iterator[str]:
 
 def _items(statement: Statement, quotes: tuple[Quote, ...], summary: Summary) -> Iterator[str]:
     doubt = doubt_of(statement, summary)
-    label = f"**{plain(statement.label)}**: " if statement in summary.key_points else ""
-    yield f"- {f'{DOUBTED} ' if doubt else ''}{label}{plain(statement.text)}"
+    label = _label(statement, summary)
+    shown = f"**{plain(label)}**: " if label else ""
+    yield f"- {f'{DOUBTED} ' if doubt else ''}{shown}{plain(statement.text)}"
     if doubt:
         yield f"{_BELOW}- *check this: {plain(doubt)}*"
     for quote in quotes:
         speaker = f"**{plain(quote.speaker)}**: " if quote.speaker else ""
         yield f'{_BELOW}- [{quote.number + 1}] {speaker}"{plain(quote.text)}"'
+
+
+def _label(statement: Statement, summary: Summary) -> str:
+    """The key point that a statement begins."""
+    points = (p for p in summary.key_points if p.start <= statement.start < p.end)
+    point = next(points, None)
+    if point is None:
+        return statement.label
+    first = next(s for s in (*summary.sentences, point) if point.start <= s.start < point.end)
+    return point.label if first.start == statement.start else ""
 
 
 def _status(summary: Summary) -> str:

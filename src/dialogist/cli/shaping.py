@@ -37,7 +37,7 @@ SpeakerNames = Annotated[
 class Shaped:
     """A summary as it was wished for; ``filled`` if a template was; ``notes`` for stderr.
 
-    ``quotes`` has what was said for each key point, or where there are none for each sentence.
+    ``quotes`` has what was said for each sentence, or where there are none for each key point.
     ``with_evidence``: text output shows them, and what the checks say.
     """
 
@@ -100,7 +100,7 @@ class Shape:
 
 
 def _shown(summary: Summary) -> tuple[Statement, ...]:
-    return summary.key_points or summary.sentences
+    return summary.sentences or summary.key_points
 
 
 def _quotes(

@@ -26,15 +26,21 @@ def cited_of(utterances: Sequence[Utterance]) -> dict[int, Cited]:
 
 
 def quotes_of(
-    evidence: Sequence[EvidenceSpan], said: Mapping[int, Cited], most: int
+    evidence: Sequence[EvidenceSpan], said: Mapping[int, Cited], most: int, whole: bool = True
 ) -> tuple[Quote, ...]:
-    """The best utterances of some evidence, each once."""
+    """The best utterances of some evidence, each once; not ``whole``: only what is cited of them."""
     best: dict[int, EvidenceSpan] = {}
     for span in evidence:
         if span.utterance in said:
             best.setdefault(span.utterance, span)
     return tuple(
-        Quote(number, said[number].speaker, excerpt(said[number].text, span.start, span.end))
+        Quote(
+            number,
+            said[number].speaker,
+            excerpt(said[number].text, span.start, span.end)
+            if whole
+            else said[number].text[span.start : span.end],
+        )
         for number, span in list(best.items())[:most]
     )
 

@@ -70,9 +70,10 @@ def _beside(entry: Entry, said: Mapping[int, Cited]) -> Iterator[str]:
     """What stands below an entry: why it is doubted, and what was said, unless it is a quote."""
     if entry.doubt:
         yield f"check this: {printable(entry.doubt)}"
-    for quote in quotes_of(entry.evidence, said, _BESIDE):
-        if quote.text.strip(" .!?") not in entry.text:
-            yield quoted(quote)
+    if entry.origin == "dialogue" and '"' in entry.text:
+        return  # a quote itself
+    for quote in quotes_of(entry.evidence, said, _BESIDE, whole=entry.origin == "summary"):
+        yield quoted(quote)
 
 
 def plain(text: str) -> str:

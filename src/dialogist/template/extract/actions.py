@@ -127,6 +127,8 @@ def _agreed(sentence: Sentence, turns: Turns) -> Found | None:
     if not commits and not agrees(reply[0].text):
         return None
     start = _asked_from(sentence, last=not later)
+    if start is not None and re.match(r"(?:re)?confirm\b", sentence.text[start:], re.I):
+        return None  # a yes confirms it at once
     if start is None or _UNSURE.search(before(sentence.text, start)):
         return None
     found = _action(sentence, start, reply[0].speaker, turns, asked=True)

@@ -24,7 +24,10 @@ _PAST = re.compile(
 _PASSIVE = re.compile(
     r"\b(?P<what>(?:your|the|my|our|a|an|it|everything|all of it|you)(?: (?!(?:and|but|or|if|that|"
     r"which|who|is|are|has|have|was|were|will)\b)[\w'’-]+){0,5}?)(?: ?['’] ?(?:s|re|ve)| has| have| is| "
-    rf"are)(?: (?:now|just|already|all|successfully|been))* (?P<verb>[a-z-]+)(?=[ .,!]|$)",
+    r"are|(?<=tion) was|(?<=ing) was|(?<=ent) was|(?<=er) was|(?<=table) was|(?<=car) was|(?<=cab) was|(?<=tickets) were|(?<=ticket) was)"
+    r"(?: (?:now|just|already|all|successfully|been))* (?P<verb>[a-z-]+)(?=[ .,!]|$)"
+    r"|^\W*(?:(?:your|the) )?(?P<bare>reservation|booking|order|payment|appointment|purchase|transfer|transaction)s?"
+    r"(?: (?:is|was|has been|went))? (?P<so>confirmed|made|complete|completed|successful|booked|through|done)\b",
     re.I,
 )
 _UNSURE = re.compile(
@@ -35,14 +38,20 @@ _UNSURE = re.compile(
 _DONE_TOO = word_set(
     "found checked tried tested cleaned restarted corrected credited unlocked locked blocked "
     "raised opened logged noted spoken talked merged deployed paid issued prescribed waived "
-    "upgraded downgraded removed added closed transferred escalated set sorted given"
+    "rented reserved purchased transferred upgraded downgraded removed added closed transferred escalated set sorted given"
 )
 _BEEN = word_set(
     "refunded cancelled canceled booked reserved confirmed changed updated shipped sent dispatched "
     "delivered replaced repaired fixed resolved activated deactivated unlocked credited waived "
     "processed approved placed made submitted scheduled rescheduled transferred escalated closed "
     "renewed purchased bought added removed corrected reset upgraded downgraded registered paid "
-    "played rented issued signed set restored extended moved postponed sorted completed"
+    "played rented issued created successful complete signed set restored extended moved postponed sorted completed"
+)
+_CONFIRMS = re.compile(r"\bconfirm(?:ing)?\b(?!ed)|\bis (?:that|this) (?:right|correct|ok|okay)\b", re.I)
+_NOT_DONE = re.compile(
+    r"found (?!(?:it|him|her|them|your|the|his|their)\b)|changed (?:my|his|her|our|your) mind|"
+    r"(?:given|taken|put) (?:up|on)\b|set (?:out|off|aside)\b|heard|thought",
+    re.I,
 )
 _BARE = re.compile(r"^\W*(?:(?:ok(?:ay)?|sure|alright|all right|there|yes|right)[ ,.]+){0,2}"
                    r"(?:all )?(?:done|sorted|it ?['’]?s done|that ?['’]?s done)\W*$", re.I)  # fmt: skip
@@ -84,7 +93,7 @@ def _is_past(verb: str) -> bool:
 
 def _clause(sentence: Sentence, start: int, owner: str, turns: Turns) -> Found | None:
     clause = tidy(sentence.text[start : clause_end(sentence.text, start)])
-    if len(clause.split()) < 2 or is_broken(clause):
+    if len(clause.split()) < 2 or is_broken(clause) or _NOT_DONE.match(clause):
         return None
     text = resolved(clause, sentence.speaker, turns.addressee(sentence), owner)
     text = text or quoted(sentence)
@@ -92,10 +101,12 @@ def _clause(sentence: Sentence, start: int, owner: str, turns: Turns) -> Found |
 
 
 def _passive(sentence: Sentence, turns: Turns) -> Found | None:
+    if any(_CONFIRMS.search(one.text) for one in turns.sentences[sentence.utterance]):
+        return None
     for said in _PASSIVE.finditer(sentence.text):
-        if said["verb"].lower() not in _BEEN or _UNSURE.search(
-            before(sentence.text, said.end("what"))
-        ):
+        verb = said["verb"] or "confirmed"
+        head = before(sentence.text, said.end("what") if said["what"] else said.start())
+        if verb.lower() not in _BEEN or _UNSURE.search(head):
             continue
         text = quoted(sentence)
         if text is not None:

@@ -19,8 +19,11 @@ _SETTLING = frozenset(
         "raised arranged ordered".split(),
     )
 )
+_BOOKING = frozenset(
+    map(stem_of, "book reserve reservation booking buy purchase table appointment ticket seat".split())
+)
 _WORKS = re.compile(
-    r"\b(?:(?:it|that|everything|this|the \w+) ?(?:['’] ?s| is| are)? ?(?:all )?(?:now )?(?:works?|working|"
+    r"\b(?:(?:it|everything|this|the \w+|that(?= (?:worked|fixed|solved))) ?(?:['’] ?s| is| are)? ?(?:all )?(?:now )?(?:works?|working|"
     r"worked|fixed|solved|sorted|(?<=is )back|(?<=s )back online)\b(?: (?:now|again|fine|perfectly))*|"
     r"(?:that|it) (?:did the trick|fixed it|solved it|helped)|problem (?:is )?solved|"
     r"(?:i can|i ?['’]?m able to) (?:log|see|open|hear|connect|access)\b[^.!?]*\bnow\b)",
@@ -33,9 +36,11 @@ _FAILS = re.compile(
     re.I,
 )
 _REFUSED = re.compile(
-    r"\b(?:unfortunately|i ?['’]?m afraid|regrettably|i am afraid|sorry,? but)\b[^.!?]*\b(?:can ?['’]?t|cannot|"
-    r"can not|unable to|won ?['’]?t be able|not possible|isn ?['’]?t possible|not (?:eligible|covered)|"
-    r"don ?['’]?t (?:offer|give|do)|(?:was|is|were) (?:not|un)\w*|could ?n['’]?t|failed)\b"
+    r"\b(?:unfortunately|i ?['’]?m afraid|regrettably|i am afraid|sorry|apologi[sz]e)\b[^.!?]*\b(?:(?:we|i) "
+    r"(?:can ?['’]?t|cannot|can not|won ?['’]?t be able|couldn ?['’]?t|could not|don ?['’]?t (?:offer|give|do))|"
+    r"unable to|not able to|n ?['’]?t able to|not possible|isn ?['’]?t possible|not (?:eligible|covered)|"
+    r"no (?:other )?\w+ available|not available|n['’]?t available|(?:did ?n['’]?t|did not) go through|could ?n['’]?t be|could not be|failed)\b"
+    r"|\b(?:we|i) (?:was|were) (?:not |un)able to|\b(?:we|i) wasn ?['’]?t able to"
     r"|\b(?:we|i) (?:can ?['’]?t|cannot|are unable to|am unable to|was unable to|were unable to|"
     r"could ?n['’]?t|could not) (?:refund|replace|"
     r"cancel|change|book|reserve|offer|give|exchange|extend|fix|repair|process|complete|make)\b"
@@ -61,7 +66,7 @@ def outcomes_in(turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
     verdict: Found | None = None
     refused: list[Found] = []
     for sentence in turns.all():
-        if sentence.text.endswith("?"):
+        if sentence.text.endswith("?") and "," not in sentence.text:
             continue
         if _is_verdict(sentence, turns):
             verdict = _quote(sentence) or verdict
@@ -69,11 +74,23 @@ def outcomes_in(turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
             one = _quote(sentence)
             refused += [one] if one is not None else []
     known = {(n, start) for n, start, _ in found}
+    refused = [one for one in refused if not any(_grants(new, one) for _, _, new in found)]
     for one in [*refused, *([verdict] if verdict is not None else [])]:
         place = (one.evidence[0].utterance, one.evidence[0].start)
         if place not in known:
             found.append((*place, one))
     yield from (one for _, _, one in sorted(found, key=lambda row: row[:2]))
+
+
+def _grants(new: Found, refused: Found) -> bool:
+    """Whether what was not possible is done later: another table, another day."""
+    later = new.evidence[0].utterance > refused.evidence[0].utterance
+    return later and not _matters(new.words).isdisjoint(_matters(refused.words))
+
+
+def _matters(text: str) -> set[str]:
+    stems = {stem_of(word) for word in re.findall(r"[a-z]+", text.lower())}
+    return {"book" if stem in _BOOKING else stem for stem in stems & (_SETTLING | _BOOKING)}
 
 
 def _settles(one: Found) -> bool:
@@ -88,6 +105,8 @@ def _is_verdict(sentence: Sentence, turns: Turns) -> bool:
     if _FAILS.search(sentence.text):
         return True
     works = _WORKS.search(sentence.text)
+    if works is not None and re.match(r" ?(?:for|with|out|on|at|best|in)\b", sentence.text[works.end() :]):
+        return False
     return works is not None and not re.search(
         r"\b(?:if|when|how|should|would|hope|until|make sure|never|not|try)\b|n['’]t\b",
         sentence.text,

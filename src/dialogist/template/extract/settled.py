@@ -21,7 +21,7 @@ _OFFERED = re.compile(
     re.I,
 )
 _FRAGMENT = re.compile(
-    r"^\W*(?:(?:ok(?:ay)?|and|so|then|or|hm+|well|yes|no,? .{0,25}?[,.])[ ,]+)*(?!(?:is|are|was|were|do|"
+    r"^\W*(?:(?:ok(?:ay)?|and|so|then|or|hm+|well|yes|also|no,? .{0,25}?[,.])[ ,]+)*(?!(?:is|are|was|were|do|"
     r"does|did|have|has|can|could|will|would|should|what|when|where|which|who|why|how|any|anything|"
     r"will|really|right|sorry|pardon|you|and|i|he|she|they|it|that|not|no|yes|yep|u|for|ok|okay|huh)\b)",
     re.I,
@@ -33,13 +33,16 @@ _ASKS_FOR_WORK = re.compile(
 )
 _IS_THAT_OK = re.compile(r"^\W*(?:is|would|will) (?:that|this|it)(?: be)? (?:ok|okay|fine|alright|all right|good)", re.I)
 _TAKES_IT = re.compile(r"\bi ?['’]?ll take (?:it|that|this)(?: one)?\b", re.I)
-_VALUE = (
-    r"(?:[\w:.,'’£$€-]+)(?: (?!and\b|but\b|is\b|are\b|works?\b|if\b)[\w:.,'’£$€-]+){0,4}?"
+_NO_VALUE = (
+    r"(?!(?:that|this|it|which|everything|all|i|ok(?:ay)?|sure|yes|yeah|yep|good|great|fine|perfect|"
+    r"alright|right|deal|agreed|cool|no|nope|well|oh|so|and|but|is|are|works?|if|you|he|she|they|we|"
+    r"there|what|who|bye|goodbye|hi|hello|thanks?|see)\b)"
 )
+_VALUE = rf"{_NO_VALUE}[\w:.,'’£$€-]+(?: {_NO_VALUE}[\w:.,'’£$€-]+){{0,4}}?"
 # What is chosen is named in these words themselves.
 _NAMED = re.compile(
     rf"^\W*(?:(?:ok(?:ay)?|sure|yes|yeah|good|great|fine|perfect|alright|all right|right|deal|agreed|cool)[ ,.!]+)*"
-    rf"(?:(?!(?:that|this|it|which|everything|all|i)\b){_VALUE} (?:it is\b|works\b|(?:is|are) (?:fine|good|perfect|great|okay|ok|better|enough)\b|"
+    rf"(?:{_VALUE} (?:it is\b|works\b|(?:is|are) (?:fine|good|perfect|great|okay|ok|better|enough)\b|"
     r"sounds (?:good|great|perfect|fine|lovely)\b|then\W*$)"
     r"|(?:then |so )?(?:I|we) ?(?:['’] ?ll| will|['’]d) (?:take|go with|go for|stick with|keep) (?!it\W*$|that\W*$|a look|care|you|back)\w"
     r"|(?:then |so )?(?:we|I) (?:go|stick|went) (?:with|for) \w"

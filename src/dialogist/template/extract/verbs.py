@@ -90,6 +90,7 @@ _HANDLED = re.compile(
     re.I,
 )
 # What people are told to do from now on, if they agree.
+_NAMES = re.compile(r"\w+ \w+ (?:is|are)\b")  # "phone number is": a noun
 _BEHAVE = word_set("leave stop avoid keep rest reduce")
 WORK = frozenset(_WORK.split())
 WEAK = frozenset(_WEAK.split())
@@ -105,7 +106,7 @@ def is_work(clause: str, deadline: str, asked: bool = False) -> bool:
     verb = clause.split(maxsplit=1)[0].lower() if clause else ""
     if _REPLY.match(clause):
         return verb != "be" or bool(deadline)
-    if _NEVER.match(clause):
+    if _NEVER.match(clause) or _NAMES.match(clause):
         return False
     if deadline and (verb in WEAK or verb in WORK):
         return True
