@@ -10,8 +10,8 @@ from dialogist.cli.shaping import Shape, Shaped
 from dialogist.engine.failing import failed
 from dialogist.errors import DataError, UsageError
 from dialogist.privacy.dialogues import mask_dialogue
-from dialogist.privacy.masks import MaskTable
-from dialogist.privacy.options import privacy_of
+from dialogist.privacy.masks import MaskTable, mask_text
+from dialogist.privacy.options import Privacy, privacy_of
 from dialogist.privacy.summaries import mask_summary
 from dialogist.records import Dialogue, Summary
 
@@ -73,9 +73,11 @@ class Presenter:
     def finish(self) -> int:
         """Say how many summaries failed or could not be shown as asked; the exit code."""
         if self._unshown:
-            note(f"{self._unshown} summaries could not be shown as asked; the others are done")
+            count = "1 summary" if self._unshown == 1 else f"{self._unshown} summaries"
+            note(f"{count} could not be shown as asked; the others are done")
         if self._failed:
-            note(f"{self._failed} dialogues failed (status error); the others are done")
+            count = "1 dialogue" if self._failed == 1 else f"{self._failed} dialogues"
+            note(f"{count} failed (status error); the others are done")
         return 3 if self._unshown or self._failed else 0
 
     def _prepared(self, dialogue: Dialogue) -> "_Waiting":
@@ -90,10 +92,7 @@ class Presenter:
         if waiting.failure is not None or summary.status == "error":
             return Shaped(waiting.failure or summary)
         shaped = self._shape.apply(summary, waiting.dialogue)
-        if self._privacy is None:
-            return shaped
-        masked, _ = mask_summary(shaped.summary, self._privacy, waiting.table)
-        return replace(shaped, summary=masked)
+        return shaped if self._privacy is None else _masked(shaped, waiting.table, self._privacy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,3 +102,20 @@ class _Waiting:
     dialogue: Dialogue
     table: MaskTable
     failure: Summary | None = None
+
+
+def _masked(shaped: Shaped, table: MaskTable, privacy: Privacy) -> Shaped:
+    """Quotes, too: with ``--mask output`` the dialogue that they are from is not masked."""
+    summary, table = mask_summary(shaped.summary, privacy, table)
+    quotes = tuple(
+        tuple(
+            replace(
+                quote,
+                speaker=mask_text(quote.speaker, privacy, table)[0].text,
+                text=mask_text(quote.text, privacy, table)[0].text,
+            )
+            for quote in row
+        )
+        for row in shaped.quotes
+    )
+    return replace(shaped, summary=summary, quotes=quotes)

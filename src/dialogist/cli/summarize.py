@@ -37,7 +37,6 @@ from dialogist.cli.reading import Reading
 from dialogist.cli.shaping import (
     Focus,
     PerspectiveName,
-    Shape,
     Shaped,
     SpeakerNames,
     TemplateName,
@@ -66,12 +65,12 @@ def summarize(
     long: Long = None,
     safe: Safe = None,
     evidence: Annotated[
-        bool | None,
+        bool,
         typer.Option(
             "--evidence/--no-evidence",
-            help="Link statements to utterances (without: for all but plain text).",
+            help="Show what was said beside each sentence, and what the checks say of it.",
         ),
-    ] = None,
+    ] = True,
     mask: Annotated[
         Mask | None, typer.Option(help="Mask personal data in what the model reads, or writes.")
     ] = None,
@@ -105,7 +104,7 @@ def summarize(
     form = form_of(output, format, Output.text)
     sources = _sources(files)
     reading = Reading(read_options(input_format, column, strict))
-    shape = shape_of(template, focus, perspective, speaker)
+    shape = shape_of(template, focus, perspective, speaker, evidence)
     presenter = Presenter(shape, mask, mask_names, strict)
     tell_failures(lines=not strict)  # the first one ends a strict run, and is its error
     summarizer = load_summarizer(model, device, threads, cast("Precision", precision))
@@ -114,7 +113,7 @@ def summarize(
         "words": words,
         "long": long,
         "safe": safe,
-        "evidence": _wants_evidence(form, shape) if evidence is None else evidence,
+        "evidence": evidence,
         "strategy": strategy,
         "beam_size": beam_size,
         "n_best": n_best,
@@ -142,10 +141,6 @@ def _sources(files: list[Path] | None) -> list[Path]:
         if str(source) != "-" and not source.exists():
             raise DataError(f"{source}: no such file")
     return sources
-
-
-def _wants_evidence(form: Output, shape: Shape) -> bool:
-    return form != Output.text or shape.template is not None or shape.focus is not None
 
 
 def _noted(shown: Iterator[Shaped]) -> Iterator[Shaped]:
