@@ -23,6 +23,7 @@ from dialogist.cli import (
     doctor,
     evaluate,
     explain,
+    finetune,
     init,
     keypoints,
     mask,
@@ -49,6 +50,7 @@ app = typer.Typer(
 )
 app.command()(summarize.summarize)
 app.command()(mask.mask)
+app.command()(finetune.finetune)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
 app.command()(compare.compare)
