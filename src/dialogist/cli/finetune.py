@@ -55,7 +55,7 @@ def finetune(
     import torch
 
     from dialogist.engine.summarizer import pick_device
-    from dialogist.recipe.finetune import Job, finetune
+    from dialogist.recipe.finetune import Job, plan_finetuning, train_and_measure
     from dialogist.recipe.finetune_card import licence_line
     from dialogist.recipe.finetune_recipe import Schedule, find_base
 
@@ -69,7 +69,9 @@ def finetune(
     held_out = None if dev is None else list(reading.dialogues([dev]))
     job = Job(found, dialogues, held_out, Schedule(epochs, learning_rate, seed))
     with TrainingDisplay(quiet) as display:
-        tuned = finetune(job, output, pick_device(device), display, _tell_of(quiet))
+        plan = plan_finetuning(job, output, display.note)
+        display.epochs = plan.recipe.training.epochs
+        tuned = train_and_measure(plan, pick_device(device), display, _tell_of(quiet))
     typer.echo(tuned.table)
     if not quiet:
         note(f"the model is in {output}: dialogist summarize --model {output} FILE")

@@ -1,4 +1,4 @@
-"""`finetune`: from one's own pairs and a base model to a better model, and what it gained.
+"""Fine-tuning: from one's own pairs and a base model to a better model, and what it gained.
 
 rows -> recipe -> train_recipe -> RUN/model -> both models on the held-out rows -> table and card
 
@@ -22,6 +22,7 @@ from dialogist.evaluation.choosing import Wanted
 from dialogist.evaluation.outputs.output import Output
 from dialogist.files import write_folder_atomically, write_text_atomically
 from dialogist.recipe.config import Place, Recipe
+from dialogist.recipe.corpus import Note
 from dialogist.recipe.evaluate import Asked, Evaluated, Said, TellOf, evaluate_said
 from dialogist.recipe.finetune_card import card_of, table_of
 from dialogist.recipe.finetune_data import DATA, FEW, Rows, divide, settle
@@ -58,27 +59,56 @@ class Tuned:
     table: str
 
 
-def finetune(
-    job: Job, run: Path, device: torch.device, reporter: Reporter, tell_of: TellOf
-) -> Tuned:
-    """Fine-tune in the folder ``run``, or go on doing so, and measure what it gained.
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What will be trained: the recipe, and the rows, which lie in the run folder."""
+
+    base: Base
+    rows: Rows
+    recipe: Recipe
+    run: Path
+
+
+def plan_finetuning(job: Job, run: Path, note: Note) -> Plan:
+    """Split the dialogues, put them into the folder ``run``, and make the recipe.
 
     Raises:
         CheckpointError, UsageError: the folder holds something else.
         DataError: too few dialogues have a summary.
+    """
+    rows = divide(job.dialogues, job.dev, job.schedule.seed, note)
+    settle(rows, run)
+    pairs = count_pairs(job.base.recipe, [len(one.references) for one in rows.train])
+    note(
+        f"{len(rows.train)} dialogues ({pairs} pairs) to learn from, {len(rows.held_out)} held out"
+    )
+    if len(rows.train) + len(rows.held_out) < FEW:
+        note(
+            f"fewer than {FEW} dialogues: the model will learn the manner of your summaries more "
+            "than what to say, and the table will be uncertain; 100 to 300 are a good start"
+        )
+    recipe = finetune_recipe(job.base, run.resolve().name, pairs, job.schedule)
+    return Plan(job.base, rows, recipe, run)
+
+
+def train_and_measure(
+    plan: Plan, device: torch.device, reporter: Reporter, tell_of: TellOf
+) -> Tuned:
+    """Train, or go on training, and measure what it gained.
+
+    Raises:
+        CheckpointError: the folder holds another run.
         Interrupted: on SIGINT or SIGTERM, with everything saved.
     """
-    rows = divide(job.dialogues, job.dev, job.schedule.seed, reporter.note)
-    settle(rows, run)
-    recipe = _recipe(job, rows, run, reporter)
-    timed = _Estimate(reporter, recipe.training.epochs)
-    model = train_recipe(recipe, Place(run / DATA, run, device), timed)
-    folder = job.base.folder
-    said = [] if folder is None else [_said(BEFORE, folder, rows, device, tell_of)]
-    after = _said(AFTER, model, rows, device, tell_of)
-    evaluated = _measured([*said, after], tell_of)
+    timed = _Estimate(reporter, plan.recipe.training.epochs)
+    model = train_recipe(plan.recipe, Place(plan.run / DATA, plan.run, device), timed)
+    held_out, folder = plan.rows.held_out, plan.base.folder
+    after = _said(AFTER, model, held_out, device, tell_of)
+    said = [] if folder is None else [_said(BEFORE, folder, held_out, device, tell_of)]
+    asked = Asked(Wanted(("rouge", "faithfulness")), processes=1)
+    evaluated = evaluate_said([*said, after], "the held-out rows", asked, [], tell_of)
     bar = low_confidence([one.summary for one in after.outputs])
-    return _finish(job, recipe, rows, model, evaluated, bar)
+    return _finish(plan, model, evaluated, bar)
 
 
 def low_confidence(summaries: Sequence[Summary]) -> float | None:
@@ -87,19 +117,6 @@ def low_confidence(summaries: Sequence[Summary]) -> float | None:
     if len(scores) < _ENOUGH:
         return None
     return min(0.0, round(scores[int(_SURE * len(scores))], 2))
-
-
-def _recipe(job: Job, rows: Rows, run: Path, reporter: Reporter) -> Recipe:
-    pairs = count_pairs(job.base.recipe, [len(one.references) for one in rows.train])
-    reporter.note(
-        f"{len(rows.train)} dialogues ({pairs} pairs) to learn from, {len(rows.held_out)} held out"
-    )
-    if len(rows.train) + len(rows.held_out) < FEW:
-        reporter.note(
-            f"fewer than {FEW} dialogues: the model will learn the manner of your summaries more "
-            "than what to say, and the table will be uncertain; 100 to 300 are a good start"
-        )
-    return finetune_recipe(job.base, run.resolve().name, pairs, job.schedule)
 
 
 class _Estimate:
@@ -125,7 +142,7 @@ class _Estimate:
         left = self._epochs * batches - progress.step
         self.note(
             f"about {_duration(left * each)} of training left: {left} updates of {each:.1f} s in "
-            f"{self._epochs} epochs at most; it stops earlier when the held-out loss no longer falls"
+            f"{self._epochs} epochs at most; fewer when the held-out loss no longer falls"
         )
 
 
@@ -133,37 +150,32 @@ def _duration(seconds: float) -> str:
     return f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.0f} minutes"
 
 
-def _said(name: str, folder: Path, rows: Rows, device: torch.device, tell_of: TellOf) -> Said:
+def _said(
+    name: str, folder: Path, dialogues: Sequence[Dialogue], device: torch.device, tell_of: TellOf
+) -> Said:
     """What a model says about the held-out rows; nothing here looks at evidence."""
     bundle = load_bundle(folder, device, name)
     asked = SummaryOptions.of(bundle.decoding).model_copy(update={"evidence": False})
     summarizer = Summarizer(replace(bundle, decoding=asked))
-    tell = tell_of(f"{name}: held-out summaries", len(rows.held_out))
+    tell = tell_of(f"{name}: held-out summaries", len(dialogues))
     outputs: list[Output] = []
-    for begin in range(0, len(rows.held_out), _WINDOW):
-        group = rows.held_out[begin : begin + _WINDOW]
+    for begin in range(0, len(dialogues), _WINDOW):
+        group = dialogues[begin : begin + _WINDOW]
         outputs += map(Output.of, summarizer.summarize(group), group)
         tell(len(outputs))
     return Said(name, tuple(outputs))
 
 
-def _measured(said: Sequence[Said], tell_of: TellOf) -> Evaluated:
-    asked = Asked(Wanted(("rouge", "faithfulness")), processes=1, against=said[0].name)
-    return evaluate_said(said, "the held-out rows", asked, [], tell_of)
-
-
-def _finish(
-    job: Job, recipe: Recipe, rows: Rows, model: Path, evaluated: Evaluated, bar: float | None
-) -> Tuned:
+def _finish(plan: Plan, model: Path, evaluated: Evaluated, bar: float | None) -> Tuned:
     """Put the bar and the card into the model folder, and the table beside it."""
-    bundle = load_bundle(model, torch.device("cpu"), recipe.name)
+    bundle = load_bundle(model, torch.device("cpu"), plan.recipe.name)
     if bar is not None:
         bundle = _with_bar(bundle, bar)
-    about: Mapping[str, JSON] = {**bundle.about, "base": job.base.name}
+    about: Mapping[str, JSON] = {**bundle.about, "base": plan.base.name}
     table = table_of(evaluated.card)
-    card = card_of(job.base, recipe, rows, table, bundle)
-    finished = replace(bundle, about=about)
-    write_folder_atomically(model, lambda folder: save_bundle(folder, finished, card, torch.float16))
+    card = card_of(plan.base, plan.recipe.name, plan.rows, table, bundle)
+    done = replace(bundle, about=about)
+    write_folder_atomically(model, lambda folder: save_bundle(folder, done, card, torch.float16))
     write_text_atomically(model.parent / TABLE, table + "\n")
     text = json.dumps(evaluated.card.to_json(), ensure_ascii=False, indent=1) + "\n"
     write_text_atomically(model.parent / "held-out.json", text)

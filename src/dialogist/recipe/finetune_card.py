@@ -7,7 +7,6 @@ from dialogist.engine.options import SummaryOptions
 from dialogist.evaluation.card import Card, Kind, Row
 from dialogist.evaluation.card_text import bars, told
 from dialogist.evaluation.ceilings import HUMAN
-from dialogist.recipe.config import Recipe
 from dialogist.recipe.finetune_data import Rows
 from dialogist.recipe.finetune_recipe import Base
 
@@ -46,13 +45,11 @@ def _is_shown(row: Row) -> bool:
     return row.kind is Kind.system or row.name == HUMAN
 
 
-def card_of(base: Base, recipe: Recipe, rows: Rows, table: str, bundle: Bundle) -> str:
+def card_of(base: Base, name: str, rows: Rows, table: str, bundle: Bundle) -> str:
     """The model card: Markdown with a YAML head."""
     head = ["library_name: dialogist", "pipeline_tag: summarization"]
     head += [f"license: {base.licence}"] if base.licence else []
-    return "\n".join(
-        ["---", *head, "---", f"# {recipe.name}", "", *_body(base, rows, table, bundle)]
-    )
+    return "\n".join(["---", *head, "---", f"# {name}", "", *_body(base, rows, table, bundle)])
 
 
 def _body(base: Base, rows: Rows, table: str, bundle: Bundle) -> Iterator[str]:
@@ -68,7 +65,7 @@ def _body(base: Base, rows: Rows, table: str, bundle: Bundle) -> Iterator[str]:
         f"* {_confidence(bundle)}",
     )
     yield from ("", "## Held-out dialogues", "", table, "")
-    yield "The held-out dialogues also decided when training stopped, which favours `after` a little."
+    yield "They also decided when training stopped, which favours `after` a little."
     yield ""
 
 

@@ -188,4 +188,3 @@ def count_pairs(recipe: Recipe, references: list[int]) -> int:
     """The training pairs of dialogues with so many references each."""
     each = Preparation(recipe.preparation).config.references == "each"
     return sum(references) if each else len(references)
-
