@@ -18,6 +18,7 @@ import typer
 from dialogist import __version__
 from dialogist.cli import (
     ablate,
+    annotate,
     compare,
     data,
     doctor,
@@ -50,6 +51,7 @@ app = typer.Typer(
 )
 app.command()(summarize.summarize)
 app.command()(mask.mask)
+app.command()(annotate.annotate)
 app.command()(finetune.finetune)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
