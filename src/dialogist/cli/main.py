@@ -18,11 +18,13 @@ import typer
 from dialogist import __version__
 from dialogist.cli import (
     ablate,
+    annotate,
     compare,
     data,
     doctor,
     evaluate,
     explain,
+    finetune,
     init,
     keypoints,
     mask,
@@ -49,6 +51,8 @@ app = typer.Typer(
 )
 app.command()(summarize.summarize)
 app.command()(mask.mask)
+app.command()(annotate.annotate)
+app.command()(finetune.finetune)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
 app.command()(compare.compare)
