@@ -47,9 +47,7 @@ _BEEN = word_set(
     "renewed purchased bought added removed corrected reset upgraded downgraded registered paid "
     "played rented issued created successful complete signed set restored extended moved postponed sorted completed"
 )
-_CONFIRMS = re.compile(
-    r"\bconfirm(?:ing)?\b(?!ed)|\bis (?:that|this) (?:right|correct|ok|okay)\b", re.I
-)
+_CONFIRMS = re.compile(r"\bconfirm(?:ing)?\b(?!ed)|\bis (?:that|this) (?:right|correct|ok|okay)\b", re.I)
 _NOT_DONE = re.compile(
     r"found (?!(?:it|him|her|them|your|the|his|their)\b)|changed (?:my|his|her|our|your) mind|"
     r"(?:given|taken|put) (?:up|on)\b|set (?:out|off|aside)\b|heard|thought",
@@ -78,10 +76,8 @@ def _own(sentence: Sentence, turns: Turns, past: bool) -> Iterator[Found]:
         for said in pattern.finditer(sentence.text):
             group = next(name for name, verb in said.groupdict().items() if verb)
             unsure = _UNSURE.search(before(sentence.text, said.start()))
-            if (
-                unsure
-                or stem_of(said[group]) not in _STEMS
-                or not (pattern is _PERFECT or _is_past(said[group]))
+            if unsure or stem_of(said[group]) not in _STEMS or not (
+                pattern is _PERFECT or _is_past(said[group])
             ):
                 continue
             if not begins_clause(sentence.text, said.start()):

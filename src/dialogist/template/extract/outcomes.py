@@ -20,10 +20,7 @@ _SETTLING = frozenset(
     )
 )
 _BOOKING = frozenset(
-    map(
-        stem_of,
-        "book reserve reservation booking buy purchase table appointment ticket seat".split(),
-    )
+    map(stem_of, "book reserve reservation booking buy purchase table appointment ticket seat".split())
 )
 _WORKS = re.compile(
     r"\b(?:(?:it|everything|this|the \w+|that(?= (?:worked|fixed|solved))) ?(?:['’] ?s| is| are)? ?(?:all )?(?:now )?(?:works?|working|"
@@ -108,9 +105,7 @@ def _is_verdict(sentence: Sentence, turns: Turns) -> bool:
     if _FAILS.search(sentence.text):
         return True
     works = _WORKS.search(sentence.text)
-    if works is not None and re.match(
-        r" ?(?:for|with|out|on|at|best|in)\b", sentence.text[works.end() :]
-    ):
+    if works is not None and re.match(r" ?(?:for|with|out|on|at|best|in)\b", sentence.text[works.end() :]):
         return False
     return works is not None and not re.search(
         r"\b(?:if|when|how|should|would|hope|until|make sure|never|not|try)\b|n['’]t\b",
@@ -121,8 +116,4 @@ def _is_verdict(sentence: Sentence, turns: Turns) -> bool:
 
 def _quote(sentence: Sentence) -> Found | None:
     text = quoted(sentence)
-    return (
-        None
-        if text is None
-        else Found(text, (sentence.span(),), sentence.speaker, words=sentence.text)
-    )
+    return None if text is None else Found(text, (sentence.span(),), sentence.speaker, words=sentence.text)

@@ -29,12 +29,9 @@ _FRAGMENT = re.compile(
 _LONGEST_FRAGMENT = 7  # words
 _BACK = 5  # utterances in which what is chosen was spoken of
 _ASKS_FOR_WORK = re.compile(
-    r"\b(?:will|can|could|do|did|does|is|are|would|should|have|has) (?:you|u|i|he|she|they|it|the)\b",
-    re.I,
+    r"\b(?:will|can|could|do|did|does|is|are|would|should|have|has) (?:you|u|i|he|she|they|it|the)\b", re.I
 )
-_IS_THAT_OK = re.compile(
-    r"^\W*(?:is|would|will) (?:that|this|it)(?: be)? (?:ok|okay|fine|alright|all right|good)", re.I
-)
+_IS_THAT_OK = re.compile(r"^\W*(?:is|would|will) (?:that|this|it)(?: be)? (?:ok|okay|fine|alright|all right|good)", re.I)
 _TAKES_IT = re.compile(r"\bi ?['’]?ll take (?:it|that|this)(?: one)?\b", re.I)
 _NO_VALUE = (
     r"(?!(?:that|this|it|which|everything|all|i|ok(?:ay)?|sure|yes|yeah|yep|good|great|fine|perfect|"
@@ -61,9 +58,7 @@ _FIRM = re.compile(
     r"absolutely|definitely|of course|certainly|with pleasure)\b",
     re.I,
 )
-_YES = re.compile(
-    r"^\W*(?:oh |and |mm[ ,]+)?(?:yes|yeah|yep|sure|okay|ok|cool|alright|all right)\b", re.I
-)
+_YES = re.compile(r"^\W*(?:oh |and |mm[ ,]+)?(?:yes|yeah|yep|sure|okay|ok|cool|alright|all right)\b", re.I)
 _DROPPED = re.compile(
     r"^\W*(?:(?:ok(?:ay)?|fine|good|right|alright|all right|agreed)[ ,.]+){1,2}"
     r"(?:no|we (?:drop|skip|leave|cancel)|then no|without)\b(?! (?:problem|worries|idea))",
