@@ -9,7 +9,7 @@ from dialogist.cli.console import note
 from dialogist.cli.flags import (
     Columns,
     Device,
-    Format,
+    InputFormat,
     Strict,
     Threads,
     load_summarizer,
@@ -37,7 +37,7 @@ def annotate(
     ] = "default",
     count: Annotated[int, typer.Option(min=1, help="How many dialogues to show.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Draws the dialogues.")] = 1,
-    format: Format = "auto",
+    input_format: InputFormat = "auto",
     column: Columns = None,
     strict: Strict = False,
     device: Device = "auto",
@@ -49,7 +49,7 @@ def annotate(
     """
     from dialogist.evaluation.annotation import draw, make_page
 
-    reading = Reading(read_options(format, column, strict))
+    reading = Reading(read_options(input_format, column, strict))
     every = list(reading.dialogues(files))
     shown = draw([one for one in every if one.utterances], count, seed)
     if not shown:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.console import TrainingDisplay, note
-from dialogist.cli.flags import Columns, Device, Format, Strict, Threads, read_options
+from dialogist.cli.flags import Columns, Device, InputFormat, Strict, Threads, read_options
 from dialogist.cli.progress import progress
 from dialogist.cli.reading import Reading
 
@@ -39,7 +39,7 @@ def finetune(
         float | None, typer.Option(help="Peak learning rate (without: what suits the base).")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Draws the held-out part and the order.")] = 1,
-    format: Format = "auto",
+    input_format: InputFormat = "auto",
     column: Columns = None,
     strict: Strict = False,
     device: Device = "auto",
@@ -61,7 +61,7 @@ def finetune(
 
     if threads is not None:
         torch.set_num_threads(threads)
-    reading = Reading(read_options(format, column, strict))
+    reading = Reading(read_options(input_format, column, strict))
     found = find_base(base)
     if not quiet:
         note(f"base {found.name}: {licence_line(found)}")
