@@ -71,7 +71,7 @@ _MOMENT = re.compile(
     re.I,
 )
 _IMPERATIVE = re.compile(
-    r"^\W*(?:(?:and|so|then|now|ok(?:ay)?|fine|good|great|alright|yes|sure|at least|just|also|"
+    r"^\W*(?!no\b)(?:(?:and|so|then|now|ok(?:ay)?|fine|good|great|alright|yes|sure|at least|just|also|"
     r"[A-Z][a-z]+,)[ ,.]+){0,3}(?=[A-Za-z])",
     re.I,
 )
@@ -143,7 +143,10 @@ def _agreed(sentence: Sentence, turns: Turns) -> Found | None:
     if found is None or _HERE.search(found.words) or any(_says_more(_promise(one, turns), found) for one in reply):
         return None
     evidence = (*found.evidence, reply[0].span())
-    return Found(found.text, evidence, found.owner, found.deadline, found.words)
+    text = quoted(sentence, reply[0]) if '"' in found.text else found.text
+    if text is None:
+        return None
+    return Found(text, evidence, found.owner, found.deadline, found.words)
 
 
 def _says_more(promise: Found | None, asked: Found) -> bool:

@@ -57,7 +57,7 @@ _REPLY = re.compile(
     r"#Person\d#|[A-Z]\w+) "
     r"(?:a|another) (?:call|ring|hand)|take care of (?!your)\w|let (?:you|him|her|them|everyone|"
     r"everybody|[A-Z]\w+) know|look into|pick (?:you|him|her|them|it|up|[A-Z]\w+)|find "
-    r"out|drop (?:off|by|"
+    r"out (?=\w)|drop (?:off|by|"
     r"you|it|them)|meet (?:you|him|her|them|up)|tell (?!you\b|me\b|u\b|us\b|it\b|what|that\b)\w|"
     r"get (?:\S+ ){1,4}ready|make sure (?:he|she|they|it|the|that)|bring (?:you|u|some|the|an?|my)|be (?:right )?there\b|keep you "
     r"(?:posted|informed|updated))\b"
