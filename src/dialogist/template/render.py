@@ -23,6 +23,7 @@ def as_text(filled: Filled) -> str:
     lines: list[str] = []
     in_list = False
     said = {one.number: one for one in filled.cited}
+    shown: set[str] = set()  # what is quoted above already
     for section in filled.sections:
         if _is_line(section):
             lines += [""] * in_list
@@ -33,7 +34,9 @@ def as_text(filled: Filled) -> str:
         in_list = True
         for entry in section.entries:
             lines += [f"- {_worded(entry, printable)}"]
-            lines += [f"    {line}" for line in _beside(entry, said)]
+            below = [line for line in _beside(entry, said) if line not in shown]
+            lines += [f"    {line}" for line in below]
+            shown.update(below)
         lines += [f"  ({_more(section)})"] if section.more else []
         lines += [f"  {printable(section.says)}"] if section.empty else []
     notes = [f"Note: {printable(note)}" for note in _notes(filled)]
@@ -110,14 +113,15 @@ def _line_of(section: FilledSection, escape: _Escape) -> str:
 
 def _worded(entry: Entry, escape: _Escape) -> str:
     """An entry in words, and the numbers of the utterances that it rests on."""
-    text = entry.text if entry.type or entry.role else entry.text[:1].upper() + entry.text[1:]
+    as_said = entry.type or entry.role or '"' in entry.text
+    text = entry.text if as_said else entry.text[:1].upper() + entry.text[1:]
     owner = f"{escape(entry.owner)}: " if entry.owner and entry.owner not in entry.text else ""
     role = f" ({escape(entry.role)})" if entry.role else ""
     late = entry.deadline and entry.deadline.lower() not in entry.text.lower()
     deadline = f" ({escape(entry.deadline)})" if late else ""
     numbers = list(dict.fromkeys(span.utterance + 1 for span in entry.evidence))[:_SHOWN]
     doubted = f"{DOUBTED} " if entry.doubt else ""
-    references = "".join(f" [{number}]" for number in numbers)
+    references = "".join(f" [{number}]" for number in sorted(numbers))
     return f"{doubted}{owner}{escape(text)}{role}{deadline}{references}"
 
 

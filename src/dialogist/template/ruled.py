@@ -20,7 +20,7 @@ RULED: Mapping[Source, str] = {
 """The sources that read the dialogue and never the summary."""
 
 _TITLE = re.compile(
-    r"\b(?:decisions?|decided|agreed|agreements?|actions?|outcomes?|results?|resolutions?|resolved|"
+    r"\b(?:decisions?|decided|agreed|agreements?|actions?|outcomes?|resolutions?|resolved|"
     r"solutions?|done|measures|steps?|to[ -]?dos?|tasks?|follow[ -]?ups?|end(?:ed|ing)?|promises?|"
     r"promised|plans?|commitments?|conclusions?|closure|closing|instructions|disposition)\b"
     r"|决定|结果|待办|处理|措施|结论|行动|承诺|解决|下一步",

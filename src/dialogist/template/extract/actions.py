@@ -34,6 +34,11 @@ _DOING = re.compile(
     r"(?=(?:sending|escalating|prescribing|ordering|booking|forwarding|transferring|mailing|"
     r"emailing|shipping|referring|refunding|scheduling|arranging)\b)"
 )
+# "Will do it tonight": chats leave the "I" out.
+_WILL_ALONE = re.compile(
+    r"^(?:(?:ok(?:ay)?|yes|yeah|sure|k),? )?[Ww]ill (?=[a-z-]+ )(?!(?:you|u|i|we|he|she|it|they|be|the|that|"
+    r"there|this)\b)"
+)
 _UNSURE = re.compile(
     r"\b(?:maybe|perhaps|might|guess|would|wish|whether|suppose|"
     r"when I|what|how|why|should I|confirm(?:ing)?|"
@@ -59,12 +64,14 @@ _COMMITS = re.compile(
     r"(?:i (?:definitely )?will\b(?= ?[,.!]|$)|will do\b|i ?['’]?ll do (?:that|it|so)|i promise)",
     re.I,
 )
+_TWO = 2  # speakers: what "we" will do in a larger round is nobody's task
+_HERE = re.compile(r"\b(?:over there|right here|here|at the (?:counter|desk|cashier))\W*$", re.I)
 _MOMENT = re.compile(
     r"\b(?:one|a|just a|wait a|hold on a) (?:moment|second|sec|minute)\b|\bhold on\b|\bbear with me\b",
     re.I,
 )
 _IMPERATIVE = re.compile(
-    r"^\W*(?:(?:and|so|then|now|ok(?:ay)?|fine|good|great|alright|yes|sure|at least|just|also|"
+    r"^\W*(?!no\b)(?:(?:and|so|then|now|ok(?:ay)?|fine|good|great|alright|yes|sure|at least|just|also|"
     r"[A-Z][a-z]+,)[ ,.]+){0,3}(?=[A-Za-z])",
     re.I,
 )
@@ -90,11 +97,12 @@ def _promise(sentence: Sentence, turns: Turns) -> Found | None:
     reply = turns.reply(sentence.utterance)
     if any(declines(one.text) for one in reply[:2]) or _is_at_once(sentence, turns):
         return None
-    for pattern in (_WILL, _DOING):
+    for pattern in (_WILL, _DOING, _WILL_ALONE):
         for will in pattern.finditer(sentence.text):
             said_before = before(sentence.text, will.start())
             condition = _CONDITION.match(sentence.text) is not None
-            if _UNSURE.search(said_before) or (
+            vague = will[0].lower().startswith("we") and len(turns.dialogue.speakers) > _TWO
+            if vague or _UNSURE.search(said_before) or (
                 not condition and (_SUPPOSED.search(said_before) or not begins_clause(
                     sentence.text, will.start()))):  # fmt: skip
                 continue
@@ -132,10 +140,13 @@ def _agreed(sentence: Sentence, turns: Turns) -> Found | None:
     if start is None or _UNSURE.search(before(sentence.text, start)):
         return None
     found = _action(sentence, start, reply[0].speaker, turns, asked=True)
-    if found is None or any(_says_more(_promise(one, turns), found) for one in reply):
+    if found is None or _HERE.search(found.words) or any(_says_more(_promise(one, turns), found) for one in reply):
         return None
     evidence = (*found.evidence, reply[0].span())
-    return Found(found.text, evidence, found.owner, found.deadline, found.words)
+    text = quoted(sentence, reply[0]) if '"' in found.text else found.text
+    if text is None:
+        return None
+    return Found(text, evidence, found.owner, found.deadline, found.words)
 
 
 def _says_more(promise: Found | None, asked: Found) -> bool:

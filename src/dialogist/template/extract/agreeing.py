@@ -16,7 +16,7 @@ _YES = re.compile(
     r"with pleasure|my pleasure|right away|you got it|got it|fair enough|let['’ ]+s do (?:it|that)|"
     r"why not|works for me|count me in|consider it done|no worries|sounds? (?:good|great)|"
     r"please do|even better|np|ofc|kk?|cool|haha|(?:that|it|this) would be (?:really |very )?"
-    r"(?:good|great|nice|lovely|helpful|perfect)|(?:that|it|this|[\w:]+(?: [\w:]+)?) "
+    r"(?:good|great|nice|lovely|helpful|perfect|amazing|awesome|fantastic|wonderful|super)|(?:that|it|this|[\w:]+(?: [\w:]+)?) "
     r"(?:works|(?:is|are) (?:fine|good|perfect|great|ok|okay|enough))(?! (?:out|on|at|in)\b))\b",
     re.I,
 )

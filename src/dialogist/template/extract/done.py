@@ -3,13 +3,21 @@
 import re
 from collections.abc import Iterator
 
-from dialogist.template.extract.clause import before, begins_clause, clause_end, is_broken, tidy
+from dialogist.template.extract.clause import (
+    before,
+    begins_clause,
+    clause_end,
+    is_broken,
+    is_telling,
+    tidy,
+)
 from dialogist.template.extract.serving import served_in
 from dialogist.template.extract.turns import Found, Sentence, Turns
 from dialogist.template.extract.verbs import WORK
 from dialogist.template.extract.wording import quoted, resolved
 from dialogist.text.listing import word_set
 from dialogist.text.stems import stem_of
+from dialogist.text.verbs import IRREGULAR
 
 _ADVERB = r"(?:(?:just|already|now|also|successfully|all|gone ahead and|finally|both) )*"
 _PERFECT = re.compile(
@@ -18,12 +26,12 @@ _PERFECT = re.compile(
 )
 _PAST = re.compile(
     rf"(?:(?<=^)|(?<=[\s,.;:]))(?:I|We|[Mm]y \w+) (?:just|already|have just|now) (?P<verb>[a-z-]+)(?=[ .,!]|$)"
-    r"|(?:(?<=^)|(?<=[\s,.;:]))(?:I|We) (?P<past>[a-z-]+)(?= [^.!?]*\b(?:yesterday|this morning|"
+    r"|(?:(?<=^)|(?<=[\s,.;:]))(?:[Ii]|We) (?P<past>[a-z-]+)(?= [^.!?]*\b(?:yesterday|this morning|"
     r"last (?:night|week|month)|earlier|already|an hour ago|today)\b)"
 )
 _PASSIVE = re.compile(
     r"\b(?P<what>(?:your|the|my|our|a|an|it|everything|all of it|you)(?: (?!(?:and|but|or|if|that|"
-    r"which|who|is|are|has|have|was|were|will)\b)[\w'’-]+){0,5}?)(?: ?['’] ?(?:s|re|ve)| has| have| is| "
+    r"which|who|is|are|has|have|was|were|will)\b)[\w'’-]+){0,5}?)(?: ?['’] ?(?:s|re)| ?['’] ?ve been| ha(?:s|ve) (?:now |just |already )?been| is| "
     r"are|(?<=tion) was|(?<=ing) was|(?<=ent) was|(?<=er) was|(?<=table) was|(?<=car) was|(?<=cab) was|(?<=tickets) were|(?<=ticket) was)"
     r"(?: (?:now|just|already|all|successfully|been))* (?P<verb>[a-z-]+)(?=[ .,!]|$)"
     r"|^\W*(?:(?:your|the) )?(?P<bare>reservation|booking|order|payment|appointment|purchase|transfer|transaction)s?"
@@ -50,8 +58,13 @@ _BEEN = word_set(
 _CONFIRMS = re.compile(r"\bconfirm(?:ing)?\b(?!ed)|\bis (?:that|this) (?:right|correct|ok|okay)\b", re.I)
 _NOT_DONE = re.compile(
     r"found (?!(?:it|him|her|them|your|the|his|their)\b)|changed (?:my|his|her|our|your) mind|"
+    r"made (?:up|.*\b(?:decision|mistake|choice|notes?|effort|sense|friends?|progress|mind)\b)|"
     r"(?:given|taken|put) (?:up|on)\b|set (?:out|off|aside)\b|heard|thought",
     re.I,
+)
+_BEING = word_set(
+    "booked reserved confirmed cancelled canceled activated registered scheduled sorted resolved fixed "
+    "set refunded complete successful"
 )
 _BARE = re.compile(r"^\W*(?:(?:ok(?:ay)?|sure|alright|all right|there|yes|right)[ ,.]+){0,2}"
                    r"(?:all )?(?:done|sorted|it ?['’]?s done|that ?['’]?s done)\W*$", re.I)  # fmt: skip
@@ -76,9 +89,7 @@ def _own(sentence: Sentence, turns: Turns, past: bool) -> Iterator[Found]:
         for said in pattern.finditer(sentence.text):
             group = next(name for name, verb in said.groupdict().items() if verb)
             unsure = _UNSURE.search(before(sentence.text, said.start()))
-            if unsure or stem_of(said[group]) not in _STEMS or not (
-                pattern is _PERFECT or _is_past(said[group])
-            ):
+            if unsure or stem_of(said[group]) not in _STEMS or not _is_past(said[group], pattern):
                 continue
             if not begins_clause(sentence.text, said.start()):
                 continue
@@ -87,16 +98,23 @@ def _own(sentence: Sentence, turns: Turns, past: bool) -> Iterator[Found]:
                 yield found
 
 
-def _is_past(verb: str) -> bool:
-    return verb.endswith("ed") or stem_of(verb) != verb or verb in ("put", "set", "reset", "cut")
+def _is_past(verb: str, pattern: re.Pattern[str]) -> bool:
+    """A past form; "run" and "put" are ones behind "have" only."""
+    if verb.endswith("ed") or verb in ("put", "set", "reset", "cut", "run"):
+        return True
+    return verb in IRREGULAR and (pattern is _PERFECT or IRREGULAR[verb] != verb)
 
 
 def _clause(sentence: Sentence, start: int, owner: str, turns: Turns) -> Found | None:
     clause = tidy(sentence.text[start : clause_end(sentence.text, start)])
     if len(clause.split()) < 2 or is_broken(clause) or _NOT_DONE.match(clause):
         return None
-    text = resolved(clause, sentence.speaker, turns.addressee(sentence), owner)
-    text = text or quoted(sentence)
+    named = turns.before(sentence)
+    if not is_telling(clause) and named is not None:  # "I bought them": what was spoken of
+        text = quoted(named, sentence)
+    else:
+        text = resolved(clause, sentence.speaker, turns.addressee(sentence), owner)
+        text = text or quoted(sentence)
     return None if text is None else Found(text, (sentence.span(),), owner, words=clause)
 
 
@@ -106,6 +124,10 @@ def _passive(sentence: Sentence, turns: Turns) -> Found | None:
     for said in _PASSIVE.finditer(sentence.text):
         verb = said["verb"] or "confirmed"
         head = before(sentence.text, said.end("what") if said["what"] else said.start())
+        # "Bills are paid monthly" tells what is usual, "it is booked" what was done.
+        usual = re.search(r"(?:['’] ?(?:s|re)|\b(?:is|are)) \w+$", said[0], re.I)
+        if usual and verb.lower() not in _BEING:
+            continue
         if verb.lower() not in _BEEN or _UNSURE.search(head):
             continue
         text = quoted(sentence)

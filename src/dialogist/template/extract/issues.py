@@ -8,7 +8,7 @@ from dialogist.template.extract.turns import Found, Sentence, Turns
 from dialogist.template.extract.wording import quoted
 
 _COMPLAINT = re.compile(
-    r"n ?['’] ?t\b|\b(?:cannot|not|never|no longer|nobody|keeps? \w+ing|broken?|broke|stopped|leak\w*|"
+    r"n ?['’] ?t\b|\b(?:cannot|not|never|no longer|nobody|keeps? \w+ing|still \w+ing|broken?|broke|stopped|leak\w*|"
     r"error|problem|issues?|trouble|wrong|too (?:late|small|big|slow|expensive)|late|missing|lost|damaged|"
     r"charged|billed|twice|hurts?|pains?|painful|cough\w*|fever|headaches?|sick|ill|sore|black|blank|"
     r"crash\w*|slow|stuck|fail\w*|stolen|supposed to|complain\w*|dead|faulty|defective|cracked|unable|"
@@ -23,7 +23,7 @@ _WISH = re.compile(
     re.I,
 )
 _NOTHING = re.compile(r"^\W*(?:no|not really|never mind|thanks|no worries|i don ?['’]?t (?:think|know|mind))\b", re.I)  # fmt: skip
-_HEAD = 10  # utterances: a problem is told at the beginning
+_HEAD = 6  # utterances: a problem is told at the beginning
 _FEWEST = 3  # words
 
 
@@ -55,4 +55,5 @@ def _says(pattern: re.Pattern[str], sentence: Sentence) -> bool:
         len(words) >= _FEWEST
         and pattern.search(sentence.text) is not None
         and not _NOTHING.match(sentence.text)
+        and (pattern is _WISH or not sentence.text.endswith("?"))
     )

@@ -7,7 +7,7 @@ from dialogist.template.extract.agreeing import agrees
 from dialogist.template.extract.clause import begins_clause, clause_end, is_broken, tidy
 from dialogist.template.extract.deadlines import deadline_in
 from dialogist.template.extract.turns import Found, Sentence, Turns
-from dialogist.template.extract.verbs import is_work
+from dialogist.template.extract.verbs import is_handled, is_work
 from dialogist.template.extract.wording import quoted, resolved
 
 _OFFERS = re.compile(
@@ -58,10 +58,14 @@ def _accepted(sentence: Sentence, turns: Turns) -> Found | None:
     end = clause_end(sentence.text, offer.end())
     clause = tidy(sentence.text[offer.end() : end])
     deadline = deadline_in(clause)
-    if len(clause.split()) < 2 or is_broken(clause) or not is_work(clause, deadline):
+    if len(clause.split()) < 2 or is_broken(clause):
         return None
-    text = resolved(clause, sentence.speaker, turns.addressee(sentence), sentence.speaker)
-    text = text or quoted(sentence, reply[0])
+    named = turns.before(sentence)
+    if is_work(clause, deadline):
+        text = resolved(clause, sentence.speaker, turns.addressee(sentence), sentence.speaker)
+        text = text or quoted(sentence, reply[0])
+    else:
+        text = quoted(named, sentence) if named and is_handled(clause) else None
     if text is None:
         return None
     evidence = (sentence.span(), reply[0].span())

@@ -6,6 +6,7 @@ The last word counts: what works now was broken before, and what is refused may 
 import re
 from collections.abc import Iterator
 
+from dialogist.template.extract.serving import served_in
 from dialogist.template.extract.turns import Found, Sentence, Turns
 from dialogist.template.extract.wording import quoted
 from dialogist.text.stems import stem_of
@@ -23,7 +24,7 @@ _BOOKING = frozenset(
     map(stem_of, "book reserve reservation booking buy purchase table appointment ticket seat".split())
 )
 _WORKS = re.compile(
-    r"\b(?:(?:it|everything|this|the \w+|that(?= (?:worked|fixed|solved))) ?(?:['’] ?s| is| are)? ?(?:all )?(?:now )?(?:works?|working|"
+    r"\b(?:(?:it|everything|this|the \w+|that(?= (?:worked|fixed|solved))) ?(?:['’] ?s| is| are)? ?(?:all )?(?:now )?(?:works|working|"
     r"worked|fixed|solved|sorted|(?<=is )back|(?<=s )back online)\b(?: (?:now|again|fine|perfectly))*|"
     r"(?:that|it) (?:did the trick|fixed it|solved it|helped)|problem (?:is )?solved|"
     r"(?:i can|i ?['’]?m able to) (?:log|see|open|hear|connect|access)\b[^.!?]*\bnow\b)",
@@ -63,14 +64,17 @@ def outcomes_in(turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
     found: list[tuple[int, int, Found]] = [
         (one.evidence[0].utterance, one.evidence[0].start, one) for one in done if _settles(one)
     ]
+    served = served_in(turns)
     verdict: Found | None = None
     refused: list[Found] = []
-    for sentence in turns.all():
+    for sentence in turns.all() if served else ():
         if sentence.text.endswith("?") and "," not in sentence.text:
             continue
         if _is_verdict(sentence, turns):
             verdict = _quote(sentence) or verdict
-        elif _REFUSED.search(sentence.text) or _PASSED_ON.search(sentence.text):
+        elif sentence.speaker not in served and (
+            _REFUSED.search(sentence.text) or _PASSED_ON.search(sentence.text)
+        ):
             one = _quote(sentence)
             refused += [one] if one is not None else []
     known = {(n, start) for n, start, _ in found}

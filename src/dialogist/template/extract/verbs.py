@@ -57,13 +57,13 @@ _REPLY = re.compile(
     r"#Person\d#|[A-Z]\w+) "
     r"(?:a|another) (?:call|ring|hand)|take care of (?!your)\w|let (?:you|him|her|them|everyone|"
     r"everybody|[A-Z]\w+) know|look into|pick (?:you|him|her|them|it|up|[A-Z]\w+)|find "
-    r"out|drop (?:off|by|"
+    r"out (?=\w)|drop (?:off|by|"
     r"you|it|them)|meet (?:you|him|her|them|up)|tell (?!you\b|me\b|u\b|us\b|it\b|what|that\b)\w|"
     r"get (?:\S+ ){1,4}ready|make sure (?:he|she|they|it|the|that)|bring (?:you|u|some|the|an?|my)|be (?:right )?there\b|keep you "
     r"(?:posted|informed|updated))\b"
 )
 _NEVER = re.compile(
-    r"see you|have to|call me (?-i:[A-Z])|talk to me|turn over|finish up|go home|"
+    r"see you|have to|move (?:on|forward)|set in motion|call me (?-i:[A-Z])|talk to me|turn over|finish up|go home|"
     r"provide an? (?:short |brief )?(?:response|"
     r"answer)|discuss what|make yourself|look forward|change (?:my|your|his|her|their) "
     r"mind|turn (?:left|right)|"
@@ -85,7 +85,7 @@ _NEVER = re.compile(
 # What a pronoun is enough for: "I'll send it".
 _HANDLED = re.compile(
     r"(?:bring|send|call|email|e-mail|mail|order|book|buy|fix|return|ship|deliver|repair|replace|"
-    r"refund|reorder|print|sign|wash|collect|fetch|cancel|post|forward|pay|text|ring|invite) "
+    r"refund|reorder|print|sign|wash|collect|fetch|cancel|post|forward|pay|text|ring|invite|write|draft|check|ask|tell) "
     r"(?:it|them|him|her|that one|those)(?: (?:back|over|for you|to you|myself|later|then|too))?",
     re.I,
 )

@@ -21,6 +21,7 @@ _YOU_ACTS = re.compile(
 )
 _MINE = re.compile(r"\b(?:me|my|us|our)\b", re.I)
 _YOURS = re.compile(r"\b(?:you|u|your)\b", re.I)
+_YOU = re.compile(r"\b(?:you|u)\b", re.I)
 _MYSELF = re.compile(r" (?:myself|ourselves)(?=$|[ ,])", re.I)
 _LONGEST = 240  # characters of a quote: what is longer tells nobody what the entry is
 
@@ -34,7 +35,7 @@ def resolved(clause: str, speaker: str, addressee: str, owner: str) -> str | Non
     if _SPEAKER_ACTS.search(clause) or _YOU_ACTS.search(clause):
         return None
     if _YOURS.search(clause):
-        if not addressee:
+        if not addressee or (addressee == owner and _YOU.search(clause)):
             return None
         clause = _YOURS.sub(lambda found: _named(found[0], addressee, owner), clause)
     if owner != speaker:
