@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from dialogist.cli.output import summary_to_json
 from dialogist.data.limits import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding.options import DecodingOptions
@@ -63,7 +62,7 @@ def test_key_points_join_to_the_text(folder: Path) -> None:
         assert "".join(part.text for part in summary.key_points) == summary.text
         assert summary.score is not None
         assert summary.score < 0
-    written = json.loads(json.dumps(summary_to_json(both[0])))
+    written = json.loads(json.dumps(both[0].to_json()))
     assert written["key_points"][0].keys() >= {"label", "text", "evidence", "confidence"}
 
 

@@ -7,7 +7,6 @@ import jsonschema
 import pytest
 
 from dialogist import Dialogue, Summarizer, SummaryOptions, Utterance
-from dialogist.cli.output import summary_to_json
 from dialogist.engine.schema import summary_schema
 from dialogist.records import Summary
 
@@ -33,12 +32,12 @@ def test_real_summaries_fit(tiny_model: Path, long: str) -> None:
     summarizer = Summarizer.load(str(tiny_model))
     options = SummaryOptions(long=long, max_tokens=12)
     for summary in summarizer.summarize([TALK, Dialogue(())], options):
-        written = json.loads(json.dumps(summary_to_json(summary)))
+        written = json.loads(json.dumps(summary.to_json()))
         jsonschema.validate(written, summary_schema())
         assert written.keys() == set(summary_schema()["required"])
 
 
 def test_a_wrong_one_does_not_fit() -> None:
-    written = summary_to_json(Summary("x"))
+    written = Summary("x").to_json()
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({**written, "status": "fine"}, summary_schema())
