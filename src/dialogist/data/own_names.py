@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dialogist.records import Dialogue, Utterance
-from dialogist.text.introductions import initials, own_names, unsigned
+from dialogist.text.introductions import initials, names_called, own_names, unsigned
 from dialogist.text.listing import word_set
+from dialogist.text.people import is_only_name
 
 _ROLES = word_set("""
 agent assistant advisor adviser associate bot buyer caller callee client clerk consultant
@@ -36,7 +37,8 @@ def other_names(dialogue: Dialogue) -> dict[str, str]:
     """Name -> the speaker whom it means; names that two speakers claim mean nobody."""
     claims: dict[str, set[str]] = defaultdict(set)
     for name, label in (*_introduced(dialogue), *_first_names(dialogue.speakers)):
-        claims[name].add(label)
+        for form in _forms(name):
+            claims[form].add(label)
     labels = {label.casefold() for label in dialogue.speakers}
     text = "\n".join(utterance.text for utterance in dialogue.utterances)
     return {
@@ -56,12 +58,24 @@ def without_signatures(dialogue: Dialogue) -> Dialogue:
 
 
 def _introduced(dialogue: Dialogue) -> Iterator[tuple[str, str]]:
+    """Names that speakers give themselves, or that the only other speaker calls them."""
+    labels = dialogue.speakers
     for utterance in dialogue.utterances:
-        if is_generic(utterance.speaker):
-            for name in own_names(utterance.text):
-                yield name, utterance.speaker
-                if name.split()[0] != name:
-                    yield name.split()[0], utterance.speaker
+        speaker = utterance.speaker
+        if is_generic(speaker):
+            yield from ((name, speaker) for name in own_names(utterance.text))
+        if len(labels) == 2 and speaker in labels:
+            other = labels[1 - labels.index(speaker)]
+            if is_generic(other):
+                yield from ((name, other) for name in names_called(utterance.text))
+
+
+def _forms(name: str) -> Iterator[str]:
+    """A name, its first word, and that in small letters where it can be nothing but a name."""
+    first = name.split()[0]
+    yield from dict.fromkeys((name, first))
+    if is_only_name(first):
+        yield first.lower()
 
 
 def _first_names(labels: tuple[str, ...]) -> Iterator[tuple[str, str]]:

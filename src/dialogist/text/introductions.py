@@ -51,9 +51,14 @@ _NO_NAMES = (
 ) | word_set("""
 great perfect urgent awesome amazing terrible ridiculous unacceptable correct wrong true false
 customer support service services team billing sales english french spanish german arabic hindi
-catholic christian jewish muslim buddhist
+catholic christian jewish muslim buddhist god sir madam sure problem
 """)
 _FAMILY = word_set("mom mum mommy mummy dad daddy grandma grandpa granny aunt uncle honey darling")
+
+_CALLED = re.compile(
+    rf"(?:^|[.!?]\s+)(?i:hi|hello|hey|thanks|thank you|good (?:morning|afternoon|evening)|morning|bye|"
+    rf"goodbye|sorry|sure|okay|ok|yes|no|of course|dear),?\s+{_NAME}(?=\s*(?:[.!?,;]|$))"
+)
 
 _REGARDS = re.compile(
     rf"(?i:\b(?:regards|sincerely|yours truly|yours faithfully)),?\s+{_NAME}[^.!?]{{0,60}}\s*\Z"
@@ -83,6 +88,13 @@ def own_names(text: str) -> Iterator[str]:
     regards = _REGARDS.search(text)
     if regards and _may_be_name(name := regards["name"] or regards["signed"]):
         yield name
+
+
+def names_called(text: str) -> Iterator[str]:
+    """The names by which a text greets, thanks or answers somebody, without titles."""
+    for match in _CALLED.finditer(text):
+        if _may_be_name(match["name"]):
+            yield match["name"]
 
 
 def unsigned(text: str) -> str:
