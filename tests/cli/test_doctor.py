@@ -109,7 +109,10 @@ def test_shown():
 
 def test_missing_packages():
     [line] = missing({"core": {"torch": "2"}, "hf": {"sentencepiece": None, "protobuf": None}})
-    assert line == "sentencepiece, protobuf missing: pip install 'dialogist[hf]'"
+    assert (
+        line
+        == "sentencepiece, protobuf missing: pip install 'protobuf>=5' 'sentencepiece>=0.2' 'transformers>=5'"
+    )
 
 
 @pytest.mark.parametrize(

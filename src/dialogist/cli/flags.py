@@ -153,12 +153,14 @@ def load_summarizer(
     with _uncollected():
         import torch
 
+        from dialogist.cli.licence_note import tell_licence
         from dialogist.engine.summarizer import Summarizer
         from dialogist.heap import give_back_large
 
         if threads is not None:
             torch.set_num_threads(threads)
         give_back_large()
+        tell_licence(model)
         return Summarizer.load(model, device, precision)
 
 
