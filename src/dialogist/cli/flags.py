@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dialogist.cli.forms import Facts, Table
+from dialogist.cli.forms import Card, Facts, Table
+from dialogist.cli.progress import silence
 from dialogist.data.readers import READERS, ReadOptions
 from dialogist.errors import UsageError
 
@@ -30,6 +31,7 @@ OutputFile = Annotated[
     ),
 ]
 FactsForm = Annotated[Facts | None, typer.Option("--format", "-f", help=FORM_HELP)]
+CardForm = Annotated[Card | None, typer.Option("--format", "-f", help=FORM_HELP)]
 TableForm = Annotated[Table | None, typer.Option("--format", "-f", help=FORM_HELP)]
 Columns = Annotated[
     list[str] | None,
@@ -85,6 +87,8 @@ Processes = Annotated[
 Baseline = Annotated[
     str, typer.Option(help="The system that differences are from (without: the first).")
 ]
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=silence, help="Show no progress.")]
 
 Strategy = Annotated[str | None, typer.Option(help="greedy, beam or sample.")]
 BeamSize = Annotated[int | None, typer.Option(help="Hypotheses kept by beam search.")]

@@ -21,14 +21,24 @@ class Output(StrEnum):
     json = "json"
     jsonl = "jsonl"
     md = "md"
+    csv = "csv"
 
 
 class Table(StrEnum):
-    """Forms of a table."""
+    """Forms of a table with remarks."""
 
     text = "text"
     json = "json"
     md = "md"
+
+
+class Card(StrEnum):
+    """Forms of scores."""
+
+    text = "text"
+    json = "json"
+    md = "md"
+    csv = "csv"
 
 
 class Records(StrEnum):

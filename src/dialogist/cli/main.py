@@ -37,6 +37,7 @@ from dialogist.cli import (
 )
 from dialogist.cli.console import SHOW_PERSONAL_DATA, complain, note, show_personal_data
 from dialogist.cli.failures import tell_failures
+from dialogist.cli.progress import close_all, silence
 from dialogist.cli.respelling import respelled
 from dialogist.cli.wrong_call import wrong_call
 from dialogist.errors import DialogistError
@@ -104,6 +105,7 @@ def main() -> NoReturn:
 
 def _run() -> int:
     show_personal_data(None)
+    silence(False)
     tell_failures()
     try:
         command = typer.main.get_command(app)
@@ -119,6 +121,8 @@ def _run() -> int:
         return _stdout_failed(error)
     except Exception as error:  # a bug of ours: still one line, with the way to the traceback
         return _unexpected(error)
+    finally:
+        close_all()
     return result if isinstance(result, int) else 0
 
 
