@@ -1,4 +1,4 @@
-"""Progress on stderr: nothing of short work, lines elsewhere than on a terminal, a closing count."""
+"""Progress on stderr: nothing of short work, lines where there is no terminal, a closing count."""
 
 import pytest
 
@@ -17,13 +17,13 @@ def clock(monkeypatch):
 def test_lines_and_a_closing_count(clock, capsys):
     meter = Meter("summarized", 400, "dialogues")
     for done in range(1, 401):
-        clock[0] += 0.1
+        clock[0] += 0.125
         meter.update(done)
     meter.finish("400 summaries: 390 ok, 10 warning")
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "dialogist: summarized 100/400 dialogues, 10.0/s, 0:30 left"
-    assert len(lines) == 5
-    assert lines[-1] == "dialogist: 400 summaries: 390 ok, 10 warning in 40 s (10.0/s)"
+    assert lines[0] == "dialogist: summarized 80/400 dialogues, 8.0/s, 0:40 left"
+    assert len(lines) == 6
+    assert lines[-1] == "dialogist: 400 summaries: 390 ok, 10 warning in 50 s (8.0/s)"
 
 
 def test_short_work_shows_nothing(clock, capsys):
@@ -78,7 +78,7 @@ def test_a_bar_on_a_terminal(clock, capsys, monkeypatch):
     [
         (1, "dialogues", "1 dialogue"),
         (1, "summaries", "1 summary"),
-        (5000, "errors", "5,000 errors"),
+        (5000, "x", "5,000 x"),
     ],
 )
 def test_counted(count, unit, shown):

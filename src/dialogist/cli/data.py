@@ -15,6 +15,7 @@ from dialogist.cli.flags import (
     FactsForm,
     InputFormat,
     OutputFile,
+    Quiet,
     Strict,
     read_options,
 )
@@ -82,6 +83,7 @@ def stats(
     input_format: InputFormat = "auto",
     column: Columns = None,
     strict: Strict = False,
+    quiet: Quiet = False,
     utterance_tokens: Annotated[int, typer.Option(help="Limit per utterance.")] = 75,
     utterances: Annotated[int, typer.Option(help="Limit of utterances.")] = 40,
     summary_tokens: Annotated[int, typer.Option(help="Limit per (sub-)summary.")] = 50,
@@ -146,6 +148,7 @@ def split(
     input_format: InputFormat = "auto",
     column: Columns = None,
     strict: Strict = False,
+    quiet: Quiet = False,
 ) -> int:
     """Split into parts that share no dialogue and no near-duplicate of one."""
     from dialogist.data.split import split_dialogues  # numpy: not for --help

@@ -12,6 +12,7 @@ from dialogist.cli.flags import (
     FactsForm,
     InputFormat,
     OutputFile,
+    Quiet,
     Strict,
     read_options,
 )
@@ -27,6 +28,7 @@ def entities(
     input_format: InputFormat = "auto",
     column: Columns = None,
     strict: Strict = False,
+    quiet: Quiet = False,
     examples: Annotated[int, typer.Option(help="Examples of each kind.", min=0)] = 3,
     output: OutputFile = None,
     format: FactsForm = None,

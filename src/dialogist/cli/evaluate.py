@@ -26,6 +26,7 @@ from dialogist.cli.flags import (
     OutputFile,
     PredictionKey,
     Processes,
+    Quiet,
     Safe,
     Strategy,
     Strict,
@@ -96,6 +97,7 @@ def evaluate(
     strict: Strict = False,
     device: Device = "auto",
     threads: Threads = None,
+    quiet: Quiet = False,
 ) -> int:
     """Score a system: ROUGE, faithfulness and more, with intervals, floors and warnings."""
     from dialogist.cli.asking import Asking

@@ -31,7 +31,7 @@ from dialogist.cli.flags import (
     load_summarizer,
     read_options,
 )
-from dialogist.cli.forms import Mask, Output
+from dialogist.cli.forms import Length, Mask, Names, Output, PrecisionKind
 from dialogist.cli.reading import Reading, expected_records
 from dialogist.cli.shaping import (
     Focus,
@@ -71,8 +71,8 @@ def summarize(
     focus: Focus = None,
     perspective: PerspectiveName = None,
     speaker: SpeakerNames = None,
-    length: Annotated[str | None, typer.Option(help="short, medium or long.")] = None,
-    words: Annotated[int | None, typer.Option(help="At most so many, in whole sentences.")] = None,
+    length: Annotated[Length | None, typer.Option(help="How long the summary is.")] = None,
+    words: Annotated[int | None, typer.Option(help="At most N words, in whole sentences.")] = None,
     long: Long = None,
     safe: Safe = None,
     evidence: Annotated[
@@ -85,9 +85,7 @@ def summarize(
     mask: Annotated[
         Mask | None, typer.Option(help="Mask personal data in what the model reads, or writes.")
     ] = None,
-    mask_names: Annotated[
-        str, typer.Option(help="Names to mask, too: none, speakers, people or all.")
-    ] = "none",
+    mask_names: Annotated[Names, typer.Option(help="Whose names to mask as well.")] = Names.none,
     input_format: InputFormat = "auto",
     column: Columns = None,
     strict: Strict = False,
@@ -105,7 +103,7 @@ def summarize(
     top_p: Annotated[float | None, typer.Option(help="Sample from this share of the mass.")] = None,
     seed: Seed = None,
     device: Device = "auto",
-    precision: PrecisionName = "auto",
+    precision: PrecisionName = PrecisionKind.auto,
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> int:
