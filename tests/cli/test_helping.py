@@ -22,7 +22,7 @@ def test_panels_examples_and_plain_types(dialogist):
     for panel in ("Input", "Output", "Model", "Decoding", "Privacy", "Summary"):
         assert f"─ {panel} ─" in shown
     assert "dialogist summarize tickets.jsonl --output summaries.jsonl --resume" in shown
-    for name in ("<list", "<bool>", "<str>", "<int>", "<float>", "<path>"):
+    for name in ("<list", "<str>", "<int>", "<float>", "<path>"):
         assert name not in shown
     assert "greedy|beam|sample" in shown
 

@@ -17,6 +17,7 @@ from dialogist.cli.flags import (
     read_options,
 )
 from dialogist.cli.forms import Facts
+from dialogist.cli.progress import counted
 from dialogist.cli.reading import Reading
 
 if TYPE_CHECKING:
@@ -48,7 +49,9 @@ def entities(
 
 
 def _print(report: "EntityReport") -> None:
-    typer.echo(f"{report.dialogues} dialogues, {report.with_entities} of them with entities")
+    typer.echo(
+        f"{counted(report.dialogues, 'dialogues')}, {report.with_entities} of them with entities"
+    )
     typer.echo(
         f"\n{'':10}{'mentions':>9}{'values':>8}{'dialogues':>11}{'no mask left':>14}"
         f"{'in summaries':>14}{'supported':>11}"

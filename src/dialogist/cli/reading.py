@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dialogist.cli.console import note
-from dialogist.cli.progress import Meter, tracked
+from dialogist.cli.progress import Meter, counted, tracked
 from dialogist.data.readers import Problem, ReadOptions, read_dialogues
 from dialogist.errors import DataError
 from dialogist.records import Dialogue
@@ -42,7 +42,7 @@ class Reading:
     def finish(self) -> int:
         """Say how many problems there were; the exit code."""
         if self.problems:
-            note(f"{self.problems} records could not be read; the others are done")
+            note(f"{counted(self.problems, 'records')} could not be read; the others are done")
         return 3 if self.problems else 0
 
     def _report(self, problem: Problem) -> None:

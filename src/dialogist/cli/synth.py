@@ -8,7 +8,7 @@ import typer
 from dialogist.cli.console import note
 from dialogist.cli.destination import check_file, is_file, output_to
 from dialogist.cli.flags import OutputFile, Quiet
-from dialogist.cli.progress import Meter, tracked
+from dialogist.cli.progress import Meter, counted, tracked
 from dialogist.data.writer import dialogue_to_line
 from dialogist.records import Dialogue
 
@@ -34,7 +34,7 @@ def synth(
         for dialogue in tracked(dialogues, Meter("made", pairs, "dialogues")):
             sys.stdout.buffer.write(_line(dialogue))
     if is_file(output):
-        note(f"{output}: {pairs} made-up dialogues, {split}, {lang}, seed {seed}")
+        note(f"{output}: {counted(pairs, 'made-up dialogues')}, {split}, {lang}, seed {seed}")
     return 0
 
 
