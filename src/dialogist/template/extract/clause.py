@@ -18,7 +18,7 @@ _STOP = re.compile(
     re.I,
 )
 _TAIL = re.compile(
-    r"[\s,]{1,9}(?:then|now|too|though|and|or|so|please|yeah|okay|ok|right)?[\s,]{0,9}$", re.I
+    r"[\s,]{1,9}(?:then|(?<!for )(?<!right )(?<!by )now|too|though|and|or|so|please|pls|yeah|okay|ok|right)?[\s,]{0,9}$", re.I
 )
 _AGAIN = re.compile(r"\b(\w[\w']*(?: \w[\w']*){0,3})(?:[ ,]+\1\b)+", re.I)
 _DANGLING = word_set(
