@@ -60,4 +60,8 @@ def test_initials_are_a_signature_where_they_come_again():
     once = Dialogue.from_text("Agent: Sent it to the team in TX\nUser: ok")
     assert without_signatures(once) == once
     twice = Dialogue.from_text("Agent: Please wait JI\nUser: ok\nAgent: Done now JI")
-    assert [u.text for u in without_signatures(twice).utterances] == ["Please wait", "ok", "Done now"]
+    assert [u.text for u in without_signatures(twice).utterances] == [
+        "Please wait",
+        "ok",
+        "Done now",
+    ]

@@ -43,6 +43,7 @@ from dialogist.cli.shaping import (
     shape_of,
 )
 from dialogist.errors import DataError, UsageError
+from dialogist.records import Warning
 
 if TYPE_CHECKING:
     from dialogist.engine.precision import Precision
@@ -150,9 +151,15 @@ def _noted(shown: Iterator[Shaped]) -> Iterator[Shaped]:
     """
     for shaped in shown:
         summary = shaped.summary
-        told = [*(warning.message for warning in summary.warnings), *shaped.notes]
+        told = [*map(_told, summary.warnings), *shaped.notes]
         if summary.reason and summary.reason not in told and summary.status != "error":
             told.append(f"{summary.status.replace('_', ' ')}: {summary.reason}")
         for message in told:
             note(f"{summary.id}: {message}")
         yield shaped
+
+
+def _told(warning: Warning) -> str:
+    """A warning with the words of the summary that it is about."""
+    about = warning.text if warning.text not in warning.message else ""
+    return f"{warning.message}: '{about}'" if about else warning.message

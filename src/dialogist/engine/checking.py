@@ -56,14 +56,14 @@ def _of_evidence(
         place = (sentence.start, sentence.end, sentence.text)
         other = _other_speaker(sentence, index)
         if other:
-            told = f"{other} says what this rests on, check who does it: '{sentence.text}'"
+            told = f"{other} says the line behind this sentence: check who does what"
             yield Warning("speaker_mismatch", told, *place)
         sure, least = sentence.confidence, options.min_confidence
         if sure is not None and least is not None and sure < least:
-            told = f"the model was unsure of this (confidence {sure:.2f}): '{sentence.text}'"
+            told = f"the model was unsure of this sentence (confidence {sure:.2f})"
             yield Warning("unsure", told, *place)
         if not sentence.evidence:
-            told = f"no line of the dialogue was found that supports this: '{sentence.text}'"
+            told = "no line of the dialogue was found that supports this sentence"
             yield Warning("no_evidence", told, *place)
 
 

@@ -18,7 +18,7 @@ class SummaryOptions(DecodingOptions):
     of summaries. ``evidence``: statements are linked to utterances.
     ``length``: ``medium`` is as the model writes, ``short`` its most telling sentences, ``long``
     reads in smaller windows, which tells more. ``words``: at most so many, in whole sentences.
-    ``min_confidence``: a sentence whose confidence is below this is marked as unchecked; None never.
+    ``min_confidence``: a sentence of a confidence below this is marked as unchecked; None never.
     ``low_confidence``: a mean log-probability per token below this is told; None never.
     """
 

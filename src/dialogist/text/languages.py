@@ -16,7 +16,9 @@ _OTHER = re.compile(r"[^\W\d_\u0000-\u024f\u3400-\u9fff\uf900-\ufaff]")
 _LOOKED_AT = 4000  # characters
 _FEWEST_WORDS = 6  # fewer words tell nothing
 _TELLING = 20  # words from which on the share of function words tells by itself
-_ENGLISH = 0.12  # of English words are at least function words; of German or Spanish ones hardly any
+_ENGLISH = (
+    0.12  # of English words are at least function words; of German or Spanish ones hardly any
+)
 _PLAINLY_ENGLISH = 0.2  # of a few words: more than other languages have by chance
 
 
