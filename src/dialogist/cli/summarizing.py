@@ -19,7 +19,7 @@ from dialogist.engine.names import find_model
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import UsageError
 from dialogist.files import sha256_of
-from dialogist.records import JSON, Dialogue
+from dialogist.records import JSON, Dialogue, Warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,14 @@ def _tell(shaped: Shaped) -> None:
     What failed was told when it did (`dialogist.cli.failures`).
     """
     summary = shaped.summary
-    told = [*(warning.message for warning in summary.warnings), *shaped.notes]
+    told = [*map(_told, summary.warnings), *shaped.notes]
     if summary.reason and summary.reason not in told and summary.status != "error":
         told.append(f"{summary.status.replace('_', ' ')}: {summary.reason}")
     for message in told:
         note(f"{summary.id}: {message}")
+
+
+def _told(warning: Warning) -> str:
+    """A warning with the words of the summary that it is about."""
+    about = warning.text if warning.text not in warning.message else ""
+    return f"{warning.message}: '{about}'" if about else warning.message
