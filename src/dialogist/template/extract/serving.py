@@ -10,8 +10,8 @@ _SERVING = word_set(
     "receptionist doctor dr nurse teacher seller salesperson helpdesk service host staff waiter mechanic technician consultant dispatcher cashier pharmacist"
 )
 _SERVED = word_set(
-    "customer caller client guest patient passenger user traveller traveler tenant buyer shopper member "
-    "subscriber"
+    "customer caller client guest patient passenger user traveller traveler tenant "
+    "shopper member subscriber"
 )
 _TWO = 2
 _SERVES = re.compile(
