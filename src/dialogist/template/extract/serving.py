@@ -7,7 +7,7 @@ from dialogist.text.listing import word_set
 
 _SERVING = word_set(
     "agent advisor adviser support rep representative operator system assistant bot clerk reception "
-    "receptionist doctor dr nurse teacher seller salesperson helpdesk service host staff waiter mechanic technician consultant dispatcher cashier pharmacist"
+    "receptionist doctor dr nurse teacher salesperson helpdesk service host staff waiter mechanic technician consultant dispatcher cashier pharmacist"
 )
 _SERVED = word_set(
     "customer caller client guest patient passenger user traveller traveler tenant "
