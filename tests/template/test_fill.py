@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.template.samples import MEETING, MINUTES, dialogue_of, span, summary_of
+from tests.template.samples import MEETING, MINUTES, dialogue_of, summary_of
 
 from dialogist.records import Statement, Summary, Warning
 from dialogist.template.fill import fill

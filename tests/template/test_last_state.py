@@ -118,6 +118,7 @@ def test_chinese_calls_have_issue_done_and_outcome():
         "用户: 好的。",
     ]
     [(who, text)] = found("issue", *call)
-    assert who == "用户" and "没有收到" in text
+    assert who == "用户"
+    assert "没有收到" in text
     assert found("done", *call) == [("客服", "已为您登记催促快递")]
     assert found("outcome", *call) == found("done", *call)

@@ -8,21 +8,31 @@ from dialogist.template.extract.turns import Found, Sentence, Turns
 from dialogist.template.extract.wording import quoted
 
 _COMPLAINT = re.compile(
-    r"n ?['’] ?t\b|\b(?:cannot|not|never|no longer|nobody|keeps? \w+ing|still \w+ing|broken?|broke|stopped|leak\w*|"
-    r"error|problem|issues?|trouble|wrong|too (?:late|small|big|slow|expensive)|late|missing|lost|damaged|"
-    r"charged|billed|twice|hurts?|pains?|painful|cough\w*|fever|headaches?|sick|ill|sore|black|blank|"
-    r"crash\w*|slow|stuck|fail\w*|stolen|supposed to|complain\w*|dead|faulty|defective|cracked|unable|"
+    r"n ?['’] ?t\b|\b(?:cannot|not|never|no longer|nobody|keeps? \w+ing|still \w+ing|broken?|"
+    r"broke|stopped|leak\w*|"
+    r"error|problem|issues?|trouble|wrong|too (?:late|small|big|slow|expensive)|late|missing|"
+    r"lost|damaged|"
+    r"charged|billed|twice|hurts?|pains?|painful|cough\w*|fever|headaches?|sick|ill|sore|black|"
+    r"blank|"
+    r"crash\w*|slow|stuck|fail\w*|stolen|supposed to|complain\w*|dead|faulty|defective|cracked|"
+    r"unable|"
     r"disappeared|overcharged|delayed|cancelled|forgot(?:ten)?|locked out|went|freezes)\b",
     re.I,
 )
 _WISH = re.compile(
-    r"\b(?:i(?: would|['’ ]?d) (?:like|love|want)|i (?:want|wanna|need|wish|have to)|i ?['’]?m (?:looking|"
-    r"calling|trying|searching|interested|thinking)|i am (?:looking|calling|trying|searching|interested)|i was "
-    r"(?:wondering|hoping)|could you (?:help|find|please)|can you (?:help|find|please|get|book|look)|"
+    r"\b(?:i(?: would|['’ ]?d) (?:like|love|want)|i (?:want|wanna|need|wish|have to)|"
+    r"i ?['’]?m (?:looking|"
+    r"calling|trying|searching|interested|thinking)|i am (?:looking|calling|trying|searching|"
+    r"interested)|i was "
+    r"(?:wondering|hoping)|could you (?:help|find|please)|can you (?:help|find|please|get|book|"
+    r"look)|"
     r"help me|i have a question|please (?:find|book|help|get|search))",
     re.I,
 )
-_NOTHING = re.compile(r"^\W*(?:\w+\W+)?(?:what ?['’]?s (?:wrong|up|the matter)|can you help(?: me)?\W*$|how are you|good (?:morning|afternoon|evening)[\w ,.]*$)|^\W*(?:no|not really|never mind|thanks|no worries|i don ?['’]?t (?:think|know|mind))\b", re.I)  # fmt: skip
+_NOTHING = re.compile(
+    r"^\W*(?:\w+\W+)?(?:what ?['’]?s (?:wrong|up|the matter)|can you help(?: me)?\W*$|"
+    r"how are you|good (?:morning|afternoon|evening)[\w ,.]*$)|^\W*(?:no|not really|never mind|"
+    r"thanks|no worries|i don ?['’]?t (?:think|know|mind))\b", re.I)  # fmt: skip
 _HEAD = 6  # utterances: a problem is told at the beginning
 _FEWEST = 4  # words of a sentence that tells something
 
