@@ -139,7 +139,7 @@ def test_measure():
 
 def test_the_command(dialogist):
     """The JSON holds what the benchmark reads, and ends with advice or with none."""
-    report = json.loads(dialogist("doctor", "--json").stdout)
+    report = json.loads(dialogist("doctor", "--format", "json").stdout)
     machine = report["machine"]
     assert machine["usable_cores"] <= machine["cores"]
     assert machine["measured"] == {}

@@ -15,7 +15,7 @@ def test_list_show_and_check(dialogist, tmp_path):
     listed = dialogist("templates", "list")
     assert listed.returncode == 0
     assert listed.stdout.decode().splitlines()[0].startswith("call ")
-    rows = json.loads(dialogist("templates", "list", "--json").stdout)
+    rows = json.loads(dialogist("templates", "list", "--format", "json").stdout)
     assert {"call", "meeting", "ticket", "clinical", "plain"} <= {row["name"] for row in rows}
     shown = dialogist("templates", "show", "meeting")
     (tmp_path / "mine.yaml").write_bytes(shown.stdout)

@@ -68,7 +68,7 @@ def test_from_the_command_line(dialogist, tmp_path, tiny_model):
     result = dialogist(*check)
     assert result.returncode == 0
     assert b"2 rows of width 4" in result.stdout
-    report = json.loads(dialogist(*check, "--json").stdout)
+    report = json.loads(dialogist(*check, "--format", "json").stdout)
     assert report["exact"] >= 1
     for wrong in (train, ("data", "vectors", "--check", "v.txt"), (*check, "a.jsonl")):
         result = dialogist(*wrong)

@@ -7,9 +7,18 @@ from typing import Annotated
 import typer
 
 from dialogist.cli.console import filtered, note
+from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.encode import encode
 from dialogist.cli.entities import entities
-from dialogist.cli.flags import Columns, Format, Strict, read_options
+from dialogist.cli.flags import (
+    Columns,
+    FactsForm,
+    InputFormat,
+    OutputFile,
+    Strict,
+    read_options,
+)
+from dialogist.cli.forms import Facts
 from dialogist.cli.noise import noise
 from dialogist.cli.plots import SHOWN, plot_lengths
 from dialogist.cli.reading import Reading
@@ -29,23 +38,28 @@ app.command()(synth)
 app.command()(noise)
 
 _Files = Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")]
-_AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 _BAR = 40
 
 
 @app.command()
 def check(
-    files: _Files, format: Format = "auto", column: Columns = None, as_json: _AsJson = False
+    files: _Files,
+    input_format: InputFormat = "auto",
+    column: Columns = None,
+    output: OutputFile = None,
+    format: FactsForm = None,
 ) -> int:
     """Read files whole and list every bad line and every oddity. Exit code 3 if lines are bad."""
-    options = read_options(format, column, strict=False)
+    form = form_of(output, format, Facts.text)
+    options = read_options(input_format, column, strict=False)
     reports = {str(file): check_dialogues(file, options) for file in files}
-    if as_json:
-        shown = {name: report.to_json() for name, report in reports.items()}
-        typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
-    else:
-        for name, report in reports.items():
-            _print_check(name, report)
+    with output_to(output):
+        if form is Facts.json:
+            shown = {name: report.to_json() for name, report in reports.items()}
+            typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        else:
+            for name, report in reports.items():
+                _print_check(name, report)
     return 0 if all(report.ok for report in reports.values()) else 3
 
 
@@ -65,7 +79,7 @@ def _print_check(name: str, report: CheckReport) -> None:
 @app.command()
 def stats(
     files: _Files,
-    format: Format = "auto",
+    input_format: InputFormat = "auto",
     column: Columns = None,
     strict: Strict = False,
     utterance_tokens: Annotated[int, typer.Option(help="Limit per utterance.")] = 75,
@@ -73,16 +87,19 @@ def stats(
     summary_tokens: Annotated[int, typer.Option(help="Limit per (sub-)summary.")] = 50,
     dialogue_tokens: Annotated[int, typer.Option(help="Limit per dialogue.")] = 150,
     plot: Annotated[Path | None, typer.Option(help="Draw the histograms as a PNG file.")] = None,
-    as_json: _AsJson = False,
+    output: OutputFile = None,
+    format: FactsForm = None,
 ) -> int:
     """Sizes, lengths and the share that limits would cut (KDD'19 paper, Table 3 and Figure 2)."""
-    reading = Reading(read_options(format, column, strict))
+    form = form_of(output, format, Facts.text)
+    reading = Reading(read_options(input_format, column, strict))
     limits = CutLimits(utterance_tokens, utterances, summary_tokens, dialogue_tokens)
     result = corpus_stats(reading.dialogues(files), limits=limits)
-    if as_json:
-        typer.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
-    else:
-        _print_stats(result)
+    with output_to(output):
+        if form is Facts.json:
+            typer.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
+        else:
+            _print_stats(result)
     if plot is not None:
         plot_lengths(result, plot)
         note(f"histograms are in {plot}")
@@ -126,14 +143,14 @@ def split(
         str, typer.Option(help="Names and shares of the parts.")
     ] = "train=0.8,dev=0.1,test=0.1",
     seed: Annotated[int, typer.Option(help="Another seed, another split.")] = 1,
-    format: Format = "auto",
+    input_format: InputFormat = "auto",
     column: Columns = None,
     strict: Strict = False,
 ) -> int:
     """Split into parts that share no dialogue and no near-duplicate of one."""
     from dialogist.data.split import split_dialogues  # numpy: not for --help
 
-    reading = Reading(read_options(format, column, strict))
+    reading = Reading(read_options(input_format, column, strict))
     wanted = _shares(shares)
     result = split_dialogues(list(reading.dialogues(files)), wanted, seed)
     taken = [output / f"{name}.jsonl" for name in wanted if (output / f"{name}.jsonl").exists()]

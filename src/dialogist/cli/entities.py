@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialogist.cli.flags import Columns, Format, Strict, read_options
+from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.flags import (
+    Columns,
+    FactsForm,
+    InputFormat,
+    OutputFile,
+    Strict,
+    read_options,
+)
+from dialogist.cli.forms import Facts
 from dialogist.cli.reading import Reading
 
 if TYPE_CHECKING:
@@ -15,21 +24,24 @@ if TYPE_CHECKING:
 
 def entities(
     files: Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")],
-    format: Format = "auto",
+    input_format: InputFormat = "auto",
     column: Columns = None,
     strict: Strict = False,
     examples: Annotated[int, typer.Option(help="Examples of each kind.", min=0)] = 3,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    output: OutputFile = None,
+    format: FactsForm = None,
 ) -> int:
     """Show what `preparation.entities: masked` would mask: counts by kind, and examples."""
     from dialogist.data.entity_report import entity_report  # pydantic: not for --help
 
-    reading = Reading(read_options(format, column, strict))
+    form = form_of(output, format, Facts.text)
+    reading = Reading(read_options(input_format, column, strict))
     report = entity_report(reading.dialogues(files), examples)
-    if as_json:
-        typer.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
-    else:
-        _print(report)
+    with output_to(output):
+        if form is Facts.json:
+            typer.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
+        else:
+            _print(report)
     return reading.finish()
 
 

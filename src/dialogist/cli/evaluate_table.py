@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dialogist.cli.console import note
-from dialogist.cli.forms import Output
+from dialogist.cli.forms import Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,14 +20,14 @@ _AT_MOST = 4  # columns beside a name on a phone
 _TYPES = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 
 
-def shown(result: "Result", output: Output) -> str:
+def shown(result: "Result", form: Table) -> str:
     """The card."""
     from dialogist.evaluation.card_text import card_markdown, card_text
 
-    if output is Output.json:
+    if form is Table.json:
         return json.dumps(_to_json(result), ensure_ascii=False, indent=2)
     card = result.evaluated.card
-    return (card_markdown if output is Output.md else card_text)(card, _headline(card, result))
+    return (card_markdown if form is Table.md else card_text)(card, _headline(card, result))
 
 
 def keep_scores(path: Path, result: "Result") -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dialogist.cli.forms import Facts, Table
 from dialogist.data.readers import READERS, ReadOptions
 from dialogist.errors import UsageError
 
@@ -16,10 +17,20 @@ if TYPE_CHECKING:
     from dialogist.engine.precision import Precision
     from dialogist.engine.summarizer import Summarizer
 
-Format = Annotated[
+FORM_HELP = "Form of the output (default: by the suffix of --output, else text)."
+
+InputFormat = Annotated[
     str,
-    typer.Option("--format", "-f", help=f"Input format: auto, {', '.join(READERS)}."),
+    typer.Option("--input-format", help=f"Format of the input files: auto, {', '.join(READERS)}."),
 ]
+OutputFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="File to write to (default: standard output)."
+    ),
+]
+FactsForm = Annotated[Facts | None, typer.Option("--format", "-f", help=FORM_HELP)]
+TableForm = Annotated[Table | None, typer.Option("--format", "-f", help=FORM_HELP)]
 Columns = Annotated[
     list[str] | None,
     typer.Option(

@@ -3,11 +3,11 @@
 Data go to stdout, everything else to stderr. Modules that need torch are imported inside the
 commands, the one exception to the rule against imports in functions: ``--help`` must be instant.
 
-Exit codes: 0 done; 1 failed; 2 the call is wrong; 3 done, but some records could not be read;
+Exit codes: 0 done; 1 failed; 2 the call is wrong; 3 done, but some records could not be
+read or summarised;
 130 and 143 stopped by SIGINT and SIGTERM.
 """
 
-import io
 import os
 import sys
 import traceback
@@ -18,11 +18,13 @@ import typer
 from dialogist import __version__
 from dialogist.cli import (
     ablate,
+    annotate,
     compare,
     data,
     doctor,
     evaluate,
     explain,
+    finetune,
     init,
     keypoints,
     mask,
@@ -33,7 +35,10 @@ from dialogist.cli import (
     template,
     train,
 )
-from dialogist.cli.console import SHOW_PERSONAL_DATA, complain, show_personal_data
+from dialogist.cli.console import SHOW_PERSONAL_DATA, complain, note, show_personal_data
+from dialogist.cli.failures import tell_failures
+from dialogist.cli.respelling import respelled
+from dialogist.cli.wrong_call import wrong_call
 from dialogist.errors import DialogistError
 
 app = typer.Typer(
@@ -46,6 +51,8 @@ app = typer.Typer(
 )
 app.command()(summarize.summarize)
 app.command()(mask.mask)
+app.command()(annotate.annotate)
+app.command()(finetune.finetune)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
 app.command()(compare.compare)
@@ -97,8 +104,11 @@ def main() -> NoReturn:
 
 def _run() -> int:
     show_personal_data(None)
+    tell_failures()
     try:
-        result = app(standalone_mode=False)
+        command = typer.main.get_command(app)
+        words = respelled(command, sys.argv[1:], note)
+        result = command.main(words, "dialogist", standalone_mode=False)
     except DialogistError as error:
         return _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
@@ -113,11 +123,8 @@ def _run() -> int:
 
 
 def _unexpected(error: Exception) -> int:
-    if hasattr(error, "show"):  # a wrong flag or command: typer's own click may be vendored
-        shown = io.StringIO()
-        error.show(file=shown)
-        complain(shown.getvalue().rstrip("\n"))
-        return 2
+    if hasattr(error, "format_message"):  # a wrong flag or command: click may be typer's own
+        return _fail(wrong_call(error), 2)
     stopped = getattr(error, "exit_code", None)  # training that saved itself on a signal
     if isinstance(stopped, int):
         return _fail(f"{error}; run the same command again to go on", stopped)

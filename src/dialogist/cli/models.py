@@ -1,6 +1,7 @@
 """``dialogist models``: what models there are, what they are, and making other ones of them."""
 
 import json
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -8,20 +9,23 @@ from typing import Annotated
 import typer
 
 from dialogist.cli.console import note
+from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.flags import FactsForm, OutputFile
+from dialogist.cli.forms import Facts
 from dialogist.errors import ModelError, UsageError
 
 app = typer.Typer(help="List models, show one; pack, average or export them.", no_args_is_help=True)
 
 _MODEL = Annotated[str, typer.Argument(help="A model's name, folder, or run folder.")]
-_AS_JSON = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 
 @app.command("list")
-def list_models(as_json: _AS_JSON = False) -> int:
+def list_models(output: OutputFile = None, format: FactsForm = None) -> int:
     """List the bundled models and those in $DIALOGIST_HOME/models."""
     from dialogist.engine.bundle import describe
     from dialogist.engine.names import known_models, user_models
 
+    form = form_of(output, format, Facts.text)
     rows: list[dict[str, object]] = []
     for name, folder in known_models():
         try:
@@ -31,43 +35,50 @@ def list_models(as_json: _AS_JSON = False) -> int:
             continue
         shown = ("path", "kind", "parameters", "bytes")
         rows.append({"name": name, **{key: facts[key] for key in shown}})
-    if as_json:
-        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
-        return 0
-    for row in rows:
-        if "error" in row:
-            typer.echo(f"{row['name']:20} broken: {row['error']}")
-        else:
-            size = f"{int(str(row['bytes'])) / 1e6:.1f} MB"
-            parameters = f"{int(str(row['parameters'])) / 1e6:.1f} M parameters"
-            typer.echo(f"{row['name']:20} {row['kind']}, {parameters}, {size}  {row['path']}")
-    if not rows:
-        typer.echo(f"no models (put model folders into {user_models()})")
+    with output_to(output):
+        if form is Facts.json:
+            typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+            return 0
+        for row in rows:
+            typer.echo(_line(row))
+        if not rows:
+            typer.echo(f"no models (put model folders into {user_models()})")
     return 0
+
+
+def _line(row: Mapping[str, object]) -> str:
+    if "error" in row:
+        return f"{row['name']:20} broken: {row['error']}"
+    size = f"{int(str(row['bytes'])) / 1e6:.1f} MB"
+    parameters = f"{int(str(row['parameters'])) / 1e6:.1f} M parameters"
+    return f"{row['name']:20} {row['kind']}, {parameters}, {size}  {row['path']}"
 
 
 @app.command("info")
 def info(
     model: _MODEL = "default",
-    as_json: _AS_JSON = False,
+    output: OutputFile = None,
+    format: FactsForm = None,
 ) -> int:
     """Show a model's facts and its card."""
     from dialogist.data.limits import Limits
     from dialogist.engine.bundle import describe
     from dialogist.engine.names import find_model
 
+    form = form_of(output, format, Facts.text)
     folder = find_model(model)
     facts = describe(folder)
-    if as_json:
-        typer.echo(json.dumps(facts, ensure_ascii=False, indent=2))
-        return 0
-    for key in ("path", "kind", "parameters", "stored_as", "bytes", "vocabulary", "about"):
-        typer.echo(f"{key:12} {facts[key]}")
-    limits = Limits.parse(facts["preparation"]["limits"], str(folder))
-    typer.echo(f"{'limits':12} reads {limits.reads}, writes {limits.writes} at most")
-    card = folder / "README.md"
-    if card.is_file():
-        typer.echo("\n" + card.read_text(encoding="utf-8"))
+    with output_to(output):
+        if form is Facts.json:
+            typer.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+            return 0
+        for key in ("path", "kind", "parameters", "stored_as", "bytes", "vocabulary", "about"):
+            typer.echo(f"{key:12} {facts[key]}")
+        limits = Limits.parse(facts["preparation"]["limits"], str(folder))
+        typer.echo(f"{'limits':12} reads {limits.reads}, writes {limits.writes} at most")
+        card = folder / "README.md"
+        if card.is_file():
+            typer.echo("\n" + card.read_text(encoding="utf-8"))
     return 0
 
 

@@ -2,38 +2,19 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
 
 from dialogist.cli.forms import Output
 from dialogist.cli.plain_text import markdown_of, text_of
 from dialogist.cli.shaping import Shaped
-from dialogist.records import SCHEMA_VERSION, Summary
 from dialogist.template.as_json import filled_to_json
 from dialogist.template.render import printable
 
 
-def summary_to_json(summary: Summary) -> dict[str, object]:
-    """The fields of a summary, with the version of their meaning."""
-    return {"schema_version": SCHEMA_VERSION, **_fields(summary)}
-
-
-def _fields(record: object) -> dict[str, object]:
-    return {f.name: _plain(getattr(record, f.name)) for f in fields(record)}  # type: ignore[arg-type]
-
-
-def _plain(value: object) -> object:
-    if is_dataclass(value):
-        return _fields(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
-
-
 def shown_to_json(shown: Shaped) -> dict[str, object]:
     """A summary, with its template under ``filled`` if it has one."""
-    written = summary_to_json(shown.summary)
+    written: dict[str, object] = {**shown.summary.to_json()}
     if shown.filled is not None:
         written["filled"] = filled_to_json(shown.filled)
     return written
@@ -79,5 +60,5 @@ _FORMS: dict[Output, Callable[[Iterable[Shaped]], Iterator[str]]] = {
 def write_summaries(summaries: Iterable[Shaped], form: Output) -> None:
     """Write to stdout, UTF-8 whatever the locale, each summary as soon as it is there."""
     for piece in _FORMS[form](summaries):
-        sys.stdout.buffer.write(piece.encode("utf-8", errors="replace"))
+        sys.stdout.buffer.write(piece.encode("utf-8", errors="backslashreplace"))
         sys.stdout.buffer.flush()

@@ -13,7 +13,7 @@ from dialogist.cli.flags import (
     Encoder,
     Exclude,
     Floors,
-    Format,
+    InputFormat,
     Limit,
     MissingAsEmpty,
     PredictionKey,
@@ -83,7 +83,7 @@ def report(
     exclude: Exclude = None,
     limit: Limit = None,
     processes: Processes = None,
-    format: Format = "auto",
+    input_format: InputFormat = "auto",
     column: Columns = None,
     strict: Strict = False,
     device: Device = "auto",
@@ -100,7 +100,7 @@ def report(
         raise UsageError("--limit, --exclude and --by-order are about --on DATA: give that, too")
     asking = Asking(
         data=on,
-        reading=Reading(read_options(format, column, strict)),
+        reading=Reading(read_options(input_format, column, strict)),
         written=Written(prediction_key, How(missing_as_empty, by_order)),
         exclude=exclude,
         limit=limit,

@@ -8,16 +8,20 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from dialogist.cli.console import note
+from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.failures import tell_failures
 from dialogist.cli.flags import (
+    FORM_HELP,
     BeamSize,
     Columns,
     Device,
-    Format,
+    InputFormat,
     LengthPenalty,
     Long,
     MaxTokens,
     Model,
     NoRepeatNgram,
+    OutputFile,
     PrecisionName,
     Safe,
     Seed,
@@ -50,7 +54,8 @@ def summarize(
         typer.Argument(help="Dialogue files, or - for stdin (the default when piped into)."),
     ] = None,
     model: Model = "default",
-    output: Annotated[Output, typer.Option("--output", "-o", help="Form of output.")] = Output.text,
+    output: OutputFile = None,
+    format: Annotated[Output | None, typer.Option("--format", "-f", help=FORM_HELP)] = None,
     template: TemplateName = None,
     focus: Focus = None,
     perspective: PerspectiveName = None,
@@ -72,7 +77,7 @@ def summarize(
     mask_names: Annotated[
         str, typer.Option(help="Names to mask, too: none, speakers, people or all.")
     ] = "none",
-    format: Format = "auto",
+    input_format: InputFormat = "auto",
     column: Columns = None,
     strict: Strict = False,
     strategy: Strategy = None,
@@ -96,10 +101,12 @@ def summarize(
     from dialogist.cli.output import write_summaries  # pydantic: not for --help
     from dialogist.cli.presenting import Presenter
 
+    form = form_of(output, format, Output.text)
     sources = _sources(files)
-    reading = Reading(read_options(format, column, strict))
+    reading = Reading(read_options(input_format, column, strict))
     shape = shape_of(template, focus, perspective, speaker, evidence)
-    presenter = Presenter(shape, mask, mask_names)
+    presenter = Presenter(shape, mask, mask_names, strict)
+    tell_failures(lines=not strict)  # the first one ends a strict run, and is its error
     summarizer = load_summarizer(model, device, threads, cast("Precision", precision))
     wanted = {
         "length": length,
@@ -121,7 +128,8 @@ def summarize(
     }
     options = decoding_options(summarizer.options, wanted)
     dialogues = presenter.before(reading.dialogues(sources))
-    write_summaries(_noted(presenter.after(summarizer.stream(dialogues, options))), output)
+    with output_to(output):
+        write_summaries(_noted(presenter.after(summarizer.stream(dialogues, options))), form)
     return max(reading.finish(), presenter.finish())
 
 
@@ -136,11 +144,14 @@ def _sources(files: list[Path] | None) -> list[Path]:
 
 
 def _noted(shown: Iterator[Shaped]) -> Iterator[Shaped]:
-    """Say a summary's warnings on stderr as it passes, and why it is not simply ``ok``."""
+    """Say a summary's warnings on stderr as it passes, and why it is not simply ``ok``.
+
+    What failed was told when it did (`dialogist.cli.failures`).
+    """
     for shaped in shown:
         summary = shaped.summary
         told = [*(warning.message for warning in summary.warnings), *shaped.notes]
-        if summary.reason and summary.reason not in told:
+        if summary.reason and summary.reason not in told and summary.status != "error":
             told.append(f"{summary.status.replace('_', ' ')}: {summary.reason}")
         for message in told:
             note(f"{summary.id}: {message}")

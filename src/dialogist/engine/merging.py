@@ -38,7 +38,8 @@ _UNSPACED = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef][\"'”’]*$"
 class Said:
     """A sentence: of which window and which part (key point) of what was said there.
 
-    ``text`` is stripped. ``start`` and ``end`` are its characters in the part's stripped text.
+    ``text`` is stripped. ``start`` and ``end`` are its characters in the part's stripped text as
+    the model wrote it.
     """
 
     text: str

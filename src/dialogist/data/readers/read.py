@@ -1,5 +1,6 @@
 """The way in: a path or stream and its format, a stream of dialogues out."""
 
+import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -11,11 +12,22 @@ from dialogist.data.readers.source import Source, open_source, source_of_bytes
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.records import Dialogue
 
+_LOGGER = logging.getLogger("dialogist")
+
+
+def _log(problem: Problem) -> None:
+    _LOGGER.warning("%s", problem)
+
 
 def read_dialogues(
-    origin: Path | BinaryIO, options: ReadOptions, on_problem: Callable[[Problem], None]
+    origin: Path | str | BinaryIO,
+    options: ReadOptions | None = None,
+    on_problem: Callable[[Problem], None] = _log,
 ) -> Iterator[Dialogue]:
-    """Open ``origin`` (a path, ``Path('-')``, or a binary stream) and stream its dialogues.
+    """Open ``origin`` (a path, ``-`` for standard input, or a binary stream); stream its dialogues.
+
+    ``options``: None for a format and columns found by themselves. ``on_problem`` is told each
+    record that cannot be read; without it the logger ``dialogist`` warns of it.
 
     What can be seen at once is raised by the call; the rest while the dialogues are read. A file
     that breaks off (truncated gzip) gives what it holds before the error.
@@ -25,7 +37,8 @@ def read_dialogues(
             with ``options.strict`` also at the first bad record.
         UsageError: there is no such format or encoding.
     """
-    source = open_source(origin, options.encoding)
+    options = options or ReadOptions()
+    source = open_source(Path(origin) if isinstance(origin, str) else origin, options.encoding)
     reader = READERS[options.format if _is_named(options.format) else detect(source)]
     found = _Found(on_problem)
     report = Reporter(source.name, options.strict, found.problem)

@@ -1,0 +1,79 @@
+"""``dialogist annotate``: a page on which people write the summaries that a model learns from."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dialogist.cli.console import note
+from dialogist.cli.flags import (
+    Columns,
+    Device,
+    InputFormat,
+    Strict,
+    Threads,
+    load_summarizer,
+    read_options,
+)
+from dialogist.cli.progress import progress
+from dialogist.cli.reading import Reading
+from dialogist.errors import DataError
+from dialogist.records import Dialogue, Summary
+
+NO_DRAFTS = "none"
+_WINDOW = 16
+
+
+def annotate(
+    files: Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the page goes (HTML).")],
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            "-m",
+            help="Writes the drafts: a model's name, folder or run; none: no drafts.",
+        ),
+    ] = "default",
+    count: Annotated[int, typer.Option(min=1, help="How many dialogues to show.")] = 100,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the dialogues.")] = 1,
+    input_format: InputFormat = "auto",
+    column: Columns = None,
+    strict: Strict = False,
+    device: Device = "auto",
+    threads: Threads = None,
+) -> int:
+    """Make one HTML page on which people write summaries, and save them as training data.
+
+    Example: dialogist annotate chats.csv --count 200 --output page.html
+    """
+    from dialogist.evaluation.annotation import draw, make_page
+
+    reading = Reading(read_options(input_format, column, strict))
+    every = list(reading.dialogues(files))
+    shown = draw([one for one in every if one.utterances], count, seed)
+    if not shown:
+        raise DataError("nothing to annotate: the files hold no dialogue")
+    drafts = None if model == NO_DRAFTS else _drafts(shown, model, device, threads)
+    page = make_page(shown, drafts)
+    try:
+        output.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{output}: cannot be written: {error.strerror}") from None
+    note(
+        f"{output}: {len(shown)} of {len(every)} dialogues, with their text; open it in a browser, "
+        "save the summaries there, then: dialogist finetune summaries.jsonl --output FOLDER"
+    )
+    return reading.finish()
+
+
+def _drafts(
+    dialogues: list[Dialogue], model: str, device: str, threads: int | None
+) -> list[Summary]:
+    summarizer = load_summarizer(model, device, threads, "auto")
+    tell = progress("drafts", len(dialogues))
+    drafts: list[Summary] = []
+    for begin in range(0, len(dialogues), _WINDOW):
+        drafts += summarizer.summarize(dialogues[begin : begin + _WINDOW])
+        tell(len(drafts))
+    return drafts
