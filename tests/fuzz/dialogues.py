@@ -5,44 +5,27 @@ from collections.abc import Callable, Sequence
 
 from dialogist import Dialogue, Utterance
 
-TURNS = [
-    "Hi, can I borrow fifty dollars until Friday?",
-    "Sure, but I need it back before noon.",
-    "The invoice 4711 was paid twice, can you check it, please?",
-    "I'm sorry, we will return the second payment today.",
-    "My number is 415-555-0132, and my email is ann.lee@example.com.",
-    "Let's meet at Luigi's at half past seven. Is 7:30 pm fine?",
-    "Doctor, I have had a headache since Monday, and I took two pills.",
-    "It costs $1,500 or 1.299,00 EUR; I won't pay more than that!",
-    "No, Anna never said that Bob wants to leave Berlin on 12/05/2023.",
-    "Thank you very much for your help. Bye!",
-    "#Person1# told #Person2# about the dog: https://example.org/a?b=c",
-    "用户询问订单，客服回答请放心。 我们下周二见。",
-    "Ich möchte morgen kommen, aber der Zug ist zu spät.",
-    "ok",
-]
+_TURNS = """Hi, can I borrow fifty dollars until Friday?
+Sure, but I need it back before noon.
+The invoice 4711 was paid twice, can you check it, please?
+I'm sorry, we will return the second payment today.
+My number is 415-555-0132, and my email is ann.lee@example.com.
+Let's meet at Luigi's at half past seven. Is 7:30 pm fine?
+Doctor, I have had a headache since Monday, and I took two pills.
+It costs $1,500 or 1.299,00 EUR; I won't pay more than that!
+No, Anna never said that Bob wants to leave Berlin on 12/05/2023.
+Thank you very much for your help. Bye!
+#Person1# told #Person2# about the dog: https://example.org/a?b=c
+用户询问订单，客服回答请放心。 我们下周二见。
+Ich möchte morgen kommen, aber der Zug ist zu spät.
+ok"""
+TURNS = _TURNS.split("\n")
 NAMES = """Ann Bo Carla Agent Customer #Person1# #Person2# User System Dr.&nbsp;Lee O'Brien I A 客服
 Ann&nbsp;Lee Anna Person1 4711 [Bot] Mr.*(x) Will May Bob:Jr"""
 SPEAKERS = [name.replace("&nbsp;", " ") for name in NAMES.split()]
 SIGNS = "/.,;:-–—' %$€£x°½²³٣१〇一百\u2212\u00a0"
-AFTER = [
-    "",
-    "k",
-    "m",
-    "bn",
-    " million",
-    " hundred",
-    "%",
-    " percent",
-    " dollars",
-    "€",
-    " pm",
-    " o'clock",
-    "th",
-    "st",
-    " 1/2",
-    "½",
-]
+_AFTER = "|k|m|bn| million| hundred|%| percent| dollars|€| pm| o'clock|th|st| 1/2|½"
+AFTER = _AFTER.split("|")
 ODD = (
     "\u0000\u0007\u001b[31m\u0085\u00ad\u0130\u0131\u017f\u0301\u0345\u200b\u200d\u200e\u202e\u2028"
     "\u2060\u3000\u3164\ufeff\ufffd\uffff\U0001f469\u200d\U0001f4bb\U0001f1e9\U0010f000\U0010f005"
