@@ -6,7 +6,15 @@ import pytest
 
 FLAGS = ("--input-format", "--column", "--where", "--encoding", "--one-dialogue", "--sorted")
 COMMANDS = ["summarize", "mask", "evaluate", "compare", "explain", "report"]
-COMMANDS += ["data check", "data stats", "data split", "data entities", "data vectors"]
+COMMANDS += [
+    "data check",
+    "data stats",
+    "finetune",
+    "annotate",
+    "data split",
+    "data entities",
+    "data vectors",
+]
 COMMANDS += ["keypoints label", "keypoints stats", "rate make"]
 TICKETS = (
     "ticket_id,author,body,public\n1,Ann,hi,true\n2,Cy,hey,true\n1,Bo,psst,false\n"
@@ -52,10 +60,3 @@ def test_wrong_flags_are_one_line(dialogist, tmp_path, flags, code, message):
     assert result.returncode == code
     assert message in result.stderr.decode()
     assert result.stderr.count(b"\n") == 1
-
-
-def test_old_name_of_the_input_format(dialogist, tmp_path):
-    path = tmp_path / "t.txt"
-    path.write_text("Ann: hi\n", encoding="utf-8")
-    result = dialogist("data", "check", str(path), "--format", "lines")
-    assert b"1 dialogues, 1 utterances" in result.stdout

@@ -11,26 +11,30 @@ import typer
 from dialogist.cli.compare_table import (
     Comparison,
     Failure,
+    as_csv,
     as_json,
     as_markdown,
     as_text,
     in_short,
 )
 from dialogist.cli.console import TrainingDisplay, note
+from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import (
     Baseline,
     ByOrder,
+    CardForm,
     Data,
     Device,
     Encoder,
     Floors,
     Limit,
     MissingAsEmpty,
+    OutputFile,
     PredictionKey,
     Processes,
     Threads,
 )
-from dialogist.cli.forms import Output
+from dialogist.cli.forms import Card
 from dialogist.cli.progress import progress
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.data.readers import ReadOptions
@@ -43,7 +47,7 @@ if TYPE_CHECKING:
     from dialogist.recipe.config import DataSet
     from dialogist.recipe.systems import System
 
-_SHOWN = {Output.text: as_text, Output.md: as_markdown, Output.json: as_json}
+_SHOWN = {Card.text: as_text, Card.md: as_markdown, Card.json: as_json, Card.csv: as_csv}
 
 
 @with_read_flags(strict=False)
@@ -96,7 +100,7 @@ def compare(
     encoder: Encoder = None,
     columns: Annotated[
         str,
-        typer.Option(help="Keys of the figures with intervals, with commas; see --output json."),
+        typer.Option(help="Keys of the figures with intervals, with commas; see --format json."),
     ] = "",
     baseline: Baseline = "",
     floors: Floors = True,
@@ -107,9 +111,8 @@ def compare(
     missing_as_empty: MissingAsEmpty = False,
     by_order: ByOrder = False,
     processes: Processes = None,
-    output: Annotated[
-        Output, typer.Option("--output", "-o", help="text, json or md.")
-    ] = Output.text,
+    output: OutputFile = None,
+    format: CardForm = None,
     plot: Annotated[
         Path | None, typer.Option(help="Figures 3 and 4 of the paper as a PNG file.")
     ] = None,
@@ -125,8 +128,7 @@ def compare(
     from dialogist.recipe.speaking import Written
     from dialogist.recipe.systems import find_systems
 
-    if output not in _SHOWN:
-        raise UsageError("--output jsonl: the predictions are that; use text, json or md")
+    form = form_of(output, format, Card.text)
     if plot is not None:
         _require_plots(plot)
     wanted = Wanted(
@@ -153,7 +155,8 @@ def compare(
             note(f"[{number}/{len(found)}] {system.name}")
         comparison.add(_outcome(system, setting, quiet))
     _add_floors(comparison, setting)
-    typer.echo(_SHOWN[output](comparison, keys))
+    with output_to(output):
+        typer.echo(_SHOWN[form](comparison, keys))
     if scores is not None:
         _keep(comparison, scores)
     if plot is not None:
@@ -244,9 +247,7 @@ def _data_set(on: Path | None, read: ReadOptions) -> "DataSet | None":
 
     if on is None:
         if read != ReadOptions():
-            raise UsageError(
-                "--input-format, --column and their like say how to read --on: give it"
-            )
+            raise UsageError("--input-format, --column ... say how to read --on: give that, too")
         return None
     if not on.is_file():
         raise DataError(f"{on}: no such file")

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import typer
 
 from dialogist.cli.console import note
+from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import (
+    FORM_HELP,
     BeamSize,
     Device,
     LengthPenalty,
@@ -24,6 +26,7 @@ from dialogist.cli.flags import (
     decoding_options,
     load_summarizer,
 )
+from dialogist.cli.forms import Explained
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.data.readers import Problem, ReadOptions, read_dialogues
 from dialogist.errors import DataError, UsageError, nearest
@@ -55,13 +58,24 @@ def explain(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help=f"The page (default: {_DEFAULT_PAGE}, unless --png or --json)."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help=f"File to write to (default: {_DEFAULT_PAGE}; JSON: standard output).",
+        ),
+    ] = None,
+    format: Annotated[
+        Explained | None,
+        typer.Option(
+            "--format",
+            "-f",
+            help=FORM_HELP.replace("text", "html"),
         ),
     ] = None,
     png: Annotated[
         Path | None, typer.Option(help="A folder for heat-maps as PNG, a picture for each layer.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="All of it as JSON on stdout.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", hidden=True)] = False,
     id: Annotated[
         str | None, typer.Option("--id", help="Which dialogue of the file (default: the first).")
     ] = None,
@@ -91,6 +105,9 @@ def explain(
     from dialogist.evaluation.explain.choice import Choice, select
 
     _refuse_baseline(model)
+    if as_json:
+        note("--json is now written --format json")
+    form = form_of(output, format, Explained.html)
     choice = Choice(
         layers=numbers(layers, "--layers"),
         heads=numbers(heads, "--heads"),
@@ -113,8 +130,12 @@ def explain(
     said = (warning.message for warning in explanation.summary.warnings)
     for line in (*said, *selected.notes):
         note(line)
-    page = output or (None if png or as_json else _DEFAULT_PAGE)
-    _write(explanation, selected, (page, png, as_json))
+    in_json = as_json or form is Explained.json
+    page = output if form is Explained.html else None
+    if page is None and not (png or in_json):
+        page = _DEFAULT_PAGE
+    with output_to(None if form is Explained.html else output):
+        _write(explanation, selected, (page, png, in_json))
     return 3 if found.problems else 0
 
 
@@ -167,7 +188,7 @@ def origin_of(text: str | None) -> Path | BinaryIO:
     if _is_file(text):
         return Path(text)
     if _SPOKEN.match(text):
-        stream = BytesIO(text.encode("utf-8", errors="replace"))
+        stream = BytesIO(text.encode("utf-8", errors="backslashreplace"))
         stream.name = "the text given"
         return stream
     raise DataError(f"{text}: no such file, and no dialogue either (lines of 'Name: text')")
@@ -236,7 +257,7 @@ def _write(
         from dialogist.evaluation.explain.as_json import explanation_to_json
 
         text = json.dumps(explanation_to_json(explanation, selected), ensure_ascii=False)
-        sys.stdout.buffer.write(text.encode("utf-8", errors="replace") + b"\n")
+        sys.stdout.buffer.write(text.encode("utf-8", errors="backslashreplace") + b"\n")
 
 
 def _save(path: Path, text: str) -> None:

@@ -19,9 +19,7 @@ _FORMAT_HELP = f"Format of the input: auto, {', '.join(READERS)}."
 class ReadFlags:
     """The flags as typer gives them; see `read_options`."""
 
-    input_format: Annotated[
-        str, typer.Option("--input-format", "--format", "-f", help=_FORMAT_HELP)
-    ] = "auto"
+    input_format: Annotated[str, typer.Option("--input-format", help=_FORMAT_HELP)] = "auto"
     column: Annotated[
         list[str] | None,
         typer.Option(

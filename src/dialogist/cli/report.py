@@ -16,6 +16,7 @@ from dialogist.cli.flags import (
     MissingAsEmpty,
     PredictionKey,
     Processes,
+    Quiet,
     Threads,
     Train,
 )
@@ -85,6 +86,7 @@ def report(
     read: ReadOptions = ReadOptions(),
     device: Device = "auto",
     threads: Threads = None,
+    quiet: Quiet = False,
 ) -> int:
     """Write one self-contained page about systems: figures, cautions, examples, training."""
     from dialogist.cli.asking import Asking

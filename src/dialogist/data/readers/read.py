@@ -1,10 +1,11 @@
 """The way in: a path or stream and its format, a stream of dialogues out."""
 
+import logging
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from dialogist.data.readers.base import Problem, Reader, ReadOptions, Reporter, no_note
+from dialogist.data.readers.base import Problem, Reader, ReadOptions, Reporter
 from dialogist.data.readers.folders import files_in, stem_in
 from dialogist.data.readers.head import Head, head_of
 from dialogist.data.readers.keys import some
@@ -16,15 +17,27 @@ from dialogist.records import Dialogue
 
 OnProblem = Callable[[Problem], None]
 OnNote = Callable[[str], None]
+_LOGGER = logging.getLogger("dialogist")
+
+
+def _log(problem: Problem) -> None:
+    _LOGGER.warning("%s", problem)
+
+
+def _log_note(text: str) -> None:
+    _LOGGER.info("%s", text)
 
 
 def read_dialogues(
-    origin: Path | BinaryIO,
-    options: ReadOptions,
-    on_problem: OnProblem,
-    on_note: OnNote = no_note,
+    origin: Path | str | BinaryIO,
+    options: ReadOptions | None = None,
+    on_problem: OnProblem = _log,
+    on_note: OnNote = _log_note,
 ) -> Iterator[Dialogue]:
-    """Open ``origin`` (a path, ``Path('-')``, or a binary stream) and stream its dialogues.
+    """Open ``origin`` (a path, ``-`` for standard input, or a binary stream); stream its dialogues.
+
+    ``options``: None for a format and columns found by themselves. ``on_problem`` is told each
+    record that cannot be read; without it the logger ``dialogist`` warns of it.
 
     A folder stands for the files in it. What can be seen at once is raised by the call; the rest
     while the dialogues are read. A file that breaks off (truncated gzip) gives what it holds before
@@ -35,6 +48,8 @@ def read_dialogues(
             with ``options.strict`` also at the first bad record.
         UsageError: there is no such format or encoding.
     """
+    options = options or ReadOptions()
+    origin = Path(origin) if isinstance(origin, str) else origin
     _check_format(options.format)
     if isinstance(origin, Path) and origin.is_dir():
         return _folder(origin, options, on_problem, on_note)
