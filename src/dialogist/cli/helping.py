@@ -7,6 +7,7 @@ from dialogist.cli.respelling import choices_of
 
 _PANELS = {
     "Input": "--input-format --column --strict --where --encoding --by --on --data --limit "
+    "--one-dialogue --sorted --internal-notes "
     "--exclude --prediction-key --missing-as-empty --by-order --references --train --train-sample",
     "Output": "--output --format --columns --resume --quiet --scores --predictions --plot --png",
     "Model": "--model --device --precision --threads --processes",

@@ -14,7 +14,7 @@ def turns(dialogue):
     "text",
     [
         "Ann Lee  0:01\nHello.\n\nBob Ray  0:05\nHi Ann.\nShall we?\n\nAnn Lee  1:00:09\nYes.\n",
-        "[10:31 AM] Ann Lee\nHello.\n[12:32 PM] Bob Ray\nHi Ann.\nShall we?\n[1:05 PM] Ann\nYes.",
+        "[9:31] Ann Lee\nHello.\n[12:32 PM] Bob Ray\nHi Ann.\nShall we?\n[1:05 PM] Ann Lee\nYes.",
         "Ann Lee\n0:03\nHello.\nBob Ray\n0:05\nHi Ann.\nShall we?\nAnn Lee\n0:09\nYes.\n",
         "Ann Lee, 10:31\nHello.\nBob Ray (10:32)\nHi Ann.\nShall we?\nAnn Lee - 10:33\nYes.\n",
     ],
