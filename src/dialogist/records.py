@@ -70,6 +70,10 @@ class Dialogue:
         if not isinstance(self.id, str):
             raise UsageError(f"Dialogue: id must be text, not {type(self.id).__name__}")
 
+    def __hash__(self) -> int:
+        """Of its ends alone: caches ask again and again, and a dialogue may have hours."""
+        return hash((self.id, len(self.utterances), self.utterances[:2], self.utterances[-2:]))
+
     @classmethod
     def from_text(cls, text: str, id: str = "") -> "Dialogue":
         """A dialogue from lines of ``speaker: text``.

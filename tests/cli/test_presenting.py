@@ -88,11 +88,15 @@ def test_a_dialogue_without_the_named_speaker_does_not_stop_the_others(
         assert result.returncode == 3
         assert [json.loads(line)["id"] for line in result.stdout.splitlines()] == ["call"]
         assert b"chat: 'Agent' says nothing in this dialogue" in result.stderr
-        assert b"1 summaries could not be shown as asked" in result.stderr
+        assert b"1 summary could not be shown as asked" in result.stderr
 
 
-def test_evidence_in_plain_text_is_numbers(call):
-    with_evidence = call("--evidence", "--no-safe").stdout.decode().strip()
-    without = call("--no-safe").stdout.decode().strip()
-    assert "[" not in without
-    assert with_evidence.replace("[", "").startswith(without[:5])
+def test_quotes_stand_beside_sentences_unless_unwanted(call):
+    bare = call("--no-safe", "--no-evidence").stdout.decode()
+    assert "check this" not in bare
+    assert "Status" not in bare
+    shown = call("--no-safe").stdout.decode()
+    assert shown != bare
+    assert bare.split()[0] in shown
+    masked = call("--no-safe", "--mask", "output").stdout
+    assert not any(secret in masked for secret in SECRETS)

@@ -22,5 +22,6 @@ def test_a_long_utterance_is_cut_between_words_around_what_is_cited():
     shown = excerpt(text, start, start + len("the key fact"))
     assert "the key fact" in shown
     assert len(shown) < 200
-    assert shown.startswith("...word") and shown.endswith("word...")
+    assert shown.startswith("...word")
+    assert shown.endswith("word...")
     assert excerpt("x" * 500, 100, 120).startswith("...x")

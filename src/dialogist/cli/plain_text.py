@@ -26,7 +26,7 @@ def text_of(shown: Shaped) -> Iterator[str]:
             yield f"{_multiline(summary.text)}\n"
     yield from (f"{_multiline(text)}\n" for text in summary.alternatives)
     if shown.with_evidence and shown.filled is None and summary.status != "ok":
-        yield f"\nStatus: {_status(summary)}\n"
+        yield f"{chr(10) if summary.text else ''}Status: {_status(summary)}\n"
 
 
 def _lines(statement: Statement, quotes: tuple[Quote, ...], summary: Summary) -> Iterator[str]:

@@ -164,7 +164,9 @@ def _not_by_labels(section: SectionConfig) -> str:
     told = f"section '{section.title}' holds only what the dialogue itself says"
     if section.source in RULED:
         return f"{told}: its labels have no effect"
-    return f"{told} of its labels' sentences; take one of the sources {', '.join(RULED)} for all of it"
+    return (
+        f"{told} of its labels' sentences; take one of the sources {', '.join(RULED)} for all of it"
+    )
 
 
 def _found(found: Found) -> Entry:

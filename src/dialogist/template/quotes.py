@@ -28,7 +28,7 @@ def cited_of(utterances: Sequence[Utterance]) -> dict[int, Cited]:
 def quotes_of(
     evidence: Sequence[EvidenceSpan], said: Mapping[int, Cited], most: int, whole: bool = True
 ) -> tuple[Quote, ...]:
-    """The best utterances of some evidence, each once; not ``whole``: only what is cited of them."""
+    """The best utterances of some evidence, each once; not ``whole``: what is cited of them."""
     best: dict[int, EvidenceSpan] = {}
     for span in evidence:
         if span.utterance in said:

@@ -29,8 +29,9 @@ _TITLE = re.compile(
 _LABELS = frozenset(
     line.strip()
     for line in """
-    Decision; Action; Open question; Agreement; Refusal; Purchase; Solution; Escalation; E-mail sent;
-    Refund granted; Refund refused; Compensation; Driver penalised; Driver not penalised;
+    Decision; Action; Open question; Agreement; Refusal; Purchase; Solution; Escalation;
+    E-mail sent; Refund granted; Refund refused; Compensation; Driver penalised;
+    Driver not penalised;
     Order cancelled; Order not cancelled; Close the order; Keep the order open; End; Call dropped;
     Need call back; No call back needed; User approval; User disapproval; User undecided;
     Identity verified; Identity not verified; Driver contacted; Driver unreachable;

@@ -32,11 +32,13 @@ _WILL = re.compile(
 _DOING = re.compile(
     r"(?:(?<=^)|(?<=[\s,.;:]))(?:I ?['’] ?m|I am|We ?['’] ?re|We are|[Ii]m) (?:also |now )?"
     r"(?=(?:sending|escalating|prescribing|ordering|booking|forwarding|transferring|mailing|"
-    r"emailing|shipping|referring|refunding|scheduling|arranging)\b)"
+    r"emailing|shipping|referring|refunding|scheduling|arranging|paying|buying|bringing|calling|"
+    r"picking|inviting|cancelling)\b)"
 )
 # "Will do it tonight": chats leave the "I" out.
 _WILL_ALONE = re.compile(
-    r"^(?:(?:ok(?:ay)?|yes|yeah|sure|k),? )?[Ww]ill (?=[a-z-]+ )(?!(?:you|u|i|we|he|she|it|they|be|the|that|"
+    r"^(?:(?:ok(?:ay)?|yes|yeah|sure|k),? )?[Ww]ill (?=[a-z-]+ )(?!(?:you|u|i|we|he|she|it|they|"
+    r"be|the|that|"
     r"there|this)\b)"
 )
 _UNSURE = re.compile(
@@ -67,28 +69,30 @@ _COMMITS = re.compile(
 _TWO = 2  # speakers: what "we" will do in a larger round is nobody's task
 _HERE = re.compile(r"\b(?:over there|right here|here|at the (?:counter|desk|cashier))\W*$", re.I)
 _MOMENT = re.compile(
-    r"\b(?:one|a|just a|wait a|hold on a) (?:moment|second|sec|minute)\b|\bhold on\b|\bbear with me\b",
+    r"\b(?:one|a|just a|wait a|hold on a) (?:moment|second|sec|minute)\b|\bhold on\b|"
+    r"\bbear with me\b",
     re.I,
 )
 _IMPERATIVE = re.compile(
-    r"^\W*(?!no\b)(?:(?:and|so|then|now|ok(?:ay)?|fine|good|great|alright|yes|sure|at least|just|also|"
+    r"^\W*(?!no\b)(?:(?:and|but|so|then|now|ok(?:ay)?|fine|good|great|alright|yes|sure|at least|"
+    r"just|also|"
     r"[A-Z][a-z]+,)[ ,.]+){0,3}(?=[A-Za-z])",
     re.I,
 )
 _AGREED_BEFORE = re.compile(r"\bplease confirm\b|\b(?:is|are) (?:that|this|these|it) (?:all )?"
-                            r"(?:correct|right|okay|ok)\b|\bdoes that (?:sound|work)\b", re.I)  # fmt: skip
+                            r"(?:correct|right|okay|ok)\b|\bdoes that (?:sound|"
+                            r"work)\b", re.I)  # fmt: skip
 
 
 def actions_in(turns: Turns) -> Iterator[Found]:
     """Promises, agreed requests and accepted offers, in the order they are said."""
-    offers = {one.evidence[0].utterance: one for one in offers_in(turns)}
+    offers = {one.evidence[0]: one for one in offers_in(turns)}
     for sentence in turns.all():
         found = _promise(sentence, turns) or _agreed(sentence, turns)
         if found is not None:
             yield found
-        elif (offer := offers.get(sentence.utterance)) is not None:
-            if offer.evidence[0] == sentence.span():
-                yield offer
+        elif sentence.span() in offers:
+            yield offers[sentence.span()]
 
 
 def _promise(sentence: Sentence, turns: Turns) -> Found | None:
@@ -140,7 +144,11 @@ def _agreed(sentence: Sentence, turns: Turns) -> Found | None:
     if start is None or _UNSURE.search(before(sentence.text, start)):
         return None
     found = _action(sentence, start, reply[0].speaker, turns, asked=True)
-    if found is None or _HERE.search(found.words) or any(_says_more(_promise(one, turns), found) for one in reply):
+    if (
+        found is None
+        or _HERE.search(found.words)
+        or any(_says_more(_promise(one, turns), found) for one in reply)
+    ):
         return None
     evidence = (*found.evidence, reply[0].span())
     text = quoted(sentence, reply[0]) if '"' in found.text else found.text

@@ -16,7 +16,8 @@ _YES = re.compile(
     r"with pleasure|my pleasure|right away|you got it|got it|fair enough|let['’ ]+s do (?:it|that)|"
     r"why not|works for me|count me in|consider it done|no worries|sounds? (?:good|great)|"
     r"please do|even better|np|ofc|kk?|cool|haha|(?:that|it|this) would be (?:really |very )?"
-    r"(?:good|great|nice|lovely|helpful|perfect|amazing|awesome|fantastic|wonderful|super)|(?:that|it|this|[\w:]+(?: [\w:]+)?) "
+    r"(?:good|great|nice|lovely|helpful|perfect|amazing|awesome|fantastic|wonderful|super)|"
+    r"(?:that|it|this|[\w:]+(?: [\w:]+)?) "
     r"(?:works|(?:is|are) (?:fine|good|perfect|great|ok|okay|enough))(?! (?:out|on|at|in)\b))\b",
     re.I,
 )
@@ -27,11 +28,14 @@ _NO = re.compile(
     re.I,
 )
 _NOT_NEEDED = re.compile(
-    r"\b(?:no need|don ?['’]? ?t (?:bother|worry about (?:it|that))|that ?(?:['’] ?s|is|won ?['’] ?t be) "
-    r"(?:really )?not? ?(?:be )?necessary|you (?:don ?['’] ?t|do not) (?:have|need) to|no,? (?:please )?"
+    r"\b(?:no need|don ?['’]? ?t (?:bother|worry about (?:it|that))|that ?(?:['’] ?s|is|"
+    r"won ?['’] ?t be) "
+    r"(?:really )?not? ?(?:be )?necessary|you (?:don ?['’] ?t|do not) (?:have|need) to|"
+    r"no,? (?:please )?"
     r"don ?['’] ?t|(?:wait|stop|hold on),? (?:please )?don ?['’] ?t|please don ?['’] ?t|"
     r"don ?['’] ?t \w+ (?:it|that|them|anything)(?: yet)?\b|no,? thanks?|no,? thank you|"
-    r"i ?['’]?d rather (?!not\b)(?:you did|do it|have|keep)|i (?:don ?['’] ?t|do not) (?:want|need) "
+    r"i ?['’]?d rather (?!not\b)(?:you did|do it|have|keep)|i (?:don ?['’] ?t|do not) (?:want|"
+    r"need) "
     r"(?:an?|any|the|that|it|one|you)\b|let me do (?:that|it)|i already (?:did|have))",
     re.I,
 )

@@ -54,7 +54,9 @@ _COMPLAINT = re.compile(
     "没|不|坏|错|漏|少|丢|问题|故障|投诉|退|取消|怎么|为什么|什么时候|想|要|帮|查|改|多扣|重复|慢"
 )
 _SERVING = re.compile("客服|商家|卖家|店|坐席|agent|system", re.I)
-_REFUSED = re.compile("(?:很?抱歉|不好意思|非常抱歉)[^。！？]*(?:不能|无法|没办法|不支持|不可以)[^。！？]*")
+_REFUSED = re.compile(
+    "(?:很?抱歉|不好意思|非常抱歉)[^。！？]*(?:不能|无法|没办法|不支持|不可以)[^。！？]*"
+)
 _GREETING = 6  # characters of a greeting at most
 
 

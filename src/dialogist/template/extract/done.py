@@ -25,37 +25,47 @@ _PERFECT = re.compile(
     r"(?P<verb>[a-z][a-z-]+)(?=[ .,!]|$)"
 )
 _PAST = re.compile(
-    rf"(?:(?<=^)|(?<=[\s,.;:]))(?:I|We|[Mm]y \w+) (?:just|already|have just|now) (?P<verb>[a-z-]+)(?=[ .,!]|$)"
+    r"(?:(?<=^)|(?<=[\s,.;:]))(?:I|We|[Mm]y \w+) (?:just|already|have just|"
+    r"now) (?P<verb>[a-z-]+)(?=[ .,!]|$)"
     r"|(?:(?<=^)|(?<=[\s,.;:]))(?:[Ii]|We) (?P<past>[a-z-]+)(?= [^.!?]*\b(?:yesterday|this morning|"
     r"last (?:night|week|month)|earlier|already|an hour ago|today)\b)"
 )
 _PASSIVE = re.compile(
     r"\b(?P<what>(?:your|the|my|our|a|an|it|everything|all of it|you)(?: (?!(?:and|but|or|if|that|"
-    r"which|who|is|are|has|have|was|were|will)\b)[\w'’-]+){0,5}?)(?: ?['’] ?(?:s|re)| ?['’] ?ve been| ha(?:s|ve) (?:now |just |already )?been| is| "
-    r"are|(?<=tion) was|(?<=ing) was|(?<=ent) was|(?<=er) was|(?<=table) was|(?<=car) was|(?<=cab) was|(?<=tickets) were|(?<=ticket) was)"
+    r"which|who|is|are|has|have|was|were|will)\b)[\w'’-]+){0,5}?)(?: ?['’] ?(?:s|re)|"
+    r" ?['’] ?ve been| ha(?:s|ve) (?:now |just |already )?been| is| "
+    r"are|(?<=tion) was|(?<=ing) was|(?<=ent) was|(?<=er) was|(?<=table) was|(?<=car) was|"
+    r"(?<=cab) was|(?<=tickets) were|(?<=ticket) was)"
     r"(?: (?:now|just|already|all|successfully|been))* (?P<verb>[a-z-]+)(?=[ .,!]|$)"
-    r"|^\W*(?:(?:your|the) )?(?P<bare>reservation|booking|order|payment|appointment|purchase|transfer|transaction)s?"
-    r"(?: (?:is|was|has been|went))? (?P<so>confirmed|made|complete|completed|successful|booked|through|done)\b",
+    r"|^\W*(?:(?:your|the) )?(?P<bare>reservation|booking|order|payment|appointment|purchase|"
+    r"transfer|transaction)s?"
+    r"(?: (?:is|was|has been|went))? (?P<so>confirmed|made|complete|completed|successful|booked|"
+    r"through|done)\b",
     re.I,
 )
 _UNSURE = re.compile(
-    r"\b(?:if|unless|once|after|when|until|before|as soon as|whether|what|which|who|whom|why|how|that|"
+    r"\b(?:if|unless|once|after|when|until|before|as soon as|whether|what|which|who|whom|why|how|"
+    r"that|"
     r"think|hope|say|says|said|heard|told|maybe|perhaps|not|never|please confirm)\b|n['’]t\b|\?",
     re.I,
 )
 _DONE_TOO = word_set(
     "found checked tried tested cleaned restarted corrected credited unlocked locked blocked "
     "raised opened logged noted spoken talked merged deployed paid issued prescribed waived "
-    "rented reserved purchased transferred upgraded downgraded removed added closed transferred escalated set sorted given"
+    "rented reserved purchased transferred upgraded downgraded removed added closed escalated "
+    "set sorted given"
 )
 _BEEN = word_set(
-    "refunded cancelled canceled booked reserved confirmed changed updated shipped sent dispatched "
-    "delivered replaced repaired fixed resolved activated deactivated unlocked credited waived "
-    "processed approved placed made submitted scheduled rescheduled transferred escalated closed "
-    "renewed purchased bought added removed corrected reset upgraded downgraded registered paid "
-    "played rented issued created successful complete signed set restored extended moved postponed sorted completed"
+    "refunded cancelled canceled booked reserved confirmed changed updated shipped sent "
+    "dispatched delivered replaced repaired fixed resolved activated deactivated unlocked "
+    "credited waived processed approved placed made submitted scheduled rescheduled transferred "
+    "escalated closed renewed purchased bought added removed corrected reset upgraded "
+    "downgraded registered paid played rented issued created successful complete signed set "
+    "restored extended moved postponed sorted completed"
 )
-_CONFIRMS = re.compile(r"\bconfirm(?:ing)?\b(?!ed)|\bis (?:that|this) (?:right|correct|ok|okay)\b", re.I)
+_CONFIRMS = re.compile(
+    r"\bconfirm(?:ing)?\b(?!ed)|\bis (?:that|this) (?:right|correct|ok|okay)\b", re.I
+)
 _NOT_DONE = re.compile(
     r"found (?!(?:it|him|her|them|your|the|his|their)\b)|changed (?:my|his|her|our|your) mind|"
     r"made (?:up|.*\b(?:decision|mistake|choice|notes?|effort|sense|friends?|progress|mind)\b)|"
@@ -63,12 +73,15 @@ _NOT_DONE = re.compile(
     re.I,
 )
 _BEING = word_set(
-    "booked reserved confirmed cancelled canceled activated registered scheduled sorted resolved fixed "
-    "set refunded complete successful"
+    "booked reserved confirmed cancelled canceled activated registered scheduled sorted "
+    "resolved fixed set refunded complete successful"
 )
 _BARE = re.compile(r"^\W*(?:(?:ok(?:ay)?|sure|alright|all right|there|yes|right)[ ,.]+){0,2}"
-                   r"(?:all )?(?:done|sorted|it ?['’]?s done|that ?['’]?s done)\W*$", re.I)  # fmt: skip
-_REQUEST = re.compile(r"\b(?:can|could|would|will) (?:you|u)\b|\bplease\b|\bi(?: would|['’]d) like\b", re.I)  # fmt: skip
+                   r"(?:all )?(?:done|sorted|it ?['’]?s done|"
+                   r"that ?['’]?s done)\W*$", re.I)  # fmt: skip
+_REQUEST = re.compile(
+    r"\b(?:can|could|would|will) (?:you|u)\b|\bplease\b|\bi(?: would|"
+    r"['’]d) like\b", re.I)  # fmt: skip
 _STEMS = frozenset(map(stem_of, WORK)) | frozenset(map(stem_of, _DONE_TOO))
 
 

@@ -1,5 +1,6 @@
 """`extract`: everything that a dialogue itself says for a template, in the dialogue's language."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -104,10 +105,14 @@ def _distinct(found: Iterable[Found], last: bool = False) -> Iterator[Found]:
 
 
 def _are_one(one: Found, other: Found) -> bool:
-    """Whether two say the same, with no different times or numbers."""
-    values, others = values_of(one), values_of(other)
-    differ = bool(values) and bool(others) and values.isdisjoint(others)
+    """Whether two say the same, with no different times, numbers or names."""
+    pairs = [[read(found) for found in (one, other)] for read in (values_of, _names)]
+    differ = any(a and b and a.isdisjoint(b) for a, b in pairs)
     return not differ and same(one.words or one.text, other.words or other.text)
+
+
+def _names(one: Found) -> frozenset[str]:
+    return frozenset(re.findall(r"(?<=[a-z,] )[A-Z]\w+", one.words or one.text))
 
 
 def _joined(first: Found, again: Found) -> Found:

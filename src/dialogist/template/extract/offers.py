@@ -11,7 +11,7 @@ from dialogist.template.extract.verbs import is_handled, is_work
 from dialogist.template.extract.wording import quoted, resolved
 
 _OFFERS = re.compile(
-    r"\b(?:(?:shall|should|can|could) I|do you want me to|would you like me to|I (?:can|could))"
+    r"\b(?:(?:shall|should) I|do you want me to|would you like me to|I (?:can|could))"
     r" (?=[a-z])",
     re.I,
 )
@@ -28,7 +28,8 @@ _WORK_NAMED = re.compile(
 )
 _OTHERS = re.compile(
     r"^\W*(?:(?:and|then|so|okay|ok|yes|good|great|sure)[ ,.]+)*"
-    r"(?P<who>(?:(?:an?|the|our|my|your|one of our) (?!(?:bus|train|flight|plane|price|fee|meeting)\b)"
+    r"(?P<who>(?:(?:an?|the|our|my|your|one of our) (?!(?:bus|train|flight|plane|price|fee|"
+    r"meeting)\b)"
     r"[a-z]+(?: [a-z]+){0,2}|they|someone|somebody)) ?(?: will|['’] ?ll) (?=[a-z])",
     re.I,
 )
@@ -43,20 +44,11 @@ def offers_in(turns: Turns) -> Iterator[Found]:
 
 
 def _accepted(sentence: Sentence, turns: Turns) -> Found | None:
-    offer = _OFFERS.search(sentence.text)
+    offer = _offer(sentence, turns)
     reply = turns.reply(sentence.utterance)
-    later = [s for s in turns.sentences[sentence.utterance] if s.start > sentence.start]
-    if offer is None or later or not reply:
+    if offer is None or not reply or not agrees(reply[0].text):
         return None
-    if offer[0].lower().startswith(("i can", "i could")):
-        if not begins_clause(sentence.text, offer.start()) or sentence.text.endswith("?"):
-            return None
-    elif not sentence.text.endswith("?"):
-        return None
-    if not agrees(reply[0].text):
-        return None
-    end = clause_end(sentence.text, offer.end())
-    clause = tidy(sentence.text[offer.end() : end])
+    clause = tidy(sentence.text[offer : clause_end(sentence.text, offer)])
     deadline = deadline_in(clause)
     if len(clause.split()) < 2 or is_broken(clause):
         return None
@@ -70,6 +62,19 @@ def _accepted(sentence: Sentence, turns: Turns) -> Found | None:
         return None
     evidence = (sentence.span(), reply[0].span())
     return Found(text, evidence, sentence.speaker, deadline, clause)
+
+
+def _offer(sentence: Sentence, turns: Turns) -> int | None:
+    """Where the verb of an offer stands: "shall I ...?", or "I can ..." as a statement."""
+    offer = _OFFERS.search(sentence.text)
+    if offer is None or turns.sentences[sentence.utterance][-1] is not sentence:
+        return None
+    asks = sentence.text.endswith("?")
+    if offer[0].lower().startswith(("i can", "i could")):
+        fits = not asks and begins_clause(sentence.text, offer.start())
+    else:
+        fits = asks
+    return offer.end() if fits else None
 
 
 def _takes(sentence: Sentence, turns: Turns) -> Found | None:

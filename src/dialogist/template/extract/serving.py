@@ -6,19 +6,22 @@ from dialogist.template.extract.turns import Turns
 from dialogist.text.listing import word_set
 
 _SERVING = word_set(
-    "agent advisor adviser support rep representative operator system assistant bot clerk reception "
-    "receptionist doctor dr nurse teacher seller salesperson helpdesk service host staff waiter mechanic technician consultant dispatcher cashier pharmacist"
+    "agent advisor adviser support rep representative operator system assistant bot clerk "
+    "reception receptionist doctor dr nurse teacher salesperson helpdesk service host staff "
+    "waiter mechanic technician consultant dispatcher cashier pharmacist"
 )
 _SERVED = word_set(
-    "customer caller client guest patient passenger user traveller traveler tenant buyer shopper member "
-    "subscriber"
+    "customer caller client guest patient passenger user traveller traveler tenant shopper "
+    "member subscriber"
 )
 _TWO = 2
 _SERVES = re.compile(
     r"\b(?:how (?:can|may|could) (?:i|we) (?:help|assist)|what can i do for you|"
     r"what (?:brings|seems|can i get)|thanks? (?:you )?for (?:calling|contacting|reaching)|"
-    r"you ?['’]?re (?:through to|speaking (?:to|with))|can i help you|what ?['’]?s (?:the (?:problem|matter)|wrong)|"
-    r"welcome to|how is (?:the|your)|speaking\W*$|(?:support|desk|surgery|office|deliveries|hotline)[,.])",
+    r"you ?['’]?re (?:through to|speaking (?:to|with))|can i help you|"
+    r"what ?['’]?s (?:the (?:problem|matter)|wrong)|"
+    r"welcome to|how is (?:the|your)|speaking\W*$|(?:support|desk|surgery|office|deliveries|"
+    r"hotline)[,.])",
     re.I,
 )
 

@@ -1,8 +1,9 @@
-"""The last word counts: what is taken back, changed or done in what follows is no entry any more."""
+"""The last word counts: what is taken back, changed or done later is no entry any more."""
 
 import re
 from collections.abc import Sequence
 
+from dialogist.template.extract.agreeing import agrees
 from dialogist.template.extract.deadlines import whens_in
 from dialogist.template.extract.turns import Found, Turns
 from dialogist.text.function_words import FUNCTION_WORDS
@@ -11,7 +12,8 @@ from dialogist.text.tokens import bases_of
 
 _CHANGES = re.compile(
     r"\b(?:actually|instead|on second thoughts?|change(?:d)? (?:of plans?|my mind|it|the)|make it|"
-    r"correction|i meant?|sorry|rather|could we|can we|can ?['’]?t|won ?['’]?t work|doesn ?['’]?t work|too (?:early|"
+    r"correction|i meant?|sorry|rather|could we|can we|can ?['’]?t|won ?['’]?t work|"
+    r"doesn ?['’]?t work|too (?:early|"
     r"late|expensive|much|little)|wait|hold on|not \d|no,|but|hmm|wrong|"
     r"i think it was|that ?['’]?s not)\b|\bno\b(?=,)",
     re.I,
@@ -22,6 +24,12 @@ _TAKES_BACK = re.compile(
     r"(?:don ?['’]?t|do not) (?:have to|need to)? ?\w+ .*\b(?:any ?more|after all)|"
     r"changed my mind|i ?['’]?d rather not|let ?['’]?s not|cancel that|i take that back|"
     r"(?:don ?['’]?t|do not) (?:do|send|call|book|order|buy|bring|tell|write) )",
+    re.I,
+)
+_ASKS_CHANGE = re.compile(
+    r"\binstead\b|\bmake it\b|\b(?:could|can|would|might) (?:we|you|u|he|she|they|it|that)\b|"
+    r"\bhow about\b|"
+    r"\b(?:is|would be|isn ?['’]?t) (?:\w+ ){0,3}(?:ok|okay|possible|better)\b",
     re.I,
 )
 _SAME = 0.6  # of the words of the shorter one: then two say the same
@@ -36,7 +44,7 @@ def standing(found: Sequence[Found], turns: Turns, done: Sequence[Found] = ()) -
     kept: list[Found] = []
     for place, one in enumerate(found):
         later = found[place + 1 :]
-        if _is_taken_back(one, turns) or _is_done(one, done):
+        if _is_taken_back(one, turns) or _is_moved(one, turns) or _is_done(one, done):
             continue
         if any(_replaces(new, one, turns) for new in later):
             continue
@@ -93,6 +101,26 @@ def _is_done(one: Found, done: Sequence[Found]) -> bool:
     )
 
 
+def _is_moved(one: Found, turns: Turns) -> bool:
+    """Whether another time is asked for soon afterwards, and agreed to."""
+    place = _place(one)
+    if not one.deadline:
+        return False
+    for number in range(place + 1, min(place + 1 + _SOON, len(turns.sentences))):
+        for sentence in turns.sentences[number]:
+            asked = Found(sentence.text, (sentence.span(),))
+            other = values_of(asked)
+            if (
+                _ASKS_CHANGE.search(sentence.text)
+                and other
+                and other.isdisjoint(_bases(one.deadline))
+                and _kinds(asked) & _kinds(Found(one.deadline, one.evidence))
+            ):
+                reply = turns.reply(number)
+                return any(agrees(said.text) for said in reply[:1])
+    return False
+
+
 def _place(one: Found) -> int:
     return one.evidence[0].utterance
 
@@ -126,9 +154,11 @@ def _kinds(one: Found) -> set[str]:
 
 _KINDS = {
     "clock": re.compile(
-        r"\b(?:one(?= (?:pm|am|o))|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\d{1,2}(?::\d\d)?)"
+        r"\b(?:half past|noon|one(?= (?:pm|am|o))|two|three|four|five|six|seven|eight|nine|ten|"
+        r"eleven|twelve|\d{1,2}(?::\d\d)?)"
         r"(?: ?(?:am|pm|o ?['’]?clock))?\b(?! (?:of|euros|dollars|pounds))", re.I),
     "day": re.compile(r"\b(?:\w+day|today|tomorrow|tonight|weekend|tmrw)\b", re.I),
-    "date": re.compile(r"\b(?:\d{1,2}(?:st|nd|rd|th)|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)\w* \d)", re.I),
+    "date": re.compile(r"\b(?:\d{1,2}(?:st|nd|rd|th)|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|"
+                       r"nov|dec)\w* \d)", re.I),
     "money": re.compile(r"[£$€]|\b(?:euros|dollars|pounds)\b|\b\d,\d{3}\b", re.I),
 }  # fmt: skip

@@ -88,7 +88,8 @@ class Turns:
 def _is_called(name: str, text: str) -> bool:
     """Whether a name or the first word of it stands apart: "Bo, could you ...?"."""
     first = re.escape(name.split()[0])
-    called = rf"(?:^|[,.!?] ?|\b(?:ok(?:ay)?|and|hey|hi|so|thanks|sure) ){first}\b[^,]{{0,20}},|, ?{first}\W*$"
+    opening = r"(?:^|[,.!?] ?|\b(?:ok(?:ay)?|and|hey|hi|so|thanks|sure) )"
+    called = rf"{opening}{first}\b[^,]{{0,20}},|, ?{first}\W*$"
     return re.search(called, text, re.I) is not None
 
 
