@@ -46,6 +46,12 @@ def test_a_short_text_in_another_language_is_not_english(text):
     assert language_of(text) == ""
 
 
+def test_a_garbled_summary_of_an_english_text_is_english():
+    garbled = "Luigi ponte gara mesa Ann tavolo"
+    assert language_of(garbled) == ""
+    assert language_of(garbled, about="en") == "en"
+
+
 @pytest.mark.parametrize(
     "text",
     ["heyyy r u coming tmrw", "nooo!! gotta work till 5 lol", "Hi Jose, this is Maria Gonzalez."],

@@ -66,8 +66,8 @@ class Evidence:
         """
         if not any(map(str.isalnum, summary)):
             return self.language
-        shared = self.language if language_of(summary) == self.language else ""
-        if len(self._said) < _SHORT and language_of(f"{self._said}\n{summary}") != shared:
+        shared = self.language if language_of(summary, self.language) == self.language else ""
+        if len(self._said) < _SHORT and language_of(f"{self._said}\n{summary}", shared) != shared:
             return ""
         return shared
 

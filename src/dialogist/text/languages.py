@@ -22,11 +22,12 @@ _ENGLISH = (
 _PLAINLY_ENGLISH = 0.2  # of a few words: more than other languages have by chance
 
 
-def language_of(text: str) -> Language:
+def language_of(text: str, about: Language = "") -> Language:
     """``en``, ``zh`` (Chinese), or empty: another one, or no words at all.
 
     Told by script, and Latin letters by the share of English function words; where that leaves it
-    open, by letter n-grams (py3langid). Fewer than six words in Latin letters pass for English.
+    open, by letter n-grams (py3langid). Fewer than six words in Latin letters pass for English; so
+    do fewer than twenty that are ``about`` an English text: a bad summary is no foreign one.
     """
     head = text[:_LOOKED_AT]
     han = len(_HAN.findall(head))
@@ -41,4 +42,4 @@ def language_of(text: str) -> Language:
     if len(words) >= _TELLING:
         return "en" if known >= _ENGLISH else ""
     english = len(words) < _FEWEST_WORDS or known >= _PLAINLY_ENGLISH
-    return "en" if english or classify(head)[0] == "en" else ""
+    return "en" if english or about == "en" or classify(head)[0] == "en" else ""
