@@ -306,7 +306,7 @@ class Summary:
     ``sentences`` are all sentences of ``text``, and ``key_points`` its parts by key point where the
     model writes by these (joined, their texts are ``text``). ``alternatives`` are the further
     hypotheses of an n-best search, best first. ``timings`` are seconds, shared equally by the
-    dialogues of a batch.
+    dialogues of a batch. ``licence`` is that of the ``model``'s weights.
     """
 
     text: str
@@ -322,6 +322,7 @@ class Summary:
     alternatives: tuple[str, ...] = ()
     timings: Mapping[str, float] = field(default_factory=lambda: _NO_TIMINGS, hash=False)
     model: str = ""
+    licence: str = ""
 
     @property
     def is_cut(self) -> bool:

@@ -1,5 +1,8 @@
 """Licences of models: where they are named, how they are shown, what a mean inherits."""
 
+import tomllib
+from pathlib import Path
+
 import pytest
 
 from dialogist.engine.bundle import describe
@@ -41,3 +44,12 @@ def test_the_bundled_model_comes_with_the_text_of_its_licence():
     text = (folder / "LICENSE").read_text(encoding="utf-8")
     assert text.startswith("Creative Commons Attribution-NonCommercial-ShareAlike 4.0")
     assert "Section 8 – Interpretation." in text
+
+
+def test_the_package_declares_both_licences():
+    root = Path(__file__).resolve().parents[2]
+    project = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["license"] == "Apache-2.0 AND CC-BY-NC-SA-4.0"
+    first = [(root / name).read_text(encoding="utf-8")[:200] for name in project["license-files"]]
+    assert "Apache License" in first[0]
+    assert "Attribution-NonCommercial-ShareAlike 4.0" in first[1]

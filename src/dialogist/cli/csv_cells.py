@@ -27,7 +27,7 @@ def _cell(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, int | float):
-        return "" if math.isnan(value) else str(value)
+        return "" if math.isnan(value) else str(round(value, 6))
     text = "".join(c if c.isprintable() or c in "\n\t" else " " for c in str(value))
     return f"'{text}" if text.startswith(_FORMULA) else text
 

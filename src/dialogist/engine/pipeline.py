@@ -7,7 +7,7 @@ of them does not take its neighbours with it, and a batch too large for memory i
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TypeAlias
 
@@ -70,7 +70,9 @@ class Pipeline:
                 self._each(tasks, self._support)
         with clock.of("checks"):
             self._each(tasks, self._check)
-        return [clock.on(_summary(task), len(tasks)) for task in tasks]
+        licence = str(self._bundle.about.get("licence", ""))
+        found = (replace(_summary(task), licence=licence) for task in tasks)
+        return [clock.on(summary, len(tasks)) for summary in found]
 
     def _each(self, tasks: Iterable[_Task], step: _Step) -> None:
         for task in tasks:

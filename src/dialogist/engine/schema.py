@@ -1,4 +1,4 @@
-"""The JSON Schema of a summary as ``dialogist summarize --output json`` writes it.
+"""The JSON Schema of a summary as ``dialogist summarize --format json`` writes it.
 
 python -m dialogist.engine.schema > src/dialogist/assets/summary.schema.json
 """
