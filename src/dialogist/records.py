@@ -70,6 +70,10 @@ class Dialogue:
         if not isinstance(self.id, str):
             raise UsageError(f"Dialogue: id must be text, not {type(self.id).__name__}")
 
+    def __hash__(self) -> int:
+        """Of its ends alone: caches ask again and again, and a dialogue may have hours."""
+        return hash((self.id, len(self.utterances), self.utterances[:2], self.utterances[-2:]))
+
     @classmethod
     def from_text(cls, text: str, id: str = "") -> "Dialogue":
         """A dialogue from lines of ``speaker: text``.
@@ -192,12 +196,18 @@ class EvidenceSpan:
     score: float
 
 
+Check: TypeAlias = Literal["passed", "failed", "unchecked"]
+"""``failed``: a check complains about it. ``unchecked``: the checks cannot vouch for it, or did not
+run. The warnings with its place say why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A part of a summary: ``text`` is ``summary.text[start:end]``.
 
     ``label`` is its key point, if it is about one. ``evidence`` is the best first. ``confidence``
-    is the geometric mean of its tokens' probabilities, None for systems without any.
+    is the geometric mean of its tokens' probabilities, None for systems without any. ``check`` is
+    what the checks say of it.
     """
 
     text: str
@@ -206,6 +216,7 @@ class Statement:
     label: str = ""
     evidence: tuple[EvidenceSpan, ...] = ()
     confidence: float | None = None
+    check: Check = "unchecked"
 
 
 WarningKind: TypeAlias = Literal[
@@ -214,7 +225,10 @@ WarningKind: TypeAlias = Literal[
     "number",
     "entity",
     "swap",
+    "speaker_mismatch",
     "negation",
+    "unsure",
+    "no_evidence",
     "removed",
     "truncated",
     "cut",
@@ -223,8 +237,10 @@ WarningKind: TypeAlias = Literal[
     "length",
     "input",
 ]
-"""``name`` to ``negation``: the dialogue does not bear a span of the summary out. ``removed``: a
-statement was left out for that reason. ``truncated``, ``not_read``: input was not read. ``cut``,
+"""``name`` to ``negation``: the dialogue does not bear a span of the summary out.
+``speaker_mismatch``: somebody else than the subject of a sentence says what it rests on.
+``unsure``: the model was, ``no_evidence``: no utterance supports the sentence. ``removed``: a
+statement was left out because the dialogue does not bear it out. ``truncated``, ``not_read``: input was not read. ``cut``,
 ``plan_cut``: the summary ends at a limit of the search. ``length``: a wish could not be met.
 ``input``: what was changed before reading."""
 

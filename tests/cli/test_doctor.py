@@ -109,7 +109,7 @@ def test_shown():
 
 def test_missing_packages():
     [line] = missing({"core": {"torch": "2"}, "hf": {"sentencepiece": None, "protobuf": None}})
-    assert line == "sentencepiece, protobuf missing: pip install 'dialogist[hf]'"
+    assert line.startswith("sentencepiece, protobuf missing: pip install 'protobuf>=")
 
 
 @pytest.mark.parametrize(

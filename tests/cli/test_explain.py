@@ -135,7 +135,7 @@ def test_the_summary_is_that_of_summarize(run, command, tiny_model):
         ((CHAT, "--utterances", "3"), 2, "--utterances 3: there are 1 to 2 here"),
         ((CHAT, "--within"), 2, "only hierarchical models"),
         ((CHAT, "--max-tokens", "99"), 2, "this model writes at most 23 tokens"),
-        ((CHAT, "-o", "no/such/folder.html"), 1, "no/such/folder.html: cannot be written"),
+        ((CHAT, "-o", "no/such/folder.html"), 2, "there is no folder no/such"),
         (("x" * 5000,), 1, "no such file"),
     ],
 )

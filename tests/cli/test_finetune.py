@@ -35,6 +35,11 @@ def said(called: Called) -> str:
     return called.stderr.decode()
 
 
+def items_of(page: Path) -> list[dict[str, object]]:
+    text = page.read_text(encoding="utf-8")
+    return json.loads(text.split('id="page">')[1].split("</script>")[0])["items"]
+
+
 def test_from_a_table_to_a_model(dialogist, chats: Path, tmp_path: Path, tiny_model: Path) -> None:
     call = ("finetune", chats, "--column", "summary=wrap_up", "--base", tiny_model, "--epochs", 1)
     done = dialogist(*call, "--output", "runs/mine")
@@ -65,11 +70,12 @@ def test_a_page_to_write_summaries_on(
     done = dialogist("annotate", chats, "--model", tiny_model, "--count", 3, "-o", "page.html")
     assert done.returncode == 0, said(done)
     assert "page.html: 3 of 14 dialogues" in said(done)
-    page = (tmp_path / "page.html").read_text()
-    data = json.loads(page.split('id="page">')[1].split("</script>")[0])
-    assert all(item["draft"] for item in data["items"])
-    done = dialogist("annotate", chats, "--model", "none", "-o", "page.html")
-    assert done.returncode == 0, said(done)
+    assert all(item["draft"] for item in items_of(tmp_path / "page.html"))
+    own = ("annotate", chats, "--column", "summary=wrap_up", "--model", "own", "-o", "page.html")
+    assert dialogist(*own).returncode == 0
+    assert "The lamp of case 0 is replaced." in (tmp_path / "page.html").read_text()
+    assert dialogist("annotate", chats, "--model", "none", "-o", "page.html").returncode == 0
+    assert all(not item["draft"] for item in items_of(tmp_path / "page.html"))
 
 
 def test_the_recipe_that_fits_a_model(

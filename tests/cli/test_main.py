@@ -125,7 +125,7 @@ def test_bad_records_are_reported_and_the_rest_is_done(dialogist, tiny_model, tm
     [
         (["--max-tokens", "5000"], "at most 23 tokens"),
         (["--temperature", "0.5"], "--strategy sample only"),
-        (["--strategy", "magic"], "'greedy', 'beam' or 'sample'"),
+        (["--strategy", "bean"], "did you mean 'beam'"),
         (["--strategy", "beam", "--beam-size", "0"], "beam_size"),
         (["--format", "dialogsun"], "did you mean --input-format 'dialogsum'"),
         (["--column", "speaker"], "NAME=KEY"),

@@ -14,41 +14,6 @@ THREADS = 8
 TEXT = """we meet at the gym shop park on Monday Friday noon 7:30 pay 25 dollars for two tickets to
 Berlin order number 4711 please call Luigi about lunch refund invoice parcel was not sent"""
 WORDS = TEXT.split()
-    "we",
-    "meet",
-    "at",
-    "the",
-    "gym",
-    "shop",
-    "park",
-    "on",
-    "Monday",
-    "Friday",
-    "noon",
-    "7:30",
-    "pay",
-    "25",
-    "dollars",
-    "for",
-    "two",
-    "tickets",
-    "to",
-    "Berlin",
-    "order",
-    "number",
-    "4711",
-    "please",
-    "call",
-    "Luigi",
-    "about",
-    "lunch",
-    "refund",
-    "invoice",
-    "parcel",
-    "was",
-    "not",
-    "sent",
-]
 
 
 def talks(count: int, seed: int = 0) -> list[Dialogue]:

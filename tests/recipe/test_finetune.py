@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -15,7 +15,13 @@ from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import CheckpointError, ConfigError, DataError, UsageError
 from dialogist.recipe import finetune_recipe as recipes
 from dialogist.recipe.config import Place, Recipe
-from dialogist.recipe.finetune import Job, Tuned, low_confidence, plan_finetuning, train_and_measure
+from dialogist.recipe.finetune import (
+    Job,
+    low_confidence,
+    measure_plan,
+    plan_finetuning,
+    train_plan,
+)
 from dialogist.recipe.finetune_card import licence_line
 from dialogist.recipe.finetune_data import divide
 from dialogist.recipe.finetune_recipe import Base, Schedule, find_base, finetune_recipe
@@ -56,11 +62,18 @@ def job(base: Base, told: list[Dialogue], **schedule: Any) -> Job:
     return Job(base, told, None, Schedule(**{"epochs": 1, **schedule}))
 
 
+class Tuned(NamedTuple):
+    """What the command leaves: the model's folder, and the table."""
+
+    model: Path
+    table: str
+
+
 def tune(wanted: Job, run: Path, notes: Any) -> Tuned:
+    cpu = torch.device("cpu")
     plan = plan_finetuning(wanted, run, notes.note)
-    return train_and_measure(
-        plan, torch.device("cpu"), notes, lambda what, total: lambda done: None
-    )
+    model = train_plan(plan, cpu, notes)
+    return Tuned(model, measure_plan(plan, model, cpu, lambda what, total: lambda done: None))
 
 
 # --- the whole way ---
@@ -141,6 +154,8 @@ def test_a_folder_with_something_else_is_left_alone(tmp_path: Path, base: Base, 
     with pytest.raises(UsageError, match="is not empty"):
         plan_finetuning(job(base, dialogues(12)), tmp_path / "letters", notes.note)
     assert [p.name for p in (tmp_path / "letters").iterdir()] == ["mine.txt"]
+    with pytest.raises(UsageError, match="is a file"):
+        plan_finetuning(job(base, dialogues(12)), tmp_path / "letters" / "mine.txt", notes.note)
 
 
 # --- the rows ---
@@ -174,6 +189,13 @@ def test_too_few_are_refused(notes: Any) -> None:
     rows = divide([*dialogues(12), *without], None, 1, notes.note)
     assert len(rows.train) + len(rows.held_out) == 12
     assert any("30 dialogues without a summary were left out" in note for note in notes.notes)
+
+
+def test_held_out_rows_of_no_use_are_refused(notes: Any) -> None:
+    with pytest.raises(DataError, match="every dialogue repeats one of --dev"):
+        divide(dialogues(12), dialogues(12), 1, notes.note)
+    with pytest.raises(DataError, match="--dev: no dialogue there has a summary"):
+        divide(dialogues(12), [replace(dialogue(50), references=())], 1, notes.note)
 
 
 def test_copies_alone_cannot_be_split(notes: Any) -> None:

@@ -51,7 +51,7 @@ def test_a_place_that_cannot_be_written(tmp_path):
 def test_without_gensim(tmp_path, monkeypatch):
     for name in ("gensim", "gensim.models"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtraError, match=r"dialogist\[vectors\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*gensim"):
         train_vectors(TEXTS, VectorTraining(), tmp_path / "v.txt", quiet)
 
 

@@ -20,7 +20,7 @@ from dialogist.cli.reading import Reading
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, Summary
 
-NO_DRAFTS = "none"
+NO_DRAFTS, OWN = "none", "own"
 _WINDOW = 16
 
 
@@ -32,7 +32,8 @@ def annotate(
         typer.Option(
             "--model",
             "-m",
-            help="Writes the drafts: a model's name, folder or run; none: no drafts.",
+            help="Writes the drafts: a model's name, folder or run; own: the drafts are the "
+            "summaries that the files hold; none: no drafts.",
         ),
     ] = "default",
     count: Annotated[int, typer.Option(min=1, help="How many dialogues to show.")] = 100,
@@ -70,6 +71,8 @@ def annotate(
 def _drafts(
     dialogues: list[Dialogue], model: str, device: str, threads: int | None
 ) -> list[Summary]:
+    if model == OWN:
+        return [Summary(next(iter(one.references), ""), one.id) for one in dialogues]
     summarizer = load_summarizer(model, device, threads, "auto")
     tell = progress("drafts", len(dialogues))
     drafts: list[Summary] = []

@@ -11,6 +11,7 @@ import typer
 from dialogist.cli.compare_table import (
     Comparison,
     Failure,
+    as_csv,
     as_json,
     as_markdown,
     as_text,
@@ -21,6 +22,7 @@ from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import (
     Baseline,
     ByOrder,
+    CardForm,
     Columns,
     Data,
     Device,
@@ -32,11 +34,10 @@ from dialogist.cli.flags import (
     OutputFile,
     PredictionKey,
     Processes,
-    TableForm,
     Threads,
     read_options,
 )
-from dialogist.cli.forms import Table
+from dialogist.cli.forms import Card
 from dialogist.cli.progress import progress
 from dialogist.errors import DataError, DialogistError, MissingExtraError, UsageError
 
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from dialogist.recipe.config import DataSet
     from dialogist.recipe.systems import System
 
-_SHOWN = {Table.text: as_text, Table.md: as_markdown, Table.json: as_json}
+_SHOWN = {Card.text: as_text, Card.md: as_markdown, Card.json: as_json, Card.csv: as_csv}
 
 
 def compare(
@@ -112,7 +113,7 @@ def compare(
     by_order: ByOrder = False,
     processes: Processes = None,
     output: OutputFile = None,
-    format: TableForm = None,
+    format: CardForm = None,
     plot: Annotated[
         Path | None, typer.Option(help="Figures 3 and 4 of the paper as a PNG file.")
     ] = None,
@@ -128,7 +129,7 @@ def compare(
     from dialogist.recipe.speaking import Written
     from dialogist.recipe.systems import find_systems
 
-    form = form_of(output, format, Table.text)
+    form = form_of(output, format, Card.text)
     if plot is not None:
         _require_plots(plot)
     wanted = Wanted(

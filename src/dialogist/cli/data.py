@@ -15,12 +15,14 @@ from dialogist.cli.flags import (
     FactsForm,
     InputFormat,
     OutputFile,
+    Quiet,
     Strict,
     read_options,
 )
 from dialogist.cli.forms import Facts
 from dialogist.cli.noise import noise
 from dialogist.cli.plots import SHOWN, plot_lengths
+from dialogist.cli.progress import counted
 from dialogist.cli.reading import Reading
 from dialogist.cli.synth import synth
 from dialogist.cli.vectors import vectors
@@ -65,8 +67,8 @@ def check(
 
 def _print_check(name: str, report: CheckReport) -> None:
     typer.echo(
-        f"{name}: {report.dialogues} dialogues, {report.utterances} utterances, "
-        f"{report.references} summaries"
+        f"{name}: {counted(report.dialogues, 'dialogues')}, "
+        f"{counted(report.utterances, 'utterances')}, {counted(report.references, 'summaries')}"
     )
     for problem in report.problems:
         typer.echo(f"  bad  {filtered(str(problem))}")
@@ -82,6 +84,7 @@ def stats(
     input_format: InputFormat = "auto",
     column: Columns = None,
     strict: Strict = False,
+    quiet: Quiet = False,
     utterance_tokens: Annotated[int, typer.Option(help="Limit per utterance.")] = 75,
     utterances: Annotated[int, typer.Option(help="Limit of utterances.")] = 40,
     summary_tokens: Annotated[int, typer.Option(help="Limit per (sub-)summary.")] = 50,
@@ -107,7 +110,7 @@ def stats(
 
 
 def _print_stats(result: CorpusStats) -> None:
-    typer.echo(f"{result.dialogues} dialogues")
+    typer.echo(counted(result.dialogues, "dialogues"))
     typer.echo(f"\n{'':26}{'count':>8}{'mean':>9}{'median':>8}{'p90':>7}{'p95':>7}{'max':>8}")
     for name, d in result.distributions.items():
         if d.count:
@@ -146,6 +149,7 @@ def split(
     input_format: InputFormat = "auto",
     column: Columns = None,
     strict: Strict = False,
+    quiet: Quiet = False,
 ) -> int:
     """Split into parts that share no dialogue and no near-duplicate of one."""
     from dialogist.data.split import split_dialogues  # numpy: not for --help
@@ -160,7 +164,7 @@ def split(
     for name, part in result.parts.items():
         lines = "".join(dialogue_to_line(dialogue) + "\n" for dialogue in part)
         (output / f"{name}.jsonl").write_text(lines, encoding="utf-8")
-        typer.echo(f"{output / f'{name}.jsonl'}: {len(part)} dialogues")
+        typer.echo(f"{output / f'{name}.jsonl'}: {counted(len(part), 'dialogues')}")
     together = sum(len(cluster) for cluster in result.clusters)
     note(
         f"{len(result.clusters)} groups of duplicates or near-duplicates ({together} dialogues) "

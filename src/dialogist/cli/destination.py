@@ -8,6 +8,8 @@ from dialogist.cli.forms import FormT, form_by_suffix
 from dialogist.errors import DataError, UsageError
 from dialogist.files import sync, temporary_for
 
+BYTE_ORDER_MARK = "\ufeff"
+
 
 def form_of(output: Path | None, format: FormT | None, usual: FormT) -> FormT:
     """Return the form to write: --format, else what the suffix of --output says, else ``usual``.
@@ -28,8 +30,10 @@ def is_file(output: Path | None) -> bool:
 
 
 @contextmanager
-def output_to(output: Path | None) -> Iterator[None]:
+def output_to(output: Path | None, mark: bool = False) -> Iterator[None]:
     """Send what is printed within the block to a file; without one, to standard output.
+
+    ``mark``: the file begins with a byte-order mark, by which Excel knows UTF-8.
 
     Raises:
         DataError: the file cannot be written.
@@ -44,6 +48,8 @@ def output_to(output: Path | None) -> Iterator[None]:
         except OSError as error:
             raise DataError(f"{output}: cannot be written: {error.strerror}") from None
         with file, redirect_stdout(file):
+            file.write(BYTE_ORDER_MARK if mark else "")
+            file.flush()
             yield
         sync(temporary)
         temporary.replace(output)

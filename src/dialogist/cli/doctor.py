@@ -14,6 +14,7 @@ from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import FactsForm, OutputFile
 from dialogist.cli.forms import Facts
 from dialogist.cli.machine import SystemFacts, read_file, system_facts
+from dialogist.errors import how_to_install
 
 if TYPE_CHECKING:
     from dialogist.cli.torch_facts import Measured, TorchFacts
@@ -126,8 +127,8 @@ def missing(packages: Mapping[str, Mapping[str, str | None]]) -> Iterator[str]:
     for extra, found in packages.items():
         names = [name for name, version in found.items() if version is None]
         if names:
-            wanted = "dialogist" if extra == "core" else f"'dialogist[{extra}]'"
-            yield f"{', '.join(names)} missing: pip install {wanted}"
+            how = f"pip install {' '.join(names)}" if extra == "core" else how_to_install(extra)
+            yield f"{', '.join(names)} missing: {how}"
 
 
 def _version(name: str) -> str | None:

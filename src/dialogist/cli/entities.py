@@ -12,10 +12,12 @@ from dialogist.cli.flags import (
     FactsForm,
     InputFormat,
     OutputFile,
+    Quiet,
     Strict,
     read_options,
 )
 from dialogist.cli.forms import Facts
+from dialogist.cli.progress import counted
 from dialogist.cli.reading import Reading
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ def entities(
     input_format: InputFormat = "auto",
     column: Columns = None,
     strict: Strict = False,
+    quiet: Quiet = False,
     examples: Annotated[int, typer.Option(help="Examples of each kind.", min=0)] = 3,
     output: OutputFile = None,
     format: FactsForm = None,
@@ -46,7 +49,9 @@ def entities(
 
 
 def _print(report: "EntityReport") -> None:
-    typer.echo(f"{report.dialogues} dialogues, {report.with_entities} of them with entities")
+    typer.echo(
+        f"{counted(report.dialogues, 'dialogues')}, {report.with_entities} of them with entities"
+    )
     typer.echo(
         f"\n{'':10}{'mentions':>9}{'values':>8}{'dialogues':>11}{'no mask left':>14}"
         f"{'in summaries':>14}{'supported':>11}"

@@ -10,6 +10,7 @@ from dialogist.cli.evaluate_table import keep_scores, shown
 from dialogist.cli.flags import (
     BeamSize,
     ByOrder,
+    CardForm,
     Columns,
     Device,
     Encoder,
@@ -25,15 +26,15 @@ from dialogist.cli.flags import (
     OutputFile,
     PredictionKey,
     Processes,
+    Quiet,
     Safe,
     Strategy,
     Strict,
-    TableForm,
     Threads,
     Train,
     read_options,
 )
-from dialogist.cli.forms import Table
+from dialogist.cli.forms import Card
 from dialogist.cli.reading import Reading
 from dialogist.errors import UsageError
 
@@ -80,7 +81,7 @@ def evaluate(
     missing_as_empty: MissingAsEmpty = False,
     by_order: ByOrder = False,
     output: OutputFile = None,
-    format: TableForm = None,
+    format: CardForm = None,
     exclude: Exclude = None,
     limit: Limit = None,
     long: Long = None,
@@ -96,6 +97,7 @@ def evaluate(
     strict: Strict = False,
     device: Device = "auto",
     threads: Threads = None,
+    quiet: Quiet = False,
 ) -> int:
     """Score a system: ROUGE, faithfulness and more, with intervals, floors and warnings."""
     from dialogist.cli.asking import Asking
@@ -103,7 +105,7 @@ def evaluate(
     from dialogist.evaluation.outputs.joining import How
     from dialogist.recipe.speaking import Written
 
-    form = form_of(output, format, Table.text)
+    form = form_of(output, format, Card.text)
     if data is not None and on is not None:
         raise UsageError("DATA and --on are the same: give one of them")
     search = {

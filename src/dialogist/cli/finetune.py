@@ -55,7 +55,7 @@ def finetune(
     import torch
 
     from dialogist.engine.summarizer import pick_device
-    from dialogist.recipe.finetune import Job, plan_finetuning, train_and_measure
+    from dialogist.recipe.finetune import Job, measure_plan, plan_finetuning, train_plan
     from dialogist.recipe.finetune_card import licence_line
     from dialogist.recipe.finetune_recipe import Schedule, find_base
 
@@ -68,11 +68,12 @@ def finetune(
     dialogues = list(reading.dialogues(data))
     held_out = None if dev is None else list(reading.dialogues([dev]))
     job = Job(found, dialogues, held_out, Schedule(epochs, learning_rate, seed))
+    chosen = pick_device(device)
     with TrainingDisplay(quiet) as display:
         plan = plan_finetuning(job, output, display.note)
         display.epochs = plan.recipe.training.epochs
-        tuned = train_and_measure(plan, pick_device(device), display, _tell_of(quiet))
-    typer.echo(tuned.table)
+        model = train_plan(plan, chosen, display)
+    typer.echo(measure_plan(plan, model, chosen, _tell_of(quiet)))
     if not quiet:
         note(f"the model is in {output}: dialogist summarize --model {output} FILE")
     return reading.finish()

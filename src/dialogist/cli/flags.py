@@ -3,12 +3,14 @@
 import gc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dialogist.cli.forms import Facts, Table
+from dialogist.cli.forms import Card, Facts, LongInput, PrecisionKind, Strategies, Table
+from dialogist.cli.progress import silence
 from dialogist.data.readers import READERS, ReadOptions
 from dialogist.errors import UsageError
 
@@ -30,6 +32,7 @@ OutputFile = Annotated[
     ),
 ]
 FactsForm = Annotated[Facts | None, typer.Option("--format", "-f", help=FORM_HELP)]
+CardForm = Annotated[Card | None, typer.Option("--format", "-f", help=FORM_HELP)]
 TableForm = Annotated[Table | None, typer.Option("--format", "-f", help=FORM_HELP)]
 Columns = Annotated[
     list[str] | None,
@@ -44,7 +47,8 @@ Device = Annotated[
     str, typer.Option("--device", envvar="DIALOGIST_DEVICE", help="auto, cpu or cuda.")
 ]
 PrecisionName = Annotated[
-    str, typer.Option("--precision", help="fp32, bf16, int8, or auto: what pays on this machine.")
+    PrecisionKind,
+    typer.Option("--precision", help="Number format; auto is the fastest on this machine."),
 ]
 Threads = Annotated[
     int | None,
@@ -72,21 +76,21 @@ ByOrder = Annotated[
 ]
 Train = Annotated[
     list[Path] | None,
-    typer.Option(help="Training data: is any of it in the data, too? Repeatable."),
+    typer.Option(help="Training data to check for overlap. Repeatable."),
 ]
 Floors = Annotated[
-    bool, typer.Option("--floors/--no-floors", help="Floors and ceilings beside the systems.")
+    bool, typer.Option("--floors/--no-floors", help="Show baselines and upper bounds.")
 ]
 Exclude = Annotated[Path | None, typer.Option(help="File of ids to leave out.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N dialogues.")]
-Processes = Annotated[
-    int | None, typer.Option(min=1, help="Processes that score (without: as it pays).")
-]
-Baseline = Annotated[
-    str, typer.Option(help="The system that differences are from (without: the first).")
-]
+Processes = Annotated[int | None, typer.Option(min=1, help="Scoring processes (default: auto).")]
+Baseline = Annotated[str, typer.Option(help="Baseline system for differences (default: first).")]
 
-Strategy = Annotated[str | None, typer.Option(help="greedy, beam or sample.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=silence, help="Show no progress.")]
+
+Strategy = Annotated[
+    Strategies | None, typer.Option(help="How to decode (default: the model's own way).")
+]
 BeamSize = Annotated[int | None, typer.Option(help="Hypotheses kept by beam search.")]
 LengthPenalty = Annotated[
     float | None, typer.Option(help="Above 1 favours longer summaries, beam only.")
@@ -97,13 +101,12 @@ NoRepeatNgram = Annotated[
 MaxTokens = Annotated[int | None, typer.Option(help="Longest summary, in tokens.")]
 Seed = Annotated[int | None, typer.Option(help="Seed of sampling.")]
 Long = Annotated[
-    str | None, typer.Option(help="Too long a dialogue is read in windows, or cut (and said so).")
+    LongInput | None,
+    typer.Option(help="Dialogues over the model's limit: read in windows, or truncate and warn."),
 ]
 Safe = Annotated[
     bool | None,
-    typer.Option(
-        "--safe/--no-safe", help="Keep out names, numbers ... that the dialogue does not hold."
-    ),
+    typer.Option("--safe/--no-safe", help="Allow only names and numbers of the dialogue."),
 ]
 
 _WORKS_WITH = {
@@ -137,13 +140,17 @@ def decoding_options(base: "DecodingOptions", wanted: Mapping[str, Any]) -> "Dec
     Raises:
         UsageError: a value is out of range, or a flag has no effect with the strategy in force.
     """
-    given = {name: value for name, value in wanted.items() if value is not None}
+    given = {name: _plain(value) for name, value in wanted.items() if value is not None}
     options = type(base).parse({**base.model_dump(), **given}, "decoding")
     for name, strategy in _WORKS_WITH.items():
         if name in given and options.strategy != strategy:
             flag = f"--{name.replace('_', '-')}"
             raise UsageError(f"{flag} has an effect with --strategy {strategy} only")
     return options
+
+
+def _plain(value: object) -> object:
+    return value.value if isinstance(value, Enum) else value
 
 
 def load_summarizer(
@@ -153,12 +160,14 @@ def load_summarizer(
     with _uncollected():
         import torch
 
+        from dialogist.cli.licence_note import tell_licence
         from dialogist.engine.summarizer import Summarizer
         from dialogist.heap import give_back_large
 
         if threads is not None:
             torch.set_num_threads(threads)
         give_back_large()
+        tell_licence(model)
         return Summarizer.load(model, device, precision)
 
 

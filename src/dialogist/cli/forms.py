@@ -14,6 +14,47 @@ class Mask(StrEnum):
     output = "output"
 
 
+class Strategies(StrEnum):
+    """How a summary is decoded."""
+
+    greedy = "greedy"
+    beam = "beam"
+    sample = "sample"
+
+
+class LongInput(StrEnum):
+    """What becomes of a dialogue that is longer than the model can read at once."""
+
+    windows = "windows"
+    cut = "cut"
+
+
+class Length(StrEnum):
+    """How long a summary is to be."""
+
+    short = "short"
+    medium = "medium"
+    long = "long"
+
+
+class Names(StrEnum):
+    """Whose names are masked."""
+
+    none = "none"
+    speakers = "speakers"
+    people = "people"
+    all = "all"
+
+
+class PrecisionKind(StrEnum):
+    """What a model computes in."""
+
+    auto = "auto"
+    fp32 = "fp32"
+    bf16 = "bf16"
+    int8 = "int8"
+
+
 class Output(StrEnum):
     """Forms of summaries."""
 
@@ -21,14 +62,24 @@ class Output(StrEnum):
     json = "json"
     jsonl = "jsonl"
     md = "md"
+    csv = "csv"
 
 
 class Table(StrEnum):
-    """Forms of a table."""
+    """Forms of a table with remarks."""
 
     text = "text"
     json = "json"
     md = "md"
+
+
+class Card(StrEnum):
+    """Forms of scores."""
+
+    text = "text"
+    json = "json"
+    md = "md"
+    csv = "csv"
 
 
 class Records(StrEnum):

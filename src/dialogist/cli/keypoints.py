@@ -16,6 +16,7 @@ from dialogist.cli.flags import (
     FactsForm,
     InputFormat,
     OutputFile,
+    Quiet,
     Strict,
     read_options,
 )
@@ -48,6 +49,7 @@ def label(
     input_format: InputFormat = "auto",
     column: Columns = None,
     strict: Strict = False,
+    quiet: Quiet = False,
 ) -> int:
     """Print the key points and sub-summaries of every reference summary."""
     from dialogist.data.keypoints import load_pack
@@ -114,6 +116,7 @@ def stats(
     input_format: InputFormat = "auto",
     column: Columns = None,
     strict: Strict = False,
+    quiet: Quiet = False,
     output: OutputFile = None,
     format: FactsForm = None,
 ) -> int:

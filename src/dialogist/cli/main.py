@@ -30,6 +30,7 @@ from dialogist.cli import (
     mask,
     models,
     rate,
+    recipes,
     report,
     summarize,
     template,
@@ -37,6 +38,8 @@ from dialogist.cli import (
 )
 from dialogist.cli.console import SHOW_PERSONAL_DATA, complain, note, show_personal_data
 from dialogist.cli.failures import tell_failures
+from dialogist.cli.helping import dress
+from dialogist.cli.progress import close_all, silence
 from dialogist.cli.respelling import respelled
 from dialogist.cli.wrong_call import wrong_call
 from dialogist.errors import DialogistError
@@ -45,7 +48,6 @@ app = typer.Typer(
     name="dialogist",
     help="Conversations to short, checkable summaries, by a small model on your own CPU.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -59,6 +61,7 @@ app.command()(compare.compare)
 app.command()(ablate.ablate)
 app.command()(explain.explain)
 app.add_typer(models.app, name="models")
+app.add_typer(recipes.app, name="recipes")
 app.add_typer(data.app, name="data")
 app.add_typer(keypoints.app, name="keypoints")
 app.add_typer(template.app, name="templates")
@@ -104,9 +107,11 @@ def main() -> NoReturn:
 
 def _run() -> int:
     show_personal_data(None)
+    silence(False)
     tell_failures()
     try:
         command = typer.main.get_command(app)
+        dress(command)
         words = respelled(command, sys.argv[1:], note)
         result = command.main(words, "dialogist", standalone_mode=False)
     except DialogistError as error:
@@ -119,6 +124,8 @@ def _run() -> int:
         return _stdout_failed(error)
     except Exception as error:  # a bug of ours: still one line, with the way to the traceback
         return _unexpected(error)
+    finally:
+        close_all()
     return result if isinstance(result, int) else 0
 
 

@@ -12,8 +12,16 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.destination import form_of, output_to
-from dialogist.cli.flags import FORM_HELP, Columns, InputFormat, OutputFile, Strict, read_options
-from dialogist.cli.forms import Records
+from dialogist.cli.flags import (
+    FORM_HELP,
+    Columns,
+    InputFormat,
+    OutputFile,
+    Quiet,
+    Strict,
+    read_options,
+)
+from dialogist.cli.forms import Names, Records
 from dialogist.cli.reading import Reading
 from dialogist.data.writer import dialogue_to_line
 from dialogist.errors import UsageError
@@ -32,9 +40,7 @@ def mask(
         str,
         typer.Option(help="Kinds between commas, or all; +URL,-CODE: more, fewer than usual."),
     ] = "",
-    names: Annotated[
-        str, typer.Option(help="Names to mask, too: none, speakers, people or all.")
-    ] = "none",
+    names: Annotated[Names, typer.Option(help="Whose names to mask as well.")] = Names.none,
     pack: Annotated[
         list[Path] | None, typer.Option(help="Your own rules (YAML), besides ours. Repeatable.")
     ] = None,
@@ -57,6 +63,7 @@ def mask(
     input_format: InputFormat = "auto",
     column: Columns = None,
     strict: Strict = False,
+    quiet: Quiet = False,
 ) -> int:
     """Mask personal data in dialogues: the same value has the same mask throughout a dialogue."""
     from dialogist.privacy.dialogues import Masking  # pydantic: not for --help

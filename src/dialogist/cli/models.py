@@ -33,7 +33,7 @@ def list_models(output: OutputFile = None, format: FactsForm = None) -> int:
         except ModelError as error:
             rows.append({"name": name, "path": str(folder), "error": str(error)})
             continue
-        shown = ("path", "kind", "parameters", "bytes")
+        shown = ("path", "kind", "parameters", "bytes", "licence")
         rows.append({"name": name, **{key: facts[key] for key in shown}})
     with output_to(output):
         if form is Facts.json:
@@ -47,11 +47,14 @@ def list_models(output: OutputFile = None, format: FactsForm = None) -> int:
 
 
 def _line(row: Mapping[str, object]) -> str:
+    from dialogist.engine.licence import shown_licence
+
     if "error" in row:
         return f"{row['name']:20} broken: {row['error']}"
     size = f"{int(str(row['bytes'])) / 1e6:.1f} MB"
     parameters = f"{int(str(row['parameters'])) / 1e6:.1f} M parameters"
-    return f"{row['name']:20} {row['kind']}, {parameters}, {size}  {row['path']}"
+    licence = shown_licence(str(row["licence"]))
+    return f"{row['name']:20} {row['kind']}, {parameters}, {size}, {licence}  {row['path']}"
 
 
 @app.command("info")
@@ -63,6 +66,7 @@ def info(
     """Show a model's facts and its card."""
     from dialogist.data.limits import Limits
     from dialogist.engine.bundle import describe
+    from dialogist.engine.licence import shown_licence
     from dialogist.engine.names import find_model
 
     form = form_of(output, format, Facts.text)
@@ -74,6 +78,7 @@ def info(
             return 0
         for key in ("path", "kind", "parameters", "stored_as", "bytes", "vocabulary", "about"):
             typer.echo(f"{key:12} {facts[key]}")
+        typer.echo(f"{'licence':12} {shown_licence(facts['licence'])}")
         limits = Limits.parse(facts["preparation"]["limits"], str(folder))
         typer.echo(f"{'limits':12} reads {limits.reads}, writes {limits.writes} at most")
         card = folder / "README.md"
@@ -114,6 +119,7 @@ def pack(
     import torch
 
     from dialogist.engine.bundle import describe, load_bundle, save_bundle
+    from dialogist.engine.licence import carry_licence
     from dialogist.engine.names import find_model
     from dialogist.files import write_folder_atomically
     from dialogist.models.storage import STORED
@@ -124,7 +130,12 @@ def pack(
     card = source / "README.md"
     text = card.read_text(encoding="utf-8") if card.is_file() else ""
     [dtype] = [dtype for dtype, name in STORED.items() if name == weights.value]
-    write_folder_atomically(output, lambda into: save_bundle(into, bundle, text, dtype))
+
+    def write(into: Path) -> None:
+        save_bundle(into, bundle, text, dtype)
+        carry_licence([source], into)
+
+    write_folder_atomically(output, write)
     sizes = [int(describe(folder)["bytes"]) / 1e6 for folder in (source, output)]
     note(f"{output}: {sizes[1]:.1f} MB, where {source} has {sizes[0]:.1f} MB")
     return 0
@@ -142,6 +153,7 @@ def average_models(
 
     from dialogist.engine.average import average, card_of_mean
     from dialogist.engine.bundle import load_bundle, save_bundle
+    from dialogist.engine.licence import carry_licence
     from dialogist.engine.names import find_model
     from dialogist.files import write_folder_atomically
 
@@ -153,8 +165,13 @@ def average_models(
     mean = average([load_bundle(path, torch.device("cpu"), name) for path, name in pairs])
     card = folders[0] / "README.md"
     first = card.read_text(encoding="utf-8") if card.is_file() else ""
-    text = card_of_mean(output.name, models, first)
-    write_folder_atomically(output, lambda into: save_bundle(into, mean, text, torch.float16))
+    text = card_of_mean(output.name, models, first, str(mean.about["licence"]))
+
+    def write(into: Path) -> None:
+        save_bundle(into, mean, text, torch.float16)
+        carry_licence(folders, into)
+
+    write_folder_atomically(output, write)
     note(f"{output}: the mean of {len(models)} models, as fp16; evaluate it: it may be worse")
     return 0
 
@@ -167,7 +184,7 @@ def export(
         Quantization, typer.Option(help="What to store weights as.")
     ] = Quantization.int8,
 ) -> int:
-    """Make a CTranslate2 model of a flat Transformer without pointer (needs dialogist\\[fast])."""
+    """Make a CTranslate2 model of a flat Transformer without pointer (needs ctranslate2)."""
     import torch
 
     from dialogist.engine.bundle import load_bundle

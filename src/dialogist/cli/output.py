@@ -2,9 +2,10 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
+from dialogist.cli.csv_output import summaries_as_csv
 from dialogist.cli.forms import Output
 from dialogist.cli.plain_text import markdown_of, text_of
 from dialogist.cli.shaping import Shaped
@@ -57,8 +58,17 @@ _FORMS: dict[Output, Callable[[Iterable[Shaped]], Iterator[str]]] = {
 }
 
 
-def write_summaries(summaries: Iterable[Shaped], form: Output) -> None:
-    """Write to stdout, UTF-8 whatever the locale, each summary as soon as it is there."""
-    for piece in _FORMS[form](summaries):
+def pieces_of(
+    summaries: Iterable[Shaped], form: Output, columns: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield the text of each summary as soon as it is there; ``columns``: those of CSV."""
+    if form is Output.csv:
+        return summaries_as_csv(summaries, columns)
+    return _FORMS[form](summaries)
+
+
+def write_summaries(summaries: Iterable[Shaped], form: Output, columns: Sequence[str] = ()) -> None:
+    """Write `pieces_of` to stdout, UTF-8 whatever the locale."""
+    for piece in pieces_of(summaries, form, columns):
         sys.stdout.buffer.write(piece.encode("utf-8", errors="backslashreplace"))
         sys.stdout.buffer.flush()

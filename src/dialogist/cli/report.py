@@ -18,6 +18,7 @@ from dialogist.cli.flags import (
     MissingAsEmpty,
     PredictionKey,
     Processes,
+    Quiet,
     Strict,
     Threads,
     Train,
@@ -88,6 +89,7 @@ def report(
     strict: Strict = False,
     device: Device = "auto",
     threads: Threads = None,
+    quiet: Quiet = False,
 ) -> int:
     """Write one self-contained page about systems: figures, cautions, examples, training."""
     from dialogist.cli.asking import Asking

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.errors import UsageError, nearest
-from dialogist.records import Dialogue, Statement, Summary
+from dialogist.records import JSON, Dialogue, Statement, Summary
 
 if TYPE_CHECKING:  # a template is checked by pydantic: not for --help
     from dialogist.template.config import Template
@@ -62,6 +62,17 @@ class Shape:
     perspective: str | None = None
     names: Mapping[str, str] | None = None
     with_evidence: bool = True
+
+    def to_json(self) -> dict[str, JSON]:
+        """What is wished for, as plain values."""
+        template = self.template.model_dump(mode="json") if self.template is not None else None
+        names: dict[str, JSON] = {**(self.names or {})}
+        return {
+            "template": template,
+            "focus": self.focus,
+            "perspective": self.perspective,
+            "names": names,
+        }
 
     def apply(self, summary: Summary, dialogue: Dialogue) -> Shaped:
         """Shape one summary of one dialogue, whose names are still the dialogue's own.

@@ -1,14 +1,12 @@
 """``dialogist summarize``: files or stdin in, summaries out."""
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from dialogist.cli.console import note
-from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.destination import form_of
 from dialogist.cli.failures import tell_failures
 from dialogist.cli.flags import (
     FORM_HELP,
@@ -23,6 +21,7 @@ from dialogist.cli.flags import (
     NoRepeatNgram,
     OutputFile,
     PrecisionName,
+    Quiet,
     Safe,
     Seed,
     Strategy,
@@ -32,12 +31,11 @@ from dialogist.cli.flags import (
     load_summarizer,
     read_options,
 )
-from dialogist.cli.forms import Mask, Output
-from dialogist.cli.reading import Reading
+from dialogist.cli.forms import Length, Mask, Names, Output, PrecisionKind
+from dialogist.cli.reading import Reading, expected_records
 from dialogist.cli.shaping import (
     Focus,
     PerspectiveName,
-    Shaped,
     SpeakerNames,
     TemplateName,
     shape_of,
@@ -56,12 +54,25 @@ def summarize(
     model: Model = "default",
     output: OutputFile = None,
     format: Annotated[Output | None, typer.Option("--format", "-f", help=FORM_HELP)] = None,
+    columns: Annotated[
+        str,
+        typer.Option(
+            help="Columns of CSV with commas (default: id, status, reason, text, warnings and the "
+            "template's sections)."
+        ),
+    ] = "",
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Continue an interrupted run: keep what --output FILE.jsonl has."
+        ),
+    ] = False,
     template: TemplateName = None,
     focus: Focus = None,
     perspective: PerspectiveName = None,
     speaker: SpeakerNames = None,
-    length: Annotated[str | None, typer.Option(help="short, medium or long.")] = None,
-    words: Annotated[int | None, typer.Option(help="At most so many, in whole sentences.")] = None,
+    length: Annotated[Length | None, typer.Option(help="How long the summary is.")] = None,
+    words: Annotated[int | None, typer.Option(help="At most N words, in whole sentences.")] = None,
     long: Long = None,
     safe: Safe = None,
     evidence: Annotated[
@@ -74,9 +85,7 @@ def summarize(
     mask: Annotated[
         Mask | None, typer.Option(help="Mask personal data in what the model reads, or writes.")
     ] = None,
-    mask_names: Annotated[
-        str, typer.Option(help="Names to mask, too: none, speakers, people or all.")
-    ] = "none",
+    mask_names: Annotated[Names, typer.Option(help="Whose names to mask as well.")] = Names.none,
     input_format: InputFormat = "auto",
     column: Columns = None,
     strict: Strict = False,
@@ -94,17 +103,23 @@ def summarize(
     top_p: Annotated[float | None, typer.Option(help="Sample from this share of the mass.")] = None,
     seed: Seed = None,
     device: Device = "auto",
-    precision: PrecisionName = "auto",
+    precision: PrecisionName = PrecisionKind.auto,
     threads: Threads = None,
+    quiet: Quiet = False,
 ) -> int:
     """Summarise dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
-    from dialogist.cli.output import write_summaries  # pydantic: not for --help
+    from dialogist.cli.csv_output import columns_of  # pydantic: not for --help
     from dialogist.cli.presenting import Presenter
+    from dialogist.cli.summarizing import Destination, Work, settings_of
 
     form = form_of(output, format, Output.text)
     sources = _sources(files)
-    reading = Reading(read_options(input_format, column, strict))
+    reading = Reading(read_options(input_format, column, strict), watched=False)
     shape = shape_of(template, focus, perspective, speaker, evidence)
+    if columns and form is not Output.csv:
+        raise UsageError("--columns goes with --format csv")
+    to = Destination(output, form, columns_of(columns, shape), resume)
+    to.check()
     presenter = Presenter(shape, mask, mask_names, strict)
     tell_failures(lines=not strict)  # the first one ends a strict run, and is its error
     summarizer = load_summarizer(model, device, threads, cast("Precision", precision))
@@ -127,9 +142,9 @@ def summarize(
         "seed": seed,
     }
     options = decoding_options(summarizer.options, wanted)
-    dialogues = presenter.before(reading.dialogues(sources))
-    with output_to(output):
-        write_summaries(_noted(presenter.after(summarizer.stream(dialogues, options))), form)
+    dialogues = reading.dialogues(sources)
+    work = Work(summarizer, options, presenter, dialogues, expected_records(sources))
+    work.write(to, settings_of(work, model, shape, (mask, mask_names)))
     return max(reading.finish(), presenter.finish())
 
 
@@ -141,18 +156,3 @@ def _sources(files: list[Path] | None) -> list[Path]:
         if str(source) != "-" and not source.exists():
             raise DataError(f"{source}: no such file")
     return sources
-
-
-def _noted(shown: Iterator[Shaped]) -> Iterator[Shaped]:
-    """Say a summary's warnings on stderr as it passes, and why it is not simply ``ok``.
-
-    What failed was told when it did (`dialogist.cli.failures`).
-    """
-    for shaped in shown:
-        summary = shaped.summary
-        told = [*(warning.message for warning in summary.warnings), *shaped.notes]
-        if summary.reason and summary.reason not in told and summary.status != "error":
-            told.append(f"{summary.status.replace('_', ' ')}: {summary.reason}")
-        for message in told:
-            note(f"{summary.id}: {message}")
-        yield shaped

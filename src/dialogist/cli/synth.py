@@ -7,7 +7,8 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.destination import check_file, is_file, output_to
-from dialogist.cli.flags import OutputFile
+from dialogist.cli.flags import OutputFile, Quiet
+from dialogist.cli.progress import Meter, counted, tracked
 from dialogist.data.writer import dialogue_to_line
 from dialogist.records import Dialogue
 
@@ -19,6 +20,7 @@ def synth(
     split: Annotated[str, typer.Option(help="train, dev or test.")] = "train",
     start: Annotated[int, typer.Option(help="Number of the first pair.")] = 0,
     output: OutputFile = None,
+    quiet: Quiet = False,
 ) -> int:
     """Make up customer-service dialogues with summaries and key points (not real data).
 
@@ -29,10 +31,10 @@ def synth(
     check_file(output)
     dialogues = generate_pairs(CorpusConfig.of(lang, seed, split), pairs, start)
     with output_to(output):
-        for dialogue in dialogues:
+        for dialogue in tracked(dialogues, Meter("made", pairs, "dialogues")):
             sys.stdout.buffer.write(_line(dialogue))
     if is_file(output):
-        note(f"{output}: {pairs} made-up dialogues, {split}, {lang}, seed {seed}")
+        note(f"{output}: {counted(pairs, 'made-up dialogues')}, {split}, {lang}, seed {seed}")
     return 0
 
 

@@ -22,7 +22,9 @@ receptionist rep representative seller shop speaker specialist staff student sup
 technician therapist unknown user visitor voice
 """)
 _LABEL_PARTS = re.compile(r"[^\W\d_]+")
-_FULL_NAME = re.compile(r"([A-Z\u00c0-\u00de][\w'’-]*[a-z])(?: [A-Z]\.?)? [A-Z\u00c0-\u00de][\w'’-]*[a-z]")
+_FULL_NAME = re.compile(
+    r"([A-Z\u00c0-\u00de][\w'’-]*[a-z])(?: [A-Z]\.?)? [A-Z\u00c0-\u00de][\w'’-]*[a-z]"
+)
 _PLACE = r"\b(?:on|at|in|from|by|the|an?|my|your|our|of) "
 _SIGNS_OFTEN = 2  # utterances of one speaker that end in two capital letters
 

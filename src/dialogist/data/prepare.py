@@ -18,7 +18,13 @@ from dialogist.data.entities import MASK, EntityTable, mask
 from dialogist.data.keypoints import RulePack, load_pack, section_of
 from dialogist.data.limits import Limits
 from dialogist.data.merge import group_short, merge
-from dialogist.data.normalise import Profile, has_reserved, normalise, normalise_between
+from dialogist.data.normalise import (
+    Profile,
+    has_reserved,
+    normalise,
+    normalise_between,
+    without_controls,
+)
 from dialogist.data.own_names import other_names, without_signatures
 from dialogist.data.segment import join, segment
 from dialogist.data.speakers import RoleTable, SpeakerTable, restore_speakers
@@ -145,7 +151,7 @@ class Preparation:
     def restore(self, text: str, example: Example) -> str:
         """The model's text with the speakers' names and the entities' words back in place."""
         names = {placeholder(i): name for i, name in enumerate(example.speakers)}
-        text = join(text, self.config.profile, {**example.entities, **names})
+        text = join(without_controls(text), self.config.profile, {**example.entities, **names})
         if self.config.case == "restored":
             text = recased(text, [utterance.text for utterance in example.utterances])
         if self.masks_entities:

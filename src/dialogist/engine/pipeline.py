@@ -1,6 +1,6 @@
 """`Pipeline`: dialogues to summaries, stage by stage; what goes wrong with one leaves the others.
 
-    read -> search -> compose -> evidence
+    read -> search -> compose -> evidence -> checks
 
 Search takes all dialogues at once. Where that fails it is tried again dialogue by dialogue: so one
 of them does not take its neighbours with it, and a batch too large for memory is done in parts.
@@ -12,6 +12,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from dialogist.engine.bundle import Bundle
+from dialogist.engine.checking import with_checks
 from dialogist.engine.clock import Clock
 from dialogist.engine.compose import Composed, compose
 from dialogist.engine.failing import failed
@@ -67,6 +68,8 @@ class Pipeline:
         if self._options.evidence:
             with clock.of("evidence"):
                 self._each(tasks, self._support)
+        with clock.of("checks"):
+            self._each(tasks, self._check)
         return [clock.on(_summary(task), len(tasks)) for task in tasks]
 
     def _each(self, tasks: Iterable[_Task], step: _Step) -> None:
@@ -108,6 +111,11 @@ class Pipeline:
     def _support(self, task: _Task) -> None:
         assert task.composed is not None
         summary = with_evidence(self._bundle, task.dialogue, task.written, task.composed)
+        task.composed = Composed(summary, task.composed.said)
+
+    def _check(self, task: _Task) -> None:
+        assert task.composed is not None
+        summary = with_checks(task.composed.summary, task.dialogue, self._options)
         task.composed = Composed(summary, task.composed.said)
 
 

@@ -106,19 +106,25 @@ class _Seen:
         if self.cross is None:
             return np.zeros((tokens.stop - tokens.start, utterances), dtype=np.float32)
         known = len(places)
-        inside = (places[:, None] == np.arange(utterances)).astype(np.float32)  # (S', U)
+        own = places[places >= 0]
+        if not len(own):
+            return np.zeros((tokens.stop - tokens.start, utterances), dtype=np.float32)
+        # Of a dialogue of hours a window has a few utterances, and only these columns.
+        first, last = int(own.min()), int(own.max()) + 1
+        inside = (places[:, None] == np.arange(first, last)).astype(np.float32)  # (S', U)
         to = inside
         if self.by_utterance:
             prepared = self.utterance[self.owner[row], :known]  # (S',)
             count = int(prepared.max()) + 1
             members = (np.arange(count)[:, None] == prepared).astype(np.float32)  # (U', S')
             to = members @ inside / np.maximum(1, members.sum(axis=1, keepdims=True))
-        cross: Shares = self.cross[row, tokens, : len(to)] @ to
-        if self.copies is None or self.gate is None:
-            return cross
-        gate = self.gate[row, tokens, None]
-        mixed: Shares = gate * cross + (1 - gate) * (self.copies[row, tokens, :known] @ inside)
-        return mixed
+        found = np.zeros((tokens.stop - tokens.start, utterances), dtype=np.float32)
+        cross = self.cross[row, tokens, : len(to)] @ to
+        if self.copies is not None and self.gate is not None:
+            gate = self.gate[row, tokens, None]
+            cross = gate * cross + (1 - gate) * (self.copies[row, tokens, :known] @ inside)
+        found[:, first:last] = cross
+        return found
 
 
 def _look(bundle: Bundle, batch: Batch, state: State | None) -> _Seen:

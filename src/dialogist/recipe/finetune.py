@@ -52,14 +52,6 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned:
-    """The finished model's folder, and the table of before and after as Markdown."""
-
-    model: Path
-    table: str
-
-
-@dataclass(frozen=True, slots=True)
 class Plan:
     """What will be trained: the recipe, and the rows, which lie in the run folder."""
 
@@ -91,17 +83,22 @@ def plan_finetuning(job: Job, run: Path, note: Note) -> Plan:
     return Plan(job.base, rows, recipe, run)
 
 
-def train_and_measure(
-    plan: Plan, device: torch.device, reporter: Reporter, tell_of: TellOf
-) -> Tuned:
-    """Train, or go on training, and measure what it gained.
+def train_plan(plan: Plan, device: torch.device, reporter: Reporter) -> Path:
+    """Train, or go on training; the folder of the model, which still has the base's search.
 
     Raises:
         CheckpointError: the folder holds another run.
         Interrupted: on SIGINT or SIGTERM, with everything saved.
     """
     timed = _Estimate(reporter, plan.recipe.training.epochs)
-    model = train_recipe(plan.recipe, Place(plan.run / DATA, plan.run, device), timed)
+    return train_recipe(plan.recipe, Place(plan.run / DATA, plan.run, device), timed)
+
+
+def measure_plan(plan: Plan, model: Path, device: torch.device, tell_of: TellOf) -> str:
+    """Compare the model with its base on the held-out rows; put bar and card into its folder.
+
+    Returns the table of before and after as Markdown.
+    """
     held_out, folder = plan.rows.held_out, plan.base.folder
     after = _said(AFTER, model, held_out, device, tell_of)
     said = [] if folder is None else [_said(BEFORE, folder, held_out, device, tell_of)]
@@ -166,7 +163,7 @@ def _said(
     return Said(name, tuple(outputs))
 
 
-def _finish(plan: Plan, model: Path, evaluated: Evaluated, bar: float | None) -> Tuned:
+def _finish(plan: Plan, model: Path, evaluated: Evaluated, bar: float | None) -> str:
     """Put the bar and the card into the model folder, and the table beside it."""
     bundle = load_bundle(model, torch.device("cpu"), plan.recipe.name)
     if bar is not None:
@@ -179,7 +176,7 @@ def _finish(plan: Plan, model: Path, evaluated: Evaluated, bar: float | None) ->
     write_text_atomically(model.parent / TABLE, table + "\n")
     text = json.dumps(evaluated.card.to_json(), ensure_ascii=False, indent=1) + "\n"
     write_text_atomically(model.parent / "held-out.json", text)
-    return Tuned(model, table)
+    return table
 
 
 def _with_bar(bundle: Bundle, bar: float) -> Bundle:

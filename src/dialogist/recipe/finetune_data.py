@@ -42,15 +42,8 @@ def divide(
     if dev is None:
         share = min(0.25, max(_SHARE, _LEAST / len(told)), _MOST / len(told))
         parts = split_dialogues(told, {"train": 1 - share, "dev": share}, seed).parts
-        rows = Rows(parts["train"], parts["dev"])
-    else:
-        rows = _apart(told, _with_summary(dev, note), note)
-    if not rows.held_out or not rows.train:
-        raise DataError(
-            "the dialogues repeat each other so much that no part of them can be held out: give "
-            "other dialogues with summaries with --dev FILE"
-        )
-    return rows
+        return _whole(Rows(parts["train"], parts["dev"]))
+    return _apart(told, _with_summary(dev, note), note)
 
 
 def settle(rows: Rows, run: Path) -> None:
@@ -60,6 +53,8 @@ def settle(rows: Rows, run: Path) -> None:
         CheckpointError: the run has begun with other rows.
         UsageError: the folder holds something else.
     """
+    if run.exists() and not run.is_dir():
+        raise UsageError(f"{run}: is a file: give a folder with --output")
     if run.is_dir() and any(run.iterdir()) and not _OWN_FILES & {p.name for p in run.iterdir()}:
         raise UsageError(f"{run}: is not empty and holds no fine-tuning: give another --output")
     folder = run / DATA
@@ -98,11 +93,24 @@ def _require_enough(told: Sequence[Dialogue], read: int) -> None:
         )
 
 
+def _whole(rows: Rows) -> Rows:
+    if not rows.held_out or not rows.train:
+        raise DataError(
+            "the dialogues repeat each other so much that no part of them can be held out: give "
+            "other dialogues with summaries with --dev FILE"
+        )
+    return rows
+
+
 def _apart(told: list[Dialogue], dev: list[Dialogue], note: Note) -> Rows:
     """All of ``dev``, and of the others those that repeat no dialogue of it."""
+    if not dev:
+        raise DataError("--dev: no dialogue there has a summary")
     together = find_clusters([*dev, *told])
     held = {n for cluster in together if min(cluster) < len(dev) for n in cluster}
     train = [one for n, one in enumerate(told, len(dev)) if n not in held]
     if len(train) < len(told):
         note(f"{len(told) - len(train)} dialogues that repeat one of --dev were left out")
+    if not train:
+        raise DataError("every dialogue repeats one of --dev: nothing is left to learn from")
     return Rows(train, dev)

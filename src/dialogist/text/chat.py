@@ -43,8 +43,11 @@ _PLACED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\bur\b", "your"),
         (rf"\bill(?= (?:{_VERBS})\b)", "I'll"),
         (r"\bid(?= (?:like|love|rather|say|prefer)\b)", "I'd"),
-        (r"\bits(?= (?:a|an|the|been|not|ok|so|my|your|too|just|really|very|due|late|fine|\w+ing)\b)",
-         "it's"),
+        (
+            r"\bits(?= (?:a|an|the|been|not|ok|so|my|your|too|just|really|very|due|late|fine|"
+            r"\w+ing)\b)",
+            "it's",
+        ),
         (r"(?<=['’]s )gotta\b|(?<=['’]ve )gotta\b", "got to"),
         (r"\bw/o\b", "without"),
         (r"\bw/(?=\s?[a-z])\s?|\bw (?=(?:me|u|you|him|her|us|them|my|the|ur)\b)", "with "),
@@ -58,12 +61,13 @@ _PLACED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(?<=\w) k$", ", ok"),
     )
 )
+_BEGINS = r"(?:^|.*[.,!?;] |(?:and|but|so|ok|hey|hi|oh|well),? )"
+_AUXILIARY = "are|is|do|does|did|can|could|will|would|should|was|were"
 _QUESTION = re.compile(
-    r"(?:^|.*[.,!?;] |(?:and|but|so|ok|hey|hi|oh|well),? )(?:are|is|do|does|did|can|could|will|would|"
-    r"should|have|has|was|were|am) (?:you|i|we|they|he|she|it|there|your|my|the|that|this)\b"
-    r"|(?:^|.*[.,!?;] |(?:and|but|so|ok|hey|hi|oh|well),? )(?:what(?:['’]s)?|where(?:['’]s)?|when|who|"
-    r"why|how(?:['’]s)?|which) (?!ever)(?:time|about|come|long|many|much|are|is|do|does|did|can|"
-    r"could|will|would|should|was|were|the|your|up|kind)\b",
+    rf"{_BEGINS}(?:(?:{_AUXILIARY}|have|has|am) "
+    r"(?:you|i|we|they|he|she|it|there|your|my|the|that|this)\b"
+    r"|(?:what|where|when|who|why|how|which)(?:['’]s)? "
+    rf"(?:time|about|come|long|many|much|{_AUXILIARY}|the|your|up|kind|for)\b)",
     re.I,
 )
 
@@ -77,7 +81,8 @@ def written_out(text: str) -> str:
 def _line(line: str) -> str:
     if not any(map(str.isascii, filter(str.isalpha, line))):
         return "OK." if _YES.search(line) else line
-    text = _MOOD.sub(" \x00 ", line).strip()
+    folded = " ".join(line.replace("\x00", " ").split())
+    text = _MOOD.sub(" \x00 ", folded).strip()
     for pattern, full in _PLACED:
         text = pattern.sub(full, text)
     text = _WORD.sub(_word, text)

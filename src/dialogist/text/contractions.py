@@ -13,8 +13,8 @@ from dialogist.text.verbs import IRREGULAR
 _NAME = r"(?<![\w'’#])(?P<name>[\w#][\w#-]*)"
 _PLAIN = re.compile(rf"{_NAME}['’](?P<end>ll|ve|re)(?![\w'’])")
 _OPEN = re.compile(
-    rf"{_NAME}['’](?P<end>d|s) (?P<between>(?:(?:not|also|already|always|just|never|now|only|really|"
-    r"still|since|recently) )*)(?P<next>[a-z]+)(?:[ ](?P<after>[a-z]+))?(?![\w'’-])"
+    rf"{_NAME}['’](?P<end>d|s) (?:(?:not|also|already|always|just|never|now|only|really|still|"
+    r"since|recently) )*(?P<next>[a-z]+)(?:[ ](?P<after>[a-z]+))?(?![\w'’-])"
 )
 _WRITTEN = {"ll": "will", "ve": "have", "re": "are"}
 _BE = word_set("""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from dialogist.text.aliases import SHORT_FORMS
 from dialogist.text.function_words import FUNCTION_WORDS, OPENERS
-from dialogist.text.listing import word_set
+from dialogist.text.listing import listed, word_set
 from dialogist.text.names import DAYS, MONTHS
 from dialogist.text.people import is_first_name
 
@@ -46,9 +46,7 @@ _BY_NAME: tuple[re.Pattern[str], ...] = (
 
 _TO_SOMEBODY = re.compile(r"^\W*(\w+), this is ", re.I)
 _TELLS = re.compile(rf"\s+{_JOB}|,? (?:and I|your|how)\b")
-_NO_NAMES = (
-    FUNCTION_WORDS | OPENERS | {*DAYS, *MONTHS} | frozenset(SHORT_FORMS)
-) | word_set("""
+_NO_NAMES = (FUNCTION_WORDS | OPENERS | {*DAYS, *MONTHS} | frozenset(SHORT_FORMS)) | word_set("""
 great perfect urgent awesome amazing terrible ridiculous unacceptable correct wrong true false
 customer support service services team billing sales english french spanish german arabic hindi
 catholic christian jewish muslim buddhist god sir madam sure problem
@@ -56,8 +54,8 @@ catholic christian jewish muslim buddhist god sir madam sure problem
 _FAMILY = word_set("mom mum mommy mummy dad daddy grandma grandpa granny aunt uncle honey darling")
 
 _CALLED = re.compile(
-    rf"(?:^|[.!?]\s+)(?i:hi|hello|hey|thanks|thank you|good (?:morning|afternoon|evening)|morning|bye|"
-    rf"goodbye|sorry|sure|okay|ok|yes|no|of course|dear),?\s+{_NAME}(?=\s*(?:[.!?,;]|$))"
+    rf"(?:^|[.!?]\s+)(?i:hi|hello|hey|thanks|thank you|good (?:morning|afternoon|evening)|morning|"
+    rf"bye|goodbye|sorry|sure|okay|ok|yes|no|of course|dear),?\s+{_NAME}(?=\s*(?:[.!?,;]|$))"
 )
 
 _REGARDS = re.compile(
@@ -66,10 +64,14 @@ _REGARDS = re.compile(
     rf"(?P<signed>{_WORD}(?: {_WORD})?)\s*\Z"
 )
 _SIGNED = re.compile(
-    rf"(?<=\S)\s*(?:[\^~*/]|(?<=[.!?\s])[-\u2013\u2014])\s?(?P<name>[A-Z]{{1,3}}|{_WORD}(?: [A-Z])?)\s*\Z"
+    rf"(?<=\S)\s*(?:[\^~*/]|(?<=[.!?\s])[-\u2013\u2014])\s?"
+    rf"(?P<name>[A-Z]{{1,3}}|{_WORD}(?: [A-Z])?)\s*\Z"
 )
 _INITIALS = re.compile(r"(?<=[\w.!?>)])\s+([A-Z]{2})\s*\Z")
-_NO_INITIALS = frozenset("OK UK US EU TV PM AM ID IT PC DM HD PS TX CA NY LA UP GO NO HI OR".split())
+_NO_INITIALS = frozenset(
+    listed("OK UK US EU TV PM AM ID IT PC DM HD PS TX CA NY LA UP GO NO HI OR")
+)
+_SIGNATURE = 200  # characters at the end of a text in which one may stand
 
 
 def own_names(text: str) -> Iterator[str]:
@@ -82,12 +84,7 @@ def own_names(text: str) -> Iterator[str]:
         for match in pattern.finditer(text):
             if match["title"] or is_first_name(match["name"].split()[0]):
                 yield match["name"]
-    signed = _SIGNED.search(text)
-    if signed and not signed["name"].isupper() and _may_be_name(signed["name"]):
-        yield signed["name"]
-    regards = _REGARDS.search(text)
-    if regards and _may_be_name(name := regards["name"] or regards["signed"]):
-        yield name
+    yield from _signed_names(text)
 
 
 def names_called(text: str) -> Iterator[str]:
@@ -99,14 +96,28 @@ def names_called(text: str) -> Iterator[str]:
 
 def unsigned(text: str) -> str:
     """The text without a marked signature at its end: ``^JI``, ``-Tom``."""
-    signed = _SIGNED.search(text)
+    signed = _SIGNED.search(text, _tail(text))
     return text[: signed.start()] if signed else text
 
 
 def initials(text: str) -> re.Match[str] | None:
     """Two capital letters at the end of a text, which may be a signature without a mark."""
-    found = _INITIALS.search(text)
+    found = _INITIALS.search(text, _tail(text))
     return found if found and found[1] not in _NO_INITIALS else None
+
+
+def _signed_names(text: str) -> Iterator[str]:
+    signed = _SIGNED.search(text, _tail(text))
+    if signed and not signed["name"].isupper() and _may_be_name(signed["name"]):
+        yield signed["name"]
+    regards = _REGARDS.search(text, _tail(text))
+    if regards and _may_be_name(name := regards["name"] or regards["signed"]):
+        yield name
+
+
+def _tail(text: str) -> int:
+    """From where on a signature may stand."""
+    return max(0, len(text) - _SIGNATURE)
 
 
 def _is_own(text: str, match: re.Match[str]) -> bool:

@@ -51,6 +51,14 @@ _ANY = "|".join(sorted((*NUMBERS, *SCALES), key=len, reverse=True))
 _RUN = rf"(?:an?\s(?=hundred|thousand|million|dozen))?(?:{_ANY})(?:(?:[ -]|,?\sand\s)(?:{_ANY}))*"
 _HOUR = r"(?:1[0-2]|0?[1-9]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _AM = r"(?:\s?[ap]\s?\.?\s?m\b)"
+_UNITS = "dollars?|bucks|pounds?|quid|euros?"
+_AMOUNT = r"\d+(?:,\d{3})*(?:\.\d{1,2})?(?![\d/]|[.,:]\d)"
+_SCALE = r"(?:\s?(?:k|m|mil|mln|bn|thousand|grand|million|billion)\b)?"
+# "forty-two pounds eighty" is one amount, "forty pounds ten days ago" is not.
+_NO_NOUN = (
+    r"(?=\s*(?:[.,;:!?)]|$)|\s(?:and|or|but|for|on|to|in|at|by|from|with|was|is|per|each|back|off|"
+    r"please|altogether|total|then|now|as|which|that)\b)"
+)
 _FORMS = {
     # A4, PS4, v1.2 are names, not numbers; what they hold can still be what a number means.
     "code": r"(?<![A-Za-z0-9])[A-Za-z]+\d[A-Za-z0-9]*",
@@ -60,8 +68,9 @@ _FORMS = {
     rf"\s(?:past|to|after|before|till)\s{_HOUR}(?!\w|[:,.-]\w){_AM}?"
     rf"|\bhalf\s{_HOUR}(?!\w|[:,.-]\w)",
     "hour": rf"(?<![\w.,:]){_HOUR}(?:\s?o\s?['’]?\s?clock{_AM}?|{_AM})",
-    "money": rf"\b(?:\d+|{_RUN})\s(?:dollars?|bucks|pounds?|euros?)(?:\sand)?"
-    rf"\s(?:\d{{1,2}}|{_RUN})\s(?:cents?|pence|p)\b",
+    "money": rf"\b(?:\d+|{_RUN})\s(?:{_UNITS})(?:\sand)?"
+    rf"\s(?:\d{{1,2}}|{_RUN})(?:\s(?:cents?|pence|p)\b|{_NO_NOUN})",
+    "priced": rf"[$£€¥₹]\s?{_AMOUNT}{_SCALE}|(?<![\d.,:/]){_AMOUNT}(?=\s?[$£€¥₹]|\s(?:{_UNITS})\b)",
     "mixed": rf"\b(?:{_RUN}|\d+|an?\s\w+)\sand\s(?:a\s|one\s)?half\b|\d+(?:\s1/2|\s?½)",
     # 10 000 and 10, 000; 4.5, 4. 5 and 4,5; 1/2
     "digits": r"(?:\d{1,3}(?:[ ]\d{3})+(?!\d)"
@@ -158,11 +167,16 @@ def _hour(text: str) -> Quantity:
 
 
 def _money(text: str) -> Quantity:
-    numbers = [
-        _beginning(part) for part in re.split(r"\s(?:dollars?|bucks|pounds?|euros?)\s", text)
-    ]
-    whole, cents = numbers
-    return _number(whole + cents / 100, 100 * whole + cents, parts=(whole, cents))
+    """Pounds and pence together; neither is the amount by itself."""
+    whole, cents = (_beginning(part) for part in re.split(rf"\s(?:{_UNITS})\s", text))
+    return _number(whole + cents / 100, 100 * whole + cents)
+
+
+def _priced(text: str) -> Quantity:
+    """An amount of money in digits: never a date or a time."""
+    [number] = re.findall(r"\d[\d,.]*", text)
+    unit = text[text.rindex(number) + len(number) :].strip()
+    return _number(float(number.replace(",", "")[:_LONGEST]) * _SCALES.get(unit, 1))
 
 
 def _beginning(text: str) -> float:
@@ -244,6 +258,7 @@ _READERS: dict[str, Callable[[str], Quantity | None]] = {
     "spoken": _spoken,
     "hour": _hour,
     "money": _money,
+    "priced": _priced,
     "mixed": _mixed,
     "digits": _digits,
     "words": _words,
