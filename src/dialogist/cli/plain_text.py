@@ -55,7 +55,8 @@ def markdown_of(shown: Shaped) -> Iterator[str]:
         yield f"*or:* {plain(text)}\n\n"
     if summary.status != "ok":
         yield f"> **Status: {plain(_status(summary))}**\n\n"
-    for warning in summary.warnings:
+    unplaced = (warning for warning in summary.warnings if warning.start < 0)
+    for warning in unplaced:  # the others stand below their sentences
         yield f"> **Note:** {plain(warning.message)}\n\n"
 
 

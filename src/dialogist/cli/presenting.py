@@ -13,7 +13,8 @@ from dialogist.privacy.dialogues import mask_dialogue
 from dialogist.privacy.masks import MaskTable, mask_text
 from dialogist.privacy.options import Privacy, privacy_of
 from dialogist.privacy.summaries import mask_summary
-from dialogist.records import Dialogue, Summary
+from dialogist.records import Dialogue, Statement, Summary
+from dialogist.template.quotes import Quote, excerpt
 
 
 class Presenter:
@@ -92,7 +93,7 @@ class Presenter:
         if waiting.failure is not None or summary.status == "error":
             return Shaped(waiting.failure or summary)
         shaped = self._shape.apply(summary, waiting.dialogue)
-        return shaped if self._privacy is None else _masked(shaped, waiting.table, self._privacy)
+        return shaped if self._privacy is None else _masked(shaped, waiting, self._privacy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +105,22 @@ class _Waiting:
     failure: Summary | None = None
 
 
-def _masked(shaped: Shaped, table: MaskTable, privacy: Privacy) -> Shaped:
+def _masked(shaped: Shaped, waiting: _Waiting, privacy: Privacy) -> Shaped:
     """Quotes, too: with ``--mask output`` the dialogue that they are from is not masked."""
-    summary, table = mask_summary(shaped.summary, privacy, table)
     quotes = tuple(
-        tuple(
-            replace(
-                quote,
-                speaker=mask_text(quote.speaker, privacy, table)[0].text,
-                text=mask_text(quote.text, privacy, table)[0].text,
-            )
-            for quote in row
-        )
-        for row in shaped.quotes
+        tuple(_masked_quote(quote, statement, waiting, privacy) for quote in row)
+        for statement, row in shaped.stated
     )
+    summary, _ = mask_summary(shaped.summary, privacy, waiting.table)
     return replace(shaped, summary=summary, quotes=quotes)
+
+
+def _masked_quote(quote: Quote, statement: Statement, waiting: _Waiting, privacy: Privacy) -> Quote:
+    """Masked before it is shortened: a part of a number that was cut off is not found."""
+    span = next(one for one in statement.evidence if one.utterance == quote.number)
+    said, _ = mask_text(waiting.dialogue.utterances[quote.number].text, privacy, waiting.table)
+    return replace(
+        quote,
+        speaker=mask_text(quote.speaker, privacy, waiting.table)[0].text,
+        text=excerpt(said.text, said.place(span.start), said.place(span.end)),
+    )

@@ -32,7 +32,7 @@ _WILL = re.compile(
 _DOING = re.compile(
     r"(?:(?<=^)|(?<=[\s,.;:]))(?:I ?['’] ?m|I am|We ?['’] ?re|We are|[Ii]m) (?:also |now )?"
     r"(?=(?:sending|escalating|prescribing|ordering|booking|forwarding|transferring|mailing|"
-    r"emailing|shipping|referring|refunding|scheduling|arranging|paying|buying|bringing|calling|"
+    r"emailing|shipping|referring|refunding|scheduling|arranging|paying|buying|bringing|"
     r"picking|inviting|cancelling)\b)"
 )
 # "Will do it tonight": chats leave the "I" out.

@@ -116,13 +116,15 @@ _PASSED_ON = re.compile(
 
 def outcomes_in(turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
     """What settles the matter, and the last verdict on it, in the order they are said."""
+    served = served_in(turns)
+    if not served:
+        return
     found: list[tuple[int, int, Found]] = [
         (one.evidence[0].utterance, one.evidence[0].start, one) for one in done if _settles(one)
     ]
-    served = served_in(turns)
     verdict: Found | None = None
     refused: list[Found] = []
-    for sentence in turns.all() if served else ():
+    for sentence in turns.all():
         if sentence.text.endswith("?") and "," not in sentence.text:
             continue
         if _is_verdict(sentence, turns):

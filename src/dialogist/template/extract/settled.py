@@ -52,7 +52,7 @@ _NO_VALUE = (
     r"perfect|"
     r"alright|right|deal|agreed|cool|no|nope|well|oh|so|and|but|is|are|works?|if|you|he|she|they|"
     r"we|"
-    r"there|what|who|bye|goodbye|hi|hello|thanks?|see)\b)"
+    r"here|there|what|who|bye|goodbye|hi|hello|thanks?|see)\b)"
 )
 _VALUE = rf"{_NO_VALUE}[\w:.,'’£$€-]+(?: {_NO_VALUE}[\w:.,'’£$€-]+){{0,4}}?"
 # What is chosen is named in these words themselves.

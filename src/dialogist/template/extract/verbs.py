@@ -130,4 +130,4 @@ def is_handled(clause: str) -> bool:
 def starts_work(text: str) -> bool:
     """Whether an imperative may begin here: "Leave the key with Paula"."""
     words = text.lower().split(maxsplit=3)
-    return len(words) > 2 and (words[0] in WORK or words[0] in WEAK or words[0] in _BEHAVE)
+    return len(words) > 2 and words[0] != "look" and words[0] in WORK | WEAK | _BEHAVE
