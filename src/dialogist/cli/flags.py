@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from dialogist.engine.precision import Precision
     from dialogist.engine.summarizer import Summarizer
 
+MOST_THREADS = 256
+"""More than this are a mistake: torch would start every one of them."""
+
 FORM_HELP = "Form of the output (default: by the suffix of --output, else text)."
 
 OutputFile = Annotated[
@@ -38,7 +41,13 @@ PrecisionName = Annotated[
 ]
 Threads = Annotated[
     int | None,
-    typer.Option("--threads", envvar="DIALOGIST_THREADS", min=1, help="CPU threads to use."),
+    typer.Option(
+        "--threads",
+        envvar="DIALOGIST_THREADS",
+        min=1,
+        max=MOST_THREADS,
+        help="CPU threads to use.",
+    ),
 ]
 Model = Annotated[
     str,

@@ -11,7 +11,7 @@ from math import ceil
 from dialogist.data.limits import Limits
 from dialogist.records import Example, Utterance
 
-NAME_SHARE = 4
+NAME_SHARE = 2
 """A name that takes more than this part of a window is read as text: see `_pieces`."""
 
 Count = Callable[[str], int]
