@@ -240,8 +240,9 @@ WarningKind: TypeAlias = Literal[
 """``name`` to ``negation``: the dialogue does not bear a span of the summary out.
 ``speaker_mismatch``: somebody else than the subject of a sentence says what it rests on.
 ``unsure``: the model was, ``no_evidence``: no utterance supports the sentence. ``removed``: a
-statement was left out because the dialogue does not bear it out. ``truncated``, ``not_read``: input was not read. ``cut``,
-``plan_cut``: the summary ends at a limit of the search. ``length``: a wish could not be met.
+statement was left out because the dialogue does not bear it out. ``truncated``, ``not_read``:
+input was not read. ``cut``, ``plan_cut``: the summary ends at a limit of the search. ``length``: a
+wish could not be met.
 ``input``: what was changed before reading."""
 
 
