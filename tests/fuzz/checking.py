@@ -11,7 +11,7 @@ from dialogist import Dialogue, Summary
 from dialogist.engine.schema import summary_schema
 from dialogist.records import Statement
 
-RESERVED = range(0x10F000, 0x10F100)
+RESERVED = range(0x10F000, 0x10F500)
 """Private characters that stand for speakers and entities inside the model."""
 
 

@@ -24,6 +24,7 @@ from dialogist.data.normalise import (
     normalise,
     normalise_between,
     without_controls,
+    without_placeholders,
 )
 from dialogist.data.own_names import other_names, without_signatures
 from dialogist.data.segment import join, segment
@@ -156,7 +157,7 @@ class Preparation:
             text = recased(text, [utterance.text for utterance in example.utterances])
         if self.masks_entities:
             text = EntityTable(example.entities).restore(text)
-        return restore_speakers(text, example.speakers)
+        return without_placeholders(restore_speakers(text, example.speakers))
 
     def _speakers(self, dialogue: Dialogue) -> SpeakerTable | None:
         if self.config.speakers != "atomic":
