@@ -61,7 +61,7 @@ WRONG = [
     (["lead-3", "--on", "DEV", "--pack", "BROKEN"], 2, "broken-pack.yaml, line 1"),
     (["lead-3", "--on", "none.jsonl"], 1, "none.jsonl: no such file"),
     (["lead-3", "--on", "BARE"], 1, "no dialogue in the data has a reference"),
-    (["lead-3", "--on", "DEV", "--format", "jsonl"], 2, "'jsonl' is not one of"),
+    (["lead-3", "--on", "DEV", "--format", "html"], 2, "'html' is not one of"),
     (["lead-3", "--on", "DEV", "--plot", "x.pdf"], 2, "name it .png"),
     (["lead-3", "--on", "DEV", "--plot", "none/x.png"], 1, "no folder none"),
     (["lead-3", "--on", "DEV", "--from", "x"], 2, "RECIPE=MODEL"),
