@@ -164,7 +164,7 @@ def test_a_doubted_sentence_says_why():
     assert [e.doubt for e in filled.sections[0].entries] == [
         "",
         "roles may be mixed up",
-        "no utterance supports it",
+        "",
     ]
 
 

@@ -28,7 +28,7 @@ def test_text():
         '    [6] Anna: "Who pays for the buttons and the remote control?"\n'
         "\nSummary\n- The group decided to use rubber buttons. [1]\n"
         "- Cy will call the supplier. [5]\n"
-        "- (!) It was a short meeting.\n    check this: no utterance supports it\n"
+        "- It was a short meeting.\n"
     )
 
 
