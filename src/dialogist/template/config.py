@@ -80,10 +80,10 @@ class SectionConfig(Config):
 
     ``labels``: the key points whose sentences it holds. ``part``: all sentences of the summary,
     or those that no section of key points holds. ``cues``: words that stand near the value
-    wanted; with key points, words of a question whose answer belongs here, too. ``several``: all different values, not the one that fits best. ``max``: at most so
-    many sentences or entries; how many more there were is said. ``empty``: what to say instead
-    of nothing; ``leave_out``: leave the section out then. ``required``: an empty section is
-    told as a fault of the summary.
+    wanted; with key points, words of a question whose answer belongs here, too. ``several``: all
+    different values, not the one that fits best. ``max``: at most so many sentences or entries;
+    how many more there were is said. ``empty``: what to say instead of nothing; ``leave_out``:
+    leave the section out then. ``required``: an empty section is told as a fault of the summary.
     """
 
     title: Line

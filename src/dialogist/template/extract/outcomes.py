@@ -127,7 +127,7 @@ _MOST = 3  # entries of an end state
 
 
 def outcomes_in(turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
-    """The end state, in the order it is said: what settled the matter, what is refused, the verdict.
+    """The end state in its order: what settled the matter, what is refused, the last verdict.
 
     What is replaced later is no part of it, nor what a customer tried in the middle. What was done
     earlier than the last `_MOST` of these is told under "done" alone.
