@@ -204,7 +204,7 @@ def _says_more(promise: Found | None, asked: Found) -> bool:
     if promise is None:
         return False
     words, others = (re.findall(r"[a-z]{3,}", one.words.lower()) for one in (promise, asked))
-    return words[:1] == others[:1] or not set(words[1:]).isdisjoint(
+    return words[:1] == others[:1] or not set(words).isdisjoint(
         word for word in others[1:] if word not in FUNCTION_WORDS
     )
 

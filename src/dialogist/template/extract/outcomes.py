@@ -50,6 +50,8 @@ _SETTLING = frozenset(
             "raised",
             "arranged",
             "ordered",
+            "blocked",
+            "unlocked",
         ],
     )
 )
