@@ -123,7 +123,8 @@ _INSTEAD = re.compile(
     r"^\W*(?:you(?: ?['’]?ll)? (?:(?:have|need) to|must|can|could)|please)\b", re.I
 )
 _GOES_ON = re.compile(
-    r"\b(?:try|please (?:bring|return|send|try)|let me|i ?['’] ?ll|i will|i can|we ?['’] ?ll|we will|then it|must be)\b",
+    r"\b(?:try|please (?:bring|return|send|try)|let me|"
+    r"i ?['’] ?ll|i will|i can|we ?['’] ?ll|we will|then it|must be)\b",
     re.I,
 )
 _MOST = 3  # entries of an end state
