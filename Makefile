@@ -5,8 +5,10 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check --constraint const
 # Two multi-threaded jobs on one machine slow each other several times: test workers get one thread.
 ONE_THREAD := OMP_NUM_THREADS=1 TOKENIZERS_PARALLELISM=false
 WORKERS ?= 2
+N ?= 20000
+SEED ?= 0
 
-.PHONY: demo test test-slow check format bench bench-train bench-generate bench-summarize docs minilm default-model no-data clean help
+.PHONY: demo test test-slow fuzz check format bench bench-train bench-generate bench-summarize docs minilm default-model no-data clean help
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -32,6 +34,9 @@ test: .venv/.dev ## all tests but the slow ones
 
 test-slow: .venv/.dev ## the slow ones: training to a bar, kills, fuzz
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+fuzz: .venv/.dev ## 20,000 mutated dialogues and files; N, SEED: how many, which; failing ones are kept
+	$(ONE_THREAD) $(BIN)/python -m tests.fuzz --count $(N) --seed $(SEED) $(ARGS)
 
 check: .venv/.dev ## style, types, layers
 	$(BIN)/ruff check src tests bench

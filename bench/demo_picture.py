@@ -21,7 +21,7 @@ _EXAMPLES = _ROOT / "src" / "dialogist" / "assets" / "examples"
 _COMMANDS = (
     "cat gym.txt",
     "dialogist summarize gym.txt",
-    "dialogist summarize --output md hotel-call.srt support-chat.txt",
+    "dialogist summarize --format md hotel-call.srt support-chat.txt",
 )
 
 

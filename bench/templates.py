@@ -2,20 +2,27 @@
 
     python bench/templates.py --count 400 --seed 1
     python bench/templates.py --count 400 --seed 1 --cases 20
+    python bench/templates.py --sgd dev.jsonl.gz
 
 Prints Markdown and writes OUTPUT/templates.json: precision and recall of actions (with owner, and
 with deadline), decisions and open questions in made-up conversations, where half of the turns that
-look like one are none; and of typed fields in the synthetic customer-service corpus.
+look like one are none; of typed fields in the synthetic customer-service corpus; of all that rules
+find in conversations that were written with their truth (tests/template/gold); and with --sgd of
+what was done or refused in annotated dialogues of Schema-Guided Dialogue, by the turns that are
+marked as success and failure.
 --cases N prints N of what was missed or wrongly found. docs/templates.md has the figures.
 """
 
 import argparse
+import gzip
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+
+from spoken import KINDS, SPOKEN, measured
 
 from dialogist.data.synth.generate import CorpusConfig, generate_pairs
 from dialogist.records import Dialogue, Utterance
@@ -240,7 +247,8 @@ class Counts:
             )
             yield {
                 "kind": kind, "planted": planted, "found": found, "right": right,
-                "precision": 100 * right / max(1, found), "recall": 100 * right / max(1, planted),
+                "precision": 100 * right / max(1, found),
+                "recall": 100 * self.numbers.get(f"{kind} recalled", right) / max(1, planted),
             }  # fmt: skip
 
 
@@ -298,6 +306,41 @@ def fields(count: int, seed: int) -> Counts:
     return counts
 
 
+def written(path: Path) -> Counts:
+    """Measure on conversations that were written with their truth."""
+    found, told = measured(path)
+    counts = Counts()
+    counts.cases = told
+    for kind in KINDS:
+        counts.numbers.update({f"{kind} planted": found[f"{kind} wanted"],
+                               f"{kind} found": found[f"{kind} found"],
+                               f"{kind} right": found[f"{kind} right"],
+                               f"{kind} recalled": found[f"{kind} recalled"]})  # fmt: skip
+    return counts
+
+
+def annotated(path: Path, count: int, seed: int) -> Counts:
+    """Measure on SGD: by turns that are marked as a success or failure of what was asked for."""
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    counts = Counts()
+    for row in Random(seed).sample(rows, min(count, len(rows))):
+        turns = row["turns"]
+        found = extract(Dialogue(tuple(Utterance(t["s"], t["t"]) for t in turns), row["id"]))
+        acts = [{act[0] for _, acts in turn["a"] for act in acts} for turn in turns]
+        marked = {mark: {n for n, act in enumerate(acts) if f"NOTIFY_{mark}" in act}
+                  for mark in ("SUCCESS", "FAILURE")}  # fmt: skip
+        done = {one.evidence[0].utterance for one in found.done}
+        ended = {one.evidence[0].utterance for one in found.outcome}
+        told = f"   [{row['id']}]"
+        for name, truth, got in (
+            ("done", marked["SUCCESS"], done),
+            ("outcome", marked["SUCCESS"] | marked["FAILURE"], ended),
+        ):
+            counts.add(name, [turns[n]["t"] for n in truth], [turns[n]["t"] for n in got], told)
+    return counts
+
+
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -305,10 +348,19 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--cases", type=int, default=0)
     parser.add_argument("--output", type=Path, default=None)
+    parser.add_argument("--sgd", type=Path, default=None)
     flags = parser.parse_args()
     result = {}
-    for name, measure in (("planted", planted), ("fields", fields)):
-        counts = measure(flags.count, flags.seed)
+    measures: dict[str, Callable[[], Counts]] = {
+        "planted": lambda: planted(flags.count, flags.seed),
+        "fields": lambda: fields(flags.count, flags.seed),
+        "spoken": lambda: written(SPOKEN),
+        "unseen": lambda: written(SPOKEN.with_name("unseen.yaml")),
+    }
+    if flags.sgd is not None:
+        measures["sgd"] = lambda: annotated(flags.sgd, flags.count, flags.seed)
+    for name, measure in measures.items():
+        counts = measure()
         result[name] = list(counts.rows())
         print(f"| {name} | there | found | right | precision | recall |")
         print("|---|---:|---:|---:|---:|---:|")

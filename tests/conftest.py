@@ -6,7 +6,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported: see t
 
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
@@ -68,6 +69,15 @@ def corpora() -> Path:
     if not (folder / "dialogsum").is_dir():
         pytest.skip("the real corpora are not here: set DIALOGIST_DATA to their folder")
     return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _home() -> Iterator[None]:
+    """A home of its own, where the licence of the bundled model has been told already."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        (Path(folder) / "licence-told").write_text("default\n")
+        patch.setenv("DIALOGIST_HOME", folder)
+        yield
 
 
 Run = Callable[..., subprocess.CompletedProcess[bytes]]

@@ -1,7 +1,9 @@
+import re
+
 import pytest
 
 from dialogist import errors
-from dialogist.errors import MissingExtraError, nearest
+from dialogist.errors import MissingExtraError, how_to_install, nearest
 
 
 @pytest.mark.parametrize(
@@ -25,7 +27,14 @@ def test_tree_and_exit_codes_are_those_of_the_docstring(name, parent, code):
 
 def test_missing_extra_says_what_to_install():
     message = str(MissingExtraError("plots", "eval"))
-    assert message == "plots needs an optional package: pip install 'dialogist[eval]'"
+    assert message.startswith("plots needs optional packages: pip install '")
+    assert {"matplotlib", "sacrebleu", "jinja2"} <= set(re.findall(r"'([a-z0-9]+)>=", message))
+    assert "dialogist" not in message  # no index has it
+
+
+def test_an_extra_whose_packages_are_not_known_is_installed_from_a_checkout(monkeypatch):
+    monkeypatch.setattr("importlib.metadata.requires", lambda _: None)
+    assert how_to_install("eval") == "in a checkout, pip install '.[eval]'"
 
 
 @pytest.mark.parametrize(

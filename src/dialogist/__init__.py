@@ -6,38 +6,44 @@
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from dialogist.errors import DialogistError
 from dialogist.records import Dialogue, Summary, Utterance
-
-if TYPE_CHECKING:
-    from dialogist.decoding.options import DecodingOptions
-    from dialogist.engine.options import SummaryOptions
-    from dialogist.engine.session import Session
-    from dialogist.engine.summarizer import Summarizer
 
 __version__ = "0.1.0"
 __all__ = [
     "DecodingOptions",
+    "DialogistError",
     "Dialogue",
+    "ReadOptions",
     "Session",
     "Summarizer",
     "Summary",
     "SummaryOptions",
     "Utterance",
     "__version__",
+    "read_dialogues",
 ]
 
-_HEAVY = {
-    "DecodingOptions": "dialogist.decoding.options",
-    "Session": "dialogist.engine.session",
-    "Summarizer": "dialogist.engine.summarizer",
-    "SummaryOptions": "dialogist.engine.options",
-}
-"""Imported only when asked for: ``dialogist --help`` stays fast."""
+if TYPE_CHECKING:
+    from dialogist.data.readers import ReadOptions, read_dialogues
+    from dialogist.decoding.options import DecodingOptions
+    from dialogist.engine.options import SummaryOptions
+    from dialogist.engine.session import Session
+    from dialogist.engine.summarizer import Summarizer
+else:  # a type checker must not take any name for one of ours
+    # Imported only when asked for: ``dialogist --help`` stays fast.
+    _LAZY = {
+        "DecodingOptions": "dialogist.decoding.options",
+        "ReadOptions": "dialogist.data.readers",
+        "Session": "dialogist.engine.session",
+        "Summarizer": "dialogist.engine.summarizer",
+        "SummaryOptions": "dialogist.engine.options",
+        "read_dialogues": "dialogist.data.readers",
+    }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _HEAVY:
-        return getattr(import_module(_HEAVY[name]), name)
-    raise AttributeError(f"module 'dialogist' has no attribute '{name}'")
+    def __getattr__(name):
+        if name in _LAZY:
+            return getattr(import_module(_LAZY[name]), name)
+        raise AttributeError(f"module 'dialogist' has no attribute '{name}'")

@@ -13,7 +13,11 @@ line counts. 130 and 143 are SIGINT and SIGTERM.
 """
 
 import difflib
+import re
 from collections.abc import Iterable
+from importlib import metadata
+
+_EXTRA = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]")
 
 
 class DialogistError(Exception):
@@ -48,7 +52,23 @@ class MissingExtraError(DialogistError):
     """A feature needs an optional package that is not installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        super().__init__(f"{feature} needs an optional package: pip install 'dialogist[{extra}]'")
+        super().__init__(f"{feature} needs optional packages: {how_to_install(extra)}")
+
+
+def how_to_install(extra: str) -> str:
+    """Return the command that installs an extra, wherever this package came from.
+
+    It names the packages themselves: no index need know Dialogist.
+    """
+    try:
+        requirements = metadata.requires("dialogist") or []
+    except metadata.PackageNotFoundError:
+        requirements = []
+    parts = (line.partition(";") for line in requirements)
+    wanted = [name.strip() for name, _, marker in parts if _EXTRA.findall(marker) == [extra]]
+    if not wanted:  # run from the source tree
+        return f"in a checkout, pip install '.[{extra}]'"
+    return "pip install " + " ".join(f"'{name}'" for name in wanted)
 
 
 def nearest(word: str, valid: Iterable[str]) -> str:

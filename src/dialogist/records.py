@@ -3,15 +3,18 @@
 reader -> Dialogue -prepare-> Example -encode-> ids ...      ... -compose-> Summary
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
-JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
+from dialogist.errors import DataError, UsageError
+from dialogist.record_json import JSON as JSON
+from dialogist.record_json import from_json, to_json
 
-SCHEMA_VERSION = 2
-"""Of a summary as JSON (docs/summary.schema.json); fields are added without a new one."""
+SCHEMA_VERSION = 3
+"""Of a summary as JSON (assets/summary.schema.json); fields are added without a new one."""
 
 _NOTHING: Mapping[str, JSON] = MappingProxyType({})
 _NOTHING_MASKED: Mapping[str, str] = MappingProxyType({})
@@ -26,6 +29,17 @@ class Utterance:
     text: str
     role: str = ""
 
+    def __post_init__(self) -> None:
+        """Refuse what is no text.
+
+        Raises:
+            UsageError: a field holds something else, such as None.
+        """
+        for name in ("speaker", "text", "role"):
+            value = getattr(self, name)
+            if not isinstance(value, str):
+                raise UsageError(f"Utterance: {name} must be text, not {type(value).__name__}")
+
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
@@ -33,6 +47,11 @@ class Dialogue:
 
     ``references`` are complete human summaries, zero or more. ``metadata`` keeps what else the
     corpus says (topic, section, dialogue state, queries), as JSON values under the corpus' names.
+    Lists of utterances and of references become tuples.
+
+    Example:
+        >>> Dialogue.from_text("Ann: Lunch at noon?\nBo: Yes, at Luigi's.").speakers
+        ('Ann', 'Bo')
     """
 
     utterances: tuple[Utterance, ...]
@@ -40,10 +59,56 @@ class Dialogue:
     references: tuple[str, ...] = ()
     metadata: Mapping[str, JSON] = field(default_factory=lambda: _NOTHING, hash=False)
 
+    def __post_init__(self) -> None:
+        """Make lists tuples, and refuse what is neither.
+
+        Raises:
+            UsageError: a field holds something of another kind.
+        """
+        for name, kind in (("utterances", Utterance), ("references", str)):
+            object.__setattr__(self, name, _tuple_of(kind, name, getattr(self, name)))
+        if not isinstance(self.id, str):
+            raise UsageError(f"Dialogue: id must be text, not {type(self.id).__name__}")
+
+    def __hash__(self) -> int:
+        """Of its ends alone: caches ask again and again, and a dialogue may have hours."""
+        return hash((self.id, len(self.utterances), self.utterances[:2], self.utterances[-2:]))
+
+    @classmethod
+    def from_text(cls, text: str, id: str = "") -> "Dialogue":
+        """A dialogue from lines of ``speaker: text``.
+
+        A line without a colon continues the utterance above; the first such line has no speaker.
+        Files of many other forms: `dialogist.read_dialogues`.
+        """
+        turns: list[tuple[str, str]] = []
+        for line in filter(None, map(str.strip, text.splitlines())):
+            speaker, colon, said = line.partition(":")
+            if colon and (not said or said[0].isspace()):
+                turns.append((speaker.strip(), said.strip()))
+            elif turns:
+                turns[-1] = (turns[-1][0], f"{turns[-1][1]}\n{line}".strip())
+            else:
+                turns.append(("", line))
+        return cls(tuple(Utterance(speaker, said) for speaker, said in turns), id)
+
     @property
     def speakers(self) -> tuple[str, ...]:
         """The distinct non-empty speakers, in order of appearance."""
         return tuple(dict.fromkeys(u.speaker for u in self.utterances if u.speaker))
+
+
+def _tuple_of(kind: type, name: str, values: object) -> tuple[object, ...]:
+    """A field of a dialogue whose values are all of one kind."""
+    if not isinstance(values, tuple | list):
+        raise UsageError(f"Dialogue: {name} must be a list or a tuple, not {type(values).__name__}")
+    for number, value in enumerate(values):
+        if not isinstance(value, kind):
+            found = type(value).__name__
+            raise UsageError(
+                f"Dialogue: {name}[{number}] must be of type {kind.__name__}, not {found}"
+            )
+    return tuple(values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +196,18 @@ class EvidenceSpan:
     score: float
 
 
+Check: TypeAlias = Literal["passed", "failed", "unchecked"]
+"""``failed``: a check complains about it. ``unchecked``: the checks cannot vouch for it, or did not
+run. The warnings with its place say why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A part of a summary: ``text`` is ``summary.text[start:end]``.
 
     ``label`` is its key point, if it is about one. ``evidence`` is the best first. ``confidence``
-    is the geometric mean of its tokens' probabilities, None for systems without any.
+    is the geometric mean of its tokens' probabilities, None for systems without any. ``check`` is
+    what the checks say of it.
     """
 
     text: str
@@ -145,6 +216,7 @@ class Statement:
     label: str = ""
     evidence: tuple[EvidenceSpan, ...] = ()
     confidence: float | None = None
+    check: Check = "unchecked"
 
 
 WarningKind: TypeAlias = Literal[
@@ -153,7 +225,10 @@ WarningKind: TypeAlias = Literal[
     "number",
     "entity",
     "swap",
+    "speaker_mismatch",
     "negation",
+    "unsure",
+    "no_evidence",
     "removed",
     "truncated",
     "cut",
@@ -162,9 +237,12 @@ WarningKind: TypeAlias = Literal[
     "length",
     "input",
 ]
-"""``name`` to ``negation``: the dialogue does not bear a span of the summary out. ``removed``: a
-statement was left out for that reason. ``truncated``, ``not_read``: input was not read. ``cut``,
-``plan_cut``: the summary ends at a limit of the search. ``length``: a wish could not be met.
+"""``name`` to ``negation``: the dialogue does not bear a span of the summary out.
+``speaker_mismatch``: somebody else than the subject of a sentence says what it rests on.
+``unsure``: the model was, ``no_evidence``: no utterance supports the sentence. ``removed``: a
+statement was left out because the dialogue does not bear it out. ``truncated``, ``not_read``:
+input was not read. ``cut``, ``plan_cut``: the summary ends at a limit of the search. ``length``: a
+wish could not be met.
 ``input``: what was changed before reading."""
 
 
@@ -201,7 +279,15 @@ class Entity:
 
 
 Status: TypeAlias = Literal[
-    "ok", "truncated", "low_confidence", "too_short", "unsupported_language", "empty"
+    "ok",
+    "warning",
+    "unchecked",
+    "truncated",
+    "low_confidence",
+    "too_short",
+    "unsupported_language",
+    "empty",
+    "error",
 ]
 STATUSES: tuple[Status, ...] = get_args(Status)
 
@@ -210,15 +296,18 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 class Summary:
     """What a summarizer says about one dialogue. docs/summary.md describes every field.
 
-    ``status``, with its ``reason`` in words, is ``ok``; ``truncated`` (part of the dialogue was not
-    read, as the options or the system allow: see ``coverage``); ``low_confidence`` (the model was
-    unsure: have somebody look); ``too_short`` (hardly anything was said); ``unsupported_language``
-    or ``empty`` (nothing to summarise), both with empty ``text``. ``score`` is the mean
+    ``status``, with its ``reason`` in words, is ``ok``; ``warning`` (a check complains, see
+    ``warnings``); ``unchecked`` (the checks cannot vouch for the text); ``truncated`` (part of the
+    dialogue was not read, as the options or the system allow: see ``coverage``);
+    ``low_confidence`` (the model was unsure: have somebody look); ``too_short`` (hardly anything
+    was said); ``unsupported_language`` or ``empty`` (nothing to summarise), both with empty
+    ``text``; or ``error`` (summarising this dialogue failed, ``text`` is empty, and ``reason``
+    says what happened, with the error's id). ``score`` is the mean
     log-probability per token (natural logarithm), None for systems without one.
     ``sentences`` are all sentences of ``text``, and ``key_points`` its parts by key point where the
     model writes by these (joined, their texts are ``text``). ``alternatives`` are the further
     hypotheses of an n-best search, best first. ``timings`` are seconds, shared equally by the
-    dialogues of a batch.
+    dialogues of a batch. ``licence`` is that of the ``model``'s weights.
     """
 
     text: str
@@ -234,8 +323,31 @@ class Summary:
     alternatives: tuple[str, ...] = ()
     timings: Mapping[str, float] = field(default_factory=lambda: _NO_TIMINGS, hash=False)
     model: str = ""
+    licence: str = ""
 
     @property
     def is_cut(self) -> bool:
         """Whether it ends at a limit of the search, not where the system would have ended."""
         return any(warning.kind in ("cut", "plan_cut") for warning in self.warnings)
+
+    def to_json(self) -> dict[str, JSON]:
+        """Its fields as JSON values, with the version of their meaning (``schema_version``)."""
+        return {"schema_version": SCHEMA_VERSION, **to_json(self)}
+
+    @classmethod
+    def from_json(cls, values: "Mapping[str, JSON] | str") -> "Summary":
+        """The summary that `to_json` gave the values of; or their JSON text, such as a line.
+
+        Raises:
+            DataError: it is no JSON, of a newer version, or a field has a wrong value.
+        """
+        try:
+            found = json.loads(values) if isinstance(values, str) else values
+        except (ValueError, RecursionError) as error:
+            raise DataError(f"Summary: not JSON: {error}") from None
+        version = found.get("schema_version", 1) if isinstance(found, Mapping) else 1
+        if not isinstance(version, int) or version > SCHEMA_VERSION:
+            raise DataError(
+                f"Summary: schema_version {version}; this release reads up to {SCHEMA_VERSION}"
+            )
+        return from_json(cls, found)

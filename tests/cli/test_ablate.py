@@ -64,7 +64,7 @@ def ablate(file: Path, *arguments: object) -> Done:
 
 @pytest.fixture(scope="module")
 def first(place: Path) -> Done:
-    return ablate(asked(place, "levers"), "-o", "json")
+    return ablate(asked(place, "levers"), "--format", "json")
 
 
 def test_rows_and_gains(first: Done, place: Path) -> None:
@@ -106,7 +106,7 @@ def test_the_table_so_far_is_written(first: Done, place: Path) -> None:
 def test_what_is_finished_is_not_done_again(first: Done, place: Path) -> None:
     model = place / "levers" / "smooth" / "model" / "model.safetensors"
     before = model.stat().st_mtime_ns
-    again = ablate(place / "levers.yaml", "-o", "json", "--only", "smooth")
+    again = ablate(place / "levers.yaml", "--format", "json", "--only", "smooth")
     assert (again.code, again.json["failed"]) == (0, [])
     assert [row["row"] for row in again.json["rows"]] == ["base", "smooth", "references"]
     assert again.json["rows"][1]["figures"]["R1"] == first.json["rows"][1]["figures"]["R1"]
@@ -130,12 +130,12 @@ def test_minutes_become_updates_once(place: Path, monkeypatch: pytest.MonkeyPatc
     assert not list((place / "timed").glob(".timing*"))
     budgets["base"]["updates"] = 3  # as if the machine had been as fast
     (place / "timed" / "budgets.json").write_text(json.dumps(budgets))
-    found = ablate(file, "-o", "json")
+    found = ablate(file, "--format", "json")
     assert found.code == 1  # the base's run was for another number of updates
     assert "max_steps" in found.json["failed"][0]["error"]
     budgets["smooth"] = {**budgets["base"], "updates": 5}
     (place / "timed" / "budgets.json").write_text(json.dumps({"smooth": budgets["smooth"]}))
-    found = ablate(file, "-o", "json", "--runs", place / "again")
+    found = ablate(file, "--format", "json", "--runs", place / "again")
     assert found.code == 0, found.err
     assert found.json["budget"] == "0.0001 minutes of training"
     updates = json.loads((place / "again" / "budgets.json").read_text())

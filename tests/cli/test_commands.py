@@ -80,9 +80,9 @@ def test_init_train_use(dialogist, recipe, tmp_path):
     assert (tmp_path / "run.old-1" / "model").is_dir()
     first = (tmp_path / "run.old-1" / "model" / "model.safetensors").read_bytes()
     assert (run / "model" / "model.safetensors").read_bytes() == first
-    used = dialogist("summarize", "-m", "run", "-o", "jsonl", input=b"Ann: Hello\nBo: Hi\n")
+    used = dialogist("summarize", "-m", "run", "--format", "jsonl", input=b"Ann: Hello\nBo: Hi\n")
     assert used.returncode == 0
-    scored = dialogist("evaluate", "run", tmp_path / "dev.jsonl", "-o", "json")
+    scored = dialogist("evaluate", "run", tmp_path / "dev.jsonl", "--format", "json")
     assert scored.returncode == 0
     assert json.loads(scored.stdout)["dialogues"] == 6
     kept = (tmp_path / "run.dev.predictions.jsonl").read_text().splitlines()
@@ -111,11 +111,11 @@ def test_models(dialogist, tiny_model, tmp_path):
     broken.mkdir()
     (broken / "config.json").write_text("{}")
     env = {"DIALOGIST_HOME": str(home)}
-    result = dialogist("models", "list", "--json", env=env)
+    result = dialogist("models", "list", "--format", "json", env=env)
     rows = {row["name"]: row for row in json.loads(result.stdout)}
     assert rows["mine"]["kind"] == "transformer"
     assert "not a Dialogist model" in rows["broken"]["error"]
-    facts = json.loads(dialogist("models", "info", "mine", "--json", env=env).stdout)
+    facts = json.loads(dialogist("models", "info", "mine", "--format", "json", env=env).stdout)
     assert facts["parameters"] == rows["mine"]["parameters"] > 1000
     near = dialogist("models", "info", "min", env=env)
     assert near.returncode == 1
@@ -144,7 +144,7 @@ def test_data_commands(dialogist, tmp_path):
     check = dialogist("data", "check", path)
     assert check.returncode == 3
     assert b"all.jsonl:41" in check.stdout
-    stats = dialogist("data", "stats", path, "--json")
+    stats = dialogist("data", "stats", path, "--format", "json")
     assert stats.returncode == 3
     assert json.loads(stats.stdout)["dialogues"] == 40
     split = dialogist("data", "split", path, "-o", "parts", "--shares", "train=0.5,dev=0.5")
@@ -164,7 +164,7 @@ def test_evaluate_baselines_by_hand(dialogist, tmp_path):
         "summaries": ["a the cat sat", "nothing in common"],
     }
     (tmp_path / "d.jsonl").write_text(json.dumps(row) + "\n")
-    result = dialogist("evaluate", "lead-1", "d.jsonl", "-o", "json")
+    result = dialogist("evaluate", "lead-1", "d.jsonl", "--format", "json")
     assert result.returncode == 0
     scores = json.loads(result.stdout)
     assert scores["maximum"]["rouge1"] == pytest.approx(100)
@@ -176,7 +176,7 @@ def test_evaluate_baselines_by_hand(dialogist, tmp_path):
 
 
 def test_doctor(dialogist):
-    report = json.loads(dialogist("doctor", "--json").stdout)
+    report = json.loads(dialogist("doctor", "--format", "json").stdout)
     assert report["packages"]["core"]["torch"].startswith("2.13")
     assert report["machine"]["threads"] == 1
 

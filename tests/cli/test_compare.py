@@ -31,7 +31,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def first(place: Path) -> Done:
     """Two recipes and a baseline."""
     systems = (place / "flat.yaml", place / "planning.yaml", "lead-3")
-    return compare(*systems, *base(place), "--plot", place / "plot.png", "-o", "json")
+    return compare(*systems, *base(place), "--plot", place / "plot.png", "--format", "json")
 
 
 FIGURES = {
@@ -98,7 +98,7 @@ def test_predictions_are_what_was_judged(first: Done, place: Path) -> None:
     for line in lines:
         assert "".join(text for _, text in line["key_points"]) == line["prediction"]
     words = ["dialogist", "evaluate", str(place / "runs" / "flat"), str(place / "dev.jsonl")]
-    words += ["-o", "json", "--predictions", str(place / "p.jsonl")]
+    words += ["--format", "json", "--predictions", str(place / "p.jsonl")]
     out = io.StringIO()
     with mock.patch.object(sys, "argv", words), redirect_stdout(out):
         assert cli._run() == 0
@@ -110,13 +110,13 @@ def test_what_is_finished_is_not_done_again(first: Done, place: Path) -> None:
     model = place / "runs" / "flat" / "model" / "model.safetensors"
     before = model.stat().st_mtime_ns
     systems = (place / "flat.yaml", place / "planning.yaml", "lead-3")
-    again = compare(*systems, *base(place), "-o", "json")
+    again = compare(*systems, *base(place), "--format", "json")
     assert again.code == 0
     assert again.json == first.json
     assert model.stat().st_mtime_ns == before
     assert "resumed" not in again.err
     # A run of other settings is not touched, and told; the others have their rows.
-    changed = compare(*systems, *base(place), "-o", "json", "--set", "training.clip_norm=5")
+    changed = compare(*systems, *base(place), "--format", "json", "--set", "training.clip_norm=5")
     assert changed.code == 1
     assert [failed["system"] for failed in changed.json["failed"]] == ["flat", "planning"]
     assert "clip_norm" in changed.json["failed"][0]["error"]
@@ -127,7 +127,7 @@ def test_what_is_finished_is_not_done_again(first: Done, place: Path) -> None:
 def test_finished_runs_as_models(first: Done, place: Path) -> None:
     """A run folder alone has the same row, the time it took in it; --on stands for the data."""
     run = place / "runs" / "planning"
-    found = compare(run, *base(place), "--on", place / "dev.jsonl", "-o", "json")
+    found = compare(run, *base(place), "--on", place / "dev.jsonl", "--format", "json")
     assert found.code == 0, found.err
     [row] = found.json["systems"]
     expected = {**first.rows["planning"], "system": str(run), "predictions": row["predictions"]}
@@ -151,7 +151,7 @@ def test_text_and_markdown(first: Done, place: Path) -> None:
     assert "planning: key points as the system says; of all others by the rules" in text.out
     assert "tok:13a" in text.out
     assert "R1 and R2 are recall" in text.out
-    table = compare(*systems, *base(place), "-o", "md").out.splitlines()
+    table = compare(*systems, *base(place), "--format", "md").out.splitlines()
     assert table[0].count("|") == table[1].count("|") == table[2].count("|") == 17
     assert "| summaries: R1 rec |" in table[0]
     assert table[8].startswith("| references |")
@@ -174,11 +174,11 @@ def test_figures_have_intervals_and_differences(first: Done, place: Path) -> Non
     assert sure.split("\n")[0].split() == ["95%", "intervals", "R1", "BLEU-4"]
     assert differences.split("\n")[0].startswith("differences from lead-3 ")
     assert differences.split("\n")[1].split()[0] == "flat"
-    table = compare(*systems, "-o", "md").out
+    table = compare(*systems, "--format", "md").out
     assert "\n| differences from flat | BLEU-4 |" in table
     bare = compare(*systems, "--no-floors")
     assert "longest-3" not in bare.out
-    assert compare(*systems, "--no-floors", "-o", "json").json["floors"] == []
+    assert compare(*systems, "--no-floors", "--format", "json").json["floors"] == []
 
 
 def test_anyones_predictions_are_a_system(first: Done, place: Path, tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_anyones_predictions_are_a_system(first: Done, place: Path, tmp_path: Pa
     other = tmp_path / "bart.predictions.jsonl"
     other.write_text("".join(json.dumps(row) + "\n" for row in reversed(rows)))
     found = compare(
-        *(place / "planning.yaml", own, other, *base(place), "-o", "json"),
+        *(place / "planning.yaml", own, other, *base(place), "--format", "json"),
         *("--metrics", "copying,key-points", "--scores", tmp_path / "kept"),
     )
     assert found.code == 0, found.err
@@ -205,7 +205,7 @@ def test_anyones_predictions_are_a_system(first: Done, place: Path, tmp_path: Pa
 
 
 def test_without_key_points(first: Done, place: Path) -> None:
-    found = compare("lead-1", place / "flat.yaml", *base(place), "-p", "none", "-o", "json")
+    found = compare("lead-1", place / "flat.yaml", *base(place), "-p", "none", "--format", "json")
     assert found.code == 0
     assert found.json["pack"] is None
     assert found.rows["lead-1"]["key_points"] is None
@@ -225,7 +225,7 @@ def test_one_recipe_starts_from_another(place: Path, tmp_path: Path) -> None:
     write(tmp_path, "stage", FLAT)
     found = compare(
         *(place / "flat.yaml", tmp_path / "stage.yaml", "--from", "stage=flat"),
-        *(*base(place), "--pack", "none", "-o", "json"),
+        *(*base(place), "--pack", "none", "--format", "json"),
     )
     assert found.code == 0, found.err
     assert found.rows["stage"]["started_from"] == str(place / "runs" / "flat")
@@ -246,7 +246,7 @@ def test_chinese(tmp_path: Path) -> None:
         tokenizer={"kind": "word", "size": 1000},
     )
     found = compare(
-        *(recipe, "lead-3", "--data", tmp_path, "--runs", tmp_path / "runs", "-o", "json"),
+        *(recipe, "lead-3", "--data", tmp_path, "--runs", tmp_path / "runs", "--format", "json"),
         *("--pack", "customer-service-zh"),
     )
     assert found.code == 0, found.err
@@ -265,7 +265,7 @@ def test_killed_it_goes_on(place: Path, tmp_path: Path) -> None:
     for name in ("one", "two"):
         write(tmp_path, name, FLAT)
     arguments = [str(tmp_path / "one.yaml"), str(tmp_path / "two.yaml"), "lead-1"]
-    arguments += ["--data", str(place), "--pack", "none", "-o", "json"]
+    arguments += ["--data", str(place), "--pack", "none", "--format", "json"]
     arguments += ["--set", "training.epochs=6", "--set", "training.seed=3"]
     straight = compare(*arguments, "--runs", tmp_path / "straight")
     assert straight.code == 0, straight.err

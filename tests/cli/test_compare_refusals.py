@@ -17,7 +17,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_failing_system_does_not_stop_the_others(place: Path, tmp_path: Path) -> None:
     data = {**DATA, "train": [{"path": "nowhere.jsonl"}]}
     broken = write(tmp_path, "broken", FLAT, data=data)
-    found = compare(broken, "lead-1", *base(place), "-o", "json")
+    found = compare(broken, "lead-1", *base(place), "--format", "json")
     assert found.code == 1
     assert list(found.rows) == ["lead-1"]
     [failed] = found.json["failed"]
@@ -34,7 +34,7 @@ def test_even_a_bug_in_one_system_does_not(place: Path, monkeypatch: pytest.Monk
         raise RuntimeError("out of\n\x1b memory")
 
     monkeypatch.setattr(Extractive, "summarize", fails)
-    arguments = ("lead-1", "constant-dialogsum", "--on", place / "dev.jsonl", "-o", "json")
+    arguments = ("lead-1", "constant-dialogsum", "--on", place / "dev.jsonl", "--format", "json")
     found = compare(*arguments, "--runs", place / "other")
     assert found.code == 1
     assert "unexpected RuntimeError: out of memory" in found.json["failed"][0]["error"]
@@ -47,7 +47,7 @@ def test_even_a_bug_in_one_system_does_not(place: Path, monkeypatch: pytest.Monk
 def test_bad_records_are_exit_code_3(place: Path, tmp_path: Path) -> None:
     path = tmp_path / "some.jsonl"
     path.write_text((place / "dev.jsonl").read_text() + "{broken\n")
-    found = compare("lead-1", "--on", path, "--runs", tmp_path, "-o", "json")
+    found = compare("lead-1", "--on", path, "--runs", tmp_path, "--format", "json")
     assert found.code == 3
     assert "some.jsonl:7" in found.err
     assert found.rows["lead-1"]["dialogues"] == 6
@@ -61,7 +61,7 @@ WRONG = [
     (["lead-3", "--on", "DEV", "--pack", "BROKEN"], 2, "broken-pack.yaml, line 1"),
     (["lead-3", "--on", "none.jsonl"], 1, "none.jsonl: no such file"),
     (["lead-3", "--on", "BARE"], 1, "no dialogue in the data has a reference"),
-    (["lead-3", "--on", "DEV", "-o", "jsonl"], 2, "use text, json or md"),
+    (["lead-3", "--on", "DEV", "--format", "html"], 2, "'html' is not one of"),
     (["lead-3", "--on", "DEV", "--plot", "x.pdf"], 2, "name it .png"),
     (["lead-3", "--on", "DEV", "--plot", "none/x.png"], 1, "no folder none"),
     (["lead-3", "--on", "DEV", "--from", "x"], 2, "RECIPE=MODEL"),

@@ -24,7 +24,7 @@ def test_as_a_table(dialogist, tmp_path):
 
 def test_as_json_and_bad_lines(dialogist, tmp_path):
     (tmp_path / "a.jsonl").write_text(json.dumps(LINE) + "\n{\n")
-    result = dialogist("data", "entities", "a.jsonl", "--json", "--examples", "1")
+    result = dialogist("data", "entities", "a.jsonl", "--format", "json", "--examples", "1")
     assert result.returncode == 3
     report = json.loads(result.stdout)
     assert report["dialogues"] == report["with_entities"] == 1

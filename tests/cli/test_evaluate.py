@@ -85,7 +85,7 @@ def test_text(evaluate: Evaluate, data: Path) -> None:
 
 
 def test_json_keeps_the_fields_that_it_had(evaluate: Evaluate, data: Path) -> None:
-    done = evaluate("lead-3", data, "-o", "json", "--metrics", "rouge")
+    done = evaluate("lead-3", data, "--format", "json", "--metrics", "rouge")
     found = done.json
     assert set(found) == {
         *("schema_version", "system", "dialogues", "skipped", "references", "words"),
@@ -101,10 +101,14 @@ def test_json_keeps_the_fields_that_it_had(evaluate: Evaluate, data: Path) -> No
 
 
 def test_markdown_and_chosen_columns(evaluate: Evaluate, data: Path) -> None:
-    done = evaluate("lead-1", data, "-o", "md", "--columns", "rouge1.recall, bleu,", "-m", "x")
+    done = evaluate(
+        "lead-1", data, "--format", "md", "--columns", "rouge1.recall, bleu,", "-m", "x"
+    )
     assert done.code == 2
     arguments = ("lead-1", data, "--metrics", "rouge,bleu")
-    table = evaluate(*arguments, "-o", "md", "--columns", "rouge1.recall, bleu,").out.splitlines()
+    table = evaluate(
+        *arguments, "--format", "md", "--columns", "rouge1.recall, bleu,"
+    ).out.splitlines()
     assert table[2] == "|  | R1 R | BLEU-4 |"
     wrong = evaluate(*arguments, "--columns", "rouge1.recal")
     assert (wrong.code, wrong.out) == (2, "")
@@ -117,24 +121,24 @@ def test_a_model_its_file_and_the_rows_of_others_are_the_same(
     evaluate: Evaluate, data: Path, tiny_model: Path, tmp_path: Path
 ) -> None:
     """One format of predictions: what is written is read, with or without the dialogues."""
-    model = evaluate(tiny_model, data, "-o", "json", "--predictions", "p.jsonl")
+    model = evaluate(tiny_model, data, "--format", "json", "--predictions", "p.jsonl")
     first = figures(model)
     assert set(rows_of(tmp_path / "p.jsonl")[0]) == {
         *("key", "id", "prediction", "key_points", "references", "status", "warnings"),
         *("turns", "metadata"),
     }
-    assert figures(evaluate("p.jsonl", "-o", "json")) == first
+    assert figures(evaluate("p.jsonl", "--format", "json")) == first
     others = ({"id": r["id"], "generated": r["prediction"]} for r in rows_of(tmp_path / "p.jsonl"))
     shuffled = sorted(others, key=lambda row: row["id"][::-1])
     path = written(tmp_path / "others.jsonl", shuffled)
-    found = evaluate(path, "--on", data, "-o", "json")
+    found = evaluate(path, "--on", data, "--format", "json")
     assert figures(found) == first
     assert found.json["system"] == "others"
     texts = [row["prediction"].replace("\n", " ") for row in rows_of(tmp_path / "p.jsonl")]
     (tmp_path / "plain.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
-    plain = evaluate("plain.txt", data, "-o", "json", "--metrics", "bleu")
+    plain = evaluate("plain.txt", data, "--format", "json", "--metrics", "bleu")
     assert "taken by order" in plain.err
-    bleu = evaluate("p.jsonl", "-o", "json", "--metrics", "bleu")
+    bleu = evaluate("p.jsonl", "--format", "json", "--metrics", "bleu")
     assert figures(plain)["bleu"] == figures(bleu)["bleu"]
 
 
@@ -146,7 +150,7 @@ def test_predictions_are_not_made_again(
     path = tmp_path / "p.jsonl"
     marked = [{**row, "prediction": "kept"} for row in rows_of(path)]
     written(path, marked[:8])  # as if it had been stopped
-    done = evaluate(*arguments, "-o", "json")
+    done = evaluate(*arguments, "--format", "json")
     assert done.code == 0
     assert [row["prediction"] == "kept" for row in rows_of(path)] == 8 * [True] + 4 * [False]
     # Another search is another system.
@@ -157,7 +161,17 @@ def test_predictions_are_not_made_again(
 def test_limit_and_exclude(evaluate: Evaluate, data: Path, tmp_path: Path) -> None:
     ids = [row["id"] for row in rows_of(data)]
     (tmp_path / "out.txt").write_text(f"{ids[0]}\n{ids[2]}\n")
-    part = ("--exclude", "out.txt", "--limit", 3, "--metrics", "rouge", "--no-floors", "-o", "json")
+    part = (
+        "--exclude",
+        "out.txt",
+        "--limit",
+        3,
+        "--metrics",
+        "rouge",
+        "--no-floors",
+        "--format",
+        "json",
+    )
     lead = evaluate("lead-1", data, *part)
     assert lead.json["dialogues"] == 3
     kept = rows_of(tmp_path / "lead-1.dev.predictions.jsonl")
@@ -176,7 +190,7 @@ def test_several_references(evaluate: Evaluate, tmp_path: Path) -> None:
     }
     written(tmp_path / "d.jsonl", [row, {**row, "id": "2"}, {**row, "id": "3", "summaries": []}])
     arguments = ("lead-1", "d.jsonl", "--metrics", "rouge", "--no-floors")
-    done = evaluate(*arguments, "-o", "json")
+    done = evaluate(*arguments, "--format", "json")
     assert (done.json["average"]["rouge1"], done.json["maximum"]["rouge1"]) == (50, 100)
     assert done.json["skipped"] == 1
     assert "1 dialogues without a reference were left out" in done.err
@@ -193,7 +207,7 @@ def test_several_references(evaluate: Evaluate, tmp_path: Path) -> None:
 def test_a_train_sample_beside_the_data(evaluate: Evaluate, data: Path, tmp_path: Path) -> None:
     corpus(tmp_path / "train.jsonl", "train", 40)
     arguments = ("lead-3", data, "--no-floors", "--metrics", "rouge")
-    done = evaluate(*arguments, "--train-sample", "train.jsonl", "-o", "json")
+    done = evaluate(*arguments, "--train-sample", "train.jsonl", "--format", "json")
     rows = done.json["card"]["rows"]
     assert [(row["kind"], row["outputs"]) for row in rows] == [("system", 12), ("train", 12)]
     sample = "lead-3.train.train-sample.predictions.jsonl"
@@ -202,7 +216,7 @@ def test_a_train_sample_beside_the_data(evaluate: Evaluate, data: Path, tmp_path
     assert "\ntrain sample" in again.out
     assert "\ntrain - here" in again.out
     files = evaluate(
-        *("lead-3.dev.predictions.jsonl", "--train-sample", sample, "-o", "json"),
+        *("lead-3.dev.predictions.jsonl", "--train-sample", sample, "--format", "json"),
         *("--no-floors", "--metrics", "rouge"),
     )
     assert figures(files, 1) == rows[1]["figures"]
@@ -214,14 +228,14 @@ def test_dialogues_that_are_in_the_training_data(
     corpus(tmp_path / "train.jsonl", "train", 5)
     with (tmp_path / "train.jsonl").open("a") as file:
         file.write(data.read_text().splitlines()[3] + "\n")
-    done = evaluate("lead-1", data, "--train", "train.jsonl", "--no-floors", "-o", "json")
+    done = evaluate("lead-1", data, "--train", "train.jsonl", "--no-floors", "--format", "json")
     [found] = [c for c in done.json["card"]["cautions"] if c["kind"] == "overlap"]
     assert "1 of them whole copies" in found["text"]
     assert found["examples"][0].startswith(f"{rows_of(data)[3]['id']} = ")
 
 
 def test_scores_are_kept(evaluate: Evaluate, data: Path, tmp_path: Path) -> None:
-    done = evaluate("lead-1", data, "--scores", "s.jsonl", "-o", "json", "--metrics", "all")
+    done = evaluate("lead-1", data, "--scores", "s.jsonl", "--format", "json", "--metrics", "all")
     scores = read_scores(tmp_path / "s.jsonl")
     assert len(scores.ids) == 12
     found = figures(done)
@@ -235,7 +249,7 @@ def test_scores_are_kept(evaluate: Evaluate, data: Path, tmp_path: Path) -> None
 
 def test_key_points(evaluate: Evaluate, data: Path) -> None:
     pack = ("--pack", "customer-service-en")
-    done = evaluate("lead-3", data, *pack, "-o", "json")  # the flag is for nothing else
+    done = evaluate("lead-3", data, *pack, "--format", "json")  # the flag is for nothing else
     assert figures(done)["key_points.rougeL.f1"]["low"] is not None
     assert "key-points" in done.json["card"]["signatures"]
     without = evaluate("lead-3", data, "--metrics", "key-points")
@@ -246,7 +260,7 @@ def test_key_points(evaluate: Evaluate, data: Path) -> None:
 def test_files_without_dialogues_have_few_floors(evaluate: Evaluate, tmp_path: Path) -> None:
     rows = [{"prediction": f"a {i}", "reference": f"a {i} b"} for i in range(5)]
     written(tmp_path / "p.jsonl", rows)
-    done = evaluate("p.jsonl", "-o", "json")
+    done = evaluate("p.jsonl", "--format", "json")
     assert [row["system"] for row in done.json["card"]["rows"]] == ["p"]
     assert "floors other than a constant need the dialogues" in done.err
     assert done.json["card"]["rows"][0]["figures"]["faithfulness.any"]["figure"] is None
@@ -261,7 +275,7 @@ WRONG = [
     (["SUMMARIES"], 1, "holds no references: say --on DATA"),
     (["kdd-seq2seq", "DATA"], 2, "is a recipe: evaluate its run folder"),
     (["lead-3", "none.jsonl"], 1, "No such file"),
-    (["lead-3", "DATA", "-o", "jsonl"], 2, "use text, json or md"),
+    (["lead-3", "DATA", "--format", "html"], 2, "'html' is not one of"),
     (["lead-3", "DATA", "--metrics", "roug"], 2, "no metric 'roug'; did you mean 'rouge'"),
     (["lead-3", "DATA", "--metrics", ","], 2, "name one or more of"),
     (["lead-3", "DATA", "--metrics", "bertscore"], 2, "bertscore needs an encoder"),
@@ -302,7 +316,9 @@ def test_missing_predictions_may_count_as_empty(
 ) -> None:
     few = [{"id": row["id"], "prediction": row["summaries"][0]} for row in rows_of(data)[:3]]
     written(tmp_path / "few.jsonl", few)
-    done = evaluate("few.jsonl", data, "--missing-as-empty", "-o", "json", "--metrics", "rouge")
+    done = evaluate(
+        "few.jsonl", data, "--missing-as-empty", "--format", "json", "--metrics", "rouge"
+    )
     assert done.json["average"]["rouge1"] == pytest.approx(100 * 3 / 12)
     assert done.json["empty"] == 9
     assert "counted as empty outputs" in done.err
@@ -330,6 +346,6 @@ def test_whatever_people_write(evaluate: Evaluate, tmp_path: Path) -> None:
     path = tmp_path / "p.jsonl"
     path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), "utf-8")
     for form in ("text", "md", "json"):
-        done = evaluate("p.jsonl", "--metrics", "all", "-o", form)
+        done = evaluate("p.jsonl", "--metrics", "all", "-f", form)
         assert done.code == 0, done.err
         assert "\x1b" not in done.out

@@ -76,21 +76,30 @@ def test_a_page_from_text_a_file_and_stdin(run, tmp_path):
 
 def test_one_dialogue_of_a_file(run, tmp_path):
     path = rows(tmp_path / "all.jsonl")
-    first = run(path, "--json")
+    first = run(path, "--format", "json")
     assert json.loads(first.stdout)["id"] == "d0"
     assert b"there are more dialogues: this is the first, 'd0' (see --id)" in first.stderr
-    other = run(path, "--json", "--id", "d2")
+    other = run(path, "--format", "json", "--id", "d2")
     assert json.loads(other.stdout)["id"] == "d2"
     assert b"more dialogues" not in other.stderr
-    none = run(path, "--json", "--id", "d9")
+    none = run(path, "--format", "json", "--id", "d9")
     assert none.returncode == 1
     assert b"'d9': there is none of that id; did you mean" in none.stderr
 
 
+def test_json_into_a_file(run, tmp_path):
+    result = run(CHAT, "-o", "all.json")
+    assert (result.returncode, result.stdout) == (0, b"")
+    assert json.loads((tmp_path / "all.json").read_bytes())["maps"]
+    assert not (tmp_path / "explanation.html").exists()
+
+
 def test_pictures_json_and_page_at_once(run, tmp_path):
+    """The old spelling, --json, allows all three in one call."""
     result = run(
         CHAT, "--png", "maps", "--json", "-o", "page.html", "--layers", "1", "--heads", "2"
     )
+    assert b"--json is now written --format json" in result.stderr
     assert result.returncode == 0, result.stderr.decode()
     found = json.loads(result.stdout)
     assert {tuple(m["heads"]) for m in found["maps"]} == {(2,)}
@@ -105,10 +114,10 @@ def test_pictures_json_and_page_at_once(run, tmp_path):
 
 def test_the_summary_is_that_of_summarize(run, command, tiny_model):
     flags = ("--strategy", "beam", "--beam-size", "3", "--max-tokens", "7")
-    told = json.loads(run(CHAT, "--json", *flags).stdout)
-    plain = command("summarize", "-m", tiny_model, "-o", "json", *flags, input=CHAT.encode())
+    told = json.loads(run(CHAT, "--format", "json", *flags).stdout)
+    plain = command("summarize", "-m", tiny_model, "--format", "json", *flags, input=CHAT.encode())
     assert told["summary"] == json.loads(plain.stdout)[0]["text"]
-    sampled = run(CHAT, "--json", "--strategy", "sample", "--seed", "3")
+    sampled = run(CHAT, "--format", "json", "--strategy", "sample", "--seed", "3")
     assert sampled.returncode == 0
     wrong = run(CHAT, "--seed", "3")
     assert (wrong.returncode, b"with --strategy sample only" in wrong.stderr) == (2, True)
@@ -126,7 +135,7 @@ def test_the_summary_is_that_of_summarize(run, command, tiny_model):
         ((CHAT, "--utterances", "3"), 2, "--utterances 3: there are 1 to 2 here"),
         ((CHAT, "--within"), 2, "only hierarchical models"),
         ((CHAT, "--max-tokens", "99"), 2, "this model writes at most 23 tokens"),
-        ((CHAT, "-o", "no/such/folder.html"), 1, "no/such/folder.html: cannot be written"),
+        ((CHAT, "-o", "no/such/folder.html"), 2, "there is no folder no/such"),
         (("x" * 5000,), 1, "no such file"),
     ],
 )

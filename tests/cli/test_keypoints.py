@@ -43,7 +43,7 @@ def test_label_as_text(dialogist, data):
 
 
 def test_label_as_json_lines_from_stdin(dialogist, data):
-    arguments = ("keypoints", "label", "-", "--pack", "mine.yaml", "--output", "jsonl")
+    arguments = ("keypoints", "label", "-", "--pack", "mine.yaml", "--format", "jsonl")
     result = dialogist(*arguments, input=data.read_bytes())
     assert result.returncode == 0, result.stderr
     first, second = map(json.loads, result.stdout.splitlines())
@@ -83,7 +83,7 @@ def test_stats(dialogist, data):
     assert "mine: 2 summaries, 4 sentences, 75.0% of them labelled by a rule" in text
     assert "1 dialogues have no summary" in text
     assert "Start -> Yes" in text
-    result = dialogist("keypoints", "stats", data, "--pack", "mine.yaml", "--json")
+    result = dialogist("keypoints", "stats", data, "--pack", "mine.yaml", "--format", "json")
     facts = json.loads(result.stdout)
     assert facts["origins"] == {"rule": 3, "inherited": 1, "section": 0, "default": 0}
     assert facts["lengths"] == {"1": 1, "2": 1}
@@ -106,7 +106,8 @@ def test_list(dialogist):
     assert result.returncode == 0
     assert b"dialogsum" in result.stdout
     packs = {
-        pack["name"]: pack for pack in json.loads(dialogist("keypoints", "list", "--json").stdout)
+        pack["name"]: pack
+        for pack in json.loads(dialogist("keypoints", "list", "--format", "json").stdout)
     }
     assert {"clinical", "dialogsum"} <= packs.keys()
     assert packs["dialogsum"]["default"] in packs["dialogsum"]["labels"]

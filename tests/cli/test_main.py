@@ -38,11 +38,11 @@ def test_help_is_fast_and_needs_no_torch(dialogist):
 
 
 def test_summary_on_stdout_and_nothing_else(dialogist, tiny_model):
-    result = dialogist("summarize", "--model", tiny_model, "--output", "jsonl", input=CHAT)
+    result = dialogist("summarize", "--model", tiny_model, "--format", "jsonl", input=CHAT)
     assert result.returncode == 0
     [line] = result.stdout.decode().splitlines()
     summary = json.loads(line)
-    assert summary["schema_version"] == 2
+    assert summary["schema_version"] == 3
     assert summary["status"] == "ok"
     assert summary["coverage"]["utterances"] == 2
     assert summary["coverage"]["tokens"] == summary["coverage"]["tokens_read"]
@@ -52,7 +52,7 @@ def test_summary_on_stdout_and_nothing_else(dialogist, tiny_model):
 def test_forms_of_output(dialogist, tiny_model, tmp_path, form):
     (tmp_path / "a.txt").write_bytes(CHAT)
     (tmp_path / "b.txt").write_bytes(CHAT)
-    result = dialogist("summarize", "a.txt", "b.txt", "-m", tiny_model, "-o", form)
+    result = dialogist("summarize", "a.txt", "b.txt", "-m", tiny_model, "-f", form)
     assert result.returncode == 0
     out = result.stdout.decode()
     if form == "json":
@@ -111,7 +111,7 @@ def test_truncated_model(dialogist, tiny_model, tmp_path):
 def test_bad_records_are_reported_and_the_rest_is_done(dialogist, tiny_model, tmp_path):
     good = json.dumps({"id": "x", "turns": [["A", "hello there"], ["B", "hi"]]})
     (tmp_path / "some.jsonl").write_text(f"{good}\nnot json\n{good}\n")
-    result = dialogist("summarize", "some.jsonl", "-m", tiny_model, "-o", "jsonl")
+    result = dialogist("summarize", "some.jsonl", "-m", tiny_model, "--format", "jsonl")
     assert result.returncode == 3
     assert len(result.stdout.splitlines()) == 2
     assert b"some.jsonl:2: " in result.stderr
@@ -125,9 +125,9 @@ def test_bad_records_are_reported_and_the_rest_is_done(dialogist, tiny_model, tm
     [
         (["--max-tokens", "5000"], "at most 23 tokens"),
         (["--temperature", "0.5"], "--strategy sample only"),
-        (["--strategy", "magic"], "'greedy', 'beam' or 'sample'"),
+        (["--strategy", "bean"], "did you mean 'beam'"),
         (["--strategy", "beam", "--beam-size", "0"], "beam_size"),
-        (["--format", "dialogsun"], "did you mean 'dialogsum'"),
+        (["--format", "dialogsun"], "did you mean --input-format 'dialogsum'"),
         (["--column", "speaker"], "NAME=KEY"),
         (["--device", "tpu"], "use auto, cpu or cuda"),
     ],
@@ -167,7 +167,7 @@ def test_unknown_recipe_and_missing_data(dialogist):
 def test_reader_that_leaves_and_full_disk(dialogist, tiny_model, tmp_path):
     line = json.dumps({"turns": [["A", "hello"], ["B", "hi"]]}) + "\n"
     (tmp_path / "many.jsonl").write_text(line * 200)
-    command = [sys.executable, "-m", "dialogist", "summarize", "many.jsonl", "-o", "jsonl"]
+    command = [sys.executable, "-m", "dialogist", "summarize", "many.jsonl", "--format", "jsonl"]
     command += ["-m", str(tiny_model), "--max-tokens", "2"]
     process = subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -223,7 +223,7 @@ def test_usage_errors_are_2(dialogist):
 
 def test_n_best(dialogist, tiny_model):
     result = dialogist(
-        *("summarize", "-m", tiny_model, "-o", "jsonl"),
+        *("summarize", "-m", tiny_model, "--format", "jsonl"),
         *("--strategy", "beam", "--beam-size", "3", "--n-best", "3"),
         input=CHAT,
     )

@@ -67,7 +67,7 @@ def test_counts_are_not_masked_themselves(call, tmp_path):
 
 
 def test_as_a_transcript(call, file):
-    _, out, _ = call("mask", file, "--output", "text")
+    _, out, _ = call("mask", file, "--format", "text")
     assert out == (
         "Ann: Call [PHONE_1] at 5:30 pm.\nAgent: [PHONE_1], Ann?\n---\nBo: Nothing here.\nCy: No.\n"
     )

@@ -1,5 +1,6 @@
 """``models pack``, ``average`` and ``export``: other files of the same models."""
 
+import json
 import sys
 from pathlib import Path
 from unittest import mock
@@ -53,6 +54,30 @@ def test_average(tiny_model: Path, tmp_path: Path) -> None:
     assert describe(tmp_path / "mean")["about"]["mean_of"] == ["./a", "./a"]
 
 
+def test_what_is_made_of_a_model_inherits_its_licence(tiny_model: Path, tmp_path: Path) -> None:
+    call = caller(tmp_path)
+    for name, licence in (("a", "cc-by-nc-4.0"), ("b", "apache-2.0")):
+        assert call("models", "pack", tiny_model, "-o", name, "--weights", "fp16").returncode == 0
+        config = json.loads((tmp_path / name / "config.json").read_text())
+        config["about"]["licence"] = licence
+        (tmp_path / name / "config.json").write_text(json.dumps(config))
+        (tmp_path / name / "README.md").write_text(f"---\nlicense: {licence}\n---\n# {name}\n")
+        (tmp_path / name / "LICENSE").write_text(licence)
+    assert call("models", "pack", "./a", "-o", "small").returncode == 0
+    assert describe(tmp_path / "small")["licence"] == "cc-by-nc-4.0"
+    assert (tmp_path / "small" / "LICENSE").read_text() == "cc-by-nc-4.0"
+    assert call("models", "average", "./a", "./b", "-o", "mean").returncode == 0
+    mean = tmp_path / "mean"
+    assert describe(mean)["licence"] == "cc-by-nc-4.0 AND apache-2.0"
+    assert "license: cc-by-nc-4.0 AND apache-2.0\n" in (mean / "README.md").read_text()
+    assert [(mean / f).read_text() for f in ("LICENSE", "LICENSE.2")] == [
+        "cc-by-nc-4.0",
+        "apache-2.0",
+    ]
+    info = call("models", "info", "./mean").stdout.decode()
+    assert "CC-BY-NC-4.0 AND Apache-2.0 (not for commercial use)" in info
+
+
 def test_one_model_has_no_mean_and_nothing_is_overwritten(tiny_model: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     call = caller(tmp_path)
@@ -91,5 +116,5 @@ def test_export_without_the_engine(tiny_model: Path, tmp_path: Path) -> None:
     with mock.patch.dict(sys.modules, missing):
         done = caller(tmp_path)("models", "export", tiny_model, "-o", "fast")
     assert done.returncode == 1
-    assert b"pip install 'dialogist[fast]'" in done.stderr
+    assert b"pip install 'ctranslate2>=" in done.stderr
     assert not (tmp_path / "fast").exists()

@@ -23,26 +23,26 @@ def call(dialogist, tiny_model, tmp_path):
 
 
 def test_masked_input_leaves_nothing_personal(call):
-    for flags in (["-o", "json"], ["-o", "md", "-t", "ticket"], ["-t", "call"]):
+    for flags in (["--format", "json"], ["--format", "md", "-t", "ticket"], ["-t", "call"]):
         result = call("--mask", "input", *flags)
         assert result.returncode == 0, result.stderr
         assert not any(secret in result.stdout + result.stderr for secret in SECRETS)
-    [summary] = json.loads(call("--mask", "input", "-o", "json").stdout)
+    [summary] = json.loads(call("--mask", "input", "--format", "json").stdout)
     assert summary["coverage"]["utterances_read"] == 4
 
 
 def test_masked_output_masks_what_is_written(call):
-    plain = call("-o", "json")
+    plain = call("--format", "json")
     assert SECRETS[0] in plain.stdout  # among the entities
-    masked = call("-o", "json", "--mask", "output")
+    masked = call("--format", "json", "--mask", "output")
     assert masked.returncode == 0
     assert not any(secret in masked.stdout for secret in SECRETS)
-    for flags in (["-t", "ticket"], ["-t", "ticket", "-o", "json"]):
+    for flags in (["-t", "ticket"], ["-t", "ticket", "--format", "json"]):
         assert not any(secret in call("--mask", "output", *flags).stdout for secret in SECRETS)
 
 
 def test_a_template_stands_beside_its_summary(call):
-    [record] = json.loads(call("-o", "json", "-t", "ticket").stdout)
+    [record] = json.loads(call("--format", "json", "-t", "ticket").stdout)
     assert record["filled"]["template"] == "ticket"
     assert {"text", "status", "coverage"} < record.keys()
     fields = [e for s in record["filled"]["sections"] for e in s["entries"] if e["type"]]
@@ -51,7 +51,7 @@ def test_a_template_stands_beside_its_summary(call):
 
 
 def test_speakers_are_renamed_everywhere(call):
-    result = call("-t", "meeting", "-o", "md", "--speaker", "Agent=Carla")
+    result = call("-t", "meeting", "--format", "md", "--speaker", "Agent=Carla")
     assert b"Carla" in result.stdout
     assert b"**Agent**" not in result.stdout
 
@@ -83,16 +83,20 @@ def test_a_dialogue_without_the_named_speaker_does_not_stop_the_others(
     (tmp_path / "chat.txt").write_bytes(CALL.replace(b"Agent", b"Ann"))
     for flags in (["--speaker", "Agent=Carla"], ["--focus", "Agent"]):
         result = dialogist(
-            "summarize", "chat.txt", "call.txt", "-m", tiny_model, "-o", "jsonl", *flags
+            "summarize", "chat.txt", "call.txt", "-m", tiny_model, "--format", "jsonl", *flags
         )
         assert result.returncode == 3
         assert [json.loads(line)["id"] for line in result.stdout.splitlines()] == ["call"]
         assert b"chat: 'Agent' says nothing in this dialogue" in result.stderr
-        assert b"1 summaries could not be shown as asked" in result.stderr
+        assert b"1 summary could not be shown as asked" in result.stderr
 
 
-def test_evidence_in_plain_text_is_numbers(call):
-    with_evidence = call("--evidence", "--no-safe").stdout.decode().strip()
-    without = call("--no-safe").stdout.decode().strip()
-    assert "[" not in without
-    assert with_evidence.replace("[", "").startswith(without[:5])
+def test_quotes_stand_beside_sentences_unless_unwanted(call):
+    bare = call("--no-safe", "--no-evidence").stdout.decode()
+    assert "check this" not in bare
+    assert "Status" not in bare
+    shown = call("--no-safe").stdout.decode()
+    assert shown != bare
+    assert bare.split()[0] in shown
+    masked = call("--no-safe", "--mask", "output").stdout
+    assert not any(secret in masked for secret in SECRETS)

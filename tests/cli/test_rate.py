@@ -85,11 +85,11 @@ def test_who_is_preferred_comes_out_whatever_the_side(dialogist, files):
     assert "8:0  0.008" in text
     assert "Ann on 1" in text
     assert "\x1b" not in text
-    record = json.loads(dialogist("rate", "report", *given, "--output", "json").stdout)
+    record = json.loads(dialogist("rate", "report", *given, "--format", "json").stdout)
     assert record["systems"] == ["mine", "theirs"]
     assert record["preferences"][3]["share"] == 100
     assert record["preferences"][3]["agreement"]["same"] == 100
-    markdown = dialogist("rate", "report", *given, "--output", "md").stdout.decode()
+    markdown = dialogist("rate", "report", *given, "--format", "md").stdout.decode()
     assert "| overall | 16 | 0 | 0 | 100.0 |" in markdown
 
 

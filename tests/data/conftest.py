@@ -15,12 +15,20 @@ def problems() -> list[Problem]:
 
 
 @pytest.fixture
-def read(tmp_path: Path, problems: list[Problem]) -> Callable[..., list[Dialogue]]:
+def notes() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def read(
+    tmp_path: Path, problems: list[Problem], notes: list[str]
+) -> Callable[..., list[Dialogue]]:
     """Write text or bytes to a file of the given name and read it back as dialogues."""
 
     def run(content: str | bytes, name: str = "talk.txt", **options: object) -> list[Dialogue]:
         path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return list(read_dialogues(path, ReadOptions(**options), problems.append))
+        return list(read_dialogues(path, ReadOptions(**options), problems.append, notes.append))
 
     return run

@@ -232,3 +232,7 @@ def test_clinical_covers_the_real_notes(corpora):
         assert len(pack.analyse(note)) >= 5
     for line in (corpora / "mts_dialog" / "train.jsonl").read_text(encoding="utf-8").splitlines():
         assert json.loads(line)["section"] in pack.sections
+
+
+def test_a_pack_is_tried_once() -> None:
+    assert load_pack("dialogsum") is load_pack("dialogsum")

@@ -11,7 +11,6 @@ import pytest
 import torch
 from tests.engine.explaining import CONFIGS, TALK, TEXTS, summarizer_of
 
-from dialogist.cli.output import summary_to_json
 from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.bundle import load_bundle, save_bundle
 from dialogist.engine.explain import explain
@@ -87,7 +86,7 @@ def test_key_points_are_the_plan_and_join_to_the_text(family: str) -> None:
             assert not any("\U0010f400" <= c <= "\U0010f7ff" for c in summary.text)
             several += len(wanted) > 1
     assert several
-    assert json.loads(json.dumps(summary_to_json(summary)))["key_points"]
+    assert json.loads(json.dumps(summary.to_json()))["key_points"]
 
 
 @EVERY

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from dialogist.cli.output import summary_to_json
 from dialogist.data.limits import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding.options import DecodingOptions
@@ -63,7 +62,7 @@ def test_key_points_join_to_the_text(folder: Path) -> None:
         assert "".join(part.text for part in summary.key_points) == summary.text
         assert summary.score is not None
         assert summary.score < 0
-    written = json.loads(json.dumps(summary_to_json(both[0])))
+    written = json.loads(json.dumps(both[0].to_json()))
     assert written["key_points"][0].keys() >= {"label", "text", "evidence", "confidence"}
 
 
@@ -91,7 +90,7 @@ def test_cut_plans_and_texts_are_told(folder: Path) -> None:
 def test_what_it_cannot_do_is_one_line(folder: Path) -> None:
     summarizer = Summarizer.load(str(folder), "cpu")
     with pytest.raises(UsageError, match="one summary only"):
-        summarizer.summarize([TALK], DecodingOptions(n_best=2, max_tokens=6))
+        summarizer.summarize([TALK], DecodingOptions(strategy="beam", n_best=2, max_tokens=6))
     with pytest.raises(UsageError, match="max_tokens 8"):
         summarizer.summarize([TALK], DecodingOptions(max_tokens=8))
 

@@ -17,7 +17,7 @@ from dialogist.engine.looks import Shares
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.origins import origins_of_tokens
 from dialogist.engine.pieces import ends_of, reader
-from dialogist.engine.retelling import LAYERS, looks_of, retold
+from dialogist.engine.retelling import looks_of, retold
 from dialogist.engine.token_ranges import token_ranges
 from dialogist.engine.writing import Writer
 from dialogist.engine.written import Window, Written
@@ -103,7 +103,7 @@ def maps_of(bundle: Bundle, written: Written) -> tuple[dict[str, torch.Tensor], 
 
 
 @pytest.mark.parametrize("family", [name for name in CONFIGS if not CONFIGS[name].copies])
-def test_it_is_the_mean_of_the_last_layers_by_utterance(family: str) -> None:
+def test_it_is_the_mean_of_the_last_layer_by_utterance(family: str) -> None:
     """Without copying; what the pointers add is tested below."""
     bundle = summarizer_of(family).bundle
     [written] = write(bundle, TALK)
@@ -116,7 +116,7 @@ def test_it_is_the_mean_of_the_last_layers_by_utterance(family: str) -> None:
     names = sorted(name for name in attention if "decenc" in name or name == "decoder_attention")
     for part, own in enumerate(shares):
         tokens = len(written.drafts[0].parts[part].tokens)
-        rows = [attention[name][part] for name in names[-LAYERS:]]
+        rows = [attention[name][part] for name in names[-1:]]
         mean = torch.stack([w if w.dim() == 2 else w.mean(dim=0) for w in rows]).mean(dim=0)
         if mean.shape[-1] == len(utterance):
             mean = torch.stack([mean[:, utterance == u].sum(dim=1) for u in range(3)], dim=1)

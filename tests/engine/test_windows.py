@@ -109,3 +109,16 @@ def test_steady_windows_change_in_the_last_only(lengths: list[int], more: int, t
 def test_windows_are_not_many_more_than_needed(number: int) -> None:
     windows = windows_of(example(*[4] * 20 * number), Room(100, None, None), Cutting(2), count)
     assert len(windows) <= 1 + 1.4 * number
+
+
+@pytest.mark.parametrize("name", [3, 40, 400])
+def test_a_name_longer_than_a_window_is_read_once(name: int) -> None:
+    """Each part of an utterance has its speaker's name: a long one would leave no room for it."""
+    spoken = tuple(Utterance("n " * name + str(i), "and then we go") for i in range(4))
+    whole = Example(spoken, origins=tuple((i,) for i in range(4)))
+    room = Room(20, None, None)
+    windows = windows_of(whole, room, Cutting(1), count)
+    for window in windows:
+        assert sum(count(f"{u.speaker} {u.text}") for u in window.utterances) <= 20
+    assert {o for w in windows for o in w.origins} == set(whole.origins)
+    assert len(windows) <= 4 * (1 + 2 * name // 20)

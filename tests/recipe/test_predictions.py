@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,16 @@ def test_other_code_is_another_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     predictions._code.cache_clear()
     assert key_of("lead-3", None, "cpu") != before
     predictions._code.cache_clear()
+
+
+def test_what_failed_is_tried_again(tmp_path: Path) -> None:
+    class Failing(Counting):
+        def summarize(self, dialogues: Sequence[Dialogue], options: object = None) -> list[Summary]:
+            found = super().summarize(dialogues, options)
+            return [replace(found[0], text="", status="error"), *found[1:]]
+
+    path, again = tmp_path / "p.jsonl", Counting()
+    found = summarize_kept(Failing(), "key", talks(3), path, silent)
+    assert [one.status for one in found] == ["error", "truncated", "truncated"]
+    summarize_kept(again, "key", talks(3), path, silent)
+    assert again.asked == ["d0"]

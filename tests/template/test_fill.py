@@ -3,11 +3,12 @@
 from dataclasses import replace
 
 import pytest
-from tests.template.samples import MEETING, MINUTES, dialogue_of, span, summary_of
+from tests.template.samples import MEETING, MINUTES, dialogue_of, summary_of
 
 from dialogist.records import Statement, Summary, Warning
 from dialogist.template.fill import fill
 from dialogist.template.loading import load_template, parse_template
+from dialogist.template.ruled import RULED, is_ruled
 
 HEAD = "name: mine\nlanguage: en\nversion: 1\nsections:\n"
 
@@ -26,19 +27,19 @@ def test_minutes():
     assert [s.title for s in filled.sections] == [
         "Title",
         "Attendees",
-        "Overview",
         "Decisions",
         "Actions",
         "Open questions",
+        "Summary",
     ]
     assert texts(filled, "Attendees") == ["Anna", "Bo", "Cy"]
-    assert texts(filled, "Overview") == ["It was a short meeting."]
-    assert texts(filled, "Decisions") == ["The group decided to use rubber buttons."]
+    assert texts(filled, "Summary") == [s.text for s in MINUTES.sentences]
+    assert texts(filled, "Decisions") == ["use rubber buttons"]
     assert texts(filled, "Open questions") == ["Who pays for the buttons and the remote control?"]
-    actions = [(e.owner, e.text, e.deadline, e.origin) for e in filled.sections[4].entries]
+    actions = [(e.owner, e.text, e.deadline, e.origin) for e in filled.sections[3].entries]
     assert actions == [
-        ("Cy", "call the supplier", "tomorrow morning", "summary"),
         ("Bo", "send the *minutes* to the team by Friday", "by Friday", "dialogue"),
+        ("Cy", "call the supplier tomorrow morning", "tomorrow morning", "dialogue"),
     ]
     assert filled.left_out == ()
     cited = {e.utterance for s in filled.sections for entry in s.entries for e in entry.evidence}
@@ -48,11 +49,11 @@ def test_minutes():
 
 def test_key_points_come_in_the_templates_order_by_the_models_own_labels():
     text = "It works. It was broken."
-    points = (Statement("It works.", 0, 9, "End"), Statement(" It was broken.", 9, 24, "Start"))
+    points = (Statement("It works.", 0, 9, "Praise"), Statement(" It was broken.", 9, 24, "Start"))
     sentences = (Statement("It works.", 0, 9), Statement("It was broken.", 10, 24))
     summary = Summary(text, key_points=points, sentences=sentences)
     form = template(
-        "title: Story, source: key_points, labels: [Start, End]",
+        "title: Story, source: key_points, labels: [Start, Praise]",
         "title: Rest, source: summary, part: remaining",
     )
     filled = fill(summary, MEETING, form)
@@ -61,14 +62,14 @@ def test_key_points_come_in_the_templates_order_by_the_models_own_labels():
 
 
 def test_without_key_points_the_pack_that_fits_best_labels():
-    summary = summary_of("Ann suggests swimming.", "Bo refuses.", "It is warm.")
+    summary = summary_of("Ann suggests swimming.", "Bo asks about lunch.", "It is warm.")
     form = template(
-        "title: Refused, source: key_points, labels: [Refusal]",
+        "title: Asked, source: key_points, labels: [Question]",
         "title: Ideas, source: key_points, labels: [Advice]",
         head="packs: [customer-service-en, dialogsum]\n" + HEAD,
     )
     filled = fill(summary, MEETING, form)
-    assert texts(filled, "Refused") == ["Bo refuses."]
+    assert texts(filled, "Asked") == ["Bo asks about lunch."]
     assert texts(filled, "Ideas") == ["Ann suggests swimming."]
     assert [entry.text for entry in filled.left_out] == ["It is warm."]
     assert filled.notes == ("1 sentence of the summary stands in no section",)
@@ -116,18 +117,62 @@ def test_headings_of_notes_are_no_statements():
     assert texts(filled, "Medications") == ["Aspirin daily."]
 
 
-def test_what_summary_and_dialogue_say_is_one_entry_with_both_evidences():
-    summary = summary_of("Cy will call the supplier.", evidence=[[span(5)]])
-    filled = fill(summary, MEETING, template("title: A, source: actions"))
-    first = filled.sections[0].entries[0]
-    assert (first.owner, [e.utterance for e in first.evidence]) == ("Cy", [4, 5])
+def test_no_sentence_of_the_summary_stands_under_actions_decisions_or_outcomes():
+    lies = summary_of(
+        "Bo will call the supplier by Monday.",
+        "They decided to use wood.",
+        "Bo refuses the refund.",
+        labels=["Action", "Decision", "Refusal"],
+    )
+    form = template(
+        "title: Act, source: actions, labels: [Action]",
+        "title: Decided, source: decisions",
+        "title: Ended, source: outcome",
+        "title: Done, source: done",
+        "title: S, source: summary",
+    )
+    filled = fill(lies, MEETING, form)
+    ruled = [e for section in filled.sections[:4] for e in section.entries]
+    assert {e.origin for e in ruled} == {"dialogue"}
+    assert texts(filled, "Act")[1] == "call the supplier tomorrow morning"
+    assert texts(filled, "S") == [s.text for s in lies.sentences]
+    assert filled.notes == (
+        "section 'Act' holds only what the dialogue itself says: its labels have no effect",
+    )
 
 
-def test_different_owners_stay_two_actions():
-    dialogue = dialogue_of("Ann: I'll call the supplier.", "Bo: Fine.")
-    summary = summary_of("Bo will call the supplier.")
-    filled = fill(summary, dialogue, template("title: A, source: actions"))
-    assert [e.owner for e in filled.sections[0].entries] == ["Bo", "Ann"]
+def test_labels_of_outcomes_hold_only_what_the_dialogue_confirms():
+    summary = summary_of(
+        "Cy will call the supplier.", "Anna refuses the offer.", labels=["Purchase", "Refusal"]
+    )
+    form = template(
+        "title: How it went, source: key_points, labels: [Refusal, Purchase]",
+        "title: Rest, source: summary, part: remaining",
+    )
+    filled = fill(summary, MEETING, form)
+    [entry] = filled.sections[0].entries
+    assert (entry.text, entry.origin) == ("call the supplier tomorrow morning", "dialogue")
+    assert texts(filled, "Rest") == [s.text for s in summary.sentences]
+    assert "section 'How it went' holds only what the dialogue itself says" in filled.notes[0]
+    by_title = template("title: Decisions, source: key_points, labels: [Purchase]")
+    assert texts(fill(MINUTES, MEETING, by_title), "Decisions") == []
+
+
+def test_a_doubted_sentence_says_why():
+    warned = replace(MINUTES, warnings=(Warning("swap", "roles may be mixed up", 41, 44, "Cy"),))
+    filled = fill(warned, MEETING, template("title: S, source: summary"))
+    assert [e.doubt for e in filled.sections[0].entries] == [
+        "",
+        "roles may be mixed up",
+        "",
+    ]
+
+
+@pytest.mark.parametrize("name", ["call", "ticket", "call-zh", "meeting", "clinical"])
+def test_bundled_templates_put_model_sentences_under_no_outcome(name):
+    ruled = [s for s in load_template(name).sections if is_ruled(s)]
+    assert len(ruled) >= 2
+    assert all(s.source in RULED and not s.labels for s in ruled)
 
 
 def test_an_unready_summary_is_told():

@@ -18,11 +18,17 @@ def test_text():
     assert as_text(FILLED) == (
         "Title: Buttons, remote control [1] [6]\n"
         "Attendees: Anna, Bo, Cy\n"
-        "\nOverview\n- It was a short meeting.\n"
-        "\nDecisions\n- The group decided to use rubber buttons. [1] [2]\n"
-        "\nActions\n- Cy: Call the supplier (tomorrow morning) [5]\n"
-        "- Bo: Send the *minutes* to the team by Friday [3] [4]\n"
+        "\nDecisions\n- Use rubber buttons [1] [2]\n"
+        '    [1] Anna: "OK, shall we use rubber buttons then?"\n'
+        "\nActions\n- Bo: Send the *minutes* to the team by Friday [3] [4]\n"
+        '    [3] Anna: "Bo, can you send the *minutes* to the team by Friday?"\n'
+        "- Cy: Call the supplier tomorrow morning [5]\n"
+        '    [5] Cy: "I\'ll call the supplier tomorrow morning."\n'
         "\nOpen questions\n- Anna: Who pays for the buttons and the remote control? [6] [7]\n"
+        '    [6] Anna: "Who pays for the buttons and the remote control?"\n'
+        "\nSummary\n- The group decided to use rubber buttons. [1]\n"
+        "- Cy will call the supplier. [5]\n"
+        "- It was a short meeting.\n"
     )
 
 
@@ -110,6 +116,7 @@ def test_json_has_every_key_always():
                 "deadline",
                 "type",
                 "role",
+                "doubt",
             )
         )
     }
@@ -127,7 +134,7 @@ def test_json_has_every_key_always():
             )
         )
     }
-    action = full["sections"][4]["entries"][1]
+    action = full["sections"][3]["entries"][0]
     said = MEETING.utterances[action["evidence"][0]["utterance"]].text
     span = action["evidence"][0]
     assert action["text"] in said[span["start"] : span["end"]]

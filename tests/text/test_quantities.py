@@ -135,3 +135,28 @@ def test_any_text_has_quantities_in_order(text):
 
 def test_chinese_numerals():
     assert [han_value(n) for n in ("十二", "两百五", "一万零三", "零")] == [12, 250, 10_003, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1,000/2,000", 0.5),
+        ("32,33/34", 32.33 / 34),
+        ("3. 5/2", 1.75),
+        ("1 000/5", 200),
+        ("4;5/6", 0.75),
+        ("12,5/7", 12.5 / 7),
+        ("1/2 million", 500_000),
+        ("50/50 %", 1),
+        ("24/7", 247),
+    ],
+)
+def test_a_slash_after_any_notation(text: str, value: float) -> None:
+    assert any(value == pytest.approx(one) for one in only(text).values)
+
+
+def test_letters_that_only_look_so() -> None:
+    """Patterns take them for s, i and k, whatever their case."""
+    assert only("ſix o'clock pm").times == {18 * HOUR}
+    assert only("fıve pm").times == {17 * HOUR}
+    assert 2000 in only("2 \u212a").values

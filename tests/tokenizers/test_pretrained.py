@@ -223,5 +223,5 @@ def test_without_the_extra_the_remedy_is_named(tmp_path, monkeypatch):
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", importing)
-    with pytest.raises(MissingExtraError, match=r"dialogist\[hf\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*sentencepiece"):
         load_pretrained(path)

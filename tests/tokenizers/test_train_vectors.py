@@ -51,7 +51,7 @@ def test_a_place_that_cannot_be_written(tmp_path):
 def test_without_gensim(tmp_path, monkeypatch):
     for name in ("gensim", "gensim.models"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtraError, match=r"dialogist\[vectors\]"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*gensim"):
         train_vectors(TEXTS, VectorTraining(), tmp_path / "v.txt", quiet)
 
 
@@ -68,7 +68,7 @@ def test_from_the_command_line(dialogist, tmp_path, tiny_model):
     result = dialogist(*check)
     assert result.returncode == 0
     assert b"2 rows of width 4" in result.stdout
-    report = json.loads(dialogist(*check, "--json").stdout)
+    report = json.loads(dialogist(*check, "--format", "json").stdout)
     assert report["exact"] >= 1
     for wrong in (train, ("data", "vectors", "--check", "v.txt"), (*check, "a.jsonl")):
         result = dialogist(*wrong)

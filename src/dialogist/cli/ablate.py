@@ -9,8 +9,9 @@ import typer
 from dialogist.cli.ablate_table import Ablation, as_json, as_markdown, as_text
 from dialogist.cli.compare_table import Failure
 from dialogist.cli.console import TrainingDisplay, note
-from dialogist.cli.flags import Data, Device, Threads
-from dialogist.cli.forms import Output
+from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.flags import Data, Device, OutputFile, TableForm, Threads
+from dialogist.cli.forms import Table
 from dialogist.cli.progress import progress
 from dialogist.errors import DialogistError, UsageError, nearest
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from dialogist.recipe.compare import Row, Setting, Wanted
     from dialogist.recipe.run_facts import RunFacts
 
-_SHOWN = {Output.text: as_text, Output.md: as_markdown, Output.json: as_json}
+_SHOWN = {Table.text: as_text, Table.md: as_markdown, Table.json: as_json}
 
 
 def ablate(
@@ -36,9 +37,8 @@ def ablate(
         Path | None, typer.Option(help="Rows are trained in RUNS/ROW (runs/FILE unless given).")
     ] = None,
     data: Data = None,
-    output: Annotated[
-        Output, typer.Option("--output", "-o", help="text, json or md.")
-    ] = Output.text,
+    output: OutputFile = None,
+    format: TableForm = None,
     device: Device = "auto",
     threads: Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
@@ -55,8 +55,7 @@ def ablate(
     from dialogist.recipe.config import DataSet, data_folder
     from dialogist.recipe.systems import System
 
-    if output not in _SHOWN:
-        raise UsageError("--output jsonl: a table is no such thing; use text, json or md")
+    form = form_of(output, format, Table.text)
     if threads is not None:
         torch.set_num_threads(threads)
     config = read_ablation(file)
@@ -76,7 +75,8 @@ def ablate(
     setting = settle(systems, wanted, note)
     shown = Ablation(config.base, str(config.budget), _machine(wanted))
     _work(rows, config, setting, shown, runs, quiet)
-    typer.echo(_SHOWN[output](shown))
+    with output_to(output):
+        typer.echo(_SHOWN[form](shown))
     return shown.failed[0].exit_code if shown.failed else 3 if setting.bad else 0
 
 

@@ -11,30 +11,33 @@ import typer
 from dialogist.cli.compare_table import (
     Comparison,
     Failure,
+    as_csv,
     as_json,
     as_markdown,
     as_text,
     in_short,
 )
 from dialogist.cli.console import TrainingDisplay, note
+from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import (
     Baseline,
     ByOrder,
-    Columns,
+    CardForm,
     Data,
     Device,
     Encoder,
     Floors,
-    Format,
     Limit,
     MissingAsEmpty,
+    OutputFile,
     PredictionKey,
     Processes,
     Threads,
-    read_options,
 )
-from dialogist.cli.forms import Output
+from dialogist.cli.forms import Card
 from dialogist.cli.progress import progress
+from dialogist.cli.read_flags import with_read_flags
+from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, DialogistError, MissingExtraError, UsageError
 
 if TYPE_CHECKING:
@@ -44,9 +47,10 @@ if TYPE_CHECKING:
     from dialogist.recipe.config import DataSet
     from dialogist.recipe.systems import System
 
-_SHOWN = {Output.text: as_text, Output.md: as_markdown, Output.json: as_json}
+_SHOWN = {Card.text: as_text, Card.md: as_markdown, Card.json: as_json, Card.csv: as_csv}
 
 
+@with_read_flags(strict=False)
 def compare(
     systems: Annotated[
         list[str],
@@ -59,8 +63,7 @@ def compare(
         Path | None,
         typer.Option(help="Dialogues with references (without: the recipes' development data)."),
     ] = None,
-    format: Format = "auto",
-    column: Columns = None,
+    read: ReadOptions = ReadOptions(),
     limit: Limit = None,
     pack: Annotated[
         str | None,
@@ -97,7 +100,7 @@ def compare(
     encoder: Encoder = None,
     columns: Annotated[
         str,
-        typer.Option(help="Keys of the figures with intervals, with commas; see --output json."),
+        typer.Option(help="Keys of the figures with intervals, with commas; see --format json."),
     ] = "",
     baseline: Baseline = "",
     floors: Floors = True,
@@ -108,9 +111,8 @@ def compare(
     missing_as_empty: MissingAsEmpty = False,
     by_order: ByOrder = False,
     processes: Processes = None,
-    output: Annotated[
-        Output, typer.Option("--output", "-o", help="text, json or md.")
-    ] = Output.text,
+    output: OutputFile = None,
+    format: CardForm = None,
     plot: Annotated[
         Path | None, typer.Option(help="Figures 3 and 4 of the paper as a PNG file.")
     ] = None,
@@ -126,12 +128,11 @@ def compare(
     from dialogist.recipe.speaking import Written
     from dialogist.recipe.systems import find_systems
 
-    if output not in _SHOWN:
-        raise UsageError("--output jsonl: the predictions are that; use text, json or md")
+    form = form_of(output, format, Card.text)
     if plot is not None:
         _require_plots(plot)
     wanted = Wanted(
-        on=_data_set(on, format, column),
+        on=_data_set(on, read),
         limit=limit,
         pack=pack,
         data=data_folder(data),
@@ -154,7 +155,8 @@ def compare(
             note(f"[{number}/{len(found)}] {system.name}")
         comparison.add(_outcome(system, setting, quiet))
     _add_floors(comparison, setting)
-    typer.echo(_SHOWN[output](comparison, keys))
+    with output_to(output):
+        typer.echo(_SHOWN[form](comparison, keys))
     if scores is not None:
         _keep(comparison, scores)
     if plot is not None:
@@ -234,7 +236,7 @@ def _one_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def _data_set(on: Path | None, format: str, column: list[str] | None) -> "DataSet | None":
+def _data_set(on: Path | None, read: ReadOptions) -> "DataSet | None":
     """``--on`` with the flags about it as the data set of a recipe.
 
     Raises:
@@ -243,14 +245,22 @@ def _data_set(on: Path | None, format: str, column: list[str] | None) -> "DataSe
     """
     from dialogist.recipe.config import DataSet
 
-    options = read_options(format, column, strict=False)
     if on is None:
-        if column or format != "auto":
-            raise UsageError("--format and --column say how to read --on FILE: give that, too")
+        if read != ReadOptions():
+            raise UsageError("--input-format, --column ... say how to read --on: give that, too")
         return None
     if not on.is_file():
         raise DataError(f"{on}: no such file")
-    return DataSet(path=str(on.absolute()), format=format, columns=dict(options.columns))
+    return DataSet(
+        path=str(on.absolute()),
+        format=read.format,
+        columns=dict(read.columns),
+        encoding=read.encoding,
+        where=[str(condition) for condition in read.where],
+        one_dialogue=read.one_dialogue,
+        by_neighbours=read.by_neighbours,
+        internal_notes=read.internal_notes,
+    )
 
 
 def _starts(entries: Iterable[str]) -> dict[str, str]:

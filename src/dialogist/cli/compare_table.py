@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from dialogist.cli.csv_cells import card_csv
+
 if TYPE_CHECKING:  # they are torch's: not for --help
     from dialogist.data.keypoints import RulePack
     from dialogist.evaluation.card import Card
@@ -87,6 +89,11 @@ class _Column:
 def as_json(comparison: Comparison, keys: Sequence[str] = ()) -> str:
     """One object; see docs/compare.md for its fields."""
     return json.dumps(comparison.to_json(), ensure_ascii=False, indent=2)
+
+
+def as_csv(comparison: Comparison, keys: Sequence[str] = ()) -> str:
+    """A line per system with all its figures; see `card_csv`."""
+    return "" if comparison.card is None else card_csv(comparison.card)
 
 
 def as_text(comparison: Comparison, keys: Sequence[str] = ()) -> str:

@@ -59,10 +59,14 @@ def note(text: str, own: bool = False) -> None:
 
 
 class TrainingDisplay:
-    """Shows a run: a bar on a terminal; elsewhere a line now and then. Both on stderr."""
+    """Shows a run: a bar on a terminal; elsewhere a line now and then. Both on stderr.
+
+    The bar is of an epoch; with ``epochs`` it is of the whole run, with the time that is left.
+    """
 
     def __init__(self, quiet: bool = False) -> None:
         self.quiet = quiet
+        self.epochs: int | None = None
         self._console = Console(stderr=True)
         self._bar: Progress | None = None
         self._last_line = time.monotonic()
@@ -88,10 +92,11 @@ class TrainingDisplay:
     def update(self, progress: "TrainingProgress", batches: int, loss: float) -> None:
         """After every update."""
         if self._bar is not None:
+            whole = self.epochs is not None
             self._bar.update(
                 self._task,
-                completed=progress.batch,
-                total=batches,
+                completed=progress.step if whole else progress.batch,
+                total=batches * (self.epochs or 1),
                 epoch=progress.epoch + 1,
                 loss=loss,
             )

@@ -7,15 +7,24 @@ from typing import Annotated
 import typer
 
 from dialogist.cli.console import filtered, note
+from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.encode import encode
 from dialogist.cli.entities import entities
-from dialogist.cli.flags import Columns, Format, Strict, read_options
+from dialogist.cli.flags import (
+    FactsForm,
+    OutputFile,
+    Quiet,
+)
+from dialogist.cli.forms import Facts
 from dialogist.cli.noise import noise
 from dialogist.cli.plots import SHOWN, plot_lengths
+from dialogist.cli.progress import counted
+from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
 from dialogist.cli.synth import synth
 from dialogist.cli.vectors import vectors
 from dialogist.data.check import CheckReport, check_dialogues
+from dialogist.data.readers import ReadOptions
 from dialogist.data.stats import CorpusStats, CutLimits, corpus_stats
 from dialogist.data.writer import dialogue_to_line
 from dialogist.errors import UsageError
@@ -29,30 +38,35 @@ app.command()(synth)
 app.command()(noise)
 
 _Files = Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")]
-_AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 _BAR = 40
 
 
 @app.command()
+@with_read_flags()
 def check(
-    files: _Files, format: Format = "auto", column: Columns = None, as_json: _AsJson = False
+    files: _Files,
+    read: ReadOptions = ReadOptions(),
+    output: OutputFile = None,
+    format: FactsForm = None,
 ) -> int:
     """Read files whole and list every bad line and every oddity. Exit code 3 if lines are bad."""
-    options = read_options(format, column, strict=False)
+    form = form_of(output, format, Facts.text)
+    options = read
     reports = {str(file): check_dialogues(file, options) for file in files}
-    if as_json:
-        shown = {name: report.to_json() for name, report in reports.items()}
-        typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
-    else:
-        for name, report in reports.items():
-            _print_check(name, report)
+    with output_to(output):
+        if form is Facts.json:
+            shown = {name: report.to_json() for name, report in reports.items()}
+            typer.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        else:
+            for name, report in reports.items():
+                _print_check(name, report)
     return 0 if all(report.ok for report in reports.values()) else 3
 
 
 def _print_check(name: str, report: CheckReport) -> None:
     typer.echo(
-        f"{name}: {report.dialogues} dialogues, {report.utterances} utterances, "
-        f"{report.references} summaries"
+        f"{name}: {counted(report.dialogues, 'dialogues')}, "
+        f"{counted(report.utterances, 'utterances')}, {counted(report.references, 'summaries')}"
     )
     for problem in report.problems:
         typer.echo(f"  bad  {filtered(str(problem))}")
@@ -63,26 +77,29 @@ def _print_check(name: str, report: CheckReport) -> None:
 
 
 @app.command()
+@with_read_flags()
 def stats(
     files: _Files,
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
+    read: ReadOptions = ReadOptions(),
+    quiet: Quiet = False,
     utterance_tokens: Annotated[int, typer.Option(help="Limit per utterance.")] = 75,
     utterances: Annotated[int, typer.Option(help="Limit of utterances.")] = 40,
     summary_tokens: Annotated[int, typer.Option(help="Limit per (sub-)summary.")] = 50,
     dialogue_tokens: Annotated[int, typer.Option(help="Limit per dialogue.")] = 150,
     plot: Annotated[Path | None, typer.Option(help="Draw the histograms as a PNG file.")] = None,
-    as_json: _AsJson = False,
+    output: OutputFile = None,
+    format: FactsForm = None,
 ) -> int:
     """Sizes, lengths and the share that limits would cut (KDD'19 paper, Table 3 and Figure 2)."""
-    reading = Reading(read_options(format, column, strict))
+    form = form_of(output, format, Facts.text)
+    reading = Reading(read)
     limits = CutLimits(utterance_tokens, utterances, summary_tokens, dialogue_tokens)
     result = corpus_stats(reading.dialogues(files), limits=limits)
-    if as_json:
-        typer.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
-    else:
-        _print_stats(result)
+    with output_to(output):
+        if form is Facts.json:
+            typer.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
+        else:
+            _print_stats(result)
     if plot is not None:
         plot_lengths(result, plot)
         note(f"histograms are in {plot}")
@@ -90,7 +107,7 @@ def stats(
 
 
 def _print_stats(result: CorpusStats) -> None:
-    typer.echo(f"{result.dialogues} dialogues")
+    typer.echo(counted(result.dialogues, "dialogues"))
     typer.echo(f"\n{'':26}{'count':>8}{'mean':>9}{'median':>8}{'p90':>7}{'p95':>7}{'max':>8}")
     for name, d in result.distributions.items():
         if d.count:
@@ -119,6 +136,7 @@ def _print_histogram(name: str, result: CorpusStats) -> None:
 
 
 @app.command()
+@with_read_flags()
 def split(
     files: _Files,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the parts.")],
@@ -126,14 +144,13 @@ def split(
         str, typer.Option(help="Names and shares of the parts.")
     ] = "train=0.8,dev=0.1,test=0.1",
     seed: Annotated[int, typer.Option(help="Another seed, another split.")] = 1,
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
+    read: ReadOptions = ReadOptions(),
+    quiet: Quiet = False,
 ) -> int:
     """Split into parts that share no dialogue and no near-duplicate of one."""
     from dialogist.data.split import split_dialogues  # numpy: not for --help
 
-    reading = Reading(read_options(format, column, strict))
+    reading = Reading(read)
     wanted = _shares(shares)
     result = split_dialogues(list(reading.dialogues(files)), wanted, seed)
     taken = [output / f"{name}.jsonl" for name in wanted if (output / f"{name}.jsonl").exists()]
@@ -143,7 +160,7 @@ def split(
     for name, part in result.parts.items():
         lines = "".join(dialogue_to_line(dialogue) + "\n" for dialogue in part)
         (output / f"{name}.jsonl").write_text(lines, encoding="utf-8")
-        typer.echo(f"{output / f'{name}.jsonl'}: {len(part)} dialogues")
+        typer.echo(f"{output / f'{name}.jsonl'}: {counted(len(part), 'dialogues')}")
     together = sum(len(cluster) for cluster in result.clusters)
     note(
         f"{len(result.clusters)} groups of duplicates or near-duplicates ({together} dialogues) "

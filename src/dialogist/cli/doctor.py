@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.advice import advice, gigabytes
+from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.flags import FactsForm, OutputFile
+from dialogist.cli.forms import Facts
 from dialogist.cli.machine import SystemFacts, read_file, system_facts
+from dialogist.errors import how_to_install
 
 if TYPE_CHECKING:
     from dialogist.cli.torch_facts import Measured, TorchFacts
@@ -27,22 +31,24 @@ _MEASURING = 2.0
 
 
 def doctor(
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
     measure: Annotated[
         bool, typer.Option("--measure", help="Multiply matrices for two seconds, in fp32 and bf16.")
     ] = False,
+    output: OutputFile = None,
+    format: FactsForm = None,
 ) -> int:
     """Show the machine, the packages and the models; say what could be better."""
     from dialogist.cli.torch_facts import measure_all, torch_facts
     from dialogist.engine.names import known_models
 
+    form = form_of(output, format, Facts.text)
     torch = torch_facts()
     system = system_facts(read_file, os.environ)  # after torch: its libraries are loaded now
     measured = measure_all(_MEASURING) if measure else {}
     models = [name for name, _ in known_models()]
     packages = {extra: {n: _version(n) for n in names} for extra, names in EXTRAS.items()}
     lines = [*advice(system, torch, measured), *missing(packages)]
-    if as_json:
+    if form is Facts.json:
         machine = {
             **asdict(system),
             "usable_cores": system.usable_cores,
@@ -51,17 +57,19 @@ def doctor(
             "models": models,
         }
         report = {"machine": machine, "packages": packages, "advice": lines}
-        typer.echo(json.dumps(report, indent=2))
-        return 0
-    for key, value in shown(system, torch, measured):
-        typer.echo(f"{key:14} {value}")
-    typer.echo(f"{'models':14} {', '.join(models) or 'none'}")
-    for extra, found in packages.items():
-        versions = ", ".join(f"{name} {version or 'missing'}" for name, version in found.items())
-        typer.echo(f"{extra:14} {versions}")
-    for line in lines or ["nothing to improve"]:
-        typer.echo(f"-> {line}")
+        text = json.dumps(report, indent=2)
+    else:
+        rows = [*shown(system, torch, measured), ("models", ", ".join(models) or "none")]
+        rows += [(extra, _versions(found)) for extra, found in packages.items()]
+        advised = [f"-> {line}" for line in lines or ["nothing to improve"]]
+        text = "\n".join([*(f"{key:14} {value}" for key, value in rows), *advised])
+    with output_to(output):
+        typer.echo(text)
     return 0
+
+
+def _versions(found: Mapping[str, str | None]) -> str:
+    return ", ".join(f"{name} {version or 'missing'}" for name, version in found.items())
 
 
 def shown(
@@ -119,8 +127,8 @@ def missing(packages: Mapping[str, Mapping[str, str | None]]) -> Iterator[str]:
     for extra, found in packages.items():
         names = [name for name, version in found.items() if version is None]
         if names:
-            wanted = "dialogist" if extra == "core" else f"'dialogist[{extra}]'"
-            yield f"{', '.join(names)} missing: pip install {wanted}"
+            how = f"pip install {' '.join(names)}" if extra == "core" else how_to_install(extra)
+            yield f"{', '.join(names)} missing: {how}"
 
 
 def _version(name: str) -> str | None:

@@ -7,6 +7,7 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import Data
+from dialogist.cli.progress import counted
 
 
 def encode(
@@ -40,5 +41,5 @@ def encode(
     note(f"{totals.pairs} pairs, {totals.tokens} tokens in {len(manifest.shards)} shards")
     typer.echo(output)
     if bad:
-        note(f"{bad} records could not be read; the others are done")
+        note(f"{counted(bad, 'records')} could not be read; the others are done")
     return 3 if bad else 0

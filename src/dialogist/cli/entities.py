@@ -6,35 +6,49 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialogist.cli.flags import Columns, Format, Strict, read_options
+from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.flags import (
+    FactsForm,
+    OutputFile,
+    Quiet,
+)
+from dialogist.cli.forms import Facts
+from dialogist.cli.progress import counted
+from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
+from dialogist.data.readers import ReadOptions
 
 if TYPE_CHECKING:
     from dialogist.data.entity_report import EntityReport
 
 
+@with_read_flags()
 def entities(
     files: Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")],
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
+    read: ReadOptions = ReadOptions(),
+    quiet: Quiet = False,
     examples: Annotated[int, typer.Option(help="Examples of each kind.", min=0)] = 3,
-    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    output: OutputFile = None,
+    format: FactsForm = None,
 ) -> int:
     """Show what `preparation.entities: masked` would mask: counts by kind, and examples."""
     from dialogist.data.entity_report import entity_report  # pydantic: not for --help
 
-    reading = Reading(read_options(format, column, strict))
+    form = form_of(output, format, Facts.text)
+    reading = Reading(read)
     report = entity_report(reading.dialogues(files), examples)
-    if as_json:
-        typer.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
-    else:
-        _print(report)
+    with output_to(output):
+        if form is Facts.json:
+            typer.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
+        else:
+            _print(report)
     return reading.finish()
 
 
 def _print(report: "EntityReport") -> None:
-    typer.echo(f"{report.dialogues} dialogues, {report.with_entities} of them with entities")
+    typer.echo(
+        f"{counted(report.dialogues, 'dialogues')}, {report.with_entities} of them with entities"
+    )
     typer.echo(
         f"\n{'':10}{'mentions':>9}{'values':>8}{'dialogues':>11}{'no mask left':>14}"
         f"{'in summaries':>14}{'supported':>11}"

@@ -5,36 +5,39 @@ from typing import Annotated
 
 import typer
 
+from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.evaluate_table import keep_scores, shown
 from dialogist.cli.flags import (
     BeamSize,
     ByOrder,
-    Columns,
+    CardForm,
     Device,
     Encoder,
     Exclude,
     Floors,
-    Format,
     LengthPenalty,
     Limit,
     Long,
     MaxTokens,
     MissingAsEmpty,
     NoRepeatNgram,
+    OutputFile,
     PredictionKey,
     Processes,
+    Quiet,
     Safe,
     Strategy,
-    Strict,
     Threads,
     Train,
-    read_options,
 )
-from dialogist.cli.forms import Output
+from dialogist.cli.forms import Card
+from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
+from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
 
 
+@with_read_flags()
 def evaluate(
     system: Annotated[
         str,
@@ -64,7 +67,7 @@ def evaluate(
     train: Train = None,
     floors: Floors = True,
     columns: Annotated[
-        str, typer.Option(help="Keys of the table's columns with commas, see --output json.")
+        str, typer.Option(help="Keys of the table's columns with commas, see --format json.")
     ] = "",
     scores: Annotated[
         Path | None, typer.Option(help="Where the numbers of every output go, to be read again.")
@@ -76,9 +79,8 @@ def evaluate(
     prediction_key: PredictionKey = "",
     missing_as_empty: MissingAsEmpty = False,
     by_order: ByOrder = False,
-    output: Annotated[
-        Output, typer.Option("--output", "-o", help="text, json or md.")
-    ] = Output.text,
+    output: OutputFile = None,
+    format: CardForm = None,
     exclude: Exclude = None,
     limit: Limit = None,
     long: Long = None,
@@ -89,11 +91,10 @@ def evaluate(
     no_repeat_ngram: NoRepeatNgram = None,
     max_tokens: MaxTokens = None,
     processes: Processes = None,
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
+    read: ReadOptions = ReadOptions(),
     device: Device = "auto",
     threads: Threads = None,
+    quiet: Quiet = False,
 ) -> int:
     """Score a system: ROUGE, faithfulness and more, with intervals, floors and warnings."""
     from dialogist.cli.asking import Asking
@@ -101,8 +102,7 @@ def evaluate(
     from dialogist.evaluation.outputs.joining import How
     from dialogist.recipe.speaking import Written
 
-    if output is Output.jsonl:
-        raise UsageError("--output jsonl: the predictions file is that; use text, json or md")
+    form = form_of(output, format, Card.text)
     if data is not None and on is not None:
         raise UsageError("DATA and --on are the same: give one of them")
     search = {
@@ -116,7 +116,7 @@ def evaluate(
     }
     asking = Asking(
         data=data or on,
-        reading=Reading(read_options(format, column, strict)),
+        reading=Reading(read),
         written=Written(prediction_key, How(missing_as_empty, by_order)),
         exclude=exclude,
         limit=limit,
@@ -139,7 +139,8 @@ def evaluate(
         processes=processes,
     )
     result = evaluate_call(call)
-    typer.echo(shown(result, output))
+    with output_to(output):
+        typer.echo(shown(result, form))
     if scores is not None:
         keep_scores(scores, result)
     return result.finish()

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dialogist.cli.console import note
-from dialogist.cli.forms import Output
+from dialogist.cli.csv_cells import card_csv
+from dialogist.cli.forms import Card as Form
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,14 +21,16 @@ _AT_MOST = 4  # columns beside a name on a phone
 _TYPES = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 
 
-def shown(result: "Result", output: Output) -> str:
+def shown(result: "Result", form: Form) -> str:
     """The card."""
     from dialogist.evaluation.card_text import card_markdown, card_text
 
-    if output is Output.json:
+    if form is Form.json:
         return json.dumps(_to_json(result), ensure_ascii=False, indent=2)
     card = result.evaluated.card
-    return (card_markdown if output is Output.md else card_text)(card, _headline(card, result))
+    if form is Form.csv:
+        return card_csv(card).rstrip("\n")
+    return (card_markdown if form is Form.md else card_text)(card, _headline(card, result))
 
 
 def keep_scores(path: Path, result: "Result") -> None:

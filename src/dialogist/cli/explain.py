@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import typer
 
 from dialogist.cli.console import note
+from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import (
+    FORM_HELP,
     BeamSize,
-    Columns,
     Device,
-    Format,
     LengthPenalty,
     MaxTokens,
     Model,
     NoRepeatNgram,
     Seed,
     Strategy,
-    Strict,
     Threads,
     decoding_options,
     load_summarizer,
-    read_options,
 )
+from dialogist.cli.forms import Explained
+from dialogist.cli.read_flags import with_read_flags
 from dialogist.data.readers import Problem, ReadOptions, read_dialogues
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.files import write_text_atomically
@@ -45,6 +45,7 @@ _SPOKEN = re.compile(r"[^\n:：]{1,60}[:：]\s*\S|.*\n", re.DOTALL)
 _NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 
 
+@with_read_flags()
 def explain(
     dialogue: Annotated[
         str | None,
@@ -57,13 +58,24 @@ def explain(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help=f"The page (default: {_DEFAULT_PAGE}, unless --png or --json)."
+            "--output",
+            "-o",
+            metavar="FILE",
+            help=f"File to write to (default: {_DEFAULT_PAGE}; JSON: standard output).",
+        ),
+    ] = None,
+    format: Annotated[
+        Explained | None,
+        typer.Option(
+            "--format",
+            "-f",
+            help=FORM_HELP.replace("text", "html"),
         ),
     ] = None,
     png: Annotated[
         Path | None, typer.Option(help="A folder for heat-maps as PNG, a picture for each layer.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="All of it as JSON on stdout.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", hidden=True)] = False,
     id: Annotated[
         str | None, typer.Option("--id", help="Which dialogue of the file (default: the first).")
     ] = None,
@@ -85,9 +97,7 @@ def explain(
     no_repeat_ngram: NoRepeatNgram = None,
     max_tokens: MaxTokens = None,
     seed: Seed = None,
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
+    read: ReadOptions = ReadOptions(),
     device: Device = "auto",
     threads: Threads = None,
 ) -> int:
@@ -95,6 +105,9 @@ def explain(
     from dialogist.evaluation.explain.choice import Choice, select
 
     _refuse_baseline(model)
+    if as_json:
+        note("--json is now written --format json")
+    form = form_of(output, format, Explained.html)
     choice = Choice(
         layers=numbers(layers, "--layers"),
         heads=numbers(heads, "--heads"),
@@ -102,7 +115,7 @@ def explain(
         within=within,
         megabytes=megabytes,
     )
-    found = Found(read_options(format, column, strict))
+    found = Found(read)
     chosen = found.pick(origin_of(dialogue), id)
     wanted = {
         "strategy": strategy,
@@ -117,8 +130,12 @@ def explain(
     said = (warning.message for warning in explanation.summary.warnings)
     for line in (*said, *selected.notes):
         note(line)
-    page = output or (None if png or as_json else _DEFAULT_PAGE)
-    _write(explanation, selected, (page, png, as_json))
+    in_json = as_json or form is Explained.json
+    page = output if form is Explained.html else None
+    if page is None and not (png or in_json):
+        page = _DEFAULT_PAGE
+    with output_to(None if form is Explained.html else output):
+        _write(explanation, selected, (page, png, in_json))
     return 3 if found.problems else 0
 
 
@@ -171,7 +188,7 @@ def origin_of(text: str | None) -> Path | BinaryIO:
     if _is_file(text):
         return Path(text)
     if _SPOKEN.match(text):
-        stream = BytesIO(text.encode("utf-8", errors="replace"))
+        stream = BytesIO(text.encode("utf-8", errors="backslashreplace"))
         stream.name = "the text given"
         return stream
     raise DataError(f"{text}: no such file, and no dialogue either (lines of 'Name: text')")
@@ -197,7 +214,7 @@ class Found:
         Raises:
             DataError: there is none; names the nearest.
         """
-        dialogues = read_dialogues(origin, self.options, self._say)
+        dialogues = read_dialogues(origin, self.options, self._say, note)
         if id is None:
             chosen = next(dialogues, None)
             if chosen is None:
@@ -240,7 +257,7 @@ def _write(
         from dialogist.evaluation.explain.as_json import explanation_to_json
 
         text = json.dumps(explanation_to_json(explanation, selected), ensure_ascii=False)
-        sys.stdout.buffer.write(text.encode("utf-8", errors="replace") + b"\n")
+        sys.stdout.buffer.write(text.encode("utf-8", errors="backslashreplace") + b"\n")
 
 
 def _save(path: Path, text: str) -> None:

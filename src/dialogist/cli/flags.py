@@ -3,12 +3,14 @@
 import gc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dialogist.data.readers import READERS, ReadOptions
+from dialogist.cli.forms import Card, Facts, LongInput, PrecisionKind, Strategies, Table
+from dialogist.cli.progress import silence
 from dialogist.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,28 +18,36 @@ if TYPE_CHECKING:
     from dialogist.engine.precision import Precision
     from dialogist.engine.summarizer import Summarizer
 
-Format = Annotated[
-    str,
-    typer.Option("--format", "-f", help=f"Input format: auto, {', '.join(READERS)}."),
-]
-Columns = Annotated[
-    list[str] | None,
+MOST_THREADS = 256
+"""More than this are a mistake: torch would start every one of them."""
+
+FORM_HELP = "Form of the output (default: by the suffix of --output, else text)."
+
+OutputFile = Annotated[
+    Path | None,
     typer.Option(
-        "--column",
-        help="NAME=KEY: which key or column holds id, dialogue, turns, speaker, text, role, "
-        "summary. Repeatable.",
+        "--output", "-o", metavar="FILE", help="File to write to (default: standard output)."
     ),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Stop at the first bad record.")]
+FactsForm = Annotated[Facts | None, typer.Option("--format", "-f", help=FORM_HELP)]
+CardForm = Annotated[Card | None, typer.Option("--format", "-f", help=FORM_HELP)]
+TableForm = Annotated[Table | None, typer.Option("--format", "-f", help=FORM_HELP)]
 Device = Annotated[
     str, typer.Option("--device", envvar="DIALOGIST_DEVICE", help="auto, cpu or cuda.")
 ]
 PrecisionName = Annotated[
-    str, typer.Option("--precision", help="fp32, bf16, int8, or auto: what pays on this machine.")
+    PrecisionKind,
+    typer.Option("--precision", help="Number format; auto is the fastest on this machine."),
 ]
 Threads = Annotated[
     int | None,
-    typer.Option("--threads", envvar="DIALOGIST_THREADS", min=1, help="CPU threads to use."),
+    typer.Option(
+        "--threads",
+        envvar="DIALOGIST_THREADS",
+        min=1,
+        max=MOST_THREADS,
+        help="CPU threads to use.",
+    ),
 ]
 Model = Annotated[
     str,
@@ -61,21 +71,21 @@ ByOrder = Annotated[
 ]
 Train = Annotated[
     list[Path] | None,
-    typer.Option(help="Training data: is any of it in the data, too? Repeatable."),
+    typer.Option(help="Training data to check for overlap. Repeatable."),
 ]
 Floors = Annotated[
-    bool, typer.Option("--floors/--no-floors", help="Floors and ceilings beside the systems.")
+    bool, typer.Option("--floors/--no-floors", help="Show baselines and upper bounds.")
 ]
 Exclude = Annotated[Path | None, typer.Option(help="File of ids to leave out.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N dialogues.")]
-Processes = Annotated[
-    int | None, typer.Option(min=1, help="Processes that score (without: as it pays).")
-]
-Baseline = Annotated[
-    str, typer.Option(help="The system that differences are from (without: the first).")
-]
+Processes = Annotated[int | None, typer.Option(min=1, help="Scoring processes (default: auto).")]
+Baseline = Annotated[str, typer.Option(help="Baseline system for differences (default: first).")]
 
-Strategy = Annotated[str | None, typer.Option(help="greedy, beam or sample.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=silence, help="Show no progress.")]
+
+Strategy = Annotated[
+    Strategies | None, typer.Option(help="How to decode (default: the model's own way).")
+]
 BeamSize = Annotated[int | None, typer.Option(help="Hypotheses kept by beam search.")]
 LengthPenalty = Annotated[
     float | None, typer.Option(help="Above 1 favours longer summaries, beam only.")
@@ -86,13 +96,12 @@ NoRepeatNgram = Annotated[
 MaxTokens = Annotated[int | None, typer.Option(help="Longest summary, in tokens.")]
 Seed = Annotated[int | None, typer.Option(help="Seed of sampling.")]
 Long = Annotated[
-    str | None, typer.Option(help="Too long a dialogue is read in windows, or cut (and said so).")
+    LongInput | None,
+    typer.Option(help="Dialogues over the model's limit: read in windows, or truncate and warn."),
 ]
 Safe = Annotated[
     bool | None,
-    typer.Option(
-        "--safe/--no-safe", help="Keep out names, numbers ... that the dialogue does not hold."
-    ),
+    typer.Option("--safe/--no-safe", help="Allow only names and numbers of the dialogue."),
 ]
 
 _WORKS_WITH = {
@@ -105,34 +114,23 @@ _WORKS_WITH = {
 }
 
 
-def read_options(format: str, columns: list[str] | None, strict: bool) -> ReadOptions:
-    """The reading flags as options.
-
-    Raises:
-        UsageError: a --column is not NAME=KEY, or names no known column.
-    """
-    pairs = {}
-    for entry in columns or []:
-        name, equals, key = entry.partition("=")
-        if not equals or not key:
-            raise UsageError(f"--column {entry}: write it as NAME=KEY")
-        pairs[name] = key
-    return ReadOptions(format=format, strict=strict, columns=pairs)
-
-
 def decoding_options(base: "DecodingOptions", wanted: Mapping[str, Any]) -> "DecodingOptions":
     """The model's own decoding options with the given flags (None: not given) put over them.
 
     Raises:
         UsageError: a value is out of range, or a flag has no effect with the strategy in force.
     """
-    given = {name: value for name, value in wanted.items() if value is not None}
+    given = {name: _plain(value) for name, value in wanted.items() if value is not None}
     options = type(base).parse({**base.model_dump(), **given}, "decoding")
     for name, strategy in _WORKS_WITH.items():
         if name in given and options.strategy != strategy:
             flag = f"--{name.replace('_', '-')}"
             raise UsageError(f"{flag} has an effect with --strategy {strategy} only")
     return options
+
+
+def _plain(value: object) -> object:
+    return value.value if isinstance(value, Enum) else value
 
 
 def load_summarizer(
@@ -142,12 +140,14 @@ def load_summarizer(
     with _uncollected():
         import torch
 
+        from dialogist.cli.licence_note import tell_licence
         from dialogist.engine.summarizer import Summarizer
         from dialogist.heap import give_back_large
 
         if threads is not None:
             torch.set_num_threads(threads)
         give_back_large()
+        tell_licence(model)
         return Summarizer.load(model, device, precision)
 
 

@@ -3,15 +3,23 @@
 import json
 import sys
 from collections.abc import Iterator, Mapping
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.flags import Columns, Format, Strict, read_options
+from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.flags import (
+    FORM_HELP,
+    FactsForm,
+    OutputFile,
+    Quiet,
+)
+from dialogist.cli.forms import Facts, Records
+from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
+from dialogist.data.readers import ReadOptions
 from dialogist.errors import ConfigError
 
 if TYPE_CHECKING:  # a pack is checked by pydantic: not for --help
@@ -27,37 +35,32 @@ app = typer.Typer(
 SCHEMA_VERSION = 1
 _BAR = 40
 _Files = Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")]
-_AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 _Pack = Annotated[str, typer.Option("--pack", "-p", help="A rule pack's name or YAML file.")]
 
 
-class Output(StrEnum):
-    """The forms of output of ``label``."""
-
-    text = "text"
-    jsonl = "jsonl"
-
-
 @app.command()
+@with_read_flags()
 def label(
     files: _Files,
     pack: _Pack = "dialogsum",
-    output: Annotated[Output, typer.Option("--output", "-o", help="Form of output.")] = Output.text,
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
+    output: OutputFile = None,
+    format: Annotated[Records | None, typer.Option("--format", "-f", help=FORM_HELP)] = None,
+    read: ReadOptions = ReadOptions(),
+    quiet: Quiet = False,
 ) -> int:
     """Print the key points and sub-summaries of every reference summary."""
     from dialogist.data.keypoints import load_pack
 
+    form = form_of(output, format, Records.text)
     rules = load_pack(pack)
-    reading = Reading(read_options(format, column, strict))
+    reading = Reading(read)
     without = 0
-    for dialogue in reading.dialogues(files):
-        without += not dialogue.references
-        for record in _labelled(dialogue, rules):
-            text = _line(record) if output is Output.jsonl else _text(record)
-            sys.stdout.buffer.write(text.encode("utf-8", errors="replace"))
+    with output_to(output):
+        for dialogue in reading.dialogues(files):
+            without += not dialogue.references
+            for record in _labelled(dialogue, rules):
+                text = _line(record) if form is Records.jsonl else _text(record)
+                sys.stdout.buffer.write(text.encode("utf-8", errors="backslashreplace"))
     if without:
         note(f"{without} dialogues have no summary: nothing to label")
     return reading.finish()
@@ -104,25 +107,28 @@ def _printable(text: str) -> str:
 
 
 @app.command()
+@with_read_flags()
 def stats(
     files: _Files,
     pack: _Pack = "dialogsum",
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
-    as_json: _AsJson = False,
+    read: ReadOptions = ReadOptions(),
+    quiet: Quiet = False,
+    output: OutputFile = None,
+    format: FactsForm = None,
 ) -> int:
     """Coverage of the rules, labels, lengths of sequences (KDD'19 paper, Figure 2), rule hits."""
     from dialogist.data.keypoint_stats import keypoint_stats
     from dialogist.data.keypoints import load_pack
 
+    form = form_of(output, format, Facts.text)
     rules = load_pack(pack)
-    reading = Reading(read_options(format, column, strict))
+    reading = Reading(read)
     result = keypoint_stats(reading.dialogues(files), rules)
-    if as_json:
-        typer.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
-    else:
-        _print_stats(result)
+    with output_to(output):
+        if form is Facts.json:
+            typer.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
+        else:
+            _print_stats(result)
     return reading.finish()
 
 
@@ -182,25 +188,29 @@ def check(
 
 
 @app.command("list")
-def list_packs(as_json: _AsJson = False) -> int:
+def list_packs(output: OutputFile = None, format: FactsForm = None) -> int:
     """List the rule packs that come with Dialogist."""
     from dialogist.data.keypoints import bundled_packs, load_pack
 
+    form = form_of(output, format, Facts.text)
     packs = {name: load_pack(path) for name, path in bundled_packs().items()}
-    if as_json:
-        rows = [
-            {
-                "name": name,
-                "language": pack.language,
-                "version": pack.version,
-                "default": pack.default,
-                "labels": list(pack.labels),
-                "key_facts": list(pack.key_facts),
-            }
-            for name, pack in packs.items()
-        ]
-        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
-        return 0
-    for name, pack in packs.items():
-        typer.echo(f"{name:24} {pack.language}, version {pack.version}, {len(pack.labels)} labels")
+    with output_to(output):
+        if form is Facts.json:
+            rows = [_pack_to_json(name, pack) for name, pack in packs.items()]
+            typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+            return 0
+        for name, pack in packs.items():
+            labels = len(pack.labels)
+            typer.echo(f"{name:24} {pack.language}, version {pack.version}, {labels} labels")
     return 0
+
+
+def _pack_to_json(name: str, pack: "RulePack") -> dict[str, object]:
+    return {
+        "name": name,
+        "language": pack.language,
+        "version": pack.version,
+        "default": pack.default,
+        "labels": list(pack.labels),
+        "key_facts": list(pack.key_facts),
+    }

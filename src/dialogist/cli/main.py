@@ -3,11 +3,11 @@
 Data go to stdout, everything else to stderr. Modules that need torch are imported inside the
 commands, the one exception to the rule against imports in functions: ``--help`` must be instant.
 
-Exit codes: 0 done; 1 failed; 2 the call is wrong; 3 done, but some records could not be read;
+Exit codes: 0 done; 1 failed; 2 the call is wrong; 3 done, but some records could not be
+read or summarised;
 130 and 143 stopped by SIGINT and SIGTERM.
 """
 
-import io
 import os
 import sys
 import traceback
@@ -18,40 +18,50 @@ import typer
 from dialogist import __version__
 from dialogist.cli import (
     ablate,
+    annotate,
     compare,
     data,
     doctor,
     evaluate,
     explain,
+    finetune,
     init,
     keypoints,
     mask,
     models,
     rate,
+    recipes,
     report,
     summarize,
     template,
     train,
 )
-from dialogist.cli.console import SHOW_PERSONAL_DATA, complain, show_personal_data
+from dialogist.cli.console import SHOW_PERSONAL_DATA, complain, note, show_personal_data
+from dialogist.cli.failures import tell_failures
+from dialogist.cli.helping import dress
+from dialogist.cli.progress import close_all, silence
+from dialogist.cli.respelling import respelled
+from dialogist.cli.wrong_call import wrong_call
 from dialogist.errors import DialogistError
 
 app = typer.Typer(
     name="dialogist",
     help="Conversations to short, checkable summaries, by a small model on your own CPU.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(summarize.summarize)
 app.command()(mask.mask)
+app.command()(annotate.annotate)
+app.command()(finetune.finetune)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
 app.command()(compare.compare)
 app.command()(ablate.ablate)
 app.command()(explain.explain)
 app.add_typer(models.app, name="models")
+app.add_typer(recipes.app, name="recipes")
 app.add_typer(data.app, name="data")
 app.add_typer(keypoints.app, name="keypoints")
 app.add_typer(template.app, name="templates")
@@ -97,8 +107,13 @@ def main() -> NoReturn:
 
 def _run() -> int:
     show_personal_data(None)
+    silence(False)
+    tell_failures()
     try:
-        result = app(standalone_mode=False)
+        command = typer.main.get_command(app)
+        dress(command)
+        words = respelled(command, sys.argv[1:], note)
+        result = command.main(words, "dialogist", standalone_mode=False)
     except DialogistError as error:
         return _fail(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
@@ -109,15 +124,14 @@ def _run() -> int:
         return _stdout_failed(error)
     except Exception as error:  # a bug of ours: still one line, with the way to the traceback
         return _unexpected(error)
+    finally:
+        close_all()
     return result if isinstance(result, int) else 0
 
 
 def _unexpected(error: Exception) -> int:
-    if hasattr(error, "show"):  # a wrong flag or command: typer's own click may be vendored
-        shown = io.StringIO()
-        error.show(file=shown)
-        complain(shown.getvalue().rstrip("\n"))
-        return 2
+    if hasattr(error, "format_message"):  # a wrong flag or command: click may be typer's own
+        return _fail(wrong_call(error), 2)
     stopped = getattr(error, "exit_code", None)  # training that saved itself on a signal
     if isinstance(stopped, int):
         return _fail(f"{error}; run the same command again to go on", stopped)

@@ -5,15 +5,22 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.flags import Columns, Format, Strict, read_options
+from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.flags import (
+    FORM_HELP,
+    OutputFile,
+    Quiet,
+)
+from dialogist.cli.forms import Names, Records
+from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
+from dialogist.data.readers import ReadOptions
 from dialogist.data.writer import dialogue_to_line
 from dialogist.errors import UsageError
 from dialogist.files import sync, temporary_for
@@ -23,13 +30,7 @@ if TYPE_CHECKING:
     from dialogist.privacy.dialogues import Masking
 
 
-class Form(StrEnum):
-    """The forms of output."""
-
-    jsonl = "jsonl"
-    text = "text"
-
-
+@with_read_flags()
 def mask(
     files: Annotated[
         list[Path] | None, typer.Argument(help="Dialogue files, or - for stdin.")
@@ -38,13 +39,19 @@ def mask(
         str,
         typer.Option(help="Kinds between commas, or all; +URL,-CODE: more, fewer than usual."),
     ] = "",
-    names: Annotated[
-        str, typer.Option(help="Names to mask, too: none, speakers, people or all.")
-    ] = "none",
+    names: Annotated[Names, typer.Option(help="Whose names to mask as well.")] = Names.none,
     pack: Annotated[
         list[Path] | None, typer.Option(help="Your own rules (YAML), besides ours. Repeatable.")
     ] = None,
-    output: Annotated[Form, typer.Option("--output", "-o", help="Form of output.")] = Form.jsonl,
+    output: OutputFile = None,
+    format: Annotated[
+        Records | None,
+        typer.Option(
+            "--format",
+            "-f",
+            help=FORM_HELP.replace("text", "jsonl"),
+        ),
+    ] = None,
     table: Annotated[
         Path | None, typer.Option(help="A new file that keeps what stands behind the masks.")
     ] = None,
@@ -52,9 +59,8 @@ def mask(
         Path | None, typer.Option(help="Put back what such a file keeps, instead of masking.")
     ] = None,
     show_kinds: Annotated[bool, typer.Option("--list", help="Show the kinds and stop.")] = False,
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
+    read: ReadOptions = ReadOptions(),
+    quiet: Quiet = False,
 ) -> int:
     """Mask personal data in dialogues: the same value has the same mask throughout a dialogue."""
     from dialogist.privacy.dialogues import Masking  # pydantic: not for --help
@@ -64,15 +70,17 @@ def mask(
         return _list_kinds(pack or [])
     if not files:
         raise UsageError("no input: give files, or - for stdin")
-    reading = Reading(read_options(format, column, strict))
+    form = form_of(output, format, Records.jsonl)
+    reading = Reading(read)
     if restore is not None:
         if kinds or names != "none" or pack or table is not None:
             raise UsageError("--restore goes without --kinds, --names, --pack and --table")
-        _write(_restored(reading, files, restore), output)
+        with output_to(output):
+            _write(_restored(reading, files, restore), form)
         return reading.finish()
     masking = Masking(privacy_of(kinds, names, pack or []))
-    with _table_file(table) as keep:
-        _write(_masked(reading, files, masking, keep), output)
+    with _table_file(table) as keep, output_to(output):
+        _write(_masked(reading, files, masking, keep), form)
     _say_counts(masking)
     return reading.finish()
 
@@ -101,14 +109,14 @@ def _restored(reading: Reading, files: list[Path], path: Path) -> Iterator[Dialo
             note(f"{path}: has no table of dialogue '{dialogue.id}'")
 
 
-def _write(dialogues: Iterator[Dialogue], form: Form) -> None:
+def _write(dialogues: Iterator[Dialogue], form: Records) -> None:
     """Write to stdout, UTF-8 whatever the locale, each dialogue as soon as it is there."""
     for number, dialogue in enumerate(dialogues):
-        if form == Form.jsonl:
+        if form is Records.jsonl:
             text = dialogue_to_line(dialogue) + "\n"
         else:
             text = ("---\n" if number else "") + _transcript(dialogue)
-        sys.stdout.buffer.write(text.encode("utf-8", errors="replace"))
+        sys.stdout.buffer.write(text.encode("utf-8", errors="backslashreplace"))
         sys.stdout.buffer.flush()
 
 

@@ -1,6 +1,7 @@
 """``dialogist models``: what models there are, what they are, and making other ones of them."""
 
 import json
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -8,20 +9,23 @@ from typing import Annotated
 import typer
 
 from dialogist.cli.console import note
+from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.flags import FactsForm, OutputFile
+from dialogist.cli.forms import Facts
 from dialogist.errors import ModelError, UsageError
 
 app = typer.Typer(help="List models, show one; pack, average or export them.", no_args_is_help=True)
 
 _MODEL = Annotated[str, typer.Argument(help="A model's name, folder, or run folder.")]
-_AS_JSON = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 
 @app.command("list")
-def list_models(as_json: _AS_JSON = False) -> int:
+def list_models(output: OutputFile = None, format: FactsForm = None) -> int:
     """List the bundled models and those in $DIALOGIST_HOME/models."""
     from dialogist.engine.bundle import describe
     from dialogist.engine.names import known_models, user_models
 
+    form = form_of(output, format, Facts.text)
     rows: list[dict[str, object]] = []
     for name, folder in known_models():
         try:
@@ -29,45 +33,57 @@ def list_models(as_json: _AS_JSON = False) -> int:
         except ModelError as error:
             rows.append({"name": name, "path": str(folder), "error": str(error)})
             continue
-        shown = ("path", "kind", "parameters", "bytes")
+        shown = ("path", "kind", "parameters", "bytes", "licence")
         rows.append({"name": name, **{key: facts[key] for key in shown}})
-    if as_json:
-        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
-        return 0
-    for row in rows:
-        if "error" in row:
-            typer.echo(f"{row['name']:20} broken: {row['error']}")
-        else:
-            size = f"{int(str(row['bytes'])) / 1e6:.1f} MB"
-            parameters = f"{int(str(row['parameters'])) / 1e6:.1f} M parameters"
-            typer.echo(f"{row['name']:20} {row['kind']}, {parameters}, {size}  {row['path']}")
-    if not rows:
-        typer.echo(f"no models (put model folders into {user_models()})")
+    with output_to(output):
+        if form is Facts.json:
+            typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+            return 0
+        for row in rows:
+            typer.echo(_line(row))
+        if not rows:
+            typer.echo(f"no models (put model folders into {user_models()})")
     return 0
+
+
+def _line(row: Mapping[str, object]) -> str:
+    from dialogist.engine.licence import shown_licence
+
+    if "error" in row:
+        return f"{row['name']:20} broken: {row['error']}"
+    size = f"{int(str(row['bytes'])) / 1e6:.1f} MB"
+    parameters = f"{int(str(row['parameters'])) / 1e6:.1f} M parameters"
+    licence = shown_licence(str(row["licence"]))
+    return f"{row['name']:20} {row['kind']}, {parameters}, {size}, {licence}  {row['path']}"
 
 
 @app.command("info")
 def info(
     model: _MODEL = "default",
-    as_json: _AS_JSON = False,
+    output: OutputFile = None,
+    format: FactsForm = None,
 ) -> int:
     """Show a model's facts and its card."""
     from dialogist.data.limits import Limits
     from dialogist.engine.bundle import describe
+    from dialogist.engine.licence import shown_licence
     from dialogist.engine.names import find_model
 
+    form = form_of(output, format, Facts.text)
     folder = find_model(model)
     facts = describe(folder)
-    if as_json:
-        typer.echo(json.dumps(facts, ensure_ascii=False, indent=2))
-        return 0
-    for key in ("path", "kind", "parameters", "stored_as", "bytes", "vocabulary", "about"):
-        typer.echo(f"{key:12} {facts[key]}")
-    limits = Limits.parse(facts["preparation"]["limits"], str(folder))
-    typer.echo(f"{'limits':12} reads {limits.reads}, writes {limits.writes} at most")
-    card = folder / "README.md"
-    if card.is_file():
-        typer.echo("\n" + card.read_text(encoding="utf-8"))
+    with output_to(output):
+        if form is Facts.json:
+            typer.echo(json.dumps(facts, ensure_ascii=False, indent=2))
+            return 0
+        for key in ("path", "kind", "parameters", "stored_as", "bytes", "vocabulary", "about"):
+            typer.echo(f"{key:12} {facts[key]}")
+        typer.echo(f"{'licence':12} {shown_licence(facts['licence'])}")
+        limits = Limits.parse(facts["preparation"]["limits"], str(folder))
+        typer.echo(f"{'limits':12} reads {limits.reads}, writes {limits.writes} at most")
+        card = folder / "README.md"
+        if card.is_file():
+            typer.echo("\n" + card.read_text(encoding="utf-8"))
     return 0
 
 
@@ -103,6 +119,7 @@ def pack(
     import torch
 
     from dialogist.engine.bundle import describe, load_bundle, save_bundle
+    from dialogist.engine.licence import carry_licence
     from dialogist.engine.names import find_model
     from dialogist.files import write_folder_atomically
     from dialogist.models.storage import STORED
@@ -113,7 +130,12 @@ def pack(
     card = source / "README.md"
     text = card.read_text(encoding="utf-8") if card.is_file() else ""
     [dtype] = [dtype for dtype, name in STORED.items() if name == weights.value]
-    write_folder_atomically(output, lambda into: save_bundle(into, bundle, text, dtype))
+
+    def write(into: Path) -> None:
+        save_bundle(into, bundle, text, dtype)
+        carry_licence([source], into)
+
+    write_folder_atomically(output, write)
     sizes = [int(describe(folder)["bytes"]) / 1e6 for folder in (source, output)]
     note(f"{output}: {sizes[1]:.1f} MB, where {source} has {sizes[0]:.1f} MB")
     return 0
@@ -131,6 +153,7 @@ def average_models(
 
     from dialogist.engine.average import average, card_of_mean
     from dialogist.engine.bundle import load_bundle, save_bundle
+    from dialogist.engine.licence import carry_licence
     from dialogist.engine.names import find_model
     from dialogist.files import write_folder_atomically
 
@@ -142,8 +165,13 @@ def average_models(
     mean = average([load_bundle(path, torch.device("cpu"), name) for path, name in pairs])
     card = folders[0] / "README.md"
     first = card.read_text(encoding="utf-8") if card.is_file() else ""
-    text = card_of_mean(output.name, models, first)
-    write_folder_atomically(output, lambda into: save_bundle(into, mean, text, torch.float16))
+    text = card_of_mean(output.name, models, first, str(mean.about["licence"]))
+
+    def write(into: Path) -> None:
+        save_bundle(into, mean, text, torch.float16)
+        carry_licence(folders, into)
+
+    write_folder_atomically(output, write)
     note(f"{output}: the mean of {len(models)} models, as fp16; evaluate it: it may be worse")
     return 0
 
@@ -156,7 +184,7 @@ def export(
         Quantization, typer.Option(help="What to store weights as.")
     ] = Quantization.int8,
 ) -> int:
-    """Make a CTranslate2 model of a flat Transformer without pointer (needs dialogist\\[fast])."""
+    """Make a CTranslate2 model of a flat Transformer without pointer (needs ctranslate2)."""
     import torch
 
     from dialogist.engine.bundle import load_bundle

@@ -2,90 +2,39 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
+from dialogist.cli.csv_output import summaries_as_csv
 from dialogist.cli.forms import Output
+from dialogist.cli.plain_text import markdown_of, text_of
 from dialogist.cli.shaping import Shaped
-from dialogist.records import SCHEMA_VERSION, EvidenceSpan, Statement, Summary
 from dialogist.template.as_json import filled_to_json
-from dialogist.template.render import as_markdown, as_text
-
-
-def summary_to_json(summary: Summary) -> dict[str, object]:
-    """The fields of a summary, with the version of their meaning."""
-    return {"schema_version": SCHEMA_VERSION, **_fields(summary)}
-
-
-def _fields(record: object) -> dict[str, object]:
-    return {f.name: _plain(getattr(record, f.name)) for f in fields(record)}  # type: ignore[arg-type]
-
-
-def _plain(value: object) -> object:
-    if is_dataclass(value):
-        return _fields(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+from dialogist.template.render import printable
 
 
 def shown_to_json(shown: Shaped) -> dict[str, object]:
     """A summary, with its template under ``filled`` if it has one."""
-    written = summary_to_json(shown.summary)
+    written: dict[str, object] = {**shown.summary.to_json()}
     if shown.filled is not None:
         written["filled"] = filled_to_json(shown.filled)
     return written
 
 
 def _text(summaries: Iterable[Shaped]) -> Iterator[str]:
-    """One summary: its text alone. Several: each under a line with its id."""
+    """One summary: its lines alone. Several: each under a line with its id."""
     remaining = iter(summaries)
     first = list(islice(remaining, 2))
     several = len(first) > 1
     for number, shown in enumerate(chain(first, remaining)):
-        summary = shown.summary
         if several:
-            yield f"{'' if number == 0 else chr(10)}== {_printable(summary.id)} ==\n"
-        if shown.filled is not None:
-            yield as_text(shown.filled).rstrip("\n") + "\n"
-        elif summary.key_points:
-            yield from (f"[{p.label}] {_referred(p)}\n" for p in summary.key_points)
-        elif any(sentence.evidence for sentence in summary.sentences):
-            yield " ".join(map(_referred, summary.sentences)) + "\n"
-        else:
-            yield f"{_printable(summary.text)}\n"
-        for text in summary.alternatives:
-            yield f"{_printable(text)}\n"
+            yield f"{'' if number == 0 else chr(10)}== {printable(shown.summary.id)} ==\n"
+        yield from text_of(shown)
 
 
 def _markdown(summaries: Iterable[Shaped]) -> Iterator[str]:
     for shown in summaries:
-        summary = shown.summary
-        yield f"## {_printable(summary.id) or 'Dialogue'}\n\n"
-        if shown.filled is not None:
-            yield as_markdown(shown.filled).rstrip("\n") + "\n\n"
-        elif summary.key_points:
-            yield from (f"**{p.label}**: {_referred(p)}\n\n" for p in summary.key_points)
-        elif summary.sentences:
-            yield " ".join(map(_referred, summary.sentences)) + "\n\n"
-        for text in summary.alternatives:
-            yield f"*or:* {_printable(text)}\n\n"
-        if summary.status != "ok":
-            yield f"> **{summary.status.replace('_', ' ')}**: {_printable(summary.reason)}\n\n"
-        for warning in summary.warnings:
-            yield f"> **Note:** {_printable(warning.message)}\n\n"
-
-
-def _referred(statement: Statement) -> str:
-    """A statement with the numbers, from 1, of the utterances it rests on."""
-    text = _printable(statement.text).strip()
-    numbers = _numbers(statement.evidence)
-    return f"{text} [{', '.join(map(str, numbers))}]" if numbers else text
-
-
-def _numbers(evidence: Sequence[EvidenceSpan]) -> list[int]:
-    return sorted({span.utterance + 1 for span in evidence})
+        yield from markdown_of(shown)
 
 
 def _json(summaries: Iterable[Shaped]) -> Iterator[str]:
@@ -109,13 +58,17 @@ _FORMS: dict[Output, Callable[[Iterable[Shaped]], Iterator[str]]] = {
 }
 
 
-def write_summaries(summaries: Iterable[Shaped], form: Output) -> None:
-    """Write to stdout, UTF-8 whatever the locale, each summary as soon as it is there."""
-    for piece in _FORMS[form](summaries):
-        sys.stdout.buffer.write(piece.encode("utf-8", errors="replace"))
+def pieces_of(
+    summaries: Iterable[Shaped], form: Output, columns: Sequence[str] = ()
+) -> Iterator[str]:
+    """Yield the text of each summary as soon as it is there; ``columns``: those of CSV."""
+    if form is Output.csv:
+        return summaries_as_csv(summaries, columns)
+    return _FORMS[form](summaries)
+
+
+def write_summaries(summaries: Iterable[Shaped], form: Output, columns: Sequence[str] = ()) -> None:
+    """Write `pieces_of` to stdout, UTF-8 whatever the locale."""
+    for piece in pieces_of(summaries, form, columns):
+        sys.stdout.buffer.write(piece.encode("utf-8", errors="backslashreplace"))
         sys.stdout.buffer.flush()
-
-
-def _printable(text: str) -> str:
-    """No control characters: text must not steer a terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else " " for c in text)

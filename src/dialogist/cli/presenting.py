@@ -2,24 +2,26 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dialogist.cli.console import note
 from dialogist.cli.forms import Mask
 from dialogist.cli.shaping import Shape, Shaped
-from dialogist.errors import UsageError
+from dialogist.engine.failing import failed
+from dialogist.errors import DataError, UsageError
 from dialogist.privacy.dialogues import mask_dialogue
-from dialogist.privacy.masks import MaskTable
-from dialogist.privacy.options import privacy_of
+from dialogist.privacy.masks import MaskTable, mask_text
+from dialogist.privacy.options import Privacy, privacy_of
 from dialogist.privacy.summaries import mask_summary
-from dialogist.records import Dialogue, Summary
+from dialogist.records import Dialogue, Statement, Summary
+from dialogist.template.quotes import Quote, excerpt
 
 
 class Presenter:
     """Sees each dialogue before the model and its summary afterwards, in the same order."""
 
-    def __init__(self, shape: Shape, mask: Mask | None, names: str) -> None:
-        """``names``: whose are masked, see `privacy_of`.
+    def __init__(self, shape: Shape, mask: Mask | None, names: str, strict: bool = False) -> None:
+        """``names``: whose are masked, see `privacy_of`. ``strict``: the first failure ends it all.
 
         Raises:
             UsageError: there is no such choice of names, or nothing is masked.
@@ -28,42 +30,97 @@ class Presenter:
             raise UsageError("--mask-names has an effect with --mask only")
         self._shape, self._mask = shape, mask
         self._privacy = None if mask is None else privacy_of(names=names)
-        self._waiting: deque[tuple[Dialogue, MaskTable]] = deque()
+        self._strict = strict
+        self._waiting: deque[_Waiting] = deque()
+        self._unshown = 0
         self._failed = 0
 
     def before(self, dialogues: Iterable[Dialogue]) -> Iterator[Dialogue]:
-        """What the model shall read."""
+        """What the model shall read; nothing of a dialogue that could not be masked."""
         for dialogue in dialogues:
-            read, table = dialogue, MaskTable()
-            if self._privacy is not None:
-                masked, table = mask_dialogue(dialogue, self._privacy)
-                # A template quotes the dialogue: it gets the masked one.
-                if self._mask == Mask.input or self._shape.template is not None:
-                    read = masked
-            self._waiting.append((read, table))
-            yield read
+            try:
+                waiting = self._prepared(dialogue)
+            except Exception as error:  # a bug of ours: the others go on
+                unread = Dialogue((), dialogue.id)
+                waiting = _Waiting(unread, MaskTable(), failed(dialogue, error))
+            self._waiting.append(waiting)
+            yield waiting.dialogue
 
     def after(self, summaries: Iterable[Summary]) -> Iterator[Shaped]:
         """The summaries as they are to be shown.
 
         One whose dialogue has no such speaker as a flag names is told, left out and counted: it
-        must not stop all others.
+        must not stop all others. What else goes wrong is that summary's status ``error``.
+
+        Raises:
+            DataError: something went wrong, and the call is ``strict``.
         """
         for summary in summaries:
-            dialogue, table = self._waiting.popleft()
+            waiting = self._waiting.popleft()
             try:
-                shaped = self._shape.apply(summary, dialogue)
+                shaped = self._shaped(summary, waiting)
             except UsageError as error:
-                self._failed += 1
+                self._unshown += 1
                 note(f"{summary.id}: {error}")
                 continue
-            if self._privacy is not None:
-                masked, _ = mask_summary(shaped.summary, self._privacy, table)
-                shaped = replace(shaped, summary=masked)
+            except Exception as error:  # a bug of ours: the others go on
+                shaped = Shaped(failed(waiting.dialogue, error, summary.model))
+            if shaped.summary.status == "error":
+                self._failed += 1
+                if self._strict:
+                    raise DataError(f"{summary.id}: {shaped.summary.reason}")
             yield shaped
 
     def finish(self) -> int:
-        """Say how many summaries could not be shown as asked; the exit code."""
+        """Say how many summaries failed or could not be shown as asked; the exit code."""
+        if self._unshown:
+            count = "1 summary" if self._unshown == 1 else f"{self._unshown} summaries"
+            note(f"{count} could not be shown as asked; the others are done")
         if self._failed:
-            note(f"{self._failed} summaries could not be shown as asked; the others are done")
-        return 3 if self._failed else 0
+            count = "1 dialogue" if self._failed == 1 else f"{self._failed} dialogues"
+            note(f"{count} failed (status error); the others are done")
+        return 3 if self._unshown or self._failed else 0
+
+    def _prepared(self, dialogue: Dialogue) -> "_Waiting":
+        if self._privacy is None:
+            return _Waiting(dialogue, MaskTable())
+        masked, table = mask_dialogue(dialogue, self._privacy)
+        # A template quotes the dialogue: it gets the masked one.
+        whole = self._mask == Mask.input or self._shape.template is not None
+        return _Waiting(masked if whole else dialogue, table)
+
+    def _shaped(self, summary: Summary, waiting: "_Waiting") -> Shaped:
+        if waiting.failure is not None or summary.status == "error":
+            return Shaped(waiting.failure or summary)
+        shaped = self._shape.apply(summary, waiting.dialogue)
+        return shaped if self._privacy is None else _masked(shaped, waiting, self._privacy)
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A dialogue as the model reads it, until its summary comes; or why the model does not."""
+
+    dialogue: Dialogue
+    table: MaskTable
+    failure: Summary | None = None
+
+
+def _masked(shaped: Shaped, waiting: _Waiting, privacy: Privacy) -> Shaped:
+    """Quotes, too: with ``--mask output`` the dialogue that they are from is not masked."""
+    quotes = tuple(
+        tuple(_masked_quote(quote, statement, waiting, privacy) for quote in row)
+        for statement, row in shaped.stated
+    )
+    summary, _ = mask_summary(shaped.summary, privacy, waiting.table)
+    return replace(shaped, summary=summary, quotes=quotes)
+
+
+def _masked_quote(quote: Quote, statement: Statement, waiting: _Waiting, privacy: Privacy) -> Quote:
+    """Masked before it is shortened: a part of a number that was cut off is not found."""
+    span = next(one for one in statement.evidence if one.utterance == quote.number)
+    said, _ = mask_text(waiting.dialogue.utterances[quote.number].text, privacy, waiting.table)
+    return replace(
+        quote,
+        speaker=mask_text(quote.speaker, privacy, waiting.table)[0].text,
+        text=excerpt(said.text, said.place(span.start), said.place(span.end)),
+    )

@@ -6,11 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.flags import Columns, Format, Strict, read_options
-from dialogist.cli.forms import Output
+from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.flags import (
+    OutputFile,
+    TableForm,
+)
+from dialogist.cli.forms import Table
 from dialogist.cli.naming import short_names
+from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
-from dialogist.errors import DataError, UsageError
+from dialogist.data.readers import ReadOptions
+from dialogist.errors import DataError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +33,7 @@ app = typer.Typer(
 
 
 @app.command()
+@with_read_flags()
 def make(
     a: Annotated[Path, typer.Argument(metavar="A", help="One system's predictions file.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="The other system's.")],
@@ -40,14 +47,12 @@ def make(
     by_order: Annotated[
         bool, typer.Option("--by-order", help="Predictions follow the dialogues line by line.")
     ] = False,
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
+    read: ReadOptions = ReadOptions(),
 ) -> int:
     """Make one HTML page on which raters see a dialogue beside both summaries, in random order."""
     from dialogist.evaluation.rating.page import draw, make_page
 
-    reading = Reading(read_options(format, column, strict))
+    reading = Reading(read)
     pairs = _pairs((a, b), reading, on, (prediction_key, by_order))
     drawn = draw(pairs, count, seed)
     if not drawn.pairs:
@@ -69,18 +74,17 @@ def make(
 @app.command()
 def report(
     files: Annotated[list[Path], typer.Argument(help="Answers that raters saved from the page.")],
-    output: Annotated[
-        Output, typer.Option("--output", "-o", help="text, json or md.")
-    ] = Output.text,
+    output: OutputFile = None,
+    format: TableForm = None,
 ) -> int:
     """Print which system is preferred, with intervals, and how far the raters agree."""
     from dialogist.cli.rating_table import FORMS
     from dialogist.evaluation.rating.answers import read_answers
     from dialogist.evaluation.rating.preference import rate
 
-    if output not in FORMS:
-        raise UsageError("--output jsonl: a rating is one record; use text, json or md")
-    typer.echo(FORMS[output](rate(read_answers(files))))
+    form = form_of(output, format, Table.text)
+    with output_to(output):
+        typer.echo(FORMS[form](rate(read_answers(files))))
     return 0
 
 

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from dialogist.cli.forms import Output
+from dialogist.cli.forms import Table
 
 if TYPE_CHECKING:
     from dialogist.evaluation.rating.preference import Falsehood, Preference, Rating
@@ -45,10 +45,10 @@ def as_json(rating: "Rating") -> str:
     return json.dumps(rating.to_json(), ensure_ascii=False, indent=2)
 
 
-FORMS: Mapping[Output, Callable[["Rating"], str]] = {
-    Output.text: as_text,
-    Output.md: as_markdown,
-    Output.json: as_json,
+FORMS: Mapping[Table, Callable[["Rating"], str]] = {
+    Table.text: as_text,
+    Table.md: as_markdown,
+    Table.json: as_json,
 }
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dialogist.cli.console import note
+from dialogist.cli.progress import Meter, counted, tracked
 from dialogist.data.readers import Problem, ReadOptions, read_dialogues
 from dialogist.errors import DataError
 from dialogist.records import Dialogue
@@ -12,8 +13,10 @@ from dialogist.records import Dialogue
 class Reading:
     """Reads files one after the other; what cannot be read is a problem, and the rest goes on."""
 
-    def __init__(self, options: ReadOptions) -> None:
+    def __init__(self, options: ReadOptions, watched: bool = True) -> None:
+        """``watched``: show progress, counted in dialogues read."""
         self.options = options
+        self._watched = watched
         self.problems = 0
 
     def dialogues(self, files: Sequence[Path]) -> Iterator[Dialogue]:
@@ -22,9 +25,15 @@ class Reading:
         Raises:
             DataError: the only file cannot be read at all; with ``strict``, at the first problem.
         """
+        found = self._found(files)
+        if not self._watched:
+            return found
+        return tracked(found, Meter("read", expected_records(files), "dialogues"))
+
+    def _found(self, files: Sequence[Path]) -> Iterator[Dialogue]:
         for file in files:
             try:
-                yield from read_dialogues(file, self.options, self._report)
+                yield from read_dialogues(file, self.options, self._report, note)
             except DataError as error:
                 if len(files) == 1 or self.options.strict:
                     raise
@@ -33,7 +42,7 @@ class Reading:
     def finish(self) -> int:
         """Say how many problems there were; the exit code."""
         if self.problems:
-            note(f"{self.problems} records could not be read; the others are done")
+            note(f"{counted(self.problems, 'records')} could not be read; the others are done")
         return 3 if self.problems else 0
 
     def _report(self, problem: Problem) -> None:
@@ -42,3 +51,21 @@ class Reading:
     def _say(self, problem: str) -> None:
         self.problems += 1
         note(problem)
+
+
+_ONE_RECORD = (".txt", ".vtt", ".srt", ".docx")
+_A_RECORD_PER_LINE = (".jsonl", ".ndjson")
+
+
+def expected_records(files: Sequence[Path]) -> int | None:
+    """How many dialogues the files hold, going by their names; None: that cannot be told."""
+    total = 0
+    for file in files:
+        if file.is_file() and file.suffix.lower() in _ONE_RECORD:
+            total += 1
+        elif file.is_file() and file.suffix.lower() in _A_RECORD_PER_LINE:
+            with file.open("rb") as lines:
+                total += sum(1 for _ in lines)
+        else:
+            return None
+    return total

@@ -8,25 +8,25 @@ import typer
 from dialogist.cli.flags import (
     Baseline,
     ByOrder,
-    Columns,
     Device,
     Encoder,
     Exclude,
     Floors,
-    Format,
     Limit,
     MissingAsEmpty,
     PredictionKey,
     Processes,
-    Strict,
+    Quiet,
     Threads,
     Train,
-    read_options,
 )
+from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
+from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
 
 
+@with_read_flags()
 def report(
     systems: Annotated[
         list[str],
@@ -83,11 +83,10 @@ def report(
     exclude: Exclude = None,
     limit: Limit = None,
     processes: Processes = None,
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
+    read: ReadOptions = ReadOptions(),
     device: Device = "auto",
     threads: Threads = None,
+    quiet: Quiet = False,
 ) -> int:
     """Write one self-contained page about systems: figures, cautions, examples, training."""
     from dialogist.cli.asking import Asking
@@ -100,7 +99,7 @@ def report(
         raise UsageError("--limit, --exclude and --by-order are about --on DATA: give that, too")
     asking = Asking(
         data=on,
-        reading=Reading(read_options(format, column, strict)),
+        reading=Reading(read),
         written=Written(prediction_key, How(missing_as_empty, by_order)),
         exclude=exclude,
         limit=limit,

@@ -4,17 +4,20 @@ The order matters: focus and template read the dialogue by its own names, renami
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dialogist.errors import UsageError, nearest
-from dialogist.records import Dialogue, Summary
+from dialogist.records import JSON, Dialogue, Statement, Summary
 
 if TYPE_CHECKING:  # a template is checked by pydantic: not for --help
     from dialogist.template.config import Template
     from dialogist.template.filled import Filled
+    from dialogist.template.quotes import Quote
+
+_QUOTED = 2  # utterances shown for a statement, at most
 
 TemplateName = Annotated[
     str | None,
@@ -32,11 +35,22 @@ SpeakerNames = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Shaped:
-    """A summary as it was wished for; ``filled`` if a template was; ``notes`` for stderr."""
+    """A summary as it was wished for; ``filled`` if a template was; ``notes`` for stderr.
+
+    ``quotes`` has what was said for each sentence, or where there are none for each key point.
+    ``with_evidence``: text output shows them, and what the checks say.
+    """
 
     summary: Summary
     filled: "Filled | None" = None
     notes: tuple[str, ...] = ()
+    quotes: "tuple[tuple[Quote, ...], ...]" = ()
+    with_evidence: bool = True
+
+    @property
+    def stated(self) -> "list[tuple[Statement, tuple[Quote, ...]]]":
+        """The statements to show, each with its quotes."""
+        return list(zip(_shown(self.summary), self.quotes, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +61,18 @@ class Shape:
     focus: str | None = None
     perspective: str | None = None
     names: Mapping[str, str] | None = None
+    with_evidence: bool = True
+
+    def to_json(self) -> dict[str, JSON]:
+        """What is wished for, as plain values."""
+        template = self.template.model_dump(mode="json") if self.template is not None else None
+        names: dict[str, JSON] = {**(self.names or {})}
+        return {
+            "template": template,
+            "focus": self.focus,
+            "perspective": self.perspective,
+            "names": names,
+        }
 
     def apply(self, summary: Summary, dialogue: Dialogue) -> Shaped:
         """Shape one summary of one dialogue, whose names are still the dialogue's own.
@@ -64,10 +90,11 @@ class Shape:
             summary, notes = focused.summary, focused.notes
         filled = fill(summary, dialogue, self.template) if self.template is not None else None
         names, unknown = self._names(dialogue)
+        quotes = _quotes(summary, dialogue, names)
         if names:
             summary = rename(summary, names)
             filled = rename_filled(filled, names) if filled is not None else None
-        return Shaped(summary, filled, (*notes, *unknown))
+        return Shaped(summary, filled, (*notes, *unknown), quotes, self.with_evidence)
 
     def _names(self, dialogue: Dialogue) -> tuple[Mapping[str, str], tuple[str, ...]]:
         """What to rename: what is asked for by name goes before the perspective."""
@@ -83,11 +110,32 @@ class Shape:
         return {**kept, **own}, notes
 
 
+def _shown(summary: Summary) -> tuple[Statement, ...]:
+    return summary.sentences or summary.key_points
+
+
+def _quotes(
+    summary: Summary, dialogue: Dialogue, names: Mapping[str, str]
+) -> "tuple[tuple[Quote, ...], ...]":
+    """What was said for each statement, its speaker by the new name."""
+    from dialogist.template.quotes import cited_of, quotes_of
+
+    said = cited_of(dialogue.utterances)
+    return tuple(
+        tuple(
+            replace(quote, speaker=names.get(quote.speaker, quote.speaker))
+            for quote in quotes_of(statement.evidence, said, _QUOTED)
+        )
+        for statement in _shown(summary)
+    )
+
+
 def shape_of(
     template: str | None,
     focus: str | None,
     perspective: str | None,
     speakers: list[str] | None,
+    with_evidence: bool = True,
 ) -> Shape:
     """The flags as a `Shape`; a template is read and checked here.
 
@@ -106,7 +154,7 @@ def shape_of(
     names = _pairs(speakers or [])
     Renamer(names)
     read = load_template(template) if template is not None else None
-    return Shape(read, focus, perspective, names)
+    return Shape(read, focus, perspective, names, with_evidence)
 
 
 def _pairs(entries: list[str]) -> dict[str, str]:

@@ -1,81 +1,91 @@
 """``dialogist summarize``: files or stdin in, summaries out."""
 
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from dialogist.cli.console import note
+from dialogist.cli.destination import form_of
+from dialogist.cli.failures import tell_failures
 from dialogist.cli.flags import (
+    FORM_HELP,
     BeamSize,
-    Columns,
     Device,
-    Format,
     LengthPenalty,
     Long,
     MaxTokens,
     Model,
     NoRepeatNgram,
+    OutputFile,
     PrecisionName,
+    Quiet,
     Safe,
     Seed,
     Strategy,
-    Strict,
     Threads,
     decoding_options,
     load_summarizer,
-    read_options,
 )
-from dialogist.cli.forms import Mask, Output
-from dialogist.cli.reading import Reading
+from dialogist.cli.forms import Length, Mask, Names, Output, PrecisionKind
+from dialogist.cli.read_flags import with_read_flags
+from dialogist.cli.reading import Reading, expected_records
 from dialogist.cli.shaping import (
     Focus,
     PerspectiveName,
-    Shape,
-    Shaped,
     SpeakerNames,
     TemplateName,
     shape_of,
 )
+from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from dialogist.engine.precision import Precision
 
 
+@with_read_flags()
 def summarize(
     files: Annotated[
         list[Path] | None,
         typer.Argument(help="Dialogue files, or - for stdin (the default when piped into)."),
     ] = None,
     model: Model = "default",
-    output: Annotated[Output, typer.Option("--output", "-o", help="Form of output.")] = Output.text,
+    output: OutputFile = None,
+    format: Annotated[Output | None, typer.Option("--format", "-f", help=FORM_HELP)] = None,
+    columns: Annotated[
+        str,
+        typer.Option(
+            help="Columns of CSV with commas (default: id, status, reason, text, warnings and the "
+            "template's sections)."
+        ),
+    ] = "",
+    resume: Annotated[
+        bool,
+        typer.Option(
+            "--resume", help="Continue an interrupted run: keep what --output FILE.jsonl has."
+        ),
+    ] = False,
     template: TemplateName = None,
     focus: Focus = None,
     perspective: PerspectiveName = None,
     speaker: SpeakerNames = None,
-    length: Annotated[str | None, typer.Option(help="short, medium or long.")] = None,
-    words: Annotated[int | None, typer.Option(help="At most so many, in whole sentences.")] = None,
+    length: Annotated[Length | None, typer.Option(help="How long the summary is.")] = None,
+    words: Annotated[int | None, typer.Option(help="At most N words, in whole sentences.")] = None,
     long: Long = None,
     safe: Safe = None,
     evidence: Annotated[
-        bool | None,
+        bool,
         typer.Option(
             "--evidence/--no-evidence",
-            help="Link statements to utterances (without: for all but plain text).",
+            help="Show what was said beside each sentence, and what the checks say of it.",
         ),
-    ] = None,
+    ] = True,
     mask: Annotated[
         Mask | None, typer.Option(help="Mask personal data in what the model reads, or writes.")
     ] = None,
-    mask_names: Annotated[
-        str, typer.Option(help="Names to mask, too: none, speakers, people or all.")
-    ] = "none",
-    format: Format = "auto",
-    column: Columns = None,
-    strict: Strict = False,
+    mask_names: Annotated[Names, typer.Option(help="Whose names to mask as well.")] = Names.none,
+    read: ReadOptions = ReadOptions(),
     strategy: Strategy = None,
     beam_size: BeamSize = None,
     n_best: Annotated[
@@ -90,24 +100,32 @@ def summarize(
     top_p: Annotated[float | None, typer.Option(help="Sample from this share of the mass.")] = None,
     seed: Seed = None,
     device: Device = "auto",
-    precision: PrecisionName = "auto",
+    precision: PrecisionName = PrecisionKind.auto,
     threads: Threads = None,
+    quiet: Quiet = False,
 ) -> int:
     """Summarise dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
-    from dialogist.cli.output import write_summaries  # pydantic: not for --help
+    from dialogist.cli.csv_output import columns_of  # pydantic: not for --help
     from dialogist.cli.presenting import Presenter
+    from dialogist.cli.summarizing import Destination, Work, settings_of
 
+    form = form_of(output, format, Output.text)
     sources = _sources(files)
-    reading = Reading(read_options(format, column, strict))
-    shape = shape_of(template, focus, perspective, speaker)
-    presenter = Presenter(shape, mask, mask_names)
+    reading = Reading(read, watched=False)
+    shape = shape_of(template, focus, perspective, speaker, evidence)
+    if columns and form is not Output.csv:
+        raise UsageError("--columns goes with --format csv")
+    to = Destination(output, form, columns_of(columns, shape), resume)
+    to.check()
+    presenter = Presenter(shape, mask, mask_names, read.strict)
+    tell_failures(lines=not read.strict)  # the first one ends a strict run, and is its error
     summarizer = load_summarizer(model, device, threads, cast("Precision", precision))
     wanted = {
         "length": length,
         "words": words,
         "long": long,
         "safe": safe,
-        "evidence": _wants_evidence(output, shape) if evidence is None else evidence,
+        "evidence": evidence,
         "strategy": strategy,
         "beam_size": beam_size,
         "n_best": n_best,
@@ -121,8 +139,9 @@ def summarize(
         "seed": seed,
     }
     options = decoding_options(summarizer.options, wanted)
-    dialogues = presenter.before(reading.dialogues(sources))
-    write_summaries(_noted(presenter.after(summarizer.stream(dialogues, options))), output)
+    dialogues = reading.dialogues(sources)
+    work = Work(summarizer, options, presenter, dialogues, expected_records(sources))
+    work.write(to, settings_of(work, model, shape, (mask, mask_names)))
     return max(reading.finish(), presenter.finish())
 
 
@@ -134,19 +153,3 @@ def _sources(files: list[Path] | None) -> list[Path]:
         if str(source) != "-" and not source.exists():
             raise DataError(f"{source}: no such file")
     return sources
-
-
-def _wants_evidence(output: Output, shape: Shape) -> bool:
-    return output != Output.text or shape.template is not None or shape.focus is not None
-
-
-def _noted(shown: Iterator[Shaped]) -> Iterator[Shaped]:
-    """Say a summary's warnings on stderr as it passes, and why it is not simply ``ok``."""
-    for shaped in shown:
-        summary = shaped.summary
-        told = [*(warning.message for warning in summary.warnings), *shaped.notes]
-        if summary.reason and summary.reason not in told:
-            told.append(f"{summary.status.replace('_', ' ')}: {summary.reason}")
-        for message in told:
-            note(f"{summary.id}: {message}")
-        yield shaped

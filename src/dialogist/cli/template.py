@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.console import note
+from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.flags import FactsForm, OutputFile
+from dialogist.cli.forms import Facts
 from dialogist.errors import ConfigError
 
 if TYPE_CHECKING:  # a template is checked by pydantic: not for --help
@@ -16,24 +19,24 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-_AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
-
 
 @app.command("list")
-def list_templates(as_json: _AsJson = False) -> int:
+def list_templates(output: OutputFile = None, format: FactsForm = None) -> int:
     """List the templates that come with Dialogist."""
     from dialogist.template.loading import bundled_templates, load_template
 
+    form = form_of(output, format, Facts.text)
     templates = [load_template(path) for path in bundled_templates().values()]
-    if as_json:
-        rows = [template.model_dump(mode="json") for template in templates]
-        typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
-        return 0
-    for template in templates:
-        typer.echo(
-            f"{template.name:10} {template.language}, version {template.version}: "
-            f"{template.about or _titles(template)}"
-        )
+    with output_to(output):
+        if form is Facts.json:
+            rows = [template.model_dump(mode="json") for template in templates]
+            typer.echo(json.dumps(rows, ensure_ascii=False, indent=2))
+            return 0
+        for template in templates:
+            typer.echo(
+                f"{template.name:10} {template.language}, version {template.version}: "
+                f"{template.about or _titles(template)}"
+            )
     return 0
 
 

@@ -8,18 +8,29 @@ from typing import Annotated
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.flags import Columns, Format, read_options
+from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.flags import FactsForm
+from dialogist.cli.forms import Facts
+from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
+from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue
 
 
+@with_read_flags()
 def vectors(
     files: Annotated[
         list[Path] | None, typer.Argument(help="Dialogue or document files to learn from.")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where the vectors go (text).")
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="File for the vectors, or for the report.",
+        ),
     ] = None,
     width: Annotated[int, typer.Option(help="Numbers per word.", min=1)] = 300,
     epochs: Annotated[int, typer.Option(help="Passes over the text.", min=1)] = 5,
@@ -31,20 +42,21 @@ def vectors(
     tokenizer: Annotated[
         Path | None, typer.Option(help="With --check: a model or tokenizer folder, to be covered.")
     ] = None,
-    format: Format = "auto",
-    column: Columns = None,
-    as_json: Annotated[bool, typer.Option("--json", help="With --check: as JSON.")] = False,
+    read: ReadOptions = ReadOptions(),
+    format: FactsForm = None,
 ) -> int:
     """Train word vectors on FILES (Word2Vec), or --check VECTORS --tokenizer FOLDER."""
     if check is not None:
-        if files or output or tokenizer is None:
+        if files or tokenizer is None:
             raise UsageError("--check VECTORS goes with --tokenizer FOLDER, and trains on no files")
-        return _check(check, tokenizer, as_json)
-    if not files or output is None or tokenizer is not None:
+        form = form_of(output, format, Facts.text)
+        with output_to(output):
+            return _check(check, tokenizer, form)
+    if not files or output is None or tokenizer is not None or format is not None:
         raise UsageError("give FILES and --output, or --check VECTORS and --tokenizer FOLDER")
     from dialogist.tokenizers.train_vectors import VectorTraining, train_vectors
 
-    reading = Reading(read_options(format, column, strict=False))
+    reading = Reading(read)
     values = {"width": width, "epochs": epochs, "min_count": min_count, "seed": seed}
     config = VectorTraining.parse(values, "data vectors")
     trained = train_vectors(_texts(reading.dialogues(files)), config, output, note)
@@ -61,12 +73,12 @@ def _texts(dialogues: Iterable[Dialogue]) -> Iterator[str]:
         yield from dialogue.references
 
 
-def _check(path: Path, folder: Path, as_json: bool) -> int:
+def _check(path: Path, folder: Path, form: Facts) -> int:
     from dialogist.tokenizers import read_tokenizer
     from dialogist.tokenizers.vectors import vectors_for
 
     _, _, report = vectors_for(read_tokenizer(folder), path)
-    if as_json:
+    if form is Facts.json:
         typer.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
         return 0
     typer.echo(f"{path}: {report.rows} rows of width {report.width}")

@@ -1,13 +1,13 @@
 """Is this file fit for training? Reads all of it and lists what is wrong or odd."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO
 
-from dialogist.data.readers import Problem, ReadOptions, read_dialogues
+from dialogist.data.readers import Problem, ReadOptions, no_note, read_dialogues
 from dialogist.errors import DataError
 from dialogist.records import JSON, Dialogue
 from dialogist.text.words import count_words
@@ -110,8 +110,10 @@ class _Seen:
         return tuple(Finding(k, self.counts[k], tuple(self.examples[k])) for k in kinds)
 
 
-def check_dialogues(origin: Path | BinaryIO, options: ReadOptions) -> CheckReport:
-    """Read a file to its end, and report on it.
+def check_dialogues(
+    origin: Path | BinaryIO, options: ReadOptions, on_note: Callable[[str], None] = no_note
+) -> CheckReport:
+    """Read a file to its end, and report on it; ``on_note`` as for `read_dialogues`.
 
     Raises:
         DataError: it cannot be opened, or no format is recognised.
@@ -120,7 +122,7 @@ def check_dialogues(origin: Path | BinaryIO, options: ReadOptions) -> CheckRepor
     problems: list[Problem] = []
     seen = _Seen()
     error = ""
-    dialogues = read_dialogues(origin, options, problems.append)
+    dialogues = read_dialogues(origin, options, problems.append, on_note)
     try:
         for dialogue in dialogues:
             seen.add(dialogue)

@@ -9,6 +9,7 @@ Liu et al., "Automatic Dialogue Summary Generation for Customer Service", KDD 20
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
 from importlib import resources
 from itertools import pairwise
 from pathlib import Path
@@ -41,6 +42,9 @@ class LabelledSentence:
     end: int
     origin: Origin
     rule: int | None = None
+
+
+_KEPT = 16  # packs
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +114,11 @@ class RulePack:
         return self.default, Origin.default
 
 
+@lru_cache(maxsize=_KEPT)
 def parse_pack(text: str, source: str = "rule pack") -> RulePack:
     """Make a rule pack of YAML text; ``source`` is what errors call it.
+
+    The last few are kept: to try all examples of a pack takes a while.
 
     Raises:
         ConfigError: it is at fault somewhere; names the line.

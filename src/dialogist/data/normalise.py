@@ -21,6 +21,10 @@ _XSUM_PUNCTUATION = frozenset(".,!?%$&@#:")
 _RESERVED = re.compile(r"[\U0010f000-\U0010f01f]")
 # Surrogates are no characters and cannot be written as UTF-8.
 _NO_TEXT = re.compile(r"[\ud800-\udfff\U0010f000-\U0010f01f]")
+# What stands for speakers, entities, marks, bytes and plans (`dialogist.tokenizers`).
+_OURS = re.compile(r"[\U0010f000-\U0010f4ff]")
+# All of category Cc.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 # All of category Cc that is no white space (folding treats that).
 _CONTROLS = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
 
@@ -69,6 +73,16 @@ def normalise_between(text: str, profile: Profile, kept: re.Pattern[str]) -> str
     done = [normalise(f"0{piece}0", profile)[1:-1] for piece in pieces]
     masks = [*kept.findall(text), ""]
     return _fold("".join(p for pair in zip(done, masks, strict=True) for p in pair))
+
+
+def without_controls(text: str) -> str:
+    """A model's text with a space for each control character, which pieces of bytes can spell."""
+    return _CONTROL.sub(" ", text)
+
+
+def without_placeholders(text: str) -> str:
+    """A model's text with a space for each private character of ours that nothing stands behind."""
+    return _OURS.sub(" ", text)
 
 
 def has_reserved(text: str) -> bool:

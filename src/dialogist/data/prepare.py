@@ -6,6 +6,7 @@ alike, so the two can never disagree: normalise -> entities and speakers to plac
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Literal
 
@@ -17,11 +18,20 @@ from dialogist.data.entities import MASK, EntityTable, mask
 from dialogist.data.keypoints import RulePack, load_pack, section_of
 from dialogist.data.limits import Limits
 from dialogist.data.merge import group_short, merge
-from dialogist.data.normalise import Profile, has_reserved, normalise, normalise_between
+from dialogist.data.normalise import (
+    Profile,
+    has_reserved,
+    normalise,
+    normalise_between,
+    without_controls,
+    without_placeholders,
+)
+from dialogist.data.own_names import other_names, without_signatures
 from dialogist.data.segment import join, segment
 from dialogist.data.speakers import RoleTable, SpeakerTable, restore_speakers
 from dialogist.records import Dialogue, Example, SubSummary, Utterance
 from dialogist.text.casing import recased
+from dialogist.text.chat import written_out
 from dialogist.tokenizers import Tokenizer, placeholder
 
 
@@ -44,6 +54,10 @@ class PreparationConfig(Config):
     the summary in their sub-summaries.
     ``unknown``: words outside the vocabulary are all one ``token``, or told apart within a
     dialogue, so that a pointer can have them ``copied`` (word tokenizers; others have none).
+    ``spelling``: ``kept``, or ``written_out``: chats are read as people would write them out ("r u
+    coming tmrw": are you coming tomorrow?; see `text.chat`).
+    ``own_names``: ``kept``, or ``speaker``: a name that a speaker labelled by a role calls himself
+    ("this is Priya") stands for that speaker, and signatures are left out (see `data.own_names`).
     ``language``: the one the model is for; a dialogue in another is not summarised. Empty: any.
     """
 
@@ -57,12 +71,16 @@ class PreparationConfig(Config):
     plan: Literal["none", "prefix"] = "none"
     unknown: Literal["token", "copied"] = "token"
     limits: Limits = Limits()
+    spelling: Literal["kept", "written_out"] = "kept"
+    own_names: Literal["kept", "speaker"] = "kept"
     language: Literal["en", "zh", ""] = ""
 
     @model_validator(mode="after")
     def _consistent(self) -> "PreparationConfig":
         if self.plan == "prefix" and self.key_points is None:
             raise ValueError("'plan' prefix needs 'key_points': a rule pack")
+        if self.own_names == "speaker" and self.speakers != "atomic":
+            raise ValueError("'own_names' speaker needs 'speakers' atomic")
         return self
 
     @property
@@ -112,6 +130,7 @@ class Preparation:
     def prepare(self, dialogue: Dialogue) -> Example:
         """Normalise, replace entities and speakers, merge. Nothing is cut here."""
         table = self._speakers(dialogue)
+        dialogue = self._reworded(dialogue)
         spoken, entities = self._spoken(dialogue)
         kept = [u for u in spoken if u.text]
         below = self.config.merge_below
@@ -133,17 +152,30 @@ class Preparation:
     def restore(self, text: str, example: Example) -> str:
         """The model's text with the speakers' names and the entities' words back in place."""
         names = {placeholder(i): name for i, name in enumerate(example.speakers)}
-        text = join(text, self.config.profile, {**example.entities, **names})
+        text = join(without_controls(text), self.config.profile, {**example.entities, **names})
         if self.config.case == "restored":
             text = recased(text, [utterance.text for utterance in example.utterances])
         if self.masks_entities:
             text = EntityTable(example.entities).restore(text)
-        return restore_speakers(text, example.speakers)
+        return without_placeholders(restore_speakers(text, example.speakers))
 
     def _speakers(self, dialogue: Dialogue) -> SpeakerTable | None:
         if self.config.speakers != "atomic":
             return None
-        return SpeakerTable(self._normalise(name) for name in dialogue.speakers)
+        others = other_names(dialogue) if self.config.own_names == "speaker" else {}
+        return SpeakerTable(
+            (self._normalise(name) for name in dialogue.speakers),
+            {self._normalise(name): self._normalise(label) for name, label in others.items()},
+        )
+
+    def _reworded(self, dialogue: Dialogue) -> Dialogue:
+        """The dialogue without signatures and with chat spelling written out, where wanted."""
+        if self.config.own_names == "speaker":
+            dialogue = without_signatures(dialogue)
+        if self.config.spelling == "kept":
+            return dialogue
+        written = (replace(u, text=written_out(u.text)) for u in dialogue.utterances)
+        return replace(dialogue, utterances=tuple(written))
 
     def _spoken(self, dialogue: Dialogue) -> tuple[list[Utterance], EntityTable]:
         """The utterances normalised, with masks for entities where these are wanted."""

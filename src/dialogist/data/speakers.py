@@ -6,12 +6,13 @@ is handled like any other. The reports keep names inline instead (``#Person1#:``
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from dialogist.records import Utterance
 from dialogist.tokenizers import PLACEHOLDERS, placeholder
 
 _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+_TITLE = r"(?:\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Doctor|Professor)\b\.?\s)?"
 _PLACEHOLDER = re.compile(f"[{placeholder(0)}-{placeholder(PLACEHOLDERS - 1)}]")
 
 
@@ -26,14 +27,18 @@ class SpeakerTable:
     """The speakers of one dialogue and the placeholders that stand for them.
 
     Names beyond the first `PLACEHOLDERS` have no placeholder and stay plain text (`overflow`).
+    ``others`` are further names of these speakers; text has the placeholder for them, too.
     """
 
-    def __init__(self, names: Iterable[str]) -> None:
+    def __init__(self, names: Iterable[str], others: Mapping[str, str] | None = None) -> None:
         distinct = tuple(dict.fromkeys(name for name in names if name))
         self.names = distinct[:PLACEHOLDERS]
         self.overflow = distinct[PLACEHOLDERS:]
         self._index = {name: i for i, name in enumerate(self.names)}
         self._mention = _mention_pattern(self.names)
+        own = {name: self.token(label) for name, label in (others or {}).items()}
+        self._others = own
+        self._other_mention = _other_pattern(own)
 
     def token(self, name: str) -> str:
         """The placeholder of a speaker; a name without one stays itself."""
@@ -44,9 +49,11 @@ class SpeakerTable:
 
         Names of one letter stay: an "A" or "I" in running text is hardly ever the speaker.
         """
-        if self._mention is None:
-            return text
-        return self._mention.sub(lambda match: self.token(match.group()), text)
+        if self._mention is not None:
+            text = self._mention.sub(lambda match: self.token(match.group()), text)
+        if self._other_mention is not None:
+            text = self._other_mention.sub(lambda match: self._others[match["name"]], text)
+        return text
 
 
 class RoleTable:
@@ -85,6 +92,15 @@ def _mention_pattern(names: Sequence[str]) -> re.Pattern[str] | None:
         return None
     longest_first = sorted(telling, key=len, reverse=True)  # "Ann Lee" before "Ann"
     return re.compile("|".join(_whole_word(name) for name in longest_first))
+
+
+def _other_pattern(names: Iterable[str]) -> re.Pattern[str] | None:
+    """Further names with the title before them; "Tom" not where "Tom Hanks" is meant."""
+    longest_first = sorted(names, key=len, reverse=True)
+    if not longest_first:
+        return None
+    either = "|".join(map(re.escape, longest_first))
+    return re.compile(rf"{_TITLE}(?<!{_LETTER})(?P<name>{either})(?!{_LETTER})(?! [A-Z][a-z])")
 
 
 def _whole_word(name: str) -> str:

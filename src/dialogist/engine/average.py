@@ -6,16 +6,20 @@ small and fast. Runs that began with different weights do not. The model that th
 be one of the models: the mean keeps more of what it knew (WiSE-FT: Wortsman et al. 2022b).
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 from dialogist.config import differences
 from dialogist.engine.bundle import Bundle
+from dialogist.engine.licence import combined
 from dialogist.errors import ModelError
 from dialogist.models.checkpoint import average_weights, copy_weights, weights_of
 from dialogist.models.transformer import TransformerConfig
 from dialogist.records import JSON
 from dialogist.tokenizers import Tokenizer
+
+_LICENCE = re.compile(r"^license:.*$", re.MULTILINE)
 
 
 def average(bundles: Sequence[Bundle]) -> Bundle:
@@ -38,7 +42,8 @@ def average(bundles: Sequence[Bundle]) -> Bundle:
     mean = average_weights([weights_of(bundle.model) for bundle in bundles])
     copy_weights(weights_of(into.model), mean, "the mean")
     names: list[JSON] = [bundle.name for bundle in bundles]
-    return replace(into, about={**into.about, "mean_of": names})
+    licence = combined(str(bundle.about.get("licence", "")) for bundle in bundles)
+    return replace(into, about={**into.about, "licence": licence, "mean_of": names})
 
 
 def _knows_speakers(bundle: Bundle) -> bool:
@@ -46,11 +51,16 @@ def _knows_speakers(bundle: Bundle) -> bool:
     return isinstance(config, TransformerConfig) and config.speaker_attention
 
 
-def card_of_mean(name: str, models: Sequence[str], first: str) -> str:
-    """The card of the mean of ``models``: its name, its parts, the ``first`` card."""
+def card_of_mean(name: str, models: Sequence[str], first: str, licence: str = "") -> str:
+    """The card of the mean of ``models``: its name, its parts, the ``first`` card.
+
+    ``licence``: that of the mean, instead of the first card's.
+    """
     head, card = "", first
     if first.startswith("---\n"):
         front, _, card = first[4:].partition("\n---\n")
+        if licence:
+            front = _LICENCE.sub(f"license: {licence}", front)
         head = f"---\n{front}\n---\n"
     listed = "".join(f"* {model}\n" for model in models)
     return (

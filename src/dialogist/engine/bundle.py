@@ -27,6 +27,7 @@ from dialogist.config import Config
 from dialogist.data.keypoints import RulePack, load_pack
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding.options import DecodingOptions
+from dialogist.engine.licence import licence_of
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.precision import Format, Precision, resolve_precision, use_precision
 from dialogist.errors import ConfigError, ModelError
@@ -166,6 +167,7 @@ def describe(folder: Path) -> dict[str, Any]:
         "vocabulary": config.vocabulary,
         "model": config.model.model_dump(),
         "preparation": config.preparation.model_dump(),
+        "licence": licence_of(folder, config.about),
         "about": config.about,
     }
 

@@ -15,6 +15,7 @@ from dialogist.engine.safety import faults
 from dialogist.engine.saying import parts_of
 from dialogist.engine.written import Written
 from dialogist.records import Statement, Summary
+from dialogist.text.contractions import expanded
 from dialogist.text.words import count_words
 
 SHORT = 0.6
@@ -74,9 +75,9 @@ class _Composer:
     def said(self) -> list[Said]:
         """All sentences of all windows."""
         return [
-            sentence
+            replace(sentence, text=self._expanded(sentence.text))
             for number, window in enumerate(self.written)
-            for place, (label, text) in enumerate(self._parts(window))
+            for place, (label, text) in enumerate(self._written(window))
             for sentence in self._labelled(sentences_of(text, number, place, label), text.strip())
         ]
 
@@ -152,6 +153,17 @@ class _Composer:
         return tuple(text for text in texts if text not in wrong), wrong
 
     def _parts(self, window: Written, draft: Draft | None = None) -> list[tuple[str, str]]:
+        written = self._written(window, draft)
+        return [(label, self._expanded(text)) for label, text in written]
+
+    def _expanded(self, text: str) -> str:
+        """Without contractions behind names, where the preparation restores written English."""
+        config = self.bundle.preparation.config
+        if config.case == "kept" or config.language != "en":
+            return text
+        return expanded(text, frozenset(self.reading.dialogue.speakers))
+
+    def _written(self, window: Written, draft: Draft | None = None) -> list[tuple[str, str]]:
         if not window.drafts:
             return []
         chosen = draft or window.drafts[0]

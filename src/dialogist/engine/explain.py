@@ -13,6 +13,7 @@ from torch import Tensor
 from dialogist.batch import FIRST_KEY_POINT, PLAN_EOS, Batch
 from dialogist.data.collate import collate
 from dialogist.decoding.options import DecodingOptions
+from dialogist.engine.checking import with_checks
 from dialogist.engine.compose import compose
 from dialogist.engine.explain_maps import (
     Places,
@@ -70,7 +71,8 @@ def explain(
         name = f"dialogue '{dialogue.id}': " if dialogue.id else ""
         raise DataError(f"{name}{reading.refused[1]}: there is nothing to explain")
     [written] = summarizer.write(reading, chosen)
-    summary = compose(summarizer.bundle, reading, [written], chosen).summary
+    composed = compose(summarizer.bundle, reading, [written], chosen)
+    summary = with_checks(composed.summary, dialogue, chosen)
     return _Telling(summarizer, dialogue, written, summary).explanation()
 
 

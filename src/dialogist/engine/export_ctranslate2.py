@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dialogist.engine.bundle import Bundle
+from dialogist.engine.licence import carry_licence
 from dialogist.errors import MissingExtraError, ModelError
 from dialogist.files import write_folder_atomically
 from dialogist.models.transformer import Transformer
@@ -180,3 +181,7 @@ def _save(spec: Spec, source: Path, folder: Path) -> None:
     spec.save(str(folder))
     for name in _TOKENIZER:
         shutil.copyfile(source / name, folder / name)
+    carry_licence([source], folder)
+    card = source / "README.md"
+    if card.is_file():
+        shutil.copyfile(card, folder / card.name)

@@ -7,6 +7,7 @@ every part of a dialogue of hours keeps its say.
 """
 
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
@@ -38,7 +39,8 @@ _UNSPACED = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef][\"'”’]*$"
 class Said:
     """A sentence: of which window and which part (key point) of what was said there.
 
-    ``text`` is stripped. ``start`` and ``end`` are its characters in the part's stripped text.
+    ``text`` is stripped. ``start`` and ``end`` are its characters in the part's stripped text as
+    the model wrote it.
     """
 
     text: str
@@ -69,13 +71,17 @@ def fold(said: Sequence[Said]) -> list[Said]:
     """Without sentences that another window has said already."""
     kept: list[Said] = []
     content: list[_Content] = []
+    holding: dict[str, list[int]] = defaultdict(list)  # a stem's sentences, by number
     for one in said:
         words = _Content.of(one.text)
+        shared = Counter(number for stem in words.stems for number in holding[stem])
         if any(
-            other.window != one.window and words.says_what(seen)
-            for other, seen in zip(kept, content, strict=True)
+            kept[number].window != one.window and words.says_what(content[number], stems)
+            for number, stems in shared.items()
         ):
             continue
+        for stem in words.stems:
+            holding[stem].append(len(kept))
         kept.append(one)
         content.append(words)
     return kept
@@ -144,7 +150,7 @@ class _Content:
         stems = frozenset(map(stem_of, words - FUNCTION_WORDS)) or words
         return cls(stems, NEGATION.search(text) is not None)
 
-    def says_what(self, other: "_Content") -> bool:
-        """Whether both say the same."""
+    def says_what(self, other: "_Content", shared: int) -> bool:
+        """Whether both say the same; ``shared`` stems are in both."""
         least = ALIKE * max(1, min(len(self.stems), len(other.stems)))
-        return self.denies == other.denies and len(self.stems & other.stems) >= least
+        return shared >= least and self.denies == other.denies

@@ -18,6 +18,7 @@ class SummaryOptions(DecodingOptions):
     of summaries. ``evidence``: statements are linked to utterances.
     ``length``: ``medium`` is as the model writes, ``short`` its most telling sentences, ``long``
     reads in smaller windows, which tells more. ``words``: at most so many, in whole sentences.
+    ``min_confidence``: a sentence of a confidence below this is marked as unchecked; None never.
     ``low_confidence``: a mean log-probability per token below this is told; None never.
     """
 
@@ -27,6 +28,7 @@ class SummaryOptions(DecodingOptions):
     evidence: bool = True
     length: Length = "medium"
     words: int | None = Field(None, ge=1)
+    min_confidence: float | None = Field(None, ge=0, le=1)
     low_confidence: float | None = Field(None, le=0)
 
     @classmethod

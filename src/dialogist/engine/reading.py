@@ -77,9 +77,8 @@ class Reader:
 
     def _coverage(self, whole: Encoded, windows: Sequence[Window]) -> Coverage:
         read: set[int] = set()
-        lost: list[Dropped] = []
-        for window in windows:
-            lost += self._lost(window, read)
+        # Windows overlap: what is cut off in two of them is lost once.
+        lost = {one for window in windows for one in self._lost(window, read)}
         count = len(windows[0].dialogue.utterances)
         silent = set(range(count)) - {
             i for w in windows for origins in w.example.origins for i in origins
@@ -89,7 +88,8 @@ class Reader:
             utterances=count,
             utterances_read=len(read | silent),  # of those without text there is nothing to lose
             tokens=tokens,
-            tokens_read=tokens - sum(one.tokens for one in lost),
+            # Parts of an utterance that is split have its speaker's tokens again.
+            tokens_read=max(0, tokens - sum(one.tokens for one in lost)),
             windows=_spans(windows) if len(windows) > 1 else (),
             dropped=tuple(sorted(lost, key=lambda one: one.utterance)),
         )

@@ -19,19 +19,16 @@ from dialogist.engine.bundle import Bundle
 from dialogist.engine.forcing import forced_pair
 from dialogist.engine.looks import Looks, Retold, Shares
 from dialogist.engine.origins import origins_of_tokens
-from dialogist.engine.watching import watched
 from dialogist.engine.written import Written
 from dialogist.models.base import Outputs
 from dialogist.models.hierarchical import Hierarchical
 from dialogist.models.leader_writer import LeaderWriter
-from dialogist.models.recurrent import Recurrent
-from dialogist.models.transformer import Transformer
 from dialogist.nn.pointer import PointerLogProbs
 from dialogist.nn.state import State
 from dialogist.records import Dialogue
 
-LAYERS = 1
-"""How many of the decoder's last layers are watched: more told no more (docs/evidence.md)."""
+_CROSS = ("_block2_decenc_att", "decoder_attention")
+"""How the names of a decoder's attention over the memory end."""
 
 
 @torch.inference_mode()
@@ -43,10 +40,11 @@ def retold(
 ) -> list[list[Retold]]:
     """Each part of each best draft said once more, in one batch.
 
-    The share of utterance u is the mean over heads of the last `LAYERS` layers' cross-attention to
-    its tokens; of models with a pointer ``p_gen`` times that, and ``1 - p_gen`` times the weights
-    that they copy by. Of models without attention it is zero. U counts the utterances of
-    ``dialogues[i]``, which ``written[i].example.origins`` refers to. None where nothing was said.
+    The share of utterance u is the mean over heads of the decoder's last cross-attention to
+    its tokens (more layers told no more: docs/evidence.md); of models with a pointer ``p_gen``
+    times that, and ``1 - p_gen`` times the weights that they copy by. Of models without attention
+    it is zero. U counts the utterances of ``dialogues[i]``, which ``written[i].example.origins``
+    refers to. None where nothing was said.
 
     ``state``: what the model's ``start`` gave for these dialogues, if search has asked it already.
     """
@@ -108,19 +106,25 @@ class _Seen:
         if self.cross is None:
             return np.zeros((tokens.stop - tokens.start, utterances), dtype=np.float32)
         known = len(places)
-        inside = (places[:, None] == np.arange(utterances)).astype(np.float32)  # (S', U)
+        own = places[places >= 0]
+        if not len(own):
+            return np.zeros((tokens.stop - tokens.start, utterances), dtype=np.float32)
+        # Of a dialogue of hours a window has a few utterances, and only these columns.
+        first, last = int(own.min()), int(own.max()) + 1
+        inside = (places[:, None] == np.arange(first, last)).astype(np.float32)  # (S', U)
         to = inside
         if self.by_utterance:
             prepared = self.utterance[self.owner[row], :known]  # (S',)
             count = int(prepared.max()) + 1
             members = (np.arange(count)[:, None] == prepared).astype(np.float32)  # (U', S')
             to = members @ inside / np.maximum(1, members.sum(axis=1, keepdims=True))
-        cross: Shares = self.cross[row, tokens, : len(to)] @ to
-        if self.copies is None or self.gate is None:
-            return cross
-        gate = self.gate[row, tokens, None]
-        mixed: Shares = gate * cross + (1 - gate) * (self.copies[row, tokens, :known] @ inside)
-        return mixed
+        found = np.zeros((tokens.stop - tokens.start, utterances), dtype=np.float32)
+        cross = self.cross[row, tokens, : len(to)] @ to
+        if self.copies is not None and self.gate is not None:
+            gate = self.gate[row, tokens, None]
+            cross = gate * cross + (1 - gate) * (self.copies[row, tokens, :known] @ inside)
+        found[:, first:last] = cross
+        return found
 
 
 def _look(bundle: Bundle, batch: Batch, state: State | None) -> _Seen:
@@ -130,12 +134,11 @@ def _look(bundle: Bundle, batch: Batch, state: State | None) -> _Seen:
     owner = torch.arange(len(batch))
     real = batch.target_mask
     by_utterance = isinstance(model, Hierarchical | LeaderWriter)
-    cross: Tensor | None
-    if isinstance(model, Recurrent):
-        outputs = model.force(batch, state or model.start(batch), need_weights=True)
-        cross = outputs.attention.get("decoder_attention")
+    if isinstance(model, LeaderWriter):
+        outputs = model.forward(batch, need_weights="last").writer
     else:
-        outputs, cross = _watch(model, batch, state)
+        outputs = model.force(batch, state or model.start(batch), need_weights="last")
+    cross = _last_cross(outputs)
     if isinstance(model, LeaderWriter):
         assert batch.plan is not None  # there are key points wherever anything was said
         owner, real = batch.plan.owner, batch.plan.target_mask
@@ -152,20 +155,13 @@ def _look(bundle: Bundle, batch: Batch, state: State | None) -> _Seen:
     )
 
 
-def _watch(
-    model: Transformer | Hierarchical | LeaderWriter, batch: Batch, state: State | None
-) -> tuple[Outputs, Tensor]:
-    if isinstance(model, Transformer):
-        decoder = model.decoder
-    else:
-        decoder = model.decoder.decoder if isinstance(model, Hierarchical) else model.writer.decoder
-    depth = len(decoder.layers)
-    with watched(decoder, range(max(0, depth - LAYERS), depth)) as seen:
-        if isinstance(model, LeaderWriter):
-            outputs = model.forward(batch).writer
-        else:
-            outputs = model.force(batch, state or model.start(batch))
-    return outputs, torch.stack(list(seen.values())).mean(dim=0)
+def _last_cross(outputs: Outputs) -> Tensor | None:
+    """(N, T, S) or (N, T, U), the mean over heads; None of models without attention."""
+    crosses = [w for name, w in outputs.attention.items() if name.endswith(_CROSS)]
+    if not crosses:
+        return None
+    weights = crosses[-1].float()
+    return weights if weights.dim() == 3 else weights.mean(dim=1)
 
 
 def _copies(

@@ -1,6 +1,6 @@
-"""The JSON Schema of a summary as ``dialogist summarize --output json`` writes it.
+"""The JSON Schema of a summary as ``dialogist summarize --format json`` writes it.
 
-python -m dialogist.engine.schema > docs/summary.schema.json
+python -m dialogist.engine.schema > src/dialogist/assets/summary.schema.json
 """
 
 import json
@@ -11,7 +11,7 @@ from dialogist.records import JSON, SCHEMA_VERSION, Summary
 
 
 def summary_schema() -> dict[str, JSON]:
-    """JSON Schema, draft 2020-12; docs/summary.schema.json holds it."""
+    """JSON Schema, draft 2020-12; the package holds it as assets/summary.schema.json."""
     schema: dict[str, JSON] = TypeAdapter(Summary).json_schema()
     properties = schema["properties"]
     assert isinstance(properties, dict)

@@ -1,15 +1,13 @@
 """`Session`: a conversation that is still going on, and its summary so far."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from threading import Lock
 from typing import TypeAlias
 
 from dialogist.decoding.options import DecodingOptions
-from dialogist.engine.clock import Clock
-from dialogist.engine.compose import compose
-from dialogist.engine.judging import refused
+from dialogist.engine.pipeline import Pipeline
 from dialogist.engine.reading import Reader
 from dialogist.engine.summarizer import Summarizer
-from dialogist.engine.supporting import with_evidence
 from dialogist.engine.writing import Writer
 from dialogist.engine.written import Window, Written
 from dialogist.records import Dialogue, Summary, Utterance
@@ -21,7 +19,8 @@ class Session:
     """Takes utterances as they come; a summary costs the last window, however long it has become.
 
     Windows are cut so that what comes later changes none but the last; what was said of the
-    others is kept. So ``summary()`` says the same as a session that is given all at once.
+    others is kept. So ``summary()`` says the same as a session that is given all at once. Many
+    threads may call one session, and many sessions may share one summarizer.
 
     Example:
         >>> from dialogist import Session, Summarizer, Utterance
@@ -33,15 +32,26 @@ class Session:
     """
 
     def __init__(
-        self, summarizer: Summarizer, options: DecodingOptions | None = None, id: str = ""
+        self,
+        summarizer: Summarizer,
+        options: DecodingOptions | None = None,
+        id: str = "",
+        **overrides: object,
     ) -> None:
-        self._bundle = summarizer.bundle
-        self._options = summarizer.chosen(options)
+        """``options`` and ``overrides`` change the model's own as in `Summarizer.chosen`.
+
+        Raises:
+            UsageError: there is no such option, or they ask for more than the model can write.
+        """
+        bundle = summarizer.bundle
+        self._options = summarizer.chosen(options, **overrides)
         self._id = id
-        self._reader = Reader(self._bundle, alike=False)
-        self._writer = Writer(self._bundle)
+        self._writer = Writer(bundle)
+        reader = Reader(bundle, alike=False)
+        self._pipeline = Pipeline(bundle, reader, self._write, self._options)
         self._utterances: list[Utterance] = []
         self._written: dict[Key, Written] = {}
+        self._lock = Lock()
 
     @property
     def dialogue(self) -> Dialogue:
@@ -50,33 +60,21 @@ class Session:
 
     def add(self, *utterances: Utterance) -> None:
         """Somebody says something."""
-        self._utterances += utterances
+        with self._lock:
+            self._utterances += utterances
 
     def summary(self) -> Summary:
-        """The summary of all that was said so far."""
-        clock = Clock()
-        with clock.of("read"):
-            reading = self._reader.read(self.dialogue, self._options)
-        if reading.refused:
-            return refused(reading, self._bundle.name)
-        with clock.of("search"):
-            written = self._write(reading.windows)
-        with clock.of("compose"):
-            composed = compose(self._bundle, reading, written, self._options)
-        summary = composed.summary
-        if self._options.evidence:
-            with clock.of("evidence"):
-                summary = with_evidence(self._bundle, reading.dialogue, written, composed)
-        return clock.on(summary)
+        """The summary of all that was said so far; what goes wrong is its status ``error``."""
+        with self._lock:
+            return self._pipeline.summaries([self.dialogue])[0]
 
-    def _write(self, windows: Iterable[Window]) -> list[Written]:
+    def _write(self, windows: Sequence[Window]) -> list[Written]:
         """What is said of each window; only new ones are searched, old ones are forgotten."""
-        every = list(windows)
-        missing = [one for one in every if _key(one) not in self._written]
+        missing = [one for one in windows if _key(one) not in self._written]
         found = self._writer.write(missing, self._options)
         known = self._written | {_key(one): one for one in found}
-        self._written = {_key(one): known[_key(one)] for one in every}
-        return [self._written[_key(one)] for one in every]
+        self._written = {_key(one): known[_key(one)] for one in windows}
+        return [self._written[_key(one)] for one in windows]
 
 
 def _key(window: Window | Written) -> Key:

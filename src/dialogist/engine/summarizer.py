@@ -9,14 +9,11 @@ import torch
 from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.batches import BatchLimits
 from dialogist.engine.bundle import Bundle, load_bundle
-from dialogist.engine.clock import Clock
-from dialogist.engine.compose import Composed, compose
-from dialogist.engine.judging import refused
 from dialogist.engine.names import DEFAULT_MODEL, find_model
 from dialogist.engine.options import SummaryOptions
+from dialogist.engine.pipeline import Pipeline
 from dialogist.engine.precision import Precision
 from dialogist.engine.reading import Reader, Reading
-from dialogist.engine.supporting import with_evidence
 from dialogist.engine.writing import Writer
 from dialogist.engine.written import Written
 from dialogist.errors import UsageError
@@ -60,6 +57,8 @@ def pick_device(wanted: str) -> torch.device:
 
 class Summarizer:
     """A trained model with its preparation and search.
+
+    Many threads may call one summarizer at the same time: it keeps nothing between calls.
 
     Example:
         >>> from dialogist import Dialogue, Summarizer, Utterance
@@ -105,36 +104,23 @@ class Summarizer:
         return SummaryOptions.of(self.bundle.decoding)
 
     def summarize(
-        self, dialogues: Sequence[Dialogue], options: DecodingOptions | None = None
+        self,
+        dialogues: Iterable[Dialogue],
+        options: DecodingOptions | None = None,
+        **overrides: object,
     ) -> list[Summary]:
-        """One summary per dialogue, in order; ``options`` default to the model's own.
+        """One summary per dialogue, in order.
 
-        `DecodingOptions` change the search alone, `SummaryOptions` the rest, too.
+        ``options`` and ``overrides`` such as ``length="short"`` change the model's own options:
+        see `chosen`. What goes wrong with one dialogue does not touch the others: its summary has
+        the status ``error`` and a ``reason``, and the logger ``dialogist`` has the traceback.
 
         Raises:
-            UsageError: the options ask for more than the model can write.
+            UsageError: these are no dialogues, there is no such option, or the options ask for
+                more than the model can write.
         """
-        chosen = self.chosen(options)
-        clock = Clock()
-        with clock.of("read"):
-            readings = [self._reader.read(dialogue, chosen) for dialogue in dialogues]
-        with clock.of("search"):
-            written = self._write(readings, chosen)
-        with clock.of("compose"):
-            composed = [
-                Composed(refused(reading, self.name))
-                if reading.refused
-                else compose(self.bundle, reading, parts, chosen)
-                for reading, parts in zip(readings, written, strict=True)
-            ]
-        summaries = [one.summary for one in composed]
-        if chosen.evidence:
-            with clock.of("evidence"):
-                summaries = [
-                    with_evidence(self.bundle, reading.dialogue, parts, one)
-                    for reading, parts, one in zip(readings, written, composed, strict=True)
-                ]
-        return [clock.on(summary, len(dialogues)) for summary in summaries]
+        chosen = self.chosen(options, **overrides)
+        return self._pipeline(chosen).summaries(list(_checked(dialogues)))
 
     def read(self, dialogue: Dialogue, options: DecodingOptions | None = None) -> Reading:
         """How a dialogue is read: prepared, in windows, and how much of it."""
@@ -142,30 +128,37 @@ class Summarizer:
 
     def write(self, reading: Reading, options: DecodingOptions | None = None) -> list[Written]:
         """What the model says of each window of a dialogue, as token ids."""
-        return self._write([reading], self.chosen(options))[0]
+        return self._writer.write(reading.windows, self.chosen(options))
 
     def stream(
         self,
         dialogues: Iterable[Dialogue],
         options: DecodingOptions | None = None,
         window: int = 64,
+        **overrides: object,
     ) -> Iterator[Summary]:
         """`summarize` for endless input: ``window`` dialogues are read at a time."""
-        remaining = iter(dialogues)
-        while group := list(islice(remaining, window)):
-            yield from self.summarize(group, options)
+        pipeline = self._pipeline(self.chosen(options, **overrides))
+        remaining = _checked(dialogues)
 
-    def chosen(self, options: DecodingOptions | None) -> SummaryOptions:
-        """The options that hold: those given over the model's own.
+        def summaries() -> Iterator[Summary]:
+            while group := list(islice(remaining, window)):
+                yield from pipeline.summaries(group)
+
+        return summaries()
+
+    def chosen(self, options: DecodingOptions | None = None, **overrides: object) -> SummaryOptions:
+        """The options that hold: the model's own, changed by what is given.
+
+        Of ``options`` the fields that were set count, ``DecodingOptions(max_tokens=50)`` thus
+        changes ``max_tokens`` alone; ``overrides`` come last.
 
         Raises:
-            UsageError: they ask for more than the model can write.
+            UsageError: there is no such option, or they ask for more than the model can write.
         """
-        chosen = self.options
-        if isinstance(options, SummaryOptions):
-            chosen = options
-        elif options is not None:
-            chosen = chosen.model_copy(update=options.model_dump())
+        set_there = {} if options is None else options.model_dump(include=options.model_fields_set)
+        given = {**set_there, **overrides}
+        chosen = SummaryOptions.parse({**self.options.model_dump(), **given}, "options")
         longest = self.bundle.model.longest_target
         if longest is not None and chosen.max_tokens >= longest:
             raise UsageError(
@@ -175,7 +168,29 @@ class Summarizer:
             raise UsageError("n_best above 1: this model writes by key points, one summary only")
         return chosen
 
-    def _write(self, readings: Sequence[Reading], options: SummaryOptions) -> list[list[Written]]:
-        windows = [window for reading in readings for window in reading.windows]
-        found = iter(self._writer.write(windows, options))
-        return [list(islice(found, len(reading.windows))) for reading in readings]
+    def _pipeline(self, options: SummaryOptions) -> Pipeline:
+        return Pipeline(
+            self.bundle, self._reader, lambda windows: self._writer.write(windows, options), options
+        )
+
+
+def _checked(dialogues: Iterable[Dialogue]) -> Iterator[Dialogue]:
+    """The dialogues one after the other.
+
+    Raises:
+        UsageError: one is none; a single dialogue is told at once.
+    """
+    if isinstance(dialogues, Dialogue):
+        raise UsageError("one dialogue where a list is wanted: write summarize([dialogue])")
+    if isinstance(dialogues, str) or not isinstance(dialogues, Iterable):
+        kind = type(dialogues).__name__
+        raise UsageError(f"{kind} where a list of dialogues is wanted: see Dialogue.from_text")
+
+    def each() -> Iterator[Dialogue]:
+        for number, dialogue in enumerate(dialogues):
+            if not isinstance(dialogue, Dialogue):
+                kind = type(dialogue).__name__
+                raise UsageError(f"item {number} is no Dialogue ({kind}): see Dialogue.from_text")
+            yield dialogue
+
+    return each()

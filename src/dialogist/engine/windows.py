@@ -11,6 +11,9 @@ from math import ceil
 from dialogist.data.limits import Limits
 from dialogist.records import Example, Utterance
 
+NAME_SHARE = 2
+"""A name that takes more than this part of a window is read as text: see `_pieces`."""
+
 Count = Callable[[str], int]
 """How many tokens a text has."""
 
@@ -86,7 +89,11 @@ def _window(example: Example, pieces: Sequence[_Piece]) -> Example:
 
 
 def _pieces(example: Example, number: int, room: Room, count: Count) -> list[_Piece]:
-    """An utterance whole, or split between words (or within one that alone is too long)."""
+    """An utterance whole, or split between words (or within one that alone is too long).
+
+    Each part has the speaker's name. One that would leave hardly any room for what is said (a
+    whole sentence taken for a name) is text in the first part instead, and in that alone.
+    """
     utterance = example.utterances[number]
     origins = example.origins[number] if example.origins else (number,)
 
@@ -96,6 +103,9 @@ def _pieces(example: Example, number: int, room: Room, count: Count) -> list[_Pi
     longest, tokens = room.longest, size(utterance.text)
     if longest is None or tokens <= longest:
         return [_Piece(utterance, origins, tokens)]
+    if count(utterance.speaker) > longest // NAME_SHARE:
+        text = f"{utterance.speaker} {utterance.text}"
+        utterance = replace(utterance, speaker="", text=text)
     texts = _split(utterance.text, size, longest)
     return [_Piece(replace(utterance, text=text), origins, size(text)) for text in texts]
 

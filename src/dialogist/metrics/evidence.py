@@ -8,7 +8,7 @@ from dialogist.metrics.numbers import Numbers, numbers_of
 from dialogist.metrics.sayings import Sayings
 from dialogist.metrics.speakers import Speakers
 from dialogist.records import Dialogue
-from dialogist.text.entities import calendar_value, entities
+from dialogist.text.entities import broken_masks, calendar_value, entities, without_masks
 from dialogist.text.folding import folded
 from dialogist.text.function_words import FUNCTION_WORDS
 from dialogist.text.languages import Language, language_of
@@ -18,6 +18,7 @@ from dialogist.text.stems import stem_of
 from dialogist.text.tokens import without_tags
 
 _PIECE = re.compile(r"[^\W_]+")
+_BETWEEN_MARKS = re.compile(r"[:;!?,()\n\"“”]|(?<=\w{4})\.(?=\s|$)")
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+|[a-z]+")
 _STATES = re.compile(r"\b(?:US|U\.\s?S)\b")
 _WILL = re.compile(r"[a-z,] Will\b|\bWill['’]s")
@@ -37,7 +38,14 @@ class Evidence:
 
     @cached_property
     def text(self) -> str:
-        """All that is said, and by whom, one utterance a line; of speaker tags ``Person1``."""
+        """All that is said, and by whom, one utterance a line; of speaker tags ``Person1``.
+
+        Without masks such as ``[DATE_1]``: a part of one is no word.
+        """
+        return without_masks(self._whole)
+
+    @cached_property
+    def _whole(self) -> str:
         said = self.dialogue.utterances
         return "\n".join(f"{u.speaker.strip('#')}: {without_tags(u.text)}" for u in said)
 
@@ -58,8 +66,8 @@ class Evidence:
         """
         if not any(map(str.isalnum, summary)):
             return self.language
-        shared = self.language if language_of(summary) == self.language else ""
-        if len(self._said) < _SHORT and language_of(f"{self._said}\n{summary}") != shared:
+        shared = self.language if language_of(summary, self.language) == self.language else ""
+        if len(self._said) < _SHORT and language_of(f"{self._said}\n{summary}", shared) != shared:
             return ""
         return shared
 
@@ -67,6 +75,12 @@ class Evidence:
     def pieces(self) -> list[str]:
         """Runs of letters and digits, as written."""
         return _PIECE.findall(self.text)
+
+    @cached_property
+    def runs(self) -> list[list[str]]:
+        """The pieces, folded, between marks that no name goes across: ``Bo: Chen said``."""
+        runs = (_PIECE.findall(run) for run in _BETWEEN_MARKS.split(self.text))
+        return [[folded(piece) for piece in run] for run in runs if run]
 
     @cached_property
     def spaced(self) -> str:
@@ -117,18 +131,24 @@ class Evidence:
     @cached_property
     def numbers(self) -> Numbers:
         """The numbers and times of day."""
-        said = (without_tags(u.text) for u in self.dialogue.utterances if may_hold(u.text))
+        held = (u.text for u in self.dialogue.utterances if may_hold(u.text))
+        said = (without_masks(without_tags(text)) for text in held)
         return numbers_of(quantity for text in said for quantity in quantities(text))
 
     @cached_property
     def entities(self) -> frozenset[str]:
         """The values of entities, of weekdays and months however they are spelt."""
-        found = {entity.value for entity in entities(self.text)}
+        found = {entity.value for entity in entities(self._whole)}
         for word in set(self.spaced.split()):
             found |= {calendar_value(word), *_IMPLIED.get(word, ())}
         for date in _DATE.finditer(self.text):
             found |= {f"m{int(number)}" for number in date.groups()}
         return frozenset(found)
+
+    @cached_property
+    def brackets(self) -> frozenset[str]:
+        """The brackets that people wrote without a mask between."""
+        return frozenset(self._said[start:end] for start, end in broken_masks(self._said))
 
     @cached_property
     def digits(self) -> str:

@@ -19,7 +19,7 @@ from dialogist.metrics.oneself import told_themselves
 from dialogist.metrics.roles import swapped
 from dialogist.records import Dialogue
 from dialogist.text.clauses import clauses_of
-from dialogist.text.entities import entities
+from dialogist.text.entities import broken_masks, entities
 from dialogist.text.listing import word_set
 from dialogist.text.names import has_names, name_mentions
 from dialogist.text.negation import NEGATION
@@ -118,6 +118,8 @@ def _speakers(summary: str, evidence: Evidence) -> Iterator[_Span]:
 def _entities(summary: str, evidence: Evidence) -> Iterator[_Span]:
     for entity in entities(without_tags(summary)):
         yield entity.start, entity.end, supports_entity(evidence, entity)
+    for start, end in broken_masks(summary):
+        yield start, end, summary[start:end] in evidence.brackets
 
 
 def _numbers(summary: str, evidence: Evidence) -> Iterator[_Span]:

@@ -1,10 +1,12 @@
 """Whether a dialogue holds a name, in any of its usual forms."""
 
+from itertools import pairwise
+
 from dialogist.metrics.evidence import Evidence
 from dialogist.text.aliases import NICKNAMES, SHORT_FORMS
 from dialogist.text.names import Mention
 
-_SHORTEST_STEM = 3
+_LONGEST_BETWEEN = 3  # letters: Ludwig van Beethoven
 _SHORTEST_MISSPELT = 4
 _SHORTEST_SQUASHED = 6
 _SHORTEST_ACRONYM = 3
@@ -12,12 +14,46 @@ _LONGEST_SPELT = 4  # D. C.
 
 
 def supports_name(evidence: Evidence, mention: Mention) -> bool:
-    """Whether all words of a name are in the dialogue, or it is written in one word there."""
-    joined = "".join(mention.words)
-    if f" {' '.join(mention.words)} " in evidence.spaced:  # H&M has no word of its own
+    """Whether all words of a name are in the dialogue, side by side where there are several.
+
+    Or it is written in one word there, or with its words as one.
+    """
+    words, joined = mention.words, "".join(mention.words)
+    if len(words) == 1:
+        long = len(joined) >= _SHORTEST_SQUASHED and joined in evidence.squashed
+        return long or _supports(evidence, joined)
+    if len(joined) >= _SHORTEST_SQUASHED and any(joined in piece for piece in evidence.words):
         return True
-    return all(_supports(evidence, word) for word in mention.words) or (
-        len(joined) >= _SHORTEST_SQUASHED and joined in evidence.squashed
+    return all(_side_by_side(evidence, *pair) for pair in pairwise(words))
+
+
+def _side_by_side(evidence: Evidence, first: str, second: str) -> bool:
+    """Whether two words of a name are neighbours, or have one short word or initial between."""
+    if any(short in evidence.words for short in _initials_of(first, second)):
+        return True
+    for run in evidence.runs:
+        for i, piece in enumerate(run[:-1]):
+            if not _means(first, piece):
+                continue
+            near = run[i + 1 : i + 2 + (len(run[i + 1]) <= _LONGEST_BETWEEN)]
+            if any(_means(second, other) for other in near):
+                return True
+    return False
+
+
+def _initials_of(first: str, second: str) -> set[str]:
+    """Short forms that stand for both words: ``ny`` for New York."""
+    return set(SHORT_FORMS.get(first, _NONE) & SHORT_FORMS.get(second, _NONE))
+
+
+def _means(word: str, piece: str) -> bool:
+    """Whether a piece of the dialogue may be a word of a name."""
+    return any(
+        form == piece
+        or piece in NICKNAMES.get(form, _NONE)
+        or piece in SHORT_FORMS.get(form, _NONE)
+        or _alike(form, piece)
+        for form in _forms(word) or {word}
     )
 
 
@@ -50,10 +86,8 @@ _NONE: frozenset[str] = frozenset()
 
 
 def _alike(word: str, other: str) -> bool:
-    """One is the beginning of the other (Sam, Samantha), or they are one slip of the pen apart."""
+    """Whether two words are one slip of the pen apart."""
     short, long = sorted((word, other), key=len)
-    if len(short) >= _SHORTEST_STEM and long.startswith(short):
-        return True
     if len(short) < _SHORTEST_MISSPELT or len(long) - len(short) > 1 or short[0] != long[0]:
         return False
     return _one_slip(short, long)

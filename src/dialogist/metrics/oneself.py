@@ -29,28 +29,47 @@ def told_themselves(
     """
     for start, end in sentence_spans(summary):
         tokens = list(tokens_of(summary[start:end]))
-        for i, subject in enumerate(tokens[:-2]):
-            if subject.ending or not _is_person(subject, who):
+        place = 0
+        while place < len(tokens) - 2:
+            subject = _name_at(tokens, place, who)
+            if not subject or subject[-1].ending:
+                place += max(1, len(subject))
                 continue
-            verb = i + 1
+            place += len(subject)
+            verb = place
             while verb < len(tokens) - 2 and tokens[verb].base in _BETWEEN:
                 verb += 1
-            other = tokens[verb + 1]
-            if stem_of(tokens[verb].base) not in _STEMS or not _is_person(other, who):
+            if verb + 1 >= len(tokens) or stem_of(tokens[verb].base) not in _STEMS:
+                continue
+            other = _name_at(tokens, verb + 1, who)
+            if not other:
                 continue
             # (behind a tag an ending is none of its token)
-            owns = other.ending == "'s" or summary.startswith(_OWNS, start + other.end)
-            longer = _goes_on(tokens, verb + 1)
-            same = subject.base == other.base and subject.capital == other.capital
-            yield start + subject.start, start + other.end, same and not owns and not longer
+            last = start + other[-1].end
+            owns = other[-1].ending == "'s" or summary.startswith(_OWNS, last)
+            yield start + subject[0].start, last, _same(subject, other) and not owns
+
+
+def _name_at(tokens: Sequence[Token], place: int, who: Callable[[str], int | None]) -> list[Token]:
+    """The words of the name that begins at a place: "Grad B"; none where there is no name."""
+    name: list[Token] = []
+    for token in tokens[place:]:
+        if not (_is_person(token, who) or (name and token.capital and len(token.base) == 1)):
+            break
+        if name and not (name[-1].capital and token.capital and not name[-1].ending):
+            break
+        name.append(token)
+    return name
+
+
+def _same(one: Sequence[Token], other: Sequence[Token]) -> bool:
+    """Whether two names are one; "Bo" is "Bo Chen", too, but "Customer Service" no "Customer"."""
+    words = [(token.base, token.capital) for token in one]
+    others = [(token.base, token.capital) for token in other]
+    return others in (words, words[:1], words[-1:])
 
 
 def _is_person(token: Token, who: Callable[[str], int | None]) -> bool:
     if token.base[0] == "#" or who(token.base) is not None:
         return True
     return token.capital and token.base not in FUNCTION_WORDS and token.base.isalpha()
-
-
-def _goes_on(tokens: Sequence[Token], place: int) -> bool:
-    """Whether the next word has a capital, too: that is a longer name, of somebody else."""
-    return place + 1 < len(tokens) and tokens[place].capital and tokens[place + 1].capital

@@ -46,6 +46,10 @@ class Speakers:
         if len(self.names) == 2:
             for name, speaker in _called(dialogue, self.number):
                 self._words.setdefault(name, speaker)
+        self._shortened: dict[str, set[int]] = defaultdict(set)
+        for name, speaker in self._words.items():
+            for short in _shortened(name):
+                self._shortened[short].add(speaker)
         self.who = lru_cache(maxsize=1024)(self._who)
 
     def _who(self, word: str) -> int | None:
@@ -53,17 +57,15 @@ class Speakers:
         found = self._words.get(word)
         if found is not None or word in _NO_NAMES:
             return found
-        others = {
-            speaker
-            for name, speaker in self._words.items()
-            if name in NICKNAMES.get(word, ()) or _shortened(word, name)
-        }
+        names = [*NICKNAMES.get(word, ()), *_shortened(word)]
+        others = {self._words[name] for name in names if name in self._words}
+        others |= self._shortened.get(word, set())
         return others.pop() if len(others) == 1 else None
 
 
-def _shortened(word: str, name: str) -> bool:
-    short, long = sorted((word, name), key=len)
-    return len(short) >= _SHORTEST and long.startswith(short) and len(long) - len(short) < _CLEAR
+def _shortened(word: str) -> list[str]:
+    """The word without its last letter, or without its last two: Sam for Sammy."""
+    return [word[:-cut] for cut in (1, 2) if len(word) - cut >= _SHORTEST]
 
 
 def _spelt(names: tuple[str, ...]) -> dict[str, int]:

@@ -7,6 +7,7 @@ from typing import Protocol, Self
 from torch import Tensor, nn
 
 from dialogist.batch import Batch
+from dialogist.nn.attention import Wanted
 from dialogist.nn.speakers import Mentions
 from dialogist.nn.state import State
 from dialogist.nn.vocabulary import TokenLogProbs
@@ -60,15 +61,15 @@ class Generator(Stepper, Protocol):
         """How many tokens `step` can be fed at most; None is no limit."""
         ...
 
-    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
-        """Teacher forcing over a batch with targets; with attention weights if they are needed."""
+    def forward(self, batch: Batch, need_weights: Wanted = False) -> Outputs:
+        """Teacher forcing over a batch with targets; with the attention weights that are needed."""
         ...
 
     def start(self, batch: Batch) -> State:
         """Encode; the state has one row per dialogue."""
         ...
 
-    def force(self, batch: Batch, state: State, need_weights: bool = False) -> Outputs:
+    def force(self, batch: Batch, state: State, need_weights: Wanted = False) -> Outputs:
         """`forward` over dialogues that `start` has encoded already; the encoder's weights lack."""
         ...
 
@@ -98,7 +99,7 @@ class GeneratorModule(nn.Module):
         """As `Generator.longest_target`."""
 
     @abstractmethod
-    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
+    def forward(self, batch: Batch, need_weights: Wanted = False) -> Outputs:
         """As `Generator.forward`."""
 
     @abstractmethod
@@ -106,7 +107,7 @@ class GeneratorModule(nn.Module):
         """As `Generator.start`."""
 
     @abstractmethod
-    def force(self, batch: Batch, state: State, need_weights: bool = False) -> Outputs:
+    def force(self, batch: Batch, state: State, need_weights: Wanted = False) -> Outputs:
         """As `Generator.force`."""
 
     @abstractmethod

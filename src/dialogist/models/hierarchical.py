@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from dialogist.batch import Batch
 from dialogist.config import Config
 from dialogist.models.base import Distribution, GeneratorModule, Outputs
+from dialogist.nn.attention import Wanted
 from dialogist.nn.decoder_state import DecoderState
 from dialogist.nn.embedding import TokenEmbedding
 from dialogist.nn.hierarchical import HierarchicalEncoder, HierarchicalMemory
@@ -147,12 +148,12 @@ class UtteranceDecoder(nn.Module):
         target_out: Tensor,
         real: Tensor,
         state: UtteranceDecoderState,
-        need_weights: bool = False,
+        need_weights: Wanted = False,
     ) -> "Decoded":
         """(N, T) ids, what shall be predicted from them, and where they are real.
 
         ``need_weights``: of every layer's self-attention (N, H, T, T), and cross-attention
-        (N, H, T, U).
+        (N, H, T, U), or of the last cross-attention alone.
         """
         packing = Packing.of(real)
         self.embedding.positions.require(target_in.shape[1])
@@ -187,9 +188,9 @@ class UtteranceDecoder(nn.Module):
         packing: Packing,
         state: UtteranceDecoderState,
         masks: Masks,
-        need_weights: bool = False,
+        need_weights: Wanted = False,
     ) -> tuple[Distribution, tuple[LayerCache, ...], Tensor, dict[str, Tensor]]:
-        wanted = need_weights or self.pointer is not None
+        wanted = True if self.pointer is not None else need_weights
         hidden, caches, weights = self.decoder(x, packing, state.caches, masks, wanted)
         generated = LogProbs(self.output, hidden[: packing.count])
         if self.pointer is None or state.copies is None:
@@ -235,13 +236,13 @@ class Hierarchical(GeneratorModule):
         """The number of target positions."""
         return self.config.target_tokens
 
-    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
+    def forward(self, batch: Batch, need_weights: Wanted = False) -> Outputs:
         """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions."""
-        memory = self.encoder(batch, need_weights)
+        memory = self.encoder(batch, need_weights is True)
         outputs = self.force(batch, self._start(memory), need_weights)
         return replace(outputs, attention=memory.attention | outputs.attention)
 
-    def force(self, batch: Batch, state: State, need_weights: bool = False) -> Outputs:
+    def force(self, batch: Batch, state: State, need_weights: Wanted = False) -> Outputs:
         """As `forward`, from what `start` gave for the batch."""
         assert isinstance(state, DecoderState)
         target = (batch.target_in, batch.target_out, batch.target_mask)

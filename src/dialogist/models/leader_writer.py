@@ -21,6 +21,7 @@ from dialogist.models.hierarchical import (
     UtteranceDecoderState,
     initialise,
 )
+from dialogist.nn.attention import Wanted
 from dialogist.nn.hierarchical import HierarchicalMemory
 
 
@@ -83,11 +84,14 @@ class LeaderWriter(nn.Module):
         """The number of target positions of a sub-summary."""
         return self.config.target_tokens
 
-    def forward(self, batch: Batch, need_weights: bool = False) -> PlanOutputs:
-        """Teacher forcing under the reference key points; with attention if it is needed."""
+    def forward(self, batch: Batch, need_weights: Wanted = False) -> PlanOutputs:
+        """Teacher forcing under the reference key points; with attention if it is needed.
+
+        ``need_weights``: ``last`` gives the Writer's last attention over the utterances alone.
+        """
         assert batch.plan is not None, "the batch was made without key points"
-        memory = self.encoder(batch, need_weights)
-        led = self.lead(memory, batch.plan, need_weights)
+        memory = self.encoder(batch, need_weights is True)
+        led = self.lead(memory, batch.plan, need_weights is True)
         state = self.writer_state(memory, batch.plan, led)
         written = self.write(state, batch.plan, need_weights)
         return PlanOutputs(led.outputs, written, memory.attention)
@@ -98,7 +102,7 @@ class LeaderWriter(nn.Module):
             memory, torch.arange(len(memory.layout.batch)).to(memory.tokens.device)
         )
 
-    def lead(self, memory: HierarchicalMemory, plan: Plan, need_weights: bool = False) -> Decoded:
+    def lead(self, memory: HierarchicalMemory, plan: Plan, need_weights: Wanted = False) -> Decoded:
         """The Leader over given key points; ``hidden`` is p-hat."""
         sequences = (plan.key_points_in, plan.key_points_out, plan.key_points_mask)
         decoded: Decoded = self.leader(*sequences, self.leader_state(memory), need_weights)
@@ -116,7 +120,7 @@ class LeaderWriter(nn.Module):
         return self.writer.start(memory, plan.owner, first)
 
     def write(
-        self, state: UtteranceDecoderState, plan: Plan, need_weights: bool = False
+        self, state: UtteranceDecoderState, plan: Plan, need_weights: Wanted = False
     ) -> Outputs:
         """The Writer over given sub-summaries."""
         target = (plan.target_in, plan.target_out, plan.target_mask)

@@ -17,6 +17,7 @@ from dialogist.batch import Batch
 from dialogist.config import Config
 from dialogist.models.base import Distribution, GeneratorModule, Outputs
 from dialogist.nn.additive import AttentionMemory
+from dialogist.nn.attention import Wanted
 from dialogist.nn.dropout import Dropout
 from dialogist.nn.packing import Packing
 from dialogist.nn.pointer import Copies, GeneratorGate, PointerLogProbs
@@ -155,14 +156,14 @@ class Recurrent(GeneratorModule):
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
 
-    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
+    def forward(self, batch: Batch, need_weights: Wanted = False) -> Outputs:
         """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions.
 
         ``attention["decoder_attention"]`` is (B, T, S), if the model has attention.
         """
         return self.force(batch, self.start(batch), need_weights)
 
-    def force(self, batch: Batch, state: State, need_weights: bool = False) -> Outputs:
+    def force(self, batch: Batch, state: State, need_weights: Wanted = False) -> Outputs:
         """As `forward`, from what `start` gave for the batch."""
         assert isinstance(state, RecurrentState)
         x = self.dropout(self.target_embedding(batch.target_in))  # (B, T, E)

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from dialogist.batch import Batch
 from dialogist.config import Config
 from dialogist.models.base import Distribution, GeneratorModule, Outputs
-from dialogist.nn.attention import MultiHeadAttention
+from dialogist.nn.attention import MultiHeadAttention, Wanted
 from dialogist.nn.decoder_state import DecoderState
 from dialogist.nn.dropout import Dropout
 from dialogist.nn.mapped_embedding import MappedEmbedding
@@ -201,15 +201,15 @@ class Transformer(GeneratorModule):
             if isinstance(module, MultiHeadAttention):
                 module.initialise_as_keras()
 
-    def forward(self, batch: Batch, need_weights: bool = False) -> Outputs:
+    def forward(self, batch: Batch, need_weights: Wanted = False) -> Outputs:
         """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions."""
-        memory, packing, weights = self._encode(batch, need_weights)
+        memory, packing, weights = self._encode(batch, need_weights is True)
         outputs = self.force(batch, self._start(batch, memory, packing), need_weights)
         s = batch.source.shape[1]  # the packing's width is rounded up
         maps = {f"encoder_layer{i}_self_att": w[..., :s, :s] for i, w in enumerate(weights, 1)}
         return replace(outputs, attention=maps | outputs.attention)
 
-    def force(self, batch: Batch, state: State, need_weights: bool = False) -> Outputs:
+    def force(self, batch: Batch, state: State, need_weights: Wanted = False) -> Outputs:
         """As `forward`, from what `start` gave for the batch."""
         assert isinstance(state, DecoderState)
         state = state.apart()

@@ -6,7 +6,7 @@ around it on rows of real tokens (`dialogist.nn.packing`).
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, nn
@@ -16,6 +16,10 @@ from dialogist.nn.dropout import Dropout
 from dialogist.nn.packing import Packing
 from dialogist.nn.products import linears
 from dialogist.nn.speakers import SpeakerMatch
+
+Wanted: TypeAlias = bool | Literal["last"]
+"""Which attention weights a model gives: all (True), none (False), or only those of the decoder's
+last attention over the memory, which is what evidence needs."""
 
 _KEYS = 160
 """So many keys a product takes in one go: MKL splits longer sums (measured: 192 and up)."""

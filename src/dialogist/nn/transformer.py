@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from dialogist.nn.attention import KeyValue, MultiHeadAttention
+from dialogist.nn.attention import KeyValue, MultiHeadAttention, Wanted
 from dialogist.nn.dropout import Dropout
 from dialogist.nn.norm import LayerNorm
 from dialogist.nn.packing import Packing, by_rows
@@ -164,13 +164,14 @@ class DecoderLayer(nn.Module):
         packing: Packing,
         cache: LayerCache,
         masks: "Masks",
-        need_weights: bool,
+        need_weights: Wanted,
         named: Tensor | None = None,
     ) -> tuple[Tensor, LayerCache, tuple[Tensor | None, Tensor | None]]:
         """One layer over all positions, or over the newest one with the past in ``cache``.
 
         Args:
             x: (P, D), lying as ``packing`` says.
+            need_weights: of both blocks, of none, or (``last``) of block 2 alone.
             named: (P, 2, C) of whom is talked, where the memory knows who speaks.
 
         Returns:
@@ -182,13 +183,13 @@ class DecoderLayer(nn.Module):
         heads, own = self.self_attention.project_all(y, packing)
         past = appended(cache.past, own)
         attended, block1 = self.self_attention.attend(
-            heads, packing, past.known, masks.look_ahead, need_weights
+            heads, packing, past.known, masks.look_ahead, need_weights is True
         )
         x = self.attention_dropout.added(x, attended)
         x = x if self.pre_norm else self.norm1(x)
         y = self.norm2(x) if self.pre_norm else x
         attended, block2 = self.cross_attention(
-            y, packing, cache.memory, masks.memory, named, need_weights
+            y, packing, cache.memory, masks.memory, named, bool(need_weights)
         )
         x = self.attention_dropout.added(x, attended)
         x = x if self.pre_norm else self.norm2(x)
@@ -268,19 +269,22 @@ class Decoder(nn.Module):
         packing: Packing,
         caches: Sequence[LayerCache],
         masks: Masks,
-        need_weights: bool = False,
+        need_weights: Wanted = False,
         named: Tensor | None = None,
     ) -> tuple[Tensor, list[LayerCache], dict[str, Tensor]]:
         """(P, D) embedded -> (P, D), new caches, and weights under the reports' names.
 
+        ``need_weights``: ``last`` gives those of the last layer's block 2 alone.
         ``named``: (P, 2, C) of whom is talked, where the memory knows who speaks.
         """
         after: list[LayerCache] = []
         weights: dict[str, Tensor] = {}
         for i, (layer, cache) in enumerate(zip(self.layers, caches, strict=True), start=1):
-            x, cache, (block1, block2) = layer(x, packing, cache, masks, need_weights, named)
+            wanted = need_weights if i == len(self.layers) else need_weights is True
+            x, cache, (block1, block2) = layer(x, packing, cache, masks, wanted, named)
             after.append(cache)
-            if block1 is not None and block2 is not None:
+            if block1 is not None:
                 weights[f"decoder_layer{i}_block1_self_att"] = block1
+            if block2 is not None:
                 weights[f"decoder_layer{i}_block2_decenc_att"] = block2
         return self.final_norm(x), after, weights

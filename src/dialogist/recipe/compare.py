@@ -22,6 +22,7 @@ from dialogist.recipe.config import DataSet, Place
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.floors import floor_names, floors_and_ceilings, floors_for
 from dialogist.recipe.run_facts import RunFacts, run_facts
+from dialogist.recipe.run_settings import changed_settings
 from dialogist.recipe.speaking import AS_USUAL, Read, Written, read_written, speaker_of
 from dialogist.recipe.systems import (
     System,
@@ -29,7 +30,7 @@ from dialogist.recipe.systems import (
     evaluation_sets,
     read_evaluation_data,
 )
-from dialogist.recipe.train import changed_settings, train_recipe
+from dialogist.recipe.train import train_recipe
 from dialogist.records import JSON, Summary
 from dialogist.training.interfaces import Reporter
 from dialogist.training.saving import checkpoint_folders

@@ -41,7 +41,8 @@ class DataSet(Config):
     """One data file (below the data folder, or absolute) and which of its rows to leave out.
 
     ``format`` as `dialogist.data.readers`; ``exclude`` names a file with one dialogue id a line.
-    ``columns`` maps the reader's names (dialogue, summary, speaker ...) to the file's. ``weight``:
+    ``columns`` maps the reader's names (dialogue, summary, speaker ...) to the file's; ``encoding``
+    to ``internal_notes`` are the reader's options (docs/formats.md). ``weight``:
     how often an epoch takes each of its pairs; of a fraction as many are drawn anew each time.
     ``references``: the file's ``own``, or ``reported``: summaries made by rules of what two
     speakers say, in the third person (`dialogist.data.reported`; for training). ``apart``: its
@@ -54,6 +55,11 @@ class DataSet(Config):
     format: str = "auto"
     exclude: str | None = None
     columns: dict[str, str] = Field(default_factory=dict)
+    encoding: str = ""
+    where: list[str] = Field(default_factory=list)
+    one_dialogue: bool = False
+    by_neighbours: bool = False
+    internal_notes: bool = False
     weight: float = Field(1.0, gt=0, le=1000)
     references: Literal["own", "reported"] = "own"
     apart: bool = False

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from dialogist.data.manifest import SetCounts
 from dialogist.data.prepare import Preparation
-from dialogist.data.readers import Problem, ReadOptions, read_dialogues
+from dialogist.data.readers import Condition, Problem, ReadOptions, read_dialogues
 from dialogist.data.reported import reported
 from dialogist.errors import DataError
 from dialogist.files import write_folder_atomically
@@ -65,8 +65,7 @@ class Corpus:
             if bad <= _SHOWN:
                 self.note(str(problem))
 
-        options = ReadOptions(format=data.format, columns=data.columns)
-        for dialogue in read_dialogues(path, options, report):
+        for dialogue in read_dialogues(path, _read_options(data), report, self.note):
             if dialogue.id in excluded:
                 out += 1
                 continue
@@ -95,6 +94,18 @@ class Corpus:
             if not out:
                 raise DataError(f"{self.folder / data.exclude}: names no dialogue of {path}")
             self.note(f"{path.name}: {out} rows excluded by {data.exclude}")
+
+
+def _read_options(data: DataSet) -> ReadOptions:
+    return ReadOptions(
+        format=data.format,
+        columns=data.columns,
+        encoding=data.encoding,
+        where=tuple(map(Condition.parse, data.where)),
+        one_dialogue=data.one_dialogue,
+        by_neighbours=data.by_neighbours,
+        internal_notes=data.internal_notes,
+    )
 
 
 def _with_references(dialogue: Dialogue, data: DataSet) -> Dialogue | None:

@@ -39,7 +39,7 @@ def key_of(
     """
     paths = [] if folder is None else sorted(p for p in folder.iterdir() if p.is_file())
     files = [(path.name, sha256_of(path)) for path in paths]
-    search = None if options is None else options.model_dump(mode="json")
+    search = None if options is None else options.model_dump(mode="json", exclude_unset=True)
     return _digest([name, files, device, search, torch.__version__, _code()])
 
 
@@ -60,7 +60,9 @@ def summarize_kept(
     """
     keys = [_digest([key, *_content(dialogue)]) for dialogue in dialogues]
     wanted = set(keys)
-    lines = {k: line for k, line in _read(path).items() if k in wanted}
+    # What failed is tried again: it may have been for want of memory.
+    kept = _read(path).items()
+    lines = {k: line for k, line in kept if k in wanted and line["status"] != "error"}
     path.parent.mkdir(parents=True, exist_ok=True)
     _write(path, lines.values())
     log = JsonLines(path)

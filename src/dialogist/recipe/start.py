@@ -19,7 +19,7 @@ from dialogist.data.manifest import TOKENIZER
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.engine.bundle import load_bundle
 from dialogist.engine.names import find_model
-from dialogist.errors import CheckpointError, ConfigError
+from dialogist.errors import CheckpointError, ConfigError, ModelError
 from dialogist.files import sha256_of, write_folder_atomically, write_text_atomically
 from dialogist.models.checkpoint import Taken, take_weights, weights_of
 from dialogist.models.table import Model
@@ -166,7 +166,12 @@ def give_weights(start: Start, model: Model, recipe: Recipe, run: Path, note: No
     Raises:
         ModelError: a weight of the same name has another shape, or none has the same name.
     """
-    taken = take_weights(model, start.weights, f"start: {recipe.start}")
+    try:
+        taken = take_weights(model, start.weights, f"start: {recipe.start}")
+    except ModelError as error:
+        raise ModelError(
+            f"{error}: a recipe that fits comes from dialogist init --from {recipe.start}"
+        ) from None
     note(f"start: {_summary(taken)} ({start.weights_file})")
     if start.licence and start.licence != recipe.licence:
         note(

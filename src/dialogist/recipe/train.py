@@ -11,7 +11,6 @@ RUN/vectors/            word vectors it began with    RUN/start.json        mode
 import json
 import os
 import platform
-import shutil
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -19,12 +18,10 @@ from pathlib import Path
 import torch
 
 from dialogist import __version__
-from dialogist.config import differences, read_yaml, to_yaml
-from dialogist.data.manifest import TOKENIZER
 from dialogist.data.prepare import Preparation
 from dialogist.engine.bundle import Bundle, save_bundle
 from dialogist.engine.summarizer import Summarizer
-from dialogist.errors import CheckpointError, ConfigError, MissingExtraError
+from dialogist.errors import ConfigError, MissingExtraError
 from dialogist.files import alone_in, write_folder_atomically, write_text_atomically
 from dialogist.models.base import set_symbols
 from dialogist.models.checkpoint import load_weights
@@ -34,10 +31,11 @@ from dialogist.recipe.card import model_card
 from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.corpus import Note, read_sets
 from dialogist.recipe.pairs import PairMaker, dev_data, makes_windows
-from dialogist.recipe.start import STARTED, adopt_tokenizer, find_start, give_weights
+from dialogist.recipe.run_settings import settle_config
+from dialogist.recipe.start import adopt_tokenizer, find_start, give_weights
 from dialogist.recipe.training_set import TrainingSet, training_set
 from dialogist.recipe.validation import Validator
-from dialogist.recipe.vectors import VECTORS, settle_vectors, use_vectors
+from dialogist.recipe.vectors import settle_vectors, use_vectors
 from dialogist.recipe.warm_start import find_encoder
 from dialogist.records import Dialogue
 from dialogist.training.interfaces import Reporter
@@ -46,9 +44,6 @@ from dialogist.training.precision import resolve_precision
 from dialogist.training.processes import Processes
 from dialogist.training.saving import checkpoint_folders
 from dialogist.training.trainer import Trainer
-
-_WORDS = {"description", "licence", "card", "continues"}
-"""What a recipe says about itself: it may change without changing the run."""
 
 
 def train_recipe(recipe: Recipe, place: Place, reporter: Reporter) -> Path:
@@ -71,7 +66,7 @@ def train_recipe(recipe: Recipe, place: Place, reporter: Reporter) -> Path:
     if processes.first:
         place.run.mkdir(parents=True, exist_ok=True)
         with alone_in(place.run, "training"):
-            _settle_config(recipe, place.run)
+            settle_config(recipe, place.run, reporter.note)
             _train(recipe, place, reporter, processes)
             processes.wait()
     else:
@@ -151,34 +146,6 @@ def _finish(
         plot_run(run)
     except MissingExtraError as error:
         reporter.note(str(error))
-
-
-def _settle_config(recipe: Recipe, run: Path) -> None:
-    """Write the effective recipe, or see that the run's own is the same.
-
-    Before the first checkpoint nothing is lost by changing it: the run starts anew.
-    """
-    path = run / "config.yaml"
-    if path.exists():
-        changed = changed_settings(recipe, run)
-        if changed and not checkpoint_folders(run / "checkpoints"):
-            for name in (TOKENIZER, VECTORS):
-                shutil.rmtree(run / name, ignore_errors=True)
-            (run / STARTED).unlink(missing_ok=True)
-        elif changed:
-            raise CheckpointError(
-                f"{run}: holds a run with other settings ({'; '.join(changed[:3])}): give another "
-                "folder with --output, or start over there with --resume never"
-            )
-    write_text_atomically(path, to_yaml(recipe))
-
-
-def changed_settings(recipe: Recipe, run: Path) -> list[str]:
-    """Where ``recipe`` is another run than the one that the folder ``run`` holds, one line each."""
-    path = run / "config.yaml"
-    before = Recipe.parse(read_yaml(path), str(path))
-    one, other = (r.model_dump(mode="json", exclude=_WORDS) for r in (before, recipe))
-    return differences(one, other)
 
 
 def _write_environment(recipe: Recipe, place: Place, parameters: int) -> None:

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 from dialogist.template.filled import Filled
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 
 def filled_to_json(filled: Filled) -> dict[str, object]:

@@ -14,6 +14,9 @@ Source: TypeAlias = Literal[
     "key_points",
     "summary",
     "field",
+    "issue",
+    "done",
+    "outcome",
     "decisions",
     "actions",
     "questions",
@@ -40,11 +43,14 @@ FieldType: TypeAlias = Literal[
 ]
 FIELD_TYPES: tuple[FieldType, ...] = get_args(FieldType)
 
-_FOUND = frozenset(("labels", "max"))
+_FOUND = frozenset(("labels", "max"))  # labels: of templates for earlier versions, without effect
 OPTIONS: Mapping[Source, frozenset[str]] = {
     "key_points": frozenset(("labels", "max")),
     "summary": frozenset(("part", "max")),
     "field": frozenset(("type", "cues", "several", "max")),
+    "issue": frozenset(("max",)),
+    "done": frozenset(("max",)),
+    "outcome": frozenset(("max",)),
     "decisions": _FOUND,
     "actions": _FOUND,
     "questions": _FOUND,
@@ -72,12 +78,12 @@ _Lines = Annotated[tuple[Line, ...], BeforeValidator(_as_tuple)]
 class SectionConfig(Config):
     """One section.
 
-    ``labels``: the key points whose sentences it holds (decisions, actions and questions have them
-    beside what the dialogue itself says). ``part``: all sentences of the summary, or those that no
-    section of key points holds. ``cues``: words that stand near the value wanted. ``several``: all
-    different values, not the one that fits best. ``max``: at most so many sentences or entries; how
-    many more there were is said. ``empty``: what to say instead of nothing; ``leave_out``: leave
-    the section out then. ``required``: an empty section is told as a fault of the summary.
+    ``labels``: the key points whose sentences it holds. ``part``: all sentences of the summary,
+    or those that no section of key points holds. ``cues``: words that stand near the value
+    wanted. ``several``: all different values, not the one that fits best. ``max``: at most so
+    many sentences or entries; how many more there were is said. ``empty``: what to say instead
+    of nothing; ``leave_out``: leave the section out then. ``required``: an empty section is
+    told as a fault of the summary.
     """
 
     title: Line

@@ -1,33 +1,27 @@
 """`fill`: a template, a summary and its dialogue become the form that a team wants."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from dialogist.metrics.speakers import Speakers
 from dialogist.records import Dialogue, Statement, Summary
 from dialogist.template.config import SectionConfig, Source, Template
-from dialogist.template.extract.extraction import Extracted, extract
-from dialogist.template.extract.reported import Reported, reported_in
+from dialogist.template.doubts import doubt_of
+from dialogist.template.extract.extraction import Extracted, extract, same
 from dialogist.template.extract.titles import title_of
 from dialogist.template.extract.turns import Found
 from dialogist.template.fields import Values
 from dialogist.template.filled import Cited, Entry, Filled, FilledSection
-from dialogist.template.joining import joined
+from dialogist.template.ruled import RULED, is_ruled
 from dialogist.template.sentences import Sentences, sentences_of
 from dialogist.text.languages import language_of
-
-_FROM_DIALOGUE = frozenset(("decisions", "actions", "questions"))
-_KIND: Mapping[Source, str] = {
-    "decisions": "decision",
-    "actions": "action",
-    "questions": "question",
-}
 
 
 def fill(summary: Summary, dialogue: Dialogue, template: Template) -> Filled:
     """Fill a template; nothing in it is invented, and what finds no place is told.
 
+    What was decided, done or promised, and how it ended, is taken from the dialogue alone: no
+    sentence of the summary stands in such a section.
     ``dialogue`` is the one that was summarised, its utterances as the summary's evidence counts
     them. Sentences stand whole. Give it before any renaming: see `rename.rename_filled`.
     """
@@ -59,12 +53,6 @@ class _Filler:
         return sentences_of(self.summary, self.template)
 
     @cached_property
-    def _reported(self) -> list[tuple[Statement, Reported]]:
-        speakers = Speakers(self.dialogue)
-        found = ((s, reported_in(s.text, speakers)) for s in self._read.all)
-        return [(statement, reported) for statement, reported in found if reported is not None]
-
-    @cached_property
     def _extracted(self) -> Extracted:
         return extract(self.dialogue)
 
@@ -88,19 +76,22 @@ class _Filler:
         """Sentences that no section holds."""
         if any(s.source == "summary" for s in self.template.sections):
             return []
-        return [_stated(s) for s in self._unplaced()]
+        return [self._stated(s) for s in self._unplaced()]
 
     def notes(self) -> Iterator[str]:
         """What to know of this one."""
         if self.summary.status != "ok":
             yield f"{self.summary.status}: {self.summary.reason}".rstrip(": ")
         yield from self._read.notes
+        for section in self.template.sections:
+            if section.labels and is_ruled(section):
+                yield _not_by_labels(section)
         sources = {section.source for section in self.template.sections}
         said = "\n".join(u.text for u in self.dialogue.utterances)
-        if sources & _FROM_DIALOGUE and said.strip() and not language_of(said):
+        if sources & RULED.keys() and said.strip() and not language_of(said):
             yield (
-                "decisions, actions and open questions are found in English and Chinese only: "
-                "the dialogue is in neither"
+                "decisions, actions, outcomes and open questions are found in English and Chinese "
+                "only: the dialogue is in neither"
             )
 
     @property
@@ -108,6 +99,9 @@ class _Filler:
         return {
             "key_points": self._key_points,
             "summary": self._sentences,
+            "issue": self._said,
+            "done": self._said,
+            "outcome": self._said,
             "decisions": self._said,
             "actions": self._said,
             "questions": self._said,
@@ -117,31 +111,43 @@ class _Filler:
 
     def _key_points(self, section: SectionConfig) -> list[Entry]:
         """By label in the template's order, whatever order the model wrote."""
-        return [_stated(s) for label in section.labels for s in self._read.all if s.label == label]
+        labelled = [s for label in section.labels for s in self._read.all if s.label == label]
+        if is_ruled(section):
+            return self._confirmed(labelled)
+        return [self._stated(s) for s in labelled]
+
+    def _confirmed(self, labelled: Sequence[Statement]) -> list[Entry]:
+        """What the dialogue itself says of that which some sentences claim."""
+        known = dict.fromkeys(one for source in RULED for one in getattr(self._extracted, source))
+        return [
+            _found(one)
+            for one in known
+            if any(same(one.words or one.text, claim.text) for claim in labelled)
+        ]
 
     def _sentences(self, section: SectionConfig) -> list[Entry]:
         chosen = self._read.all if section.part == "all" else self._unplaced()
-        return [_stated(s) for s in chosen]
+        return [self._stated(s) for s in chosen]
 
     def _unplaced(self) -> list[Statement]:
-        """Sentences without a section; of an action only its clause is in one."""
-        sections = self.template.sections
-        labels = {label for section in sections for label in section.labels}
-        kinds = {_KIND[s.source] for s in sections if s.source in _KIND} - {"action"}
-        whole = {id(s) for s, reported in self._reported if reported.kind in kinds}
-        return [s for s in self._read.all if s.label not in labels and id(s) not in whole]
+        """Sentences that no section of key points holds."""
+        held = (s for s in self.template.sections if not is_ruled(s))
+        labels = {label for section in held for label in section.labels}
+        return [s for s in self._read.all if s.label not in labels]
 
     def _said(self, section: SectionConfig) -> list[Entry]:
-        """What the summary reports, then what the dialogue says beside that."""
-        kind = _KIND[section.source]
-        reported = {id(s): r for s, r in self._reported if r.kind == kind}
-        entries = [
-            _stated(s, reported.get(id(s)))
-            for s in self._read.all
-            if id(s) in reported or s.label in section.labels
-        ]
-        found: Sequence[Found] = getattr(self._extracted, section.source)
-        return joined(entries, [_found(one) for one in found])
+        """What the dialogue says, and nothing else."""
+        return [_found(one) for one in getattr(self._extracted, section.source)]
+
+    def _stated(self, statement: Statement) -> Entry:
+        return Entry(
+            statement.text.strip(),
+            "summary",
+            statement.evidence,
+            statement.label,
+            statement.confidence,
+            doubt=doubt_of(statement, self.summary),
+        )
 
     def _title(self, section: SectionConfig) -> list[Entry]:
         title = title_of(self.dialogue)
@@ -154,17 +160,13 @@ class _Filler:
         return [Entry(name, "dialogue", role=roles[name]) for name in self.dialogue.speakers]
 
 
-def _stated(statement: Statement, reported: Reported | None = None) -> Entry:
-    entry = Entry(
-        statement.text.strip(),
-        "summary",
-        statement.evidence,
-        statement.label,
-        statement.confidence,
+def _not_by_labels(section: SectionConfig) -> str:
+    told = f"section '{section.title}' holds only what the dialogue itself says"
+    if section.source in RULED:
+        return f"{told}: its labels have no effect"
+    return (
+        f"{told} of its labels' sentences; take one of the sources {', '.join(RULED)} for all of it"
     )
-    if reported is None:
-        return entry
-    return replace(entry, text=reported.text, owner=reported.owner, deadline=reported.deadline)
 
 
 def _found(found: Found) -> Entry:

@@ -15,8 +15,9 @@ class Entry:
 
     ``text`` is a sentence of the summary, words of the dialogue, or a value of it; ``origin`` says
     of which. ``evidence`` is the best first, as in `records.Statement`. ``label`` is a statement's
-    key point, ``confidence`` its own. An action has an ``owner`` (a speaker, or whom the summary
-    names) and a ``deadline`` where these are said. ``type`` is a field's; ``role`` a speaker's.
+    key point, ``confidence`` its own, ``doubt`` what its checks say against it, in words. An action
+    has an ``owner`` (a speaker) and a ``deadline`` where these are said. ``type`` is a field's;
+    ``role`` a speaker's.
     """
 
     text: str
@@ -28,6 +29,7 @@ class Entry:
     deadline: str = ""
     type: FieldType | Literal[""] = ""
     role: str = ""
+    doubt: str = ""
 
 
 @dataclass(frozen=True, slots=True)

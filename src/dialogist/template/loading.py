@@ -1,6 +1,7 @@
 """Templates from YAML: bundled ones by name, anybody's by path; every fault names its line."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
@@ -9,11 +10,13 @@ from dialogist.errors import ConfigError, nearest
 from dialogist.template.config import FIELD_TYPES, OPTIONS, SOURCES, SectionConfig, Template
 from dialogist.template.packs import pack_of
 
+_KEPT = 16  # templates
 _EVERYWHERE = frozenset(("title", "source", "empty", "leave_out", "required"))
 
 
+@lru_cache(maxsize=_KEPT)
 def parse_template(text: str, source: str = "template") -> Template:
-    """Make a template of YAML text; ``source`` is what errors call it.
+    """Make a template of YAML text; ``source`` is what errors call it. The last few are kept.
 
     Raises:
         ConfigError: it is at fault somewhere; names the line.

@@ -180,6 +180,12 @@ def _section(section: FilledSection, change: Callable[[str], str]) -> FilledSect
 def _entry(entry: Entry, change: Callable[[str], str]) -> Entry:
     return replace(
         entry,
-        text=entry.text if entry.type else change(entry.text),
+        text=entry.text if entry.type else _outside_quotes(entry.text, change),
         owner=change(entry.owner),
     )
+
+
+def _outside_quotes(text: str, change: Callable[[str], str]) -> str:
+    """The text changed, but for what stands between quotation marks: that was said so."""
+    parts = text.split('"')
+    return '"'.join(part if place % 2 else change(part) for place, part in enumerate(parts))

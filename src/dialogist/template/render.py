@@ -1,9 +1,10 @@
 """A filled template as text and as Markdown. Utterances are numbered from 1, as people count."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from dialogist.template.filled import Cited, Entry, Filled, FilledSection
+from dialogist.template.quotes import Quote, quotes_of
 
 _Escape: TypeAlias = Callable[[str], str]
 
@@ -12,24 +13,33 @@ _LEADING = "+-=0123456789"
 _SHOWN = 3  # utterances named behind an entry; JSON has all
 _OR = " or "
 _SEVERAL = "the dialogue has several"
+DOUBTED = "(!)"
+"""Stands before a sentence that a check complains about, or cannot vouch for."""
+_BESIDE = 1  # utterances quoted beside an entry
 
 
 def as_text(filled: Filled) -> str:
     """Plain text, a heading per section; control characters become spaces."""
     lines: list[str] = []
     in_list = False
+    said = {one.number: one for one in filled.cited}
+    shown: set[str] = set()  # what is quoted above already
     for section in filled.sections:
         if _is_line(section):
             lines += [""] * in_list
             in_list = False
-            lines += [f"{_printable(section.title)}: {_line_of(section, _printable)}"]
+            lines += [f"{printable(section.title)}: {_line_of(section, printable)}"]
             continue
-        lines += [*[""] * bool(lines), _printable(section.title)]
+        lines += [*[""] * bool(lines), printable(section.title)]
         in_list = True
-        lines += [f"- {_worded(entry, _printable)}" for entry in section.entries]
+        for entry in section.entries:
+            lines += [f"- {_worded(entry, printable)}"]
+            below = [line for line in _beside(entry, said) if line not in shown]
+            lines += [f"    {line}" for line in below]
+            shown.update(below)
         lines += [f"  ({_more(section)})"] if section.more else []
-        lines += [f"  {_printable(section.says)}"] if section.empty else []
-    notes = [f"Note: {_printable(note)}" for note in _notes(filled)]
+        lines += [f"  {printable(section.says)}"] if section.empty else []
+    notes = [f"Note: {printable(note)}" for note in _notes(filled)]
     lines += [*[""] * bool(notes), *notes]
     return "\n".join(lines) + "\n"
 
@@ -42,7 +52,9 @@ def as_markdown(filled: Filled) -> str:
             lines += ["", f"**{plain(section.title)}**: {_line_of(section, plain)}"]
             continue
         lines += ["", f"## {plain(section.title)}", ""]
-        lines += [f"- {_worded(entry, plain)}" for entry in section.entries]
+        for entry in section.entries:
+            lines += [f"- {_worded(entry, plain)}"]
+            lines += [f"    - *check this: {plain(entry.doubt)}*"] if entry.doubt else []
         lines += [f"- *{_more(section)}*"] if section.more else []
         lines += [f"*{plain(section.says)}*"] if section.empty else []
     for note in _notes(filled):
@@ -51,9 +63,25 @@ def as_markdown(filled: Filled) -> str:
     return "\n".join(lines) + "\n"
 
 
+def quoted(quote: Quote) -> str:
+    """A quote on one line: ``[3] Ann: "Can I borrow fifty dollars?"``."""
+    speaker = f"{printable(quote.speaker)}: " if quote.speaker else ""
+    return f'[{quote.number + 1}] {speaker}"{printable(quote.text)}"'
+
+
+def _beside(entry: Entry, said: Mapping[int, Cited]) -> Iterator[str]:
+    """What stands below an entry: why it is doubted, and what was said, unless it is a quote."""
+    if entry.doubt:
+        yield f"check this: {printable(entry.doubt)}"
+    if entry.origin == "dialogue" and '"' in entry.text:
+        return  # a quote itself
+    for quote in quotes_of(entry.evidence, said, _BESIDE, whole=entry.origin == "summary"):
+        yield quoted(quote)
+
+
 def plain(text: str) -> str:
     """One line of text in which nothing is Markdown or HTML."""
-    line = " ".join(_printable(text).split())
+    line = " ".join(printable(text).split())
     escaped = "".join(f"\\{c}" if c in _MARKS else "&amp;" if c == "&" else c for c in line)
     if line[:1] in _LEADING and line[:1]:  # a list or a rule, where a line begins with it
         digits = len(line) - len(line.lstrip("0123456789"))
@@ -63,7 +91,7 @@ def plain(text: str) -> str:
     return escaped
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     """One line without control characters: text must not steer a terminal."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
@@ -85,14 +113,16 @@ def _line_of(section: FilledSection, escape: _Escape) -> str:
 
 def _worded(entry: Entry, escape: _Escape) -> str:
     """An entry in words, and the numbers of the utterances that it rests on."""
-    text = entry.text if entry.type or entry.role else entry.text[:1].upper() + entry.text[1:]
+    as_said = entry.type or entry.role or '"' in entry.text
+    text = entry.text if as_said else entry.text[:1].upper() + entry.text[1:]
     owner = f"{escape(entry.owner)}: " if entry.owner and entry.owner not in entry.text else ""
     role = f" ({escape(entry.role)})" if entry.role else ""
     late = entry.deadline and entry.deadline.lower() not in entry.text.lower()
     deadline = f" ({escape(entry.deadline)})" if late else ""
     numbers = list(dict.fromkeys(span.utterance + 1 for span in entry.evidence))[:_SHOWN]
-    references = "".join(f" [{number}]" for number in numbers)
-    return f"{owner}{escape(text)}{role}{deadline}{references}"
+    doubted = f"{DOUBTED} " if entry.doubt else ""
+    references = "".join(f" [{number}]" for number in sorted(numbers))
+    return f"{doubted}{owner}{escape(text)}{role}{deadline}{references}"
 
 
 def _more(section: FilledSection) -> str:

@@ -36,8 +36,9 @@ _STARTS = {
 }
 # Latin letters and digits border an entity; Chinese characters do not: no spaces there.
 _BEFORE, _AFTER = "(?<![a-z0-9_])", "(?![a-z0-9_])"
+_BRACKETED = r"<\w{2,20}>|\[[^\[\]\s]{1,20}\]|\{\w{2,20}\}"
 _FORMS = {
-    "mask": r"<\w{2,20}>|\[[^\[\]\s]{1,20}\]",
+    "mask": rf"{_BRACKETED}|(?-i:\bX{{3,20}}\b)",
     "email": r"[a-z0-9_.+-]{1,64}@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8}",
     "url": r"(?:https?://|www\.)[^\s<>\"'，。）)]{2,}|(?:\b[a-z0-9-]{2,63}\.){1,4}"
     rf"(?:com|org|net|edu|gov|io|co\.uk|cn|uk|de|fr){_AFTER}(?:/[^\s<>\"'，。）)]*)?",
@@ -50,6 +51,8 @@ _FORMS = {
     "month": rf"\b(?:{'|'.join(MONTHS)})\b|(?<!\d)(?:1[0-2]|0?[1-9])月",
 }
 _PATTERN = re.compile("|".join(f"(?P<{kind}>{form})" for kind, form in _FORMS.items()), re.I)
+_IN_BRACKETS = re.compile(_BRACKETED)
+_BRACKET = re.compile(r"[\[\]{}<>]")
 _ROUND = re.compile(r"000$")  # 1000000 is an amount
 _NO_MONTHS = frozenset(("may", "march"))  # but words; as months they have a capital
 _SHORTEST_PHONE = 7  # digits
@@ -62,6 +65,19 @@ def entities(text: str) -> Iterator[Entity]:
         value = _value(kind, match[0])
         if value:
             yield Entity(match.start(), match.end(), kind, value)
+
+
+def broken_masks(text: str) -> Iterator[tuple[int, int]]:
+    """Brackets that belong to no whole mask, as in ``Dr. [``: where each begins and ends."""
+    whole = [(m.start(), m.end()) for m in _PATTERN.finditer(text) if m.lastgroup == "mask"]
+    for bracket in _BRACKET.finditer(text):
+        if not any(start <= bracket.start() < end for start, end in whole):
+            yield bracket.start(), bracket.end()
+
+
+def without_masks(text: str) -> str:
+    """The text with spaces where masks in brackets stood: what is left keeps its place."""
+    return _IN_BRACKETS.sub(lambda mask: " " * len(mask[0]), text)
 
 
 def calendar_value(word: str) -> str:

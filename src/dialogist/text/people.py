@@ -78,6 +78,16 @@ def first_names(text: str) -> list[str]:
     return found
 
 
+def is_first_name(word: str) -> bool:
+    """Whether a word is known as a first name, however it is written."""
+    return word.lower() in _FIRST
+
+
+def is_only_name(word: str) -> bool:
+    """Whether a word is known as a first name and means nothing else."""
+    return is_first_name(word) and word.lower() not in _WORDS
+
+
 def surnames(text: str) -> list[str]:
     """The names after titles, from left to right."""
     return [name for name in _TITLED.findall(text) if name.lower() not in FUNCTION_WORDS]

@@ -33,7 +33,7 @@ class Quantity(NamedTuple):
 def quantities(text: str) -> Iterator[Quantity]:
     """The numbers and times in a text, from left to right."""
     for match in _PATTERN.finditer(text):
-        found = _READERS[str(match.lastgroup)](match[0].lower())
+        found = _READERS[str(match.lastgroup)](match[0].translate(_FOLDED).lower())
         if found is not None:
             yield found._replace(start=match.start(), end=match.end())
 
@@ -43,12 +43,22 @@ def may_hold(text: str) -> bool:
     return _SIGNS.search(text) is not None or not _WORDS.isdisjoint(_LETTERS.findall(text.lower()))
 
 
+# Letters that a pattern takes for s, i or k whatever their case, and ``lower`` does not.
+_FOLDED = str.maketrans("ſıİ\u212a", "siik")
 _SIGNS = re.compile(rf"[0-9½{HAN_NUMERALS}]")
 _LETTERS = re.compile(r"[a-z]+")
 _ANY = "|".join(sorted((*NUMBERS, *SCALES), key=len, reverse=True))
 _RUN = rf"(?:an?\s(?=hundred|thousand|million|dozen))?(?:{_ANY})(?:(?:[ -]|,?\sand\s)(?:{_ANY}))*"
 _HOUR = r"(?:1[0-2]|0?[1-9]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _AM = r"(?:\s?[ap]\s?\.?\s?m\b)"
+_UNITS = "dollars?|bucks|pounds?|quid|euros?"
+_AMOUNT = r"\d+(?:,\d{3})*(?:\.\d{1,2})?(?![\d/]|[.,:]\d)"
+_SCALE = r"(?:\s?(?:k|m|mil|mln|bn|thousand|grand|million|billion)\b)?"
+# "forty-two pounds eighty" is one amount, "forty pounds ten days ago" is not.
+_NO_NOUN = (
+    r"(?=\s*(?:[.,;:!?)]|$)|\s(?:and|or|but|for|on|to|in|at|by|from|with|was|is|per|each|back|off|"
+    r"please|altogether|total|then|now|as|which|that)\b)"
+)
 _FORMS = {
     # A4, PS4, v1.2 are names, not numbers; what they hold can still be what a number means.
     "code": r"(?<![A-Za-z0-9])[A-Za-z]+\d[A-Za-z0-9]*",
@@ -58,12 +68,13 @@ _FORMS = {
     rf"\s(?:past|to|after|before|till)\s{_HOUR}(?!\w|[:,.-]\w){_AM}?"
     rf"|\bhalf\s{_HOUR}(?!\w|[:,.-]\w)",
     "hour": rf"(?<![\w.,:]){_HOUR}(?:\s?o\s?['’]?\s?clock{_AM}?|{_AM})",
-    "money": rf"\b(?:\d+|{_RUN})\s(?:dollars?|bucks|pounds?|euros?)(?:\sand)?"
-    rf"\s(?:\d{{1,2}}|{_RUN})\s(?:cents?|pence|p)\b",
+    "money": rf"\b(?:\d+|{_RUN})\s(?:{_UNITS})(?:\sand)?"
+    rf"\s(?:\d{{1,2}}|{_RUN})(?:\s(?:cents?|pence|p)\b|{_NO_NOUN})",
+    "priced": rf"[$£€¥₹]\s?{_AMOUNT}{_SCALE}|(?<![\d.,:/]){_AMOUNT}(?=\s?[$£€¥₹]|\s(?:{_UNITS})\b)",
     "mixed": rf"\b(?:{_RUN}|\d+|an?\s\w+)\sand\s(?:a\s|one\s)?half\b|\d+(?:\s1/2|\s?½)",
     # 10 000 and 10, 000; 4.5, 4. 5 and 4,5; 1/2
     "digits": r"(?:\d{1,3}(?:[ ]\d{3})+(?!\d)"
-    r"|\d+(?:,\s?\d{3})*(?:\.\s?\d+|[,;]\d{1,2}(?!\d))?)(?:/\d+)?(?!\d)"
+    r"|\d+(?:,\s?\d{3})*(?:\.\s?\d+|[,;]\d{1,2}(?!\d))?)(?:/\d+(?:,\d{3}(?!\d))*)?(?!\d)"
     r"(?:\s?(?:k|m|mil|mln|bn|hundred|thousand|grand|million|billion|dozen)\b|\s?%|\s?percent)?",
     "words": rf"\b{_RUN}\b{_AM}?",
     "named": r"\b(?:half|halves|couple|pair|both|twice|double|twins|second|noon|midday|midnight"
@@ -100,6 +111,7 @@ _MINUTES = {
     "5": 5,
 }
 _DIGITS = re.compile(r"\d+")
+_BELOW = re.compile(r"\d+(?:,\d{3}(?!\d))*")
 _PARTS = re.compile(r"[a-z]+")
 
 
@@ -155,11 +167,16 @@ def _hour(text: str) -> Quantity:
 
 
 def _money(text: str) -> Quantity:
-    numbers = [
-        _beginning(part) for part in re.split(r"\s(?:dollars?|bucks|pounds?|euros?)\s", text)
-    ]
-    whole, cents = numbers
-    return _number(whole + cents / 100, 100 * whole + cents, parts=(whole, cents))
+    """Pounds and pence together; neither is the amount by itself."""
+    whole, cents = (_beginning(part) for part in re.split(rf"\s(?:{_UNITS})\s", text))
+    return _number(whole + cents / 100, 100 * whole + cents)
+
+
+def _priced(text: str) -> Quantity:
+    """An amount of money in digits: never a date or a time."""
+    [number] = re.findall(r"\d[\d,.]*", text)
+    unit = text[text.rindex(number) + len(number) :].strip()
+    return _number(float(number.replace(",", "")[:_LONGEST]) * _SCALES.get(unit, 1))
 
 
 def _beginning(text: str) -> float:
@@ -179,9 +196,7 @@ def _digits(text: str) -> Quantity:
     plain = re.sub(r"[,;](\d{1,2})$", r".\1", number)  # 4,5 is written for 4.5
     value = float(re.sub(r"[,\s]", "", plain)[:_LONGEST])
     if "/" in text:
-        above, below = text.split("/")
-        halves = (value, _float(below))
-        return _number(value / (halves[1] or 1), _float(above + below), parts=halves)
+        return _fraction(text, value)
     unit = text[len(number) :].strip()
     found = {value * _SCALES.get(unit, 1)}
     if unit == "m":
@@ -193,6 +208,17 @@ def _digits(text: str) -> Quantity:
     dotted = re.fullmatch(r"(1?\d|2[0-4])[.;\s]\s?([0-5]\d)", plain)
     time = _time(int(dotted[1]), int(dotted[2])) if dotted else _number()
     return time._replace(values=frozenset(found), parts=_parts_of(number))
+
+
+def _fraction(text: str, above: float) -> Quantity:
+    """``3/4``, ``1,000/2,000``, ``1/2 million``; what has no marks may be meant together: 24/7."""
+    written, _, behind = text.partition("/")
+    digits = _BELOW.match(behind)[0]  # type: ignore[index]
+    below = _float(digits.replace(",", ""))
+    values = {above / (below or 1) * _SCALES.get(behind[len(digits) :].strip(), 1)}
+    if written.isdecimal() and digits.isdecimal():
+        values.add(_float(written + digits))
+    return Quantity(0, 0, frozenset(values), parts=(above, below))
 
 
 def _parts_of(number: str) -> tuple[float, ...]:
@@ -232,6 +258,7 @@ _READERS: dict[str, Callable[[str], Quantity | None]] = {
     "spoken": _spoken,
     "hour": _hour,
     "money": _money,
+    "priced": _priced,
     "mixed": _mixed,
     "digits": _digits,
     "words": _words,

@@ -21,6 +21,8 @@ class Progress:
         epoch_sums: ``tokens``, ``count`` (what the loss is a mean over), ``loss`` and every term of
             it, summed over the running epoch;
             ``window_sums``: the same since the last log line.
+        cut_batch: batches done of the last epoch where ``max_steps`` cut it off; 0: it was whole.
+            ``cut_sums``: its ``epoch_sums``.
         best: validated checkpoints, best first: (score, checkpoint name).
         stale: score validations since the last improvement.
         gap: how far the train sample's score led dev's at the last validation.
@@ -37,6 +39,8 @@ class Progress:
     batch: int = 0
     epoch_sums: dict[str, float] = field(default_factory=dict)
     window_sums: dict[str, float] = field(default_factory=dict)
+    cut_batch: int = 0
+    cut_sums: dict[str, float] = field(default_factory=dict)
     best: list[tuple[float, str]] = field(default_factory=list)
     stale: int = 0
     gap: float | None = None
@@ -46,6 +50,19 @@ class Progress:
     threads: int = 0
     processes: int = 1
     seconds: dict[str, float] = field(default_factory=dict)
+
+    def end_epoch(self, whole: bool) -> None:
+        """Count an epoch; of one that is not ``whole`` remember where it was cut off."""
+        self.cut_batch, self.cut_sums = (0, {}) if whole else (self.batch, self.epoch_sums)
+        self.epoch += 1
+        self.batch, self.epoch_sums = 0, {}
+
+    def reopen_epoch(self) -> None:
+        """Go back to where the last epoch was cut off, if it was, to train the rest of it."""
+        if self.cut_batch:
+            self.epoch -= 1
+            self.batch, self.epoch_sums = self.cut_batch, self.cut_sums
+            self.cut_batch, self.cut_sums = 0, {}
 
     def to_json(self) -> dict[str, JSON]:
         """Plain values; floats survive exactly."""

@@ -49,9 +49,18 @@ def watch_gap(
 
 def final_checkpoints(progress: Progress, config: TrainingConfig, parent: Path) -> list[Path]:
     """The checkpoints whose mean is kept, by ``final`` (``best`` without a score: the last)."""
-    epochs = [path for path in checkpoint_folders(parent) if "-epoch-" in path.name]
+    epochs = epoch_checkpoints(parent)
     if config.final == "average":
         return epochs[-config.keep_last :]
     if config.final == "best" and progress.best:
         return [parent / progress.best[0][1]]
     return epochs[-1:]
+
+
+def epoch_checkpoints(parent: Path) -> list[Path]:
+    """The checkpoints at the ends of epochs, oldest first.
+
+    Of an epoch that `max_steps` cut off and that was trained to its end later, the later one.
+    """
+    names = [path for path in checkpoint_folders(parent) if "-epoch-" in path.name]
+    return list({path.name.rpartition("-")[2]: path for path in names}.values())

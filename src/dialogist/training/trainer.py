@@ -38,7 +38,7 @@ from dialogist.training.saving import (
     prune,
     save_checkpoint,
 )
-from dialogist.training.selection import final_checkpoints, rank, watch_gap
+from dialogist.training.selection import epoch_checkpoints, final_checkpoints, rank, watch_gap
 from dialogist.training.weights import MasterWeights
 
 
@@ -84,6 +84,8 @@ class Trainer:
         if not self.data.pairs:
             raise DataError("no training pairs: the training data hold no summaries")
         memory, progress = KeptMemory(), self._begin()
+        if not (progress.stopped or self._full(progress)):
+            progress.reopen_epoch()  # max_steps was raised since
         _ = self._total_steps  # the plan of another epoch than the one to go on with
         self._since = time.perf_counter()
         self.model.train()
@@ -253,8 +255,7 @@ class Trainer:
     def _end_epoch(self, progress: Progress, validate: Validate) -> Progress:
         """Validate, log, rank, save; the run folder is complete after this."""
         means = {f"train_{name}": v for name, v in mean_of(progress.epoch_sums).items()}
-        progress.epoch += 1
-        progress.batch, progress.epoch_sums = 0, {}
+        progress.end_epoch(whole=progress.batch >= self._updates(self._plan(progress.epoch)))
         if self.processes.first:
             self._validate(progress, means, validate)
         told = self.processes.tell(progress.to_json())
@@ -293,7 +294,7 @@ class Trainer:
         tensors = self.average.tensors() | {"optimizer": optimizer_tensors(self.optimizer)}
         save_checkpoint(self.checkpoints / name, Checkpoint(tensors, progress.to_json()))
         names = [path.name for path in checkpoint_folders(self.checkpoints)]
-        epochs = [entry for entry in names if "-epoch-" in entry]
+        epochs = [path.name for path in epoch_checkpoints(self.checkpoints)]
         best = [entry for _, entry in progress.best]
         # The newest two stay whatever they are: should one be damaged, the other goes on. So does
         # this one: after going back, damaged ones of a later step may be before it.

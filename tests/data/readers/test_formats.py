@@ -211,8 +211,11 @@ def test_tsv_with_a_row_per_utterance(read):
     assert (two.id, turns(two)) == ("b", [("Bob", "x")])
 
 
-def test_csv_without_ids_is_one_dialogue(read):
-    (dialogue,) = read("speaker;text\nAnn;hi, you\nBob;ho\n", "t.csv")
+def test_csv_without_ids_asks_how_it_is_meant(read):
+    text = "speaker;text\nAnn;hi, you\nBob;ho\n"
+    with pytest.raises(DataError, match=r"columns found: speaker, text.*--column id=NAME.*--one-d"):
+        read(text, "t.csv")
+    (dialogue,) = read(text, "t.csv", one_dialogue=True)
     assert (dialogue.id, turns(dialogue)) == ("t", [("Ann", "hi, you"), ("Bob", "ho")])
 
 
@@ -228,7 +231,7 @@ def test_csv_columns(read):
 
 
 def test_an_unclosed_quotation_mark_is_no_silence(read, problems):
-    read('speaker,text\nAnn,hi\nBob,"ho\nAnn,x\n', "t.csv")
+    read('speaker,text\nAnn,hi\nBob,"ho\nAnn,x\n', "t.csv", one_dialogue=True)
     assert "not a row of the table" in problems[0].reason
 
 

@@ -202,3 +202,9 @@ def test_the_most_serious_comes_first_and_all_is_plain():
         "system": "mine",
         "examples": [],
     }
+
+
+def test_dialogues_that_failed_are_told_and_count_as_empty():
+    caution = only(with_said("", status="error"))
+    assert (caution.kind, caution.severity) == ("failed-outputs", "serious")
+    assert "1 of 40 outputs (2.5%) is missing" in caution.text

@@ -84,22 +84,6 @@
       $("item-title").focus({ preventScroll: true });
     }
   }
-  function turn(speaker, text, speakers) {
-    const line = document.createElement("li");
-    line.dir = "auto";
-    if (speaker) {
-      if (!speakers.includes(speaker)) speakers.push(speaker);
-      const name = document.createElement("span");
-      name.className = "speaker speaker-" + (speakers.indexOf(speaker) % 8);
-      name.textContent = speaker;
-      line.append(name);
-    }
-    const words = document.createElement("span");
-    words.className = "text";
-    words.textContent = text;
-    line.append(words);
-    return line;
-  }
   function mark(question) {
     groups.forEach((group) => group.classList.toggle("now", group.dataset.question === question));
   }
@@ -167,11 +151,7 @@
       $("rater").focus();
       return;
     }
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([exported()], { type: "application/json" }));
-    link.download = `answers-${state.rater.replace(/[^\p{L}\p{N}]+/gu, " ").trim().replaceAll(" ", "-") || "rater"}.json`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    saveFile(exported(), `answers-${fileName(state.rater) || "rater"}.json`, "application/json");
     const missing = page.items.length - answered();
     tell(missing ? `Saved; ${missing} items are still open.` : "Saved.", true);
   }

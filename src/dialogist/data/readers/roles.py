@@ -16,6 +16,12 @@ _ROLES = {
     "interviewer": ("interviewer",),
     "interviewee": ("interviewee",),
 }
+# Words that say whose side somebody is on in a help desk's data, but are no names in a transcript.
+_PARTIES = {
+    "customer": ("end-user", "end_user", "enduser", "requester", "contact", "lead", "visitor"),
+    "agent": ("admin", "staff", "support", "advisor", "csr", "teammate", "assignee", "team"),
+}
+_BY_PARTY = {word: role for role, words in _PARTIES.items() for word in words}
 _CANONICAL = {name: role for role, names in _ROLES.items() for name in names}
 # "Doctor_2" is a doctor; "agent_1" of Topical-Chat is anyone, so agents are not counted off.
 _NUMBERED = re.compile(r"(doctor|patient|guest_family|guest_clinician)[_ ]?\d+")
@@ -26,3 +32,8 @@ def role_of(speaker: str) -> str:
     name = speaker.strip().lower()
     numbered = _NUMBERED.fullmatch(name)
     return numbered[1] if numbered else _CANONICAL.get(name, "")
+
+
+def role_in_data(value: str) -> str:
+    """Return the role that a field of roles states (``end-user`` -> ``customer``), or its text."""
+    return role_of(value) or _BY_PARTY.get(value.strip().lower(), value)

@@ -1,6 +1,6 @@
-"""A file or stream as numbered lines of text: gzip, byte-order marks and bad bytes end here.
+"""A file or stream as numbered lines of text: gzip, Word files and encodings end here.
 
-path or stream -> chunks of bytes -> (gunzip) -> (recode to UTF-8) -> lines
+path or stream -> chunks of bytes -> (gunzip) -> (text of a .docx) -> (UTF-16 to UTF-8) -> lines
 """
 
 import codecs
@@ -11,7 +11,10 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from dialogist.errors import DataError, UsageError
+from dialogist.data.readers.docx import docx_text
+from dialogist.data.readers.encodings import check_encoding, detect_encoding, keeps_lines
+from dialogist.data.readers.foreign import ZIP_MAGIC, refusal_of
+from dialogist.errors import DataError
 
 CHUNK = 1 << 16
 HEAD = 1 << 20  # a meeting of QMSum is one line of some 100 kB: detection wants a whole record
@@ -19,10 +22,11 @@ LONGEST_LINE = 1 << 28
 GZIP_MAGIC = b"\x1f\x8b"
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
 
 
 class Line(NamedTuple):
@@ -36,7 +40,9 @@ class Source:
     """Text that can be read once, line by line, and whose head can be looked at before.
 
     ``failure`` is set when reading broke off (truncated gzip, disk error): the lines just end, so
-    that a reader can still hand over what it has; the caller raises it afterwards.
+    that a reader can still hand over what it has; the caller raises it afterwards. ``detected`` is
+    an encoding that nobody named, empty where somebody did or the file has a mark. ``path`` is
+    where the text lies, if it is a file.
     """
 
     def __init__(self, name: str, stem: str, chunks: Iterator[bytes], encoding: str = "") -> None:
@@ -44,37 +50,68 @@ class Source:
 
         Raises:
             DataError: the input is empty, unreadable from the start, or not text.
-            UsageError: Python knows no such encoding.
         """
         self.name = name
         self.stem = stem
+        self.path: Path | None = None
         self.failure: DataError | None = None
-        head, chunks = _peek(self._guarded(chunks), len(GZIP_MAGIC))
-        if head.startswith(GZIP_MAGIC):
-            chunks = self._guarded(_gunzip(chunks))
-        head, chunks = _peek(chunks, HEAD)
+        self._is_word = False
+        head, chunks = self._unpacked(chunks)
         if not head and self.failure:
             raise self.failure
-        codec = encoding or next((c for mark, c in MARKS if head.startswith(mark)), "")
-        if codec:
+        marked = next((c for mark, c in MARKS if head.startswith(mark)), "")
+        named = "utf-8" if self._is_word else encoding or marked
+        self.detected = "" if named else self._detect(head)
+        codec = named or self.detected
+        self._encoding = codec if keeps_lines(codec) else "utf-8"
+        if self._encoding != codec:
             head, chunks = _peek(self._guarded(_recode(chunks, codec)), HEAD)
         if not head.strip() and not self.failure:
             raise DataError(f"{name}: is empty")
-        if not _is_text(head):
-            raise self.failure or DataError(
-                f"{name}: is binary (or not UTF-8): name its encoding if it is text"
-            )
-        self.head = head.decode("utf-8", "replace")
+        self.head = head.decode(self._encoding, "replace")
         self.head_is_all = len(head) < HEAD
         self._chunks = chunks
 
+    def _unpacked(self, chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+        """The head and all of it without compression, and without the form of a Word file."""
+        head, chunks = _peek(self._guarded(chunks), len(ZIP_MAGIC))
+        if head.startswith(GZIP_MAGIC):
+            chunks = self._guarded(_gunzip(chunks))
+        head, chunks = _peek(chunks, HEAD)
+        if not head.startswith(ZIP_MAGIC):
+            return head, chunks
+        try:
+            text = docx_text(chunks)
+        except DataError as error:
+            raise self.failure or DataError(f"{self.name}: {error}") from None
+        self._is_word = True
+        return text[:HEAD], iter((text,))
+
+    def _detect(self, head: bytes) -> str:
+        """The encoding of bytes without a mark.
+
+        Raises:
+            DataError: they are no text.
+        """
+        if refusal := refusal_of(head):
+            raise DataError(f"{self.name}: {refusal}")
+        detected = detect_encoding(head) if head.strip() else "utf-8"
+        if not detected:
+            raise self.failure or DataError(
+                f"{self.name}: is binary, or text in an encoding that is not recognised: if it is "
+                "text, name its encoding with --encoding"
+            )
+        return detected
+
     def lines(self, on_problem: Callable[[int, str], None]) -> Iterator[Line]:
-        """The lines; one that is not UTF-8 is reported and left out."""
+        """The lines; one that is not in the encoding is reported and left out."""
+        name = "UTF-8" if self._encoding.startswith("utf-8") else self._encoding
         for number, raw in enumerate(self._split(), start=1):
             try:
-                yield Line(number, raw.decode("utf-8"))
+                yield Line(number, raw.decode(self._encoding))
             except UnicodeDecodeError as error:
-                on_problem(number, f"is not UTF-8: byte 0x{raw[error.start]:02x} at {error.start}")
+                byte = f"byte 0x{raw[error.start]:02x} at {error.start}"
+                on_problem(number, f"is not {name}: {byte} (--encoding names another encoding)")
 
     def _guarded(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         """Pass chunks on; when reading fails, note why and end."""
@@ -110,19 +147,23 @@ class Source:
         self.failure = self.failure or DataError(f"{self.name}: {reason}")
 
 
-def open_source(origin: Path | BinaryIO, encoding: str = "") -> Source:
+def open_source(origin: Path | BinaryIO, encoding: str = "", stem: str = "") -> Source:
     """Open a path, ``Path('-')`` (standard input), or an already open binary stream.
+
+    ``stem`` names dialogues that have no id of their own; without it, the file's name does.
 
     Raises:
         DataError: no such file, no permission, a folder, empty, or not text.
         UsageError: Python knows no such encoding.
     """
-    _check_encoding(encoding)
+    check_encoding(encoding)
     if isinstance(origin, Path) and str(origin) == "-":
         origin = sys.stdin.buffer
     if isinstance(origin, Path):
-        stem = origin.name.removesuffix(".gz")
-        return Source(str(origin), Path(stem).stem, _read_path(origin), encoding)
+        stem = stem or Path(origin.name.removesuffix(".gz")).stem
+        source = Source(str(origin), stem, _read_path(origin), encoding)
+        source.path = origin
+        return source
     name = getattr(origin, "name", None)
     name = name if isinstance(name, str) else "<stream>"
     return Source(name, Path(name).stem.strip("<>"), _read_stream(origin), encoding)
@@ -131,16 +172,6 @@ def open_source(origin: Path | BinaryIO, encoding: str = "") -> Source:
 def source_of_bytes(data: bytes, name: str = "<bytes>") -> Source:
     """Wrap bytes already in memory, as the head of something or all of it."""
     return Source(name, name.strip("<>"), iter((data,)))
-
-
-def _check_encoding(encoding: str) -> None:
-    try:
-        if encoding:
-            "".encode(encoding)  # refuses codecs from bytes to bytes, such as base64
-            codecs.getincrementaldecoder(encoding)
-    except (LookupError, ValueError):
-        hint = "try utf-8, cp1252, latin-1, or gb18030"
-        raise UsageError(f"unknown encoding '{encoding}': {hint}") from None
 
 
 def _read_path(path: Path) -> Iterator[bytes]:
@@ -192,22 +223,3 @@ def _recode(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
 
 def _carriage_returns(line: bytes) -> list[bytes]:
     return line.removesuffix(b"\r").split(b"\r")
-
-
-def _is_text(head: bytes) -> bool:
-    """Tell text with a few bad lines from something that is no text at all."""
-    sample = head[:CHUNK]
-    controls = len(sample) - len(sample.translate(None, _CONTROL))
-    lines = [line for line in sample.split(b"\n") if line.strip()]
-    # The last line of a longer file is cut, perhaps in the middle of a character.
-    whole = len(sample) < CHUNK
-    bad = sum(not _is_utf8(line, whole) for line in lines)
-    return controls <= len(sample) / 50 and 2 * bad <= len(lines)
-
-
-def _is_utf8(line: bytes, whole: bool) -> bool:
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(line, final=whole)
-    except UnicodeDecodeError:
-        return False
-    return True

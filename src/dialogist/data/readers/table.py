@@ -1,14 +1,30 @@
-"""CSV and TSV: a row per dialogue, or a row per utterance with the rows of a dialogue together."""
+"""CSV and TSV: a row per dialogue, or a row per utterance and a column that names the dialogue."""
 
 import csv
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain
 
 from dialogist.data.readers.base import BadRecord, ReadOptions, Reporter
 from dialogist.data.readers.fields import said
-from dialogist.data.readers.generic import IDS, SPEAKERS, SUMMARIES, TEXTS
-from dialogist.data.readers.roles import role_of
+from dialogist.data.readers.groups import Message, grouped
+from dialogist.data.readers.keys import (
+    GROUPS,
+    IDS,
+    RECORD_IDS,
+    ROLES,
+    SPEAKERS,
+    SUMMARIES,
+    TEXTS,
+    TIMES,
+    plain_name,
+    some,
+)
+from dialogist.data.readers.markup import plain_text
+from dialogist.data.readers.roles import role_in_data, role_of
+from dialogist.data.readers.selection import Selection
 from dialogist.data.readers.source import Line, Source
 from dialogist.data.readers.speaker_lines import LINE_END, named_lines
 from dialogist.errors import DataError
@@ -16,8 +32,9 @@ from dialogist.records import Dialogue, Utterance
 
 DIALOGUES = ("dialogue", "dialog", "transcript", "conversation")
 DELIMITERS = ",\t;|"
+SEPARATOR = re.compile(r'\ufeff?"?sep=(?P<sign>.)"?\s*', re.IGNORECASE)
+_DOUBLE = re.compile(r"(?P<name>.+) #\d+")
 _CELL_LIMIT = 1 << 28
-_IDS = (*IDS, "dialog_id", "encounter_id", "dialogue", "conversation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,31 +55,36 @@ class Layout:
     text: str
     role: str
     summary: str
+    time: str
 
 
 def read_table(source: Source, options: ReadOptions, report: Reporter) -> Iterator[Dialogue]:
     """Read a table whose first row names its columns.
 
     Raises:
-        DataError: a column that is needed, or that the options name, is not there.
+        DataError: a column that is needed, or that the options name, is not there, or it is not
+            clear which rows make a dialogue.
     """
     # The module's own limit of 128 kB is below the length of a meeting; it only exists globally.
     csv.field_size_limit(_CELL_LIMIT)
-    delimiter = delimiter_of(source.head)
-    # An unclosed quotation mark would swallow the rest of the file unseen: `strict` refuses it.
     lines = _Lines(source.lines(report))
-    table = csv.reader(lines, delimiter=delimiter, strict=True)
+    # An unclosed quotation mark would swallow the rest of the file unseen: `strict` refuses it.
+    table = csv.reader(lines, delimiter=lines.delimiter(), strict=True)
     header = _header(table, source.name)
     layout = layout_of(header, options.columns, source.name)
-    rows = _rows(table, lines, header, report)
-    if layout.dialogue:
+    selection = Selection(options)
+    rows = (row for row in _rows(table, lines, header, report) if selection.takes(row.cells))
+    if layout.dialogue and not options.one_dialogue:
         yield from _whole(rows, layout, source.stem, report)
     else:
-        yield from _grouped(rows, layout, source.stem, report)
+        refusal = _refusal(layout, header, options, source.name)
+        messages = _messages(rows, layout, source.stem if options.one_dialogue else "", report)
+        yield from grouped(messages, options, report, refusal)
+    selection.tell(report)
 
 
 def delimiter_of(text: str) -> str:
-    """The delimiter that occurs most often in the first line."""
+    """The delimiter that occurs most often in the first line, or that Excel's ``sep=`` names."""
     first = text.lstrip("\ufeff\r\n").split("\n", 1)[0]
     return max(DELIMITERS, key=first.count)
 
@@ -80,40 +102,88 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> L
     """Find the columns by the options' mapping, else by their usual names in any case.
 
     Raises:
-        DataError: there is neither a dialogue nor a text column, or a mapped one is missing.
+        DataError: there is neither a dialogue nor a text column, a mapped one is missing, or two
+            columns have the same name.
     """
-    by_name = {column.lower(): column for column in reversed(header)}
+    by_name = {plain_name(column): column for column in reversed(header)}
 
     def find(key: str, usual: Sequence[str]) -> str:
         if key not in columns:
             return next((by_name[each] for each in usual if each in by_name), "")
-        if columns[key] not in header:
+        if columns[key] in header:
+            return columns[key]
+        if plain_name(columns[key]) not in by_name:
             raise _no_column(columns[key], header, name)
-        return columns[key]
+        return by_name[plain_name(columns[key])]
 
     speaker, text = find("speaker", SPEAKERS), find("text", TEXTS)
-    dialogue = find("dialogue", () if speaker and text else (*DIALOGUES, "text"))
+    # A text column that somebody names, or a speaker beside one, means a row for each utterance.
+    by_rows = "text" in columns or (speaker and text)
+    dialogue = find("dialogue", () if by_rows else (*DIALOGUES, "text"))
     if not dialogue and not text:
         raise _no_column("dialogue' or 'text", header, name)
-    identity = find("id", [each for each in _IDS if by_name.get(each) != dialogue])
-    return Layout(
-        identity, dialogue, speaker, text, find("role", ("role",)), find("summary", SUMMARIES)
+    usual_ids = IDS if dialogue else (*GROUPS, *DIALOGUES, *RECORD_IDS)
+    identity = find("id", [each for each in usual_ids if by_name.get(each) not in (dialogue, text)])
+    times = [each for each in TIMES if by_name.get(each) not in (identity, speaker, text)]
+    time = next((by_name[each] for each in times if each in by_name), "")
+    layout = Layout(
+        identity, dialogue, speaker, text, find("role", ROLES), find("summary", SUMMARIES), time
     )
+    _refuse_doubles(layout, header, name)
+    return layout
 
 
 def _no_column(wanted: str, header: Sequence[str], name: str) -> DataError:
-    found = ", ".join(column[:40] for column in header[:20])
     return DataError(
-        f"{name}: no column '{wanted}' (columns found: {found}); map one with --column"
+        f"{name}: no column '{wanted}' (columns found: {some(header)}); name yours with "
+        "--column text=NAME, speaker=NAME, id=NAME, or give the table a first row of names"
     )
 
 
+def _refuse_doubles(layout: Layout, header: Sequence[str], name: str) -> None:
+    used = {layout.id, layout.dialogue, layout.speaker, layout.text, layout.role, layout.summary}
+    for column in header:
+        double = _DOUBLE.fullmatch(column)
+        if double and double["name"] in used and double["name"] in header:
+            raise DataError(
+                f"{name}: several columns are named '{double['name'][:40]}': rename all but one"
+            )
+
+
+def _refusal(layout: Layout, header: Sequence[str], options: ReadOptions, name: str) -> str:
+    """What to say if the ids turn out to be the rows' own.
+
+    Raises:
+        DataError: each row is an utterance, and there is no column of ids.
+    """
+    advice = (
+        f"(columns found: {some(header)}); name the column with --column id=NAME, or give "
+        "--one-dialogue if the whole file is one dialogue"
+    )
+    if options.one_dialogue:
+        return ""
+    if not layout.id:
+        raise DataError(
+            f"{name}: each row is one utterance, but no column says of which dialogue {advice}"
+        )
+    if "id" in options.columns or plain_name(layout.id) not in RECORD_IDS:
+        return ""
+    return f"every row has its own '{layout.id}', so it is not the dialogue's {advice}"
+
+
 def _header(table: Iterator[list[str]], name: str) -> list[str]:
+    """The names of the columns; one that came before has a number behind it."""
     try:
         cells = next((row for row in table if row), [])
     except csv.Error as error:
         raise DataError(f"{name}: the first row names no columns: {error}") from None
-    return [cell.strip().lstrip("\ufeff") for cell in cells]
+    counts: Counter[str] = Counter()
+    names = []
+    for cell in cells:
+        column = cell.strip().lstrip("\ufeff")
+        counts[column] += 1
+        names.append(column if counts[column] == 1 else f"{column} #{counts[column]}")
+    return names
 
 
 class _Lines:
@@ -122,6 +192,17 @@ class _Lines:
     def __init__(self, lines: Iterator[Line]) -> None:
         self._lines = lines
         self.number = 0
+
+    def delimiter(self) -> str:
+        """Take a first line that only names the delimiter, and look at the one behind it."""
+        first = next((line for line in self._lines if line.text.strip()), None)
+        if first is None:
+            return ","
+        named = SEPARATOR.fullmatch(first.text)
+        if named:
+            return named["sign"]
+        self._lines = chain([first], self._lines)
+        return delimiter_of(first.text)
 
     def __iter__(self) -> Iterator[str]:
         for line in self._lines:
@@ -147,47 +228,66 @@ def _rows(
 
 
 def _whole(rows: Iterator[Row], layout: Layout, stem: str, report: Reporter) -> Iterator[Dialogue]:
+    lines: dict[str, int] = {}
     for row in rows:
+        text = plain_text(row.cells[layout.dialogue])
+        identity = row.cells.get(layout.id, "") or f"{stem}:{row.line}"
         try:
-            utterances = said(named_lines(LINE_END.split(row.cells[layout.dialogue])))
+            utterances = said(named_lines(LINE_END.split(text)))
+            _refuse_message(utterances, identity, lines)
         except BadRecord as error:
             report(row.line, str(error))
             continue
-        yield _dialogue(utterances, row, layout, f"{stem}:{row.line}")
+        lines.setdefault(identity, row.line)
+        yield _dialogue(utterances, identity, row, layout)
 
 
-def _grouped(
-    rows: Iterator[Row], layout: Layout, stem: str, report: Reporter
-) -> Iterator[Dialogue]:
-    """Rows that follow each other under one id are one dialogue; without ids the file is one."""
-    for _, group in groupby(rows, key=lambda row: row.cells.get(layout.id, "")):
-        turns = list(group)
-        try:
-            utterances = said(_turn(row.cells, layout) for row in turns)
-        except BadRecord as error:
-            report(turns[0].line, str(error))
+def _refuse_message(
+    utterances: Sequence[Utterance], identity: str, lines: Mapping[str, int]
+) -> None:
+    if identity in lines and not any(utterance.speaker for utterance in utterances):
+        raise BadRecord(
+            f"has the id of line {lines[identity]} and names no speaker: if each row is one "
+            "message, name the text with --column text=NAME"
+        )
+
+
+def _messages(
+    rows: Iterator[Row], layout: Layout, only: str, report: Reporter
+) -> Iterator[Message]:
+    """Each row as one utterance of the dialogue it names, or of the ``only`` one."""
+    for row in rows:
+        cells = row.cells
+        identity = only or cells[layout.id].strip()
+        if not identity:
+            report(row.line, f"has no id in column '{layout.id}': it belongs to no dialogue")
             continue
-        fallback = f"{stem}:{turns[0].line}" if layout.id else stem
-        first = next((r for r in turns if r.cells.get(layout.summary)), turns[0])
-        yield _dialogue(utterances, first, layout, fallback)
+        yield Message(
+            identity,
+            row.line,
+            _turn(cells, layout),
+            cells.get(layout.time, ""),
+            cells.get(layout.summary, ""),
+        )
 
 
 def _turn(cells: Mapping[str, str], layout: Layout) -> Utterance:
     speaker = cells.get(layout.speaker, "").strip()
     role = cells.get(layout.role, "") if layout.role != layout.speaker else ""
-    return Utterance(speaker, cells[layout.text], role_of(role) or role or role_of(speaker))
+    stated = role_in_data(role) or role_of(speaker)
+    return Utterance(speaker, plain_text(cells[layout.text]), stated)
 
 
 def _dialogue(
-    utterances: tuple[Utterance, ...], row: Row, layout: Layout, fallback: str
+    utterances: tuple[Utterance, ...], identity: str, row: Row, layout: Layout
 ) -> Dialogue:
-    """The dialogue with its id and summary; a table of whole dialogues keeps its other columns."""
+    """A dialogue in one row, with its summary; the other columns are its metadata."""
     summary = row.cells.get(layout.summary, "")
     used = (layout.id, layout.dialogue, layout.summary)
     rest = {key: cell for key, cell in row.cells.items() if key not in used}
     return Dialogue(
         utterances,
-        id=row.cells.get(layout.id, "") or fallback,
+        id=identity,
         references=(summary,) if summary.strip() else (),
-        metadata=dict(rest) if layout.dialogue else {},
+        metadata=dict(rest),
     )

@@ -62,9 +62,26 @@ def _duplicates(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
         )
 
 
+def _failed(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
+    here = [one for one in outputs if one.summary.status == "error"]
+    if here:
+        yield _about(
+            ("failed-outputs", "serious", system),
+            here,
+            f"{_share(here, outputs)} missing, for summarising failed: each counts as empty; see "
+            "the errors on stderr",
+        )
+
+
 def _empty(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
     for kind, missing in (("missing-outputs", True), ("empty-outputs", False)):
-        here = [one for one in outputs if not words_of(one.prediction) and one.missing == missing]
+        here = [
+            one
+            for one in outputs
+            if not words_of(one.prediction)
+            and one.missing == missing
+            and one.summary.status != "error"
+        ]
         if here:
             what = "missing in the file" if missing else "empty"
             yield _about(
@@ -202,6 +219,7 @@ def _unread(
 
 _CHECKS: tuple[Callable[[str, Sequence[Output]], Iterator[Caution]], ...] = (
     _duplicates,
+    _failed,
     _empty,
     _same,
     _given,

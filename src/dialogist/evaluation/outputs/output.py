@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import cast, get_args
 
-from dialogist.data.readers.base import BadRecord
+from dialogist.data.readers.base import BadRecord, ReadOptions
 from dialogist.data.readers.fields import id_of, pairs_of, texts_of
-from dialogist.data.readers.generic import TEXT_KEYS, TURN_KEYS, generic
+from dialogist.data.readers.generic import generic
+from dialogist.data.readers.keys import TEXT_KEYS, TURN_KEYS
 from dialogist.data.readers.parsing import Record
+from dialogist.data.readers.selection import Selection
 from dialogist.data.writer import dialogue_to_json
 from dialogist.metrics.base import Case
 from dialogist.records import (
@@ -152,7 +154,7 @@ def _dialogue(record: Record, keys: Keys) -> Dialogue | None:
     rest = {key: value for key, value in record.items() if key not in used}
     if not any(key in rest for key in (*TURN_KEYS, *TEXT_KEYS)):
         return None
-    return generic(rest, {})
+    return generic(rest, {}, Selection(ReadOptions(internal_notes=True)))
 
 
 def cases_of(outputs: Iterable[Output], labels: Iterable[str] | None = None) -> list[Case]:

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialogist.data.readers.base import BadRecord, Problem, Reporter
-from dialogist.data.readers.generic import IDS, SUMMARIES
 from dialogist.data.readers.head import Head, head_of
+from dialogist.data.readers.keys import IDS, SUMMARIES
 from dialogist.data.readers.parsing import Record
 from dialogist.data.readers.rows import json_values, kind_of
 from dialogist.data.readers.source import Source, open_source

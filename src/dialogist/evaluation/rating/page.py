@@ -91,7 +91,10 @@ def make_page(drawn: Drawn, systems: tuple[str, str], seed: int) -> str:
     )
     items = [_item(pair, swap) for pair, swap in zip(drawn.pairs, drawn.swapped, strict=True)]
     sealed = seal(key)
-    style, script = asset("style.css") + asset("rating.css"), asset("rating.js")
+    style, script = (
+        asset("style.css") + asset("rating.css"),
+        asset("people.js") + asset("rating.js"),
+    )
     page: JSON = {"page": _digest([items, sealed]), "items": items, "key": sealed}
     template = environment("the page for raters").get_template("rating.html.j2")
     return template.render(

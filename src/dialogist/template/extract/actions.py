@@ -2,86 +2,215 @@
 
 Rules of word order for high precision: a promise in the first person, or a request that the next
 speaker says yes to, whose verb names work that is left to do (`verbs`). The action is the clause
-from its verb on, in the dialogue's own words.
+from its verb on, in the dialogue's own words with names for "me" and "you", or a quote.
 """
 
 import re
 from collections.abc import Iterator
 
-from dialogist.template.extract.agreeing import agrees
+from dialogist.template.extract.agreeing import agrees, declines
 from dialogist.template.extract.clause import before, begins_clause, clause_end, is_broken, tidy
 from dialogist.template.extract.deadlines import deadline_in
+from dialogist.template.extract.offers import offers_in
 from dialogist.template.extract.turns import Found, Sentence, Turns
-from dialogist.template.extract.verbs import is_work
+from dialogist.template.extract.verbs import is_handled, is_work, starts_work
+from dialogist.template.extract.wording import quoted, resolved
+from dialogist.text.function_words import FUNCTION_WORDS
 
 _ADVERB = (
     r"(?:(?:definitely|certainly|just|also|then|gladly|personally|first|now|surely|still|try to|"
-    r"be sure to|make sure to|make sure I) )*"
+    r"be sure to|make sure to|make sure I|quickly|probably) )*"
 )
 _WILL = re.compile(
-    r"(?:(?<=^)|(?<=[\s,.;:]))(?:I ?['’] ?(?i:ll)|I (?:will|shall)|I ?['’] ?m (?:going "
-    r"to|gonna)|I am going to|I promise(?: you)? "
-    r"to|(?:let me|allow me to)(?= (?:find out|get back|look into|check and|check with|"
-    r"call|send|email|ask (?:him|her|them|my|the)\b)))"
+    r"(?:(?<=^)|(?<=[\s,.;:]))(?:(?:I|[Ww]e) ?['’] ?(?i:ll)|[Ii]ll|(?:I|[Ww]e) (?:will|shall)|"
+    r"(?:I ?['’] ?m|I am|[Ww]e ?['’] ?re|[Ww]e are) (?:going to|gonna)|[Ii]m gonna|"
+    r"I promise(?: you)? to|(?:[Ll]et me|allow me to)(?= (?:find out|get back|send|email|"
+    r"call|ask (?:him|her|them|my|the)\b)))"
     rf" {_ADVERB}(?=[A-Za-z])",
 )
+# "I'm sending an engineer on Thursday": arranged already, but still to come.
+_DOING = re.compile(
+    r"(?:(?<=^)|(?<=[\s,.;:]))(?:I ?['’] ?m|I am|We ?['’] ?re|We are|[Ii]m) (?:also |now )?"
+    r"(?=(?:sending|escalating|prescribing|ordering|booking|forwarding|transferring|mailing|"
+    r"emailing|shipping|referring|refunding|scheduling|arranging|paying|buying|bringing|"
+    r"picking|inviting|cancelling)\b)"
+)
+# "Will do it tonight": chats leave the "I" out.
+_WILL_ALONE = re.compile(
+    r"^(?:(?:ok(?:ay)?|yes|yeah|sure|k),? )?[Ww]ill (?=[a-z-]+ )(?!(?:you|u|i|we|he|she|it|they|"
+    r"be|the|that|"
+    r"there|this)\b)"
+)
 _UNSURE = re.compile(
-    r"\b(?:if|unless|maybe|perhaps|probably|might|guess|would|wish|whether|suppose|"
-    r"when I|what|how|why|should I|"
+    r"\b(?:maybe|perhaps|might|guess|would|wish|whether|suppose|"
+    r"when I|what|how|why|should I|confirm(?:ing)?|"
     r"think|hope|until|till|said|told|pretend|say(?:s|ing)?)\b",
     re.I,
 )
+_CONDITION = re.compile(
+    r"^\W*(?:(?:and|but|so|well|okay|ok) )?(?:if|unless|once|as soon as|when|in case)\b", re.I
+)
+_SUPPOSED = re.compile(r"\b(?:if|unless)\b", re.I)
 _ASK = re.compile(
     r"(?:(?:could|can(?! you (?:speak|handle|type|cook|drive|swim|read|write|take "
-    r"(?:care|good)|find|work|operate))|would|will|won ?['’] ?t) you(?: please| kindly|"
+    r"(?:care|good)|find|work|operate))|would|will|won ?['’] ?t) (?:you|u)(?: please| kindly|"
     r" maybe| just| also| possibly| then)*"
     r"|(?:would|do) you mind(?= \w+ing\b)|i (?:want|need|would like|['’]d like) you to|"
-    r"please|(?:don ?['’] ?t|do not) forget to|"
+    r"please|pls|(?:don ?['’] ?t|do not) forget to|"
     r"remember to|be sure to|make sure (?:to|you)|may I ask you to)"
     r" (?=[A-Za-z])",
     re.I,
 )
+_COMMITS = re.compile(
+    r"\W*(?:(?:ok(?:ay)?|sure|yes|yeah|alright|all right|fine|of course|thanks|good)[ ,.!]+){0,2}"
+    r"(?:i (?:definitely )?will\b(?= ?[,.!]|$)|will do\b|i ?['’]?ll do (?:that|it|so)|i promise)",
+    re.I,
+)
+_TWO = 2  # speakers: what "we" will do in a larger round is nobody's task
+_HERE = re.compile(r"\b(?:over there|right here|here|at the (?:counter|desk|cashier))\W*$", re.I)
+_MOMENT = re.compile(
+    r"\b(?:one|a|just a|wait a|hold on a) (?:moment|second|sec|minute)\b|\bhold on\b|"
+    r"\bbear with me\b",
+    re.I,
+)
+_IMPERATIVE = re.compile(
+    r"^\W*(?!no\b)(?:(?:and|but|so|then|now|ok(?:ay)?|fine|good|great|alright|yes|sure|at least|"
+    r"just|also|"
+    r"[A-Z][a-z]+,)[ ,.]+){0,3}(?=[A-Za-z])",
+    re.I,
+)
+_AGREED_BEFORE = re.compile(r"\bplease confirm\b|\b(?:is|are) (?:that|this|these|it) (?:all )?"
+                            r"(?:correct|right|okay|ok)\b|\bdoes that (?:sound|"
+                            r"work)\b", re.I)  # fmt: skip
 
 
 def actions_in(turns: Turns) -> Iterator[Found]:
-    """Promises and agreed requests, in the order they are said."""
+    """Promises, agreed requests and accepted offers, in the order they are said."""
+    offers = {one.evidence[0]: one for one in offers_in(turns)}
     for sentence in turns.all():
-        found = _promise(sentence) or _agreed(sentence, turns)
+        found = _promise(sentence, turns) or _agreed(sentence, turns)
         if found is not None:
             yield found
+        elif sentence.span() in offers:
+            yield offers[sentence.span()]
 
 
-def _promise(sentence: Sentence) -> Found | None:
-    if sentence.text.endswith("?"):
+def _promise(sentence: Sentence, turns: Turns) -> Found | None:
+    if sentence.text.endswith("?") or _is_confirming(sentence, turns):
         return None
-    for will in _WILL.finditer(sentence.text):
-        unsure = _UNSURE.search(before(sentence.text, will.start()))
-        if begins_clause(sentence.text, will.start()) and not unsure:
-            found = _action(sentence, will.end(), sentence.speaker)
+    reply = turns.reply(sentence.utterance)
+    if any(declines(one.text) for one in reply[:2]) or _is_at_once(sentence, turns):
+        return None
+    for pattern in (_WILL, _DOING, _WILL_ALONE):
+        for will in pattern.finditer(sentence.text):
+            said_before = before(sentence.text, will.start())
+            condition = _CONDITION.match(sentence.text) is not None
+            vague = will[0].lower().startswith("we") and len(turns.dialogue.speakers) > _TWO
+            if vague or _UNSURE.search(said_before) or (
+                not condition and (_SUPPOSED.search(said_before) or not begins_clause(
+                    sentence.text, will.start()))):  # fmt: skip
+                continue
+            found = _action(sentence, will.end(), sentence.speaker, turns)
             if found is not None:
                 return found
     return None
 
 
+def _is_confirming(sentence: Sentence, turns: Turns) -> bool:
+    """ "Please confirm: I'll book ...": asked, not promised."""
+    return any(_AGREED_BEFORE.search(one.text) for one in turns.sentences[sentence.utterance])
+
+
+def _is_at_once(sentence: Sentence, turns: Turns) -> bool:
+    """ "I'll check with my boss. One moment, please": done before the next turn."""
+    said = turns.sentences[sentence.utterance]
+    return any(_MOMENT.search(one.text) for one in said if one.start >= sentence.start)
+
+
 def _agreed(sentence: Sentence, turns: Turns) -> Found | None:
-    ask = _ASK.search(sentence.text)
-    if ask is None or _UNSURE.search(before(sentence.text, ask.start())):
-        return None
     reply = turns.reply(sentence.utterance)
     # What comes behind the request in the same turn may be another question, answered instead.
     later = [s for s in turns.sentences[sentence.utterance] if s.start > sentence.start]
-    if not reply or any(s.text.endswith("?") for s in later) or not agrees(reply[0].text):
+    if not reply or any(s.text.endswith("?") for s in later):
         return None
-    found = _action(sentence, ask.end(), reply[0].speaker)
-    if found is None:
+    commits = _COMMITS.match(reply[0].text) is not None or (
+        len(reply) > 1 and _COMMITS.match(reply[1].text) is not None
+    )
+    if not commits and not agrees(reply[0].text):
         return None
-    return Found(found.text, (*found.evidence, reply[0].span()), found.owner, found.deadline)
+    start = _asked_from(sentence, last=not later)
+    if start is not None and re.match(r"(?:re)?confirm\b", sentence.text[start:], re.I):
+        return None  # a yes confirms it at once
+    if start is None or _UNSURE.search(before(sentence.text, start)):
+        return None
+    found = _action(sentence, start, reply[0].speaker, turns, asked=True)
+    if (
+        found is None
+        or _HERE.search(found.words)
+        or any(_says_more(_promise(one, turns), found) for one in reply)
+    ):
+        return None
+    evidence = (*found.evidence, reply[0].span())
+    text = quoted(sentence, reply[0]) if '"' in found.text else found.text
+    if text is None:
+        return None
+    return Found(text, evidence, found.owner, found.deadline, found.words)
 
 
-def _action(sentence: Sentence, start: int, owner: str) -> Found | None:
+def _says_more(promise: Found | None, asked: Found) -> bool:
+    """ "Will you book it?" - "I'll book it tomorrow": the promise stands for both."""
+    if promise is None:
+        return False
+    words, others = (re.findall(r"[a-z]{3,}", one.words.lower()) for one in (promise, asked))
+    return words[:1] == others[:1] or not set(words[1:]).isdisjoint(
+        word for word in others[1:] if word not in FUNCTION_WORDS
+    )
+
+
+def _asked_from(sentence: Sentence, last: bool) -> int | None:
+    """Where the verb of a request stands, None if it is none."""
+    ask = _ASK.search(sentence.text)
+    if ask is not None:
+        return ask.end()
+    condition = _CONDITION.match(sentence.text)
+    if condition is not None:
+        comma = sentence.text.find(", ")
+        start = comma + 2 if comma > 0 else -1
+    else:
+        opening = _IMPERATIVE.match(sentence.text)
+        start = opening.end() if opening is not None else -1
+    if not last or start < 0 or sentence.text.endswith("?"):
+        return None
+    return start if starts_work(sentence.text[start:]) else None
+
+
+def _action(
+    sentence: Sentence, start: int, owner: str, turns: Turns, asked: bool = False
+) -> Found | None:
     end = clause_end(sentence.text, start)
     clause = tidy(sentence.text[start:end])
     deadline = deadline_in(clause)
-    if len(clause.split()) < 2 or is_broken(clause) or not is_work(clause, deadline):
+    if len(clause.split()) < 2 or is_broken(clause):
         return None
-    return Found(clause, (sentence.span(),), owner, deadline)
+    if not is_work(clause, deadline, asked):
+        return None if asked else _handled(sentence, clause, owner, turns)
+    text = None
+    if not _CONDITION.match(sentence.text):  # a condition belongs to it: quoted whole
+        addressee = owner if asked else turns.addressee(sentence)
+        text = resolved(clause, sentence.speaker, addressee, owner)
+    text = text or quoted(sentence)
+    if text is None:
+        return None
+    return Found(text, (sentence.span(),), owner, deadline, clause)
+
+
+def _handled(sentence: Sentence, clause: str, owner: str, turns: Turns) -> Found | None:
+    """ "I'll send it": told with what was said before, which "it" is of."""
+    named = turns.before(sentence)
+    if named is None or not is_handled(clause):
+        return None
+    text = quoted(named, sentence)
+    if text is None:
+        return None
+    words = f"{clause} {named.text}"
+    return Found(text, (sentence.span(), named.span()), owner, "", words)

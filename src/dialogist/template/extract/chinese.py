@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dialogist.template.extract.agreeing import agrees
 from dialogist.template.extract.deadlines import deadline_in
 from dialogist.template.extract.turns import Found, Sentence, Turns
+from dialogist.template.extract.wording import quoted
 
 _VERBS = (
     "发(?:给|送|您|你|到|一|个|过去|邮件|短信)?|寄|邮寄|打(?:给|电话)|致电|"
@@ -43,6 +44,20 @@ _UNKNOWN = re.compile(
     "^[嗯哦呃这个，, ]*(?:我|我们|这边)?(?:也|还|暂时|目前)?(?:不知道|不清楚|"
     "不确定|不太清楚|没法确定|无法确定|说不准|不好说)"
 )
+
+_DONE = re.compile(
+    "(?<![没未不])(?:已经?|刚刚|刚才)(?:成功)?(?:为|帮|给|替|跟|向|把|将)?[^，。！？；,.!?;]{0,14}?"
+    "(?:退款|退还|退回|取消|登记|提交|反馈|发送|发给|补发|补寄|修改|处理|催促|催|备注|上报|申请|安排|联系|寄出|"
+    "发货|预订|预约|更换|核实|转告|下单|开通|关闭)(?:了|好了|成功|完成)?[^，。！？；,.!?;]{0,20}"
+)
+_COMPLAINT = re.compile(
+    "没|不|坏|错|漏|少|丢|问题|故障|投诉|退|取消|怎么|为什么|什么时候|想|要|帮|查|改|多扣|重复|慢"
+)
+_SERVING = re.compile("客服|商家|卖家|店|坐席|agent|system", re.I)
+_REFUSED = re.compile(
+    "(?:很?抱歉|不好意思|非常抱歉)[^。！？]*(?:不能|无法|没办法|不支持|不可以)[^。！？]*"
+)
+_GREETING = 6  # characters of a greeting at most
 
 
 def chinese_actions(turns: Turns) -> Iterator[Found]:
@@ -89,3 +104,37 @@ def chinese_questions(turns: Turns) -> Iterator[Found]:
 
 def _is_last(sentence: Sentence, turns: Turns) -> bool:
     return turns.sentences[sentence.utterance][-1] is sentence
+
+
+def chinese_issues(turns: Turns) -> Iterator[Found]:
+    """The first thing that somebody who is served asks or complains about."""
+    names = turns.dialogue.speakers
+    roles = {u.speaker: u.role for u in turns.dialogue.utterances}
+    served = [n for n in names if not _SERVING.search(f"{n} {roles[n]}")]
+    if len(served) == len(names):
+        return
+    for sentence in turns.all():
+        long = len(sentence.text) > _GREETING
+        if sentence.speaker in served and long and _COMPLAINT.search(sentence.text):
+            text = quoted(sentence)
+            if text is not None:
+                yield Found(text, (sentence.span(),), sentence.speaker)
+            return
+
+
+def chinese_done(turns: Turns) -> Iterator[Found]:
+    """What is said to be done already."""
+    for sentence in turns.all():
+        said = None if _QUESTION.search(sentence.text) else _DONE.search(sentence.text)
+        if said is not None:
+            yield Found(said[0], (sentence.span(),), sentence.speaker)
+
+
+def chinese_outcomes(turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
+    """The last thing done, and refusals, in the order they are said."""
+    refused = [
+        Found(said[0], (sentence.span(),), sentence.speaker)
+        for sentence in turns.all()
+        if (said := _REFUSED.search(sentence.text)) is not None
+    ]
+    yield from sorted([*refused, *done[-1:]], key=lambda one: one.evidence[0].utterance)

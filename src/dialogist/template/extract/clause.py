@@ -18,11 +18,13 @@ _STOP = re.compile(
     re.I,
 )
 _TAIL = re.compile(
-    r"[\s,]{1,9}(?:then|now|too|though|and|or|so|please|yeah|okay|ok|right)?[\s,]{0,9}$", re.I
+    r"[\s,]{1,9}(?:then|(?<!for )(?<!right )(?<!by )now|too|though|and|or|so|please|pls|yeah|"
+    r"okay|ok|right)?[\s,]{0,9}$",
+    re.I,
 )
 _AGAIN = re.compile(r"\b(\w[\w']*(?: \w[\w']*){0,3})(?:[ ,]+\1\b)+", re.I)
 _DANGLING = word_set(
-    "a an the my your our his her their its of to with for from at by and or but if "
+    "a an the my your our his their its of to with for from at by and or but if "
     "when that which who like"
     " we i he she they as than into about because so very is are was were be will "
     "would can could not"
@@ -30,7 +32,8 @@ _DANGLING = word_set(
 )
 _RESTART = re.compile(r"\bI(?: ?['’] ?(?:ll|m)| will| put| am)\b|\blet ?['’] ?s\b|\bI think\b")
 _BEGINS = re.compile(
-    r"(?:[,;:.…-]|\b(?:and|so|then|but|well|ok(?:ay)?|yes|yeah|sure|now|because|today|yesterday))"
+    r"(?:[,;:.…-]|\b(?:and|so|then|but|well|ok(?:ay)?|yes|yeah|sure|kk?|lol|haha|thx|thanks|now|"
+    r"because|today|yesterday))"
     r"\W{0,9}$",
     re.I,
 )

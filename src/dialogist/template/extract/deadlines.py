@@ -29,7 +29,8 @@ _DATE = (
     r"(?:/\d{2,4})?|the \d{1,2}(?:st|nd|rd|th))"
 )
 _SHIFTING = (
-    rf"(?:the day after tomorrow|tomorrow(?: {_PART})?|tonight|today|this (?:{_PART}|week(?:end)?|"
+    rf"(?:the day after tomorrow|tomorrow(?: {_PART})?|tonight|2nite|tmrw|2moro|today|"
+    rf"this (?:{_PART}|week(?:end)?|"
     rf"month|year|{_DAY})|(?:early |late )?next (?:week|month|year|weekend|time we meet|{_DAY})|"
     rf"(?:on )?{_DAY}(?: {_PART})?|(?:the )?(?:weekend|end of (?:the|this|next|today|each)"
     r"(?: (?:day|week|month|year|quarter|meeting))?)|noon|midnight|lunch(?: ?time)?|Christmas|"

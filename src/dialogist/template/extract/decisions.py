@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from dialogist.records import EvidenceSpan
 from dialogist.template.extract.agreeing import agrees
 from dialogist.template.extract.clause import (
     before,
@@ -13,6 +14,8 @@ from dialogist.template.extract.clause import (
     tidy,
 )
 from dialogist.template.extract.deadlines import deadline_in
+from dialogist.template.extract.settled import settled_in
+from dialogist.template.extract.talk import TALK
 from dialogist.template.extract.turns import Found, Sentence, Turns
 
 _APOSTROPHE = r" ?['’] ?"
@@ -38,35 +41,24 @@ _MADE_UP = re.compile(
 _PROPOSED = re.compile(
     r"(?:^|[,;.] ?|\b(?:so|then|ok|okay|well|and|yes|yeah|right) )(?:(?:maybe|i think|"
     r"i suggest|i propose) )?"
-    rf"(?:let{_APOSTROPHE}?s|let us|shall we|why don{_APOSTROPHE}t we|i (?:suggest|"
+    rf"(?:let ?['’]? ?s|let us|shall we|why don{_APOSTROPHE}t we|i (?:suggest|"
     r"propose)(?: that)? we)"
     r" (?:both |all |just |also |then |maybe |perhaps )*(?=[A-Za-z])",
-    re.I,
-)
-# What is proposed only to carry on the conversation, or done at once.
-_TALK = re.compile(
-    r"(?:see|say|talk|start|begin|continue|go(?: on| around| right| out and enjoy| let|"
-    r" ahead| back| through| over| in| inside| now| then|$|[.!?]| and (?:see|look|"
-    r"have))|move|look|hear|get "
-    r"(?:started|going|down|back|on|to|into|this|in)|take (?:a look|a seat|the|it|this|"
-    r"that)|turn|think|face|hope|try (?:and|to|this|that|it)|check|find|just|have a "
-    r"(?:look|seat|chat|talk|try|drink)|"
-    r"not|be|assume|suppose|imagine|pretend|put it|know|make (?:sure|it (?:quick|"
-    r"short))|wait|stop|keep|leave it|do (?:it|that|this)|discuss|"
-    r"figure|work (?:it|this) out|ask|call it|give|hurry|sit|relax|forget|pray|"
-    r"remember|consider|review|read|run|come|walk|step|order|eat|"
-    r"listen|close|stand|change the subject|skip|eval|show|focus|decide|leave|get "
-    r"(?:some|a|something)|first|next|now|well|do|hit|finish)\b",
     re.I,
 )
 
 
 def decisions_in(turns: Turns) -> Iterator[Found]:
     """Decisions in the order they are said; nobody owns them."""
+    settled = {one.evidence[0]: one for one in settled_in(turns)}
+    told: set[EvidenceSpan] = set()
     for sentence in turns.all():
         found = _taken(sentence) or _agreed(sentence, turns)
         if found is not None:
+            told.update(found.evidence)
             yield found
+        elif sentence.span() in settled and sentence.span() not in told:
+            yield settled[sentence.span()]
 
 
 def _taken(sentence: Sentence) -> Found | None:
@@ -84,7 +76,7 @@ def _taken(sentence: Sentence) -> Found | None:
 
 def _agreed(sentence: Sentence, turns: Turns) -> Found | None:
     said = _PROPOSED.search(sentence.text)
-    if said is None or _TALK.match(sentence.text, said.end()):
+    if said is None or TALK.match(sentence.text, said.end()):
         return None
     if re.search(
         r"\b(?:if|unless|what|how|where|when|who|which)\b",

@@ -34,16 +34,19 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a finder found: ``text`` are the dialogue's own words.
+    """What a finder found: ``text`` are the dialogue's own words, with names
+    for pronouns, or a quote.
 
     ``owner`` is a speaker as the dialogue writes him, or empty; ``deadline`` is part of what was
-    said. ``evidence`` has what says it first, then what it rests on.
+    said. ``evidence`` has what says it first, then what it rests on. ``words`` is what was said
+    where ``text`` is a quote or has names for pronouns: two are compared by these.
     """
 
     text: str
     evidence: tuple[EvidenceSpan, ...]
     owner: str = ""
     deadline: str = ""
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,21 @@ class Turns:
         for sentences in self.sentences:
             yield from sentences
 
+    def addressee(self, sentence: Sentence) -> str:
+        """Who "you" is in a sentence: the other of two, or who is called by name; else empty."""
+        others = [name for name in self.dialogue.speakers if name != sentence.speaker]
+        if len(others) < 2:
+            return others[0] if others else ""
+        called = [name for name in others if _is_called(name, sentence.text)]
+        return called[0] if len(called) == 1 else ""
+
+    def before(self, sentence: Sentence) -> Sentence | None:
+        """The last sentence of the turn before, if somebody else said it."""
+        if sentence.utterance == 0 or not self.sentences[sentence.utterance - 1]:
+            return None
+        last = self.sentences[sentence.utterance - 1][-1]
+        return last if last.speaker != sentence.speaker else None
+
     def reply(self, utterance: int, within: int = 1) -> Sequence[Sentence]:
         """What the first other speaker says in the next ``within`` utterances."""
         speaker = self.dialogue.utterances[utterance].speaker
@@ -65,6 +83,14 @@ class Turns:
             if self.dialogue.utterances[number].speaker != speaker:
                 return self.sentences[number]
         return ()
+
+
+def _is_called(name: str, text: str) -> bool:
+    """Whether a name or the first word of it stands apart: "Bo, could you ...?"."""
+    first = re.escape(name.split()[0])
+    opening = r"(?:^|[,.!?] ?|\b(?:ok(?:ay)?|and|hey|hi|so|thanks|sure) )"
+    called = rf"{opening}{first}\b[^,]{{0,20}},|, ?{first}\W*$"
+    return re.search(called, text, re.I) is not None
 
 
 def turns_of(dialogue: Dialogue) -> Turns:

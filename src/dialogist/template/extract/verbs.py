@@ -3,20 +3,23 @@
 import re
 
 from dialogist.template.extract.clause import is_telling
+from dialogist.text.listing import word_set
+from dialogist.text.stems import stem_of
 
 _WORK = """
-accept activate add adjust apply approve arrange ask assign attach bake block book bring build buy
-call cancel change check circulate clean close collect compile complete confirm connect contact
-cook coordinate copy correct cover create deliver design develop discuss dispatch distribute
-document draft drive drop edit e-mail email escalate evaluate explore extend fax feed fetch file
-fill finalise finalize finish fix follow forward grab handle hand help hire implement inform install
-introduce investigate invite issue join label look mail make message modify move notify order
-organise organize pack paint pass pay phone pick place plan polish post prepare present print
-proceed process produce provide publish purchase put raise reach rearrange redo refund register
-remind remove renew repair replace replenish reply report reschedule research reserve reset resend
-return review revise rewrite ring run save scan schedule search select send set share ship
-sign sort speak store submit summarise summarize supply switch talk test text tidy transfer
-transport translate turn type update upgrade upload wash water work write
+accept activate accompany add adjust apply approve arrange ask assign attach bake block book bring
+build buy call cancel change check circulate clean close collect compile complete confirm connect
+contact cook coordinate copy correct cover create deliver deposit design develop discuss dispatch
+distribute document draft drive drop downgrade edit e-mail email escalate evaluate explore extend
+fax feed fetch file fill finalise finalize finish fix follow forward grab handle hand help hire
+implement inform install introduce investigate invite issue join label look mail make message
+modify move notify order organise organize pack paint pass pay phone pick place plan polish post
+prepare prescribe present print proceed process produce provide publish purchase put raise reach
+rearrange redo refer refund register remind remove renew repair replace replenish reply report
+reschedule research reserve reset resend return review revise rewrite ring run save scan schedule
+search select send set share ship sign sort speak store submit summarise summarize supply switch
+talk test text tidy transfer transport translate turn type update upgrade upload waive wash water
+work write
 """
 _WEAK = """
 arrive begin come continue do explain find get give go have keep learn leave meet
@@ -55,12 +58,16 @@ _REPLY = re.compile(
     r"#Person\d#|[A-Z]\w+) "
     r"(?:a|another) (?:call|ring|hand)|take care of (?!your)\w|let (?:you|him|her|them|everyone|"
     r"everybody|[A-Z]\w+) know|look into|pick (?:you|him|her|them|it|up|[A-Z]\w+)|find "
-    r"out|drop (?:off|by|"
-    r"you|it|them)|meet (?:you|him|her|them|up)|be (?:right )?there\b|keep you "
+    r"out (?=\w)|drop (?:off|by|"
+    r"you|it|them)|meet (?:you|him|her|them|up)|tell (?!you\b|me\b|u\b|us\b|it\b|what|that\b)\w|"
+    r"get (?:\S+ ){1,4}ready|get (?:the|some|us|u) (?!door|phone|point|idea|feeling|impression|"
+    r"bill|check|hang|chance|message|job|picture)\w{3,}|make sure (?:he|she|they|it|the|that)|"
+    r"bring (?:you|u|some|the|an?|my)|be (?:right )?there\b|keep you "
     r"(?:posted|informed|updated))\b"
 )
 _NEVER = re.compile(
-    r"see you|have to|call me (?-i:[A-Z])|talk to me|turn over|finish up|go home|"
+    r"see you|have to|move (?:on|forward)|set in motion|call me (?-i:[A-Z])|talk to me|turn over|"
+    r"finish up|go home|"
     r"provide an? (?:short |brief )?(?:response|"
     r"answer)|discuss what|make yourself|look forward|change (?:my|your|his|her|their) "
     r"mind|turn (?:left|right)|"
@@ -73,26 +80,54 @@ _NEVER = re.compile(
     r"my|amendment)|call .* to speak"
     r"|call (?:on|upon)\b|pick (?:up (?:on|where)|it up from)|pass (?:for|on|over)|"
     r"work as\b|give (?:another|an?) (?:quote|"
-    r"example|idea|sense)|help (?:talk|out)$|put (?:it|that|this) (?:to you|this way|"
-    r"back|there|in|on)\b"
+    r"example|idea|sense)|help (?:talk|out)$|put (?:it|that|this) (?:(?:to you|this way|"
+    r"back|there)\b|(?:in|on)$)"
     r"|review the|add (?:that|to that|my|one)|quote|cover the",
     re.I,
 )
 
+# What a pronoun is enough for: "I'll send it".
+_HANDLED = re.compile(
+    r"(?:bring|send|call|email|e-mail|mail|order|book|buy|fix|return|ship|deliver|repair|replace|"
+    r"refund|reorder|print|sign|wash|collect|fetch|cancel|post|forward|pay|text|ring|invite|"
+    r"write|draft|check|ask|tell) "
+    r"(?:it|them|him|her|that one|those)(?: (?:back|over|for you|to you|myself|later|then|too))?",
+    re.I,
+)
+# What people are told to do from now on, if they agree.
+_NAMES = re.compile(r"\w+ \w+ (?:is|are)\b")  # "phone number is": a noun
+_BEHAVE = word_set("leave stop avoid keep rest reduce")
 WORK = frozenset(_WORK.split())
 WEAK = frozenset(_WEAK.split())
+_STEMS = frozenset(map(stem_of, WORK | WEAK))
 
 
-def is_work(clause: str, deadline: str) -> bool:
+def is_work(clause: str, deadline: str, asked: bool = False) -> bool:
     """Whether a clause, from its verb on, names work that is left to do.
 
-    What is often done on the spot ("go", "take") needs a deadline to be work.
+    What is often done on the spot ("go", "take") needs a deadline to be work. ``asked``: somebody
+    was told to, and agrees.
     """
     verb = clause.split(maxsplit=1)[0].lower() if clause else ""
     if _REPLY.match(clause):
         return verb != "be" or bool(deadline)
-    if _NEVER.match(clause):
+    if _NEVER.match(clause) or _NAMES.match(clause):
         return False
     if deadline and (verb in WEAK or verb in WORK):
         return True
+    if verb.endswith("ing") and stem_of(verb) in _STEMS:
+        return is_telling(clause)
+    if asked and verb in _BEHAVE:
+        return is_telling(clause)
     return verb in WORK and not _IDLE.match(clause) and is_telling(clause)
+
+
+def is_handled(clause: str) -> bool:
+    """Whether a clause is work on what a pronoun stands for: "send it"."""
+    return _HANDLED.fullmatch(clause) is not None
+
+
+def starts_work(text: str) -> bool:
+    """Whether an imperative may begin here: "Leave the key with Paula"."""
+    words = text.lower().split(maxsplit=3)
+    return len(words) > 2 and words[0] != "look" and words[0] in WORK | WEAK | _BEHAVE

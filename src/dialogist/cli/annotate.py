@@ -1,0 +1,79 @@
+"""``dialogist annotate``: a page on which people write the summaries that a model learns from."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dialogist.cli.console import note
+from dialogist.cli.flags import (
+    Device,
+    Threads,
+    load_summarizer,
+)
+from dialogist.cli.progress import progress
+from dialogist.cli.read_flags import with_read_flags
+from dialogist.cli.reading import Reading
+from dialogist.data.readers import ReadOptions
+from dialogist.errors import DataError
+from dialogist.records import Dialogue, Summary
+
+NO_DRAFTS, OWN = "none", "own"
+_WINDOW = 16
+
+
+@with_read_flags()
+def annotate(
+    files: Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Where the page goes (HTML).")],
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model",
+            "-m",
+            help="Writes the drafts: a model's name, folder or run; own: the drafts are the "
+            "summaries that the files hold; none: no drafts.",
+        ),
+    ] = "default",
+    count: Annotated[int, typer.Option(min=1, help="How many dialogues to show.")] = 100,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the dialogues.")] = 1,
+    read: ReadOptions = ReadOptions(),
+    device: Device = "auto",
+    threads: Threads = None,
+) -> int:
+    """Make one HTML page on which people write summaries, and save them as training data.
+
+    Example: dialogist annotate chats.csv --count 200 --output page.html
+    """
+    from dialogist.evaluation.annotation import draw, make_page
+
+    reading = Reading(read)
+    every = list(reading.dialogues(files))
+    shown = draw([one for one in every if one.utterances], count, seed)
+    if not shown:
+        raise DataError("nothing to annotate: the files hold no dialogue")
+    drafts = None if model == NO_DRAFTS else _drafts(shown, model, device, threads)
+    page = make_page(shown, drafts)
+    try:
+        output.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{output}: cannot be written: {error.strerror}") from None
+    note(
+        f"{output}: {len(shown)} of {len(every)} dialogues, with their text; open it in a browser, "
+        "save the summaries there, then: dialogist finetune summaries.jsonl --output FOLDER"
+    )
+    return reading.finish()
+
+
+def _drafts(
+    dialogues: list[Dialogue], model: str, device: str, threads: int | None
+) -> list[Summary]:
+    if model == OWN:
+        return [Summary(next(iter(one.references), ""), one.id) for one in dialogues]
+    summarizer = load_summarizer(model, device, threads, "auto")
+    tell = progress("drafts", len(dialogues))
+    drafts: list[Summary] = []
+    for begin in range(0, len(dialogues), _WINDOW):
+        drafts += summarizer.summarize(dialogues[begin : begin + _WINDOW])
+        tell(len(drafts))
+    return drafts

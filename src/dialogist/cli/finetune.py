@@ -1,0 +1,85 @@
+"""``dialogist finetune``: a model for one's own dialogues from one's own summaries."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dialogist.cli.console import TrainingDisplay, note
+from dialogist.cli.flags import Device, Threads
+from dialogist.cli.progress import progress
+from dialogist.cli.read_flags import with_read_flags
+from dialogist.cli.reading import Reading
+from dialogist.data.readers import ReadOptions
+
+if TYPE_CHECKING:
+    from dialogist.recipe.evaluate import TellOf
+
+
+@with_read_flags()
+def finetune(
+    data: Annotated[
+        list[Path], typer.Argument(help="Dialogues with summaries, in any readable format.")
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Run folder; the model is in its folder model.")
+    ],
+    base: Annotated[
+        str,
+        typer.Option(
+            help="What to start from: a model (name, folder, run), or open: the MiniLM encoder "
+            "alone (Apache-2.0)."
+        ),
+    ] = "default",
+    dev: Annotated[
+        Path | None,
+        typer.Option(help="Held-out dialogues with summaries (without: a part of DATA)."),
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Most epochs (without: by the size of the data).")
+    ] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Peak learning rate (without: what suits the base).")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the held-out part and the order.")] = 1,
+    read: ReadOptions = ReadOptions(),
+    device: Device = "auto",
+    threads: Threads = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
+) -> int:
+    """Fine-tune a model on your own dialogues and summaries, and measure what it gained.
+
+    The same command after an interruption goes on where it stopped.
+
+    Example: dialogist finetune chats.csv --column summary=wrap_up --output runs/chats
+    """
+    import torch
+
+    from dialogist.engine.summarizer import pick_device
+    from dialogist.recipe.finetune import Job, measure_plan, plan_finetuning, train_plan
+    from dialogist.recipe.finetune_card import licence_line
+    from dialogist.recipe.finetune_recipe import Schedule, find_base
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    reading = Reading(read)
+    found = find_base(base)
+    if not quiet:
+        note(f"base {found.name}: {licence_line(found)}")
+    dialogues = list(reading.dialogues(data))
+    held_out = None if dev is None else list(reading.dialogues([dev]))
+    job = Job(found, dialogues, held_out, Schedule(epochs, learning_rate, seed))
+    chosen = pick_device(device)
+    with TrainingDisplay(quiet) as display:
+        plan = plan_finetuning(job, output, display.note)
+        display.epochs = plan.recipe.training.epochs
+        model = train_plan(plan, chosen, display)
+    typer.echo(measure_plan(plan, model, chosen, _tell_of(quiet)))
+    if not quiet:
+        note(f"the model is in {output}: dialogist summarize --model {output} FILE")
+    return reading.finish()
+
+
+def _tell_of(quiet: bool) -> "TellOf":
+    """Who hears of the progress of what comes after training."""
+    return lambda what, total: progress(what, total, quiet)

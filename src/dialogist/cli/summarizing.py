@@ -1,0 +1,138 @@
+"""How ``dialogist summarize`` works through its dialogues: counted, told, written, gone on with."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from dialogist import __version__
+from dialogist.cli.console import note
+from dialogist.cli.destination import is_file, output_to
+from dialogist.cli.forms import Output
+from dialogist.cli.output import pieces_of, write_summaries
+from dialogist.cli.presenting import Presenter
+from dialogist.cli.progress import Meter, counted
+from dialogist.cli.resuming import WINDOW, RunFile
+from dialogist.cli.shaping import Shape, Shaped
+from dialogist.decoding.options import DecodingOptions
+from dialogist.engine.names import find_model
+from dialogist.engine.summarizer import Summarizer
+from dialogist.errors import UsageError
+from dialogist.files import sha256_of
+from dialogist.records import JSON, Dialogue, Warning
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where summaries go: ``form`` and ``columns`` say how, ``resume`` whether some are there."""
+
+    output: Path | None
+    form: Output
+    columns: tuple[str, ...] = ()
+    resume: bool = False
+
+    def check(self) -> None:
+        """See that a run can be gone on with there.
+
+        Raises:
+            UsageError: it cannot: ``resume`` wants a file of JSON lines.
+        """
+        if self.resume and not self.is_resumable:
+            raise UsageError("--resume goes with --output FILE.jsonl")
+
+    @property
+    def is_resumable(self) -> bool:
+        """Whether what is there after an interruption is of use."""
+        return is_file(self.output) and self.form is Output.jsonl
+
+
+@dataclass(slots=True)
+class Work:
+    """The dialogues of one call, and what is done with each."""
+
+    summarizer: Summarizer
+    options: DecodingOptions
+    presenter: Presenter
+    dialogues: Iterable[Dialogue]
+    total: int | None
+    """How many dialogues there are, if that is known beforehand."""
+
+    def write(self, to: Destination, settings: dict[str, JSON]) -> None:
+        """Summarize all dialogues; ``settings`` say what a file that is gone on with is made of.
+
+        Raises:
+            DialogistError: see `RunFile` and `output_to`.
+        """
+        if to.output is not None and to.is_resumable:
+            file = RunFile(to.output, settings, to.resume)
+            if file.kept:
+                note(f"{counted(file.kept, 'summaries')} of the run before are kept", own=True)
+            self.dialogues = file.missing(self.dialogues)
+            shown = (one for one in self._shown() if not file.is_there(one.summary.id))
+            file.write(pieces_of(self._watched(shown, file.kept), to.form))
+        else:
+            with output_to(to.output, mark=to.form is Output.csv):
+                write_summaries(self._watched(self._shown(), 0), to.form, to.columns)
+
+    def _shown(self) -> Iterator[Shaped]:
+        read = self.presenter.before(self.dialogues)
+        return self.presenter.after(self.summarizer.stream(read, self.options, WINDOW))
+
+    def _watched(self, shown: Iterable[Shaped], kept: int) -> Iterator[Shaped]:
+        """Tell what is to be told of each summary, and count them."""
+        total = None if self.total is None else max(0, self.total - kept)
+        meter = Meter("summarized", total, "dialogues")
+        statuses: Counter[str] = Counter()
+        for shaped in shown:
+            _tell(shaped)
+            yield shaped
+            statuses[shaped.summary.status] += 1
+            if statuses.total() % WINDOW == 0:  # a group comes at once: within it the rate is none
+                meter.update(statuses.total())
+        meter.count(statuses.total())
+        meter.finish(_tally(statuses))
+
+
+def settings_of(
+    work: Work, model: str, shape: Shape, mask: tuple[str | None, str]
+) -> dict[str, JSON]:
+    """Everything but the dialogues that the summaries of a call depend on."""
+    folder, bundle = find_model(model), work.summarizer.bundle
+    return {
+        "schema_version": 1,
+        "dialogist": __version__,
+        "model": bundle.name,
+        "weights": sha256_of(folder / "model.safetensors"),
+        "precision": bundle.precision,
+        "options": work.options.model_dump(mode="json"),
+        "shape": shape.to_json(),
+        "mask": list(mask),
+    }
+
+
+def _tally(statuses: Counter[str]) -> str:
+    """``312 summaries: 290 ok, 20 warning, 2 errors``."""
+    shown = [
+        counted(count, "errors") if status == "error" else f"{count} {status.replace('_', ' ')}"
+        for status, count in statuses.most_common()
+    ]
+    return f"{counted(statuses.total(), 'summaries')}: {', '.join(shown) or 'none'}"
+
+
+def _tell(shaped: Shaped) -> None:
+    """Say a summary's warnings on stderr, and why it is not simply ``ok``.
+
+    What failed was told when it did (`dialogist.cli.failures`).
+    """
+    summary = shaped.summary
+    told = [*map(_told, summary.warnings), *shaped.notes]
+    if summary.reason and summary.reason not in told and summary.status != "error":
+        told.append(f"{summary.status.replace('_', ' ')}: {summary.reason}")
+    for message in told:
+        note(f"{summary.id}: {message}")
+
+
+def _told(warning: Warning) -> str:
+    """A warning with the words of the summary that it is about."""
+    about = warning.text if warning.text not in warning.message else ""
+    return f"{warning.message}: '{about}'" if about else warning.message

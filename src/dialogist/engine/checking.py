@@ -1,0 +1,115 @@
+"""What the checks say of each sentence of a summary, and of the summary as a whole.
+
+A sentence has ``failed`` where a check complains about words of it, and is ``unchecked`` where the
+checks cannot vouch for it: the model was unsure, or no line of the dialogue supports it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from dialogist.engine.evidence.index import Index, index_of
+from dialogist.engine.options import SummaryOptions
+from dialogist.records import (
+    Check,
+    Dialogue,
+    Statement,
+    Status,
+    Summary,
+    Warning,
+    WarningKind,
+)
+from dialogist.text.clauses import clauses_of
+
+_DOUBTS: frozenset[WarningKind] = frozenset(("unsure", "no_evidence"))
+_COMPLAINTS: frozenset[WarningKind] = frozenset(
+    ("name", "speaker", "number", "entity", "swap", "speaker_mismatch", "negation")
+)
+_TO_KNOW: frozenset[WarningKind] = frozenset(("removed", "cut", "plan_cut"))
+"""Kinds that are about no sentence but that a reader must know: something is missing."""
+
+# What somebody answers to or is helped with, somebody else said.
+_OF_OTHERS = frozenset(("answer", "help"))
+
+
+def with_checks(summary: Summary, dialogue: Dialogue, options: SummaryOptions) -> Summary:
+    """The summary with the result of every check: warnings, its statements' and its status."""
+    if not summary.text:
+        return summary
+    found = tuple(_of_evidence(summary, dialogue, options)) if options.evidence else ()
+    warnings = (*summary.warnings, *found)
+    all_ran = options.evidence and index_of(dialogue).language == "en"
+    sentences = tuple(_checked(one, warnings, all_ran) for one in summary.sentences)
+    points = tuple(_checked(one, warnings, all_ran) for one in summary.key_points)
+    checked = replace(summary, warnings=warnings, sentences=sentences, key_points=points)
+    if summary.status != "ok":
+        return checked
+    status, reason = _status(checked)
+    return replace(checked, status=status, reason=reason)
+
+
+def _of_evidence(
+    summary: Summary, dialogue: Dialogue, options: SummaryOptions
+) -> Iterator[Warning]:
+    """What the model's confidence and the utterances behind each sentence tell."""
+    index = index_of(dialogue)
+    for sentence in summary.sentences:
+        place = (sentence.start, sentence.end, sentence.text)
+        other = _other_speaker(sentence, index)
+        if other:
+            told = f"{other} says the line behind this sentence: check who does what"
+            yield Warning("speaker_mismatch", told, *place)
+        sure, least = sentence.confidence, options.min_confidence
+        if sure is not None and least is not None and sure < least:
+            told = f"the model was unsure of this sentence (confidence {sure:.2f})"
+            yield Warning("unsure", told, *place)
+        if not sentence.evidence:
+            told = "no line of the dialogue was found that supports this sentence"
+            yield Warning("no_evidence", told, *place)
+
+
+def _other_speaker(sentence: Statement, index: Index) -> str:
+    """Who says a sentence's best evidence, where it is not the sentence's subject; else empty.
+
+    Not told: who agrees or helps, and what somebody tells when asked for it.
+    """
+    if index.language != "en":
+        return ""
+    voices = index.voices
+    clauses = [clause for own in clauses_of(sentence.text, voices.who) for clause in own]
+    if not clauses or not sentence.evidence or clauses[0].kind in _OF_OTHERS:
+        return ""
+    best = sentence.evidence[0]
+    speaker = voices.spoken[best.utterance]
+    if speaker < 0 or speaker in {clause.subject for clause in clauses}:
+        return ""
+    if clauses[0].kind == "tell" and index.questions[best.utterance]:
+        return ""
+    return index.dialogue.speakers[speaker]
+
+
+def _checked(statement: Statement, warnings: Sequence[Warning], all_ran: bool) -> Statement:
+    """The statement with the result of its checks; without all of them nothing has passed."""
+    kinds = {
+        warning.kind
+        for warning in warnings
+        if warning.start < statement.end and statement.start < warning.end
+    }
+    check: Check = "passed" if all_ran else "unchecked"
+    if kinds & _COMPLAINTS:
+        check = "failed"
+    elif kinds & _DOUBTS:
+        check = "unchecked"
+    return replace(statement, check=check)
+
+
+def _status(summary: Summary) -> tuple[Status, str]:
+    """``warning``, ``unchecked`` or ``ok``, and why."""
+    told = [w for w in summary.warnings if w.kind in _COMPLAINTS | _TO_KNOW]
+    if told:
+        more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
+        return "warning", told[0].message + more
+    doubtful = sum(sentence.check == "unchecked" for sentence in summary.sentences)
+    if doubtful:
+        sentences = f"{doubtful} of {len(summary.sentences)} sentences"
+        return "unchecked", f"the checks cannot vouch for {sentences}"
+    return "ok", ""

@@ -1,0 +1,128 @@
+"""`Pipeline`: dialogues to summaries, stage by stage; what goes wrong with one leaves the others.
+
+    read -> search -> compose -> evidence -> checks
+
+Search takes all dialogues at once. Where that fails it is tried again dialogue by dialogue: so one
+of them does not take its neighbours with it, and a batch too large for memory is done in parts.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TypeAlias
+
+from dialogist.engine.bundle import Bundle
+from dialogist.engine.checking import with_checks
+from dialogist.engine.clock import Clock
+from dialogist.engine.compose import Composed, compose
+from dialogist.engine.failing import failed
+from dialogist.engine.judging import refused
+from dialogist.engine.options import SummaryOptions
+from dialogist.engine.reading import Reader, Reading
+from dialogist.engine.supporting import with_evidence
+from dialogist.engine.written import Window, Written
+from dialogist.records import Dialogue, Summary
+
+Write: TypeAlias = Callable[[Sequence[Window]], list[Written]]
+"""What the model says of each window."""
+
+
+@dataclass(slots=True)
+class _Task:
+    """One dialogue on its way; ``failure`` stands for its summary where something went wrong."""
+
+    dialogue: Dialogue
+    reading: Reading | None = None
+    written: list[Written] = field(default_factory=list)
+    composed: Composed | None = None
+    failure: Summary | None = None
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        """What of it is to be searched."""
+        return () if self.reading is None or self.failure else self.reading.windows
+
+
+_Step: TypeAlias = Callable[[_Task], None]
+
+
+class Pipeline:
+    """The stages for one model, one way of writing and one set of options."""
+
+    def __init__(
+        self, bundle: Bundle, reader: Reader, write: Write, options: SummaryOptions
+    ) -> None:
+        self._bundle, self._reader = bundle, reader
+        self._write, self._options = write, options
+
+    def summaries(self, dialogues: Sequence[Dialogue]) -> list[Summary]:
+        """One summary per dialogue, in order."""
+        clock = Clock()
+        tasks = [_Task(dialogue) for dialogue in dialogues]
+        with clock.of("read"):
+            self._each(tasks, self._read)
+        with clock.of("search"):
+            self._search(tasks)
+        with clock.of("compose"):
+            self._each(tasks, self._compose)
+        if self._options.evidence:
+            with clock.of("evidence"):
+                self._each(tasks, self._support)
+        with clock.of("checks"):
+            self._each(tasks, self._check)
+        licence = str(self._bundle.about.get("licence", ""))
+        found = (replace(_summary(task), licence=licence) for task in tasks)
+        return [clock.on(summary, len(tasks)) for summary in found]
+
+    def _each(self, tasks: Iterable[_Task], step: _Step) -> None:
+        for task in tasks:
+            if task.failure is None:
+                self._try(task, step)
+
+    def _try(self, task: _Task, step: _Step) -> None:
+        try:
+            step(task)
+        except Exception as error:  # a bug of ours, or memory: the others go on
+            task.failure = failed(task.dialogue, error, self._bundle.name)
+
+    def _read(self, task: _Task) -> None:
+        task.reading = self._reader.read(task.dialogue, self._options)
+
+    def _search(self, tasks: Sequence[_Task]) -> None:
+        try:
+            written = self._write([window for task in tasks for window in task.windows])
+        except Exception:
+            written = None
+        if written is None:
+            self._each(tasks, self._search_alone)
+            return
+        found = iter(written)
+        for task in tasks:
+            task.written = list(islice(found, len(task.windows)))
+
+    def _search_alone(self, task: _Task) -> None:
+        task.written = self._write(task.windows)
+
+    def _compose(self, task: _Task) -> None:
+        assert task.reading is not None
+        if task.reading.refused:
+            task.composed = Composed(refused(task.reading, self._bundle.name))
+        else:
+            task.composed = compose(self._bundle, task.reading, task.written, self._options)
+
+    def _support(self, task: _Task) -> None:
+        assert task.composed is not None
+        summary = with_evidence(self._bundle, task.dialogue, task.written, task.composed)
+        task.composed = Composed(summary, task.composed.said)
+
+    def _check(self, task: _Task) -> None:
+        assert task.composed is not None
+        summary = with_checks(task.composed.summary, task.dialogue, self._options)
+        task.composed = Composed(summary, task.composed.said)
+
+
+def _summary(task: _Task) -> Summary:
+    if task.failure is not None:
+        return task.failure
+    assert task.composed is not None
+    return task.composed.summary

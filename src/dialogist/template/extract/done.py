@@ -1,0 +1,166 @@
+"""What was done: "I've refunded the fee", "your order has been cancelled", "Done."."""
+
+import re
+from collections.abc import Iterator
+
+from dialogist.template.extract.clause import (
+    before,
+    begins_clause,
+    clause_end,
+    is_broken,
+    is_telling,
+    tidy,
+)
+from dialogist.template.extract.serving import served_in
+from dialogist.template.extract.turns import Found, Sentence, Turns
+from dialogist.template.extract.verbs import WORK
+from dialogist.template.extract.wording import quoted, resolved
+from dialogist.text.listing import word_set
+from dialogist.text.stems import stem_of
+from dialogist.text.verbs import IRREGULAR
+
+_ADVERB = r"(?:(?:just|already|now|also|successfully|all|gone ahead and|finally|both) )*"
+_PERFECT = re.compile(
+    rf"(?:(?<=^)|(?<=[\s,.;:]))(?:(?:I|We) ?['’] ?ve|(?:I|We) have|[Ii]ve) {_ADVERB}"
+    r"(?P<verb>[a-z][a-z-]+)(?=[ .,!]|$)"
+)
+_PAST = re.compile(
+    r"(?:(?<=^)|(?<=[\s,.;:]))(?:I|We|[Mm]y \w+) (?:just|already|have just|"
+    r"now) (?P<verb>[a-z-]+)(?=[ .,!]|$)"
+    r"|(?:(?<=^)|(?<=[\s,.;:]))(?:[Ii]|We) (?P<past>[a-z-]+)(?= [^.!?]*\b(?:yesterday|this morning|"
+    r"last (?:night|week|month)|earlier|already|an hour ago|today)\b)"
+)
+_PASSIVE = re.compile(
+    r"\b(?P<what>(?:your|the|my|our|a|an|it|everything|all of it|you)(?: (?!(?:and|but|or|if|that|"
+    r"which|who|is|are|has|have|was|were|will)\b)[\w'’-]+){0,5}?)(?: ?['’] ?(?:s|re)|"
+    r" ?['’] ?ve been| ha(?:s|ve) (?:now |just |already )?been| is| "
+    r"are|(?<=tion) was|(?<=ing) was|(?<=ent) was|(?<=er) was|(?<=table) was|(?<=car) was|"
+    r"(?<=cab) was|(?<=tickets) were|(?<=ticket) was)"
+    r"(?: (?:now|just|already|all|successfully|been))* (?P<verb>[a-z-]+)(?=[ .,!]|$)"
+    r"|^\W*(?:(?:your|the) )?(?P<bare>reservation|booking|order|payment|appointment|purchase|"
+    r"transfer|transaction)s?"
+    r"(?: (?:is|was|has been|went))? (?P<so>confirmed|made|complete|completed|successful|booked|"
+    r"through|done)\b",
+    re.I,
+)
+_UNSURE = re.compile(
+    r"\b(?:if|unless|once|after|when|until|before|as soon as|whether|what|which|who|whom|why|how|"
+    r"that|"
+    r"think|hope|say|says|said|heard|told|maybe|perhaps|not|never|please confirm)\b|n['’]t\b|\?",
+    re.I,
+)
+_DONE_TOO = word_set(
+    "found checked tried tested cleaned restarted corrected credited unlocked locked blocked "
+    "raised opened logged noted spoken talked merged deployed paid issued prescribed waived "
+    "rented reserved purchased transferred upgraded downgraded removed added closed escalated "
+    "set sorted given"
+)
+_BEEN = word_set(
+    "refunded cancelled canceled booked reserved confirmed changed updated shipped sent "
+    "dispatched delivered replaced repaired fixed resolved activated deactivated unlocked "
+    "credited waived processed approved placed made submitted scheduled rescheduled transferred "
+    "escalated closed renewed purchased bought added removed corrected reset upgraded "
+    "downgraded registered paid played rented issued created successful complete signed set "
+    "restored extended moved postponed sorted completed"
+)
+_CONFIRMS = re.compile(
+    r"\bconfirm(?:ing)?\b(?!ed)|\bis (?:that|this) (?:right|correct|ok|okay)\b", re.I
+)
+_NOT_DONE = re.compile(
+    r"found (?!(?:it|him|her|them|your|the|his|their)\b)|changed (?:my|his|her|our|your) mind|"
+    r"made (?:up|.*\b(?:decision|mistake|choice|notes?|effort|sense|friends?|progress|mind)\b)|"
+    r"(?:given|taken|put) (?:up|on)\b|set (?:out|off|aside)\b|heard|thought",
+    re.I,
+)
+_BEING = word_set(
+    "booked reserved confirmed cancelled canceled activated registered scheduled sorted "
+    "resolved fixed set refunded complete successful"
+)
+_BARE = re.compile(r"^\W*(?:(?:ok(?:ay)?|sure|alright|all right|there|yes|right)[ ,.]+){0,2}"
+                   r"(?:all )?(?:done|sorted|it ?['’]?s done|"
+                   r"that ?['’]?s done)\W*$", re.I)  # fmt: skip
+_REQUEST = re.compile(
+    r"\b(?:can|could|would|will) (?:you|u)\b|\bplease\b|\bi(?: would|"
+    r"['’]d) like\b", re.I)  # fmt: skip
+_STEMS = frozenset(map(stem_of, WORK)) | frozenset(map(stem_of, _DONE_TOO))
+
+
+def done_in(turns: Turns) -> Iterator[Found]:
+    """Things said to be done, in the order they are said; of a passive nobody is the owner."""
+    served = served_in(turns)
+    for sentence in turns.all():
+        if sentence.text.endswith("?"):
+            continue
+        # What a customer did before he called is his story; what he has tried counts.
+        own = list(_own(sentence, turns, past=sentence.speaker not in served))
+        found = own or [one for one in (_passive(sentence, turns), _bare(sentence, turns)) if one]
+        yield from found
+
+
+def _own(sentence: Sentence, turns: Turns, past: bool) -> Iterator[Found]:
+    for pattern in (_PERFECT, _PAST) if past else (_PERFECT,):
+        for said in pattern.finditer(sentence.text):
+            group = next(name for name, verb in said.groupdict().items() if verb)
+            unsure = _UNSURE.search(before(sentence.text, said.start()))
+            if unsure or stem_of(said[group]) not in _STEMS or not _is_past(said[group], pattern):
+                continue
+            if not begins_clause(sentence.text, said.start()):
+                continue
+            found = _clause(sentence, said.start(group), sentence.speaker, turns)
+            if found is not None:
+                yield found
+
+
+def _is_past(verb: str, pattern: re.Pattern[str]) -> bool:
+    """A past form; "run" and "put" are ones behind "have" only."""
+    if verb.endswith("ed") or verb in ("put", "set", "reset", "cut", "run"):
+        return True
+    return verb in IRREGULAR and (pattern is _PERFECT or IRREGULAR[verb] != verb)
+
+
+def _clause(sentence: Sentence, start: int, owner: str, turns: Turns) -> Found | None:
+    clause = tidy(sentence.text[start : clause_end(sentence.text, start)])
+    if len(clause.split()) < 2 or is_broken(clause) or _NOT_DONE.match(clause):
+        return None
+    named = turns.before(sentence)
+    if not is_telling(clause) and named is not None:  # "I bought them": what was spoken of
+        text = quoted(named, sentence)
+    else:
+        text = resolved(clause, sentence.speaker, turns.addressee(sentence), owner)
+        text = text or quoted(sentence)
+    return None if text is None else Found(text, (sentence.span(),), owner, words=clause)
+
+
+def _passive(sentence: Sentence, turns: Turns) -> Found | None:
+    if any(_CONFIRMS.search(one.text) for one in turns.sentences[sentence.utterance]):
+        return None
+    for said in _PASSIVE.finditer(sentence.text):
+        verb = said["verb"] or "confirmed"
+        head = before(sentence.text, said.end("what") if said["what"] else said.start())
+        # "Bills are paid monthly" tells what is usual, "it is booked" what was done.
+        usual = re.search(r"(?:['’] ?(?:s|re)|\b(?:is|are)) \w+$", said[0], re.I)
+        if usual and verb.lower() not in _BEING:
+            continue
+        if verb.lower() not in _BEEN or _UNSURE.search(head):
+            continue
+        text = quoted(sentence)
+        if text is not None:
+            clause = tidy(sentence.text[said.start() : clause_end(sentence.text, said.end())])
+            return Found(text, (sentence.span(),), words=clause)
+    return None
+
+
+def _bare(sentence: Sentence, turns: Turns) -> Found | None:
+    """ "Done.": what was asked for before."""
+    if not _BARE.match(sentence.text) or sentence.utterance == 0:
+        return None
+    asked = [s for s in turns.sentences[sentence.utterance - 1] if _REQUEST.search(s.text)]
+    if not asked or asked[-1].speaker == sentence.speaker:
+        return None
+    text = quoted(asked[-1], sentence)
+    if text is None:
+        return None
+    evidence = (sentence.span(), asked[-1].span())
+    request = _REQUEST.search(asked[-1].text)
+    words = asked[-1].text[request.end() if request else 0 :].strip()
+    return Found(text, evidence, sentence.speaker, words=words)

@@ -1,0 +1,128 @@
+"""Chat spelling written out, for models that have learned from edited text.
+
+    r u coming tmrw          ->  are you coming tomorrow?
+    idk yet lol my car broke ->  I don't know yet. my car broke.
+
+Emojis and laughter end a sentence, as they do in chats; a line that ends in a word gets the mark
+it lacks. What is English and written in full stays as it is. Capitals are left alone.
+"""
+
+import re
+from collections.abc import Callable
+
+from dialogist.text.chat_words import DOUBLED, LAUGHTER, WRITTEN_OUT
+
+_EMOJI = (
+    "[\U0001f1e6-\U0001f1ff\U0001f300-\U0001faff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d"
+    "\U000e0020-\U000e007f]+"
+)
+_EMOTICON = r"(?<!\S)(?:[:;=][-'^]?[()DPp|*/\\\]\[oO3]+|[xX]D+|<3+|\^\^)(?!\S)"
+_MOOD = re.compile(rf"\s*(?:{_EMOJI}|{_EMOTICON})(?:\s*(?:{_EMOJI}|{_EMOTICON}))*")
+_YES = re.compile("[\U0001f44c\U0001f44d\u2705\u2714\U0001f197]")
+_WORD = re.compile(r"(?<![\w'’&@#/.<\[{-])[A-Za-z0-9]+(?:['’][A-Za-z]+)?(?![\w'’&@/}\]>-]|\.\w)")
+_STRETCHED = re.compile(r"([a-z])\1{2,}")
+_LINK = re.compile(r"(?:://|www\.)\S*$")
+_FIRST_CJK = "\u2e80"
+_WEB = re.compile(r"www|http", re.I)
+_BREAK = re.compile(r"\s*\x00\s*")
+_MARKS = re.compile(r"([!?])\1+")
+_LAUGHS = re.compile(r"(?:[ha]{4,}|[he]{4,}|l+o+l+)\Z")
+
+_VERBS = (
+    "be|go|do|see|get|come|have|make|take|say|tell|ask|call|text|meet|buy|pay|pick|bring|send|try|"
+    "help|let|check|leave|wait|order|give|know|think|finish|start|look|work|talk|write|eat|play"
+)
+_PLACED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
+    (re.compile(pattern), written)
+    for pattern, written in (
+        (r"\bU(?= (?:r|are|can|should|have|got|there|ok|want|know|need|guys)\b)", "you"),
+        (
+            r"\bur(?= (?:the best|a|an|so|not|late|right|wrong|welcome|sure|crazy|\w+ing)\b)",
+            "you're",
+        ),
+        (r"\bur\b", "your"),
+        (rf"\bill(?= (?:{_VERBS})\b)", "I'll"),
+        (r"\bid(?= (?:like|love|rather|say|prefer)\b)", "I'd"),
+        (
+            r"\bits(?= (?:a|an|the|been|not|ok|so|my|your|too|just|really|very|due|late|fine|"
+            r"\w+ing)\b)",
+            "it's",
+        ),
+        (r"(?<=['’]s )gotta\b|(?<=['’]ve )gotta\b", "got to"),
+        (r"\bw/o\b", "without"),
+        (r"\bw/(?=\s?[a-z])\s?|\bw (?=(?:me|u|you|him|her|us|them|my|the|ur)\b)", "with "),
+        (r"\bb/c\b", "because"),
+        (r"\b2(?= (?:much|many|late|bad|early|long|expensive)\b)", "too"),
+        (r"\b(come|need|want|able|have|like|love|hate|used|talk|back|next) 2(?= [a-z])", r"\1 to"),
+        (rf"(?<=[a-z] )2(?= (?:{_VERBS})\b)", "to"),
+        (r"(?<=[a-z] )4(?= (?:u|you|me|him|her|us|them|my|the|sure)\b)", "for"),
+        (r"^ya+(?=[\s,.!]|$)", "yeah"),
+        (r"^k(?=[\s,.!]|$)", "ok,"),
+        (r"(?<=\w) k$", ", ok"),
+    )
+)
+_BEGINS = r"(?:^|.*[.,!?;] |(?:and|but|so|ok|hey|hi|oh|well),? )"
+_AUXILIARY = "are|is|do|does|did|can|could|will|would|should|was|were"
+_QUESTION = re.compile(
+    rf"{_BEGINS}(?:(?:{_AUXILIARY}|have|has|am) "
+    r"(?:you|i|we|they|he|she|it|there|your|my|the|that|this)\b"
+    r"|(?:what|where|when|who|why|how|which)(?:['’]s)? "
+    rf"(?:time|about|come|long|many|much|{_AUXILIARY}|the|your|up|kind|for)\b)",
+    re.I,
+)
+
+
+def written_out(text: str) -> str:
+    """A chat message as people would write it out; each line ends in a mark."""
+    lines = [_line(line.strip()) for line in text.splitlines()]
+    return " ".join(line for line in lines if line)
+
+
+def _line(line: str) -> str:
+    if not any(map(str.isascii, filter(str.isalpha, line))):
+        return "OK." if _YES.search(line) else line
+    folded = " ".join(line.replace("\x00", " ").split())
+    text = _MOOD.sub(" \x00 ", folded).strip()
+    for pattern, full in _PLACED:
+        text = pattern.sub(full, text)
+    text = _WORD.sub(_word, text)
+    return _ended(_MARKS.sub(r"\1", _BREAK.sub(_stop(text), text).strip()))
+
+
+def _word(match: re.Match[str]) -> str:
+    word = match[0]
+    if not word.islower() and not word.isdecimal():
+        low = word[0].lower() + word[1:]
+        full = WRITTEN_OUT.get(low, "") if len(word) > 1 and low.islower() else ""
+        return full[:1].upper() + full[1:] or word
+    if word in LAUGHTER or _LAUGHS.match(word):
+        return "\x00"
+    return WRITTEN_OUT.get(short := _shortened(word), short)
+
+
+def _shortened(word: str) -> str:
+    """``sooooo`` as ``so``, ``cooool`` as ``cool``."""
+    if _STRETCHED.search(word) is None or _WEB.match(word):
+        return word
+    double = _STRETCHED.sub(r"\1\1", word)
+    return double if double in DOUBLED else _STRETCHED.sub(r"\1", word)
+
+
+def _stop(text: str) -> Callable[[re.Match[str]], str]:
+    """A full stop where a mood stands between two words; beside a mark, or at an end, nothing."""
+
+    def stop(match: re.Match[str]) -> str:
+        before, after = text[: match.start()], text[match.end() :]
+        if not before or not after:
+            return ""
+        return ". " if before[-1].isalnum() else " "
+
+    return stop
+
+
+def _ended(text: str) -> str:
+    last = text.rstrip("\"'”’)")[-1:]
+    if not last.isalnum() or last > _FIRST_CJK or _LINK.search(text):
+        return text
+    start = max(text.rfind(mark) for mark in ".!?") + 1
+    return text + ("?" if _QUESTION.match(text[start:].strip()) else ".")

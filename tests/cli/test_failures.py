@@ -1,0 +1,121 @@
+"""One dialogue that fails: the others go on, one line on stderr, exit code 3."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from dialogist.cli import main
+from dialogist.cli.presenting import Presenter
+from dialogist.cli.shaping import Shape, Shaped
+from dialogist.engine.reading import Reader
+from dialogist.records import Dialogue, Summary
+from dialogist.text.quantities import quantities
+
+TALKS = "".join(
+    json.dumps({"id": name, "turns": [{"speaker": "Ann", "text": f"We meet at the {name}, fine?"}]})
+    + "\n"
+    for name in ("gym", "poison", "park")
+)
+
+
+@pytest.fixture
+def run(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary):
+    path = tmp_path / "talks.jsonl"
+    path.write_text(TALKS, encoding="utf-8")
+
+    def run(*flags: str) -> tuple[int, list[dict], list[str]]:
+        command = ["dialogist", "summarize", str(path), "-m", str(tiny_model), "-o", "jsonl"]
+        monkeypatch.setattr(sys, "argv", [*command, *flags])
+        code = main._run()
+        out, err = capfdbinary.readouterr()
+        return code, [*map(json.loads, out.splitlines())], err.decode().splitlines()
+
+    return run
+
+
+@pytest.fixture
+def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Reader.read
+
+    def broken(self: Reader, dialogue: Dialogue, options: object) -> object:
+        if dialogue.id == "poison":
+            raise ValueError("it broke")
+        return read(self, dialogue, options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Reader, "read", broken)
+
+
+def test_the_others_go_on(run, poisoned) -> None:
+    code, records, told = run()
+    assert code == 3
+    assert [(one["id"], one["status"] == "error") for one in records] == [
+        ("gym", False),
+        ("poison", True),
+        ("park", False),
+    ]
+    assert records[1]["text"] == ""
+    [line] = [line for line in told if "poison" in line]
+    number = records[1]["reason"].rpartition("error ")[2].rstrip(")")
+    assert number in line
+    assert "engine/pipeline.py:" in line
+    assert told[-1].endswith("1 dialogues failed (status error); the others are done")
+
+
+def test_debug_shows_the_traceback(run, poisoned, monkeypatch) -> None:
+    monkeypatch.setenv("DIALOGIST_DEBUG", "1")
+    _, _, told = run()
+    assert any("Traceback" in line for line in told)
+
+
+def test_strict_stops_with_one_line(run, poisoned) -> None:
+    code, records, told = run("--strict")
+    assert code == 1
+    assert [one["id"] for one in records] == ["gym"]
+    [line] = [line for line in told if "broke" in line]
+    assert line.startswith("dialogist: poison: ValueError: it broke")
+    assert told[-1] == line
+
+
+def test_masks_and_templates_are_isolated(monkeypatch: pytest.MonkeyPatch) -> None:
+    def apply(self: Shape, summary: Summary, dialogue: Dialogue) -> Shaped:
+        if summary.id == "poison":
+            raise KeyError("x")
+        return Shaped(summary)
+
+    monkeypatch.setattr(Shape, "apply", apply)
+    presenter = Presenter(Shape(), None, "none")
+    talks = [Dialogue((), name) for name in ("gym", "poison", "park")]
+    read = list(presenter.before(talks))
+    shown = list(presenter.after(Summary("They meet.", id=one.id) for one in read))
+    assert [one.summary.status for one in shown] == ["ok", "error", "ok"]
+    assert presenter.finish() == 3
+
+
+def test_too_many_threads_are_refused(dialogist) -> None:
+    result = dialogist("summarize", "--threads", "4096", input=b"Ann: Hi\n")
+    assert result.returncode == 2
+    assert b"256" in result.stderr
+
+
+def test_half_characters_in_ids_stay_apart(dialogist, tiny_model, tmp_path) -> None:
+    """Names of files may be no text; two such ids must not become one."""
+    names = [b"a\xff.txt", b"a\xfe.txt"]
+    for name in names:
+        (tmp_path / name.decode("utf-8", "surrogateescape")).write_text(
+            "Ann: We meet at noon at the gym, fine?\n"
+        )
+    files = [name.decode("utf-8", "surrogateescape") for name in names]
+    result = dialogist("summarize", *files, "-m", tiny_model, "-o", "jsonl")
+    assert result.returncode == 0, result.stderr
+    found = [json.loads(line)["id"] for line in result.stdout.decode("utf-8").splitlines()]
+    assert found == ["a\udcff", "a\udcfe"]
+
+
+def test_numbers_with_slashes_end_no_run(dialogist, tiny_model) -> None:
+    assert [*quantities("1,000/2,000")]
+    result = dialogist(
+        "summarize", "-m", tiny_model, input=b"Ann: It costs 1,000/2,000.\nBo: OK.\n"
+    )
+    assert result.returncode == 0, result.stderr

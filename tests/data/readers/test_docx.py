@@ -1,0 +1,75 @@
+import io
+import zipfile
+
+import pytest
+
+from dialogist.data.readers import docx
+from dialogist.errors import DataError
+
+WORD = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+
+
+def archive(name, content):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr(name, content)
+    return stream.getvalue()
+
+
+def word(body, head=""):
+    return archive("word/document.xml", f"{head}<w:document {WORD}>{body}</w:document>")
+
+
+def paragraph(*texts):
+    runs = "<w:br/>".join(f"<w:t>{text}</w:t>" for text in texts)
+    return f"<w:p><w:r>{runs}</w:r><w:del><w:r><w:delText>gone</w:delText></w:r></w:del></w:p>"
+
+
+def turns(dialogue):
+    return [(u.speaker, u.text) for u in dialogue.utterances]
+
+
+def test_paragraphs(read):
+    (dialogue,) = read(word(paragraph("Ann: hi") + paragraph("Bob: häh?") + paragraph("Ann: bye")))
+    assert turns(dialogue) == [("Ann", "hi"), ("Bob", "häh?"), ("Ann", "bye")]
+
+
+def test_the_transcript_of_a_teams_meeting(read):
+    body = paragraph("Ann Lee   0:03", "Hello") + paragraph("Bob Ray   0:05", "Hi Ann")
+    (dialogue,) = read(word(body), "meeting.docx")
+    assert (dialogue.id, turns(dialogue)) == (
+        "meeting",
+        [("Ann Lee", "Hello"), ("Bob Ray", "Hi Ann")],
+    )
+
+
+def test_rows_of_two_cells(read):
+    rows = [("Ann", "hi"), ("Bob:", "ho"), ("Ann", "bye")]
+    cells = "".join(
+        "<w:tr>" + "".join(f"<w:tc>{paragraph(cell)}</w:tc>" for cell in row) + "</w:tr>"
+        for row in rows
+    )
+    (dialogue,) = read(word(f"<w:tbl>{cells}</w:tbl>"), "table.docx")
+    assert turns(dialogue) == [("Ann", "hi"), ("Bob", "ho"), ("Ann", "bye")]
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (archive("xl/workbook.xml", "<x/>"), "is an Excel workbook: save the sheet as CSV"),
+        (archive("content.xml", "<x/>"), "is an OpenDocument file"),
+        (archive("a.txt", "Ann: hi"), "is a zip archive: unpack it and give the folder"),
+        (word(paragraph("Ann: hi"))[:-40], "is a damaged or protected"),
+        (archive("word/document.xml", "<a><b></a>"), "is a damaged .docx file"),
+        (word("&x;", '<!DOCTYPE x [<!ENTITY x "y">]>'), "declares a document type"),
+    ],
+)
+def test_what_is_refused(read, data, reason):
+    with pytest.raises(DataError, match=rf"t\.docx: .*{reason}"):
+        read(data, "t.docx")
+
+
+def test_a_bomb_is_not_unpacked(read, monkeypatch):
+    monkeypatch.setattr(docx, "LARGEST_TEXT", 1 << 20)
+    with pytest.raises(DataError, match="unpacks to more than 1 MiB"):
+        read(archive("word/document.xml", b"<a>" + b" " * (5 << 20)), "bomb.docx")

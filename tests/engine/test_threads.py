@@ -1,0 +1,88 @@
+"""Many threads, one summarizer: the bytes of one thread."""
+
+import json
+import random
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from dialogist import Dialogue, Session, Summarizer, Summary, SummaryOptions, Utterance
+
+THREADS = 8
+TEXT = """we meet at the gym shop park on Monday Friday noon 7:30 pay 25 dollars for two tickets to
+Berlin order number 4711 please call Luigi about lunch refund invoice parcel was not sent"""
+WORDS = TEXT.split()
+
+
+def talks(count: int, seed: int = 0) -> list[Dialogue]:
+    """Short and long ones, so that threads are in different stages at the same time."""
+    chance = random.Random(seed)
+    made = []
+    for number in range(count):
+        turns = chance.choice((2, 3, 5, 8, 30))
+        made.append(
+            Dialogue(
+                tuple(
+                    Utterance(
+                        ("Ann", "Bo", "Carla")[chance.randrange(3)],
+                        " ".join(chance.choices(WORDS, k=chance.randint(1, 20))),
+                    )
+                    for _ in range(turns)
+                ),
+                id=str(number),
+            )
+        )
+    return made
+
+
+def content(summary: Summary) -> str:
+    """All but how long it took, as it is written."""
+    return json.dumps({**summary.to_json(), "timings": {}})
+
+
+def as_alone(say: Callable[[Dialogue], Summary], dialogues: list[Dialogue]) -> None:
+    """Check that what many threads say is what one does."""
+    alone = [content(say(dialogue)) for dialogue in dialogues]
+    with ThreadPoolExecutor(THREADS) as pool:
+        together = [*pool.map(lambda dialogue: content(say(dialogue)), dialogues)]
+    assert together == alone
+
+
+@pytest.mark.parametrize("kind", ["summarize", "session", "several"])
+def test_threads_say_what_one_says(tiny_model: Path, kind: str) -> None:
+    summarizer = Summarizer.load(str(tiny_model))
+    sampling = SummaryOptions(strategy="sample", seed=3)
+
+    def say(dialogue: Dialogue) -> Summary:
+        if kind == "session":
+            session = Session(summarizer, id=dialogue.id)
+            session.add(*dialogue.utterances)
+            return session.summary()
+        if kind == "several":
+            return summarizer.summarize([dialogue, dialogue], sampling)[1]
+        return summarizer.summarize([dialogue])[0]
+
+    as_alone(say, talks(24))
+
+
+@pytest.mark.slow
+def test_threads_of_the_bundled_model() -> None:
+    """8 threads, 200 dialogues each."""
+    summarizer = Summarizer.load("default")
+    as_alone(lambda dialogue: summarizer.summarize([dialogue])[0], talks(200 * THREADS))
+
+
+def test_many_threads_add_to_one_session(tiny_model: Path) -> None:
+    session = Session(Summarizer.load(str(tiny_model)))
+    said = [Utterance("Ann", f"We meet at {i}.") for i in range(40)]
+
+    def add(utterance: Utterance) -> str:
+        session.add(utterance)
+        return session.summary().status
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        assert "error" not in set(pool.map(add, said))
+    assert set(session.dialogue.utterances) == set(said)
+    assert session.summary().coverage.utterances == 40
