@@ -21,7 +21,7 @@ KINDS = ("service", "meeting", "doctor", "everyday", "messy")
 BARS = (0.5, 0.55, 0.6, 0.65, 0.7)
 SHEETS = {
     "before": {"commit": "dc66615", "date": "2026-11-24"},
-    "after": {"commit": "be2410b", "date": "2026-11-25"},
+    "after": {"commit": "be2410b", "templates_commit": "9d90fe8", "date": "2026-11-25"},
 }
 TEMPLATES = ("call", "ticket", "meeting", "clinical")
 READER = "one reader, a language model; nobody read the sheets a second time"
