@@ -21,7 +21,7 @@ KINDS = ("service", "meeting", "doctor", "everyday", "messy")
 BARS = (0.5, 0.55, 0.6, 0.65, 0.7)
 SHEETS = {
     "before": {"commit": "dc66615", "date": "2026-11-24"},
-    "after": {"commit": "be2410b", "templates_commit": "9d90fe8", "date": "2026-11-25"},
+    "after": {"commit": "08dc94b", "templates_commit": "050ab5d", "date": "2026-11-25"},
 }
 TEMPLATES = ("call", "ticket", "meeting", "clinical")
 READER = "one reader, a language model; nobody read the sheets a second time"
@@ -184,7 +184,7 @@ def entry_shares(rows: list[Row]) -> list[Share]:
     parts = {
         "entries": filled,
         "sentences of the model": [row for row in filled if row["model"]],
-        "entries found by rules": [row for row in filled if not row["model"]],
+        "entries made by rules": [row for row in filled if not row["model"]],
     }
     shares = [
         Share(
