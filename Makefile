@@ -22,12 +22,8 @@ help: ## this list
 	$(PIP) --editable '.[dev]'
 	@touch $@
 
-demo: .venv/.core ## summarise the example dialogues with the bundled model
-	@for file in src/dialogist/assets/examples/*; do \
-	  echo; echo "=== $$(basename $$file)"; cat $$file; echo; \
-	  echo "--- summary"; $(BIN)/dialogist summarize $$file || exit 1; done
-	@echo; echo "--- the same as JSON, for programs"
-	@$(BIN)/dialogist summarize --output jsonl src/dialogist/assets/examples/gym.txt
+demo: .venv/.core ## what is true today: a ticket, masks and back, a hard chat, a meeting (20 s)
+	@$(BIN)/python bench/demo.py
 
 test: .venv/.dev ## all tests but the slow ones
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m 'not slow'

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from tests.template.samples import MEETING, MINUTES, dialogue_of, summary_of
 
 from dialogist.cli.forms import Mask
@@ -39,11 +40,24 @@ def test_without_evidence_the_text_stands_alone():
     assert "".join(text_of(shown(unsure, with_evidence=False))) == MINUTES.text + "\n"
 
 
-def test_key_points_are_named_where_they_begin():
+def test_key_points_are_named_where_they_begin_if_labels_are_wanted():
     summary = summary_of("It broke.", "It is new.", "Bo pays.")
     points = (Statement("It broke. It is new.", 0, 20, "Problem"), Statement(" Bo pays.", 20, 29))
-    lines = "".join(text_of(shown(replace(summary, key_points=points))))
-    assert lines == "[Problem] It broke.\nIt is new.\nBo pays.\n"
+    bare = shown(replace(summary, key_points=points))
+    labelled = replace(bare, with_labels=True)
+    assert "".join(text_of(bare)) == "It broke.\nIt is new.\nBo pays.\n"
+    assert "".join(text_of(labelled)) == "[Problem] It broke.\nIt is new.\nBo pays.\n"
+    assert "**Problem**" not in "".join(markdown_of(bare))
+    assert "- **Problem**: It broke." in "".join(markdown_of(labelled))
+    without = "".join(text_of(replace(bare, with_evidence=False)))
+    assert without == "It broke. It is new. Bo pays.\n"
+
+
+@pytest.mark.parametrize("with_evidence", [True, False])
+def test_what_failed_tells_why(with_evidence):
+    failure = Summary("", status="error", reason="ValueError: no (error 1a2b3c4d)")
+    lines = "".join(text_of(Shaped(failure, with_evidence=with_evidence)))
+    assert lines == "Status: error: ValueError: no (error 1a2b3c4d)\n"
 
 
 def test_what_has_no_text_tells_its_status():

@@ -23,11 +23,10 @@ def test_text():
         "\nActions\n- Bo: Send the *minutes* to the team by Friday [3] [4]\n"
         '    [3] Anna: "Bo, can you send the *minutes* to the team by Friday?"\n'
         "- Cy: Call the supplier tomorrow morning [5]\n"
-        '    [5] Cy: "I\'ll call the supplier tomorrow morning."\n'
         "\nOpen questions\n- Anna: Who pays for the buttons and the remote control? [6] [7]\n"
-        '    [6] Anna: "Who pays for the buttons and the remote control?"\n'
         "\nSummary\n- The group decided to use rubber buttons. [1]\n"
         "- Cy will call the supplier. [5]\n"
+        '    [5] Cy: "I\'ll call the supplier tomorrow morning."\n'
         "- It was a short meeting.\n"
     )
 

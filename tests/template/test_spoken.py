@@ -5,7 +5,7 @@ from bench.spoken import SPOKEN, measured, says
 
 # Recalled and right, of those wanted and found: what later changes must not make worse.
 FLOORS = {
-    SPOKEN: {"issue": 21, "done": 17, "decisions": 28, "actions": 69, "outcome": 14},
+    SPOKEN: {"issue": 26, "done": 21, "decisions": 28, "actions": 72, "outcome": 18},
     SPOKEN.with_name("unseen.yaml"): {
         "issue": 4,
         "done": 3,

@@ -17,21 +17,23 @@ def text_of(shown: Shaped) -> Iterator[str]:
     if shown.filled is not None:
         yield as_text(shown.filled)
     elif not shown.with_evidence:
-        yield from (f"[{point.label}] {_line(point)}\n" for point in summary.key_points)
-        yield "" if summary.key_points else f"{_multiline(summary.text)}\n"
+        points = summary.key_points if shown.with_labels else ()
+        yield from (f"[{printable(point.label)}] {_line(point)}\n" for point in points)
+        yield f"{_multiline(summary.text)}\n" if summary.text and not points else ""
     else:
         for statement, quotes in shown.stated:
-            yield from (f"{line}\n" for line in _lines(statement, quotes, summary))
+            yield from (f"{line}\n" for line in _lines(statement, quotes, shown))
         if summary.text and not shown.stated:
             yield f"{_multiline(summary.text)}\n"
     yield from (f"{_multiline(text)}\n" for text in summary.alternatives)
-    if shown.with_evidence and shown.filled is None and summary.status != "ok":
+    tells = summary.status == "error" or (shown.with_evidence and shown.filled is None)
+    if tells and summary.status != "ok":
         yield f"{chr(10) if summary.text else ''}Status: {_status(summary)}\n"
 
 
-def _lines(statement: Statement, quotes: tuple[Quote, ...], summary: Summary) -> Iterator[str]:
-    doubt = doubt_of(statement, summary)
-    label = _label(statement, summary)
+def _lines(statement: Statement, quotes: tuple[Quote, ...], whole: Shaped) -> Iterator[str]:
+    doubt = doubt_of(statement, whole.summary)
+    label = _label(statement, whole)
     shown = f"[{printable(label)}] " if label else ""
     yield f"{f'{DOUBTED} ' if doubt else ''}{shown}{_line(statement)}"
     if doubt:
@@ -47,7 +49,7 @@ def markdown_of(shown: Shaped) -> Iterator[str]:
         yield as_markdown(shown.filled).rstrip("\n") + "\n\n"
     else:
         for statement, quotes in shown.stated:
-            yield from (f"{line}\n" for line in _items(statement, quotes, summary))
+            yield from (f"{line}\n" for line in _items(statement, quotes, shown))
         if summary.text and not shown.stated:
             yield f"{plain(summary.text)}\n"
         yield "\n"
@@ -60,9 +62,9 @@ def markdown_of(shown: Shaped) -> Iterator[str]:
         yield f"> **Note:** {plain(warning.message)}\n\n"
 
 
-def _items(statement: Statement, quotes: tuple[Quote, ...], summary: Summary) -> Iterator[str]:
-    doubt = doubt_of(statement, summary)
-    label = _label(statement, summary)
+def _items(statement: Statement, quotes: tuple[Quote, ...], whole: Shaped) -> Iterator[str]:
+    doubt = doubt_of(statement, whole.summary)
+    label = _label(statement, whole)
     shown = f"**{plain(label)}**: " if label else ""
     yield f"- {f'{DOUBTED} ' if doubt else ''}{shown}{plain(statement.text)}"
     if doubt:
@@ -72,8 +74,11 @@ def _items(statement: Statement, quotes: tuple[Quote, ...], summary: Summary) ->
         yield f'{_BELOW}- [{quote.number + 1}] {speaker}"{plain(quote.text)}"'
 
 
-def _label(statement: Statement, summary: Summary) -> str:
-    """The key point that a statement begins."""
+def _label(statement: Statement, whole: Shaped) -> str:
+    """The key point that a statement begins, where key points are named."""
+    summary = whole.summary
+    if not whole.with_labels:
+        return ""
     points = (p for p in summary.key_points if p.start <= statement.start < p.end)
     point = next(points, None)
     if point is None:

@@ -38,7 +38,8 @@ class Shaped:
     """A summary as it was wished for; ``filled`` if a template was; ``notes`` for stderr.
 
     ``quotes`` has what was said for each sentence, or where there are none for each key point.
-    ``with_evidence``: text output shows them, and what the checks say.
+    ``with_evidence``: text output shows them, and what the checks say. ``with_labels``: text and
+    Markdown name the key points.
     """
 
     summary: Summary
@@ -46,6 +47,7 @@ class Shaped:
     notes: tuple[str, ...] = ()
     quotes: "tuple[tuple[Quote, ...], ...]" = ()
     with_evidence: bool = True
+    with_labels: bool = False
 
     @property
     def stated(self) -> "list[tuple[Statement, tuple[Quote, ...]]]":

@@ -81,6 +81,13 @@ def summarize(
             help="Show what was said beside each sentence, and what the checks say of it.",
         ),
     ] = True,
+    labels: Annotated[
+        bool | None,
+        typer.Option(
+            "--labels/--no-labels",
+            help="Name key points in text and Markdown (usual where a model plans by them).",
+        ),
+    ] = None,
     mask: Annotated[
         Mask | None, typer.Option(help="Mask personal data in what the model reads, or writes.")
     ] = None,
@@ -140,7 +147,7 @@ def summarize(
     }
     options = decoding_options(summarizer.options, wanted)
     dialogues = reading.dialogues(sources)
-    work = Work(summarizer, options, presenter, dialogues, expected_records(sources))
+    work = Work(summarizer, options, presenter, dialogues, expected_records(sources), labels)
     work.write(to, settings_of(work, model, shape, (mask, mask_names)))
     return max(reading.finish(), presenter.finish())
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dialogist import __version__
@@ -56,6 +56,8 @@ class Work:
     dialogues: Iterable[Dialogue]
     total: int | None
     """How many dialogues there are, if that is known beforehand."""
+    labels: bool | None = None
+    """Whether text names key points; None: where the model plans its summaries by them."""
 
     def write(self, to: Destination, settings: dict[str, JSON]) -> None:
         """Summarize all dialogues; ``settings`` say what a file that is gone on with is made of.
@@ -71,20 +73,31 @@ class Work:
             shown = (one for one in self._shown() if not file.is_there(one.summary.id))
             file.write(pieces_of(self._watched(shown, file.kept), to.form))
         else:
+            shown = (replace(one, with_labels=self._with_labels) for one in self._shown())
             with output_to(to.output, mark=to.form is Output.csv):
-                write_summaries(self._watched(self._shown(), 0), to.form, to.columns)
+                write_summaries(self._watched(shown, 0, to.form), to.form, to.columns)
+
+    @property
+    def _with_labels(self) -> bool:
+        if self.labels is not None:
+            return self.labels
+        bundle = self.summarizer.bundle
+        planned = bundle.preparation.planned_labels
+        return bool(planned) or bundle.model.config.kind == "leader-writer"
 
     def _shown(self) -> Iterator[Shaped]:
         read = self.presenter.before(self.dialogues)
         return self.presenter.after(self.summarizer.stream(read, self.options, WINDOW))
 
-    def _watched(self, shown: Iterable[Shaped], kept: int) -> Iterator[Shaped]:
+    def _watched(
+        self, shown: Iterable[Shaped], kept: int, form: Output = Output.jsonl
+    ) -> Iterator[Shaped]:
         """Tell what is to be told of each summary, and count them."""
         total = None if self.total is None else max(0, self.total - kept)
         meter = Meter("summarized", total, "dialogues")
         statuses: Counter[str] = Counter()
         for shaped in shown:
-            _tell(shaped)
+            _tell(shaped, bare=form is Output.text and not shaped.with_evidence)
             yield shaped
             statuses[shaped.summary.status] += 1
             if statuses.total() % WINDOW == 0:  # a group comes at once: within it the rate is none
@@ -119,14 +132,14 @@ def _tally(statuses: Counter[str]) -> str:
     return f"{counted(statuses.total(), 'summaries')}: {', '.join(shown) or 'none'}"
 
 
-def _tell(shaped: Shaped) -> None:
-    """Say a summary's warnings on stderr, and why it is not simply ``ok``.
+def _tell(shaped: Shaped, bare: bool) -> None:
+    """Say on stderr what no form of output shows; of ``bare`` text its warnings and status, too.
 
     What failed was told when it did (`dialogist.cli.failures`).
     """
     summary = shaped.summary
-    told = [*map(_told, summary.warnings), *shaped.notes]
-    if summary.reason and summary.reason not in told and summary.status != "error":
+    told = [*shaped.notes] if not bare else [*map(_told, summary.warnings), *shaped.notes]
+    if bare and summary.reason and summary.reason not in told and summary.status != "error":
         told.append(f"{summary.status.replace('_', ' ')}: {summary.reason}")
     for message in told:
         note(f"{summary.id}: {message}")

@@ -45,7 +45,7 @@ FIELD_TYPES: tuple[FieldType, ...] = get_args(FieldType)
 
 _FOUND = frozenset(("labels", "max"))  # labels: of templates for earlier versions, without effect
 OPTIONS: Mapping[Source, frozenset[str]] = {
-    "key_points": frozenset(("labels", "max")),
+    "key_points": frozenset(("labels", "cues", "max")),
     "summary": frozenset(("part", "max")),
     "field": frozenset(("type", "cues", "several", "max")),
     "issue": frozenset(("max",)),
@@ -80,10 +80,10 @@ class SectionConfig(Config):
 
     ``labels``: the key points whose sentences it holds. ``part``: all sentences of the summary,
     or those that no section of key points holds. ``cues``: words that stand near the value
-    wanted. ``several``: all different values, not the one that fits best. ``max``: at most so
-    many sentences or entries; how many more there were is said. ``empty``: what to say instead
-    of nothing; ``leave_out``: leave the section out then. ``required``: an empty section is
-    told as a fault of the summary.
+    wanted; with key points, words of a question whose answer belongs here, too. ``several``: all
+    different values, not the one that fits best. ``max``: at most so many sentences or entries;
+    how many more there were is said. ``empty``: what to say instead of nothing; ``leave_out``:
+    leave the section out then. ``required``: an empty section is told as a fault of the summary.
     """
 
     title: Line

@@ -117,7 +117,7 @@ class Values:
     def _answers(self, number: int, spans: Sequence[Span]) -> Iterator[Value]:
         """Bare numbers behind a question for them: "Your order number?" - "1234567"."""
         before = self._texts[number - 1] if number else ""
-        asked = [t for t in _BARE if _has(before, _CUES[t]) and _ASKS.search(before)]
+        asked = [t for t in _BARE if has_cue(before, _CUES[t]) and _ASKS.search(before)]
         for code in _CODE.finditer(self._texts[number]) if asked else ():
             start, end = code.span()
             if any(span.start < end and start < span.end for span in spans):
@@ -137,10 +137,10 @@ class Values:
         near = max([near, *(end for end in others if end <= value.start)])
         window = _SENTENCE_END.split(text[near : value.start])[-1]
         behind = _IS.match(text, value.end)
-        if _has(window, cues) or (behind is not None and _has(behind[0], cues)):
+        if has_cue(window, cues) or (behind is not None and has_cue(behind[0], cues)):
             return _HERE
         before = self._texts[value.utterance - 1] if value.utterance else ""
-        return _ASKED if _has(before, cues) else 0
+        return _ASKED if has_cue(before, cues) else 0
 
 
 def _typed(kind: str, text: str, utterance: int, start: int) -> Iterator[Value]:
@@ -161,7 +161,8 @@ def _when(text: str) -> FieldType:
     return "time" if _CLOCK.search(text) else "date"
 
 
-def _has(text: str, cues: Sequence[str]) -> bool:
+def has_cue(text: str, cues: Sequence[str]) -> bool:
+    """Whether a text has one of the words, also with an "s" behind it."""
     low = text.lower()
     return any(
         re.search(rf"(?<![a-z]){re.escape(cue.lower())}s?(?![a-z])", low)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dialogist.records import Dialogue, Statement, Summary
+from dialogist.template.asked import answers_in, mentions_of
 from dialogist.template.config import SectionConfig, Source, Template
 from dialogist.template.doubts import doubt_of
 from dialogist.template.extract.extraction import Extracted, extract, same
@@ -15,6 +16,8 @@ from dialogist.template.filled import Cited, Entry, Filled, FilledSection
 from dialogist.template.ruled import RULED, is_ruled
 from dialogist.template.sentences import Sentences, sentences_of
 from dialogist.text.languages import language_of
+
+_NAMED = 5  # utterances named where a section's matter is mentioned and not extracted
 
 
 def fill(summary: Summary, dialogue: Dialogue, template: Template) -> Filled:
@@ -68,9 +71,12 @@ class _Filler:
                 entries, unclear = self._values.entries(section)
             else:
                 entries = self._sources[section.source](section)
-            if not entries and section.leave_out:
+            instead = self._instead(section)
+            if not entries and section.leave_out and not instead:
                 continue
-            yield _section(section, entries, unclear, self.template.empty)
+            says = instead or section.empty or self.template.empty
+            missing = section.required and not entries and not instead
+            yield _section(section, entries, unclear, says, missing)
 
     def left_out(self) -> list[Entry]:
         """Sentences that no section holds."""
@@ -114,7 +120,19 @@ class _Filler:
         labelled = [s for label in section.labels for s in self._read.all if s.label == label]
         if is_ruled(section):
             return self._confirmed(labelled)
-        return [self._stated(s) for s in labelled]
+        answers = answers_in(self.dialogue, section.cues) if section.cues else ()
+        return [*(self._stated(s) for s in labelled), *map(_found, answers)]
+
+    def _instead(self, section: SectionConfig) -> str:
+        """Where an empty section's matter is to be read: nothing found is not nothing said."""
+        if section.source == "key_points" and section.cues:
+            named = mentions_of(self.dialogue, section.cues)
+            places = "".join(f" [{number + 1}]" for number in named[:_NAMED])
+            return f"Mentioned, not extracted: see{places}" if named else ""
+        if section.source == "outcome" and self._extracted.outcome:
+            titles = [s.title for s in self.template.sections if s.source == "done"]
+            return f"As under '{titles[0]}'." if titles else ""
+        return ""
 
     def _confirmed(self, labelled: Sequence[Statement]) -> list[Entry]:
         """What the dialogue itself says of that which some sentences claim."""
@@ -136,8 +154,11 @@ class _Filler:
         return [s for s in self._read.all if s.label not in labels]
 
     def _said(self, section: SectionConfig) -> list[Entry]:
-        """What the dialogue says, and nothing else."""
-        return [_found(one) for one in getattr(self._extracted, section.source)]
+        """What the dialogue says, and nothing else; what was done is not told again as outcome."""
+        told: tuple[Found, ...] = ()
+        if section.source == "outcome" and any(s.source == "done" for s in self.template.sections):
+            told = self._extracted.done
+        return [_found(one) for one in getattr(self._extracted, section.source) if one not in told]
 
     def _stated(self, statement: Statement) -> Entry:
         return Entry(
@@ -174,15 +195,15 @@ def _found(found: Found) -> Entry:
 
 
 def _section(
-    section: SectionConfig, entries: Sequence[Entry], unclear: bool, empty: str
+    section: SectionConfig, entries: Sequence[Entry], unclear: bool, says: str, missing: bool
 ) -> FilledSection:
     most = section.max or len(entries)
     return FilledSection(
         section.title,
         section.source,
         tuple(entries[:most]),
-        says="" if entries else section.empty or empty,
-        missing=section.required and not entries,
+        says="" if entries else says,
+        missing=missing,
         more=max(0, len(entries) - most),
         unclear=unclear,
     )

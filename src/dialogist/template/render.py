@@ -16,6 +16,7 @@ _SEVERAL = "the dialogue has several"
 DOUBTED = "(!)"
 """Stands before a sentence that a check complains about, or cannot vouch for."""
 _BESIDE = 1  # utterances quoted beside an entry
+_LEFT_OUT = 2  # words of a quote that its entry may lack and still say the same
 
 
 def as_text(filled: Filled) -> str:
@@ -76,7 +77,14 @@ def _beside(entry: Entry, said: Mapping[int, Cited]) -> Iterator[str]:
     if entry.origin == "dialogue" and '"' in entry.text:
         return  # a quote itself
     for quote in quotes_of(entry.evidence, said, _BESIDE, whole=entry.origin == "summary"):
-        yield quoted(quote)
+        if not _repeats(entry.text, quote.text):
+            yield quoted(quote)
+
+
+def _repeats(text: str, said: str) -> bool:
+    """Whether an entry is what was said, but for an "Okay, I'll" before it."""
+    more = len(said.split()) - len(text.split())
+    return text.casefold() in said.casefold() and more <= _LEFT_OUT
 
 
 def plain(text: str) -> str:

@@ -9,9 +9,17 @@ import re
 from collections.abc import Iterator
 
 from dialogist.template.extract.agreeing import agrees, declines
-from dialogist.template.extract.clause import before, begins_clause, clause_end, is_broken, tidy
+from dialogist.template.extract.clause import (
+    before,
+    begins_clause,
+    clause_end,
+    is_broken,
+    is_telling,
+    tidy,
+)
 from dialogist.template.extract.deadlines import deadline_in
 from dialogist.template.extract.offers import offers_in
+from dialogist.template.extract.serving import served_in
 from dialogist.template.extract.turns import Found, Sentence, Turns
 from dialogist.template.extract.verbs import is_handled, is_work, starts_work
 from dialogist.template.extract.wording import quoted, resolved
@@ -66,6 +74,19 @@ _COMMITS = re.compile(
     r"(?:i (?:definitely )?will\b(?= ?[,.!]|$)|will do\b|i ?['’]?ll do (?:that|it|so)|i promise)",
     re.I,
 )
+# What a customer is told to do after the conversation.
+_INSTRUCTS = re.compile(
+    r"(?:(?:ok(?:ay)?|then|so|in that case),? )?please (?:also |just )?"
+    r"(?=(?:bring|return|send|take|post|ship|visit|fill|sign|contact|upload|print|apply)\b"
+    r"(?! me your))",
+    re.I,
+)
+_ASKS_HOW = re.compile(
+    r"\W*(?:(?:ok(?:ay)?|and|so)[ ,.]+){0,2}(?:can|could|may|shall|should|do) I\b|"
+    r"\W*(?:ok(?:ay)?[ ,.]+)?(?:when|where|until when|what time|how long|which)\b[^?]*\?",
+    re.I,
+)
+_REFUSES = re.compile(r"\W*(?:no|sorry|unfortunately)\b", re.I)
 _TWO = 2  # speakers: what "we" will do in a larger round is nobody's task
 _HERE = re.compile(r"\b(?:over there|right here|here|at the (?:counter|desk|cashier))\W*$", re.I)
 _MOMENT = re.compile(
@@ -86,9 +107,11 @@ _AGREED_BEFORE = re.compile(r"\bplease confirm\b|\b(?:is|are) (?:that|this|these
 
 def actions_in(turns: Turns) -> Iterator[Found]:
     """Promises, agreed requests and accepted offers, in the order they are said."""
+    served = served_in(turns)
     offers = {one.evidence[0]: one for one in offers_in(turns)}
     for sentence in turns.all():
         found = _promise(sentence, turns) or _agreed(sentence, turns)
+        found = found or _instructed(sentence, served, turns)
         if found is not None:
             yield found
         elif sentence.span() in offers:
@@ -157,12 +180,31 @@ def _agreed(sentence: Sentence, turns: Turns) -> Found | None:
     return Found(text, evidence, found.owner, found.deadline, found.words)
 
 
+def _instructed(sentence: Sentence, served: frozenset[str], turns: Turns) -> Found | None:
+    """ "Please bring it back to the store." - "Can I come today?": asked how, it is agreed to."""
+    asked = _INSTRUCTS.match(sentence.text)
+    reply = turns.reply(sentence.utterance)
+    if asked is None or sentence.speaker in served or not reply or reply[0].speaker not in served:
+        return None
+    if not _ASKS_HOW.match(reply[0].text):
+        return None
+    answer = turns.reply(reply[0].utterance)
+    if answer and _REFUSES.match(answer[0].text):
+        return None
+    clause = tidy(sentence.text[asked.end() : clause_end(sentence.text, asked.end())])
+    text = quoted(sentence, reply[0]) or quoted(sentence)
+    if text is None or is_broken(clause) or not is_telling(clause):
+        return None
+    evidence = (sentence.span(), reply[0].span())
+    return Found(text, evidence, reply[0].speaker, deadline_in(clause), clause)
+
+
 def _says_more(promise: Found | None, asked: Found) -> bool:
     """ "Will you book it?" - "I'll book it tomorrow": the promise stands for both."""
     if promise is None:
         return False
     words, others = (re.findall(r"[a-z]{3,}", one.words.lower()) for one in (promise, asked))
-    return words[:1] == others[:1] or not set(words[1:]).isdisjoint(
+    return words[:1] == others[:1] or not set(words).isdisjoint(
         word for word in others[1:] if word not in FUNCTION_WORDS
     )
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from dialogist.template.extract.serving import served_in
+from dialogist.template.extract.superseding import content_of, values_of
 from dialogist.template.extract.turns import Found, Sentence, Turns
 from dialogist.template.extract.wording import quoted
 from dialogist.text.stems import stem_of
@@ -49,6 +50,8 @@ _SETTLING = frozenset(
             "raised",
             "arranged",
             "ordered",
+            "blocked",
+            "unlocked",
         ],
     )
 )
@@ -94,6 +97,7 @@ _REFUSED = re.compile(
     r"covered)|"
     r"no (?:other )?\w+ available|not available|n['’]?t available|(?:did ?n['’]?t|"
     r"did not) go through|could ?n['’]?t be|could not be|failed)\b"
+    r"|\b(?:we|i) (?:can ?['’]?t|cannot|can not) do (?:that|this|it)\b"
     r"|\b(?:we|i) (?:was|were) (?:not |un)able to|\b(?:we|i) wasn ?['’]?t able to"
     r"|\b(?:we|i) (?:can ?['’]?t|cannot|are unable to|am unable to|was unable to|were unable to|"
     r"could ?n['’]?t|could not) (?:refund|replace|"
@@ -114,33 +118,90 @@ _PASSED_ON = re.compile(
 )
 
 
+_OF_THAT = re.compile(r"\b(?:that|this|it)\b", re.I)
+_INSTEAD = re.compile(
+    r"^\W*(?:you(?: ?['’]?ll)? (?:(?:have|need) to|must|can|could)|please)\b", re.I
+)
+_GOES_ON = re.compile(
+    r"\b(?:try|please|let me|i ?['’] ?ll|i will|i can|we ?['’] ?ll|we will|then it|must be)\b", re.I
+)
+_MOST = 3  # entries of an end state
+
+
 def outcomes_in(turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
-    """What settles the matter, and the last verdict on it, in the order they are said."""
+    """The end state in its order: what settled the matter, what is refused, the last verdict.
+
+    What is replaced later is no part of it, nor what a customer tried in the middle. What was done
+    earlier than the last `_MOST` of these is told under "done" alone.
+    """
     served = served_in(turns)
     if not served:
         return
-    found: list[tuple[int, int, Found]] = [
-        (one.evidence[0].utterance, one.evidence[0].start, one) for one in done if _settles(one)
-    ]
+    found = [one for one in done if _settles(one)]
+    known = {one.evidence[0] for one in found}
     verdict: Found | None = None
-    refused: list[Found] = []
     for sentence in turns.all():
         if sentence.text.endswith("?") and "," not in sentence.text:
             continue
         if _is_verdict(sentence, turns):
             verdict = _quote(sentence) or verdict
-        elif sentence.speaker not in served and (
-            _REFUSED.search(sentence.text) or _PASSED_ON.search(sentence.text)
-        ):
-            one = _quote(sentence)
-            refused += [one] if one is not None else []
-    known = {(n, start) for n, start, _ in found}
-    refused = [one for one in refused if not any(_grants(new, one) for _, _, new in found)]
-    for one in [*refused, *([verdict] if verdict is not None else [])]:
-        place = (one.evidence[0].utterance, one.evidence[0].start)
-        if place not in known:
-            found.append((*place, one))
-    yield from (one for _, _, one in sorted(found, key=lambda row: row[:2]))
+        elif sentence.speaker not in served and sentence.span() not in known:
+            found += _answered(sentence, turns, done)
+    if verdict is not None and not _is_on_the_way(verdict, found, served, turns):
+        found += [verdict] if verdict.evidence[0] not in known else []
+    yield from sorted(found, key=_place)[-_MOST:]
+
+
+def _answered(sentence: Sentence, turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
+    """A refusal, or work that is passed on, if nothing later grants or replaces it."""
+    if _REFUSED.search(sentence.text):
+        one = _refusal(sentence, turns)
+        if one is not None and not any(_grants(new, one) for new in done if _settles(new)):
+            yield one
+    elif _PASSED_ON.search(sentence.text):
+        one = _quote(sentence)
+        if one is not None and not any(_replaces(new, one) for new in done):
+            yield one
+
+
+def _refusal(sentence: Sentence, turns: Turns) -> Found | None:
+    """A refusal with what it is of, and with what is to be done instead."""
+    said = turns.sentences[sentence.utterance]
+    place = said.index(sentence)
+    wish = turns.before(sentence) if _OF_THAT.search(sentence.text) and not place else None
+    behind = said[place + 1] if place + 1 < len(said) else None
+    instead = behind if behind is not None and _INSTEAD.match(behind.text) else None
+    parts = [one for one in (wish, sentence, instead) if one is not None]
+    text = quoted(*parts)
+    if text is None:
+        return _quote(sentence)
+    evidence = (sentence.span(), *(one.span() for one in parts if one is not sentence))
+    words = " ".join(one.text for one in parts)
+    return Found(text, evidence, sentence.speaker, words=words)
+
+
+def _replaces(new: Found, promised: Found) -> bool:
+    """Whether what was done later is what was promised, at whatever time."""
+    if _place(new) <= _place(promised):
+        return False
+    shared = content_of(new) & content_of(promised)
+    return bool(shared - values_of(new) - values_of(promised))
+
+
+def _is_on_the_way(
+    verdict: Found, found: list[Found], served: frozenset[str], turns: Turns
+) -> bool:
+    """Whether "It didn't help" is only the answer to a question, and more is done behind it."""
+    if not _FAILS.search(verdict.words):
+        return False
+    number = verdict.evidence[0].utterance
+    after = (s for n in range(number + 1, len(turns.sentences)) for s in turns.sentences[n])
+    goes_on = any(s.speaker not in served and _GOES_ON.search(s.text) for s in after)
+    return goes_on or any(_place(one) > _place(verdict) for one in found)
+
+
+def _place(one: Found) -> tuple[int, int]:
+    return one.evidence[0].utterance, one.evidence[0].start
 
 
 def _grants(new: Found, refused: Found) -> bool:

@@ -44,7 +44,9 @@ def standing(found: Sequence[Found], turns: Turns, done: Sequence[Found] = ()) -
     kept: list[Found] = []
     for place, one in enumerate(found):
         later = found[place + 1 :]
-        if _is_taken_back(one, turns) or _is_moved(one, turns) or _is_done(one, done):
+        if _is_taken_back(one, turns) or _is_moved(one, turns):
+            continue
+        if _is_done(one, done) or _is_done_at_once(one, done):
             continue
         if any(_replaces(new, one, turns) for new in later):
             continue
@@ -57,7 +59,7 @@ def _replaces(new: Found, old: Found, turns: Turns) -> bool:
     if old.owner != new.owner:
         return False
     start, end = _place(old), _place(new)
-    words, others = _content(old), _content(new)
+    words, others = content_of(old), content_of(new)
     if not words or not others:
         return False
     values, new_values = values_of(old), values_of(new)
@@ -78,7 +80,7 @@ def _is_changed(turns: Turns, start: int, end: int) -> bool:
 
 def _is_taken_back(one: Found, turns: Turns) -> bool:
     place = _place(one)
-    words = _content(one)
+    words = content_of(one)
     for number in range(place + 1, len(turns.sentences)):
         for sentence in turns.sentences[number]:
             if not _TAKES_BACK.search(sentence.text):
@@ -90,13 +92,23 @@ def _is_taken_back(one: Found, turns: Turns) -> bool:
 
 
 def _is_done(one: Found, done: Sequence[Found]) -> bool:
-    words = _content(one)
+    words = content_of(one)
     return any(
         _place(other) >= _place(one)
         and other.owner in ("", one.owner)
         and other.evidence[0] != one.evidence[0]
         and words
-        and len(words & _content(other)) >= _SAME * len(words)
+        and len(words & content_of(other)) >= _SAME * len(words)
+        for other in done
+    )
+
+
+def _is_done_at_once(one: Found, done: Sequence[Found]) -> bool:
+    """ "Can you reset my password?" - "Sure. I've sent a new one": the deed answers the request."""
+    answers = {span.utterance for span in one.evidence[1:]} - {_place(one)}
+    things = content_of(one) - {_verb(one)}
+    return any(
+        _place(other) in answers and other.owner == one.owner and things & content_of(other)
         for other in done
     )
 
@@ -130,7 +142,8 @@ def _verb(one: Found) -> str:
     return stem_of(words[0].lower()) if words else ""
 
 
-def _content(one: Found) -> frozenset[str]:
+def content_of(one: Found) -> frozenset[str]:
+    """The stems of what was said, without function words."""
     return _bases(one.words or one.text)
 
 

@@ -8,6 +8,7 @@ import re
 
 from dialogist.template.extract.clause import tidy
 from dialogist.template.extract.turns import Sentence
+from dialogist.text.listing import word_set
 
 _SPEAKER_ACTS = re.compile(r"(?-i:\bI\b)|\bi\b(?=['’ ]|$)|\b(?:im|ive)\b|\bmyself\b.", re.I)
 _THEM = r"(?:you|u)"
@@ -23,6 +24,7 @@ _MINE = re.compile(r"\b(?:me|my|us|our)\b", re.I)
 _YOURS = re.compile(r"\b(?:you|u|your)\b", re.I)
 _YOU = re.compile(r"\b(?:you|u)\b", re.I)
 _MYSELF = re.compile(r" (?:myself|ourselves)(?=$|[ ,])", re.I)
+_PRONOUNS = word_set("i me you u")  # speakers of some exports: "You" is no name for "you"
 _LONGEST = 240  # characters of a quote: what is longer tells nobody what the entry is
 
 
@@ -36,6 +38,8 @@ def resolved(clause: str, speaker: str, addressee: str, owner: str) -> str | Non
         return None
     if _YOURS.search(clause):
         if not addressee or (addressee == owner and _YOU.search(clause)):
+            return None
+        if addressee.lower() in _PRONOUNS:
             return None
         clause = _YOURS.sub(lambda found: _named(found[0], addressee, owner), clause)
     if owner != speaker:

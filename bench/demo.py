@@ -1,0 +1,103 @@
+"""Show what Dialogist does today, on the example dialogues: `make demo`.
+
+Each command is printed before its output, and runs in a temporary folder with copies of
+src/dialogist/assets/examples. Numbers are fp32, so that machines agree on what is printed.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "src" / "dialogist" / "assets" / "examples"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A part of the demo: what it shows, and the commands of a shell that show it."""
+
+    title: str
+    commands: tuple[str, ...]
+    comment: str = ""
+
+
+SUPPORT = Step(
+    "A support chat as a ticket: fields, next steps, and where each is said",
+    (
+        "cat support-chat.txt",
+        "dialogist summarize support-chat.txt --template ticket --precision fp32",
+    ),
+)
+MASKS = Step(
+    "The same chat without personal data, and back",
+    (
+        "dialogist mask support-chat.txt --table masks.jsonl --output masked/support-chat.txt",
+        "cat masked/support-chat.txt",
+        "dialogist mask masked/support-chat.txt --restore masks.jsonl --output back.txt",
+        "cmp support-chat.txt back.txt && echo the same, byte for byte",
+    ),
+)
+HARD = Step(
+    "A chat that is hard for the small model",
+    ("cat hard-chat.txt", "dialogist summarize hard-chat.txt --precision fp32"),
+    "(!) marks a sentence that you should not trust. This is why every sentence has its quote.",
+)
+MEETING = Step(
+    "A short meeting: decisions, actions, open questions",
+    (
+        "cat meeting.txt",
+        "dialogist summarize meeting.txt --template meeting --precision fp32",
+    ),
+)
+STEPS = (SUPPORT, MASKS, HARD, MEETING)
+NEXT = """
+=== Next
+Your own chats:          .venv/bin/dialogist summarize chat.txt
+All commands:            .venv/bin/dialogist --help
+A model of your own:     .venv/bin/dialogist finetune chats.csv --output runs/chats
+"""
+
+
+def main() -> None:
+    for line in shown(STEPS):
+        print(line, flush=True)
+    print(NEXT)
+
+
+def shown(steps: Sequence[Step]) -> Iterator[str]:
+    """The lines of some steps: titles, commands, and what each prints."""
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(EXAMPLES, folder, dirs_exist_ok=True)
+        (Path(folder) / "masked").mkdir()
+        for step in steps:
+            yield f"\n=== {step.title}"
+            for command in step.commands:
+                yield f"\n$ {command}"
+                yield from _output_of(command, Path(folder)).splitlines()
+            if step.comment:
+                yield f"\n{step.comment}"
+
+
+def _output_of(command: str, folder: Path) -> str:
+    """What a command prints; its counts and notes on stderr are shown only if it fails."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        command,
+        shell=True,
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(f"{command}\n{done.stderr}")
+    return done.stdout
+
+
+if __name__ == "__main__":
+    main()
