@@ -19,6 +19,7 @@ from dialogist.engine.names import find_model
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import UsageError
 from dialogist.files import sha256_of
+from dialogist.models.leader_writer import LeaderWriter
 from dialogist.records import JSON, Dialogue, Warning
 
 
@@ -83,7 +84,7 @@ class Work:
             return self.labels
         bundle = self.summarizer.bundle
         planned = bundle.preparation.planned_labels
-        return bool(planned) or bundle.model.config.kind == "leader-writer"
+        return bool(planned) or isinstance(bundle.model, LeaderWriter)
 
     def _shown(self) -> Iterator[Shaped]:
         read = self.presenter.before(self.dialogues)
