@@ -2,6 +2,7 @@
 
 import doctest
 import importlib
+import json
 import re
 import shlex
 from pathlib import Path
@@ -47,8 +48,14 @@ def test_commands_exist(page: Path, dialogist) -> None:
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/summary.md", "docs/key-points.md"])
-def test_python_examples_run(name: str) -> None:
-    """The blocks of a page, one after the other; what they print is not compared."""
+def test_python_examples_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks of a page, one after the other; what they print is not compared.
+
+    The file that a page reads is there.
+    """
+    monkeypatch.chdir(tmp_path)
+    turns = [["Ann", "Shall we have lunch at noon?"], ["Bo", "Yes, let's go to Luigi's."]]
+    Path("chats.jsonl").write_text(json.dumps({"id": "1", "turns": turns}), encoding="utf-8")
     names: dict[str, object] = {}
     blocks = re.findall(r"^```python\n(.*?)^```", (ROOT / name).read_text("utf-8"), re.M | re.S)
     assert blocks

@@ -32,7 +32,13 @@ from dialogist.tokenizers import TokenizerConfig, build_tokenizer
 SECONDS = 10.0
 """Seconds of computing that one dialogue may take."""
 
-GROUP = 16
+TURN_SECONDS = 0.02
+"""Seconds more for each of its turns: time may grow with a dialogue's length, not faster."""
+
+WAITING = 30
+"""So many times as long may pass on the clock: the machine may be busy, but nothing may lock."""
+
+GROUP = 64
 FILE_DIALOGUES = 3
 """So many dialogues of a file are summarised."""
 
@@ -54,8 +60,8 @@ class Found:
         return (
             f"{self.dialogues} dialogues through the pipeline, {self.files} files read "
             f"({self.unread} refused with a reason): {len(self.failures)} failures "
-            f"(exceptions, hangs over {SECONDS:g} s, control or placeholder characters, "
-            "places out of range, JSON that does not fit)"
+            f"(exceptions, hangs over {SECONDS:g} s and {TURN_SECONDS:g} s a turn, control or "
+            "placeholder characters, places out of range, JSON that does not fit)"
         )
 
 
@@ -81,18 +87,24 @@ def tiny_summarizer() -> Summarizer:
 
 @contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise `Hang` when so many seconds were computed: a busy machine is no hang."""
+    """Raise `Hang` after so many seconds of computing, or `WAITING` times as many on the clock."""
 
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise Hang
 
-    before = signal.signal(signal.SIGPROF, stop)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
+    timers = (
+        (signal.SIGPROF, signal.ITIMER_PROF, seconds),
+        (signal.SIGALRM, signal.ITIMER_REAL, WAITING * seconds),
+    )
+    before = [signal.signal(number, stop) for number, _, _ in timers]
+    for _, timer, limit in timers:
+        signal.setitimer(timer, limit)
     try:
         yield
     finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
+        for (number, timer, _), handler in zip(timers, before, strict=True):
+            signal.setitimer(timer, 0)
+            signal.signal(number, handler)
 
 
 class Fuzz:
@@ -143,12 +155,12 @@ class Fuzz:
 
     def _wrong(self, summarizer: Summarizer, dialogues: Sequence[Dialogue]) -> list[str]:
         try:
-            with limited(SECONDS * len(dialogues) if len(dialogues) == 1 else 2 * SECONDS):
+            with limited(_limit(dialogues)):
                 summaries = summarizer.summarize(dialogues)
             both = zip(dialogues, summaries, strict=True)
             return [fault for dialogue, summary in both for fault in faults(dialogue, summary)]
         except Hang:
-            return [f"more than {SECONDS:g} seconds"]
+            return [f"more than {_limit(dialogues):g} seconds"]
         except Exception:
             return [traceback.format_exc()]
 
@@ -158,6 +170,11 @@ class Fuzz:
             self._folder.mkdir(parents=True, exist_ok=True)
             path = self._folder / f"{name.replace(' ', '-')}.json"
             path.write_text(json.dumps({"wrong": wrong, "input": values}, indent=1), "utf-8")
+
+
+def _limit(dialogues: Sequence[Dialogue]) -> float:
+    """Seconds that some dialogues may take together; a group that takes longer is taken apart."""
+    return SECONDS + TURN_SECONDS * sum(len(dialogue.utterances) for dialogue in dialogues)
 
 
 def as_values(dialogue: Dialogue) -> dict[str, object]:

@@ -1,6 +1,7 @@
 """A few hundred cases of `make fuzz`, one for each place that failed before, and its net."""
 
 import json
+import threading
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -87,3 +88,8 @@ def test_a_hang_is_stopped() -> None:
 
     with pytest.raises(Hang), limited(0.2):
         hang()
+
+
+def test_a_lock_is_stopped() -> None:
+    with pytest.raises(Hang), limited(0.01):
+        threading.Event().wait(60)

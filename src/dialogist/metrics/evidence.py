@@ -26,6 +26,7 @@ _DATE = re.compile(r"(?<!\d)([0-3]?\d)[./-]([0-3]?\d)(?!\d)")
 _SPELT = {word: str(value) for word, value in UNITS.items() if value < 10} | {"oh": "0", "o": "0"}
 # What is said of a day or month without its name.
 _IMPLIED = {"weekend": ("d5", "d6"), "christmas": ("m12",), "xmas": ("m12",)}
+_LONGEST_BETWEEN = 3  # letters between two words of a name: Ludwig van Beethoven
 _SHORT = 400  # characters
 _KEPT = 16  # dialogues: a few systems are scored side by side, dialogue by dialogue
 
@@ -77,10 +78,18 @@ class Evidence:
         return _PIECE.findall(self.text)
 
     @cached_property
-    def runs(self) -> list[list[str]]:
-        """The pieces, folded, between marks that no name goes across: ``Bo: Chen said``."""
-        runs = (_PIECE.findall(run) for run in _BETWEEN_MARKS.split(self.text))
-        return [[folded(piece) for piece in run] for run in runs if run]
+    def neighbours(self) -> dict[str, set[str]]:
+        """What follows each piece, at once or after one short piece; all are folded.
+
+        No name goes across a mark, such as the colon in ``Bo: Chen said``.
+        """
+        found: dict[str, set[str]] = {}
+        for part in _BETWEEN_MARKS.split(self.text):
+            run = [folded(piece) for piece in _PIECE.findall(part)]
+            for i, piece in enumerate(run[:-1]):
+                near = run[i + 1 : i + 2 + (len(run[i + 1]) <= _LONGEST_BETWEEN)]
+                found.setdefault(piece, set()).update(near)
+        return found
 
     @cached_property
     def spaced(self) -> str:

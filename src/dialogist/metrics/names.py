@@ -1,12 +1,12 @@
 """Whether a dialogue holds a name, in any of its usual forms."""
 
+from collections.abc import Collection
 from itertools import pairwise
 
 from dialogist.metrics.evidence import Evidence
 from dialogist.text.aliases import NICKNAMES, SHORT_FORMS
 from dialogist.text.names import Mention
 
-_LONGEST_BETWEEN = 3  # letters: Ludwig van Beethoven
 _SHORTEST_MISSPELT = 4
 _SHORTEST_SQUASHED = 6
 _SHORTEST_ACRONYM = 3
@@ -31,14 +31,11 @@ def _side_by_side(evidence: Evidence, first: str, second: str) -> bool:
     """Whether two words of a name are neighbours, or have one short word or initial between."""
     if any(short in evidence.words for short in _initials_of(first, second)):
         return True
-    for run in evidence.runs:
-        for i, piece in enumerate(run[:-1]):
-            if not _means(first, piece):
-                continue
-            near = run[i + 1 : i + 2 + (len(run[i + 1]) <= _LONGEST_BETWEEN)]
-            if any(_means(second, other) for other in near):
-                return True
-    return False
+    firsts, seconds = _forms(first) or {first}, _forms(second) or {second}
+    return any(
+        _means(firsts, piece) and any(_means(seconds, other) for other in near)
+        for piece, near in evidence.neighbours.items()
+    )
 
 
 def _initials_of(first: str, second: str) -> set[str]:
@@ -46,14 +43,14 @@ def _initials_of(first: str, second: str) -> set[str]:
     return set(SHORT_FORMS.get(first, _NONE) & SHORT_FORMS.get(second, _NONE))
 
 
-def _means(word: str, piece: str) -> bool:
-    """Whether a piece of the dialogue may be a word of a name."""
+def _means(forms: Collection[str], piece: str) -> bool:
+    """Whether a piece of the dialogue may be a word of a name, which has these forms."""
     return any(
         form == piece
         or piece in NICKNAMES.get(form, _NONE)
         or piece in SHORT_FORMS.get(form, _NONE)
         or _alike(form, piece)
-        for form in _forms(word) or {word}
+        for form in forms
     )
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-from dialogist.text.porter import PorterStemmer
+from dialogist.text.porter import porter_stem
 
 T = TypeVar("T")
 
@@ -39,9 +39,8 @@ class RougeWords:
     """Splits texts into lower-case words, stemmed (Porter, with NLTK's extensions) or not."""
 
     def __init__(self, stemmer: bool = True) -> None:
-        porter = PorterStemmer()
         # rouge-score leaves words of up to three letters alone.
-        self._stems = Memory(lambda word: porter.stem(word) if len(word) > 3 else word)
+        self._stems = Memory(lambda word: porter_stem(word) if len(word) > 3 else word)
         self.stemmer = stemmer
 
     def __call__(self, text: str) -> list[str]:

@@ -1,35 +1,168 @@
-"""NLTK's Porter stemmer, without the rest of NLTK.
+"""The Porter stemmer (Porter 1980), with the extensions that NLTK has by default.
 
-``import nltk`` runs the whole package, and SciPy's statistics where that is installed: a quarter of
-a second to one of the start of every command, for one file. So that file is imported from packages
-that hold nothing but their folders, which are taken away again: who imports NLTK gets all of it.
+Written here and not imported: ``import nltk`` runs the whole package, a quarter of a second to one
+at the start of every command. The tests hold it against NLTK's, word by word.
 """
 
-import sys
-from importlib.util import find_spec
-from pathlib import Path
-from types import ModuleType
-from typing import Any
+from itertools import pairwise
+
+from dialogist.text.listing import word_set
+
+_VOWELS = frozenset("aeiou")
+
+# The steps would make something else of these.
+_IRREGULAR = {
+    "skies": "sky",
+    "dying": "die",
+    "lying": "lie",
+    "tying": "tie",
+    "innings": "inning",
+    "outings": "outing",
+    "cannings": "canning",
+}
+_KEPT = word_set("sky news inning outing canning howe proceed exceed succeed")
+
+_STEP_2 = {
+    "ational": "ate",
+    "tional": "tion",
+    "enci": "ence",
+    "anci": "ance",
+    "izer": "ize",
+    "bli": "ble",
+    "alli": "al",
+    "entli": "ent",
+    "eli": "e",
+    "ousli": "ous",
+    "ization": "ize",
+    "ation": "ate",
+    "ator": "ate",
+    "alism": "al",
+    "iveness": "ive",
+    "fulness": "ful",
+    "ousness": "ous",
+    "aliti": "al",
+    "iviti": "ive",
+    "biliti": "ble",
+    "fulli": "ful",
+}
+_STEP_3 = {
+    "icate": "ic",
+    "ative": "",
+    "alize": "al",
+    "iciti": "ic",
+    "ical": "ic",
+    "ful": "",
+    "ness": "",
+}
+_STEP_4 = (
+    *("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion"),
+    *("ou", "ism", "ate", "iti", "ous", "ive", "ize"),
+)
 
 
-def _stemmer() -> Any:
-    if "nltk" not in sys.modules and (found := find_spec("nltk")) and found.origin:
-        folder = Path(found.origin).parent
-        for name, path in (("nltk", folder), ("nltk.stem", folder / "stem")):
-            sys.modules[name] = ModuleType(name)
-            sys.modules[name].__path__ = [str(path)]
-        try:
-            return _imported()
-        finally:
-            for name in [name for name in sys.modules if name.partition(".")[0] == "nltk"]:
-                del sys.modules[name]
-    return _imported()
+def porter_stem(word: str) -> str:
+    """The stem of a word, in small letters."""
+    stem = word.lower()
+    if len(word) <= 2 or stem in _KEPT:
+        return stem
+    if stem in _IRREGULAR:
+        return _IRREGULAR[stem]
+    stem = _without_y(_without_past(_without_plural(stem)))
+    stem = _step_4(_step_3(_step_2(stem)))
+    return _without_double_l(_without_e(stem))
 
 
-def _imported() -> Any:
-    from nltk.stem.porter import PorterStemmer
+def _consonants(text: str) -> list[bool]:
+    """Of each letter whether it is a consonant; y is one unless it follows one."""
+    found: list[bool] = []
+    for letter in text:
+        after_consonant = bool(found) and found[-1]
+        found.append(not after_consonant if letter == "y" else letter not in _VOWELS)
+    return found
 
-    return PorterStemmer
+
+def _measure(text: str) -> int:
+    """How often a consonant follows a vowel."""
+    kinds = _consonants(text)
+    return sum(not a and b for a, b in pairwise(kinds))
 
 
-PorterStemmer = _stemmer()
+def _is_short(text: str) -> bool:
+    """Whether it ends with consonant, vowel, consonant (not w, x, y), or is vowel and consonant."""
+    kinds = _consonants(text)
+    if len(text) == 2:
+        return kinds == [False, True]
+    return kinds[-3:] == [True, False, True] and text[-1] not in "wxy"
+
+
+def _without_plural(word: str) -> str:
+    if word.endswith("ies"):
+        return word[:-1] if len(word) == 4 else word[:-2]
+    if word.endswith("sses"):
+        return word[:-2]
+    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+
+
+def _without_past(word: str) -> str:
+    """Without "ed" and "ing", and with what these took from the end."""
+    if word.endswith("ied"):
+        return word[:-1] if len(word) == 4 else word[:-2]
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) else word
+    suffix = next((one for one in ("ed", "ing") if word.endswith(one)), "")
+    stem = word.removesuffix(suffix)
+    if not suffix or all(_consonants(stem)):
+        return word
+    if stem.endswith(("at", "bl", "iz")):
+        return f"{stem}e"
+    if stem[-2:-1] == stem[-1] and _consonants(stem)[-1]:
+        return stem if stem[-1] in "lsz" else stem[:-1]
+    return f"{stem}e" if _measure(stem) == 1 and _is_short(stem) else stem
+
+
+def _without_y(word: str) -> str:
+    begins = word[:-1]
+    if word.endswith("y") and len(begins) > 1 and _consonants(begins)[-1]:
+        return f"{begins}i"
+    return word
+
+
+def _step_2(word: str) -> str:
+    if word.endswith("alli") and _measure(word[:-4]):
+        return _step_2(word[:-2])
+    # The l counts with the stem: "geo" is enough before "logi".
+    if word.endswith("logi"):
+        return word[:-1] if _measure(word[:-3]) else word
+    return _replaced(word, _STEP_2)
+
+
+def _step_3(word: str) -> str:
+    return _replaced(word, _STEP_3)
+
+
+def _replaced(word: str, rules: dict[str, str]) -> str:
+    """With the first ending of ``rules`` replaced, if anything measurable stands before it."""
+    ending = next((one for one in rules if word.endswith(one)), None)
+    if ending is None or not _measure(word.removesuffix(ending)):
+        return word
+    return word.removesuffix(ending) + rules[ending]
+
+
+def _step_4(word: str) -> str:
+    ending = next((one for one in _STEP_4 if word.endswith(one)), "")
+    stem = word.removesuffix(ending)
+    if _measure(stem) < 2 or (ending == "ion" and stem[-1] not in "st"):
+        return word
+    return stem
+
+
+def _without_e(word: str) -> str:
+    stem = word[:-1]
+    if not word.endswith("e"):
+        return word
+    measure = _measure(stem)
+    return stem if measure > 1 or (measure == 1 and not _is_short(stem)) else word
+
+
+def _without_double_l(word: str) -> str:
+    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word

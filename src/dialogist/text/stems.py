@@ -2,12 +2,11 @@
 
 from functools import lru_cache
 
-from dialogist.text.porter import PorterStemmer
+from dialogist.text.porter import porter_stem
 from dialogist.text.verbs import IRREGULAR
 
-_PORTER = PorterStemmer()
 # "purchases" is no form in the list, but its stem is one's.
-_STEMS: dict[str, str] = {_PORTER.stem(form): _PORTER.stem(b) for form, b in IRREGULAR.items()}
+_STEMS: dict[str, str] = {porter_stem(form): porter_stem(b) for form, b in IRREGULAR.items()}
 _KEPT = 1 << 16  # words; stemming takes a hundred times as long as looking up
 _LONGEST = 40  # letters of a word; a longer row of them is none
 
@@ -18,5 +17,5 @@ def stem_of(word: str) -> str:
     base = IRREGULAR.get(word, word)
     if len(base) > _LONGEST:
         return base
-    stem: str = _PORTER.stem(base)
+    stem = porter_stem(base)
     return _STEMS.get(stem, stem)
