@@ -60,7 +60,7 @@ def test_the_others_go_on(run, poisoned) -> None:
     number = records[1]["reason"].rpartition("error ")[2].rstrip(")")
     assert number in line
     assert "engine/pipeline.py:" in line
-    assert told[-1].endswith("1 dialogues failed (status error); the others are done")
+    assert told[-1].endswith("1 dialogue failed (status error); the others are done")
 
 
 def test_debug_shows_the_traceback(run, poisoned, monkeypatch) -> None:
