@@ -93,7 +93,7 @@ def test_complaints_of_other_checks_fail_the_sentence_they_are_about() -> None:
     warned = replace(said, warnings=(Warning("name", "'Bob' is not there", 20, 23, "Bob"),))
     found = with_checks(warned, CALL, OPTIONS)
     assert [sentence.check for sentence in found.sentences] == ["passed", "failed"]
-    assert (found.status, found.reason) == ("warning", "'Bob' is not there")
+    assert (found.status, found.reason) == ("warning", "'Bob' is not there (and 1 more)")
 
 
 @pytest.mark.parametrize(("kind", "status"), [("removed", "warning"), ("input", "ok")])

@@ -21,7 +21,9 @@ from dialogist.records import (
 )
 from dialogist.text.clauses import clauses_of
 
-_DOUBTS: frozenset[WarningKind] = frozenset(("unsure", "no_evidence", "tentative", "stale"))
+_DOUBTS: frozenset[WarningKind] = frozenset(
+    ("unsure", "no_evidence", "tentative", "stale", "mixed")
+)
 _COMPLAINTS: frozenset[WarningKind] = frozenset(
     (
         "name",

@@ -50,6 +50,7 @@ _ASKED = re.compile(
     r"ask\w*|make sure|don['’]t)\b",
     re.I,
 )
+_OWNED = re.compile(r"[\w#]+['’]s\s")
 _FIRST = word_set("i im ill ive id we")
 _THIRD = word_set("he she they it")
 
@@ -73,6 +74,7 @@ def claims(sentence: Statement, index: Index) -> Iterator[Warning]:
     place = (sentence.start, sentence.end, sentence.text)
     for kind, told in (
         *_uncited(sentence, terms, index),
+        *_mixed(sentence, terms, index),
         *_repeated(sentence.text, terms),
         *_denials(sentence.text, lines),
         *_intentions(sentence.text, lines, index),
@@ -101,6 +103,16 @@ def _uncited(sentence: Statement, terms: Sequence[Term], index: Index) -> Iterat
     if missing:
         words = ", ".join(f"'{word}'" for word in dict.fromkeys(missing))
         yield "uncited", f"the cited lines do not say {words}"
+
+
+def _mixed(sentence: Statement, terms: Sequence[Term], index: Index) -> Iterator[Told]:
+    """A sentence put together from several utterances, none of which holds all of its words."""
+    cited = {span.utterance for span in sentence.evidence}
+    places = [cited.intersection(index.found(term)) for term in terms if not _reports(term)]
+    if places and all(places) and not cited.intersection(*places):
+        yield "mixed", "no single line says all of this: check what belongs together"
+    if _OWNED.match(sentence.text):
+        yield "mixed", "the checks cannot tell who does this: its subject is not a speaker"
 
 
 def _reports(term: Term) -> bool:
@@ -175,7 +187,7 @@ def _is_refused(line: _Line, index: Index) -> bool:
 
 
 def _requests(clauses: Sequence[Clause], lines: Sequence[_Line]) -> Iterator[Told]:
-    """"X asks", where no cited line of X asks for anything."""
+    """ "X asks", where no cited line of X asks for anything."""
     if not clauses or clauses[0].kind != "ask":
         return
     asker = clauses[0].subject
