@@ -249,7 +249,8 @@ WarningKind: TypeAlias = Literal[
 ``uncited``: the cited lines lack a word of it. ``repeated``: a phrase gives one value twice.
 ``contradiction``: the cited lines deny it, or say it of somebody else. ``declined``: the answer
 refuses it. ``tentative``: it was only asked, offered or thought of. ``stale``: another value is
-said later. ``mixed``: no single line says all of it. ``unsure``: the model was, ``no_evidence``: no utterance supports the sentence. ``removed``: a
+said later. ``mixed``: no single line says all of it.
+``unsure``: the model was, ``no_evidence``: no utterance supports the sentence. ``removed``: a
 statement was left out because the dialogue does not bear it out. ``truncated``, ``not_read``:
 input was not read. ``cut``, ``plan_cut``: the summary ends at a limit of the search. ``length``: a
 wish could not be met.

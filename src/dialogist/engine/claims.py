@@ -6,6 +6,7 @@ A rough reading by word order. It complains too often rather than too seldom.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from dialogist.engine.evidence.index import Index
 from dialogist.engine.evidence.terms import Term, with_aliases
@@ -122,7 +123,7 @@ def _reports(term: Term) -> bool:
 def _repeated(text: str, terms: Sequence[Term]) -> Iterator[Told]:
     """The same value twice in one phrase: "from the 3rd to the 3rd"."""
     values = [term for term in terms if term.kind in ("number", "entity")]
-    for one, other in zip(values, values[1:], strict=False):
+    for one, other in pairwise(values):
         between = text[one.end : other.start]
         near = len(between) <= _BETWEEN and not re.search(r"[.;,]", between)
         if near and one.keys & other.keys:

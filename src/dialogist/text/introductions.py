@@ -54,8 +54,8 @@ catholic christian jewish muslim buddhist god sir madam sure problem
 _FAMILY = word_set("mom mum mommy mummy dad daddy grandma grandpa granny aunt uncle honey darling")
 
 _CALLED = re.compile(
-    rf"(?:^|[.!?]\s+)(?i:hi|hello|hallo|hey|thanks|thank you|good (?:morning|afternoon|evening)|"
-    rf"morning|bye|goodbye|sorry|sure|okay|ok|yes|no|of course|dear),?\s+{_NAME}(?=\s*(?:[.!?,;]|$))"
+    rf"(?:^|[.!?]\s+)(?i:hi|hello|hallo|hey|thanks|thank you|"
+    rf"good (?:morning|afternoon|evening)|morning|bye|goodbye|sorry|sure|okay|ok|yes|no|of course|dear),?\s+{_NAME}(?=\s*(?:[.!?,;]|$))"
 )
 
 _REGARDS = re.compile(
