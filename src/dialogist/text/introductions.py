@@ -55,7 +55,8 @@ _FAMILY = word_set("mom mum mommy mummy dad daddy grandma grandpa granny aunt un
 
 _CALLED = re.compile(
     rf"(?:^|[.!?]\s+)(?i:hi|hello|hallo|hey|thanks|thank you|"
-    rf"good (?:morning|afternoon|evening)|morning|bye|goodbye|sorry|sure|okay|ok|yes|no|of course|dear),?\s+{_NAME}(?=\s*(?:[.!?,;]|$))"
+    rf"good (?:morning|afternoon|evening)|morning|"
+    rf"bye|goodbye|sorry|sure|okay|ok|yes|no|of course|dear),?\s+{_NAME}(?=\s*(?:[.!?,;]|$))"
 )
 
 _REGARDS = re.compile(
