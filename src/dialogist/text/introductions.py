@@ -23,7 +23,7 @@ _JOB = r"(?i:from|with|at|in|here|speaking|calling|again|on)\b"
 _GOES_ON = rf"(?=\s+(?:{_JOB}|and I\b|(?i:how|what|your)\b|I\b))"
 _STARTS = r"(?:^|[.!?:]\s*|[,\u2013\u2014-]\s*)"
 _GREETING = (
-    r"(?i:(?:hi|hello|hey|yes|yeah|oh|well|so|and|sorry|good|morning|afternoon|evening|there|"
+    r"(?i:(?:hi|hello|hallo|hey|yes|yeah|oh|well|so|and|sorry|good|morning|afternoon|evening|there|"
     r"everyone|everybody|all|again)[,!.]?\s+)"
 )
 _SURE: tuple[re.Pattern[str], ...] = tuple(
@@ -54,7 +54,8 @@ catholic christian jewish muslim buddhist god sir madam sure problem
 _FAMILY = word_set("mom mum mommy mummy dad daddy grandma grandpa granny aunt uncle honey darling")
 
 _CALLED = re.compile(
-    rf"(?:^|[.!?]\s+)(?i:hi|hello|hey|thanks|thank you|good (?:morning|afternoon|evening)|morning|"
+    rf"(?:^|[.!?]\s+)(?i:hi|hello|hallo|hey|thanks|thank you|"
+    rf"good (?:morning|afternoon|evening)|morning|"
     rf"bye|goodbye|sorry|sure|okay|ok|yes|no|of course|dear),?\s+{_NAME}(?=\s*(?:[.!?,;]|$))"
 )
 

@@ -20,6 +20,8 @@ _END = re.compile(
     rf"(?:(?<![.!?…])[.!?…]++[{re.escape(_CLOSERS)}]*+(?=\s)|[{_CHINESE_END}]+[{re.escape(_CLOSERS)}]*)"
 )
 _INITIALS = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
+# "5. 30": a model, or a dictation, may put a space into a time or an amount.
+_SPACED_DECIMAL = re.compile(r"(?<!\d\d)\d\. \d\d(?!\d)")
 # After "U.S." or "p.m." a sentence most likely begins where one of these words does.
 _FIRST_WORDS = """
 the a an he she it they we i you this that these those there his her their our my but and
@@ -28,10 +30,13 @@ in on at for with when after before as if however so then what who why how
 _STARTERS = frozenset(_FIRST_WORDS.split())
 
 
-def split_sentences(text: str) -> list[str]:
-    """Return the sentences of ``text``, each stripped; a line end always ends a sentence."""
+def split_sentences(text: str, small: bool = False) -> list[str]:
+    """Return the sentences of ``text``, each stripped; a line end always ends a sentence.
+
+    ``small``: a small letter may begin a sentence, as names do that a dialogue writes small.
+    """
     lines = (line.strip() for line in _LINE_END.split(text))
-    return [sentence for line in lines if line for sentence in _split_line(line)]
+    return [sentence for line in lines if line for sentence in _split_line(line, small)]
 
 
 def closed(text: str) -> str:
@@ -40,29 +45,39 @@ def closed(text: str) -> str:
     return text + "." if last.isalnum() and last < _FIRST_CJK else text
 
 
-def _split_line(line: str) -> list[str]:
+def _split_line(line: str, small: bool) -> list[str]:
     sentences: list[str] = []
     start = 0
     for end in _END.finditer(line):
-        if _is_end(line, start, end):
+        if _is_end(line, start, end, small):
             sentences.append(line[start : end.end()].strip())
             start = end.end()
     sentences.append(line[start:].strip())
     return [sentence for sentence in sentences if sentence]
 
 
-def _is_end(line: str, start: int, end: re.Match[str]) -> bool:
+def _is_end(line: str, start: int, end: re.Match[str], small: bool) -> bool:
     mark = end[0].rstrip(_CLOSERS)
     following = line[end.end() : end.end() + _LOOK].lstrip()
     if not following or mark[0] in _CHINESE_END or mark in ("!", "?"):
         # "!" he said: a closing quote with a small letter behind it goes on.
         return not (mark != end[0] and following[:1].islower())
     if following.lstrip(_OPENERS)[:1].islower():
+        return small and end[0] == "." and not _may_be_short(line[start : end.start()])
+    if _SPACED_DECIMAL.match(line, end.start() - 1):
         return False
     if mark != "." or end[0] != ".":
         return True
     words = line[max(start, end.start() - _LOOK) : end.start()].split()
     return not words or not _is_abbreviation(words[-1].lstrip(_OPENERS), following, len(words))
+
+
+def _may_be_short(before: str) -> bool:
+    """Whether the word in front of a full stop may be an abbreviation or a bare number."""
+    words = before[-_LOOK:].lower().split()
+    word = words[-1].lstrip(_OPENERS) if words else ""
+    known = word in _ALWAYS or word in _ABBREVIATIONS or _INITIALS.fullmatch(word)
+    return bool(known) or (len(words) == 1 and word.isdigit())
 
 
 def _is_abbreviation(word: str, following: str, position: int) -> bool:
