@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 
 from dialogist import Dialogue, Session, Summarizer, Summary, SummaryOptions, Utterance
+from dialogist.engine.explain import explain
+from dialogist.evaluation.explain.as_json import explanation_to_json
+from dialogist.evaluation.explain.choice import Choice, select
+from dialogist.records import JSON
 
 THREADS = 8
 TEXT = """we meet at the gym shop park on Monday Friday noon 7:30 pay 25 dollars for two tickets to
@@ -65,6 +69,19 @@ def test_threads_say_what_one_says(tiny_model: Path, kind: str) -> None:
         return summarizer.summarize([dialogue])[0]
 
     as_alone(say, talks(24))
+
+
+def test_threads_explain_what_one_explains(tiny_model: Path) -> None:
+    summarizer, dialogues = Summarizer.load(str(tiny_model)), talks(12)
+
+    def say(dialogue: Dialogue) -> JSON:
+        explanation = explain(summarizer, dialogue)
+        return explanation_to_json(explanation, select(explanation, Choice()))
+
+    alone = [*map(say, dialogues)]
+    with ThreadPoolExecutor(THREADS) as pool:
+        together = [*pool.map(say, dialogues)]
+    assert together == alone
 
 
 @pytest.mark.slow
