@@ -27,5 +27,5 @@ def test_the_demo_prints_what_is_stored():
 
 def test_the_picture_shows_the_stored_demo():
     picture = (ROOT / "docs" / "demo.svg").read_text(encoding="utf-8")
-    for words in ("4471120", "Omar&#160;has&#160;bike&#160;is&#160;broken", "--template"):
+    for words in ("4471120", "Jon&#160;to&#160;pick&#160;Mia&#160;up", "--template"):
         assert words in picture

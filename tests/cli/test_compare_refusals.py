@@ -61,13 +61,13 @@ WRONG = [
     (["lead-3", "--on", "DEV", "--pack", "BROKEN"], 2, "broken-pack.yaml, line 1"),
     (["lead-3", "--on", "none.jsonl"], 1, "none.jsonl: no such file"),
     (["lead-3", "--on", "BARE"], 1, "no dialogue in the data has a reference"),
-    (["lead-3", "--on", "DEV", "--format", "html"], 2, "'html' is not one of"),
+    (["lead-3", "--on", "DEV", "--format", "pdf"], 2, "'pdf' is not one of"),
     (["lead-3", "--on", "DEV", "--plot", "x.pdf"], 2, "name it .png"),
     (["lead-3", "--on", "DEV", "--plot", "none/x.png"], 1, "no folder none"),
     (["lead-3", "--on", "DEV", "--from", "x"], 2, "RECIPE=MODEL"),
     (["lead-3", "--on", "DEV", "--from", "x=y"], 2, "no recipe of this comparison"),
     (["lead-3", "--on", "DEV", "--predictions", "DEV"], 1, "cannot be written"),
-    (["FLAT", "--format", "jsonl"], 2, "give that, too"),
+    (["FLAT", "--input-format", "jsonl"], 2, "give that, too"),
     (["FLAT", "--set", "model.heds=2"], 2, "did you mean 'heads'"),
     (["FLAT", "lead-3", "lead-3"], 2, "there twice"),
     (["lead-3", "--on", "DEV", "--baseline", "lead-4"], 2, "did you mean 'lead-3'"),
@@ -111,5 +111,5 @@ def test_without_sacrebleu_it_is_told_before_anything_is_trained(
     with mock.patch.dict(sys.modules, {"sacrebleu.metrics.bleu": None}):
         done = compare(place / "flat.yaml", "--runs", tmp_path, "--data", place)
     assert done.code == 1
-    assert "pip install 'dialogist[eval]'" in done.err
+    assert "sacrebleu>=" in done.err
     assert not (tmp_path / "flat").exists()

@@ -14,7 +14,7 @@ def test_as_a_table(dialogist, tmp_path):
     result = dialogist("data", "entities", "a.jsonl")
     assert result.returncode == 0
     out = result.stdout.decode()
-    assert out.startswith("1 dialogues, 1 of them with entities\n")
+    assert out.startswith("1 dialogue, 1 of them with entities\n")
     rows = {line.split()[0]: line.split()[1:] for line in out.splitlines() if line[:1].isupper()}
     assert rows["PHONE"] == ["2", "1", "1", "0", "1", "1"]
     assert rows["TIME"] == ["2", "2", "1", "0", "2", "1"]

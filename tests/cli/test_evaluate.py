@@ -275,7 +275,7 @@ WRONG = [
     (["SUMMARIES"], 1, "holds no references: say --on DATA"),
     (["kdd-seq2seq", "DATA"], 2, "is a recipe: evaluate its run folder"),
     (["lead-3", "none.jsonl"], 1, "No such file"),
-    (["lead-3", "DATA", "--format", "html"], 2, "'html' is not one of"),
+    (["lead-3", "DATA", "--format", "pdf"], 2, "'pdf' is not one of"),
     (["lead-3", "DATA", "--metrics", "roug"], 2, "no metric 'roug'; did you mean 'rouge'"),
     (["lead-3", "DATA", "--metrics", ","], 2, "name one or more of"),
     (["lead-3", "DATA", "--metrics", "bertscore"], 2, "bertscore needs an encoder"),

@@ -189,7 +189,7 @@ def test_missing_extras(run, monkeypatch):
     for arguments, feature in (((), "dialogist explain"), (("--png", "maps"), "--png")):
         result = run(CHAT, *arguments)
         assert result.returncode == 1
-        line = f"{feature} needs an optional package: pip install 'dialogist[eval]'"
+        line = f"{feature} needs optional packages: pip install 'jinja2>="
         assert line in result.stderr.decode()
 
 

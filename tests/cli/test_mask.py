@@ -111,7 +111,7 @@ def test_kinds_and_a_pack_of_ones_own(call, file, tmp_path):
         ((), 2, "no input: give files, or - for stdin"),
         (("none.jsonl",), 1, "none.jsonl"),
         (("a.jsonl", "--kinds", "PHON"), 2, "no such kind; did you mean 'PHONE'"),
-        (("a.jsonl", "--names", "me"), 2, "must be one of none, speakers, people, all"),
+        (("a.jsonl", "--names", "me"), 2, "'me' is not one of 'none', 'speakers', 'people', 'all'"),
         (("a.jsonl", "--pack", "none.yaml"), 2, "none.yaml: privacy pack cannot be read"),
         (("a.jsonl", "--table", "a.jsonl"), 2, "exists already; give another --table"),
         (("a.jsonl", "--table", "x/t.jsonl"), 2, "x: no such folder for --table"),

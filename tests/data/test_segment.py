@@ -132,7 +132,7 @@ def test_without_jieba_it_is_one_line(monkeypatch):
             Dialogue((Utterance("", "用户询问"),))
         )
     assert str(caught.value) == (
-        "profile zh-words needs an optional package: pip install 'dialogist[zh]'"
+        "profile zh-words needs optional packages: pip install 'jieba>=0.42.1'"
     )
     _jieba.cache_clear()
     assert segment("用户", "zh-characters") == "用 户"  # this one needs nothing

@@ -260,4 +260,6 @@ def test_names_and_values_have_their_length(family: str) -> None:
     ends = ends_of(tokens, read)
     assert ends[-1] == len(read(tokens).strip())
     for count, end in enumerate(ends, 1):
-        assert read(tokens).strip()[:end] == read(tokens[:count]).strip()[:end]
+        # A private character that nothing stands behind is read as a space: none at an end.
+        told = read(tokens).strip()[:end].rstrip()
+        assert told == read(tokens[:count]).strip()[:end].rstrip()

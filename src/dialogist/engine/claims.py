@@ -225,11 +225,18 @@ def _doers(text: str, verb: str) -> Iterator[str]:
         yield doer
 
 
+def _sort(key: str) -> str:
+    """Tell what kind of value a key is: a number, time, day or month; empty: it never changes."""
+    if key.startswith("e:"):
+        return key[:3] if key[2:3] in "dm" and key[3:].isdigit() else ""
+    return key[:2] if key[:2] in ("n:", "t:") else ""
+
+
 def _stale(sentence: Statement, terms: Sequence[Term], index: Index) -> Iterator[Told]:
     """A value of the sentence behind whose last place another value of its sort is said."""
     own = frozenset(key for term in terms for key in term.keys)
     for term in terms:
-        sorts = {key[0] for key in term.keys if key[0] in "ent"}
+        sorts = set(map(_sort, term.keys)) - {""}
         places = index.found(term)
         if term.kind not in ("number", "entity") or not places:
             continue
@@ -239,7 +246,7 @@ def _stale(sentence: Statement, terms: Sequence[Term], index: Index) -> Iterator
                 for number in range(max(places) + 1, len(index))
                 for other in index.terms[number]
                 if other.kind == term.kind
-                and sorts & {key[0] for key in other.keys}
+                and sorts & set(map(_sort, other.keys))
                 and own.isdisjoint(other.keys)
             ),
             "",

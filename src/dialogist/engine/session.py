@@ -28,7 +28,7 @@ class Session:
         >>> session.add(Utterance("Ann", "Can you send me the report by Friday?"))
         >>> session.add(Utterance("Bo", "Yes, I will send it on Thursday evening."))
         >>> session.summary().status
-        'ok'
+        'unchecked'
     """
 
     def __init__(

@@ -66,7 +66,7 @@ class Summarizer:
         >>> bo = Utterance("Bo", "Yes, let's go to Luigi's.")
         >>> [summary] = Summarizer.load("default").summarize([Dialogue((ann, bo))])
         >>> summary.status
-        'ok'
+        'unchecked'
     """
 
     def __init__(self, bundle: Bundle, limits: BatchLimits | None = None) -> None:
