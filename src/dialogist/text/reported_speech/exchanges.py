@@ -1,0 +1,186 @@
+"""A short answer told with what it answers: "Have you restarted it?" "Yes, twice."
+
+    Bo has restarted it twice.
+"""
+
+import re
+from dataclasses import dataclass
+
+from dialogist.text.listing import word_set
+from dialogist.text.reported_speech.questions import Question, question_of
+from dialogist.text.reported_speech.subjects import is_statement
+from dialogist.text.reported_speech.telling import REQUEST, Teller
+from dialogist.text.reported_speech.trimming import Trimmed
+from dialogist.text.reported_speech.turning import Voice, possessive
+from dialogist.text.reported_speech.words import PERSON, PLURAL, SINGULAR_THIRD, THEY, words_of
+
+_ECHO = re.compile(
+    r"(?i)(?:(?:i|we|you|he|she|it|they|there|that) )?(?:(?:certainly|really|definitely|already|sure) )?"
+    r"(?:do|did|does|have|has|had|am|is|are|was|were|can|could|will|would|should|cannot)( not)?(?: (?:so|yet))?"
+)
+_ASSENT = re.compile(
+    r"(?i)(?:sure|okay|ok|of course|certainly|absolutely|definitely|all right|alright|deal|gladly|no problem|"
+    r"will do|agreed|fine(?: (?:by|with) me)?|(?:that|it)? ?(?:is|sounds|would be) (?:good|great|fine|perfect|nice)"
+    r"(?: (?:to|for|with|by) me)?|sounds? (?:good|great|fine|perfect|nice)(?: to me)?|great(?: idea)?|good idea|"
+    r"perfect|i would love to|i would like that|why not|let us do (?:that|it)|you bet|exactly|correct|that is (?:right|correct))"
+)
+_ADVERBIAL = re.compile(
+    r"(?i)(?:once|twice|(?:\w+|\d+) times|every \w+|(?:since|for|until|till|at|on|in|by|with|from|before|after) [^,]+"
+    r"|yesterday|today|tomorrow|tonight|this \w+|last \w+|next \w+|\w+ (?:days?|weeks?|months?|years?|hours?|minutes?) ago"
+    r"|already|very much|a lot|sometimes|often|usually)"
+)
+_DAY = re.compile(
+    r"(?i)(?:next |this |last )?(?:(monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?(?: (?:morning|afternoon|evening|night|noon))?)"
+)
+_TIME = re.compile(
+    r"(?i)(?:(?:at|on|in|by|until|from|since|before|after|around|about) [^,]+|tomorrow(?: \w+)?|today|tonight|yesterday|"
+    r"(?:this|next|last) \w+|now|right away|soon|\w+ (?:days?|weeks?|months?|years?|hours?|minutes?) ago|(?:twice|once) a \w+)"
+)
+_PLACE = re.compile(r"(?i)(?:at|in|on|near|under|behind|next to|beside|from|to|opposite|between) [^,]+")
+_CHOICE = re.compile(r"(?i)(.*?\b)([\w'-]+(?: [\w'-]+)?) or ([\w'-]+(?: [\w'-]+)?)")
+_LENGTH = 10  # words of a short answer
+_NOT_SAID = PERSON | PLURAL | THEY | SINGULAR_THIRD
+_HERE = word_set("that this it there here one so")
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """What ``asker`` says to the speaker of the answer, ``answerer``; names as written."""
+
+    asker: str
+    answerer: str
+
+    def told(self, asked: Trimmed, answer: Trimmed) -> str | None:
+        """The answer as a statement, without its full stop; None where no rule is sure."""
+        polarity, rest = self._read(answer)
+        if answer.question or len(answer.text.split()) > _LENGTH:
+            return None
+        if polarity is not None:
+            return self._decided(asked, polarity, rest)
+        return self._filled(asked, rest)
+
+    def _read(self, answer: Trimmed) -> tuple[bool | None, str]:
+        """Yes or no, where the answer begins so or echoes it; and what it says besides."""
+        text, polarity = answer.text, answer.yes
+        if echo := _ECHO.fullmatch(text):
+            denies = bool(echo[1]) or "cannot" in text.lower()
+            if polarity is not None and polarity == denies:
+                return None, text
+            return not denies, ""
+        if _ASSENT.fullmatch(text) and polarity is not False:
+            return True, ""
+        return polarity, text
+
+    # Yes and no
+
+    def _decided(self, asked: Trimmed, yes: bool, rest: str) -> str | None:
+        if rest and not (yes and _ADVERBIAL.fullmatch(rest)):
+            return None
+        teller = Teller(Voice(self.asker, self.answerer))
+        proposal = teller.proposed(asked)
+        if proposal is not None:
+            verb = "agrees to" if yes else "declines"
+            return None if rest else f"{self.answerer} {verb} {possessive(self.asker)} suggestion {proposal}"
+        if told := self._requested(teller, asked, yes):
+            return f"{told} {rest}".strip()
+        question = question_of(asked.text, asked.question)
+        if question is None or not question.is_yes_no or re.search(r"(?i)\bor\b", asked.text):
+            return None
+        if told := self._offered(teller, question, yes):
+            return f"{told} {rest}".strip()
+        return self._stated(teller, question, yes, rest)
+
+    def _requested(self, teller: Teller, asked: Trimmed, yes: bool) -> str | None:
+        request = REQUEST.fullmatch(asked.text)
+        if request is not None and teller.is_request(asked):
+            what = teller.turn(request[1].lower() + request[2], self.answerer)
+        elif not asked.question and teller.is_order(asked.text):
+            what = None if asked.text.lower().startswith(("do not", "never")) else teller.turn(asked.text, self.answerer)
+            if what is not None:
+                text = what.text
+                return f"{self.answerer} {'agrees' if yes else 'declines'} to {text[0].lower()}{text[1:]}"
+        else:
+            return None
+        return None if what is None else f"{self.answerer} {'agrees' if yes else 'declines'} to {what.text}"
+
+    def _offered(self, teller: Teller, question: Question, yes: bool) -> str | None:
+        """ "Shall I call you?", "do you want me to call you?": an offer taken or not."""
+        subject = question.subject.lower()
+        if subject == "i" and question.auxiliary == "shall":
+            told = teller.turn(question.rest, self.asker)
+            verb = "accepts" if yes else "declines"
+            if told is not None:
+                return f"{self.answerer} {verb} {possessive(self.asker)} offer to {told.text}"
+        return None
+
+    def _stated(self, teller: Teller, question: Question, yes: bool, rest: str) -> str | None:
+        if question.rest.startswith("not ") or not question.subject and not yes:
+            return None
+        clause = question.clause() if yes else negated(question)
+        told = None if clause is None else teller.turn(clause)
+        if told is None:
+            return None
+        text = f"{told.text} {rest}".strip()
+        about_self = question.subject.lower() in ("you", "your") or question.subject.lower().startswith("your ")
+        return text if about_self and not told.plural else f"{self.answerer} says {teller.lowered(text)}"
+
+    # Questions with question words, and choices
+
+    def _filled(self, asked: Trimmed, rest: str) -> str | None:
+        if not rest or is_statement(rest) or any(w.low in _NOT_SAID for w in words_of(rest)):
+            return None
+        if re.search(r"[\"“”:?!]|\.\.", rest) or not asked.question or rest[0] in "'’":
+            return None
+        if told := self._chosen(asked, rest):
+            return told
+        question = question_of(asked.text, True)
+        if question is None or asked.tag:
+            return None
+        return self._placed(question, rest) or self._quoting(question, rest)
+
+    def _chosen(self, asked: Trimmed, rest: str) -> str | None:
+        """ "Tea or coffee?" "Coffee." """
+        match = _CHOICE.fullmatch(asked.text)
+        if match is None or match[1].strip():
+            return None
+        options = {match[2].lower(), match[3].lower()}
+        bare = re.sub(r"(?i)^(?:the|a) ", "", rest).lower()
+        return f"{self.answerer} chooses {rest[0].lower()}{rest[1:]}" if bare in options else None
+
+    def _placed(self, question: Question, rest: str) -> str | None:
+        """ "When does it arrive?" "Thursday.": "it arrives on Thursday"."""
+        opening, day = question.opening.lower(), _DAY.fullmatch(rest)
+        if opening in ("when", "what day") and (day or _TIME.fullmatch(rest)):
+            bare_day = day is not None and not rest.lower().startswith(("next", "this", "last"))
+            where = f"on {rest}" if bare_day else rest[0].lower() + rest[1:]
+        elif opening == "what time" and re.fullmatch(r"(?i)(?:at )?\d[\d:.]*(?: ?[ap]\.?m\.??)?", rest):
+            where = rest if rest.lower().startswith("at") else f"at {rest}"
+        elif opening == "where" and _PLACE.fullmatch(rest):
+            where = rest[0].lower() + rest[1:]
+        else:
+            return None
+        clause = question.clause()
+        teller = Teller(Voice(self.asker, self.answerer))
+        told = None if clause is None or not question.subject else teller.turn(clause)
+        if told is None or question.auxiliary in ("can", "could", "should", "shall", "may", "would"):
+            return None
+        if re.search(r"(?i)\b(?:to|from|at|in|on)$", told.text):
+            return None
+        about_self = question.subject.lower() == "you"
+        return f"{told.text} {where}" if about_self else f"{self.answerer} says {teller.lowered(told.text)} {where}"
+
+    def _quoting(self, question: Question, rest: str) -> str | None:
+        told = Teller(Voice(self.asker, self.answerer)).asked(question)
+        return None if told is None else f"Asked {told}, {self.answerer} answers “{rest}”"
+
+
+def negated(question: Question) -> str | None:
+    """The clause of a yes-or-no question as its denial."""
+    auxiliary = question.auxiliary
+    if not auxiliary or not question.subject:
+        return None
+    if auxiliary == "can":
+        return f"{question.subject} cannot {question.rest}"
+    if auxiliary in ("have", "has") and question.rest.startswith("to "):
+        return None
+    return f"{question.subject} {auxiliary} not {question.rest}".strip()

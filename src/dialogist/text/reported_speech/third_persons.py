@@ -1,0 +1,114 @@
+"""Whom "he" and "she" mean: the one person spoken of before, or the sentence is not reported."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dialogist.text.listing import word_set
+from dialogist.text.people import first_names
+from dialogist.text.reported_speech.turning import Voice, possessive, turned
+from dialogist.text.reported_speech.words import SINGULAR_THIRD, THEY, words_of
+
+_SHE = word_set("""
+mother mom mum mummy grandmother grandma wife sister daughter girlfriend aunt auntie niece
+mother-in-law sister-in-law daughter-in-law lady woman girl waitress actress
+""")
+_HE = word_set("""
+father dad grandfather grandpa husband brother son boyfriend uncle nephew father-in-law
+brother-in-law son-in-law man guy boy gentleman waiter actor dad
+""")
+_ANYONE = word_set("""
+manager boss doctor teacher friend colleague neighbour neighbor cousin landlord landlady driver
+technician lawyer roommate flatmate assistant secretary supervisor colleague client patient baby
+kid child partner dentist nurse professor coach courier physio mechanic plumber electrician
+translator cat dog puppy hamster horse agent student customer roommate boyfriend person
+receptionist policeman officer writer director singer author player chef cook clerk president
+""")
+_NOUNS = "|".join(sorted(_SHE | _HE | _ANYONE, key=len, reverse=True))
+_PHRASE = re.compile(rf"(?i)\b(my|your|our|the|his|her|a|an|their|this|that) (?:\w+ )?({_NOUNS})\b(?!['’-])")
+_TITLED = re.compile(r"\b(Mr|Mrs|Ms|Miss|Dr|Professor)\.? [A-Z][\w'-]+")
+_FEMALE = word_set("she her hers herself")
+_HER_ALONE = re.compile(r"(?i)\bher\b(?=\s*(?:[,.;!?]|$|(?:to|at|in|on|for|with|and|that|if|the|a|an|about|again|tomorrow|today|tonight|now|when|up|some|back|from)\b))")
+_PLURAL = re.compile(r"(?i)\b(?:people|children|kids|men|women|everyone|everybody|parents|police|both|\w{2,}[^\Wsu]s|\w+ and \w+)\b")
+_NO_PLURAL = word_set("this is was has his us yes always perhaps sometimes does goes says thanks its as plus")
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody whom a sentence mentions: the words, in the third person, and the gender."""
+
+    words: str
+    gender: str
+
+    def fits(self, pronoun: str) -> bool:
+        wanted = "f" if pronoun in _FEMALE else "m"
+        return self.gender in ("", wanted)
+
+
+def people_in(text: str, voice: Voice) -> list[Person]:
+    """The people that a sentence mentions, from left to right; ``voice``: who says it to whom."""
+    found: dict[int, Person] = {}
+    for match in _PHRASE.finditer(text):
+        told = turned(_definite(match[0], match[1]), voice)
+        words = "" if told is None else told.text
+        found[match.start()] = Person(words, _gender(match[2].lower()))
+    for match in _TITLED.finditer(text):
+        title = match[1]
+        gender = "m" if title == "Mr" else "f" if title in ("Mrs", "Ms", "Miss") else ""
+        found[match.start()] = Person(match[0], gender)
+    for name in first_names(text):
+        found.setdefault(text.find(name), Person(name, ""))
+    return [found[place] for place in sorted(found)]
+
+
+def _definite(phrase: str, determiner: str) -> str:
+    """ "a man", mentioned again, is "the man"."""
+    if determiner.lower() in ("a", "an", "this", "that"):
+        return "the " + phrase[len(determiner) + 1 :]
+    return phrase[0].lower() + phrase[1:]
+
+
+def _gender(noun: str) -> str:
+    return "f" if noun in _SHE else "m" if noun in _HE else ""
+
+
+def resolved(text: str, voice: Voice, before: Sequence[Person]) -> str | None:
+    """``text`` with its first "he" or "she" written out where nobody stands for it; None: unsure.
+
+    ``before``: the people mentioned shortly before, the latest last.
+    """
+    words = words_of(text)
+    if not _they_are_clear(text):
+        return None
+    first = next((word for word in words if word.low in SINGULAR_THIRD), None)
+    if first is None:
+        return text
+    inside = people_in(text[: first.start], voice)
+    if inside:
+        return text if len({p.words for p in inside}) == 1 and inside[0].fits(first.low) else None
+    fitting = {person.words for person in before if person.fits(first.low)}
+    if len(fitting) != 1 or not (name := fitting.pop()) or _his_or_her(name):
+        return None
+    return _replaced(text, first.start, first.low, name)
+
+
+def _his_or_her(name: str) -> bool:
+    return name.lower().startswith(("his ", "her ", "their "))
+
+
+def _replaced(text: str, start: int, pronoun: str, name: str) -> str | None:
+    rest = text[start + len(pronoun) :]
+    if pronoun in ("himself", "herself", "hers"):
+        return None
+    if pronoun == "his" or (pronoun == "her" and not _HER_ALONE.match(text, start)):
+        name = possessive(name)
+    return text[:start] + name + rest
+
+
+def _they_are_clear(text: str) -> bool:
+    """Whether every "they" has somebody to stand for in the same sentence."""
+    first = next((word for word in words_of(text) if word.low in THEY), None)
+    if first is None:
+        return True
+    before = text[: first.start]
+    return any(m[0].lower() not in _NO_PLURAL for m in _PLURAL.finditer(before))
