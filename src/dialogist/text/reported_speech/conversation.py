@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from dialogist.text.reported_speech.exchanges import Exchange
-from dialogist.text.reported_speech.participants import Participant, participants_of
+from dialogist.text.reported_speech.participants import Participant, introductions, participants_of
 from dialogist.text.reported_speech.telling import Teller
 from dialogist.text.reported_speech.third_persons import Person, people_in, resolved
 from dialogist.text.reported_speech.trimming import Trimmed, trimmed
@@ -20,7 +20,9 @@ _LEFT = re.compile(
     r"|ourselves|u|ur|y'all|let's|i'\w+|you'\w+|we'\w+)(?![\w&/-]|\.\w)"
 )
 _REFERS_BACK = frozenset(("it", "that", "this", "these", "those", "there", "one", "ones", "its", "so"))
-_LOOK_BACK = 6  # sentences in which "he" may have been mentioned
+_LOOK_BACK = 12  # sentences in which "he" may have been mentioned
+_CORRECTS = re.compile(r"(?i)(?:no|sorry|actually|wait|hm+|well|or|but|i mean)\b")
+_INTRODUCED = re.compile(r"(?i)(?:this is|it is|my name is) (?=\S)")
 _SMALL_WORD = re.compile(r"(?<![\w'’-])[a-z]+")
 
 
@@ -81,6 +83,8 @@ class Conversation:
         if asker == answerer:
             return None
         exchange = Exchange(self._people[asker].name, self._people[answerer].name)
+        if any(_CORRECTS.match(sentence.words) for sentence in said[1:]):
+            return None
         question_said = self._resolved(question, len(asked) - 1, asked[-1].said)
         if question_said is None:
             return None
@@ -138,6 +142,8 @@ class Conversation:
         said = self._resolved(turn, place, self._of(turn)[place].said)
         if said is None:
             return None
+        if introductions(self._of(turn)[place].words):
+            said = replace(said, text=_INTRODUCED.sub("I am ", said.text, count=1))
         return self._finished(Teller(voice, self._small).tell(said))
 
     def _answered(self, turn: int) -> str | None:
@@ -168,8 +174,9 @@ class Conversation:
         """With a capital and a full stop; None where a first or second person is left."""
         if told is None or _LEFT.search(self._without_names(told)):
             return None
-        told = " ".join(told.split()).rstrip(",;: ")
-        return told[0].upper() + told[1:] + "."
+        told = " ".join(told.split()).rstrip(",;: ") + "."
+        is_label = any(told.startswith(p.name) for p in self._people.values())
+        return told if is_label and not told.startswith("the ") else told[0].upper() + told[1:]
 
     def _without_names(self, text: str) -> str:
         for person in self._people.values():
@@ -183,7 +190,7 @@ class Conversation:
 
     def _quoted(self, turn: int, sentence: _Sentence) -> str:
         name = self._people[self._turns[turn][0]].name
-        speaker = name[:1].upper() + name[1:]
+        speaker = "The " + name[4:] if name.startswith("the ") else name
         return f"{speaker}: “{sentence.words.strip()}”"
 
 

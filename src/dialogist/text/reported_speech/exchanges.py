@@ -93,7 +93,7 @@ class Exchange:
     def _requested(self, teller: Teller, asked: Trimmed, yes: bool) -> str | None:
         request = REQUEST.fullmatch(asked.text)
         if request is not None and teller.is_request(asked):
-            what = teller.turn(request[1].lower() + request[2], self.answerer)
+            what = teller.turn(request[2].lower() + request[3], self.answerer)
         elif not asked.question and teller.is_order(asked.text):
             what = None if asked.text.lower().startswith(("do not", "never")) else teller.turn(asked.text, self.answerer)
             if what is not None:

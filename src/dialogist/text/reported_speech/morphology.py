@@ -184,6 +184,11 @@ def past_of(verb: str) -> str | None:
     return _VERBS[verb][0] if verb in _VERBS else None
 
 
+def present_of(verb: str) -> str | None:
+    """The present of a base form with the ending of the third person; None: not known."""
+    return _present(verb) if verb in _VERBS else None
+
+
 def third_person(verb: str) -> str | None:
     """The form of a verb behind "I" or "you" that stands behind a name; None: not known."""
     if verb in _BEHIND_A_NAME:

@@ -15,13 +15,14 @@ from dialogist.text.reported_speech.morphology import (
     is_past,
     is_present,
     past_of,
-    third_person,
+    present_of,
 )
 from dialogist.text.reported_speech.subjects import is_statement, subject_end
 from dialogist.text.reported_speech.words import (
     DETERMINERS,
     PREPOSITIONS,
     SUBJECTS,
+    SUBORDINATORS,
     Word,
     words_of,
 )
@@ -64,12 +65,8 @@ class Question:
         verb, _, behind = self.rest.partition(" ")
         if auxiliary == "do":
             return self.rest if is_base(verb) else None
-        form = past_of(verb) if auxiliary == "did" else _with_ending(verb)
+        form = past_of(verb) if auxiliary == "did" else present_of(verb)
         return None if form is None else f"{form} {behind}"
-
-
-def _with_ending(verb: str) -> str | None:
-    return third_person(verb) if is_base(verb) else None
 
 
 def question_of(text: str, marked: bool) -> Question | None:
@@ -170,7 +167,7 @@ def _without_auxiliary(text: str, words: list[Word]) -> Question | None:
         return Question("whether", "you", "have" if first == "got" else "do", _small_first(text))
     if is_gerund(first) and not text.lower().startswith(("being", "meaning", "speaking", "building", "thinking")):
         return Question("whether", "you", "are", _small_first(text))
-    if is_statement(text) and first not in AUXILIARIES:
+    if is_statement(text) and first not in AUXILIARIES | SUBORDINATORS:
         return Question("whether", "", "", text)
     return None
 

@@ -6,7 +6,7 @@ from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.morphology import is_base, is_gerund, is_participle, is_past
 
 _SPELLINGS = {
-    "u": "you", "r": "are", "ya": "you", "im": "I'm", "i'm": "I'm", "ive": "I've", "i've": "I've",
+    "u": "you", "r": "are", "im": "I'm", "i'm": "I'm", "ive": "I've", "i've": "I've",
     "i'll": "I'll", "i'd": "I'd", "i": "I", "dont": "don't", "cant": "can't", "wont": "won't",
     "didnt": "didn't", "doesnt": "doesn't", "isnt": "isn't", "arent": "aren't", "wasnt": "wasn't",
     "werent": "weren't", "havent": "haven't", "hasnt": "hasn't", "hadnt": "hadn't",
@@ -22,7 +22,7 @@ _SPELLINGS = {
     "bc": "because", "bcs": "because", "bcz": "because", "prob": "probably", "probs": "probably",
     "rn": "right now", "msg": "message", "ppl": "people", "thru": "through", "wat": "what",
     "wut": "what", "abt": "about", "ofc": "of course", "sry": "sorry", "srry": "sorry",
-    "y'all": "you all", "yall": "you all", "c'mon": "come on", "o'clock": "o'clock",
+    "w/o": "without", "y'all": "you all", "yall": "you all", "c'mon": "come on", "o'clock": "o'clock",
     "'cause": "because", "’cause": "because", "luv": "love", "gr8": "great", "l8r": "later",
     "availble": "available", "goin": "going", "comin": "coming", "doin": "doing",
 }  # fmt: skip
@@ -46,6 +46,11 @@ usually probably perfect beautiful lovely funny strange terrible awful difficult
 """)
 _HAS_NEXT = word_set("been got had become taken")
 _YOU_ARE_NEXT = _IS_NEXT - word_set("all new old back") | word_set("sooo gonna welcome invited")
+_PEOPLE = word_set("he she who someone somebody everyone everybody")
+_STATES = word_set("""
+married worried tired invited called supposed allowed interested scared bored excited annoyed
+stuck lost done disappointed confused gone involved concerned engaged retired
+""") - {"lost", "gone", "done"}
 _NOT = re.compile(r"(?i)\b(is|are|was|were|have|has|had|do|does|did|would|could|should|must|need)n['’]t\b")
 _LONG = (
     (re.compile(r"(?i)\bcan['’]t\b"), "cannot"),
@@ -62,6 +67,10 @@ _IS_OR_HAS = re.compile(
     r"(?i)\b(he|she|it|that|this|there|here|what|where|who|when|how|everything|everyone|everybody"
     r"|nobody|somebody|someone|something|nothing|one)['’]s((?: \w+){0,3})"
 )
+_NOUN_IS = re.compile(
+    r"([^\W\d_]{2,})['’]s(?= (been|got|gone|a|an|the|not|in|on|at|with|from|my|your|his|her|our|their|fine|late|going"
+    r"|leaking|coming|coughing|working|running|still|already|too|really|very|broken|available|ready|closed|open|here|there|free|bit)\b)"
+)
 _ADVERBS = word_set("just already also never always not really still only probably even ever all")
 
 
@@ -74,7 +83,8 @@ def normalised(text: str) -> str:
     for contraction, words in _LONG:
         text = contraction.sub(words, text)
     text = _HAD_OR_WOULD.sub(lambda found: found[1] + _had_or_would(found[2]) + found[2], text)
-    text = _IS_OR_HAS.sub(lambda found: found[1] + _is_or_has(found[2]) + found[2], text)
+    text = _IS_OR_HAS.sub(lambda found: found[1] + _is_or_has(found[1], found[2]) + found[2], text)
+    text = _NOUN_IS.sub(lambda found: f"{found[1]} {_is_behind_a_noun(found[2])}", text)
     return _SPACE_BEFORE.sub("", " ".join(text.split()))
 
 
@@ -95,6 +105,10 @@ def _spelt(word: re.Match[str], text: str) -> str:
     return usual[0].upper() + usual[1:] if word[0][0].isupper() else usual
 
 
+def _is_behind_a_noun(following: str) -> str:
+    return "has" if following in ("been", "got", "gone") else "is"
+
+
 def _first_word(text: str) -> str:
     found = re.match(r"\s+([^\W_]+)", text)
     return found[1].lower() if found else ""
@@ -112,11 +126,12 @@ def _had_or_would(words: str) -> str:
     return " would" if following == "be" or is_base(following) or following in ("rather",) else "'d"
 
 
-def _is_or_has(words: str) -> str:
+def _is_or_has(subject: str, words: str) -> str:
+    person = subject.lower() in _PEOPLE
     following = _behind_adverbs(words)
     if following in _HAS_NEXT:
         return " has"
     first = words.split()[:1]
     if first and first[0].lower() in _IS_NEXT or is_gerund(following):
         return " is"
-    return "'s" if is_participle(following) or is_past(following) else " is"
+    return " has" if person and following not in _STATES and is_participle(following) else " is"

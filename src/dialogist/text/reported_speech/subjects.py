@@ -1,5 +1,6 @@
 """Where the subject of an English clause ends, and whether words make a whole statement."""
 
+from dialogist.text.function_words import OPENERS
 from dialogist.text.listing import word_set
 from dialogist.text.reported_speech import words as w
 from dialogist.text.reported_speech.morphology import (
@@ -29,8 +30,6 @@ def subject_end(words: list[Word], start: int, auxiliary: str) -> int | None:
     if start >= len(words):
         return None
     low = words[start].low
-    if low in w.PERSON | w.PLURAL or low in ("he", "she", "it", "they", "there"):
-        return start + 1
     if low in w.SUBJECTS - w.DETERMINERS:
         return start + 1
     if low in ("this", "that", "these", "those") and _is_boundary(words, start + 1, auxiliary):
@@ -83,7 +82,14 @@ def is_statement(text: str) -> bool:
             return True
         if _is_plain_verb(word.low) and _may_be_subject(words[i - 1]):
             return True
+        is_phrase = i > 1 and words[0].low in w.DETERMINERS | {"few"} or words[0].is_capital and i == 1 and is_name(words[0])
+        if is_phrase and is_past(word.low) and _may_be_subject(words[i - 1]):
+            return not (word.low in NOUNS_TOO or i + 1 == len(words) and not word.low.endswith("ed"))
     return False
+
+
+def is_name(word: Word) -> bool:
+    return word.is_capital and word.low not in OPENERS and not is_base(word.low)
 
 
 def _is_plain_verb(low: str) -> bool:

@@ -18,6 +18,7 @@ from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.turning import Turned, Voice, turned
 from dialogist.text.reported_speech.words import (
+    BEFORE_A_SUBJECT,
     DETERMINERS,
     PERSON,
     PREPOSITIONS,
@@ -28,9 +29,9 @@ from dialogist.text.reported_speech.words import (
 )
 
 _MOST_WORDS = 45
-_UNTOLD = re.compile(r"[\"“”«»„?*_~^\\{}|=\n]|\.\.|…|--|—|\s['‘’](?=\w)|: |!\s")
+_UNTOLD = re.compile(r"[\"“”«»„?*_~^\\{}|=\n]|\.\.|…|--|—|\s['‘’](?=\w)|: |[.!]\s")
 REQUEST = re.compile(
-    r"(?i)(?:can|could|will|would) you (?:(?:just|maybe|possibly|also) )?(?!like\b|rather\b|prefer\b|mind\b|not\b)(\w+)(.*)"
+    r"(?i)(?:(can|could)|will|would) you (?:(?:just|maybe|possibly|also) )?(?!like\b|rather\b|prefer\b|mind\b|not\b)(\w+)(.*)"
 )
 _ASKED_FOR = word_set("""
 send give lend bring call tell help show pass get put ring text email check open close turn fix
@@ -145,23 +146,39 @@ class Teller:
             return True, request
         question = question_of(said.text, said.question)
         if question is None:
-            return said.question, None
+            return said.question, self._fragment(said) if said.question else None
         told = self.asked(question)
         return True, None if told is None else f"{self._speaker} asks {told}"
+
+    def _fragment(self, said: Trimmed) -> str | None:
+        """ "And the fee?", "How much?"."""
+        words = words_of(said.text)
+        if not 1 <= len(words) <= 6 or is_statement(said.text) or "," in said.text:
+            return None
+        lows = [word.low for word in words]
+        if lows[0] in ("which", "how", "what") and 1 < len(lows) < 5 and lows[1] not in SUBJECTS | {"about", "a", "if"}:
+            told = self.turn(self._decapitalised(said.text))
+            return None if told is None else f"{self._speaker} asks {told.text}"
+        if not said.joined or lows[0] in SUBORDINATORS | SUBJECTS - DETERMINERS | {"what", "then", "if", "how", "why"}:
+            return None
+        if lows[0] in AUXILIARIES or is_adverb(lows[0]) or is_past(lows[0]):
+            return None
+        told = self.turn(said.text)
+        return None if told is None else f"{self._speaker} asks about {self.lowered(told.text)}"
 
     def is_request(self, said: Trimmed) -> bool:
         """Whether "can you" asks for a favour, and not for what is so."""
         match = REQUEST.fullmatch(said.text)
-        if match is None or not is_base(match[1].lower()):
+        if match is None or not is_base(match[2].lower()):
             return False
-        return said.please or match[1].lower() in _ASKED_FOR
+        return said.please or bool(match[1] and match[2].lower() in _ASKED_FOR)
 
     def _request(self, said: Trimmed) -> str | None:
         match = REQUEST.fullmatch(said.text)
         listener = self._voice.listener
         if match is None or listener is None or not self.is_request(said):
             return None
-        told = self.turn(match[1].lower() + match[2], listener)
+        told = self.turn(match[2].lower() + match[3], listener)
         return None if told is None else f"{self._speaker} asks {listener} to {told.text}"
 
     def asked(self, question: Question) -> str | None:
@@ -174,7 +191,7 @@ class Teller:
         return re.sub(r"\bshall\b", "should", f"{opening.text} {told.text}")
 
     def _order(self, said: Trimmed) -> tuple[bool, str | None]:
-        text, condition = said.text, ""
+        text, condition = re.sub(r"(?i)^(?:just|only) (?=\w+)", "", said.text), ""
         if match := _CONDITION.fullmatch(text):
             if not self.is_order(match[2]):
                 return False, None
@@ -191,7 +208,7 @@ class Teller:
             text, behind = joined[1], text[joined.end() :]
             if not is_statement(behind) or condition:
                 return None
-        elif re.search(r"(?i),? or (?:i|you|we|he|she|it|they)\b|, [a-z]+ (?:is|are|will)\b", text):
+        elif self._goes_on(text) or re.search(r"(?i),? or (?:i|you|we|he|she|it|they)\b|, [a-z]+ (?:is|are|will)\b", text):
             return None
         negative = re.match(r"(?i)(?:do not|never) ", text)
         what = text[negative.end() :] if negative else text
@@ -208,9 +225,14 @@ class Teller:
                 told = f"{told}{joint} {more.text}"
         return told
 
+    def _goes_on(self, text: str) -> bool:
+        """Whether a new clause begins behind a comma."""
+        parts = text.split(", ")[1:]
+        return any(is_statement(part) and part.split()[0].lower() not in SUBORDINATORS for part in parts)
+
     def is_order(self, text: str) -> bool:
         words = words_of(text)
-        if len(words) < 2:
+        if len(words) < 2 or words[0].low == "do" and words[1].low != "not":
             return False
         if text.lower().startswith(("do not ", "never ")):
             return is_base(words[-1 if len(words) == 2 else (2 if words[0].low == "do" else 1)].low)
@@ -222,7 +244,7 @@ class Teller:
         return True
 
     def _statement(self, said: Trimmed) -> tuple[bool, str | None]:
-        text = said.text
+        text = _THOUGHT.sub(lambda m: f"I {m[2]} " + self.lowered(m[1]), said.text)
         if not self._is_tellable(text):
             return True, None
         told = self.turn(text)
@@ -242,6 +264,8 @@ class Teller:
         words = words_of(text)
         if len(words) < 2 or words[0].low in AUXILIARIES or not is_statement(text):
             return False
+        if words[-1].low in AUXILIARIES | {"to"} or _FRONTED.match(text) or self._runs_on(text):
+            return False
         first = words[0].low
         if first in ("what", "how", "why", "who", "which", "so", "neither", "nor", "thank", "here", "or", "not"):
             return False
@@ -250,6 +274,19 @@ class Teller:
         if is_base(first) and first not in DETERMINERS:
             return words[1].low in AUXILIARIES
         return not (is_past(first) and first not in DETERMINERS)
+
+    def _runs_on(self, text: str) -> bool:
+        """Whether a chat message holds clauses that no mark and no conjunction joins."""
+        words = words_of(text)
+        if words[0].is_capital and words[0].low != "i" or text.startswith("I "):
+            return False
+        if words[0].low in ("no", "only") or text[0].isdigit():
+            return True
+        pronouns = [i for i, word in enumerate(words) if i and word.low in _NOMINATIVE]
+        return any(
+            text[words[i - 1].end : words[i].start] == " " and words[i - 1].low not in BEFORE_A_SUBJECT | AUXILIARIES
+            for i in pronouns
+        )
 
     def _is_of_speaker(self, text: str) -> bool:
         """Whether the speaker, or what is theirs, is the subject: it needs no "Ann says"."""
@@ -283,7 +320,7 @@ class Teller:
         if not first.is_capital:
             return True
         bare = first.low.split("'")[0]
-        if bare in _DAYS or not first.text[0].isalpha() or first.text[1:] != first.text[1:].lower():
+        if bare in _DAYS or bare in _FAMILY or not first.text[0].isalpha() or first.text[1:] != first.text[1:].lower():
             return False
         return bare in OPENERS or bare in self._small or is_base(bare) or is_gerund(bare)
 
@@ -298,4 +335,8 @@ class Teller:
 
 
 _TIMES = word_set("tomorrow today tonight yesterday morning afternoon evening week month year weekend night last next same first other maybe perhaps")
+_FAMILY = word_set("mom mum mommy mummy dad daddy grandma grandpa granny aunt uncle auntie")
+_THOUGHT = re.compile(r"(?i)^(.+), i (think|guess|suppose|believe|hope)$")
+_NOMINATIVE = word_set("i we he she they it")
+_FRONTED = re.compile(r"(?i)(?:the|those|these) [\w-]+ (?:i|you|we|he|she|they|your|my)\b(?! (?:said|sent|bought|ordered|gave|told|got|had|made|wanted|mentioned)\b)")
 _DAYS = word_set("monday tuesday wednesday thursday friday saturday sunday january february april june july august september october november december christmas easter")

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dialogist.text.listing import word_set
+from dialogist.text.names import DAYS, MONTHS
 from dialogist.text.people import first_names
 from dialogist.text.reported_speech.turning import Voice, possessive, turned
 from dialogist.text.reported_speech.words import SINGULAR_THIRD, THEY, words_of
@@ -27,6 +28,7 @@ receptionist policeman officer writer director singer author player chef cook cl
 _NOUNS = "|".join(sorted(_SHE | _HE | _ANYONE, key=len, reverse=True))
 _PHRASE = re.compile(rf"(?i)\b(my|your|our|the|his|her|a|an|their|this|that) (?:\w+ )?({_NOUNS})\b(?!['’-])")
 _TITLED = re.compile(r"\b(Mr|Mrs|Ms|Miss|Dr|Professor)\.? [A-Z][\w'-]+")
+_CAPITAL = re.compile(r"(?<=[a-z,] )(?<!\bin )(?<!\bat )(?<!\bto )(?<!\bfrom )(?<!\bthe )(?<!\bon )[A-Z][a-zà-ÿ]{2,}(?!\w)(?!\W*day\b)")
 _FEMALE = word_set("she her hers herself")
 _HER_ALONE = re.compile(r"(?i)\bher\b(?=\s*(?:[,.;!?]|$|(?:to|at|in|on|for|with|and|that|if|the|a|an|about|again|tomorrow|today|tonight|now|when|up|some|back|from)\b))")
 _PLURAL = re.compile(r"(?i)\b(?:people|children|kids|men|women|everyone|everybody|parents|police|both|\w{2,}[^\Wsu]s|\w+ and \w+)\b")
@@ -58,6 +60,11 @@ def people_in(text: str, voice: Voice) -> list[Person]:
         found[match.start()] = Person(match[0], gender)
     for name in first_names(text):
         found.setdefault(text.find(name), Person(name, ""))
+    for match in _CAPITAL.finditer(text):
+        if match[0].lower() in DAYS or match[0].lower() in MONTHS:
+            continue
+        if not any(place <= match.start() <= place + 40 and match[0] in p.words for place, p in found.items()):
+            found.setdefault(match.start(), Person(match[0], ""))
     return [found[place] for place in sorted(found)]
 
 
@@ -83,6 +90,8 @@ def resolved(text: str, voice: Voice, before: Sequence[Person]) -> str | None:
     first = next((word for word in words if word.low in SINGULAR_THIRD), None)
     if first is None:
         return text
+    if len({word.low in _FEMALE for word in words if word.low in SINGULAR_THIRD}) > 1:
+        return None
     inside = people_in(text[: first.start], voice)
     if inside:
         return text if len({p.words for p in inside}) == 1 and inside[0].fits(first.low) else None

@@ -8,7 +8,7 @@ from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.spelling import normalised
 
 _LEADING = re.compile(
-    r"(?i)(?:(?:well|oh+|ah+|aw+|hm+|um+|uh+|er+|wow|gosh|hey+|hi+|hello|yes|yeah|yep|yup|ya|yo|no|nope|"
+    r"(?i)(?:(?:well|oh+|ah+|aw+|hm+|um+|uh+|er+|wow|gosh|hey+|hi+|hello+|yes|yeah|yep|yup|ya|yo|no|nope|"
     r"nah|okay|ok|k|sure|actually|basically|honestly|seriously|frankly|"
     r"thank you(?: (?:so|very) much)?|thanks(?: a lot| so much)?|(?:i am )?(?:so |very |really |terribly )?sorry"
     r"(?: about that| to hear that)?|all right|alright|of course|certainly|absolutely|exactly|great|good|perfect|"
@@ -18,14 +18,14 @@ _LEADING = re.compile(
     r"good morning|good afternoon|good evening|anyway|anyways|unfortunately|i am afraid|as you know|"
     r"you are right|that is right|that is true|that is great|that is good|deal|congratulations|welcome|"
     r"i was wondering|now|so|and|but|then|also|plus)(?:\s*[,.!;:…-]+\s*|$)"
-    r"|(?:and|but|so|well|oh|ah|hey|hi|hello|okay|ok|yeah|i mean|then|also|i am afraid|um|uh|hm+)\s+(?=\S)"
+    r"|(?:and|but|so|well|oh|ah|hey|hi|hello|okay|ok|yeah|i mean|then|also|i am afraid|to be honest|yo|um|uh|hm+)\s+(?=\S)"
     r"|[-–—,;:.…!*\s]+)"
 )
-_NO_LEADING = re.compile(r"(?i)(?:so (?:far|much|many|do|did|am|is|that|long)\b|but for|ok with)")
+_NO_LEADING = re.compile(r"(?i)(?:so (?:far|much|many|do|did|am|is|long)\b|but for|ok with)")
 _TRAILING = re.compile(
-    r"(?i)(?:,\s*|\s+)(?:please|thanks|thank you(?: (?:so|very) much)?|though|you know|i am afraid|sorry|"
-    r"haha|sir|madam|ma'am|dear|honey|darling|mate|bro|man|dude|buddy|guys|doctor|officer|too bad|of course|"
-    r"i mean|anyway|if you do not mind|if you please)$|(?:,\s*)(?:right|okay|ok|yes|no|then|so|and|but|hm|huh|eh|yeah)$"
+    r"(?i)(?:,\s*|\s+)(?:please|thanks|thank you(?: (?:so|very) much)?|you know|i am afraid|sorry|"
+    r"i mean|if you do not mind|if you please)$|,\s*(?:though|anyway|actually|honestly|"
+    r"sir|madam|ma'am|dear|honey|darling|mate|bro|man|dude|buddy|guys|doctor|officer|too bad|of course)$|(?:,\s*)(?:right|okay|ok|yes|no|then|so|and|but|hm|huh|eh|yeah)$"
 )
 _AUX = r"(?:is|are|was|were|do|does|did|have|has|had|can|could|will|would|should|cannot|am)"
 _TAG = re.compile(
@@ -34,13 +34,13 @@ _TAG = re.compile(
 )
 _TITLE_CALL = word_set("""
 sir madam ma'am doctor dear honey darling mate bro man dude buddy guys mom mum dad mommy daddy mummy
-officer professor boss love babe baby sweetie sweetheart son everyone everybody folks all grandma
+officer professor mr mrs ms dr boss love babe baby sweetie sweetheart son everyone everybody folks all grandma
 grandpa girl girls boys friend waiter miss mister mr mrs
 """)
 _CALL = re.compile(r"((?:(?:Mr|Mrs|Ms|Dr|Miss|Doctor|Professor)\.? )?[^\W\d_][\w'’-]*(?: [A-Z][\w'’-]*)?|#Person\d+#)(?:,\s+|\s*!\s+)(?=\S)")
 _CALLED_BARE = re.compile(r"([A-Z][\w'’-]*) (?=(?:can|could|will|would|do|did|are) you\b)")
 _CALL_END = re.compile(r",\s*((?:(?:Mr|Mrs|Ms|Dr|Miss|Doctor|Professor)\.? )?[^\W\d_][\w'’-]*|#Person\d+#)$")
-_PLEASE = re.compile(r"(?i)\bplease\b,?\s*|\bkindly\b\s*|\b(?:just|simply) (?=(?:let|call|send|give|tell)\b)")
+_PLEASE = re.compile(r"(?i)^please\b,?\s*|\bplease\b\s*|\bkindly\b\s*|\b(?:just|simply) (?=(?:let|call|send|give|tell)\b)")
 _KNOW = re.compile(r"(?i),\s*(?:you know|i mean|you see|like|of course|well|um|uh|er|honestly|to be honest|actually),(?=\s)")
 _FILLED = re.compile(r"(?i)(?<=\s)(?:um+|uh+|er+|erm+|uhm+),?\s+")
 
@@ -58,7 +58,7 @@ _COURTESY = re.compile(
     r"(?:that|it) (?:is|sounds|looks|would be) (?:great|good|fine|perfect|nice|wonderful|lovely|awesome|ok|okay|cool|right|true|all|it|excellent|fantastic|amazing)"
     r"|sounds? (?:great|good|fine|perfect|nice)(?: to me)?|i know|i do|i did|i am|i will|i can|you bet|you are right|glad to hear.*|i am glad to hear.*"
     r"|(?:really|excuse me|pardon(?: me)?|sorry|yes|no|okay|ok|yeah|go ahead|come on|come in|here you (?:are|go)|there you (?:are|go)|guess what|you know what)"
-    r"|may i have your attention.*|long time no see|i am (?:so |very |really |terribly )?sorry(?: (?:about|for|to hear) (?:that|this|it|the .*))?|sorry about that"
+    r"|you have reached .*|(?:i )?promise|may i have your attention.*|long time no see|i am (?:so |very |really |terribly )?sorry(?: (?:about|for|to hear) (?:that|this|it|the .*))?|sorry about that"
     r"|my apologies.*|i apologi[sz]e.*|speak(?:ing)?|look|listen|let us see|please do|fair enough|fair point|my god|god|i hope so|i think so|(?:do )?you think so|thank god|(?:it|that) depends|all right|i love it|i like it"
     r"|i guess so|i do not think so|i am fine|i am good|me too|same here|deal|agreed|done|why not|what|who|where|when|why|how|how come|oh dear|glad i could help.*|what (?:a|an) \w+)"
 )
@@ -69,7 +69,7 @@ class Trimmed:
     """What a sentence says, in usual spelling and without its final mark.
 
     ``called``: the name or title by which the speaker calls somebody; ``tag``: it ended in "isn't
-    it?" or the like; ``yes``: what it said before that (True yes, False no).
+    it?" or the like; ``joined``: it began with "and" or "but"; ``yes``: what it said before that (True yes, False no).
     """
 
     text: str
@@ -77,6 +77,7 @@ class Trimmed:
     please: bool = False
     called: str | None = None
     tag: bool = False
+    joined: bool = False
     yes: bool | None = None
 
     @property
@@ -89,13 +90,16 @@ _YES = re.compile(r"(?i)(?:oh,? |well,? |ah,? |okay,? |ok,? )?(yes|yeah|yep|yup|
 _NO = re.compile(r"(?i)(?:oh,? |well,? |ah,? |sorry,? |i am sorry,? |i am afraid )?(no|nope|nah|not really|certainly not|of course not|no way)\b(?! (?:problem|worries|doubt|one|\w+(?! ?,)))")
 
 
+_JOINED = re.compile(r"(?i)(?:\w+, )?(?:and|but) ")
+
+
 def trimmed(sentence: str, names: Collection[str]) -> Trimmed:
     """The core of a sentence; ``names``: what participants are called, in small letters."""
     text = normalised(sentence)
     end = len(text.rstrip(" .!?…\"'”’*)-"))
     question = "?" in text[end:]
     text = text[:end]
-    found = Trimmed(text, question, yes=_answer(text))
+    found = Trimmed(text, question, joined=bool(_JOINED.match(text)), yes=_answer(text))
     found = _without_beginning(found, names)
     found = _without_end(found, names)
     bare = _KNOW.sub(" ", _FILLED.sub("", found.text))

@@ -54,12 +54,14 @@ class Word(NamedTuple):
 def words_of(text: str) -> list[Word]:
     """The words, tags, masks and addresses of ``text`` from left to right."""
     return [
-        Word(m.start(), m.end(), m[0], _small(m[0])) for m in _WORD.finditer(text)
+        Word(m.start(), m.end(), m[0], _small(m[0], m.start() == 0)) for m in _WORD.finditer(text)
     ]
 
 
-def _small(word: str) -> str:
+def _small(word: str, is_first: bool) -> str:
     if word in ("US", "IT", "ME"):  # a country, a trade, a state
+        return word
+    if word in ("May", "Will") and not is_first:  # a month, a name
         return word
     return word.lower().replace("’", "'")
 
