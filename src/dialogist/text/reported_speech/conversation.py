@@ -9,10 +9,10 @@ from typing import Literal
 from dialogist.text.reported_speech.exchanges import Exchange
 from dialogist.text.reported_speech.participants import Participant, introductions, participants_of
 from dialogist.text.reported_speech.telling import Teller
-from dialogist.text.reported_speech.third_persons import Person, people_in, resolved
+from dialogist.text.reported_speech.third_persons import Person, people_in, who_is_meant, written_out
 from dialogist.text.reported_speech.trimming import Trimmed, trimmed
 from dialogist.text.reported_speech.turning import Voice
-from dialogist.text.reported_speech.words import words_of
+from dialogist.text.reported_speech.words import SINGULAR_THIRD, words_of
 from dialogist.text.tokens import sentence_spans
 
 _LEFT = re.compile(
@@ -85,10 +85,13 @@ class Conversation:
         exchange = Exchange(self._people[asker].name, self._people[answerer].name)
         if any(_CORRECTS.match(sentence.words) for sentence in said[1:]):
             return None
-        question_said = self._resolved(question, len(asked) - 1, asked[-1].said)
-        if question_said is None:
+        voice, question_said = self._voice(question), asked[-1].said
+        if voice is None:
             return None
-        told = self._finished(exchange.told(question_said, said[0].said))
+        meant = who_is_meant(question_said.text, voice, self._mentioned(question, len(asked) - 1))
+        if meant is None or any(w.low in SINGULAR_THIRD for w in words_of(said[0].said.text)):
+            return None
+        told = self._finished(exchange.told(question_said, said[0].said), meant)
         if told is None:
             return None
         return Reported(told, said[0].start, said[0].end, "reported", _refers_back(told))
@@ -139,23 +142,17 @@ class Conversation:
         voice = self._voice(turn)
         if voice is None:
             return None
-        said = self._resolved(turn, place, self._of(turn)[place].said)
-        if said is None:
+        said = self._of(turn)[place].said
+        meant = who_is_meant(said.text, voice, self._mentioned(turn, place))
+        if meant is None:
             return None
         if introductions(self._of(turn)[place].words):
             said = replace(said, text=_INTRODUCED.sub("I am ", said.text, count=1))
-        return self._finished(Teller(voice, self._small).tell(said))
+        return self._finished(Teller(voice, self._small).tell(said), meant)
 
     def _answered(self, turn: int) -> str | None:
         found = self.answer(turn - 1, turn)
         return None if found is None else found.text
-
-    def _resolved(self, turn: int, place: int, said: Trimmed) -> Trimmed | None:
-        voice = self._voice(turn)
-        if voice is None:
-            return None
-        text = resolved(said.text, voice, self._mentioned(turn, place))
-        return None if text is None else replace(said, text=text)
 
     def _mentioned(self, turn: int, place: int) -> list[Person]:
         """The people mentioned in the sentences before, by who said it."""
@@ -170,8 +167,10 @@ class Conversation:
             turn, place = turn - 1, 10**6
         return found
 
-    def _finished(self, told: str | None) -> str | None:
+    def _finished(self, told: str | None, meant: str) -> str | None:
         """With a capital and a full stop; None where a first or second person is left."""
+        if told is not None and meant:
+            told = written_out(told, meant)
         if told is None or _LEFT.search(self._without_names(told)):
             return None
         told = " ".join(told.split()).rstrip(",;: ") + "."

@@ -129,7 +129,9 @@ class Exchange:
     def _filled(self, asked: Trimmed, rest: str) -> str | None:
         if not rest or is_statement(rest) or any(w.low in _NOT_SAID for w in words_of(rest)):
             return None
-        if re.search(r"[\"“”:?!]|\.\.", rest) or not asked.question or rest[0] in "'’":
+        if re.search(r"[\"“”?!]|:\s|\.\.", rest) or not asked.question or rest[0] in "'’":
+            return None
+        if Teller(Voice(self.answerer, self.asker)).is_order(rest):
             return None
         if told := self._chosen(asked, rest):
             return told

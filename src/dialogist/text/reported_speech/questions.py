@@ -106,7 +106,7 @@ def _open_question(text: str, words: list[Word], marked: bool) -> Question | Non
     opening = _small_first(text[: words[place - 1].end])
     if place + 1 >= len(words):
         return None
-    if not marked and words[place + 1].low not in SUBJECTS:
+    if not marked and words[place + 1].low not in SUBJECTS | DETERMINERS:
         return None
     if words[place].low in _BE and (moved := _moved_to_end(text, words, place, opening)):
         return moved

@@ -68,9 +68,10 @@ _IS_OR_HAS = re.compile(
     r"|nobody|somebody|someone|something|nothing|one)['’]s((?: \w+){0,3})"
 )
 _NOUN_IS = re.compile(
-    r"([^\W\d_]{2,})['’]s(?= (been|got|gone|a|an|the|not|in|on|at|with|from|my|your|his|her|our|their|fine|late|going"
+    r"(?i)\b(?!let['’])([^\W\d_]{2,})['’]s(?= (been|got|gone|a|an|the|not|in|on|at|with|from|my|your|his|her|our|their|fine|late|going"
     r"|leaking|coming|coughing|working|running|still|already|too|really|very|broken|available|ready|closed|open|here|there|free|bit)\b)"
 )
+_BE = re.compile(r"(?<=\bto) b\b|(?<=\bwill) b\b|(?<='ll) b\b")
 _ADVERBS = word_set("just already also never always not really still only probably even ever all")
 
 
@@ -80,6 +81,7 @@ def normalised(text: str) -> str:
     text = _SMILEY.sub(" ", _LAUGHTER.sub(" ", text))
     text = _APART.sub("'", text)
     text = _WORD.sub(lambda word: _spelt(word, text), text)
+    text = _BE.sub(" be", text)
     for contraction, words in _LONG:
         text = contraction.sub(words, text)
     text = _HAD_OR_WOULD.sub(lambda found: found[1] + _had_or_would(found[2]) + found[2], text)

@@ -17,10 +17,14 @@ from dialogist.text.reported_speech.words import Word, is_adverb, words_of
 _BE = word_set("am is are was were be been being")
 _PREDICATES = word_set("""
 still already also available free ready open closed okay ok good bad nice true right wrong possible
-easy hard difficult expensive cheap far near here there sure busy late early included necessary safe
+easy hard difficult expensive cheap far near here there sure busy late early back included green red necessary safe
 full empty clean dirty new old big small enough too so very really not always ever home interested
 married worried able allowed online valid alright fine delicious spicy hot cold warm sick
 well better worse important interesting famous popular refundable
+""")
+_PLURAL_SUBJECTS = word_set("i you we they")
+_SINGULAR_SUBJECTS = word_set("""
+he she it that this nobody somebody someone everybody everyone everything nothing something one who
 """)
 _LONGEST = 4
 
@@ -76,9 +80,10 @@ def is_statement(text: str) -> bool:
         before = words[i - 1].low
         if word.low in AUXILIARIES:
             return before not in ("to", "and") and words[0].low not in AUXILIARIES
-        if before in ("i", "you", "we", "they") and (is_base(word.low) or is_past(word.low)):
+        subject = _behind_adverbs(words, i)
+        if subject in _PLURAL_SUBJECTS and (is_base(word.low) or is_past(word.low)):
             return True
-        if before in ("he", "she", "it", "that", "this") and (is_present(word.low) or is_past(word.low)):
+        if subject in _SINGULAR_SUBJECTS and (is_present(word.low) or is_past(word.low)):
             return True
         if _is_plain_verb(word.low) and _may_be_subject(words[i - 1]):
             return True
@@ -86,6 +91,13 @@ def is_statement(text: str) -> bool:
         if is_phrase and is_past(word.low) and _may_be_subject(words[i - 1]):
             return not (word.low in NOUNS_TOO or i + 1 == len(words) and not word.low.endswith("ed"))
     return False
+
+
+def _behind_adverbs(words: list[Word], i: int) -> str:
+    """The word before ``words[i]`` and the adverbs before it."""
+    while i > 1 and is_adverb(words[i - 1].low):
+        i -= 1
+    return words[i - 1].low
 
 
 def is_name(word: Word) -> bool:

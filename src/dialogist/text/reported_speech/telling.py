@@ -29,7 +29,7 @@ from dialogist.text.reported_speech.words import (
 )
 
 _MOST_WORDS = 45
-_UNTOLD = re.compile(r"[\"“”«»„?*_~^\\{}|=\n]|\.\.|…|--|—|\s['‘’](?=\w)|: |[.!]\s")
+_UNTOLD = re.compile(r"[\"“”«»„?*~^\\{}|=\n]|\.\.|…|--|—|\s['‘’](?=\w)|: |[.!]\s")
 REQUEST = re.compile(
     r"(?i)(?:(can|could)|will|would) you (?:(?:just|maybe|possibly|also) )?(?!like\b|rather\b|prefer\b|mind\b|not\b)(\w+)(.*)"
 )
@@ -97,7 +97,8 @@ class Teller:
         if match := _SHALL_WE.fullmatch(text):
             return True, self._suggested("they ", match[1].split()[0].lower(), match[1])
         if match := _WHY_NOT_YOU.fullmatch(text):
-            return self._advised(match[1].lower(), match[2])
+            verb = match[1].lower()
+            return verb not in _STATES, self._advised(verb, match[2])
         if (match := _HOW_ABOUT.fullmatch(text)) and said.question:
             return True, self._about(match[1].lower(), match[2])
         return False, None
@@ -117,14 +118,12 @@ class Teller:
         told = self.turn(rest)
         return None if told is None else f"{self._speaker} suggests that {who}{told.text}"
 
-    def _advised(self, verb: str, rest: str) -> tuple[bool, str | None]:
+    def _advised(self, verb: str, rest: str) -> str | None:
         listener = self._voice.listener
-        if verb in _STATES or listener is None or not is_base(verb):
-            return True, None
+        if listener is None or not is_base(verb):
+            return None
         told = self.turn(verb + rest, listener)
-        if told is None:
-            return True, None
-        return True, f"{self._speaker} suggests that {listener} {told.text}"
+        return None if told is None else f"{self._speaker} suggests that {listener} {told.text}"
 
     def _about(self, how: str, what: str) -> str | None:
         words = words_of(what)
@@ -282,7 +281,9 @@ class Teller:
             return False
         if words[0].low in ("no", "only") or text[0].isdigit():
             return True
-        pronouns = [i for i, word in enumerate(words) if i and word.low in _NOMINATIVE]
+        first = next((i for i, word in enumerate(words) if i and word.low in _NOMINATIVE), 0)
+        skipped = first if words[0].low in PREPOSITIONS else 0
+        pronouns = [i for i, word in enumerate(words) if i > skipped and word.low in _NOMINATIVE]
         return any(
             text[words[i - 1].end : words[i].start] == " " and words[i - 1].low not in BEFORE_A_SUBJECT | AUXILIARIES
             for i in pronouns

@@ -4,9 +4,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from dialogist.text.function_words import OPENERS
 from dialogist.text.listing import word_set
 from dialogist.text.names import DAYS, MONTHS
 from dialogist.text.people import first_names
+from dialogist.text.reported_speech.morphology import is_base
 from dialogist.text.reported_speech.turning import Voice, possessive, turned
 from dialogist.text.reported_speech.words import SINGULAR_THIRD, THEY, words_of
 
@@ -29,6 +31,7 @@ _NOUNS = "|".join(sorted(_SHE | _HE | _ANYONE, key=len, reverse=True))
 _PHRASE = re.compile(rf"(?i)\b(my|your|our|the|his|her|a|an|their|this|that) (?:\w+ )?({_NOUNS})\b(?!['’-])")
 _TITLED = re.compile(r"\b(Mr|Mrs|Ms|Miss|Dr|Professor)\.? [A-Z][\w'-]+")
 _CAPITAL = re.compile(r"(?<=[a-z,] )(?<!\bin )(?<!\bat )(?<!\bto )(?<!\bfrom )(?<!\bthe )(?<!\bon )[A-Z][a-zà-ÿ]{2,}(?!\w)(?!\W*day\b)")
+_FIRST = re.compile(r"([A-Z][a-zà-ÿ]+) (?=(?:is|was|has|will|would|can|could|said|told|says|wants|\w+ed|\w+s|let|took|got|made|never|always|just|also)\b)")
 _FEMALE = word_set("she her hers herself")
 _HER_ALONE = re.compile(r"(?i)\bher\b(?=\s*(?:[,.;!?]|$|(?:to|at|in|on|for|with|and|that|if|the|a|an|about|again|tomorrow|today|tonight|now|when|up|some|back|from)\b))")
 _PLURAL = re.compile(r"(?i)\b(?:people|children|kids|men|women|everyone|everybody|parents|police|both|\w{2,}[^\Wsu]s|\w+ and \w+)\b")
@@ -65,6 +68,9 @@ def people_in(text: str, voice: Voice) -> list[Person]:
             continue
         if not any(place <= match.start() <= place + 40 and match[0] in p.words for place, p in found.items()):
             found.setdefault(match.start(), Person(match[0], ""))
+    if first := _FIRST.match(text):
+        if first[1].lower() not in OPENERS and not is_base(first[1].lower()):
+            found.setdefault(0, Person(first[1], ""))
     return [found[place] for place in sorted(found)]
 
 
@@ -79,39 +85,35 @@ def _gender(noun: str) -> str:
     return "f" if noun in _SHE else "m" if noun in _HE else ""
 
 
-def resolved(text: str, voice: Voice, before: Sequence[Person]) -> str | None:
-    """``text`` with its first "he" or "she" written out where nobody stands for it; None: unsure.
+def who_is_meant(text: str, voice: Voice, before: Sequence[Person]) -> str | None:
+    """Whom the "he" or "she" of a sentence stands for; "": nobody outside it; None: unsure.
 
     ``before``: the people mentioned shortly before, the latest last.
     """
-    words = words_of(text)
     if not _they_are_clear(text):
         return None
-    first = next((word for word in words if word.low in SINGULAR_THIRD), None)
-    if first is None:
-        return text
-    if len({word.low in _FEMALE for word in words if word.low in SINGULAR_THIRD}) > 1:
+    pronouns = [word for word in words_of(text) if word.low in SINGULAR_THIRD]
+    if not pronouns:
+        return ""
+    if len({word.low in _FEMALE for word in pronouns}) > 1:
         return None
+    first = pronouns[0]
     inside = people_in(text[: first.start], voice)
     if inside:
-        return text if len({p.words for p in inside}) == 1 and inside[0].fits(first.low) else None
+        return "" if len({p.words for p in inside}) == 1 and inside[0].fits(first.low) else None
     fitting = {person.words for person in before if person.fits(first.low)}
-    if len(fitting) != 1 or not (name := fitting.pop()) or _his_or_her(name):
+    name = fitting.pop() if len(fitting) == 1 else ""
+    return name if name and not name.lower().startswith(("his ", "her ", "their ")) else None
+
+
+def written_out(told: str, name: str) -> str | None:
+    """``told`` with a name for its first "he" or "she"; None: that cannot be done."""
+    pronoun = next((word for word in words_of(told) if word.low in SINGULAR_THIRD), None)
+    if pronoun is None or pronoun.low in ("himself", "herself", "hers"):
         return None
-    return _replaced(text, first.start, first.low, name)
-
-
-def _his_or_her(name: str) -> bool:
-    return name.lower().startswith(("his ", "her ", "their "))
-
-
-def _replaced(text: str, start: int, pronoun: str, name: str) -> str | None:
-    rest = text[start + len(pronoun) :]
-    if pronoun in ("himself", "herself", "hers"):
-        return None
-    if pronoun == "his" or (pronoun == "her" and not _HER_ALONE.match(text, start)):
+    if pronoun.low == "his" or (pronoun.low == "her" and not _HER_ALONE.match(told, pronoun.start)):
         name = possessive(name)
-    return text[:start] + name + rest
+    return told[: pronoun.start] + name + told[pronoun.end :]
 
 
 def _they_are_clear(text: str) -> bool:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from dialogist.text.function_words import OPENERS
 from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.spelling import normalised
 
@@ -40,6 +41,8 @@ grandpa girl girls boys friend waiter miss mister mr mrs
 _CALL = re.compile(r"((?:(?:Mr|Mrs|Ms|Dr|Miss|Doctor|Professor)\.? )?[^\W\d_][\w'’-]*(?: [A-Z][\w'’-]*)?|#Person\d+#)(?:,\s+|\s*!\s+)(?=\S)")
 _CALLED_BARE = re.compile(r"([A-Z][\w'’-]*) (?=(?:can|could|will|would|do|did|are) you\b)")
 _CALL_END = re.compile(r",\s*((?:(?:Mr|Mrs|Ms|Dr|Miss|Doctor|Professor)\.? )?[^\W\d_][\w'’-]*|#Person\d+#)$")
+_ADDRESSES = re.compile(r"(?i)(?:i|you|my|your|can|could|will|would|do|did|are|have|what|where|when|how|why|please|let)\b")
+_NEVER_CALLED = word_set("monday tuesday wednesday thursday friday saturday sunday christmas easter")
 _PLEASE = re.compile(r"(?i)^please\b,?\s*|\bplease\b\s*|\bkindly\b\s*|\b(?:just|simply) (?=(?:let|call|send|give|tell)\b)")
 _KNOW = re.compile(r"(?i),\s*(?:you know|i mean|you see|like|of course|well|um|uh|er|honestly|to be honest|actually),(?=\s)")
 _FILLED = re.compile(r"(?i)(?<=\s)(?:um+|uh+|er+|erm+|uhm+),?\s+")
@@ -122,7 +125,7 @@ def _without_beginning(found: Trimmed, names: Collection[str]) -> Trimmed:
             text = text[leading.end() :]
             continue
         call = _CALL.match(text) or _CALLED_BARE.match(text)
-        if call is None or not _is_call(call[1], names):
+        if call is None or not (_is_call(call[1], names) or _is_other_name(text, call)):
             return replace(found, text=text, called=called)
         text, called = text[call.end() :], called or call[1]
 
@@ -138,6 +141,14 @@ def _without_end(found: Trimmed, names: Collection[str]) -> Trimmed:
             text, called = text[: end.start()], called or end[1]
         else:
             return replace(found, text=text, called=called, tag=tag)
+
+
+def _is_other_name(text: str, call: re.Match[str]) -> bool:
+    """Whether a capital word before "I" or "can you" is a name, though no participant's."""
+    name, rest = call[1], text[call.end() :]
+    if not name[0].isupper() or name.lower() in OPENERS | _NEVER_CALLED or name.lower().endswith("ly"):
+        return False
+    return _ADDRESSES.match(rest) is not None
 
 
 def _is_call(words: str, names: Collection[str]) -> bool:

@@ -122,7 +122,7 @@ class _Turner:
         """Whether "their" behind this word would no longer be clear."""
         if word.low in w.SUBORDINATORS or word.low in w.SUBJECTS or word.low in w.SINGULAR_THIRD:
             return True
-        return word.low in _SAYING or word.is_capital or not self._joined(i) or word.low == "and"
+        return word.low in _SAYING or word.is_capital or (i > 0 and not self._joined(i)) or word.low == "and"
 
     # The speaker
 
@@ -253,10 +253,9 @@ class _Turner:
             raise Unsure
         if form != low:
             self.new[verb] = form
-            if not (low == "do" and self._low(verb + 1) == "not"):
-                self._agree_behind_and(verb)
+            self._agree_behind_and(verb, low == "do" and self._low(verb + 1) == "not")
 
-    def _agree_behind_and(self, verb: int) -> None:
+    def _agree_behind_and(self, verb: int, negative: bool) -> None:
         """The second verb of "I work and study": it needs the ending, too."""
         bare = False
         for i in range(verb + 1, len(self.words)):
@@ -265,16 +264,18 @@ class _Turner:
                 return
             bare = bare or low == "to" or low in MODALS or low in _BARE_VERB
             if low in ("and", "or", "but") and not bare:
-                self._agree_at(self._verb(i))
+                self._agree_at(self._verb(i), i == verb + 1, negative)
 
-    def _agree_at(self, i: int | None) -> None:
+    def _agree_at(self, i: int | None, is_surely_verb: bool, negative: bool) -> None:
         if i is None or not (is_base(self._low(i)) or self._low(i) in ("am", "have", "do")):
             return
         low = self._low(i)
-        if low in NOUNS_TOO:
+        if negative:
+            raise Unsure
+        if low in NOUNS_TOO and not is_surely_verb:
             behind = self._low(i + 1) if self._joined(i + 1) else ""
             if not (behind in w.DETERMINERS or behind in w.PERSON or behind == "to"):
-                return
+                raise Unsure
         form = third_person(low)
         if form is None or is_past(low):
             raise Unsure
