@@ -9,7 +9,12 @@ from typing import Literal
 from dialogist.text.reported_speech.exchanges import Exchange
 from dialogist.text.reported_speech.participants import Participant, introductions, participants_of
 from dialogist.text.reported_speech.telling import Teller
-from dialogist.text.reported_speech.third_persons import Person, people_in, who_is_meant, written_out
+from dialogist.text.reported_speech.third_persons import (
+    Person,
+    people_in,
+    who_is_meant,
+    written_out,
+)
 from dialogist.text.reported_speech.trimming import Trimmed, trimmed
 from dialogist.text.reported_speech.turning import Voice
 from dialogist.text.reported_speech.words import SINGULAR_THIRD, words_of
@@ -19,9 +24,12 @@ _LEFT = re.compile(
     r"(?i)(?<![\w'’&/.-])(?:i|me|my|mine|myself|you|your|yours|yourself|yourselves|we|(?-i:us|Us)|our|ours"
     r"|ourselves|u|ur|y'all|let's|i'\w+|you'\w+|we'\w+)(?![\w&/-]|\.\w)"
 )
-_REFERS_BACK = frozenset(("it", "that", "this", "these", "those", "there", "one", "ones", "its", "so"))
+_REFERS_BACK = frozenset(
+    ("it", "that", "this", "these", "those", "there", "one", "ones", "its", "so")
+)
 _LOOK_BACK = 12  # sentences in which "he" may have been mentioned
 _CORRECTS = re.compile(r"(?i)(?:no|sorry|actually|wait|hm+|well|or|but|i mean)\b")
+_GREETS = re.compile(r"(?i)(?:hi|hello|hey)\b")
 _INTRODUCED = re.compile(r"(?i)(?:this is|it is|my name is) (?=\S)")
 _SMALL_WORD = re.compile(r"(?<![\w'’-])[a-z]+")
 
@@ -57,6 +65,8 @@ class Conversation:
         self._people = participants_of(self._turns)
         self._called = frozenset().union(*(p.called for p in self._people.values()))
         self._sentences: dict[int, list[_Sentence]] = {}
+        self._mentions: dict[tuple[int, int], list[Person]] = {}
+        self._voices: dict[int, Voice | None] = {}
 
     @cached_property
     def _small(self) -> frozenset[str]:
@@ -83,12 +93,16 @@ class Conversation:
         if asker == answerer:
             return None
         exchange = Exchange(self._people[asker].name, self._people[answerer].name)
+        if len(self._people) > 2 and self.listener(question) != self._turns[answer][0]:
+            return None
+        if _GREETS.match(said[0].words):
+            return None
         if any(_CORRECTS.match(sentence.words) for sentence in said[1:]):
             return None
         voice, question_said = self._voice(question), asked[-1].said
         if voice is None:
             return None
-        meant = who_is_meant(question_said.text, voice, self._mentioned(question, len(asked) - 1))
+        meant = self._meant(question, len(asked) - 1, voice)
         if meant is None or any(w.low in SINGULAR_THIRD for w in words_of(said[0].said.text)):
             return None
         told = self._finished(exchange.told(question_said, said[0].said), meant)
@@ -108,7 +122,9 @@ class Conversation:
         after = self._turns[turn + 1][0] if turn + 1 < len(self._turns) else None
         if before in (None, speaker):
             return None
-        return before if before == after or self._turns[turn - 1][1].rstrip().endswith("?") else None
+        return (
+            before if before == after or self._turns[turn - 1][1].rstrip().endswith("?") else None
+        )
 
     # One sentence
 
@@ -133,17 +149,20 @@ class Conversation:
         return fits.pop() if len(fits) == 1 else None
 
     def _voice(self, turn: int) -> Voice | None:
-        speaker = self._people[self._turns[turn][0]].name
-        label = self.listener(turn)
-        listener = None if label is None else self._people[label].name
-        return Voice(speaker, listener) if speaker and speaker != listener else None
+        if turn not in self._voices:
+            speaker = self._people[self._turns[turn][0]].name
+            label = self.listener(turn)
+            listener = None if label is None else self._people[label].name
+            usable = bool(speaker) and speaker != listener
+            self._voices[turn] = Voice(speaker, listener) if usable else None
+        return self._voices[turn]
 
     def _told(self, turn: int, place: int) -> str | None:
         voice = self._voice(turn)
         if voice is None:
             return None
         said = self._of(turn)[place].said
-        meant = who_is_meant(said.text, voice, self._mentioned(turn, place))
+        meant = self._meant(turn, place, voice)
         if meant is None:
             return None
         if introductions(self._of(turn)[place].words):
@@ -154,18 +173,26 @@ class Conversation:
         found = self.answer(turn - 1, turn)
         return None if found is None else found.text
 
+    def _meant(self, turn: int, place: int, voice: Voice) -> str | None:
+        text = self._of(turn)[place].said.text
+        if not any(word.low in SINGULAR_THIRD for word in words_of(text)):
+            return who_is_meant(text, voice, ())
+        return who_is_meant(text, voice, self._mentioned(turn, place))
+
     def _mentioned(self, turn: int, place: int) -> list[Person]:
-        """The people mentioned in the sentences before, by who said it."""
-        found: list[Person] = []
-        seen = 0
-        while turn >= 0 and seen < _LOOK_BACK:
+        """The people mentioned in the sentences before, as their speakers would name them."""
+        before = [(turn, i) for i in range(place)]
+        while turn and len(before) < _LOOK_BACK:
+            turn -= 1
+            before[:0] = [(turn, i) for i in range(len(self._of(turn)))]
+        return [person for where in before[-_LOOK_BACK:] for person in self._people_in(*where)]
+
+    def _people_in(self, turn: int, place: int) -> list[Person]:
+        if (turn, place) not in self._mentions:
             voice = self._voice(turn)
-            for sentence in reversed(self._of(turn)[:place]):
-                if voice is not None:
-                    found[:0] = people_in(sentence.said.text, voice)
-                seen += 1
-            turn, place = turn - 1, 10**6
-        return found
+            text = self._of(turn)[place].said.text
+            self._mentions[turn, place] = [] if voice is None else people_in(text, voice)
+        return self._mentions[turn, place]
 
     def _finished(self, told: str | None, meant: str) -> str | None:
         """With a capital and a full stop; None where a first or second person is left."""

@@ -1,6 +1,6 @@
 """A short answer told with what it answers: "Have you restarted it?" "Yes, twice."
 
-    Bo has restarted it twice.
+Bo has restarted it twice.
 """
 
 import re
@@ -19,10 +19,14 @@ _ECHO = re.compile(
     r"(?:do|did|does|have|has|had|am|is|are|was|were|can|could|will|would|should|cannot)( not)?(?: (?:so|yet))?"
 )
 _ASSENT = re.compile(
-    r"(?i)(?:sure|okay|ok|of course|certainly|absolutely|definitely|all right|alright|deal|gladly|no problem|"
-    r"will do|agreed|fine(?: (?:by|with) me)?|(?:that|it)? ?(?:is|sounds|would be) (?:good|great|fine|perfect|nice)"
+    r"(?i)(?:okay|ok|all right|alright|deal|gladly|no problem|will do|agreed|fine(?: (?:by|with) me)?|(?:that|it)? ?(?:is|sounds|would be) (?:good|great|fine|perfect|nice)"
     r"(?: (?:to|for|with|by) me)?|sounds? (?:good|great|fine|perfect|nice)(?: to me)?|great(?: idea)?|good idea|"
-    r"perfect|i would love to|i would like that|why not|let us do (?:that|it)|you bet|exactly|correct|that is (?:right|correct))"
+    r"perfect|i would love to|i would like that|why not|let us do (?:that|it))"
+)
+_COURTEOUS = re.compile(r"(?i)(?:could|would) you (?!be\b|have\b|know\b|see\b|say\b)")
+_ANY = re.compile(r"(?i)\b(?:any\w*|yet|ever)\b")
+_CONFIRMED = re.compile(
+    r"(?i)(?:yes|yeah|yep|yup|sure|of course|certainly|absolutely|definitely|exactly|correct|you bet|(?:yes )?that is (?:right|correct)|right)"
 )
 _ADVERBIAL = re.compile(
     r"(?i)(?:once|twice|(?:\w+|\d+) times|every \w+|(?:since|for|until|till|at|on|in|by|with|from|before|after) [^,]+"
@@ -36,7 +40,9 @@ _TIME = re.compile(
     r"(?i)(?:(?:at|on|in|by|until|from|since|before|after|around|about) [^,]+|tomorrow(?: \w+)?|today|tonight|yesterday|"
     r"(?:this|next|last) \w+|now|right away|soon|\w+ (?:days?|weeks?|months?|years?|hours?|minutes?) ago|(?:twice|once) a \w+)"
 )
-_PLACE = re.compile(r"(?i)(?:at|in|on|near|under|behind|next to|beside|from|to|opposite|between) [^,]+")
+_PLACE = re.compile(
+    r"(?i)(?:at|in|on|near|under|behind|next to|beside|from|to|opposite|between) [^,]+"
+)
 _CHOICE = re.compile(r"(?i)(.*?\b)([\w'-]+(?: [\w'-]+)?) or ([\w'-]+(?: [\w'-]+)?)")
 _LENGTH = 10  # words of a short answer
 _NOT_SAID = PERSON | PLURAL | THEY | SINGULAR_THIRD
@@ -53,8 +59,12 @@ class Exchange:
     def told(self, asked: Trimmed, answer: Trimmed) -> str | None:
         """The answer as a statement, without its full stop; None where no rule is sure."""
         polarity, rest = self._read(answer)
+        if asked.is_empty:
+            return None
         if answer.question or len(answer.text.split()) > _LENGTH:
             return None
+        if _agrees(answer):
+            return self._settled(asked, True)
         if polarity is not None:
             return self._decided(asked, polarity, rest)
         return self._filled(asked, rest)
@@ -67,7 +77,7 @@ class Exchange:
             if polarity is not None and polarity == denies:
                 return None, text
             return not denies, ""
-        if _ASSENT.fullmatch(text) and polarity is not False:
+        if _CONFIRMED.fullmatch(text) and polarity is not False:
             return True, ""
         return polarity, text
 
@@ -77,31 +87,45 @@ class Exchange:
         if rest and not (yes and _ADVERBIAL.fullmatch(rest)):
             return None
         teller = Teller(Voice(self.asker, self.answerer))
-        proposal = teller.proposed(asked)
-        if proposal is not None:
-            verb = "agrees to" if yes else "declines"
-            return None if rest else f"{self.answerer} {verb} {possessive(self.asker)} suggestion {proposal}"
-        if told := self._requested(teller, asked, yes):
+        if told := self._settled(asked, yes):
             return f"{told} {rest}".strip()
         question = question_of(asked.text, asked.question)
         if question is None or not question.is_yes_no or re.search(r"(?i)\bor\b", asked.text):
             return None
-        if told := self._offered(teller, question, yes):
-            return f"{told} {rest}".strip()
         return self._stated(teller, question, yes, rest)
+
+    def _settled(self, asked: Trimmed, yes: bool) -> str | None:
+        """A proposal, a request or an offer taken or not."""
+        teller = Teller(Voice(self.asker, self.answerer))
+        proposal = teller.proposed(asked)
+        if proposal is not None:
+            verb = "agrees to" if yes else "declines"
+            return f"{self.answerer} {verb} {possessive(self.asker)} suggestion {proposal}"
+        if told := self._requested(teller, asked, yes):
+            return told.replace(" agrees to confirm ", " confirms ")
+        question = question_of(asked.text, asked.question)
+        return None if question is None else self._offered(teller, question, yes)
 
     def _requested(self, teller: Teller, asked: Trimmed, yes: bool) -> str | None:
         request = REQUEST.fullmatch(asked.text)
-        if request is not None and teller.is_request(asked):
+        if request is not None and (teller.is_request(asked) or _COURTEOUS.match(asked.text)):
             what = teller.turn(request[2].lower() + request[3], self.answerer)
         elif not asked.question and teller.is_order(asked.text):
-            what = None if asked.text.lower().startswith(("do not", "never")) else teller.turn(asked.text, self.answerer)
+            what = (
+                None
+                if asked.text.lower().startswith(("do not", "never"))
+                else teller.turn(asked.text, self.answerer)
+            )
             if what is not None:
                 text = what.text
                 return f"{self.answerer} {'agrees' if yes else 'declines'} to {text[0].lower()}{text[1:]}"
         else:
             return None
-        return None if what is None else f"{self.answerer} {'agrees' if yes else 'declines'} to {what.text}"
+        return (
+            None
+            if what is None
+            else f"{self.answerer} {'agrees' if yes else 'declines'} to {what.text}"
+        )
 
     def _offered(self, teller: Teller, question: Question, yes: bool) -> str | None:
         """ "Shall I call you?", "do you want me to call you?": an offer taken or not."""
@@ -116,13 +140,22 @@ class Exchange:
     def _stated(self, teller: Teller, question: Question, yes: bool, rest: str) -> str | None:
         if question.rest.startswith("not ") or not question.subject and not yes:
             return None
+        if yes and _ANY.search(question.rest):
+            return None
         clause = question.clause() if yes else negated(question)
         told = None if clause is None else teller.turn(clause)
         if told is None:
             return None
         text = f"{told.text} {rest}".strip()
-        about_self = question.subject.lower() in ("you", "your") or question.subject.lower().startswith("your ")
-        return text if about_self and not told.plural else f"{self.answerer} says {teller.lowered(text)}"
+        about_self = question.subject.lower() in (
+            "you",
+            "your",
+        ) or question.subject.lower().startswith("your ")
+        return (
+            text
+            if about_self and not told.plural
+            else f"{self.answerer} says {teller.lowered(text)}"
+        )
 
     # Questions with question words, and choices
 
@@ -131,7 +164,13 @@ class Exchange:
             return None
         if re.search(r"[\"“”?!]|:\s|\.\.", rest) or not asked.question or rest[0] in "'’":
             return None
-        if Teller(Voice(self.answerer, self.asker)).is_order(rest):
+        first = words_of(rest)[0].low
+        if Teller(Voice(self.answerer, self.asker)).is_order(rest) or first in (
+            "do",
+            "make",
+            "just",
+            "have",
+        ):
             return None
         if told := self._chosen(asked, rest):
             return told
@@ -155,7 +194,9 @@ class Exchange:
         if opening in ("when", "what day") and (day or _TIME.fullmatch(rest)):
             bare_day = day is not None and not rest.lower().startswith(("next", "this", "last"))
             where = f"on {rest}" if bare_day else rest[0].lower() + rest[1:]
-        elif opening == "what time" and re.fullmatch(r"(?i)(?:at )?\d[\d:.]*(?: ?[ap]\.?m\.??)?", rest):
+        elif opening == "what time" and re.fullmatch(
+            r"(?i)(?:at )?\d[\d:.]*(?: ?[ap]\.?m\.??)?", rest
+        ):
             where = rest if rest.lower().startswith("at") else f"at {rest}"
         elif opening == "where" and _PLACE.fullmatch(rest):
             where = rest[0].lower() + rest[1:]
@@ -164,16 +205,32 @@ class Exchange:
         clause = question.clause()
         teller = Teller(Voice(self.asker, self.answerer))
         told = None if clause is None or not question.subject else teller.turn(clause)
-        if told is None or question.auxiliary in ("can", "could", "should", "shall", "may", "would"):
+        if told is None or question.auxiliary in (
+            "can",
+            "could",
+            "should",
+            "shall",
+            "may",
+            "would",
+        ):
             return None
         if re.search(r"(?i)\b(?:to|from|at|in|on)$", told.text):
             return None
         about_self = question.subject.lower() == "you"
-        return f"{told.text} {where}" if about_self else f"{self.answerer} says {teller.lowered(told.text)} {where}"
+        return (
+            f"{told.text} {where}"
+            if about_self
+            else f"{self.answerer} says {teller.lowered(told.text)} {where}"
+        )
 
     def _quoting(self, question: Question, rest: str) -> str | None:
         told = Teller(Voice(self.asker, self.answerer)).asked(question)
         return None if told is None else f"Asked {told}, {self.answerer} answers “{rest}”"
+
+
+def _agrees(answer: Trimmed) -> bool:
+    """Whether an answer takes up what was proposed or asked for."""
+    return answer.yes is not False and bool(_ASSENT.fullmatch(answer.text))
 
 
 def negated(question: Question) -> str | None:

@@ -145,7 +145,9 @@ def _gerund(verb: str) -> str:
 _VERBS = _verbs()
 _PRESENT = {_present(verb): verb for verb in _VERBS}
 _GERUNDS = {_gerund(verb): verb for verb in _VERBS} | {"being": "be"}
-_PAST = frozenset(past for past, _ in _VERBS.values()) | word_set("read learned dreamed burned spelt")
+_PAST = frozenset(past for past, _ in _VERBS.values()) | word_set(
+    "read learned dreamed burned spelt"
+)
 _PARTICIPLES = frozenset(p for _, p in _VERBS.values()) | word_set("been read got learned sworn")
 MODALS = word_set("can cannot could may might must shall should will would ought")
 AUXILIARIES = MODALS | word_set("am is are was were have has had do does did")

@@ -18,7 +18,9 @@ neighbour neighbor reporter officer
 _NAME = r"([A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?)"
 _INTRODUCTIONS = (
     re.compile(rf"\b(?i:my name is|my name's|my name’s|i am called) {_NAME}"),
-    re.compile(rf"\b(?i:this is|it is|it's|it’s|i am|i'm|i’m) {_NAME}(?=\s*(?:[,.!]|$|from\b|speaking\b|here\b|at\b|with\b))"),
+    re.compile(
+        rf"\b(?i:this is|it is|it's|it’s|i am|i'm|i’m) {_NAME}(?=\s*(?:[,.!]|$|from\b|speaking\b|here\b|at\b|with\b))"
+    ),
     re.compile(rf"{_NAME} (?:speaking|here)\b(?=\s*[,.!?]|$)"),
 )
 _NO_NAMES = word_set("""

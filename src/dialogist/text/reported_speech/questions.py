@@ -24,6 +24,7 @@ from dialogist.text.reported_speech.words import (
     SUBJECTS,
     SUBORDINATORS,
     Word,
+    is_adverb,
     words_of,
 )
 
@@ -94,8 +95,18 @@ def _inverted(text: str, words: list[Word], place: int, opening: str) -> Questio
         rest = "not " + rest
     elif not rest and auxiliary not in _BE:
         return None
+    if auxiliary in ("do", "does", "did") and not _has_base(rest):
+        return None
     subject = text[words[behind + negative].start : words[end - 1].end]
     return Question(opening, subject, auxiliary, rest)
+
+
+def _has_base(rest: str) -> bool:
+    """Whether a base form stands first, behind adverbs."""
+    lows = [word.low for word in words_of(rest.removeprefix("not "))]
+    while lows and is_adverb(lows[0]):
+        lows.pop(0)
+    return bool(lows) and is_base(lows[0])
 
 
 def _open_question(text: str, words: list[Word], marked: bool) -> Question | None:
@@ -126,21 +137,31 @@ def _is_opening(words: list[Word]) -> bool:
 
 
 def _moved_to_end(text: str, words: list[Word], place: int, opening: str) -> Question | None:
-    """"What is the price?": "what the price is"."""
+    """ "What is the price?": "what the price is"."""
     behind = words[place + 1 :]
     if behind[0].low not in DETERMINERS or len(behind) > 7 or "," in text:
         return None
-    if len(words[:place]) > 1 or any(is_gerund(word.low) or is_participle(word.low) for word in behind):
+    if len(words[:place]) > 1 or any(
+        is_gerund(word.low) or is_participle(word.low) for word in behind
+    ):
         return None
-    if any(word.low in AUXILIARIES or word.low in ("still", "so", "not", "like", "for") for word in behind):
+    if any(
+        word.low in AUXILIARIES or word.low in ("still", "so", "not", "like", "for")
+        for word in behind
+    ):
         return None
-    if words[place].low == "was" and words[0].low == "who" or behind[0].low in ("that", "this") and len(behind) > 1:
+    if (
+        words[place].low == "was"
+        and words[0].low == "who"
+        or behind[0].low in ("that", "this")
+        and len(behind) > 1
+    ):
         return None
     return Question(opening, text[behind[0].start :], words[place].low, "")
 
 
 def _of_unknown_subject(text: str, words: list[Word], place: int, opening: str) -> Question | None:
-    """"Who can go?", "what is wrong with it?": the question words are the subject."""
+    """ "Who can go?", "what is wrong with it?": the question words are the subject."""
     if words[0].low not in ("who", "what", "which", "how"):
         return None
     following = words[place + 1]
@@ -154,19 +175,29 @@ def _of_unknown_subject(text: str, words: list[Word], place: int, opening: str) 
 
 
 def _who(text: str, words: list[Word]) -> Question | None:
-    """"Who takes it?", "what happened?": a verb without an auxiliary."""
-    if words[0].low not in ("who", "what") or not (is_present(words[1].low) or is_past(words[1].low)):
+    """ "Who takes it?", "what happened?": a verb without an auxiliary."""
+    if words[0].low not in ("who", "what") or not (
+        is_present(words[1].low) or is_past(words[1].low)
+    ):
         return None
     return Question(words[0].low, "", words[1].low, text[words[1].end :].strip())
 
 
 def _without_auxiliary(text: str, words: list[Word]) -> Question | None:
-    """"Coming tonight?", "want some?", "you are Ben?"."""
+    """ "Coming tonight?", "want some?", "you are Ben?"."""
     first = words[0].low
-    if first in _WANTING and len(words) > 1 and words[1].low in DETERMINERS | {"to", "something", "anything"}:
+    if (
+        first in _WANTING
+        and len(words) > 1
+        and words[1].low in DETERMINERS | {"to", "something", "anything"}
+    ):
         return Question("whether", "you", "have" if first == "got" else "do", _small_first(text))
-    if is_gerund(first) and not text.lower().startswith(("being", "meaning", "speaking", "building", "thinking")):
+    if is_gerund(first) and not text.lower().startswith(
+        ("being", "meaning", "speaking", "building", "thinking")
+    ):
         return Question("whether", "you", "are", _small_first(text))
+    if "," in text or is_base(first) or first in PREPOSITIONS | _WH:
+        return None
     if is_statement(text) and first not in AUXILIARIES | SUBORDINATORS:
         return Question("whether", "", "", text)
     return None

@@ -22,7 +22,7 @@ _SPELLINGS = {
     "bc": "because", "bcs": "because", "bcz": "because", "prob": "probably", "probs": "probably",
     "rn": "right now", "msg": "message", "ppl": "people", "thru": "through", "wat": "what",
     "wut": "what", "abt": "about", "ofc": "of course", "sry": "sorry", "srry": "sorry",
-    "w/o": "without", "y'all": "you all", "yall": "you all", "c'mon": "come on", "o'clock": "o'clock",
+    "w/o": "without", "amp": "and", "def": "definitely", "y'all": "you all", "yall": "you all", "c'mon": "come on", "o'clock": "o'clock",
     "'cause": "because", "’cause": "because", "luv": "love", "gr8": "great", "l8r": "later",
     "availble": "available", "goin": "going", "comin": "coming", "doin": "doing",
 }  # fmt: skip
@@ -30,7 +30,9 @@ _WORD = re.compile(r"(?<![\w@#/.'’-])['’]?[^\W_]+(?:['’][^\W_]+)*(?![\w@/]
 _LAUGHTER = re.compile(
     r"(?i)(?<!\w)(?:lo+l+|lmf?ao+|rofl|(?:a?ha){2,}h?|(?:he){2,}|xd|omg|[xo]{2,})(?!\w)"
 )
-_SMILEY = re.compile(r"(?<!\S)(?:[:;=]['-]?[)(DPpOo3/|\\*]+|<3+|\^\^|:-?\)+|;-?\)+)(?!\w)|[:;]-?\)+")
+_SMILEY = re.compile(
+    r"(?<!\S)(?:[:;=]['-]?[)(DPpOo3/|\\*]+|<3+|\^\^|:-?\)+|;-?\)+)(?!\w)|[:;]-?\)+"
+)
 _EMOJI = re.compile(
     "[\U0001f000-\U0001faff\u2600-\u27bf\u2b00-\u2bff\u200d\ufe0f\U000e0000-\U000e007f]+"
 )
@@ -46,12 +48,16 @@ usually probably perfect beautiful lovely funny strange terrible awful difficult
 """)
 _HAS_NEXT = word_set("been got had become taken")
 _YOU_ARE_NEXT = _IS_NEXT - word_set("all new old back") | word_set("sooo gonna welcome invited")
+_AT_THE_BEGINNING = {"ill": "I'll", "well": "We'll", "were": "We're"}
 _PEOPLE = word_set("he she who someone somebody everyone everybody")
 _STATES = word_set("""
 married worried tired invited called supposed allowed interested scared bored excited annoyed
 stuck lost done disappointed confused gone involved concerned engaged retired
+satisfied pleased convinced prepared used finished determined impressed dressed covered
 """) - {"lost", "gone", "done"}
-_NOT = re.compile(r"(?i)\b(is|are|was|were|have|has|had|do|does|did|would|could|should|must|need)n['’]t\b")
+_NOT = re.compile(
+    r"(?i)\b(is|are|was|were|have|has|had|do|does|did|would|could|should|must|need)n['’]t\b"
+)
 _LONG = (
     (re.compile(r"(?i)\bcan['’]t\b"), "cannot"),
     (re.compile(r"(?i)\bwon['’]t\b"), "will not"),
@@ -97,8 +103,10 @@ def _spelt(word: re.Match[str], text: str) -> str:
         return "you are" if following in _YOU_ARE_NEXT or is_gerund(following) else "your"
     if low == "its":
         return "it's" if following in _IS_NEXT | _HAS_NEXT or not following else word[0]
-    if low == "ill" and word.start() == 0:
-        return "I'll" if is_base(following) else word[0]
+    if word.start() == 0 and low in _AT_THE_BEGINNING:
+        return _AT_THE_BEGINNING[low] if _is_contraction(low, following) else word[0]
+    if low == "wanna" and following in ("one", "some", "it", "this", "that"):
+        return "want"
     if low in ("w", "r", "bc") and word[0].isupper():
         return word[0]
     usual = _SPELLINGS.get(low)
@@ -109,6 +117,13 @@ def _spelt(word: re.Match[str], text: str) -> str:
 
 def _is_behind_a_noun(following: str) -> str:
     return "has" if following in ("been", "got", "gone") else "is"
+
+
+def _is_contraction(low: str, following: str) -> bool:
+    """Whether "well" or "were" lacks an apostrophe where it begins a sentence."""
+    if low == "were":
+        return following in _IS_NEXT or is_gerund(following)
+    return is_base(following)
 
 
 def _first_word(text: str) -> str:
@@ -131,7 +146,8 @@ def _had_or_would(words: str) -> str:
 def _is_or_has(subject: str, words: str) -> str:
     person = subject.lower() in _PEOPLE
     following = _behind_adverbs(words)
-    if following in _HAS_NEXT:
+    never = words.lower().startswith((" never", " already")) and is_participle(following)
+    if following in _HAS_NEXT or never:
         return " has"
     first = words.split()[:1]
     if first and first[0].lower() in _IS_NEXT or is_gerund(following):

@@ -18,7 +18,7 @@ _BE = word_set("am is are was were be been being")
 _PREDICATES = word_set("""
 still already also available free ready open closed okay ok good bad nice true right wrong possible
 easy hard difficult expensive cheap far near here there sure busy late early back included green red necessary safe
-full empty clean dirty new old big small enough too so very really not always ever home interested
+full empty clean dirty new old big small enough too so very really not always ever interested
 married worried able allowed online valid alright fine delicious spicy hot cold warm sick
 well better worse important interesting famous popular refundable
 """)
@@ -87,9 +87,17 @@ def is_statement(text: str) -> bool:
             return True
         if _is_plain_verb(word.low) and _may_be_subject(words[i - 1]):
             return True
-        is_phrase = i > 1 and words[0].low in w.DETERMINERS | {"few"} or words[0].is_capital and i == 1 and is_name(words[0])
+        is_phrase = (
+            i > 1
+            and words[0].low in w.DETERMINERS | {"few"}
+            or words[0].is_capital
+            and i == 1
+            and is_name(words[0])
+        )
         if is_phrase and is_past(word.low) and _may_be_subject(words[i - 1]):
-            return not (word.low in NOUNS_TOO or i + 1 == len(words) and not word.low.endswith("ed"))
+            return not (
+                word.low in NOUNS_TOO or i + 1 == len(words) and not word.low.endswith("ed")
+            )
     return False
 
 
@@ -107,7 +115,9 @@ def is_name(word: Word) -> bool:
 def _is_plain_verb(low: str) -> bool:
     """A finite form that is hardly anything else."""
     if is_past(low):
-        return not low.endswith("ed") and low not in NOUNS_TOO and low not in ("felt", "left", "set")
+        return (
+            not low.endswith("ed") and low not in NOUNS_TOO and low not in ("felt", "left", "set")
+        )
     if is_present(low):
         return low[:-1] not in NOUNS_TOO and low[:-2] not in NOUNS_TOO
     return False

@@ -29,7 +29,9 @@ from dialogist.text.reported_speech.words import (
 )
 
 _MOST_WORDS = 45
-_UNTOLD = re.compile(r"[\"“”«»„?*~^\\{}|=\n]|\.\.|…|--|—|\s['‘’](?=\w)|: |[.!]\s")
+_UNTOLD = re.compile(
+    r"(?i: - |![^\s]|\byou (?:all|both|two|guys|yourself)\b|\b(?:are|do|did|can|could) you (?:all|both|guys)\b)|[({\[](?![^)\]]*[)\]])|[\"“”«»„?*~^\\{}|=\n]|\.\.|…|--|—|\s['‘’](?=\w)|: |[.!]\s"
+)
 REQUEST = re.compile(
     r"(?i)(?:(can|could)|will|would) you (?:(?:just|maybe|possibly|also) )?(?!like\b|rather\b|prefer\b|mind\b|not\b)(\w+)(.*)"
 )
@@ -56,7 +58,9 @@ _STATES = word_set("know like want have understand believe trust need love remem
 _JOINED = re.compile(
     r"(?i)(.+?)(?:,| and|, and|, but| but|;) (?=(?:i|you|we|he|she|it|they|that|there|this) (?:\w+))"
 )
-_CONDITION = re.compile(r"(?i)((?:if|when|once|before|after|unless|as soon as) [^,]+), (?:then |please )?(.+)")
+_CONDITION = re.compile(
+    r"(?i)((?:if|when|once|before|after|unless|as soon as) [^,]+), (?:then |please )?(.+)"
+)
 _FINITE_NEXT = re.compile(r"(?i)(\w+) (?:also |just |really |never |always )?(\w+)")
 
 
@@ -70,7 +74,7 @@ class Teller:
     def tell(self, said: Trimmed) -> str | None:
         """The sentence in the third person, without its full stop; None where no rule is sure."""
         text = said.text
-        if _UNTOLD.search(text) or len(text.split()) > _MOST_WORDS:
+        if _UNTOLD.search(text) or _ASKS_TOO.search(text) or len(text.split()) > _MOST_WORDS:
             return None
         for rule in (self._wish, self._proposal, self._question, self._order, self._statement):
             done, told = rule(said)
@@ -99,6 +103,10 @@ class Teller:
         if match := _WHY_NOT_YOU.fullmatch(text):
             verb = match[1].lower()
             return verb not in _STATES, self._advised(verb, match[2])
+        if match := _LET_ME.fullmatch(text):
+            told = self.turn(match[1].lower() + match[2], self._speaker)
+            offers = told is not None and match[1].lower() in _OFFERS
+            return True, f"{self._speaker} offers to {told.text}" if told and offers else None
         if (match := _HOW_ABOUT.fullmatch(text)) and said.question:
             return True, self._about(match[1].lower(), match[2])
         return False, None
@@ -110,7 +118,7 @@ class Teller:
         if not done or told is None or not told.startswith(beginning):
             return None
         what = told[len(beginning) :]
-        return what if what.startswith("that ") else f"of {what}"
+        return what if what.startswith("that ") else "of " + re.sub(r"^(?:at|on|in|by) ", "", what)
 
     def _suggested(self, who: str, verb: str, rest: str) -> str | None:
         if not is_base(verb):
@@ -140,6 +148,8 @@ class Teller:
         if said.tag:
             clause = self.turn(self.lowered(said.text)) if is_statement(said.text) else None
             return True, None if clause is None else f"{self._speaker} asks whether {clause.text}"
+        if said.text.lower().startswith(("i wonder", "whatever", "or ")):
+            return not said.text.lower().startswith("i"), None
         request = self._request(said)
         if request is not None:
             return True, request
@@ -155,10 +165,20 @@ class Teller:
         if not 1 <= len(words) <= 6 or is_statement(said.text) or "," in said.text:
             return None
         lows = [word.low for word in words]
-        if lows[0] in ("which", "how", "what") and 1 < len(lows) < 5 and lows[1] not in SUBJECTS | {"about", "a", "if"}:
+        if (
+            lows[0] in ("which", "how", "what")
+            and 1 < len(lows) < 5
+            and lows[1] not in SUBJECTS | {"about", "a", "if"}
+        ):
             told = self.turn(self._decapitalised(said.text))
             return None if told is None else f"{self._speaker} asks {told.text}"
-        if not said.joined or lows[0] in SUBORDINATORS | SUBJECTS - DETERMINERS | {"what", "then", "if", "how", "why"}:
+        if not said.joined or lows[0] in SUBORDINATORS | SUBJECTS - DETERMINERS | {
+            "what",
+            "then",
+            "if",
+            "how",
+            "why",
+        }:
             return None
         if lows[0] in AUXILIARIES or is_adverb(lows[0]) or is_past(lows[0]):
             return None
@@ -207,8 +227,11 @@ class Teller:
             text, behind = joined[1], text[joined.end() :]
             if not is_statement(behind) or condition:
                 return None
-        elif self._goes_on(text) or re.search(r"(?i),? or (?:i|you|we|he|she|it|they)\b|, [a-z]+ (?:is|are|will)\b", text):
+        elif self._goes_on(text) or re.search(
+            r"(?i),? or (?:i|you|we|he|she|it|they)\b|, [a-z]+ (?:is|are|will)\b", text
+        ):
             return None
+        text = re.sub(r"(?i)\b(and|but) do not ", r"\1 not to ", text)
         negative = re.match(r"(?i)(?:do not|never) ", text)
         what = text[negative.end() :] if negative else text
         asks = said.please or re.search(r"(?i)\b(?:me|us|my|our)\b", text)
@@ -227,10 +250,16 @@ class Teller:
     def _goes_on(self, text: str) -> bool:
         """Whether a new clause begins behind a comma."""
         parts = text.split(", ")[1:]
-        return any(is_statement(part) and part.split()[0].lower() not in SUBORDINATORS for part in parts)
+        return any(
+            is_statement(part) and part.split()[0].lower() not in SUBORDINATORS for part in parts
+        )
 
     def is_order(self, text: str) -> bool:
         words = words_of(text)
+        if _NO_ORDERS.match(text) or (
+            words and words[0].low == "be" and words[1:] and words[1].low not in _BEING
+        ):
+            return False
         if len(words) < 2 or words[0].low == "do" and words[1].low != "not":
             return False
         if text.lower().startswith(("do not ", "never ")):
@@ -239,7 +268,13 @@ class Teller:
         if not is_base(first) or first in _NO_ORDER or second.low in AUXILIARIES:
             return False
         if first in NOUNS_TOO or is_past(first):
-            return second.low in DETERMINERS | PREPOSITIONS or second.low in PERSON | {"it", "him", "them", "her", "us"}
+            return second.low in DETERMINERS | PREPOSITIONS or second.low in PERSON | {
+                "it",
+                "him",
+                "them",
+                "her",
+                "us",
+            }
         return True
 
     def _statement(self, said: Trimmed) -> tuple[bool, str | None]:
@@ -249,7 +284,7 @@ class Teller:
         told = self.turn(text)
         if told is None:
             return True, None
-        if not told.plural and self._is_of_speaker(text):
+        if self._is_of_speaker(text) and (not told.plural or text.startswith("I ")):
             return True, told.text
         return True, self._said(text, told.text)
 
@@ -263,10 +298,38 @@ class Teller:
         words = words_of(text)
         if len(words) < 2 or words[0].low in AUXILIARIES or not is_statement(text):
             return False
-        if words[-1].low in AUXILIARIES | {"to"} or _FRONTED.match(text) or self._runs_on(text):
+        if (
+            words[-1].low in AUXILIARIES | {"to"}
+            or (words[-1].low == "not" and words[-2].low in AUXILIARIES)
+            or _FRONTED.match(text)
+            or self._runs_on(text)
+        ):
             return False
         first = words[0].low
-        if first in ("what", "how", "why", "who", "which", "so", "neither", "nor", "thank", "here", "or", "not"):
+        if first in (
+            "what",
+            "how",
+            "why",
+            "who",
+            "which",
+            "so",
+            "neither",
+            "nor",
+            "thank",
+            "here",
+            "or",
+            "not",
+            "whatever",
+        ):
+            return False
+        if first in PREPOSITIONS and words[1].low in ("which", "what", "whom"):
+            return False
+        if (
+            words[0].is_capital
+            and words[1].low == "i"
+            and first not in OPENERS | _DAYS
+            and "," not in text[: words[1].start]
+        ):
             return False
         if first in SUBORDINATORS and "," not in text:
             return any(w.low in SUBJECTS for w in words[2:])
@@ -285,7 +348,8 @@ class Teller:
         skipped = first if words[0].low in PREPOSITIONS else 0
         pronouns = [i for i, word in enumerate(words) if i > skipped and word.low in _NOMINATIVE]
         return any(
-            text[words[i - 1].end : words[i].start] == " " and words[i - 1].low not in BEFORE_A_SUBJECT | AUXILIARIES
+            text[words[i - 1].end : words[i].start] == " "
+            and words[i - 1].low not in BEFORE_A_SUBJECT | AUXILIARIES
             for i in pronouns
         )
 
@@ -300,8 +364,11 @@ class Teller:
         if place is None or words[place].low != "i":
             return False
         return all(
-            word.low in PREPOSITIONS or word.low in DETERMINERS or is_adverb(word.low)
-            or word.is_capital or word.low in _TIMES
+            word.low in PREPOSITIONS
+            or word.low in DETERMINERS
+            or is_adverb(word.low)
+            or word.is_capital
+            or word.low in _TIMES
             for word in words[:place]
         )
 
@@ -321,7 +388,12 @@ class Teller:
         if not first.is_capital:
             return True
         bare = first.low.split("'")[0]
-        if bare in _DAYS or bare in _FAMILY or not first.text[0].isalpha() or first.text[1:] != first.text[1:].lower():
+        if (
+            bare in _DAYS
+            or bare in _FAMILY
+            or not first.text[0].isalpha()
+            or first.text[1:] != first.text[1:].lower()
+        ):
             return False
         return bare in OPENERS or bare in self._small or is_base(bare) or is_gerund(bare)
 
@@ -335,9 +407,28 @@ class Teller:
         return text[0].lower() + text[1:]
 
 
-_TIMES = word_set("tomorrow today tonight yesterday morning afternoon evening week month year weekend night last next same first other maybe perhaps")
+_TIMES = word_set(
+    "tomorrow today tonight yesterday morning afternoon evening week month year weekend night last next same first other maybe perhaps"
+)
 _FAMILY = word_set("mom mum mommy mummy dad daddy grandma grandpa granny aunt uncle auntie")
 _THOUGHT = re.compile(r"(?i)^(.+), i (think|guess|suppose|believe|hope)$")
+_ASKS_TOO = re.compile(
+    rf"(?i:(?:,|;|\b(?:and|but|so|or)) (?:(?:what|when|where|why|how|who|which)(?: \w+)? )?"
+    rf"(?!(?:have|do) (?:it|that|there)\b)(?:{'|'.join(sorted(AUXILIARIES))}) (?:not )?(?:i|you|we|he|she|they|it|there|your|my|that)\b)"
+    r"|\w, (?:It|He|She|They|You|We|The|This|That|But|And)\b|\w (?:What|Why|How|When|Where|Is|Are|Do|Does|Did|But)\b"
+)
+_LET_ME = re.compile(r"(?i)let me (?!know\b)(\w+)(.*)")
+_OFFERS = word_set("help show give get bring buy pay carry take drive treat lend make fix")
+_BEING = word_set(
+    "careful patient quiet there here polite nice sure ready back honest kind quick punctual gentle home on"
+)
+_NO_ORDERS = re.compile(
+    r"(?i)(?:look like|see you|close to|do not tell me|do so|wait and see|go figure|say hi|say hello)\b"
+)
 _NOMINATIVE = word_set("i we he she they it")
-_FRONTED = re.compile(r"(?i)(?:the|those|these) [\w-]+ (?:i|you|we|he|she|they|your|my)\b(?! (?:said|sent|bought|ordered|gave|told|got|had|made|wanted|mentioned)\b)")
-_DAYS = word_set("monday tuesday wednesday thursday friday saturday sunday january february april june july august september october november december christmas easter")
+_FRONTED = re.compile(
+    r"(?i)(?:the|those|these) [\w-]+ (?:i|you|we|he|she|they|your|my)\b(?! (?:said|sent|bought|ordered|gave|told|got|had|made|wanted|mentioned)\b)"
+)
+_DAYS = word_set(
+    "monday tuesday wednesday thursday friday saturday sunday january february april june july august september october november december christmas easter"
+)

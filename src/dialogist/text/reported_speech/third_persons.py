@@ -28,19 +28,34 @@ translator cat dog puppy hamster horse agent student customer roommate boyfriend
 receptionist policeman officer writer director singer author player chef cook clerk president
 """)
 _NOUNS = "|".join(sorted(_SHE | _HE | _ANYONE, key=len, reverse=True))
-_PHRASE = re.compile(rf"(?i)\b(my|your|our|the|his|her|a|an|their|this|that) (?:\w+ )?({_NOUNS})\b(?!['’-])")
+_PHRASE = re.compile(
+    rf"(?i)\b(my|your|our|the|his|her|a|an|their|this|that) (?:\w+ )?({_NOUNS})\b(?!['’-])"
+)
 _TITLED = re.compile(r"\b(Mr|Mrs|Ms|Miss|Dr|Professor)\.? [A-Z][\w'-]+")
-_CAPITAL = re.compile(r"(?<=[a-z,] )(?<!\bin )(?<!\bat )(?<!\bto )(?<!\bfrom )(?<!\bthe )(?<!\bon )[A-Z][a-zà-ÿ]{2,}(?!\w)(?!\W*day\b)")
-_FIRST = re.compile(r"([A-Z][a-zà-ÿ]+) (?=(?:is|was|has|will|would|can|could|said|told|says|wants|\w+ed|\w+s|let|took|got|made|never|always|just|also)\b)")
+_CAPITAL = re.compile(
+    r"(?<=[a-z,] )(?<!\bin )(?<!\bat )(?<!\bto )(?<!\bfrom )(?<!\bthe )(?<!\bon )[A-Z][a-zà-ÿ]{2,}(?!\w)(?!\W*day\b)"
+)
+_FIRST = re.compile(
+    r"([A-Z][a-zà-ÿ]+) (?=(?:is|was|has|will|would|can|could|said|told|says|wants|\w+ed|\w+s|let|took|got|made|never|always|just|also)\b)"
+)
 _FEMALE = word_set("she her hers herself")
-_HER_ALONE = re.compile(r"(?i)\bher\b(?=\s*(?:[,.;!?]|$|(?:to|at|in|on|for|with|and|that|if|the|a|an|about|again|tomorrow|today|tonight|now|when|up|some|back|from)\b))")
-_PLURAL = re.compile(r"(?i)\b(?:people|children|kids|men|women|everyone|everybody|parents|police|both|\w{2,}[^\Wsu]s|\w+ and \w+)\b")
-_NO_PLURAL = word_set("this is was has his us yes always perhaps sometimes does goes says thanks its as plus")
+_HER_ALONE = re.compile(
+    r"(?i)\bher\b(?=\s*(?:[,.;!?]|$|(?:to|at|in|on|for|with|and|that|if|the|a|an|about|again|tomorrow|today|tonight|now|when|up|some|back|from)\b))"
+)
+_PLURAL = re.compile(
+    r"(?i)\b(?:people|children|kids|men|women|everyone|everybody|parents|police|both|\w{2,}[^\Wsu]s|\w+ and \w+)\b"
+)
+_NO_PLURAL = word_set(
+    "this is was has his us yes always perhaps sometimes does goes says thanks its as plus"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Somebody whom a sentence mentions: the words, in the third person, and the gender."""
+    """Somebody whom a sentence mentions: the words, in the third person, and the gender.
+
+    The words are empty where it may be no person.
+    """
 
     words: str
     gender: str
@@ -64,10 +79,13 @@ def people_in(text: str, voice: Voice) -> list[Person]:
     for name in first_names(text):
         found.setdefault(text.find(name), Person(name, ""))
     for match in _CAPITAL.finditer(text):
-        if match[0].lower() in DAYS or match[0].lower() in MONTHS:
+        if match[0].lower() in OPENERS or match[0].lower() in DAYS or match[0].lower() in MONTHS:
             continue
-        if not any(place <= match.start() <= place + 40 and match[0] in p.words for place, p in found.items()):
-            found.setdefault(match.start(), Person(match[0], ""))
+        if not any(
+            place <= match.start() <= place + 40 and match[0] in p.words
+            for place, p in found.items()
+        ):
+            found.setdefault(match.start(), Person("", ""))
     if first := _FIRST.match(text):
         if first[1].lower() not in OPENERS and not is_base(first[1].lower()):
             found.setdefault(0, Person(first[1], ""))

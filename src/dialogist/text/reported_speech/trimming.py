@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 from dialogist.text.function_words import OPENERS
 from dialogist.text.listing import word_set
+from dialogist.text.reported_speech.morphology import is_base
 from dialogist.text.reported_speech.spelling import normalised
 
 _LEADING = re.compile(
-    r"(?i)(?:(?:well|oh+|ah+|aw+|hm+|um+|uh+|er+|wow|gosh|hey+|hi+|hello+|yes|yeah|yep|yup|ya|yo|no|nope|"
+    r"(?i)(?:(?:hi there|hey there|hello there|sure thing|to tell (?:you )?the truth|well|oh+|ah+|aw+|hm+|um+|uh+|er+|wow|gosh|hey+|hi+|hello+|yes|yeah|yep|yup|ya|yo|no|nope|"
     r"nah|okay|ok|k|sure|actually|basically|honestly|seriously|frankly|"
     r"thank you(?: (?:so|very) much)?|thanks(?: a lot| so much)?|(?:i am )?(?:so |very |really |terribly )?sorry"
     r"(?: about that| to hear that)?|all right|alright|of course|certainly|absolutely|exactly|great|good|perfect|"
@@ -19,7 +20,7 @@ _LEADING = re.compile(
     r"good morning|good afternoon|good evening|anyway|anyways|unfortunately|i am afraid|as you know|"
     r"you are right|that is right|that is true|that is great|that is good|deal|congratulations|welcome|"
     r"i was wondering|now|so|and|but|then|also|plus)(?:\s*[,.!;:…-]+\s*|$)"
-    r"|(?:and|but|so|well|oh|ah|hey|hi|hello|okay|ok|yeah|i mean|then|also|i am afraid|to be honest|yo|um|uh|hm+)\s+(?=\S)"
+    r"|(?:and|but|so|well|oh|ah|hey|hi|hello|okay|ok|yeah|i mean|of course|you know(?= i )|then|also|i am afraid|to be honest|yo|um|uh|hm+)\s+(?=\S)"
     r"|[-–—,;:.…!*\s]+)"
 )
 _NO_LEADING = re.compile(r"(?i)(?:so (?:far|much|many|do|did|am|is|long)\b|but for|ok with)")
@@ -31,20 +32,32 @@ _TRAILING = re.compile(
 _AUX = r"(?:is|are|was|were|do|does|did|have|has|had|can|could|will|would|should|cannot|am)"
 _TAG = re.compile(
     rf"(?i),\s*(?:(?:{_AUX}(?: not)?|ai not) (?:i|you|he|she|it|we|they|there)(?: not)?|right|okay|ok|correct|"
-    r"no|yes|yeah|huh|eh|agreed|is that right|is that correct|do you think|do not you think|you know)$"
+    r"no|yes|yeah|huh|eh|agreed|is that right|is that correct|do you think|do not you think|you know|remember)$"
 )
 _TITLE_CALL = word_set("""
 sir madam ma'am doctor dear honey darling mate bro man dude buddy guys mom mum dad mommy daddy mummy
 officer professor mr mrs ms dr boss love babe baby sweetie sweetheart son everyone everybody folks all grandma
 grandpa girl girls boys friend waiter miss mister mr mrs
 """)
-_CALL = re.compile(r"((?:(?:Mr|Mrs|Ms|Dr|Miss|Doctor|Professor)\.? )?[^\W\d_][\w'’-]*(?: [A-Z][\w'’-]*)?|#Person\d+#)(?:,\s+|\s*!\s+)(?=\S)")
+_CALL = re.compile(
+    r"((?:(?:Mr|Mrs|Ms|Dr|Miss|Doctor|Professor)\.? )?[^\W\d_][\w'’-]*(?: [A-Z][\w'’-]*)?|#Person\d+#)(?:,\s+|\s*!\s+)(?=\S)"
+)
 _CALLED_BARE = re.compile(r"([A-Z][\w'’-]*) (?=(?:can|could|will|would|do|did|are) you\b)")
-_CALL_END = re.compile(r",\s*((?:(?:Mr|Mrs|Ms|Dr|Miss|Doctor|Professor)\.? )?[^\W\d_][\w'’-]*|#Person\d+#)$")
-_ADDRESSES = re.compile(r"(?i)(?:i|you|my|your|can|could|will|would|do|did|are|have|what|where|when|how|why|please|let)\b")
-_NEVER_CALLED = word_set("monday tuesday wednesday thursday friday saturday sunday christmas easter")
-_PLEASE = re.compile(r"(?i)^please\b,?\s*|\bplease\b\s*|\bkindly\b\s*|\b(?:just|simply) (?=(?:let|call|send|give|tell)\b)")
-_KNOW = re.compile(r"(?i),\s*(?:you know|i mean|you see|like|of course|well|um|uh|er|honestly|to be honest|actually),(?=\s)")
+_CALL_END = re.compile(
+    r",\s*((?:(?:Mr|Mrs|Ms|Dr|Miss|Doctor|Professor)\.? )?[^\W\d_][\w'’-]*|#Person\d+#)$"
+)
+_ADDRESSES = re.compile(
+    r"(?i)(?:i|you|my|your|can|could|will|would|do|did|are|have|what|where|when|how|why|let)\b"
+)
+_NEVER_CALLED = word_set(
+    "monday tuesday wednesday thursday friday saturday sunday christmas easter"
+)
+_PLEASE = re.compile(
+    r"(?i)^please\b,?\s*|\bplease\b\s*|\bkindly\b\s*|\b(?:just|simply) (?=(?:let|call|send|give|tell)\b)"
+)
+_KNOW = re.compile(
+    r"(?i),\s*(?:you know|i mean|you see|like|of course|well|um|uh|er|honestly|to be honest|actually),(?=\s)"
+)
 _FILLED = re.compile(r"(?i)(?<=\s)(?:um+|uh+|er+|erm+|uhm+),?\s+")
 
 _COURTESY = re.compile(
@@ -61,7 +74,7 @@ _COURTESY = re.compile(
     r"(?:that|it) (?:is|sounds|looks|would be) (?:great|good|fine|perfect|nice|wonderful|lovely|awesome|ok|okay|cool|right|true|all|it|excellent|fantastic|amazing)"
     r"|sounds? (?:great|good|fine|perfect|nice)(?: to me)?|i know|i do|i did|i am|i will|i can|you bet|you are right|glad to hear.*|i am glad to hear.*"
     r"|(?:really|excuse me|pardon(?: me)?|sorry|yes|no|okay|ok|yeah|go ahead|come on|come in|here you (?:are|go)|there you (?:are|go)|guess what|you know what)"
-    r"|you have reached .*|(?:i )?promise|may i have your attention.*|long time no see|i am (?:so |very |really |terribly )?sorry(?: (?:about|for|to hear) (?:that|this|it|the .*))?|sorry about that"
+    r"|that (?:is|will be) (?:it|all)(?: for (?:now|today))?|sure thing|you have reached .*|(?:i )?promise|may i have your attention.*|long time no see|i am (?:so |very |really |terribly )?sorry(?: (?:about|for|to hear) (?:that|this|it|the .*))?|sorry about that"
     r"|my apologies.*|i apologi[sz]e.*|speak(?:ing)?|look|listen|let us see|please do|fair enough|fair point|my god|god|i hope so|i think so|(?:do )?you think so|thank god|(?:it|that) depends|all right|i love it|i like it"
     r"|i guess so|i do not think so|i am fine|i am good|me too|same here|deal|agreed|done|why not|what|who|where|when|why|how|how come|oh dear|glad i could help.*|what (?:a|an) \w+)"
 )
@@ -89,16 +102,34 @@ class Trimmed:
         return not any(c.isalnum() for c in self.text) or bool(_COURTESY.fullmatch(self.text))
 
 
-_YES = re.compile(r"(?i)(?:oh,? |well,? |ah,? |okay,? |ok,? )?(yes|yeah|yep|yup|ya|sure|of course|certainly|absolutely|definitely|ok|okay|exactly|all right|alright|no problem|deal|gladly)\b")
-_NO = re.compile(r"(?i)(?:oh,? |well,? |ah,? |sorry,? |i am sorry,? |i am afraid )?(no|nope|nah|not really|certainly not|of course not|no way)\b(?! (?:problem|worries|doubt|one|\w+(?! ?,)))")
+_YES = re.compile(
+    r"(?i)(?:oh,? |well,? |ah,? |okay,? |ok,? )?(yes|yeah|yep|yup|ya|sure|of course|certainly|absolutely|definitely|ok|okay|exactly|all right|alright|no problem|deal|gladly)\b"
+)
+_NO = re.compile(
+    r"(?i)(?:oh,? |well,? |ah,? |sorry,? |i am sorry,? |i am afraid )?(no|nope|nah|not really|certainly not|of course not|no way)\b(?! (?:problem|worries|doubt|one|\w+(?! ?,)))"
+)
 
 
 _JOINED = re.compile(r"(?i)(?:\w+, )?(?:and|but) ")
 
 
+# Public replies begin with an account's name and end with initials.
+_HANDLE = re.compile(
+    r"^(@\w+|[A-Z]\w+)\s+"
+    r"(?=(?:It|The|This|That|What|Why|How|When|Where|Is|Are|Do|Does|Dont|My|We|You|No|Yes|And|But|There|Here|Thank|Thanks|Well"
+    r"|Still|Every|Could|Can|If|In|To|Be|Havent|I|Ive|Im|Ill|One|Its|Anyway|Awesome|Just|hey|no|yes|hi)\b)(?<!\bI )"
+)
+_SIGNATURE = re.compile(
+    r"(?<! in)(?<! to)(?<! at)(?<! on)(?<! of)(?<! the)(?<! from)(?<! for)\s+[-^*/]?(?!(?:US|UK|TV|PM|AM|OK|ID|IT|PC|NY|LA|DC|EU|HR|AC|CV|CD|DM|QR|GB|MB|AI|VR)\b)[A-Z]{2}(?=$|\s*<LINK>$)"
+)
+
+
+_CAPITAL_WORD = re.compile(r"(?!I\b)[A-Z]")
+
+
 def trimmed(sentence: str, names: Collection[str]) -> Trimmed:
     """The core of a sentence; ``names``: what participants are called, in small letters."""
-    text = normalised(sentence)
+    text = normalised(_without_account(_SIGNATURE.sub("", sentence.strip())))
     end = len(text.rstrip(" .!?…\"'”’*)-"))
     question = "?" in text[end:]
     text = text[:end]
@@ -109,6 +140,16 @@ def trimmed(sentence: str, names: Collection[str]) -> Trimmed:
     bare = bare if bare == found.text else " ".join(bare.split())
     polite = _PLEASE.sub("", bare)
     return replace(found, text=polite.strip(" ,"), please=polite != bare)
+
+
+def _without_account(text: str) -> str:
+    account = _HANDLE.match(text)
+    if account is None or account[1].lower() in OPENERS or is_base(account[1].lower()):
+        return text
+    is_joined = any(c.isupper() for c in account[1][1:])
+    if not (is_joined or account[1][0] == "@") and not _CAPITAL_WORD.match(text, account.end()):
+        return text
+    return text[account.end() :]
 
 
 def _answer(text: str) -> bool | None:
@@ -146,7 +187,11 @@ def _without_end(found: Trimmed, names: Collection[str]) -> Trimmed:
 def _is_other_name(text: str, call: re.Match[str]) -> bool:
     """Whether a capital word before "I" or "can you" is a name, though no participant's."""
     name, rest = call[1], text[call.end() :]
-    if not name[0].isupper() or name.lower() in OPENERS | _NEVER_CALLED or name.lower().endswith("ly"):
+    if (
+        not name[0].isupper()
+        or name.lower() in OPENERS | _NEVER_CALLED
+        or name.lower().endswith("ly")
+    ):
         return False
     return _ADDRESSES.match(rest) is not None
 

@@ -30,9 +30,15 @@ helping have had see saw hear heard watch watched want wants wanted need needed 
 loved expect expected cause caused keep kept leave left allow allowed grant granted deny denied
 assure assured promise promised remind reminded
 """)
-_BARE_VERB = word_set("let lets make makes made help helps helped have see saw hear heard watch watched")
+_BARE_VERB = word_set(
+    "let lets make makes made help helps helped have see saw hear heard watch watched"
+)
+_PERCEIVING = word_set("see saw hear heard")
 _SUBJUNCTIVE = word_set("if wish though")
 _GROUPS = word_set("guys all both two three folks lot everyone")
+_SUGGESTING = word_set(
+    "suggest suggests suggested recommend recommends recommended insist insists insisted ask asks asked"
+)
 _SAYING = word_set("think thinks thought say says said believe hope guess know suppose mean")
 _WE = {"we": "they", "us": "them", "our": "their", "ours": "theirs", "ourselves": "themselves"}
 
@@ -122,7 +128,12 @@ class _Turner:
         """Whether "their" behind this word would no longer be clear."""
         if word.low in w.SUBORDINATORS or word.low in w.SUBJECTS or word.low in w.SINGULAR_THIRD:
             return True
-        return word.low in _SAYING or word.is_capital or (i > 0 and not self._joined(i)) or word.low == "and"
+        return (
+            word.low in _SAYING
+            or word.is_capital
+            or (i > 0 and not self._joined(i))
+            or word.low == "and"
+        )
 
     # The speaker
 
@@ -223,10 +234,14 @@ class _Turner:
         if word in AUXILIARIES:
             return True
         if third_person(word) is None:
+            if i == 0 and self._low(1) not in ("and", "or"):
+                raise Unsure
             if verb is not None and before in w.SUBORDINATORS and before not in w.PREPOSITIONS:
                 raise Unsure
             return False
         if i == 0:
+            return True
+        if before in _PERCEIVING and is_past(word) and not is_base(word):
             return True
         if before in _GIVING or before in w.PREPOSITIONS:
             return False
@@ -246,6 +261,8 @@ class _Turner:
         low = self._low(verb)
         if self.words[verb].is_capital and low != "am":
             raise Unsure
+        if self._before(i) == "that" and self._low(i - 2) in _SUGGESTING:
+            return
         if low == "were" and self._before(i) in _SUBJUNCTIVE:
             return
         form = third_person(low)
