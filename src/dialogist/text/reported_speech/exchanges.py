@@ -6,7 +6,7 @@ Bo has restarted it twice.
 import re
 from dataclasses import dataclass
 
-from dialogist.text.listing import word_set
+from dialogist.text.reported_speech.phrases import ASSENT, CONFIRMED, ECHO, alternatives
 from dialogist.text.reported_speech.questions import Question, question_of
 from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.telling import REQUEST, Teller
@@ -14,31 +14,28 @@ from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.turning import Voice, possessive
 from dialogist.text.reported_speech.words import PERSON, PLURAL, SINGULAR_THIRD, THEY, words_of
 
-_ECHO = re.compile(
-    r"(?i)(?:(?:i|we|you|he|she|it|they|there|that) )?(?:(?:certainly|really|definitely|already|sure) )?"
-    r"(?:do|did|does|have|has|had|am|is|are|was|were|can|could|will|would|should|cannot)( not)?(?: (?:so|yet))?"
-)
-_ASSENT = re.compile(
-    r"(?i)(?:okay|ok|all right|alright|deal|gladly|no problem|will do|agreed|fine(?: (?:by|with) me)?|(?:that|it)? ?(?:is|sounds|would be) (?:good|great|fine|perfect|nice)"
-    r"(?: (?:to|for|with|by) me)?|sounds? (?:good|great|fine|perfect|nice)(?: to me)?|great(?: idea)?|good idea|"
-    r"perfect|i would love to|i would like that|why not|let us do (?:that|it))"
-)
 _COURTEOUS = re.compile(r"(?i)(?:could|would) you (?!be\b|have\b|know\b|see\b|say\b)")
 _ANY = re.compile(r"(?i)\b(?:any\w*|yet|ever)\b")
-_CONFIRMED = re.compile(
-    r"(?i)(?:yes|yeah|yep|yup|sure|of course|certainly|absolutely|definitely|exactly|correct|you bet|(?:yes )?that is (?:right|correct)|right)"
-)
+_AGO = r"\w+ (?:days?|weeks?|months?|years?|hours?|minutes?) ago"
 _ADVERBIAL = re.compile(
-    r"(?i)(?:once|twice|(?:\w+|\d+) times|every \w+|(?:since|for|until|till|at|on|in|by|with|from|before|after) [^,]+"
-    r"|yesterday|today|tomorrow|tonight|this \w+|last \w+|next \w+|\w+ (?:days?|weeks?|months?|years?|hours?|minutes?) ago"
-    r"|already|very much|a lot|sometimes|often|usually)"
+    "(?i)"
+    + alternatives(rf"""
+    once | twice | (?:\w+|\d+) times | every \w+ | yesterday | today | tomorrow | tonight
+    | (?:since|for|until|till|at|on|in|by|with|from|before|after) [^,]+ | (?:this|last|next) \w+
+    | {_AGO} | already | very much | a lot | sometimes | often | usually
+    """)
 )
 _DAY = re.compile(
-    r"(?i)(?:next |this |last )?(?:(monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?(?: (?:morning|afternoon|evening|night|noon))?)"
+    r"(?i)(?:(?:next|this|last) )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+    r"(?: (?:morning|afternoon|evening|night|noon))?"
 )
 _TIME = re.compile(
-    r"(?i)(?:(?:at|on|in|by|until|from|since|before|after|around|about) [^,]+|tomorrow(?: \w+)?|today|tonight|yesterday|"
-    r"(?:this|next|last) \w+|now|right away|soon|\w+ (?:days?|weeks?|months?|years?|hours?|minutes?) ago|(?:twice|once) a \w+)"
+    "(?i)"
+    + alternatives(rf"""
+    (?:at|on|in|by|until|from|since|before|after|around|about) [^,]+ | tomorrow(?: \w+)? | today
+    | tonight | yesterday | (?:this|next|last) \w+ | now | right away | soon | {_AGO}
+    | (?:twice|once) a \w+
+    """)
 )
 _PLACE = re.compile(
     r"(?i)(?:at|in|on|near|under|behind|next to|beside|from|to|opposite|between) [^,]+"
@@ -46,7 +43,6 @@ _PLACE = re.compile(
 _CHOICE = re.compile(r"(?i)(.*?\b)([\w'-]+(?: [\w'-]+)?) or ([\w'-]+(?: [\w'-]+)?)")
 _LENGTH = 10  # words of a short answer
 _NOT_SAID = PERSON | PLURAL | THEY | SINGULAR_THIRD
-_HERE = word_set("that this it there here one so")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +68,12 @@ class Exchange:
     def _read(self, answer: Trimmed) -> tuple[bool | None, str]:
         """Yes or no, where the answer begins so or echoes it; and what it says besides."""
         text, polarity = answer.text, answer.yes
-        if echo := _ECHO.fullmatch(text):
+        if echo := ECHO.fullmatch(text):
             denies = bool(echo[1]) or "cannot" in text.lower()
             if polarity is not None and polarity == denies:
                 return None, text
             return not denies, ""
-        if _CONFIRMED.fullmatch(text) and polarity is not False:
+        if CONFIRMED.fullmatch(text) and polarity is not False:
             return True, ""
         return polarity, text
 
@@ -230,7 +226,7 @@ class Exchange:
 
 def _agrees(answer: Trimmed) -> bool:
     """Whether an answer takes up what was proposed or asked for."""
-    return answer.yes is not False and bool(_ASSENT.fullmatch(answer.text))
+    return answer.yes is not False and bool(ASSENT.fullmatch(answer.text))
 
 
 def negated(question: Question) -> str | None:
