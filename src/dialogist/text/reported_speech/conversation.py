@@ -7,8 +7,9 @@ from functools import cached_property
 from typing import Literal
 
 from dialogist.text.reported_speech.exchanges import Exchange
+from dialogist.text.reported_speech.framing import Frame
 from dialogist.text.reported_speech.participants import Participant, introductions, participants_of
-from dialogist.text.reported_speech.telling import Teller
+from dialogist.text.reported_speech.telling import tell
 from dialogist.text.reported_speech.third_persons import (
     Person,
     people_in,
@@ -87,28 +88,26 @@ class Conversation:
     def answer(self, question: int, answer: int) -> Reported | None:
         """A short answer told with what it answers; None where no rule is sure."""
         asked, said = self._of(question), self._of(answer)
-        if not asked or not said or question >= answer:
-            return None
-        asker, answerer = self._turns[question][0], self._turns[answer][0]
-        if asker == answerer:
-            return None
-        exchange = Exchange(self._people[asker].name, self._people[answerer].name)
-        if len(self._people) > 2 and self.listener(question) != self._turns[answer][0]:
-            return None
-        if _GREETS.match(said[0].words):
-            return None
-        if any(_CORRECTS.match(sentence.words) for sentence in said[1:]):
-            return None
-        voice, question_said = self._voice(question), asked[-1].said
-        if voice is None:
+        voice = self._voice(question)
+        if voice is None or not asked or not self._answers(question, answer):
             return None
         meant = self._meant(question, len(asked) - 1, voice)
-        if meant is None or any(w.low in SINGULAR_THIRD for w in words_of(said[0].said.text)):
+        if meant is None:
             return None
-        told = self._finished(exchange.told(question_said, said[0].said), meant)
+        exchange = Exchange(voice.speaker, self._people[self._turns[answer][0]].name)
+        told = self._finished(exchange.told(asked[-1].said, said[0].said), meant)
         if told is None:
             return None
         return Reported(told, said[0].start, said[0].end, "reported", _refers_back(told))
+
+    def _answers(self, question: int, answer: int) -> bool:
+        """Whether a turn may answer another, and does not take back what it answers."""
+        said, answerer = self._of(answer), self._turns[answer][0]
+        if question >= answer or not said or self.listener(question) != answerer:
+            return False
+        if _GREETS.match(said[0].words) or any(_CORRECTS.match(s.words) for s in said[1:]):
+            return False
+        return not any(word.low in SINGULAR_THIRD for word in words_of(said[0].said.text))
 
     def listener(self, turn: int) -> str | None:
         """The label of whom a turn addresses; None: not known."""
@@ -167,7 +166,7 @@ class Conversation:
             return None
         if introductions(self._of(turn)[place].words):
             said = replace(said, text=_INTRODUCED.sub("I am ", said.text, count=1))
-        return self._finished(Teller(voice, self._small).tell(said), meant)
+        return self._finished(tell(Frame(voice, self._small), said), meant)
 
     def _answered(self, turn: int) -> str | None:
         found = self.answer(turn - 1, turn)

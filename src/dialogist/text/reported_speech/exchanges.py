@@ -6,10 +6,14 @@ Bo has restarted it twice.
 import re
 from dataclasses import dataclass
 
+from dialogist.text.listing import word_set
+from dialogist.text.reported_speech.asking import asked as asked_clause
+from dialogist.text.reported_speech.framing import Frame, decapitalised
+from dialogist.text.reported_speech.orders import REQUEST, is_order, is_request
 from dialogist.text.reported_speech.phrases import ASSENT, CONFIRMED, ECHO, alternatives
+from dialogist.text.reported_speech.proposals import proposed
 from dialogist.text.reported_speech.questions import Question, question_of
 from dialogist.text.reported_speech.subjects import is_statement
-from dialogist.text.reported_speech.telling import REQUEST, Teller
 from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.turning import Voice, possessive
 from dialogist.text.reported_speech.words import PERSON, PLURAL, SINGULAR_THIRD, THEY, words_of
@@ -40,6 +44,11 @@ _TIME = re.compile(
 _PLACE = re.compile(
     r"(?i)(?:at|in|on|near|under|behind|next to|beside|from|to|opposite|between) [^,]+"
 )
+_CLOCK = re.compile(r"(?i)(?:at )?\d[\d:.]*(?: ?[ap]\.?m\.??)?")
+_ENDS_IN_A_PLACE = re.compile(r"(?i)\b(?:to|from|at|in|on)$")
+_MAYBE = word_set("can could should shall may would")
+_NO_FRAGMENT = word_set("do make just have")
+_FORBIDS = re.compile(r"(?i)(?:do not|never)\b")
 _CHOICE = re.compile(r"(?i)(.*?\b)([\w'-]+(?: [\w'-]+)?) or ([\w'-]+(?: [\w'-]+)?)")
 _LENGTH = 10  # words of a short answer
 _NOT_SAID = PERSON | PLURAL | THEY | SINGULAR_THIRD
@@ -82,76 +91,62 @@ class Exchange:
     def _decided(self, asked: Trimmed, yes: bool, rest: str) -> str | None:
         if rest and not (yes and _ADVERBIAL.fullmatch(rest)):
             return None
-        teller = Teller(Voice(self.asker, self.answerer))
+        frame = Frame(Voice(self.asker, self.answerer))
         if told := self._settled(asked, yes):
             return f"{told} {rest}".strip()
         question = question_of(asked.text, asked.question)
         if question is None or not question.is_yes_no or re.search(r"(?i)\bor\b", asked.text):
             return None
-        return self._stated(teller, question, yes, rest)
+        return self._stated(frame, question, yes, rest)
 
     def _settled(self, asked: Trimmed, yes: bool) -> str | None:
         """A proposal, a request or an offer taken or not."""
-        teller = Teller(Voice(self.asker, self.answerer))
-        proposal = teller.proposed(asked)
+        frame = Frame(Voice(self.asker, self.answerer))
+        proposal = proposed(frame, asked)
         if proposal is not None:
             verb = "agrees to" if yes else "declines"
             return f"{self.answerer} {verb} {possessive(self.asker)} suggestion {proposal}"
-        if told := self._requested(teller, asked, yes):
+        if told := self._requested(frame, asked, yes):
             return told.replace(" agrees to confirm ", " confirms ")
         question = question_of(asked.text, asked.question)
-        return None if question is None else self._offered(teller, question, yes)
+        return None if question is None else self._offered(frame, question, yes)
 
-    def _requested(self, teller: Teller, asked: Trimmed, yes: bool) -> str | None:
+    def _requested(self, frame: Frame, asked: Trimmed, yes: bool) -> str | None:
         request = REQUEST.fullmatch(asked.text)
-        if request is not None and (teller.is_request(asked) or _COURTEOUS.match(asked.text)):
-            what = teller.turn(request[2].lower() + request[3], self.answerer)
-        elif not asked.question and teller.is_order(asked.text):
-            what = (
-                None
-                if asked.text.lower().startswith(("do not", "never"))
-                else teller.turn(asked.text, self.answerer)
-            )
-            if what is not None:
-                text = what.text
-                return f"{self.answerer} {'agrees' if yes else 'declines'} to {text[0].lower()}{text[1:]}"
+        if request is not None and (is_request(asked) or _COURTEOUS.match(asked.text)):
+            what = request[2].lower() + request[3]
+        elif not asked.question and is_order(asked.text) and not _FORBIDS.match(asked.text):
+            what = decapitalised(asked.text)
         else:
             return None
-        return (
-            None
-            if what is None
-            else f"{self.answerer} {'agrees' if yes else 'declines'} to {what.text}"
-        )
+        told = frame.turn(what, self.answerer)
+        verb = "agrees" if yes else "declines"
+        return None if told is None else f"{self.answerer} {verb} to {told.text}"
 
-    def _offered(self, teller: Teller, question: Question, yes: bool) -> str | None:
-        """ "Shall I call you?", "do you want me to call you?": an offer taken or not."""
+    def _offered(self, frame: Frame, question: Question, yes: bool) -> str | None:
+        """ "Shall I call you?": an offer taken or not."""
         subject = question.subject.lower()
         if subject == "i" and question.auxiliary == "shall":
-            told = teller.turn(question.rest, self.asker)
+            told = frame.turn(question.rest, self.asker)
             verb = "accepts" if yes else "declines"
             if told is not None:
                 return f"{self.answerer} {verb} {possessive(self.asker)} offer to {told.text}"
         return None
 
-    def _stated(self, teller: Teller, question: Question, yes: bool, rest: str) -> str | None:
-        if question.rest.startswith("not ") or not question.subject and not yes:
+    def _stated(self, frame: Frame, question: Question, yes: bool, rest: str) -> str | None:
+        if question.rest.startswith("not ") or (not question.subject and not yes):
             return None
         if yes and _ANY.search(question.rest):
             return None
         clause = question.clause() if yes else negated(question)
-        told = None if clause is None else teller.turn(clause)
+        told = None if clause is None else frame.turn(clause)
         if told is None:
             return None
         text = f"{told.text} {rest}".strip()
-        about_self = question.subject.lower() in (
-            "you",
-            "your",
-        ) or question.subject.lower().startswith("your ")
-        return (
-            text
-            if about_self and not told.plural
-            else f"{self.answerer} says {teller.lowered(text)}"
-        )
+        is_own = re.match(r"(?i)you(?:r\b|$)", question.subject)
+        if is_own and not told.plural:
+            return text
+        return f"{self.answerer} says {frame.lowered(text)}"
 
     # Questions with question words, and choices
 
@@ -160,13 +155,7 @@ class Exchange:
             return None
         if re.search(r"[\"“”?!]|:\s|\.\.", rest) or not asked.question or rest[0] in "'’":
             return None
-        first = words_of(rest)[0].low
-        if Teller(Voice(self.answerer, self.asker)).is_order(rest) or first in (
-            "do",
-            "make",
-            "just",
-            "have",
-        ):
+        if is_order(rest) or words_of(rest)[0].low in _NO_FRAGMENT:
             return None
         if told := self._chosen(asked, rest):
             return told
@@ -186,42 +175,32 @@ class Exchange:
 
     def _placed(self, question: Question, rest: str) -> str | None:
         """ "When does it arrive?" "Thursday.": "it arrives on Thursday"."""
-        opening, day = question.opening.lower(), _DAY.fullmatch(rest)
-        if opening in ("when", "what day") and (day or _TIME.fullmatch(rest)):
-            bare_day = day is not None and not rest.lower().startswith(("next", "this", "last"))
-            where = f"on {rest}" if bare_day else rest[0].lower() + rest[1:]
-        elif opening == "what time" and re.fullmatch(
-            r"(?i)(?:at )?\d[\d:.]*(?: ?[ap]\.?m\.??)?", rest
-        ):
-            where = rest if rest.lower().startswith("at") else f"at {rest}"
-        elif opening == "where" and _PLACE.fullmatch(rest):
-            where = rest[0].lower() + rest[1:]
-        else:
-            return None
+        where = _adverbial(question.opening.lower(), rest)
         clause = question.clause()
-        teller = Teller(Voice(self.asker, self.answerer))
-        told = None if clause is None or not question.subject else teller.turn(clause)
-        if told is None or question.auxiliary in (
-            "can",
-            "could",
-            "should",
-            "shall",
-            "may",
-            "would",
-        ):
+        if where is None or clause is None or not question.subject:
             return None
-        if re.search(r"(?i)\b(?:to|from|at|in|on)$", told.text):
+        frame = Frame(Voice(self.asker, self.answerer))
+        told = frame.turn(clause)
+        if told is None or question.auxiliary in _MAYBE or _ENDS_IN_A_PLACE.search(told.text):
             return None
-        about_self = question.subject.lower() == "you"
-        return (
-            f"{told.text} {where}"
-            if about_self
-            else f"{self.answerer} says {teller.lowered(told.text)} {where}"
-        )
+        if question.subject.lower() == "you":
+            return f"{told.text} {where}"
+        return f"{self.answerer} says {frame.lowered(told.text)} {where}"
 
     def _quoting(self, question: Question, rest: str) -> str | None:
-        told = Teller(Voice(self.asker, self.answerer)).asked(question)
+        told = asked_clause(Frame(Voice(self.asker, self.answerer)), question)
         return None if told is None else f"Asked {told}, {self.answerer} answers “{rest}”"
+
+
+def _adverbial(opening: str, rest: str) -> str | None:
+    """A time or a place as it stands behind a verb: "Thursday" as "on Thursday"."""
+    if opening == "what time" and _CLOCK.fullmatch(rest):
+        return rest if rest.lower().startswith("at") else f"at {rest}"
+    if opening in ("when", "what day"):
+        if _DAY.fullmatch(rest) and not rest.lower().startswith(("next", "this", "last")):
+            return f"on {rest}"
+        return decapitalised(rest) if _TIME.fullmatch(rest) else None
+    return decapitalised(rest) if opening == "where" and _PLACE.fullmatch(rest) else None
 
 
 def _agrees(answer: Trimmed) -> bool:

@@ -56,9 +56,9 @@ refer refill reflect refreeze refund refuse regard register regret relate relax 
 remember remind remove renew rent repair repeat replace reply report represent request require
 rescue reschedule reserve reset resign resist respect respond rest restart result retire return
 reveal review ring rinse risk roll rush satisfy save scan schedule score scratch scream search
-seem select separate serve settle share shave shine shop shout sign skip slow smile smoke sneeze snore
-snow solve sort sound spell stare start state stay step stop store stress stretch struggle study
-submit subscribe succeed suffer suggest suit supervise supply support suppose surprise surrender
+seem select separate serve settle share shave shine shop shout sign skip slow smile smoke sneeze
+snore snow solve sort sound spell stare start state stay step stop store stress stretch struggle
+study submit subscribe succeed suffer suggest suit supervise supply support suppose surprise surrender
 suspect switch talk taste tend terminate test text thank tidy touch trade train transfer translate
 travel treat trust try turn type unlock unpack update upgrade upload urge use vaccinate vacuum value
 view visit volunteer vote wait walk want warn wash waste watch water weigh whistle wipe wish wonder

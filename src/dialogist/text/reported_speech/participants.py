@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dialogist.text.listing import word_set
 from dialogist.text.aliases import NICKNAMES
+from dialogist.text.listing import word_set
 
 _GENERIC = word_set("""
 agent customer caller guest doctor patient employee reader coach optician mother father client user
@@ -19,7 +19,8 @@ _NAME = r"([A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?)"
 _INTRODUCTIONS = (
     re.compile(rf"\b(?i:my name is|my name's|my name’s|i am called) {_NAME}"),
     re.compile(
-        rf"\b(?i:this is|it is|it's|it’s|i am|i'm|i’m) {_NAME}(?=\s*(?:[,.!]|$|from\b|speaking\b|here\b|at\b|with\b))"
+        rf"\b(?i:this is|it is|it's|it’s|i am|i'm|i’m) {_NAME}"
+        r"(?=\s*(?:[,.!]|$|from\b|speaking\b|here\b|at\b|with\b))"
     ),
     re.compile(rf"{_NAME} (?:speaking|here)\b(?=\s*[,.!?]|$)"),
 )

@@ -9,9 +9,9 @@ def alternatives(block: str) -> str:
 
 
 _BEFORE_A_MARK = alternatives(r"""
-(?:hi|hey|hello) there | sure thing | to tell (?:you )?the truth | well | oh+ | ah+ | aw+ | hm+ | um+
-| uh+ | er+ | wow | gosh | hey+ | hi+ | hello+ | yes | yeah | yep | yup | ya | yo | no | nope | nah
-| okay | ok | k | sure | actually | basically | honestly | seriously | frankly
+(?:hi|hey|hello) there | sure thing | to tell (?:you )?the truth | well | oh+ | ah+ | aw+ | hm+
+| um+ | uh+ | er+ | wow | gosh | hey+ | hi+ | hello+ | yes | yeah | yep | yup | ya | yo | no | nope
+| nah | okay | ok | k | sure | actually | basically | honestly | seriously | frankly
 | thank you(?: (?:so|very) much)? | thanks(?: a lot| so much)?
 | (?:i am )?(?:(?:so|very|really|terribly) )?sorry(?: (?:about|to hear) that)? | all right | alright
 | of course | certainly | absolutely | exactly | great | good | perfect | fine | cool | nice
@@ -64,7 +64,8 @@ HESITATION = re.compile(r"(?i)(?<=\s)(?:um+|uh+|er+|erm+|uhm+),?\s+")
 
 _GREETINGS = r"""
 (?:good )?(?:morning|afternoon|evening|night)(?: \w+)? | how are (?:you|things)\b.* | how do you do
-| how is it going | how (?:have|are) you (?:been|doing)\b.* | (?:nice|good|great) to (?:meet|see) you.*
+| how is it going | how (?:have|are) you (?:been|doing)\b.*
+| (?:nice|good|great) to (?:meet|see) you.*
 | what is up | wh?at is new | long time no see | take care.* | bye.* | good ?bye.* | see ya.*
 | see you(?: (?:later|soon|then|there|around))? | you have reached .* | welcome\b.*
 | (?:have|enjoy|hope you have) (?:a|your|the) .*(?:day|evening|night|weekend|trip|stay|time|one|rest
@@ -99,9 +100,7 @@ of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will d
 | i do not think so | i am (?:fine|good) | me too | same here | deal | agreed | done | why not
 | what | who | where | when | why | how | how come | oh dear | what an? \w+
 """
-COURTESY = re.compile(
-    "(?i)" + alternatives("|".join((_GREETINGS, _THANKS, _SERVICE, _REPLIES)))
-)
+COURTESY = re.compile("(?i)" + alternatives("|".join((_GREETINGS, _THANKS, _SERVICE, _REPLIES))))
 """Whole sentences, after trimming, that say nothing of the matter."""
 
 YES = re.compile(

@@ -4,6 +4,7 @@ A question becomes an opening ("whether", or its question words), a subject, an 
 rest, each in the words of the speaker; only then are they turned into the third person.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dialogist.text.listing import word_set
@@ -83,7 +84,7 @@ def question_of(text: str, marked: bool) -> Question | None:
     return _without_auxiliary(text, words) if marked else None
 
 
-def _inverted(text: str, words: list[Word], place: int, opening: str) -> Question | None:
+def _inverted(text: str, words: Sequence[Word], place: int, opening: str) -> Question | None:
     """An auxiliary at ``place``, its subject behind it."""
     auxiliary, behind = words[place].low, place + 1
     negative = behind < len(words) and words[behind].low == "not"
@@ -109,7 +110,7 @@ def _has_base(rest: str) -> bool:
     return bool(lows) and is_base(lows[0])
 
 
-def _open_question(text: str, words: list[Word], marked: bool) -> Question | None:
+def _open_question(text: str, words: Sequence[Word], marked: bool) -> Question | None:
     """A question with question words: "what time do you go", "who pays", "where is the key"."""
     place = next((i for i, word in enumerate(words[1:6], 1) if word.low in AUXILIARIES), None)
     if place is None or not _is_opening(words[:place]):
@@ -127,7 +128,7 @@ def _open_question(text: str, words: list[Word], marked: bool) -> Question | Non
     return _of_unknown_subject(text, words, place, opening)
 
 
-def _is_opening(words: list[Word]) -> bool:
+def _is_opening(words: Sequence[Word]) -> bool:
     """Whether these words may stand before the auxiliary of a question."""
     if len(words) == 1:
         return True
@@ -136,7 +137,7 @@ def _is_opening(words: list[Word]) -> bool:
     return not any(word.low in SUBJECTS or word.low in PREPOSITIONS - {"of"} for word in words[1:])
 
 
-def _moved_to_end(text: str, words: list[Word], place: int, opening: str) -> Question | None:
+def _moved_to_end(text: str, words: Sequence[Word], place: int, opening: str) -> Question | None:
     """ "What is the price?": "what the price is"."""
     behind = words[place + 1 :]
     if behind[0].low not in DETERMINERS or len(behind) > 7 or "," in text:
@@ -150,17 +151,16 @@ def _moved_to_end(text: str, words: list[Word], place: int, opening: str) -> Que
         for word in behind
     ):
         return None
-    if (
-        words[place].low == "was"
-        and words[0].low == "who"
-        or behind[0].low in ("that", "this")
-        and len(behind) > 1
+    if (words[place].low == "was" and words[0].low == "who") or (
+        behind[0].low in ("that", "this") and len(behind) > 1
     ):
         return None
     return Question(opening, text[behind[0].start :], words[place].low, "")
 
 
-def _of_unknown_subject(text: str, words: list[Word], place: int, opening: str) -> Question | None:
+def _of_unknown_subject(
+    text: str, words: Sequence[Word], place: int, opening: str
+) -> Question | None:
     """ "Who can go?", "what is wrong with it?": the question words are the subject."""
     if words[0].low not in ("who", "what", "which", "how"):
         return None
@@ -174,7 +174,7 @@ def _of_unknown_subject(text: str, words: list[Word], place: int, opening: str) 
     return Question(opening, "", words[place].low, text[words[place].end :].strip())
 
 
-def _who(text: str, words: list[Word]) -> Question | None:
+def _who(text: str, words: Sequence[Word]) -> Question | None:
     """ "Who takes it?", "what happened?": a verb without an auxiliary."""
     if words[0].low not in ("who", "what") or not (
         is_present(words[1].low) or is_past(words[1].low)
@@ -183,7 +183,7 @@ def _who(text: str, words: list[Word]) -> Question | None:
     return Question(words[0].low, "", words[1].low, text[words[1].end :].strip())
 
 
-def _without_auxiliary(text: str, words: list[Word]) -> Question | None:
+def _without_auxiliary(text: str, words: Sequence[Word]) -> Question | None:
     """ "Coming tonight?", "want some?", "you are Ben?"."""
     first = words[0].low
     if (

@@ -3,7 +3,7 @@
 import re
 
 from dialogist.text.listing import word_set
-from dialogist.text.reported_speech.morphology import is_base, is_gerund, is_participle, is_past
+from dialogist.text.reported_speech.morphology import is_base, is_gerund, is_participle
 
 _SPELLINGS = {
     "u": "you", "r": "are", "im": "I'm", "i'm": "I'm", "ive": "I've", "i've": "I've",
@@ -22,7 +22,8 @@ _SPELLINGS = {
     "bc": "because", "bcs": "because", "bcz": "because", "prob": "probably", "probs": "probably",
     "rn": "right now", "msg": "message", "ppl": "people", "thru": "through", "wat": "what",
     "wut": "what", "abt": "about", "ofc": "of course", "sry": "sorry", "srry": "sorry",
-    "w/o": "without", "amp": "and", "def": "definitely", "y'all": "you all", "yall": "you all", "c'mon": "come on", "o'clock": "o'clock",
+    "w/o": "without", "amp": "and", "def": "definitely", "y'all": "you all",
+    "yall": "you all", "c'mon": "come on",
     "'cause": "because", "’cause": "because", "luv": "love", "gr8": "great", "l8r": "later",
     "availble": "available", "goin": "going", "comin": "coming", "doin": "doing",
 }  # fmt: skip
@@ -74,8 +75,10 @@ _IS_OR_HAS = re.compile(
     r"|nobody|somebody|someone|something|nothing|one)['’]s((?: \w+){0,3})"
 )
 _NOUN_IS = re.compile(
-    r"(?i)\b(?!let['’])([^\W\d_]{2,})['’]s(?= (been|got|gone|a|an|the|not|in|on|at|with|from|my|your|his|her|our|their|fine|late|going"
-    r"|leaking|coming|coughing|working|running|still|already|too|really|very|broken|available|ready|closed|open|here|there|free|bit)\b)"
+    r"(?i)\b(?!let['’])([^\W\d_]{2,})['’]s"
+    r"(?= (been|got|gone|a|an|the|not|in|on|at|with|from|my|your|his|her|our"
+    r"|their|fine|late|going|leaking|coming|coughing|working|running|still|already|too|really|very|broken|available|ready"
+    r"|closed|open|here|there|free|bit)\b)"
 )
 _BE = re.compile(r"(?<=\bto) b\b|(?<=\bwill) b\b|(?<='ll) b\b")
 _ADVERBS = word_set("just already also never always not really still only probably even ever all")
@@ -110,7 +113,7 @@ def _spelt(word: re.Match[str], text: str) -> str:
     if low in ("w", "r", "bc") and word[0].isupper():
         return word[0]
     usual = _SPELLINGS.get(low)
-    if usual is None or usual.lower() == low and low[0] != "i":
+    if usual is None or (usual.lower() == low and low[0] != "i"):
         return word[0]
     return usual[0].upper() + usual[1:] if word[0][0].isupper() else usual
 
@@ -150,6 +153,6 @@ def _is_or_has(subject: str, words: str) -> str:
     if following in _HAS_NEXT or never:
         return " has"
     first = words.split()[:1]
-    if first and first[0].lower() in _IS_NEXT or is_gerund(following):
+    if (first and first[0].lower() in _IS_NEXT) or is_gerund(following):
         return " is"
     return " has" if person and following not in _STATES and is_participle(following) else " is"

@@ -1,5 +1,7 @@
 """Where the subject of an English clause ends, and whether words make a whole statement."""
 
+from collections.abc import Sequence
+
 from dialogist.text.function_words import OPENERS
 from dialogist.text.listing import word_set
 from dialogist.text.reported_speech import words as w
@@ -17,19 +19,20 @@ from dialogist.text.reported_speech.words import Word, is_adverb, words_of
 _BE = word_set("am is are was were be been being")
 _PREDICATES = word_set("""
 still already also available free ready open closed okay ok good bad nice true right wrong possible
-easy hard difficult expensive cheap far near here there sure busy late early back included green red necessary safe
-full empty clean dirty new old big small enough too so very really not always ever interested
-married worried able allowed online valid alright fine delicious spicy hot cold warm sick
-well better worse important interesting famous popular refundable
+easy hard difficult expensive cheap far near here there sure busy late early back included green red
+necessary safe full empty clean dirty new old big small enough too so very really not always ever
+interested married worried able allowed online valid alright fine delicious spicy hot cold warm
+sick well better worse important interesting famous popular refundable
 """)
 _PLURAL_SUBJECTS = word_set("i you we they")
 _SINGULAR_SUBJECTS = word_set("""
 he she it that this nobody somebody someone everybody everyone everything nothing something one who
 """)
+_PARTICIPLES = word_set("felt left set")
 _LONGEST = 4
 
 
-def subject_end(words: list[Word], start: int, auxiliary: str) -> int | None:
+def subject_end(words: Sequence[Word], start: int, auxiliary: str) -> int | None:
     """The place behind the subject that begins at ``start``, in a question; None: not certain."""
     if start >= len(words):
         return None
@@ -41,7 +44,7 @@ def subject_end(words: list[Word], start: int, auxiliary: str) -> int | None:
     return _phrase_end(words, start, auxiliary)
 
 
-def _phrase_end(words: list[Word], start: int, auxiliary: str) -> int | None:
+def _phrase_end(words: Sequence[Word], start: int, auxiliary: str) -> int | None:
     """The end of "the red one" or "Ann": where exactly one place is possible."""
     low = words[start].low
     if not (low in w.DETERMINERS or words[start].is_capital):
@@ -58,7 +61,7 @@ def _phrase_end(words: list[Word], start: int, auxiliary: str) -> int | None:
     return None
 
 
-def _is_boundary(words: list[Word], place: int, auxiliary: str) -> bool:
+def _is_boundary(words: Sequence[Word], place: int, auxiliary: str) -> bool:
     """Whether a predicate may begin here behind this auxiliary."""
     if place >= len(words):
         return False
@@ -87,21 +90,19 @@ def is_statement(text: str) -> bool:
             return True
         if _is_plain_verb(word.low) and _may_be_subject(words[i - 1]):
             return True
-        is_phrase = (
-            i > 1
-            and words[0].low in w.DETERMINERS | {"few"}
-            or words[0].is_capital
-            and i == 1
-            and is_name(words[0])
-        )
-        if is_phrase and is_past(word.low) and _may_be_subject(words[i - 1]):
-            return not (
-                word.low in NOUNS_TOO or i + 1 == len(words) and not word.low.endswith("ed")
-            )
+        if is_past(word.low) and _ends_phrase(words, i):
+            is_last = i + 1 == len(words) and not word.low.endswith("ed")
+            return word.low not in NOUNS_TOO and not is_last
     return False
 
 
-def _behind_adverbs(words: list[Word], i: int) -> str:
+def _ends_phrase(words: Sequence[Word], i: int) -> bool:
+    """Whether "the old man" or a name stands before ``words[i]``, from the beginning on."""
+    is_phrase = i > 1 and words[0].low in w.DETERMINERS | {"few"}
+    return (is_phrase or (i == 1 and is_name(words[0]))) and _may_be_subject(words[i - 1])
+
+
+def _behind_adverbs(words: Sequence[Word], i: int) -> str:
     """The word before ``words[i]`` and the adverbs before it."""
     while i > 1 and is_adverb(words[i - 1].low):
         i -= 1
@@ -109,15 +110,14 @@ def _behind_adverbs(words: list[Word], i: int) -> str:
 
 
 def is_name(word: Word) -> bool:
+    """Whether a word at the beginning of a sentence is a name, by its capital."""
     return word.is_capital and word.low not in OPENERS and not is_base(word.low)
 
 
 def _is_plain_verb(low: str) -> bool:
     """A finite form that is hardly anything else."""
     if is_past(low):
-        return (
-            not low.endswith("ed") and low not in NOUNS_TOO and low not in ("felt", "left", "set")
-        )
+        return not low.endswith("ed") and low not in NOUNS_TOO | _PARTICIPLES
     if is_present(low):
         return low[:-1] not in NOUNS_TOO and low[:-2] not in NOUNS_TOO
     return False

@@ -9,6 +9,7 @@ from dialogist.text.listing import word_set
 from dialogist.text.names import DAYS, MONTHS
 from dialogist.text.people import first_names
 from dialogist.text.reported_speech.morphology import is_base
+from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.turning import Voice, possessive, turned
 from dialogist.text.reported_speech.words import SINGULAR_THIRD, THEY, words_of
 
@@ -33,18 +34,31 @@ _PHRASE = re.compile(
 )
 _TITLED = re.compile(r"\b(Mr|Mrs|Ms|Miss|Dr|Professor)\.? [A-Z][\w'-]+")
 _CAPITAL = re.compile(
-    r"(?<=[a-z,] )(?<!\bin )(?<!\bat )(?<!\bto )(?<!\bfrom )(?<!\bthe )(?<!\bon )[A-Z][a-zà-ÿ]{2,}(?!\w)(?!\W*day\b)"
+    r"(?<=[a-z,] )(?<!\bin )(?<!\bat )(?<!\bto )(?<!\bfrom )(?<!\bthe )(?<!\bon )"
+    r"[A-Z][a-zà-ÿ]{2,}(?!\w)"
 )
 _FIRST = re.compile(
-    r"([A-Z][a-zà-ÿ]+) (?=(?:is|was|has|will|would|can|could|said|told|says|wants|\w+ed|\w+s|let|took|got|made|never|always|just|also)\b)"
+    r"([A-Z][a-zà-ÿ]+) (?="
+    + alternatives(r"""
+    is | was | has | will | would | can | could | said | told | says | wants | \w+ed | \w+s | let
+    | took | got | made | never | always | just | also
+    """)
+    + r"\b)"
 )
 _FEMALE = word_set("she her hers herself")
 _HER_ALONE = re.compile(
-    r"(?i)\bher\b(?=\s*(?:[,.;!?]|$|(?:to|at|in|on|for|with|and|that|if|the|a|an|about|again|tomorrow|today|tonight|now|when|up|some|back|from)\b))"
+    r"(?i)\bher\b(?=\s*(?:[,.;!?]|$|"
+    + alternatives("""
+    to | at | in | on | for | with | and | that | if | the | a | an | about | again | tomorrow
+    | today | tonight | now | when | up | some | back | from
+    """)
+    + r"\b))"
 )
 _PLURAL = re.compile(
-    r"(?i)\b(?:people|children|kids|men|women|everyone|everybody|parents|police|both|\w{2,}[^\Wsu]s|\w+ and \w+)\b"
+    r"(?i)\b(?:people|children|kids|men|women|everyone|everybody|parents|police|both"
+    r"|\w{2,}[^\Wsu]s|\w+ and \w+)\b"
 )
+_NO_PERSON = OPENERS | frozenset((*DAYS, *MONTHS))
 _NO_PLURAL = word_set(
     "this is was has his us yes always perhaps sometimes does goes says thanks its as plus"
 )
@@ -78,18 +92,17 @@ def people_in(text: str, voice: Voice) -> list[Person]:
         found[match.start()] = Person(match[0], gender)
     for name in first_names(text):
         found.setdefault(text.find(name), Person(name, ""))
+    if (first := _FIRST.match(text)) and _may_be_named(first[1]):
+        found.setdefault(0, Person(first[1], ""))
+    known = " ".join(person.words for person in found.values())
     for match in _CAPITAL.finditer(text):
-        if match[0].lower() in OPENERS or match[0].lower() in DAYS or match[0].lower() in MONTHS:
-            continue
-        if not any(
-            place <= match.start() <= place + 40 and match[0] in p.words
-            for place, p in found.items()
-        ):
+        if match[0].lower() not in _NO_PERSON and match[0] not in known:
             found.setdefault(match.start(), Person("", ""))
-    if first := _FIRST.match(text):
-        if first[1].lower() not in OPENERS and not is_base(first[1].lower()):
-            found.setdefault(0, Person(first[1], ""))
     return [found[place] for place in sorted(found)]
+
+
+def _may_be_named(word: str) -> bool:
+    return word.lower() not in _NO_PERSON and not is_base(word.lower())
 
 
 def _definite(phrase: str, determiner: str) -> str:

@@ -38,6 +38,8 @@ _ADDRESSES = re.compile(
 _NEVER_CALLED = word_set(
     "monday tuesday wednesday thursday friday saturday sunday christmas easter"
 )
+
+
 @dataclass(frozen=True, slots=True)
 class Trimmed:
     """What a sentence says, in usual spelling and without its final mark.

@@ -36,14 +36,14 @@ _BARE_VERB = word_set(
 _PERCEIVING = word_set("see saw hear heard")
 _SUBJUNCTIVE = word_set("if wish though")
 _GROUPS = word_set("guys all both two three folks lot everyone")
-_SUGGESTING = word_set(
-    "suggest suggests suggested recommend recommends recommended insist insists insisted ask asks asked"
-)
+_SUGGESTING = word_set("""
+suggest suggests suggested recommend recommends recommended insist insists insisted ask asks asked
+""")
 _SAYING = word_set("think thinks thought say says said believe hope guess know suppose mean")
 _WE = {"we": "they", "us": "them", "our": "their", "ours": "theirs", "ourselves": "themselves"}
 
 
-class Unsure(Exception):  # noqa: N818 - no error: it says that no rule applies
+class Unsure(Exception):
     """No rule turns this sentence safely."""
 
 
@@ -79,7 +79,7 @@ class _Turner:
     text: str
     voice: Voice
     owner: str | None = None  # subject of the clause, by name
-    words: list[Word] = field(init=False)
+    words: tuple[Word, ...] = field(init=False)
     new: dict[int, str] = field(init=False, default_factory=dict)
     plural: bool = field(init=False, default=False)
 
@@ -194,7 +194,7 @@ class _Turner:
         owner = self.voice.speaker if self._low(i) == "myself" else self._listener()
         if self.owner is not None and self.owner != owner:
             raise Unsure
-        if "by" == self._before(i):
+        if self._before(i) == "by":
             self.new[i - 1], self.new[i] = "alone", ""
         else:
             self.new[i] = "themselves"
@@ -234,10 +234,7 @@ class _Turner:
         if word in AUXILIARIES:
             return True
         if third_person(word) is None:
-            if i == 0 and self._low(1) not in ("and", "or"):
-                raise Unsure
-            if verb is not None and before in w.SUBORDINATORS and before not in w.PREPOSITIONS:
-                raise Unsure
+            self._expect_no_verb(i)
             return False
         if i == 0:
             return True
@@ -246,6 +243,13 @@ class _Turner:
         if before in _GIVING or before in w.PREPOSITIONS:
             return False
         return self._is_told_of(word, before)
+
+    def _expect_no_verb(self, i: int) -> None:
+        """Refuse a "you" that must be a subject, where no known verb follows it."""
+        before = self._before(i)
+        begins = i == 0 and self._low(1) not in ("and", "or")
+        if begins or (before in w.SUBORDINATORS and before not in w.PREPOSITIONS):
+            raise Unsure
 
     def _is_told_of(self, word: str, before: str) -> bool:
         if before in w.BEFORE_A_SUBJECT or not before:
@@ -266,7 +270,7 @@ class _Turner:
         if low == "were" and self._before(i) in _SUBJUNCTIVE:
             return
         form = third_person(low)
-        if form is None or low == "am" and self._low(i) != "i":
+        if form is None or (low == "am" and self._low(i) != "i"):
             raise Unsure
         if form != low:
             self.new[verb] = form

@@ -1,6 +1,7 @@
 """The words of a sentence with their places, and the closed classes that the rules look for."""
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 from dialogist.text.listing import word_set
@@ -51,11 +52,12 @@ class Word(NamedTuple):
         return self.text[0].isupper() or self.text[0] in "#[<"
 
 
-def words_of(text: str) -> list[Word]:
+@lru_cache(maxsize=512)
+def words_of(text: str) -> tuple[Word, ...]:
     """The words, tags, masks and addresses of ``text`` from left to right."""
-    return [
+    return tuple(
         Word(m.start(), m.end(), m[0], _small(m[0], m.start() == 0)) for m in _WORD.finditer(text)
-    ]
+    )
 
 
 def _small(word: str, is_first: bool) -> str:
