@@ -121,7 +121,9 @@ class Exchange:
             return None
         told = frame.turn(what, self.answerer)
         verb = "agrees" if yes else "declines"
-        return None if told is None else f"{self.answerer} {verb} to {told.text}"
+        if told is None or ":" in told.text:
+            return None
+        return f"{self.answerer} {verb} to {told.text}"
 
     def _offered(self, frame: Frame, question: Question, yes: bool) -> str | None:
         """ "Shall I call you?": an offer taken or not."""

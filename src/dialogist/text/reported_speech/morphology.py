@@ -28,19 +28,19 @@ wrote written
 """
 _SAME = word_set("bet broadcast burst cost cut hit hurt let put quit set shut spread split upset")
 _REGULAR = word_set("""
-accept achieve acquire act adapt add adjust admire admit adore advise afford agree aim allow
-annoy answer anticipate apologize apologise appear apply appreciate approach approve argue arrange
-arrive ask assist assume assure attach attend avoid bake base beg behave believe belong blame block
-boil book borrow bother breathe brush call calm cancel care carry cause celebrate change charge
-chat check cheer claim clean clear click climb close collect combine comfort comment commute compare
+accept achieve acquire act adapt add adjust admire admit adore advise afford agree aim allow annoy
+answer anticipate apologize apologise appear apply appreciate approach approve argue arrange arrive
+ask assist assume assure attach attend avoid bake base beg behave believe belong blame block boil
+book borrow bother breathe brush call calm cancel care carry cause celebrate change charge chat
+check cheer claim clean clear click climb close collect combine comfort comment commute compare
 compete complain complete concern confirm confuse congratulate connect consider consist contact
 contain continue contribute control convince cook cooperate copy correct cough count cover crash
 create cross cry cycle damage dance decide decline decorate delay delete deliver demand deny depend
 deposit describe deserve design despise detest develop dial die disagree disappear disappoint
-discover discuss dislike disturb divide double doubt download drag dress drop dry earn email
-employ encourage end enjoy enter escape estimate exaggerate examine exchange excuse exercise exist
-expect experience explain explore express extend face fail fancy fasten faint fear file fill finish
-fit fix flush focus follow force frighten function gain gather graduate greet guarantee guess guide
+discover discuss dislike disturb divide double doubt download drag dress drop dry earn email employ
+encourage end enjoy enter escape estimate exaggerate examine exchange excuse exercise exist expect
+experience explain explore express extend face fail fancy fasten faint fear file fill finish fit
+fix flush focus follow force frighten function gain gather graduate greet guarantee guess guide
 handle happen hate head help hesitate hike hire hope hurry identify ignore imagine improve include
 increase inform injure inquire insist inspect install intend interview introduce invest investigate
 invite involve iron issue itch join joke judge jump justify kick kill kiss knock land last laugh
@@ -51,50 +51,50 @@ overload owe own pack paint park participate pass pause perform permit persuade 
 plan plant play plug point polish post pour practice practise praise pray prefer prepare prescribe
 present press pretend prevent print process produce program promise pronounce propose protect prove
 provide publish pull punish purchase push qualify quarrel question race rain raise reach react
-realize realise rearrange receive recognize recognise recommend record recover recycle reduce
-refer refill reflect refreeze refund refuse regard register regret relate relax release rely remain
+realize realise rearrange receive recognize recognise recommend record recover recycle reduce refer
+refill reflect refreeze refund refuse regard register regret relate relax release rely remain
 remember remind remove renew rent repair repeat replace reply report represent request require
 rescue reschedule reserve reset resign resist respect respond rest restart result retire return
-reveal review ring rinse risk roll rush satisfy save scan schedule score scratch scream search
-seem select separate serve settle share shave shine shop shout sign skip slow smile smoke sneeze
-snore snow solve sort sound spell stare start state stay step stop store stress stretch struggle
-study submit subscribe succeed suffer suggest suit supervise supply support suppose surprise surrender
+reveal review ring rinse risk roll rush satisfy save scan schedule score scratch scream search seem
+select separate serve settle share shave shine shop shout sign skip slow smile smoke sneeze snore
+snow solve sort sound spell stare start state stay step stop store stress stretch struggle study
+submit subscribe succeed suffer suggest suit supervise supply support suppose surprise surrender
 suspect switch talk taste tend terminate test text thank tidy touch trade train transfer translate
-travel treat trust try turn type unlock unpack update upgrade upload urge use vaccinate vacuum value
-view visit volunteer vote wait walk want warn wash waste watch water weigh whistle wipe wish wonder
-work worry worship wrap yell oppose sweat swallow tweet google dm ping swap tutor host appeal
-attempt award await bear bend boast bounce brew bump chase cheat chew circle coach code crawl cure
-debate donate doubt edit email enrol enroll exit fetch film flatter float fold gamble heal hug
-hunt impress inherit invent kneel lean leak leap mow nap obey outline owe peel pop pose postpone
-proofread quote rate reckon rehearse rephrase reheat ruin sail sew sigh sketch ski slip sniff soak
-spare spot squeeze stammer starve steer stir strive tap tease tempt thaw threaten tip tire toast
-track trim trip tuck undergo unplug vanish vomit wander weaken whisper withhold yawn zoom refer
-consult diagnose photograph bargain drift spray stack bike jog skate surf camp picnic
+travel treat trust try turn type unlock unpack update upgrade upload urge use vaccinate vacuum
+value view visit volunteer vote wait walk want warn wash waste watch water weigh whistle wipe wish
+wonder work worry worship wrap yell oppose sweat swallow tweet google dm ping swap tutor host
+appeal attempt award await bear bend boast bounce brew bump chase cheat chew circle coach code
+crawl cure debate donate edit enrol enroll exit fetch film flatter float fold gamble heal hug hunt
+impress inherit invent kneel lean leak leap nap obey outline peel pop pose postpone proofread quote
+rate reckon rehearse rephrase reheat ruin sail sew sigh sketch ski slip sniff soak spare spot
+squeeze stammer starve steer stir strive tap tease tempt thaw threaten tip tire toast track trim
+trip tuck undergo unplug vanish vomit wander weaken whisper withhold yawn zoom consult diagnose
+photograph bargain drift spray stack bike jog skate surf camp picnic
 """)
 # As often nouns as verbs: alone they do not show that a verb is meant.
 NOUNS_TOO = word_set("""
 act address aim answer appeal attempt award base bet bike book border bother brush bump call camp
 care cause challenge change charge chat check cheat chill circle claim coach code comfort comment
-contact control copy cost cough count cover crash cross cure cut cycle damage dance date deal debate
-delay demand deposit design dial divide double doubt download drag draw dream dress drink drive drop
-email end escape estimate exchange excuse exercise exit experience express face fall fan fear feel
-fight file fill film finish fit fix float flush fly focus force fun function google guarantee guess
-guide hand hate head heat help hike hire hit hold hope host hug hunt hurry hurt interview iron issue
-itch joke judge jump kick kiss knock land last laugh launch lead leak leap lie lift light like limit
-link list load lock look love mail mark match matter mean measure mess message mind mix move murder
-nap name need note notice object offer open order outline own pack paint park pass pause phone
-picnic place plan plant play plug point polish pop pose post practice praise present press print
-process produce program promise purchase push question quote race rain raise rate reach record
-refund regard regret release remark rent repair repeat reply report request rescue reserve respect
-rest result return review ride ring rise risk roll run rush sail sample save scan schedule score
-scratch scream search sense set shake share shave shine shop shot show shut sign sketch ski skip
-sleep slip smell smile smoke snow sound spare spell split spot spray spread stack stand stare start
-state stay step stick stop store stress stretch struggle study suit supply support surf surprise
-sweat swim switch talk tap taste tear test text tie time tip tire toast touch track trade train
-transfer travel treat trim trip trust try tune turn tutor tweet type update upgrade upset use value
-view visit vote wait wake walk wash waste watch water whisper win wish wonder work worry wrap yell
-zoom clean clear close complete dry lower own slow warm cool free correct separate fancy tidy even
-calm better content lean land long pretty fine mean light tear house park train
+contact control copy cost cough count cover crash cross cure cut cycle damage dance date deal
+debate delay demand deposit design dial divide double doubt download drag draw dream dress drink
+drive drop email end escape estimate exchange excuse exercise exit experience express face fall fan
+fear feel fight file fill film finish fit fix float flush fly focus force fun function google
+guarantee guess guide hand hate head heat help hike hire hit hold hope host hug hunt hurry hurt
+interview iron issue itch joke judge jump kick kiss knock land last laugh launch lead leak leap lie
+lift light like limit link list load lock look love mail mark match matter mean measure mess
+message mind mix move murder nap name need note notice object offer open order outline own pack
+paint park pass pause phone picnic place plan plant play plug point polish pop pose post practice
+praise present press print process produce program promise purchase push question quote race rain
+raise rate reach record refund regard regret release remark rent repair repeat reply report request
+rescue reserve respect rest result return review ride ring rise risk roll run rush sail sample save
+scan schedule score scratch scream search sense set shake share shave shine shop shot show shut
+sign sketch ski skip sleep slip smell smile smoke snow sound spare spell split spot spray spread
+stack stand stare start state stay step stick stop store stress stretch struggle study suit supply
+support surf surprise sweat swim switch talk tap taste tear test text tie time tip tire toast touch
+track trade train transfer travel treat trim trip trust try tune turn tutor tweet type update
+upgrade upset use value view visit vote wait wake walk wash waste watch water whisper win wish
+wonder work worry wrap yell zoom clean clear close complete dry lower slow warm cool free correct
+separate fancy tidy even calm better content lean long pretty fine house
 """)
 
 
@@ -116,9 +116,10 @@ def _regular_past(verb: str) -> str:
 
 
 _DOUBLING = word_set("""
-admit beg chat commit drag drop equip fit grab hug jog nap occur pat permit pin plan plug pop prefer
-refer regret rob rub scan ship shop skip slip snap spot stir stop submit swap tap tip transfer trim
-trip unplug wrap cut get hit let put quit run set shut sit split swim upset win begin bet dig forget
+admit beg chat commit drag drop equip fit grab hug jog nap occur pat permit pin plan plug pop
+prefer refer regret rob rub scan ship shop skip slip snap spot stir stop submit swap tap tip
+transfer trim trip unplug wrap cut get hit let put quit run set shut sit split swim upset win begin
+bet dig forget
 """)
 
 

@@ -24,8 +24,9 @@ _BEFORE_A_MARK = alternatives(r"""
 | and | but | then | also | plus
 """)
 _BEFORE_A_WORD = alternatives(r"""
-and | but | so | well | oh | ah | hey | hi | hello | okay | ok | yeah | i mean | of course
-| you know(?= i ) | then | also | i am afraid | to be honest | yo | um | uh | hm+
+wait no,? | and | but | so | well | oh | ah | hey | hi | hello | okay | ok | yeah | i mean
+| of course | you know(?= i ) | (?:sure|yes|yeah)(?= (?:i|we|that|it|you)\b) | then | also
+| i am afraid | to be honest | yo | um | uh | hm+
 """)
 LEADING = re.compile(
     rf"(?i)(?:{_BEFORE_A_MARK}(?:\s*[,.!;:…-]+\s*|$)|{_BEFORE_A_WORD}\s+(?=\S)|[-–—,;:.…!*\s]+)"

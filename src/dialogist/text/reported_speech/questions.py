@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.morphology import (
     AUXILIARIES,
+    NOUNS_TOO,
     is_base,
     is_gerund,
     is_participle,
@@ -143,7 +144,7 @@ def _moved_to_end(text: str, words: Sequence[Word], place: int, opening: str) ->
     if behind[0].low not in DETERMINERS or len(behind) > 7 or "," in text:
         return None
     if len(words[:place]) > 1 or any(
-        is_gerund(word.low) or is_participle(word.low) for word in behind
+        is_gerund(word.low) or _is_plain_participle(word.low) for word in behind
     ):
         return None
     if any(
@@ -156,6 +157,11 @@ def _moved_to_end(text: str, words: Sequence[Word], place: int, opening: str) ->
     ):
         return None
     return Question(opening, text[behind[0].start :], words[place].low, "")
+
+
+def _is_plain_participle(low: str) -> bool:
+    """Whether a word is a participle and no noun, as "cost" is one."""
+    return is_participle(low) and low not in NOUNS_TOO
 
 
 def _of_unknown_subject(

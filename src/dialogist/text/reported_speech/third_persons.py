@@ -49,8 +49,8 @@ _FEMALE = word_set("she her hers herself")
 _HER_ALONE = re.compile(
     r"(?i)\bher\b(?=\s*(?:[,.;!?]|$|"
     + alternatives("""
-    to | at | in | on | for | with | and | that | if | the | a | an | about | again | tomorrow
-    | today | tonight | now | when | up | some | back | from
+    to | at | in | on | for | with | and | that | this | if | the | a | an | about | again | last
+    | tomorrow | today | tonight | now | when | up | some | back | from
     """)
     + r"\b))"
 )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from dialogist.text.function_words import OPENERS
 from dialogist.text.listing import word_set
+from dialogist.text.people import first_names
 from dialogist.text.reported_speech.morphology import is_base
 from dialogist.text.reported_speech.phrases import (
     ASIDE,
@@ -141,22 +142,22 @@ def _without_end(found: Trimmed, names: Collection[str]) -> Trimmed:
             text, tag = text[: end.start()], True
         elif end := TRAILING.search(text):
             text = text[: end.start()]
-        elif (end := _CALL_END.search(text)) and _is_call(end[1], names):
+        elif (end := _CALL_END.search(text)) and (
+            _is_call(end[1], names) or first_names(text[end.start() :])
+        ):
             text, called = text[: end.start()], called or end[1]
         else:
             return replace(found, text=text, called=called, tag=tag)
 
 
 def _is_other_name(text: str, call: re.Match[str]) -> bool:
-    """Whether a capital word before "I" or "can you" is a name, though no participant's."""
-    name, rest = call[1], text[call.end() :]
-    if (
-        not name[0].isupper()
-        or name.lower() in OPENERS | _NEVER_CALLED
-        or name.lower().endswith("ly")
-    ):
+    """Whether a word before a comma names somebody, though no participant is called so."""
+    name, low = call[1], call[1].lower()
+    if first_names(f", {name}"):
+        return True
+    if not name[0].isupper() or low in OPENERS | _NEVER_CALLED or low.endswith("ly"):
         return False
-    return _ADDRESSES.match(rest) is not None
+    return _ADDRESSES.match(text, call.end()) is not None
 
 
 def _is_call(words: str, names: Collection[str]) -> bool:
