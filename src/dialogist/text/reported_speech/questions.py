@@ -161,7 +161,7 @@ def _moved_to_end(text: str, words: Sequence[Word], place: int, opening: str) ->
 
 def _is_plain_participle(low: str) -> bool:
     """Whether a word is a participle and no noun, as "cost" is one."""
-    return is_participle(low) and low not in NOUNS_TOO
+    return (is_participle(low) or low.endswith("ed")) and low not in NOUNS_TOO
 
 
 def _of_unknown_subject(

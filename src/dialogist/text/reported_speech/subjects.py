@@ -55,7 +55,8 @@ def _phrase_end(words: Sequence[Word], start: int, auxiliary: str) -> int | None
         if words[place].low in w.DETERMINERS or words[place].low in w.PREPOSITIONS:
             return place if auxiliary in _BE else None
         if _is_boundary(words, place, auxiliary):
-            doubtful = words[place].low in NOUNS_TOO and place + 1 < len(words)
+            low = words[place].low
+            doubtful = (low in NOUNS_TOO or is_gerund(low)) and place + 1 < len(words)
             later = any(_is_boundary(words, i, auxiliary) for i in range(place + 1, last))
             return None if doubtful and later else place
     return None
