@@ -1,7 +1,7 @@
 """A dialogue told in the third person, utterance by utterance and exchange by exchange."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -59,10 +59,18 @@ class _Sentence:
 
 
 class Conversation:
-    """A dialogue of ``turns``, each a speaker's label and a text."""
+    """A dialogue of ``turns``, each a speaker's label and a text.
 
-    def __init__(self, turns: Sequence[tuple[str, str]]) -> None:
+    ``cut``: where the parts of a text that are told by themselves begin and end.
+    """
+
+    def __init__(
+        self,
+        turns: Sequence[tuple[str, str]],
+        cut: Callable[[str], Iterable[tuple[int, int]]] = sentence_spans,
+    ) -> None:
         self._turns = list(turns)
+        self._cut = cut
         self._people = participants_of(self._turns)
         self._called = frozenset().union(*(p.called for p in self._people.values()))
         self._sentences: dict[int, list[_Sentence]] = {}
@@ -132,7 +140,7 @@ class Conversation:
             text = self._turns[turn][1]
             self._sentences[turn] = [
                 _Sentence(start, end, text[start:end], trimmed(text[start:end], self._called))
-                for start, end in sentence_spans(text)
+                for start, end in self._cut(text)
             ]
         return self._sentences[turn]
 

@@ -1,0 +1,142 @@
+"""Train the selector of `dialogist.selection` on dialogues whose important words are marked.
+
+python -m dialogist.recipe.selector corpus/*.jsonl --output selector.safetensors
+
+A line of the files is a dialogue: ``turns`` (speaker, text) and ``statements``, each with ``key``
+(whether a summary must hold it) and ``spans`` (turn, exact words). A unit is worth 1 where a key
+statement rests on half of its words, 0.25 for another statement, else 0.
+"""
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors.numpy import save
+from torch import nn
+
+from dialogist.errors import DataError
+from dialogist.selection.features import Matrix
+from dialogist.selection.network import around
+from dialogist.selection.select import Told, told_of
+from dialogist.selection.terms import Rarity, terms_of
+
+_NETWORKS, _HIDDEN, _EPOCHS, _BATCH = 4, 48, 40, 512
+_RATE, _DECAY, _DROPOUT = 2e-3, 0.02, 0.3
+_MINOR = 0.25  # what a statement is worth that is true, but need not be told
+
+
+@dataclass(frozen=True, slots=True)
+class _Marked:
+    told: Told
+    worth: Matrix
+
+
+def train(marked: Sequence[_Marked]) -> dict[str, np.ndarray]:
+    """The tensors of a network for some dialogues."""
+    rarity = _rarity(one.told for one in marked)
+    features = [one.told.features(rarity) for one in marked]
+    every = np.concatenate(features)
+    mean, deviation = every.mean(axis=0), every.std(axis=0) + np.float32(1e-3)
+    x = torch.from_numpy(
+        np.concatenate([around(np.clip((own - mean) / deviation, -4, 4)) for own in features])
+    )
+    y = torch.from_numpy(np.concatenate([one.worth for one in marked]))
+    nets = [_trained(x, y, seed) for seed in range(_NETWORKS)]
+    stems = sorted(stem for stem, count in rarity.counts.items() if count > 1)
+    first, last = [net[0] for net in nets], [net[3] for net in nets]
+    return {
+        "mean": mean,
+        "deviation": deviation,
+        "hidden": _stacked([one.weight.T for one in first]).astype(np.float16),
+        "hidden_bias": _stacked([one.bias for one in first]),
+        "out": _stacked([one.weight[0] for one in last]),
+        "out_bias": _stacked([one.bias for one in last]),
+        "stems": np.frombuffer("\n".join(stems).encode("utf-8"), dtype=np.uint8),
+        "counts": np.array([rarity.counts[stem] for stem in stems], dtype=np.int32),
+        "dialogues": np.array([rarity.dialogues], dtype=np.int32),
+    }
+
+
+def _stacked(tensors: Sequence[torch.Tensor]) -> np.ndarray:
+    return np.ascontiguousarray(torch.stack([t.detach() for t in tensors]).numpy())
+
+
+def _trained(x: torch.Tensor, y: torch.Tensor, seed: int) -> nn.Sequential:
+    torch.manual_seed(seed)
+    net = nn.Sequential(
+        nn.Linear(x.shape[1], _HIDDEN),
+        nn.GELU(approximate="tanh"),
+        nn.Dropout(_DROPOUT),
+        nn.Linear(_HIDDEN, 1),
+    )
+    steps = _EPOCHS * -(-len(x) // _BATCH)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=_RATE, weight_decay=_DECAY)
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.02, steps)
+    loss_of = nn.BCEWithLogitsLoss()
+    for _ in range(_EPOCHS):
+        for part in torch.randperm(len(x)).split(_BATCH):
+            optimizer.zero_grad()
+            loss_of(net(x[part])[:, 0], y[part]).backward()
+            optimizer.step()
+            schedule.step()
+    return net.eval()
+
+
+def _rarity(dialogues: Iterable[Told]) -> Rarity:
+    counts: Counter[str] = Counter()
+    number = 0
+    for one in dialogues:
+        number += 1
+        counts.update({term for unit in one.units for term in terms_of(unit.text)})
+    return Rarity(counts, number)
+
+
+def read_marked(path: Path) -> list[_Marked]:
+    """The dialogues of a file with what each unit is worth.
+
+    Raises:
+        DataError: a span is not in its turn; names the record.
+    """
+    found = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        record = json.loads(line)
+        turns = [(speaker, text) for speaker, text in record["turns"]]
+        told = told_of(turns)
+        marks = [np.zeros(len(text), dtype=np.float32) for _, text in turns]
+        for statement in record["statements"]:
+            worth = 1.0 if statement["key"] else _MINOR
+            for turn, words in statement["spans"]:
+                place = turns[turn][1].find(words)
+                if place < 0:
+                    raise DataError(f"{path}:{number}: turn {turn} does not have '{words}'")
+                own = marks[turn][place : place + len(words)]
+                np.maximum(own, worth, out=own)
+        worth_of = [_worth(marks[u.turn][u.start : u.end]) for u in told.units]
+        found.append(_Marked(told, np.array(worth_of, dtype=np.float32)))
+    return found
+
+
+def _worth(marks: Matrix) -> float:
+    """What most of the characters of a unit are worth at least half of."""
+    return float(np.median(marks)) if len(marks) else 0.0
+
+
+def main() -> None:
+    """Train from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--output", type=Path, required=True)
+    asked = parser.parse_args()
+    torch.set_num_threads(1)
+    marked = [one for path in asked.files for one in read_marked(path)]
+    asked.output.write_bytes(save(train(marked)))
+    print(f"{len(marked)} dialogues, {sum(len(one.worth) for one in marked)} units")
+
+
+if __name__ == "__main__":
+    main()
