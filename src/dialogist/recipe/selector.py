@@ -3,8 +3,8 @@
 python -m dialogist.recipe.selector corpus/*.jsonl --output selector.safetensors
 
 A line of the files is a dialogue: ``turns`` (speaker, text) and ``statements``, each with ``key``
-(whether a summary must hold it) and ``spans`` (turn, exact words). A unit is worth 1 where a key
-statement rests on half of its words, 0.25 for another statement, else 0.
+(whether a summary must hold it) and ``spans`` (turn, exact words). A summary must hold a unit where
+key statements rest on half of it.
 """
 
 import argparse
@@ -25,9 +25,8 @@ from dialogist.selection.network import around
 from dialogist.selection.select import Told, told_of
 from dialogist.selection.terms import Rarity, terms_of
 
-_NETWORKS, _HIDDEN, _EPOCHS, _BATCH = 4, 48, 40, 512
+_NETWORKS, _HIDDEN, _EPOCHS, _BATCH = 4, 48, 8, 512
 _RATE, _DECAY, _DROPOUT = 2e-3, 0.02, 0.3
-_MINOR = 0.25  # what a statement is worth that is true, but need not be told
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,21 +108,14 @@ def read_marked(path: Path) -> list[_Marked]:
         told = told_of(turns)
         marks = [np.zeros(len(text), dtype=np.float32) for _, text in turns]
         for statement in record["statements"]:
-            worth = 1.0 if statement["key"] else _MINOR
-            for turn, words in statement["spans"]:
+            for turn, words in statement["spans"] if statement["key"] else ():
                 place = turns[turn][1].find(words)
                 if place < 0:
                     raise DataError(f"{path}:{number}: turn {turn} does not have '{words}'")
-                own = marks[turn][place : place + len(words)]
-                np.maximum(own, worth, out=own)
-        worth_of = [_worth(marks[u.turn][u.start : u.end]) for u in told.units]
+                marks[turn][place : place + len(words)] = 1.0
+        worth_of = [marks[u.turn][u.start : u.end].mean() >= 0.5 for u in told.units]
         found.append(_Marked(told, np.array(worth_of, dtype=np.float32)))
     return found
-
-
-def _worth(marks: Matrix) -> float:
-    """What most of the characters of a unit are worth at least half of."""
-    return float(np.median(marks)) if len(marks) else 0.0
 
 
 def main() -> None:

@@ -35,7 +35,7 @@ class Network:
             return np.zeros(0, dtype=np.float32)
         x = around(np.clip((features - self.mean) / self.deviation, -_CLIP, _CLIP))
         hidden = _gelu(np.einsum("uf,nfh->nuh", x, self.hidden) + self.hidden_bias[:, None])
-        logits = np.einsum("nuh,nh->nu", hidden, self.out) + self.out_bias[:, None]
+        logits = np.einsum("nuh,nh->nu", hidden, self.out) + self.out_bias
         found: NDArray[np.float32] = (1 / (1 + np.exp(-logits))).mean(axis=0)
         return found
 
