@@ -203,7 +203,7 @@ run. The warnings with its place say why."""
 
 StatementKind: TypeAlias = Literal["free", "reported", "quoted", "checked"]
 """``reported``: its evidence in the third person, by rules. ``quoted``: words of the dialogue, with
-their speaker. ``checked``: written by a model, and found to be borne out. ``free``: just written."""
+their speaker. ``checked``: written by a model and borne out by the dialogue. ``free``: written."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,9 +81,7 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
         dropped = tuple(Dropped(i, 0, reason) for i in said)
         coverage = Coverage(count, count - len(said), dropped=dropped)
         warnings = (Warning("not_read", reason),)
-        return replace(
-            blank, status=status, reason=reason, coverage=coverage, warnings=warnings
-        )
+        return replace(blank, status=status, reason=reason, coverage=coverage, warnings=warnings)
     turns = [(one.speaker, one.text) for one in dialogue.utterances]
     found = select(turns, bundled_network(), _budget(dialogue, options))
     statements = tuple(_statements(found))

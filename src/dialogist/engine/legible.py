@@ -1,4 +1,4 @@
-"""Whether a dialogue can be summarised at all: it holds text, enough of it, in the right language."""
+"""Whether a dialogue can be summarised: it holds text, enough of it, in the right language."""
 
 from dialogist.records import Dialogue, Status
 from dialogist.text.languages import language_of

@@ -15,6 +15,7 @@ from dialogist.records import Coverage, Dialogue, Dropped, Example
 SMALL_WINDOWS, SMALLEST_WINDOW = 2, 80
 """A summary of length ``long`` reads at least so many windows, of at least so many tokens."""
 
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """A dialogue as it is read: prepared, in windows (none where it is ``refused``)."""

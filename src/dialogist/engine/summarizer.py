@@ -176,9 +176,7 @@ class Summarizer:
             raise UsageError("n_best above 1: this model writes by key points, one summary only")
         return chosen
 
-    def _summaries(
-        self, options: SummaryOptions
-    ) -> Callable[[Sequence[Dialogue]], list[Summary]]:
+    def _summaries(self, options: SummaryOptions) -> Callable[[Sequence[Dialogue]], list[Summary]]:
         if options.style == "faithful":
             return lambda dialogues: faithful_summaries(dialogues, options, self.name)
         write = partial(self._writer.write, options=options)

@@ -11,7 +11,7 @@ from dialogist.selection.units import Unit
 LEAST = 0.15
 """The chance below which a statement is left out even where there is room."""
 
-_ISSUE = 0.3  # what is added to the best statement of the first quarter: why they talk at all
+_ISSUE = 0.7  # of the budget: the best statement of the first quarter, why they talk at all
 _BEGINNING = 0.25
 
 
@@ -23,13 +23,15 @@ def chosen(
 ) -> list[int]:
     """The numbers of the chosen candidates; at least one where one has room."""
     values = np.array(chances, dtype=np.float64)
-    begin = _beginning(candidates, units)
-    if begin:
-        values[max(begin, key=lambda i: values[i])] += _ISSUE
+    words = np.array([one.words for one in candidates], dtype=np.int64)
     likely = [i for i, value in enumerate(values) if value >= LEAST]
     usable = likely or ([int(values.argmax())] if len(values) else [])
-    words = np.array([one.words for one in candidates], dtype=np.int64)
-    return _packed(usable, values * np.sqrt(np.maximum(words, 1)), words, budget)
+    begin = [i for i in _beginning(candidates, units) if words[i] <= _ISSUE * budget]
+    issue = max(begin, key=lambda i: values[i], default=None)
+    kept = [issue] if issue in usable else []
+    rest = [i for i in usable if i not in kept]
+    left = budget - int(words[kept].sum())
+    return sorted(kept + _packed(rest, values * np.sqrt(np.maximum(words, 1)), words, left))
 
 
 def _beginning(candidates: Sequence[Candidate], units: Sequence[Unit]) -> list[int]:
@@ -62,4 +64,4 @@ def _packed(
         if took[k, left]:
             found.append(usable[k])
             left -= words[usable[k]]
-    return sorted(found)
+    return found

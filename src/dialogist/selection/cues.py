@@ -31,9 +31,7 @@ _CUES = {
         r"refund|free|rent|bill|deposit)\b"
     ),
     "question": r"\?",
-    "wh": (
-        r"^(?:(?:and|so|but|then|well|ok|okay)\W+)?(?:who|what|where|when|why|how|which)\b"
-    ),
+    "wh": (r"^(?:(?:and|so|but|then|well|ok|okay)\W+)?(?:who|what|where|when|why|how|which)\b"),
     "aux": (
         r"^(?:(?:and|so|but|then|well|ok|okay)\W+)?(?:do|does|did|is|are|was|were|can|could|will|"
         r"would|shall|should|have|has|may)\b"
@@ -68,13 +66,9 @@ _CUES = {
         r"\b(?:can't|cannot|cant|won't|unable|unfortunately|afraid|rather not|no way|"
         r"not possible|not allowed|decline|refuse|don't want|instead)\b"
     ),
-    "if": (
-        r"\b(?:if|unless|until|till|once|only if|as long as|otherwise|in case)\b"
-    ),
+    "if": (r"\b(?:if|unless|until|till|once|only if|as long as|otherwise|in case)\b"),
     "reason": r"\b(?:because|since|so that|due to|therefore|that's why)\b",
-    "change": (
-        r"\b(?:instead|actually|changed?|rather|on second thought|never mind|then)\b"
-    ),
+    "change": (r"\b(?:instead|actually|changed?|rather|on second thought|never mind|then)\b"),
     "but": r"\b(?:but|though|although|however)\b",
     "must": (
         r"\b(?:must|have to|has to|should|need to|needs to|ought|supposed|required|make sure)\b"
@@ -105,18 +99,14 @@ _CUES = {
         r"\b(?:think|guess|believe|feel|seems?|sounds?|looks? like|suppose|probably|maybe|"
         r"perhaps|honestly)\b"
     ),
-    "love": (
-        r"\b(?:love|like|enjoy|hate|favou?rite|beautiful|nice|interesting|amazing|funny)\b"
-    ),
+    "love": (r"\b(?:love|like|enjoy|hate|favou?rite|beautiful|nice|interesting|amazing|funny)\b"),
     "advise": r"\b(?:should|recommend|suggest|advise|better|why not|try|had better)\b",
     "done": (
         r"\b(?:done|booked|reserved|confirmed|scheduled|ordered|sent|successful(?:ly)?|completed|"
         r"purchased|arranged|added|transferred)\b"
     ),
     "exclaim": r"!",
-    "know": (
-        r"\b(?:you know|i mean|i see|let me see|kind of|sort of|by the way|anyway)\b"
-    ),
+    "know": (r"\b(?:you know|i mean|i see|let me see|kind of|sort of|by the way|anyway)\b"),
     "link": r"<link>|http|www\.|@",
 }
 CUES = {name: re.compile(cue, re.IGNORECASE) for name, cue in _CUES.items()}

@@ -5,12 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from dialogist.selection.terms import terms_of
 from dialogist.selection.units import Unit
 from dialogist.text.reported_speech import Conversation, Reported
 
 _OF_ITS_OWN = re.compile(
     r"(?i)\b(?:i|you|we|he|she|it|they|that|this|there)(?:['’]\w+)?\b|\b(?:let['’]?s|please)\b"
 )
+_SHORTEST_QUESTION = 4  # words of a question that is understood alone
+_LONGEST_FRAGMENT = 2  # words that are taken for a reply to whatever was said before
 _LONGEST_ANSWER = 8  # words of an answer that is not understood without its question
 
 
@@ -37,16 +40,23 @@ def candidates_of(
     found: dict[int, Candidate] = {}
     for i, unit in enumerate(units):
         asked = _question(units, i)
-        if asked is not None and asked in found:
-            answered = _answered(conversation, units, asked, i, found[asked], told)
+        if asked is not None:
+            answered = _answered(conversation, units, (asked, i), found.get(asked), told)
             if answered is not None:
-                del found[asked]
+                found.pop(asked, None)
                 found[i] = answered
                 continue
         own = told.get((unit.turn, unit.start))
-        if own is not None:
+        if own is not None and _says_something(unit):
             found[i] = Candidate(own.text, own.kind, (i,))
     return list(found.values())
+
+
+def _says_something(unit: Unit) -> bool:
+    """Whether a reader learns something from a unit alone."""
+    if not terms_of(unit.text):
+        return False
+    return "?" not in unit.text or unit.words >= _SHORTEST_QUESTION
 
 
 def _question(units: Sequence[Unit], i: int) -> int | None:
@@ -59,21 +69,27 @@ def _question(units: Sequence[Unit], i: int) -> int | None:
 def _answered(
     conversation: Conversation,
     units: Sequence[Unit],
-    asked: int,
-    answer: int,
-    question: Candidate,
+    pair: tuple[int, int],
+    before: Candidate | None,
     told: Mapping[tuple[int, int], Reported],
 ) -> Candidate | None:
-    """What a unit says together with the one that it answers; None: it stands by itself."""
-    both = (*question.units, answer)
+    """What a unit says together with the one before; None: it stands by itself.
+
+    ``pair``: the two; ``before``: the candidate that the first is in, if it is in one.
+    """
+    asked, answer = pair
+    both = (*(before.units if before else (asked,)), answer)
     exchange = conversation.answer(units[asked].turn, units[answer].turn)
     if exchange is not None:
-        return Candidate(exchange.text, "reported", both)
+        return Candidate(exchange.text, "reported", pair)
     own = told.get((units[answer].turn, units[answer].start))
-    is_bare = not _OF_ITS_OWN.search(units[answer].text)
-    if own is None or "?" not in units[asked].text or not is_bare:
+    if own is None or _OF_ITS_OWN.search(units[answer].text):
         return None
-    if units[answer].words > _LONGEST_ANSWER:
+    longest = _LONGEST_ANSWER if "?" in units[asked].text else _LONGEST_FRAGMENT
+    if units[answer].words > longest or not _says_something(units[answer]):
+        return None
+    question = before or told.get((units[asked].turn, units[asked].start))
+    if question is None:
         return None
     kind: Literal["reported", "quoted"] = "reported"
     if "quoted" in (question.kind, own.kind):
