@@ -62,8 +62,8 @@ def test_the_budget_holds_and_the_order_is_the_dialogues():
         assert places == sorted(places)
 
 
-def test_the_issue_is_chosen():
-    text = " ".join(one.candidate.text for one in select(TALK, bundled_network(), 20))
+def test_a_short_summary_holds_the_issue():
+    text = " ".join(one.candidate.text for one in select(TALK, bundled_network(), 20, True))
     assert "internet has been down since Monday" in text
 
 

@@ -83,7 +83,8 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
         warnings = (Warning("not_read", reason),)
         return replace(blank, status=status, reason=reason, coverage=coverage, warnings=warnings)
     turns = [(one.speaker, one.text) for one in dialogue.utterances]
-    found = select(turns, bundled_network(), _budget(dialogue, options))
+    is_short = options.length == "short"
+    found = select(turns, bundled_network(), _budget(dialogue, options), is_short)
     statements = tuple(_statements(found))
     words = sum(len(one.text.split()) for one in dialogue.utterances)
     summary = replace(

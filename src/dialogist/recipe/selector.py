@@ -47,7 +47,7 @@ def train(marked: Sequence[_Marked]) -> dict[str, np.ndarray]:
     y = torch.from_numpy(np.concatenate([one.worth for one in marked]))
     nets = [_trained(x, y, seed) for seed in range(_NETWORKS)]
     stems = sorted(stem for stem, count in rarity.counts.items() if count > 1)
-    first, last = [net[0] for net in nets], [net[3] for net in nets]
+    first, last = [net.first for net in nets], [net.last for net in nets]
     return {
         "mean": mean,
         "deviation": deviation,
@@ -65,22 +65,30 @@ def _stacked(tensors: Sequence[torch.Tensor]) -> np.ndarray:
     return np.ascontiguousarray(torch.stack([t.detach() for t in tensors]).numpy())
 
 
-def _trained(x: torch.Tensor, y: torch.Tensor, seed: int) -> nn.Sequential:
+class _Perceptron(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.first = nn.Linear(width, _HIDDEN)
+        self.dropout = nn.Dropout(_DROPOUT)
+        self.last = nn.Linear(_HIDDEN, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        hidden = nn.functional.gelu(self.first(x), approximate="tanh")
+        found: torch.Tensor = self.last(self.dropout(hidden))[:, 0]
+        return found
+
+
+def _trained(x: torch.Tensor, y: torch.Tensor, seed: int) -> _Perceptron:
     torch.manual_seed(seed)
-    net = nn.Sequential(
-        nn.Linear(x.shape[1], _HIDDEN),
-        nn.GELU(approximate="tanh"),
-        nn.Dropout(_DROPOUT),
-        nn.Linear(_HIDDEN, 1),
-    )
+    net = _Perceptron(x.shape[1])
     steps = _EPOCHS * -(-len(x) // _BATCH)
     optimizer = torch.optim.AdamW(net.parameters(), lr=_RATE, weight_decay=_DECAY)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.02, steps)
     loss_of = nn.BCEWithLogitsLoss()
     for _ in range(_EPOCHS):
-        for part in torch.randperm(len(x)).split(_BATCH):
+        for part in torch.split(torch.randperm(len(x)), _BATCH):
             optimizer.zero_grad()
-            loss_of(net(x[part])[:, 0], y[part]).backward()
+            loss_of(net(x[part]), y[part]).backward()
             optimizer.step()
             schedule.step()
     return net.eval()

@@ -20,15 +20,18 @@ def chosen(
     chances: Sequence[float],
     units: Sequence[Unit],
     budget: int,
+    with_issue: bool = False,
 ) -> list[int]:
-    """The numbers of the chosen candidates; at least one where one has room."""
+    """The numbers of the chosen candidates; at least one where one has room.
+
+    ``with_issue``: the best of the beginning is among them. It costs other facts.
+    """
     values = np.array(chances, dtype=np.float64)
     words = np.array([one.words for one in candidates], dtype=np.int64)
     likely = [i for i, value in enumerate(values) if value >= LEAST]
     usable = likely or ([int(values.argmax())] if len(values) else [])
     begin = [i for i in _beginning(candidates, units) if words[i] <= _ISSUE * budget]
-    issue = max(begin, key=lambda i: values[i], default=None)
-    kept = [issue] if issue in usable else []
+    kept = [max(begin, key=lambda i: values[i])] if with_issue and begin else []
     rest = [i for i in usable if i not in kept]
     left = budget - int(words[kept].sum())
     return sorted(kept + _packed(rest, values * np.sqrt(np.maximum(words, 1)), words, left))

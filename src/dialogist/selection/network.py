@@ -19,7 +19,7 @@ _ROOT = np.float32(0.7978845608)
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """``hidden`` (N, 3F, H) and ``out`` (N, H) of N perceptrons, whose probabilities are averaged."""
+    """``hidden`` (N, 3F, H) and ``out`` (N, H) of N perceptrons; their mean counts."""
 
     mean: Matrix
     deviation: Matrix

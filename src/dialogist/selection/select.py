@@ -1,6 +1,6 @@
 """`Selection`: what can be said of a dialogue, and the most important of it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dialogist.selection.choice import chosen
@@ -48,22 +48,18 @@ def select(
     turns: Sequence[tuple[str, str]],
     network: Network,
     budget: int,
-    about: Callable[[Candidate, Sequence[Unit]], bool] | None = None,
+    with_issue: bool = False,
 ) -> list[Chosen]:
     """The statements of a summary of at most ``budget`` words, in the order of the dialogue.
 
-    ``about``: which statements may be chosen; None: all.
+    ``with_issue``: see `choice.chosen`.
     """
     found = told_of(turns)
     units = found.units
     chances = network.probabilities(found.features(network.rarity))
-    candidates = [
-        one
-        for one in candidates_of(found.conversation, units, found.told)
-        if about is None or about(one, [units[i] for i in one.units])
-    ]
+    candidates = candidates_of(found.conversation, units, found.told)
     each = [float(max(chances[i] for i in one.units)) for one in candidates]
     return [
         Chosen(candidates[i], tuple(units[j] for j in candidates[i].units), each[i])
-        for i in chosen(candidates, each, units, budget)
+        for i in chosen(candidates, each, units, budget, with_issue)
     ]

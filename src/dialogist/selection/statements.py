@@ -47,16 +47,21 @@ def candidates_of(
                 found[i] = answered
                 continue
         own = told.get((unit.turn, unit.start))
-        if own is not None and _says_something(unit):
+        if own is not None and len(_plain(unit)) > 1 and _says_something(unit):
             found[i] = Candidate(own.text, own.kind, (i,))
     return list(found.values())
 
 
 def _says_something(unit: Unit) -> bool:
     """Whether a reader learns something from a unit alone."""
-    if not terms_of(unit.text):
+    if not terms_of(" ".join(_plain(unit))):
         return False
     return "?" not in unit.text or unit.words >= _SHORTEST_QUESTION
+
+
+def _plain(unit: Unit) -> list[str]:
+    """The words of a unit; links are none."""
+    return [word for word in unit.text.split() if word[0] != "<" and any(map(str.isalnum, word))]
 
 
 def _question(units: Sequence[Unit], i: int) -> int | None:

@@ -27,6 +27,8 @@ _LEAST = 3  # words on each side
 def part_spans(text: str) -> Iterator[tuple[int, int]]:
     """Where the parts of a text's sentences begin and end; each can be told by itself."""
     for start, end in sentence_spans(text):
+        while start < end and text[start] in " .,;":
+            start += 1
         place = start
         for joint in _JOINT.finditer(text, start, end):
             if _can_cut(text[place : joint.start()], text[joint.end() : end]):

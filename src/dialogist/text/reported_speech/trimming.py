@@ -82,6 +82,7 @@ _SIGNATURE = re.compile(r"(?:^|\s)(\w+[.!?]*)\s+[-^*/]?([A-Z]{2})(?=$|\s*<LINK>$
 _SHORT_WORDS = word_set(
     "US UK TV PM AM OK ID IT PC NY LA DC EU HR AC CV CD DM QR GB MB AI VR SF MD GP"
 )
+_DANGLING = re.compile(r"(?i)\b(?:very|so|too|am|is|are|was|were|be|really|the|a|to|of)$")
 _CAPITAL_WORD = re.compile(r"(?!I\b)[A-Z]")
 
 
@@ -140,7 +141,7 @@ def _without_end(found: Trimmed, names: Collection[str]) -> Trimmed:
     while True:
         if found.question and (end := TAG.search(text)):
             text, tag = text[: end.start()], True
-        elif end := TRAILING.search(text):
+        elif (end := TRAILING.search(text)) and not _DANGLING.search(text[: end.start()]):
             text = text[: end.start()]
         elif (end := _CALL_END.search(text)) and (
             _is_call(end[1], names) or first_names(text[end.start() :])
