@@ -1,7 +1,6 @@
 """`Summarizer`: dialogues in, summaries out. All that command line and evaluation ever see."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from itertools import islice
 from typing import Protocol, Self
 
@@ -179,5 +178,7 @@ class Summarizer:
     def _summaries(self, options: SummaryOptions) -> Callable[[Sequence[Dialogue]], list[Summary]]:
         if options.style == "faithful":
             return lambda dialogues: faithful_summaries(dialogues, options, self.name)
-        write = partial(self._writer.write, options=options)
-        return Pipeline(self.bundle, self._reader, write, options).summaries
+        pipeline = Pipeline(
+            self.bundle, self._reader, lambda windows: self._writer.write(windows, options), options
+        )
+        return pipeline.summaries
