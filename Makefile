@@ -8,7 +8,7 @@ WORKERS ?= 2
 N ?= 20000
 SEED ?= 0
 
-.PHONY: demo test test-slow fuzz check format bench bench-train bench-generate bench-summarize docs minilm default-model no-data clean help
+.PHONY: demo test test-slow fuzz check format bench bench-train bench-generate bench-summarize docs minilm selector default-model no-data clean help
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -68,6 +68,10 @@ bench-generate: .venv/.dev .venv-keras/.done ## one summary at a time beside Ker
 
 bench-summarize: .venv/.dev .venv-peers/.done ## summaries beside Hugging Face and CTranslate2; ARGS: its flags
 	$(BIN)/python bench/summarize_speed.py $(if $(DATA),--data $(DATA)) $(ARGS)
+
+selector: .venv/.core ## train the selector of faithful summaries on corpus/ (seconds)
+	OMP_NUM_THREADS=1 $(BIN)/python -m dialogist.recipe.selector corpus/*.jsonl \
+	  --output src/dialogist/assets/selection/open.safetensors
 
 docs: .venv/.core ## the documentation as a site in site/
 	$(PIP) zensical

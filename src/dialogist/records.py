@@ -201,13 +201,19 @@ Check: TypeAlias = Literal["passed", "failed", "unchecked"]
 run. The warnings with its place say why."""
 
 
+StatementKind: TypeAlias = Literal["free", "reported", "quoted", "checked"]
+"""``reported``: its evidence in the third person, by rules. ``quoted``: words of the dialogue, with
+their speaker. ``checked``: written by a model and borne out by the dialogue. ``free``: written."""
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A part of a summary: ``text`` is ``summary.text[start:end]``.
 
-    ``label`` is its key point, if it is about one. ``evidence`` is the best first. ``confidence``
-    is the geometric mean of its tokens' probabilities, None for systems without any. ``check`` is
-    what the checks say of it.
+    ``label`` is its key point, if it is about one. ``evidence`` is the best first; of what is
+    reported or quoted it is all that the statement rests on. ``confidence`` is the geometric mean
+    of its tokens' probabilities, None for systems without any; of what is reported or quoted how
+    likely a summary must hold it. ``check`` is what the checks say of it, ``kind`` how it was made.
     """
 
     text: str
@@ -217,6 +223,7 @@ class Statement:
     evidence: tuple[EvidenceSpan, ...] = ()
     confidence: float | None = None
     check: Check = "unchecked"
+    kind: StatementKind = "free"
 
 
 WarningKind: TypeAlias = Literal[

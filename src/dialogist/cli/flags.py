@@ -1,6 +1,7 @@
 """Flags that several commands share, and what they stand for."""
 
 import gc
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
@@ -9,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dialogist.cli.forms import Card, Facts, LongInput, PrecisionKind, Strategies, Table
+from dialogist.cli.forms import Card, Facts, LongInput, PrecisionKind, Strategies, Style, Table
 from dialogist.cli.progress import silence
-from dialogist.errors import UsageError
+from dialogist.errors import ConfigError, UsageError
 
 if TYPE_CHECKING:
     from dialogist.decoding.options import DecodingOptions
+    from dialogist.engine.faithful import FaithfulSummarizer
     from dialogist.engine.precision import Precision
     from dialogist.engine.summarizer import Summarizer
 
@@ -149,6 +151,21 @@ def load_summarizer(
         give_back_large()
         tell_licence(model)
         return Summarizer.load(model, device, precision)
+
+
+def faithful_summarizer(model: str, style: Style | None) -> "FaithfulSummarizer | None":
+    """The summarizer of a model in faithful style, if that is wished for; it loads no torch."""
+    from dialogist.engine.faithful import FaithfulSummarizer
+    from dialogist.engine.names import find_model
+    from dialogist.engine.options import SummaryOptions
+
+    tuned = find_model(model) / "generation_config.json"
+    try:
+        options = SummaryOptions.parse(json.loads(tuned.read_text(encoding="utf-8")), str(tuned))
+    except (OSError, ValueError, ConfigError):
+        return None  # loading the model tells what is wrong with its folder
+    chosen = options.style if style is None else style.value
+    return FaithfulSummarizer(model, options) if chosen == "faithful" else None
 
 
 @contextmanager

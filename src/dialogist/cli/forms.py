@@ -29,6 +29,13 @@ class LongInput(StrEnum):
     cut = "cut"
 
 
+class Style(StrEnum):
+    """Whether a summary tells and quotes what was said, or is written by the model."""
+
+    faithful = "faithful"
+    free = "free"
+
+
 class Length(StrEnum):
     """How long a summary is to be."""
 

@@ -38,7 +38,8 @@ def _lines(statement: Statement, quotes: tuple[Quote, ...], whole: Shaped) -> It
     yield f"{f'{DOUBTED} ' if doubt else ''}{shown}{_line(statement)}"
     if doubt:
         yield f"{_BELOW}check this: {printable(doubt)}"
-    yield from (f"{_BELOW}{quoted(quote)}" for quote in quotes)
+    if statement.kind != "quoted":
+        yield from (f"{_BELOW}{quoted(quote)}" for quote in quotes)
 
 
 def markdown_of(shown: Shaped) -> Iterator[str]:
@@ -69,7 +70,7 @@ def _items(statement: Statement, quotes: tuple[Quote, ...], whole: Shaped) -> It
     yield f"- {f'{DOUBTED} ' if doubt else ''}{shown}{plain(statement.text)}"
     if doubt:
         yield f"{_BELOW}- *check this: {plain(doubt)}*"
-    for quote in quotes:
+    for quote in quotes if statement.kind != "quoted" else ():
         speaker = f"**{plain(quote.speaker)}**: " if quote.speaker else ""
         yield f'{_BELOW}- [{quote.number + 1}] {speaker}"{plain(quote.text)}"'
 

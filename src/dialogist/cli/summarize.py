@@ -25,9 +25,10 @@ from dialogist.cli.flags import (
     Strategy,
     Threads,
     decoding_options,
+    faithful_summarizer,
     load_summarizer,
 )
-from dialogist.cli.forms import Length, Mask, Names, Output, PrecisionKind
+from dialogist.cli.forms import Length, Mask, Names, Output, PrecisionKind, Style
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading, expected_records
 from dialogist.cli.shaping import (
@@ -70,6 +71,13 @@ def summarize(
     focus: Focus = None,
     perspective: PerspectiveName = None,
     speaker: SpeakerNames = None,
+    style: Annotated[
+        Style | None,
+        typer.Option(
+            help="faithful: what was said, in the third person or quoted. free: the model's words, "
+            "unchecked (default: what the model was made for)."
+        ),
+    ] = None,
     length: Annotated[Length | None, typer.Option(help="How long the summary is.")] = None,
     words: Annotated[int | None, typer.Option(help="At most N words, in whole sentences.")] = None,
     long: Long = None,
@@ -126,8 +134,11 @@ def summarize(
     to.check()
     presenter = Presenter(shape, mask, mask_names, read.strict)
     tell_failures(lines=not read.strict)  # the first one ends a strict run, and is its error
-    summarizer = load_summarizer(model, device, threads, cast("Precision", precision))
+    summarizer = faithful_summarizer(model, style) or load_summarizer(
+        model, device, threads, cast("Precision", precision)
+    )
     wanted = {
+        "style": style,
         "length": length,
         "words": words,
         "long": long,

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from dialogist import __version__
 from dialogist.cli.console import note
@@ -16,11 +17,14 @@ from dialogist.cli.resuming import WINDOW, RunFile
 from dialogist.cli.shaping import Shape, Shaped
 from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.names import find_model
-from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import UsageError
 from dialogist.files import sha256_of
 from dialogist.models.leader_writer import LeaderWriter
 from dialogist.records import JSON, Dialogue, Warning
+
+if TYPE_CHECKING:  # torch: not for what is only reported
+    from dialogist.engine.faithful import FaithfulSummarizer
+    from dialogist.engine.summarizer import Summarizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ class Destination:
 class Work:
     """The dialogues of one call, and what is done with each."""
 
-    summarizer: Summarizer
+    summarizer: "Summarizer | FaithfulSummarizer"
     options: DecodingOptions
     presenter: Presenter
     dialogues: Iterable[Dialogue]
@@ -111,13 +115,13 @@ def settings_of(
     work: Work, model: str, shape: Shape, mask: tuple[str | None, str]
 ) -> dict[str, JSON]:
     """Everything but the dialogues that the summaries of a call depend on."""
-    folder, bundle = find_model(model), work.summarizer.bundle
+    folder, summarizer = find_model(model), work.summarizer
     return {
         "schema_version": 1,
         "dialogist": __version__,
-        "model": bundle.name,
+        "model": summarizer.name,
         "weights": sha256_of(folder / "model.safetensors"),
-        "precision": bundle.precision,
+        "precision": summarizer.precision,
         "options": work.options.model_dump(mode="json"),
         "shape": shape.to_json(),
         "mask": list(mask),

@@ -9,8 +9,7 @@ from collections import Counter
 from dialogist.data.chance import Chance
 from dialogist.records import Dialogue
 from dialogist.text.function_words import FUNCTION_WORDS
-from dialogist.text.reported import Reporter
-from dialogist.text.sentences import split_sentences
+from dialogist.text.reported_speech import Conversation
 
 _MOST = 3  # sentences of a made summary
 _FEWEST_WORDS, _MOST_WORDS = 4, 24  # of a sentence that is told
@@ -23,27 +22,29 @@ def reported(dialogue: Dialogue) -> str | None:
     Those whose words come back elsewhere in the dialogue, or, where it has references, in the
     first of them. The same dialogue is always told alike.
     """
-    speakers = dialogue.speakers
-    if len(speakers) != 2:
+    if len(dialogue.speakers) != 2:
         return None
     chance = Chance("reported", dialogue.id, *(u.text for u in dialogue.utterances[:2]))
     wanted = _content(dialogue.references[0]) if dialogue.references else _repeated(dialogue)
     found: list[tuple[float, int, str]] = []
-    for utterance in dialogue.utterances:
-        others = [name for name in speakers if name != utterance.speaker]
-        if len(others) != 1:
-            continue
-        reporter = Reporter(utterance.speaker, others[0])
-        for sentence in split_sentences(utterance.text):
-            words = _content(sentence)
-            if not _FEWEST_WORDS <= len(sentence.split()) <= _MOST_WORDS or len(words) < 2:
-                continue
-            told = reporter.report(sentence, chance.share)
-            if told is not None:
-                score = len(words & wanted) + _SHAKE * chance.share()
-                found.append((score, len(found), told))
+    for sentence, told in _told(dialogue):
+        words = _content(sentence)
+        if _FEWEST_WORDS <= len(sentence.split()) <= _MOST_WORDS and len(words) >= 2:
+            score = len(words & wanted) + _SHAKE * chance.share()
+            found.append((score, len(found), told))
     best = sorted(found, key=lambda one: -one[0])[: 1 + chance.below(_MOST)]
     return " ".join(told for _, _, told in sorted(best, key=lambda one: one[1])) or None
+
+
+def _told(dialogue: Dialogue) -> list[tuple[str, str]]:
+    """The sentences that rules turn into the third person, each with how it is told."""
+    conversation = Conversation([(u.speaker, u.text) for u in dialogue.utterances])
+    return [
+        (utterance.text[one.start : one.end], one.text)
+        for turn, utterance in enumerate(dialogue.utterances)
+        for one in conversation.report(turn)
+        if one.kind == "reported"
+    ]
 
 
 def _content(text: str) -> set[str]:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from dialogist.engine.legible import shortness
 from dialogist.engine.options import SummaryOptions
-from dialogist.engine.reading import Reading, shortness
+from dialogist.engine.reading import Reading
 from dialogist.engine.written import Written
 from dialogist.metrics.findings import Kind, findings
 from dialogist.records import Coverage, Status, Summary, Warning, WarningKind

@@ -7,21 +7,26 @@ from pydantic import Field, model_validator
 from dialogist.decoding.options import DecodingOptions
 
 Length = Literal["short", "medium", "long"]
+Style = Literal["faithful", "free"]
 
 
 class SummaryOptions(DecodingOptions):
     """`DecodingOptions`, and wishes; a model folder keeps those that its model was tuned with.
 
+    ``style``: ``faithful`` tells in the third person, by rules, what was said, or quotes it; the
+    model writes nothing. ``free`` is what the model writes.
     ``long``: a dialogue beyond the model's limits is read in ``windows``, or ``cut`` as the papers
     do (its status then says so). ``overlap``: how many utterances two windows share at most.
     ``safe``: names, numbers, entities and speakers that the dialogue does not bear out are kept out
     of summaries. ``evidence``: statements are linked to utterances.
     ``length``: ``medium`` is as the model writes, ``short`` its most telling sentences, ``long``
-    reads in smaller windows, which tells more. ``words``: at most so many, in whole sentences.
+    reads in smaller windows, which tells more. In faithful style they are shares of the dialogue's
+    words: a quarter, two fifths and three fifths. ``words``: at most so many, in whole sentences.
     ``min_confidence``: a sentence of a confidence below this is marked as unchecked; None never.
     ``low_confidence``: a mean log-probability per token below this is told; None never.
     """
 
+    style: Style = "free"
     long: Literal["windows", "cut"] = "windows"
     overlap: int = Field(2, ge=0, le=100)
     safe: bool = True

@@ -6,22 +6,14 @@ from math import ceil
 
 from dialogist.data.encode import Encoded, tokens_read
 from dialogist.engine.bundle import Bundle
+from dialogist.engine.legible import Refusal, refusal
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.windows import Cutting, Room, windows_of
 from dialogist.engine.written import Window
-from dialogist.records import Coverage, Dialogue, Dropped, Example, Status
-from dialogist.text.languages import language_of
-from dialogist.text.words import words_of
-
-FEWEST_WORDS = 6
-"""A dialogue with fewer words is called too short. It is summarised all the same."""
+from dialogist.records import Coverage, Dialogue, Dropped, Example
 
 SMALL_WINDOWS, SMALLEST_WINDOW = 2, 80
 """A summary of length ``long`` reads at least so many windows, of at least so many tokens."""
-
-_LANGUAGES = {"en": "English", "zh": "Chinese"}
-
-Refusal = tuple[Status, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,20 +115,3 @@ def _spans(windows: Sequence[Window]) -> tuple[tuple[int, int], ...]:
     """First utterance of each window and the one after its last."""
     each = ([i for origins in w.example.origins for i in origins] for w in windows)
     return tuple((min(numbers), max(numbers) + 1) for numbers in each)
-
-
-def refusal(dialogue: Dialogue, language: str) -> Refusal | None:
-    """Why nothing can be said of a dialogue; ``language`` is the model's, empty: any."""
-    text = "\n".join(utterance.text for utterance in dialogue.utterances)
-    if not text.strip():
-        return "empty", "the dialogue holds no text"
-    if language and len(words_of(text)) >= FEWEST_WORDS and language_of(text) != language:
-        wanted = _LANGUAGES.get(language, language)
-        return "unsupported_language", f"the dialogue is not in {wanted}, which this model reads"
-    return None
-
-
-def shortness(dialogue: Dialogue) -> str:
-    """Why a dialogue is called too short; empty if it is not."""
-    words = sum(len(words_of(utterance.text)) for utterance in dialogue.utterances)
-    return f"only {words} words are said" if words < FEWEST_WORDS else ""

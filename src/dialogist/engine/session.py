@@ -5,6 +5,7 @@ from threading import Lock
 from typing import TypeAlias
 
 from dialogist.decoding.options import DecodingOptions
+from dialogist.engine.faithful import faithful_summaries
 from dialogist.engine.pipeline import Pipeline
 from dialogist.engine.reading import Reader
 from dialogist.engine.summarizer import Summarizer
@@ -45,7 +46,7 @@ class Session:
         """
         bundle = summarizer.bundle
         self._options = summarizer.chosen(options, **overrides)
-        self._id = id
+        self._id, self._name = id, bundle.name
         self._writer = Writer(bundle)
         reader = Reader(bundle, alike=False)
         self._pipeline = Pipeline(bundle, reader, self._write, self._options)
@@ -66,6 +67,8 @@ class Session:
     def summary(self) -> Summary:
         """The summary of all that was said so far; what goes wrong is its status ``error``."""
         with self._lock:
+            if self._options.style == "faithful":
+                return faithful_summaries([self.dialogue], self._options, self._name)[0]
             return self._pipeline.summaries([self.dialogue])[0]
 
     def _write(self, windows: Sequence[Window]) -> list[Written]:

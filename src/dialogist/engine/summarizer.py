@@ -1,6 +1,6 @@
 """`Summarizer`: dialogues in, summaries out. All that command line and evaluation ever see."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Protocol, Self
 
@@ -9,10 +9,12 @@ import torch
 from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.batches import BatchLimits
 from dialogist.engine.bundle import Bundle, load_bundle
+from dialogist.engine.faithful import faithful_summaries
+from dialogist.engine.given import checked_dialogues
 from dialogist.engine.names import DEFAULT_MODEL, find_model
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.pipeline import Pipeline
-from dialogist.engine.precision import Precision
+from dialogist.engine.precision import Format, Precision
 from dialogist.engine.reading import Reader, Reading
 from dialogist.engine.writing import Writer
 from dialogist.engine.written import Written
@@ -99,6 +101,11 @@ class Summarizer:
         return self.bundle.name
 
     @property
+    def precision(self) -> Format | None:
+        """What it computes in; None: its weights are as trained."""
+        return self.bundle.precision
+
+    @property
     def options(self) -> SummaryOptions:
         """The options the model was tuned for."""
         return SummaryOptions.of(self.bundle.decoding)
@@ -120,7 +127,7 @@ class Summarizer:
                 more than the model can write.
         """
         chosen = self.chosen(options, **overrides)
-        return self._pipeline(chosen).summaries(list(_checked(dialogues)))
+        return self._summaries(chosen)(list(checked_dialogues(dialogues)))
 
     def read(self, dialogue: Dialogue, options: DecodingOptions | None = None) -> Reading:
         """How a dialogue is read: prepared, in windows, and how much of it."""
@@ -138,12 +145,12 @@ class Summarizer:
         **overrides: object,
     ) -> Iterator[Summary]:
         """`summarize` for endless input: ``window`` dialogues are read at a time."""
-        pipeline = self._pipeline(self.chosen(options, **overrides))
-        remaining = _checked(dialogues)
+        of_group = self._summaries(self.chosen(options, **overrides))
+        remaining = checked_dialogues(dialogues)
 
         def summaries() -> Iterator[Summary]:
             while group := list(islice(remaining, window)):
-                yield from pipeline.summaries(group)
+                yield from of_group(group)
 
         return summaries()
 
@@ -168,29 +175,10 @@ class Summarizer:
             raise UsageError("n_best above 1: this model writes by key points, one summary only")
         return chosen
 
-    def _pipeline(self, options: SummaryOptions) -> Pipeline:
-        return Pipeline(
+    def _summaries(self, options: SummaryOptions) -> Callable[[Sequence[Dialogue]], list[Summary]]:
+        if options.style == "faithful":
+            return lambda dialogues: faithful_summaries(dialogues, options, self.name)
+        pipeline = Pipeline(
             self.bundle, self._reader, lambda windows: self._writer.write(windows, options), options
         )
-
-
-def _checked(dialogues: Iterable[Dialogue]) -> Iterator[Dialogue]:
-    """The dialogues one after the other.
-
-    Raises:
-        UsageError: one is none; a single dialogue is told at once.
-    """
-    if isinstance(dialogues, Dialogue):
-        raise UsageError("one dialogue where a list is wanted: write summarize([dialogue])")
-    if isinstance(dialogues, str) or not isinstance(dialogues, Iterable):
-        kind = type(dialogues).__name__
-        raise UsageError(f"{kind} where a list of dialogues is wanted: see Dialogue.from_text")
-
-    def each() -> Iterator[Dialogue]:
-        for number, dialogue in enumerate(dialogues):
-            if not isinstance(dialogue, Dialogue):
-                kind = type(dialogue).__name__
-                raise UsageError(f"item {number} is no Dialogue ({kind}): see Dialogue.from_text")
-            yield dialogue
-
-    return each()
+        return pipeline.summaries

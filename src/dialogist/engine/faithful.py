@@ -1,0 +1,131 @@
+"""Summaries in faithful style: statements that are reported by rules or quoted, none written.
+
+It needs neither torch nor a model: a small selector says what matters (`dialogist.selection`).
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from dialogist.decoding.options import DecodingOptions
+from dialogist.engine.clock import Clock
+from dialogist.engine.failing import failed
+from dialogist.engine.given import checked_dialogues
+from dialogist.engine.legible import refusal, shortness
+from dialogist.engine.options import Length, SummaryOptions
+from dialogist.records import (
+    Coverage,
+    Dialogue,
+    Dropped,
+    EvidenceSpan,
+    Statement,
+    Summary,
+    Warning,
+)
+from dialogist.selection.network import bundled_network
+from dialogist.selection.select import Chosen, select
+
+LANGUAGE = "en"
+"""The language that the rules of reported speech know."""
+
+_LICENCE = "Apache-2.0"
+_BUDGETS: dict[Length, tuple[float, int, int]] = {
+    "short": (0.25, 18, 60),
+    "medium": (0.4, 25, 150),
+    "long": (0.6, 40, 400),
+}
+"""Of each length: the share of the dialogue's words, and the fewest and most words."""
+
+
+def faithful_summaries(
+    dialogues: Sequence[Dialogue], options: SummaryOptions, model: str
+) -> list[Summary]:
+    """One summary per dialogue, in order; what goes wrong with one leaves the others."""
+    return [_tried(dialogue, options, model) for dialogue in dialogues]
+
+
+class FaithfulSummarizer:
+    """A summarizer in faithful style alone, without any network."""
+
+    precision = None
+
+    def __init__(self, name: str, options: SummaryOptions) -> None:
+        self.name = name
+        self.options = options
+
+    def stream(
+        self, dialogues: Iterable[Dialogue], options: DecodingOptions, window: int = 64
+    ) -> Iterator[Summary]:
+        """One summary per dialogue, in order, as they come."""
+        chosen = SummaryOptions.of(options)
+        for dialogue in checked_dialogues(dialogues):
+            yield _tried(dialogue, chosen, self.name)
+
+
+def _tried(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary:
+    clock = Clock()
+    try:
+        with clock.of("select"):
+            summary = _summary(dialogue, options, model)
+    except Exception as error:  # a bug of ours: the others go on
+        return failed(dialogue, error, model)
+    return clock.on(summary, 1)
+
+
+def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary:
+    blank = Summary("", dialogue.id, model=model, licence=_LICENCE)
+    count = len(dialogue.utterances)
+    refused = refusal(dialogue, LANGUAGE)
+    if refused is not None:
+        status, reason = refused
+        said = [i for i, one in enumerate(dialogue.utterances) if one.text.strip()]
+        dropped = tuple(Dropped(i, 0, reason) for i in said)
+        coverage = Coverage(count, count - len(said), dropped=dropped)
+        warnings = (Warning("not_read", reason),)
+        return replace(blank, status=status, reason=reason, coverage=coverage, warnings=warnings)
+    turns = [(one.speaker, one.text) for one in dialogue.utterances]
+    is_short = options.length == "short"
+    found = select(turns, bundled_network(), _budget(dialogue, options), is_short)
+    statements = tuple(_statements(found))
+    words = sum(len(one.text.split()) for one in dialogue.utterances)
+    summary = replace(
+        blank,
+        text=" ".join(one.text for one in statements),
+        sentences=statements if options.evidence else _bare(statements),
+        coverage=Coverage(count, count, words, words),
+    )
+    return _judged(summary, dialogue, options)
+
+
+def _budget(dialogue: Dialogue, options: SummaryOptions) -> int:
+    share, fewest, most = _BUDGETS[options.length]
+    words = sum(len(one.text.split()) for one in dialogue.utterances)
+    budget = min(max(int(share * words), fewest), most)
+    return budget if options.words is None else options.words
+
+
+def _statements(found: Iterable[Chosen]) -> Iterator[Statement]:
+    place = 0
+    for one in found:
+        text, chance = one.candidate.text, round(one.chance, 4)
+        spans = tuple(EvidenceSpan(u.turn, u.start, u.end, chance) for u in one.units)
+        yield Statement(
+            text, place, place + len(text), "", spans, chance, "passed", one.candidate.kind
+        )
+        place += len(text) + 1
+
+
+def _bare(statements: Sequence[Statement]) -> tuple[Statement, ...]:
+    return tuple(replace(one, evidence=()) for one in statements)
+
+
+def _judged(summary: Summary, dialogue: Dialogue, options: SummaryOptions) -> Summary:
+    """The summary with its status: ``ok``, unless hardly anything was said or could be told."""
+    if short := shortness(dialogue):
+        return replace(summary, status="too_short", reason=short)
+    if summary.text:
+        return summary
+    if options.words is not None:
+        reason = f"no statement has {options.words} words or fewer: ask for more with words"
+        warnings = (Warning("length", reason),)
+        return replace(summary, status="low_confidence", reason=reason, warnings=warnings)
+    return replace(summary, status="low_confidence", reason="nothing was said that matters")

@@ -1,0 +1,158 @@
+"""What the selector is told of each unit: 90 numbers that need no network."""
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialogist.selection.cues import AGENTS, CUES, NUMBERISH
+from dialogist.selection.likeness import Likeness
+from dialogist.selection.terms import Rarity, terms_of
+from dialogist.selection.units import Unit
+from dialogist.text.function_words import FUNCTION_WORDS
+from dialogist.text.reported_speech import Reported
+
+Matrix: TypeAlias = NDArray[np.float32]
+Row: TypeAlias = dict[str, float]
+
+_CAPITAL = re.compile(r"(?<!^)\b[A-Z][a-zé]+")
+_SHORT = 3  # words
+_BRIEF = 4  # words of a whole turn
+_AHEAD = 8  # units in which a value may be changed
+
+
+def features_of(
+    units: Sequence[Unit], told: Mapping[tuple[int, int], Reported], rarity: Rarity
+) -> Matrix:
+    """(U, F); ``told``: what is reported of units, by turn and start."""
+    if not units:
+        return np.zeros((0, 0), dtype=np.float32)
+    describe = _Describer(units, told, rarity)
+    rows = [describe.row(i) for i in range(len(units))]
+    return np.array([list(row.values()) for row in rows], dtype=np.float32)
+
+
+class _Describer:
+    def __init__(
+        self, units: Sequence[Unit], told: Mapping[tuple[int, int], Reported], rarity: Rarity
+    ) -> None:
+        self.units, self.told, self.rarity = units, told, rarity
+        self.terms = [terms_of(unit.text) for unit in units]
+        self.like = Likeness.between(self.terms, rarity)
+        self.cues = [
+            {name: bool(cue.search(unit.text)) for name, cue in CUES.items()} for unit in units
+        ]
+        self.words = [unit.words for unit in units]
+        self.upto = np.cumsum(self.words) - self.words
+        self.total = sum(self.words) or 1
+        self.turns: list[list[int]] = []
+        self.where: list[int] = []
+        self.share: dict[str, float] = {}
+        for i, unit in enumerate(units):
+            if not i or units[i - 1].turn != unit.turn:
+                self.turns.append([])
+            self.turns[-1].append(i)
+            self.where.append(len(self.turns) - 1)
+            self.share[unit.speaker] = self.share.get(unit.speaker, 0.0) + unit.words / self.total
+        self.numbers = [bool(NUMBERISH.search(unit.text)) for unit in units]
+        self.last_numbers = [i for i, found in enumerate(self.numbers) if found][-2:]
+        first: dict[str, int] = {}
+        self.uses: dict[str, int] = {}
+        for i, own in enumerate(self.terms):
+            for term in set(own):
+                first.setdefault(term, i)
+                self.uses[term] = self.uses.get(term, 0) + 1
+        self.first = first
+
+    def row(self, i: int) -> Row:
+        """All features of one unit."""
+        cues = {f"cue_{name}": float(hit) for name, hit in self.cues[i].items()}
+        return {**self._place(i), **self._content(i), **self._neighbours(i), **cues}
+
+    def _place(self, i: int) -> Row:
+        unit, k, last = self.units[i], self.where[i], len(self.turns) - 1
+        mine, words = self.turns[k], self.words[i]
+        position = self.upto[i] / self.total
+        return {
+            "words": min(words, 40) / 10,
+            "short": words <= _SHORT,
+            "log_words": math.log1p(words),
+            "position": position,
+            "from_middle": (position - 0.5) ** 2 * 4,
+            **{f"turn_{n}": k == n for n in range(3)},
+            **{f"last_turn_{n}": k == last - n for n in range(3)},
+            "beginning": math.exp(-k / 3),
+            "end": math.exp((k - last) / 3),
+            "units": math.log(len(self.units)),
+            "speakers": min(len(self.share), 6) - 2,
+            "is_first_speaker": unit.speaker == self.units[0].speaker,
+            "is_agent": bool(AGENTS.search(unit.speaker)),
+            "speaker_share": self.share[unit.speaker] * len(self.share),
+            "turn_words": math.log1p(sum(self.words[j] for j in mine)),
+            "place_in_turn": (i - mine[0]) / len(mine),
+            "is_last_in_turn": i == mine[-1],
+        }
+
+    def _content(self, i: int) -> Row:
+        own, weights = self.terms[i], self.like.weights[i]
+        mass = sum(weights.values())
+        new = sum(w for term, w in weights.items() if self.first[term] == i)
+        names = [m for m in _CAPITAL.findall(self.units[i].text) if m.lower() not in FUNCTION_WORDS]
+        told = self.told.get((self.units[i].turn, self.units[i].start))
+        return {
+            "mass": math.log1p(mass),
+            "mean_rarity": mass / max(1, len(weights)) / 4,
+            "rarest": max(weights.values(), default=0.0) / 4,
+            "content": math.log1p(len(own)),
+            "content_share": len(own) / max(1, self.words[i]),
+            "names": math.log1p(len(names)),
+            "says_nothing": not own,
+            "new": math.log1p(new),
+            "repeated": sum(self.uses[t] - 1 for t in weights) / max(1, len(weights)),
+            "is_told": told is not None,
+            "is_reported": told is not None and told.kind == "reported",
+            "refers_back": told is not None and told.refers_back,
+        }
+
+    def _neighbours(self, i: int) -> Row:
+        k, like = self.where[i], self.like
+        before = self.turns[k - 1] if k else []
+        after = self.turns[k + 1] if k + 1 < len(self.turns) else []
+        said, reply = self._others(i, before), self._others(i, after)
+        asked = [j for j in said if self.cues[j]["question"]]
+        reply_words = sum(self.words[j] for j in reply)
+        changes = self.numbers[i] and any(
+            self.numbers[j] and self._changes(i, j)
+            for j in range(i + 1, min(len(self.units), i + _AHEAD))
+        )
+        return {
+            "like_before": like.most(i, before),
+            "like_after": like.most(i, after),
+            "centrality": sum(like.of[i].values()) / len(self.units) * 10,
+            "like_later": max((s for j, s in like.of[i].items() if j > i), default=0.0),
+            "like_earlier": max((s for j, s in like.of[i].items() if j < i), default=0.0),
+            "is_asked": bool(asked),
+            "is_answer": bool(asked) and i == self.turns[k][0],
+            "is_answered": self.cues[i]["question"] and bool(reply),
+            "agreed": bool(reply) and self._hits(reply[:1], "agree", "yes"),
+            "refused": bool(reply)
+            and (self._hits(reply[:1], "no") or self._hits(reply[:2], "refuse")),
+            "brief_reply": bool(reply) and reply_words <= _BRIEF,
+            "follows_brief": bool(before) and sum(self.words[j] for j in before) <= _BRIEF,
+            "follows_refusal": self._hits(said, "refuse", "no"),
+            "changed": changes,
+            "last_number": i in self.last_numbers,
+        }
+
+    def _others(self, i: int, turn: Sequence[int]) -> list[int]:
+        """The units of a turn, if somebody else than the speaker of ``i`` has it."""
+        return [j for j in turn if self.units[j].speaker != self.units[i].speaker]
+
+    def _hits(self, units: Sequence[int], *names: str) -> bool:
+        return any(self.cues[j][name] for j in units for name in names)
+
+    def _changes(self, i: int, j: int) -> bool:
+        return self._hits([j], "change", "no", "but") or self.like.of[i].get(j, 0.0) > 0.2

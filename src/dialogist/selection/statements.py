@@ -1,0 +1,102 @@
+"""The statements that a summary can be made of: units told by rules, answers with questions."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dialogist.selection.terms import terms_of
+from dialogist.selection.units import Unit
+from dialogist.text.reported_speech import Conversation, Reported
+
+_OF_ITS_OWN = re.compile(
+    r"(?i)\b(?:i|you|we|he|she|it|they|that|this|there)(?:['’]\w+)?\b|\b(?:let['’]?s|please)\b"
+)
+_SHORTEST_QUESTION = 4  # words of a question that is understood alone
+_LONGEST_FRAGMENT = 2  # words that are taken for a reply to whatever was said before
+_LONGEST_ANSWER = 8  # words of an answer that is not understood without its question
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """``text`` says what ``units`` (numbers) say, in the order of the dialogue."""
+
+    text: str
+    kind: Literal["reported", "quoted"]
+    units: tuple[int, ...]
+
+    @property
+    def words(self) -> int:
+        """How many words it has."""
+        return len(self.text.split())
+
+
+def candidates_of(
+    conversation: Conversation,
+    units: Sequence[Unit],
+    told: Mapping[tuple[int, int], Reported],
+) -> list[Candidate]:
+    """All statements that can be chosen; no unit is in two of them."""
+    found: dict[int, Candidate] = {}
+    for i, unit in enumerate(units):
+        asked = _question(units, i)
+        if asked is not None:
+            answered = _answered(conversation, units, (asked, i), found.get(asked), told)
+            if answered is not None:
+                found.pop(asked, None)
+                found[i] = answered
+                continue
+        own = told.get((unit.turn, unit.start))
+        if own is not None and len(_plain(unit)) > 1 and _says_something(unit):
+            found[i] = Candidate(own.text, own.kind, (i,))
+    return list(found.values())
+
+
+def _says_something(unit: Unit) -> bool:
+    """Whether a reader learns something from a unit alone."""
+    if not terms_of(" ".join(_plain(unit))):
+        return False
+    return "?" not in unit.text or unit.words >= _SHORTEST_QUESTION
+
+
+def _plain(unit: Unit) -> list[str]:
+    """The words of a unit; links are none."""
+    return [word for word in unit.text.split() if word[0] != "<" and any(map(str.isalnum, word))]
+
+
+def _question(units: Sequence[Unit], i: int) -> int | None:
+    """The number of the unit that unit ``i`` may answer: the one before, of somebody else."""
+    if i == 0 or units[i - 1].turn == units[i].turn:
+        return None
+    return i - 1 if units[i - 1].speaker != units[i].speaker else None
+
+
+def _answered(
+    conversation: Conversation,
+    units: Sequence[Unit],
+    pair: tuple[int, int],
+    before: Candidate | None,
+    told: Mapping[tuple[int, int], Reported],
+) -> Candidate | None:
+    """What a unit says together with the one before; None: it stands by itself.
+
+    ``pair``: the two; ``before``: the candidate that the first is in, if it is in one.
+    """
+    asked, answer = pair
+    both = (*(before.units if before else (asked,)), answer)
+    exchange = conversation.answer(units[asked].turn, units[answer].turn)
+    if exchange is not None:
+        return Candidate(exchange.text, "reported", pair)
+    own = told.get((units[answer].turn, units[answer].start))
+    if own is None or _OF_ITS_OWN.search(units[answer].text):
+        return None
+    longest = _LONGEST_ANSWER if "?" in units[asked].text else _LONGEST_FRAGMENT
+    if units[answer].words > longest or not _says_something(units[answer]):
+        return None
+    question = before or told.get((units[asked].turn, units[asked].start))
+    if question is None:
+        return None
+    kind: Literal["reported", "quoted"] = "reported"
+    if "quoted" in (question.kind, own.kind):
+        kind = "quoted"
+    return Candidate(f"{question.text} {own.text}", kind, both)

@@ -1,0 +1,235 @@
+"""A dialogue told in the third person, utterance by utterance and exchange by exchange."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+from dialogist.text.reported_speech.exchanges import Exchange
+from dialogist.text.reported_speech.framing import Frame
+from dialogist.text.reported_speech.participants import Participant, introductions, participants_of
+from dialogist.text.reported_speech.telling import tell
+from dialogist.text.reported_speech.third_persons import (
+    Person,
+    people_in,
+    who_is_meant,
+    written_out,
+)
+from dialogist.text.reported_speech.trimming import Trimmed, trimmed
+from dialogist.text.reported_speech.turning import Voice
+from dialogist.text.reported_speech.words import SINGULAR_THIRD, words_of
+from dialogist.text.tokens import sentence_spans
+
+_LEFT = re.compile(
+    r"(?i)(?<![\w'’&/.-])(?:i|me|my|mine|myself|you|your|yours|yourself|yourselves|we|(?-i:us|Us)|our|ours"
+    r"|ourselves|u|ur|y'all|let's|i'\w+|you'\w+|we'\w+)(?![\w&/-]|\.\w)"
+)
+_REFERS_BACK = frozenset(
+    ("it", "that", "this", "these", "those", "there", "one", "ones", "its", "so")
+)
+_LOOK_BACK = 12  # sentences in which "he" may have been mentioned
+_CORRECTS = re.compile(r"(?i)(?:no|sorry|actually|wait|hm+|well|or|but|i mean)\b")
+_GREETS = re.compile(r"(?i)(?:hi|hello|hey)\b")
+_INTRODUCED = re.compile(r"(?i)(?:this is|it is|my name is) (?=\S)")
+_SMALL_WORD = re.compile(r"(?<![\w'’-])[a-z]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """A statement about ``text[start:end]`` of a turn.
+
+    ``kind``: ``reported`` (in the third person, by rules) or ``quoted`` (the words themselves).
+    ``refers_back``: it says "it" or "that" of something said before.
+    """
+
+    text: str
+    start: int
+    end: int
+    kind: Literal["reported", "quoted"]
+    refers_back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    start: int
+    end: int
+    words: str
+    said: Trimmed
+
+
+class Conversation:
+    """A dialogue of ``turns``, each a speaker's label and a text.
+
+    ``cut``: where the parts of a text that are told by themselves begin and end.
+    """
+
+    def __init__(
+        self,
+        turns: Sequence[tuple[str, str]],
+        cut: Callable[[str], Iterable[tuple[int, int]]] = sentence_spans,
+    ) -> None:
+        self._turns = list(turns)
+        self._cut = cut
+        self._people = participants_of(self._turns)
+        self._called = frozenset().union(*(p.called for p in self._people.values()))
+        self._sentences: dict[int, list[_Sentence]] = {}
+        self._mentions: dict[tuple[int, int], list[Person]] = {}
+        self._voices: dict[int, Voice | None] = {}
+
+    @cached_property
+    def _small(self) -> frozenset[str]:
+        """The words that the dialogue writes small: at the beginning of a sentence no names."""
+        return frozenset(word for _, text in self._turns for word in _SMALL_WORD.findall(text))
+
+    def report(self, turn: int) -> tuple[Reported, ...]:
+        """The sentences of a turn that say something, each reported or quoted."""
+        found = []
+        for place, sentence in enumerate(self._of(turn)):
+            told = self._answered(turn) if place == 0 and turn else None
+            if told is None and sentence.said.is_empty:
+                continue
+            told = told or self._told(turn, place)
+            found.append(self._reported(turn, sentence, told))
+        return tuple(found)
+
+    def answer(self, question: int, answer: int) -> Reported | None:
+        """A short answer told with what it answers; None where no rule is sure."""
+        asked, said = self._of(question), self._of(answer)
+        voice = self._voice(question)
+        if voice is None or not asked or not self._answers(question, answer):
+            return None
+        meant = self._meant(question, len(asked) - 1, voice)
+        if meant is None:
+            return None
+        exchange = Exchange(voice.speaker, self._people[self._turns[answer][0]].name)
+        told = self._finished(exchange.told(asked[-1].said, said[0].said), meant)
+        if told is None:
+            return None
+        return Reported(told, said[0].start, said[0].end, "reported", _refers_back(told))
+
+    def _answers(self, question: int, answer: int) -> bool:
+        """Whether a turn may answer another, and does not take back what it answers."""
+        said, answerer = self._of(answer), self._turns[answer][0]
+        if question >= answer or not said or self.listener(question) != answerer:
+            return False
+        if _GREETS.match(said[0].words) or any(_CORRECTS.match(s.words) for s in said[1:]):
+            return False
+        return not any(word.low in SINGULAR_THIRD for word in words_of(said[0].said.text))
+
+    def listener(self, turn: int) -> str | None:
+        """The label of whom a turn addresses; None: not known."""
+        speaker = self._turns[turn][0]
+        if called := self._who_is_called(turn):
+            return called
+        others = [label for label in self._people if label != speaker]
+        if len(others) == 1:
+            return others[0]
+        before = self._turns[turn - 1][0] if turn else None
+        after = self._turns[turn + 1][0] if turn + 1 < len(self._turns) else None
+        if before in (None, speaker):
+            return None
+        return (
+            before if before == after or self._turns[turn - 1][1].rstrip().endswith("?") else None
+        )
+
+    # One sentence
+
+    def _of(self, turn: int) -> list[_Sentence]:
+        if turn not in self._sentences:
+            text = self._turns[turn][1]
+            self._sentences[turn] = [
+                _Sentence(start, end, text[start:end], trimmed(text[start:end], self._called))
+                for start, end in self._cut(text)
+            ]
+        return self._sentences[turn]
+
+    def _who_is_called(self, turn: int) -> str | None:
+        """The label of the one participant whom the turn calls by name."""
+        calls = {s.said.called.lower() for s in self._of(turn) if s.said.called}
+        speaker = self._turns[turn][0]
+        fits = {
+            label
+            for label, person in self._people.items()
+            if label != speaker and any(_is_called(person, call) for call in calls)
+        }
+        return fits.pop() if len(fits) == 1 else None
+
+    def _voice(self, turn: int) -> Voice | None:
+        if turn not in self._voices:
+            speaker = self._people[self._turns[turn][0]].name
+            label = self.listener(turn)
+            listener = None if label is None else self._people[label].name
+            usable = bool(speaker) and speaker != listener
+            self._voices[turn] = Voice(speaker, listener) if usable else None
+        return self._voices[turn]
+
+    def _told(self, turn: int, place: int) -> str | None:
+        voice = self._voice(turn)
+        if voice is None:
+            return None
+        said = self._of(turn)[place].said
+        meant = self._meant(turn, place, voice)
+        if meant is None:
+            return None
+        if introductions(self._of(turn)[place].words):
+            said = replace(said, text=_INTRODUCED.sub("I am ", said.text, count=1))
+        return self._finished(tell(Frame(voice, self._small), said), meant)
+
+    def _answered(self, turn: int) -> str | None:
+        found = self.answer(turn - 1, turn)
+        return None if found is None else found.text
+
+    def _meant(self, turn: int, place: int, voice: Voice) -> str | None:
+        text = self._of(turn)[place].said.text
+        if not any(word.low in SINGULAR_THIRD for word in words_of(text)):
+            return who_is_meant(text, voice, ())
+        return who_is_meant(text, voice, self._mentioned(turn, place))
+
+    def _mentioned(self, turn: int, place: int) -> list[Person]:
+        """The people mentioned in the sentences before, as their speakers would name them."""
+        before = [(turn, i) for i in range(place)]
+        while turn and len(before) < _LOOK_BACK:
+            turn -= 1
+            before[:0] = [(turn, i) for i in range(len(self._of(turn)))]
+        return [person for where in before[-_LOOK_BACK:] for person in self._people_in(*where)]
+
+    def _people_in(self, turn: int, place: int) -> list[Person]:
+        if (turn, place) not in self._mentions:
+            voice = self._voice(turn)
+            text = self._of(turn)[place].said.text
+            self._mentions[turn, place] = [] if voice is None else people_in(text, voice)
+        return self._mentions[turn, place]
+
+    def _finished(self, told: str | None, meant: str) -> str | None:
+        """With a capital and a full stop; None where a first or second person is left."""
+        if told is not None and meant:
+            told = written_out(told, meant)
+        if told is None or _LEFT.search(self._without_names(told)):
+            return None
+        told = " ".join(told.split()).rstrip(",;: ") + "."
+        is_label = any(told.startswith(p.name) for p in self._people.values())
+        return told if is_label and not told.startswith("the ") else told[0].upper() + told[1:]
+
+    def _without_names(self, text: str) -> str:
+        for person in self._people.values():
+            text = text.replace(person.name, "")
+        return text
+
+    def _reported(self, turn: int, sentence: _Sentence, told: str | None) -> Reported:
+        if told is not None:
+            return Reported(told, sentence.start, sentence.end, "reported", _refers_back(told))
+        return Reported(self._quoted(turn, sentence), sentence.start, sentence.end, "quoted")
+
+    def _quoted(self, turn: int, sentence: _Sentence) -> str:
+        name = self._people[self._turns[turn][0]].name
+        speaker = "The " + name[4:] if name.startswith("the ") else name
+        return f"{speaker}: “{sentence.words.strip()}”"
+
+
+def _is_called(person: Participant, call: str) -> bool:
+    return call in person.called or any(word in person.called for word in call.split())
+
+
+def _refers_back(told: str) -> bool:
+    return any(word.low in _REFERS_BACK for word in words_of(told))

@@ -1,0 +1,137 @@
+"""Imperatives and requests: "send me the bill", "don't wait", "could you call me?"."""
+
+import re
+
+from dialogist.text.listing import word_set
+from dialogist.text.reported_speech.framing import Frame, decapitalised
+from dialogist.text.reported_speech.morphology import AUXILIARIES, NOUNS_TOO, is_base, is_past
+from dialogist.text.reported_speech.phrases import alternatives
+from dialogist.text.reported_speech.subjects import is_statement
+from dialogist.text.reported_speech.trimming import Trimmed
+from dialogist.text.reported_speech.words import (
+    DETERMINERS,
+    PERSON,
+    PREPOSITIONS,
+    SUBORDINATORS,
+    Word,
+    words_of,
+)
+
+REQUEST = re.compile(
+    r"(?i)(?:(can|could)|will|would) you (?:(?:just|maybe|possibly|also) )?"
+    r"(?!like\b|rather\b|prefer\b|mind\b|not\b)(\w+)(.*)"
+)
+_ASKED_FOR = word_set("""
+send give lend bring call tell help show pass get put ring text email check open close turn fix
+book reserve cancel change replace repair explain describe spell repeat hold wait take pick drop
+write sign buy make find order search look confirm share feed cover cook clean
+ask let teach keep add remind print carry mail deliver send forward fill provide recommend
+""")
+_NO_ORDER = word_set("""
+need want love hope think guess wish miss thank sound seem mean feel know hate like understand
+appreciate prefer believe suppose agree bet cost have
+""")
+_BEING = word_set("""
+careful patient quiet there here polite nice sure ready back honest kind quick punctual gentle home
+on
+""")
+_NO_ORDERS = re.compile(
+    "(?i)"
+    + alternatives("""
+    look like | see you | close to | do not tell me | do so | wait and see | go figure | say hi
+    | say hello
+    """)
+    + r"\b"
+)
+_OBJECTS = PERSON | DETERMINERS | PREPOSITIONS | word_set("it him them us")
+_JOINED = re.compile(
+    r"(?i)(.+?)(?:,| and|, and|, but| but|;) (?=(?:i|you|we|he|she|it|they|that|there|this) \w+)"
+)
+_CONDITION = re.compile(
+    r"(?i)((?:if|when|once|before|after|unless|as soon as) [^,]+), (?:(?:then|please) )?(.+)"
+)
+_ELSE = re.compile(r"(?i),? or (?:i|you|we|he|she|it|they)\b|, [a-z]+ (?:is|are|will)\b")
+
+
+def is_request(said: Trimmed) -> bool:
+    """Whether "can you" asks for a favour, and not for what is so."""
+    match = REQUEST.fullmatch(said.text)
+    if match is None or not is_base(match[2].lower()):
+        return False
+    return said.please or bool(match[1] and match[2].lower() in _ASKED_FOR)
+
+
+def request(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
+    """Whether the sentence is a request in the form of a question, and how it is told."""
+    match = REQUEST.fullmatch(said.text)
+    if match is None or frame.listener is None or not is_request(said):
+        return False, None
+    what = match[2].lower() + match[3]
+    told = frame.behind(f"asks {frame.listener} to", what, frame.listener)
+    return told is not None, told
+
+
+def order(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
+    """Whether the sentence is an imperative, and how it is told."""
+    text, condition = re.sub(r"(?i)^(?:just|only) (?=\w+)", "", said.text), ""
+    if match := _CONDITION.fullmatch(text):
+        condition, text = match[1], match[2]
+    if not is_order(text):
+        return False, None
+    return True, _ordered(frame, text, condition, said.please)
+
+
+def is_order(text: str) -> bool:
+    """Whether a sentence is an imperative by its first words."""
+    words = words_of(text)
+    if len(words) < 2 or _NO_ORDERS.match(text):
+        return False
+    first, second = words[0].low, words[1]
+    if first in ("do", "never"):
+        verb = words[2:3] if first == "do" else words[1:2]
+        return (first == "never" or second.low == "not") and bool(verb) and is_base(verb[0].low)
+    if first == "be":
+        return second.low in _BEING
+    return _may_order(first, second)
+
+
+def _may_order(first: str, second: Word) -> bool:
+    if not is_base(first) or first in _NO_ORDER or second.low in AUXILIARIES:
+        return False
+    is_doubtful = first in NOUNS_TOO or is_past(first)
+    return second.low in _OBJECTS if is_doubtful else True
+
+
+def _ordered(frame: Frame, text: str, condition: str, please: bool) -> str | None:
+    behind = ""
+    if joined := _JOINED.match(text):
+        text, behind = joined[1], text[joined.end() :]
+        if not is_statement(behind) or condition:
+            return None
+    elif _goes_on(text) or _ELSE.search(text):
+        return None
+    told = _asked(frame, text, please)
+    for joint, clause in (("and says ", behind), ("", condition)):
+        more = frame.turn(frame.lowered(clause)) if clause else None
+        if clause:
+            told = None if told is None or more is None else f"{told} {joint}{more.text}"
+    return told
+
+
+def _asked(frame: Frame, text: str, please: bool) -> str | None:
+    if frame.listener is None:
+        return None
+    text = re.sub(r"(?i)\b(and|but) do not ", r"\1 not to ", text)
+    negative = re.match(r"(?i)(?:do not|never) ", text)
+    what = text[negative.end() :] if negative else text
+    asks = please or re.search(r"(?i)\b(?:me|us|my|our)\b", text)
+    verb = f"{'asks' if asks else 'tells'} {frame.listener} {'not to' if negative else 'to'}"
+    return frame.behind(verb, decapitalised(what), frame.listener)
+
+
+def _goes_on(text: str) -> bool:
+    """Whether a new clause begins behind a comma."""
+    parts = text.split(", ")[1:]
+    return any(
+        is_statement(part) and part.split()[0].lower() not in SUBORDINATORS for part in parts
+    )

@@ -1,0 +1,143 @@
+"""Fixed phrases of conversations that say nothing of the matter, as patterns."""
+
+import re
+
+
+def alternatives(block: str) -> str:
+    """The phrases of a block, parted by bars, as one pattern; white space may be any there."""
+    return r"(?:" + re.sub(r" ?\| ?", "|", " ".join(block.split())) + ")"
+
+
+_BEFORE_A_MARK = alternatives(r"""
+(?:hi|hey|hello) there | sure thing | to tell (?:you )?the truth | well | oh+ | ah+ | aw+ | hm+
+| um+ | uh+ | er+ | wow | gosh | hey+ | hi+ | hello+ | yes | yeah | yep | yup | ya | yo | no | nope
+| nah | okay | ok | k | sure | actually | basically | honestly | seriously | frankly
+| thank you(?: (?:so|very) much)? | thanks(?: a lot| so much)?
+| (?:i am )?(?:(?:so|very|really|terribly) )?sorry(?: (?:about|to hear) that)? | all right | alright
+| of course | certainly | absolutely | exactly | great | good | perfect | fine | cool | nice
+| wonderful | excellent | fantastic | lovely | awesome | brilliant | really | right | true | look
+| listen | see | i see | you see | you know | i mean | to be honest | tbh | by the way | btw
+| come on | excuse me | pardon | oh dear | oh no | (?:oh )?my god | god | damn | no problem
+| no worries | fair enough | fair point | understood | got it | good (?:morning|afternoon|evening)
+| anyways? | unfortunately | i am afraid | as you know | you are right
+| that is (?:right|true|great|good) | deal | congratulations | welcome | i was wondering | now | so
+| and | but | then | also | plus
+""")
+_BEFORE_A_WORD = alternatives(r"""
+wait no,? | and | but | so | well | oh | ah | hey | hi | hello | okay | ok | yeah | i mean
+| of course | you know(?= i ) | (?:sure|yes|yeah)(?= (?:i|we|that|it|you)\b) | then | also
+| i am afraid | to be honest | yo | um | uh | hm+
+""")
+LEADING = re.compile(
+    rf"(?i)(?:{_BEFORE_A_MARK}(?:\s*[,.!;:…-]+\s*|$)|{_BEFORE_A_WORD}\s+(?=\S)|[-–—,;:.…!*\s]+)"
+)
+"""What a sentence may begin with and say nothing."""
+NO_LEADING = re.compile(r"(?i)(?:so (?:far|much|many|do|did|am|is|long)\b|but for|ok with)")
+
+_AFTER_A_WORD = alternatives(r"""
+please | thanks | thank you(?: (?:so|very) much)? | you know | i am afraid | sorry | i mean
+| if you do not mind | if you please
+""")
+_AFTER_A_COMMA = alternatives(r"""
+though | anyway | actually | honestly | sir | madam | ma'am | dear | honey | darling | mate | bro
+| man | dude | buddy | guys | doctor | officer | too bad | of course | right | okay | ok | yes | no
+| then | so | and | but | hm | huh | eh | yeah
+""")
+TRAILING = re.compile(rf"(?i)(?:(?:,\s*|\s+){_AFTER_A_WORD}$|,\s*{_AFTER_A_COMMA}$)")
+"""What a sentence may end in and say nothing."""
+_AUXILIARY = "(?:is|are|was|were|do|does|did|have|has|had|can|could|will|would|should|cannot|am)"
+_TAGS = alternatives(rf"""
+{_AUXILIARY}(?: not)? (?:i|you|he|she|it|we|they|there)(?: not)? | right | okay | ok | correct | no
+| yes | yeah | huh | eh | agreed | is that (?:right|correct) | do (?:not )?you think | you know
+| remember
+""")
+TAG = re.compile(rf"(?i),\s*{_TAGS}$")
+"""What makes a question of the statement before it: "isn't it"."""
+POLITE = re.compile(
+    r"(?i)^please\b,?\s*|\bplease\b\s*|\bkindly\b\s*"
+    r"|\b(?:just|simply) (?=(?:let|call|send|give|tell)\b)"
+)
+ASIDE = re.compile(
+    r"(?i),\s*(?:you know|i mean|you see|like|of course|well|um|uh|er|honestly|to be honest"
+    r"|actually),(?=\s)"
+)
+HESITATION = re.compile(r"(?i)(?<=\s)(?:um+|uh+|er+|erm+|uhm+),?\s+")
+
+_GREETINGS = r"""
+(?:good )?(?:morning|afternoon|evening|night)(?: \w+)? | how are (?:you|things)\b.* | how do you do
+| how is it going | how (?:have|are) you (?:been|doing)\b.*
+| (?:nice|good|great) to (?:meet|see) you.*
+| what is up | wh?at is new | long time no see | take care.* | bye.* | good ?bye.* | see ya.*
+| see you(?: (?:later|soon|then|there|around))? | you have reached .* | welcome\b.*
+| (?:have|enjoy|hope you have) (?:a|your|the) .*(?:day|evening|night|weekend|trip|stay|time|one|rest
+|flight|journey|meal)\b.* | good luck.* | congrat.*
+| happy (?:birthday|new year|anniversary|easter|christmas|holidays|to help)\b.*
+"""
+_THANKS = r"""
+(?:thank|thanks|thankyou|cheers)\b.* | (?:it (?:is|was) )?(?:my|a) pleasure.* | do not mention it
+| you are (?:(?:very|most|always) )?welcome.* | not at all | no problem.* | no worries
+| i am (?:(?:so|very|really|terribly) )?sorry(?: (?:about|for|to hear) (?:that|this|it|the .*))?
+| sorry about that | my apologies.* | i apologi[sz]e.* | (?:i am )?glad to hear.*
+| glad i could help.* | never mind | do not worry(?: about it)?
+"""
+_SERVICE = r"""
+(?:how|what) (?:can|may|could) (?:i|we) (?:help|assist|do)\b.*
+| (?:can|may|could) (?:i|we) (?:help|assist) you\b.* | (?:do you need |is there )?anything else\b.*
+| anything else i can.* | what else can i.* | may i have your attention.*
+| let me (?:see|check|think|look|have a look|take a look)(?: .*)? | hold on | hang on.*
+| one (?:moment|second|sec) | just a (?:moment|minute|second)
+| (?:give me )?(?:a|one) (?:moment|second|minute) | wait(?: a (?:minute|moment|second))?
+"""
+_REPLIES = r"""
+of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will do | you bet
+| (?:that|it) (?:is|sounds|looks|would be) (?:great|good|fine|perfect|nice|wonderful|lovely|awesome
+|ok|okay|cool|right|true|all|it|excellent|fantastic|amazing)
+| sounds? (?:great|good|fine|perfect|nice)(?: to me)? | you are right | really | excuse me
+| pardon(?: me)? | sorry | yes | no | okay | ok | yeah | go ahead | come on | come in
+| (?:here|there) you (?:are|go) | guess what | you know what | sure thing | (?:i )?promise | look
+| that (?:is|will be) (?:it|all)(?: for (?:now|today))? | speak(?:ing)? | listen | let us see
+| please do | fair enough | fair point | (?:my )?god | i (?:hope|think|guess) so
+| (?:do )?you think so | thank god | (?:it|that) depends | all right | i (?:love|like) it
+| i do not think so | i am (?:fine|good) | me too | same here | deal | agreed | done | why not
+| what | who | where | when | why | how | how come | oh dear | what an? \w+
+"""
+COURTESY = re.compile("(?i)" + alternatives("|".join((_GREETINGS, _THANKS, _SERVICE, _REPLIES))))
+"""Whole sentences, after trimming, that say nothing of the matter."""
+
+YES = re.compile(
+    r"(?i)(?:(?:oh|well|ah|okay|ok),? )?"
+    + alternatives("""
+    yes | yeah | yep | yup | ya | sure | of course | certainly | absolutely | definitely | ok | okay
+    | exactly | all right | alright | no problem | deal | gladly
+    """)
+    + r"\b"
+)
+NO = re.compile(
+    r"(?i)(?:(?:oh|well|ah|sorry|i am sorry|i am afraid),? )?"
+    r"(?:no|nope|nah|not really|certainly not|of course not|no way)\b"
+    r"(?! (?:problem|worries|doubt|one|\w+(?! ?,)))"
+)
+ASSENT = re.compile(
+    "(?i)"
+    + alternatives(r"""
+    okay | ok | all right | alright | deal | gladly | no problem | will do | agreed
+    | fine(?: (?:by|with) me)? | (?:that|it)? ?(?:is|sounds|would be) (?:good|great|fine|perfect
+    |nice)(?: (?:to|for|with|by) me)? | sounds? (?:good|great|fine|perfect|nice)(?: to me)?
+    | great(?: idea)? | good idea | perfect | i would love to | i would like that | why not
+    | let us do (?:that|it)
+    """)
+)
+"""A proposal or a request taken up."""
+CONFIRMED = re.compile(
+    "(?i)"
+    + alternatives("""
+    yes | yeah | yep | yup | sure | of course | certainly | absolutely | definitely | exactly
+    | correct | you bet | (?:yes )?that is (?:right|correct) | right
+    """)
+)
+ECHO = re.compile(
+    r"(?i)(?:(?:i|we|you|he|she|it|they|there|that) )?(?:(?:certainly|really|definitely|sure) )?"
+    r"(?:do|did|does|have|has|had|am|is|are|was|were|can|could|will|would|should|cannot)( not)?"
+    r"(?: (?:so|yet))?"
+)
+"""An answer that says the auxiliary of the question again: "I did not"."""

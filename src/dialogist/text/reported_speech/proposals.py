@@ -1,0 +1,82 @@
+"""Proposals and offers: "let's go", "how about six", "why don't you ask", "let me help"."""
+
+import re
+
+from dialogist.text.listing import word_set
+from dialogist.text.reported_speech.framing import Frame
+from dialogist.text.reported_speech.morphology import AUXILIARIES, is_base, is_gerund
+from dialogist.text.reported_speech.phrases import alternatives
+from dialogist.text.reported_speech.trimming import Trimmed
+from dialogist.text.reported_speech.words import PERSON, words_of
+
+_WISH = re.compile(r"(?i)i (?:was|am) wondering (?:if|whether) (.+)")
+_LET_US = re.compile(r"(?i)let(?:'s| us) (not )?(.+)")
+_SHALL_WE = re.compile(r"(?i)(?:shall we|why do not we|why not we) ()(.+)")
+_WHY_NOT_YOU = re.compile(r"(?i)why do not you (\w+)(.*)")
+_LET_ME = re.compile(r"(?i)let me (?!know\b)(\w+)(.*)")
+_HOW_ABOUT = re.compile(r"(?i)(how|what) about (?:if )?(.+)")
+_A_TIME = re.compile(
+    r"(?i)(?:(?:at|on|this|next|around|about|by) )?"
+    + alternatives(r"""
+    \d | one | two | three | four | five | six | seven | eight | nine | ten | eleven | twelve | noon
+    | monday | tuesday | wednesday | thursday | friday | saturday | sunday | tomorrow | tonight
+    | today | (?:next|this) \w+
+    """)
+    + r"\b"
+)
+_STATES = word_set("know like want have understand believe trust need love remember see care")
+_OFFERS = word_set("help show give get bring buy pay carry take drive treat lend make fix")
+
+
+def proposal(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
+    """Whether the sentence proposes, offers or wishes something, and how that is told."""
+    text = said.text
+    if match := _WISH.fullmatch(text):
+        return True, frame.behind("asks whether", match[1])
+    if match := _LET_US.fullmatch(text) or _SHALL_WE.fullmatch(text):
+        return True, _suggested(frame, bool(match[1]), match[2])
+    if match := _WHY_NOT_YOU.fullmatch(text):
+        verb = match[1].lower()
+        return verb not in _STATES, _advised(frame, verb, match[2])
+    if match := _LET_ME.fullmatch(text):
+        return True, _offered(frame, match[1].lower(), match[2])
+    if (match := _HOW_ABOUT.fullmatch(text)) and said.question:
+        return True, _about(frame, match[1].lower(), match[2])
+    return False, None
+
+
+def proposed(frame: Frame, said: Trimmed) -> str | None:
+    """What a proposal suggests, as "that they go" or "of six"; None: it is no proposal."""
+    is_proposal, told = proposal(frame, said)
+    beginning = f"{frame.speaker} suggests "
+    if not is_proposal or told is None or not told.startswith(beginning):
+        return None
+    what = told[len(beginning) :]
+    return what if what.startswith("that ") else "of " + re.sub(r"^(?:at|on|in|by) ", "", what)
+
+
+def _suggested(frame: Frame, negative: bool, what: str) -> str | None:
+    if not is_base(what.split()[0].lower()):
+        return None
+    return frame.behind("suggests that they" + (" not" if negative else ""), what)
+
+
+def _advised(frame: Frame, verb: str, rest: str) -> str | None:
+    if frame.listener is None or not is_base(verb):
+        return None
+    return frame.behind(f"suggests that {frame.listener}", verb + rest, frame.listener)
+
+
+def _offered(frame: Frame, verb: str, rest: str) -> str | None:
+    return frame.behind("offers to", verb + rest, frame.speaker) if verb in _OFFERS else None
+
+
+def _about(frame: Frame, how: str, what: str) -> str | None:
+    words = words_of(what)
+    if not words or any(word.low in AUXILIARIES for word in words):
+        return None
+    first = words[0].low
+    if first in ("i", "we") or (len(words) == 1 and first in PERSON):
+        return None
+    is_offer = is_gerund(first) or first in ("a", "an") or _A_TIME.match(what)
+    return frame.behind("suggests" if how == "how" and is_offer else "asks about", what)

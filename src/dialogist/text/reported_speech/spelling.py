@@ -1,0 +1,158 @@
+"""Chat spelling and contractions written out, so that the rules meet plain English words."""
+
+import re
+
+from dialogist.text.listing import word_set
+from dialogist.text.reported_speech.morphology import is_base, is_gerund, is_participle
+
+_SPELLINGS = {
+    "u": "you", "r": "are", "im": "I'm", "i'm": "I'm", "ive": "I've", "i've": "I've",
+    "i'll": "I'll", "i'd": "I'd", "i": "I", "dont": "don't", "cant": "can't", "wont": "won't",
+    "didnt": "didn't", "doesnt": "doesn't", "isnt": "isn't", "arent": "aren't", "wasnt": "wasn't",
+    "werent": "weren't", "havent": "haven't", "hasnt": "hasn't", "hadnt": "hadn't",
+    "wouldnt": "wouldn't", "couldnt": "couldn't", "shouldnt": "shouldn't", "thats": "that's",
+    "whats": "what's", "wheres": "where's", "theres": "there's", "hes": "he's", "shes": "she's",
+    "theyre": "they're", "theyll": "they'll", "youre": "you're", "youve": "you've",
+    "youll": "you'll", "itll": "it'll", "lets": "let's", "wanna": "want to",
+    "gonna": "going to", "gotta": "have to", "lemme": "let me", "gimme": "give me",
+    "dunno": "do not know", "pls": "please", "plz": "please", "plss": "please", "thx": "thanks",
+    "tmrw": "tomorrow", "tmr": "tomorrow", "tmrrw": "tomorrow", "2moro": "tomorrow",
+    "tomoz": "tomorrow", "tonite": "tonight", "2nite": "tonight", "b4": "before", "w": "with",
+    "wld": "would", "cld": "could", "shld": "should", "cuz": "because", "coz": "because",
+    "bc": "because", "bcs": "because", "bcz": "because", "prob": "probably", "probs": "probably",
+    "rn": "right now", "msg": "message", "ppl": "people", "thru": "through", "wat": "what",
+    "wut": "what", "abt": "about", "ofc": "of course", "sry": "sorry", "srry": "sorry",
+    "w/o": "without", "amp": "and", "def": "definitely", "y'all": "you all",
+    "yall": "you all", "c'mon": "come on",
+    "'cause": "because", "’cause": "because", "luv": "love", "gr8": "great", "l8r": "later",
+    "availble": "available", "goin": "going", "comin": "coming", "doin": "doing",
+}  # fmt: skip
+_WORD = re.compile(r"(?<![\w@#/.'’-])['’]?[^\W_]+(?:['’][^\W_]+)*(?![\w@/]|[-.]\w)")
+_LAUGHTER = re.compile(
+    r"(?i)(?<!\w)(?:lo+l+|lmf?ao+|rofl|(?:a?ha){2,}h?|(?:he){2,}|xd|omg|[xo]{2,})(?!\w)"
+)
+_SMILEY = re.compile(
+    r"(?<!\S)(?:[:;=]['-]?[)(DPpOo3/|\\*]+|<3+|\^\^|:-?\)+|;-?\)+)(?!\w)|[:;]-?\)+"
+)
+_EMOJI = re.compile(
+    "[\U0001f000-\U0001faff\u2600-\u27bf\u2b00-\u2bff\u200d\ufe0f\U000e0000-\U000e007f]+"
+)
+_APART = re.compile(r"(?<=[^\W_]) ?['’] ?(?=(?:[tT]|[sS]|[mM]|[rR]e|[vV]e|[lL]l|[dD])\b)")
+_SPACE_BEFORE = re.compile(r"\s+(?=[,.!?;])")
+_IS_NEXT = word_set("""
+a an the not no so too very just still already also really here there in on at for with about from
+going me my your his her our their all only what why how where who when this that good bad great
+nice fine okay ok late early free busy sick ready easy hard true right wrong sure possible
+impossible better worse broken open closed full empty hot cold warm new old big small cheap
+expensive important necessary because like up down out over off back gone never always quite
+usually probably perfect beautiful lovely funny strange terrible awful difficult called 
+""")
+_HAS_NEXT = word_set("been got had become taken")
+_YOU_ARE_NEXT = _IS_NEXT - word_set("all new old back") | word_set("sooo gonna welcome invited")
+_AT_THE_BEGINNING = {"ill": "I'll", "well": "We'll", "were": "We're"}
+_PEOPLE = word_set("he she who someone somebody everyone everybody")
+_STATES = word_set("""
+married worried tired invited called supposed allowed interested scared bored excited annoyed
+stuck lost done disappointed confused gone involved concerned engaged retired
+satisfied pleased convinced prepared used finished determined impressed dressed covered
+""") - {"lost", "gone", "done"}
+_NOT = re.compile(
+    r"(?i)\b(is|are|was|were|have|has|had|do|does|did|would|could|should|must|need)n['’]t\b"
+)
+_LONG = (
+    (re.compile(r"(?i)\bcan['’]t\b"), "cannot"),
+    (re.compile(r"(?i)\bwon['’]t\b"), "will not"),
+    (re.compile(r"(?i)\bshan['’]t\b"), "shall not"),
+    (_NOT, r"\1 not"),
+    (re.compile(r"(?i)\b(I)['’]m\b"), r"\1 am"),
+    (re.compile(r"(?i)\b([^\W\d_]+)['’]re\b"), r"\1 are"),
+    (re.compile(r"(?i)\b([^\W\d_]+)['’]ve\b"), r"\1 have"),
+    (re.compile(r"(?i)\b([^\W\d_]+)['’]ll\b"), r"\1 will"),
+)
+_HAD_OR_WOULD = re.compile(r"(?i)\b(I|you|he|she|it|we|they|that|who|there)['’]d((?: \w+)*)")
+_IS_OR_HAS = re.compile(
+    r"(?i)\b(he|she|it|that|this|there|here|what|where|who|when|how|everything|everyone|everybody"
+    r"|nobody|somebody|someone|something|nothing|one)['’]s((?: \w+){0,3})"
+)
+_NOUN_IS = re.compile(
+    r"(?i)\b(?!let['’])([^\W\d_]{2,})['’]s"
+    r"(?= (been|got|gone|a|an|the|not|in|on|at|with|from|my|your|his|her|our"
+    r"|their|fine|late|going|leaking|coming|coughing|working|running|still|already|too|really|very|broken|available|ready"
+    r"|closed|open|here|there|free|bit)\b)"
+)
+_BE = re.compile(r"(?<=\bto) b\b|(?<=\bwill) b\b|(?<='ll) b\b")
+_ADVERBS = word_set("just already also never always not really still only probably even ever all")
+
+
+def normalised(text: str) -> str:
+    """``text`` in usual spelling, without emoji and laughter; contractions are written out."""
+    text = _EMOJI.sub(" ", text)
+    text = _SMILEY.sub(" ", _LAUGHTER.sub(" ", text))
+    text = _APART.sub("'", text)
+    text = _WORD.sub(lambda word: _spelt(word, text), text)
+    text = _BE.sub(" be", text)
+    for contraction, words in _LONG:
+        text = contraction.sub(words, text)
+    text = _HAD_OR_WOULD.sub(lambda found: found[1] + _had_or_would(found[2]) + found[2], text)
+    text = _IS_OR_HAS.sub(lambda found: found[1] + _is_or_has(found[1], found[2]) + found[2], text)
+    text = _NOUN_IS.sub(lambda found: f"{found[1]} {_is_behind_a_noun(found[2])}", text)
+    return _SPACE_BEFORE.sub("", " ".join(text.split()))
+
+
+def _spelt(word: re.Match[str], text: str) -> str:
+    low = word[0].lower().replace("’", "'")
+    following = _first_word(text[word.end() : word.end() + 30])
+    if low == "ur":
+        return "you are" if following in _YOU_ARE_NEXT or is_gerund(following) else "your"
+    if low == "its":
+        return "it's" if following in _IS_NEXT | _HAS_NEXT or not following else word[0]
+    if word.start() == 0 and low in _AT_THE_BEGINNING:
+        return _AT_THE_BEGINNING[low] if _is_contraction(low, following) else word[0]
+    if low == "wanna" and following in ("one", "some", "it", "this", "that"):
+        return "want"
+    if low in ("w", "r", "bc") and word[0].isupper():
+        return word[0]
+    usual = _SPELLINGS.get(low)
+    if usual is None or (usual.lower() == low and low[0] != "i"):
+        return word[0]
+    return usual[0].upper() + usual[1:] if word[0][0].isupper() else usual
+
+
+def _is_behind_a_noun(following: str) -> str:
+    return "has" if following in ("been", "got", "gone") else "is"
+
+
+def _is_contraction(low: str, following: str) -> bool:
+    """Whether "well" or "were" lacks an apostrophe where it begins a sentence."""
+    if low == "were":
+        return following in _IS_NEXT or is_gerund(following)
+    return is_base(following)
+
+
+def _first_word(text: str) -> str:
+    found = re.match(r"\s+([^\W_]+)", text)
+    return found[1].lower() if found else ""
+
+
+def _behind_adverbs(words: str) -> str:
+    rest = [word for word in words.lower().split() if word not in _ADVERBS]
+    return rest[0] if rest else ""
+
+
+def _had_or_would(words: str) -> str:
+    following = _behind_adverbs(words)
+    if following == "better" or (is_participle(following) and not is_base(following)):
+        return " had"
+    return " would" if following == "be" or is_base(following) or following in ("rather",) else "'d"
+
+
+def _is_or_has(subject: str, words: str) -> str:
+    person = subject.lower() in _PEOPLE
+    following = _behind_adverbs(words)
+    never = words.lower().startswith((" never", " already")) and is_participle(following)
+    if following in _HAS_NEXT or never:
+        return " has"
+    first = words.split()[:1]
+    if (first and first[0].lower() in _IS_NEXT) or is_gerund(following):
+        return " is"
+    return " has" if person and following not in _STATES and is_participle(following) else " is"

@@ -1,0 +1,40 @@
+"""One sentence of one speaker to another, told in the third person by the first rule that fits."""
+
+import re
+
+from dialogist.text.reported_speech.asking import question
+from dialogist.text.reported_speech.framing import Frame
+from dialogist.text.reported_speech.morphology import AUXILIARIES
+from dialogist.text.reported_speech.orders import order, request
+from dialogist.text.reported_speech.proposals import proposal
+from dialogist.text.reported_speech.stating import statement
+from dialogist.text.reported_speech.trimming import Trimmed
+
+_MOST_WORDS = 45
+# Quotations, asides, several people, clauses without a joint.
+_UNTOLD = re.compile(
+    r"[\"“”«»„?*~^\\{}|=\n]|\.\.|…|--|—|\s['‘’](?=\w)|: |[.!]\s|![^\s]| - |[({\[](?![^)\]]*[)\]])"
+    r"|(?i:\byou (?:all|both|two|guys|yourself)\b|, (?:thank you|excuse me)\b)"
+)
+_VERB = "|".join(sorted(AUXILIARIES))
+# A question joined to a statement, or a second sentence without a full stop before it.
+_TWO = re.compile(
+    r"(?i:(?:,|;|\b(?:and|but|so|or)) (?:(?:what|when|where|why|how|who|which)(?: \w+)? )?"
+    rf"(?!(?:have|do) (?:it|that|there)\b)(?:{_VERB}) (?:not )?"
+    r"(?:i|you|we|he|she|they|it|there|your|my|that)\b)"
+    r"|\w, (?:It|He|She|They|You|We|The|This|That|But|And)\b"
+    r"|\w (?:What|Why|How|When|Where|Is|Are|Do|Does|Did|But)\b"
+)
+_RULES = (proposal, request, question, order, statement)
+
+
+def tell(frame: Frame, said: Trimmed) -> str | None:
+    """The sentence in the third person, without its full stop; None where no rule is sure."""
+    text = said.text
+    if _UNTOLD.search(text) or _TWO.search(text) or len(text.split()) > _MOST_WORDS:
+        return None
+    for rule in _RULES:
+        fits, told = rule(frame, said)
+        if fits:
+            return told
+    return None

@@ -1,0 +1,156 @@
+"""Whom "he" and "she" mean: the one person spoken of before, or the sentence is not reported."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dialogist.text.function_words import OPENERS
+from dialogist.text.listing import word_set
+from dialogist.text.names import DAYS, MONTHS
+from dialogist.text.people import first_names
+from dialogist.text.reported_speech.morphology import is_base
+from dialogist.text.reported_speech.phrases import alternatives
+from dialogist.text.reported_speech.turning import Voice, possessive, turned
+from dialogist.text.reported_speech.words import SINGULAR_THIRD, THEY, words_of
+
+_SHE = word_set("""
+mother mom mum mummy grandmother grandma wife sister daughter girlfriend aunt auntie niece
+mother-in-law sister-in-law daughter-in-law lady woman girl waitress actress
+""")
+_HE = word_set("""
+father dad grandfather grandpa husband brother son boyfriend uncle nephew father-in-law
+brother-in-law son-in-law man guy boy gentleman waiter actor dad
+""")
+_ANYONE = word_set("""
+manager boss doctor teacher friend colleague neighbour neighbor cousin landlord landlady driver
+technician lawyer roommate flatmate assistant secretary supervisor colleague client patient baby
+kid child partner dentist nurse professor coach courier physio mechanic plumber electrician
+translator cat dog puppy hamster horse agent student customer roommate boyfriend person
+receptionist policeman officer writer director singer author player chef cook clerk president
+""")
+_NOUNS = "|".join(sorted(_SHE | _HE | _ANYONE, key=len, reverse=True))
+_PHRASE = re.compile(
+    rf"(?i)\b(my|your|our|the|his|her|a|an|their|this|that) (?:\w+ )?({_NOUNS})\b(?!['’-])"
+)
+_TITLED = re.compile(r"\b(Mr|Mrs|Ms|Miss|Dr|Professor)\.? [A-Z][\w'-]+")
+_CAPITAL = re.compile(
+    r"(?<=[a-z,] )(?<!\bin )(?<!\bat )(?<!\bto )(?<!\bfrom )(?<!\bthe )(?<!\bon )"
+    r"[A-Z][a-zà-ÿ]{2,}(?!\w)"
+)
+_FIRST = re.compile(
+    r"([A-Z][a-zà-ÿ]+) (?="
+    + alternatives(r"""
+    is | was | has | will | would | can | could | said | told | says | wants | \w+ed | \w+s | let
+    | took | got | made | never | always | just | also
+    """)
+    + r"\b)"
+)
+_FEMALE = word_set("she her hers herself")
+_HER_ALONE = re.compile(
+    r"(?i)\bher\b(?=\s*(?:[,.;!?]|$|"
+    + alternatives("""
+    to | at | in | on | for | with | and | that | this | if | the | a | an | about | again | last
+    | tomorrow | today | tonight | now | when | up | some | back | from
+    """)
+    + r"\b))"
+)
+_PLURAL = re.compile(
+    r"(?i)\b(?:people|children|kids|men|women|everyone|everybody|parents|police|both"
+    r"|\w{2,}[^\Wsu]s|\w+ and \w+)\b"
+)
+_NO_PERSON = OPENERS | frozenset((*DAYS, *MONTHS))
+_NO_PLURAL = word_set(
+    "this is was has his us yes always perhaps sometimes does goes says thanks its as plus"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody whom a sentence mentions: the words, in the third person, and the gender.
+
+    The words are empty where it may be no person.
+    """
+
+    words: str
+    gender: str
+
+    def fits(self, pronoun: str) -> bool:
+        wanted = "f" if pronoun in _FEMALE else "m"
+        return self.gender in ("", wanted)
+
+
+def people_in(text: str, voice: Voice) -> list[Person]:
+    """The people that a sentence mentions, from left to right; ``voice``: who says it to whom."""
+    found: dict[int, Person] = {}
+    for match in _PHRASE.finditer(text):
+        told = turned(_definite(match[0], match[1]), voice)
+        words = "" if told is None else told.text
+        found[match.start()] = Person(words, _gender(match[2].lower()))
+    for match in _TITLED.finditer(text):
+        title = match[1]
+        gender = "m" if title == "Mr" else "f" if title in ("Mrs", "Ms", "Miss") else ""
+        found[match.start()] = Person(match[0], gender)
+    for name in first_names(text):
+        found.setdefault(text.find(name), Person(name, ""))
+    if (first := _FIRST.match(text)) and _may_be_named(first[1]):
+        found.setdefault(0, Person(first[1], ""))
+    known = " ".join(person.words for person in found.values())
+    for match in _CAPITAL.finditer(text):
+        if match[0].lower() not in _NO_PERSON and match[0] not in known:
+            found.setdefault(match.start(), Person("", ""))
+    return [found[place] for place in sorted(found)]
+
+
+def _may_be_named(word: str) -> bool:
+    return word.lower() not in _NO_PERSON and not is_base(word.lower())
+
+
+def _definite(phrase: str, determiner: str) -> str:
+    """ "a man", mentioned again, is "the man"."""
+    if determiner.lower() in ("a", "an", "this", "that"):
+        return "the " + phrase[len(determiner) + 1 :]
+    return phrase[0].lower() + phrase[1:]
+
+
+def _gender(noun: str) -> str:
+    return "f" if noun in _SHE else "m" if noun in _HE else ""
+
+
+def who_is_meant(text: str, voice: Voice, before: Sequence[Person]) -> str | None:
+    """Whom the "he" or "she" of a sentence stands for; "": nobody outside it; None: unsure.
+
+    ``before``: the people mentioned shortly before, the latest last.
+    """
+    if not _they_are_clear(text):
+        return None
+    pronouns = [word for word in words_of(text) if word.low in SINGULAR_THIRD]
+    if not pronouns:
+        return ""
+    if len({word.low in _FEMALE for word in pronouns}) > 1:
+        return None
+    first = pronouns[0]
+    inside = people_in(text[: first.start], voice)
+    if inside:
+        return "" if len({p.words for p in inside}) == 1 and inside[0].fits(first.low) else None
+    fitting = {person.words for person in before if person.fits(first.low)}
+    name = fitting.pop() if len(fitting) == 1 else ""
+    return name if name and not name.lower().startswith(("his ", "her ", "their ")) else None
+
+
+def written_out(told: str, name: str) -> str | None:
+    """``told`` with a name for its first "he" or "she"; None: that cannot be done."""
+    pronoun = next((word for word in words_of(told) if word.low in SINGULAR_THIRD), None)
+    if pronoun is None or pronoun.low in ("himself", "herself", "hers"):
+        return None
+    if pronoun.low == "his" or (pronoun.low == "her" and not _HER_ALONE.match(told, pronoun.start)):
+        name = possessive(name)
+    return told[: pronoun.start] + name + told[pronoun.end :]
+
+
+def _they_are_clear(text: str) -> bool:
+    """Whether every "they" has somebody to stand for in the same sentence."""
+    first = next((word for word in words_of(text) if word.low in THEY), None)
+    if first is None:
+        return True
+    before = text[: first.start]
+    return any(m[0].lower() not in _NO_PLURAL for m in _PLURAL.finditer(before))

@@ -1,0 +1,168 @@
+"""A sentence without what says nothing: interjections, names called, thanks and tags."""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from dialogist.text.function_words import OPENERS
+from dialogist.text.listing import word_set
+from dialogist.text.people import first_names
+from dialogist.text.reported_speech.morphology import is_base
+from dialogist.text.reported_speech.phrases import (
+    ASIDE,
+    COURTESY,
+    HESITATION,
+    LEADING,
+    NO,
+    NO_LEADING,
+    POLITE,
+    TAG,
+    TRAILING,
+    YES,
+    alternatives,
+)
+from dialogist.text.reported_speech.spelling import normalised
+from dialogist.text.reported_speech.words import DETERMINERS, PREPOSITIONS
+
+_TITLE_CALL = word_set("""
+sir madam ma'am doctor dear honey darling mate bro man dude buddy guys mom mum dad mommy daddy mummy
+officer professor mr mrs ms dr boss love babe baby sweetie sweetheart son everyone everybody
+folks all grandma grandpa girl girls boys friend waiter miss mister mr mrs
+""")
+_TITLED = r"(?:(?:Mr|Mrs|Ms|Dr|Miss|Doctor|Professor)\.? )?[^\W\d_][\w'’-]*"
+_CALL = re.compile(rf"({_TITLED}(?: [A-Z][\w'’-]*)?|#Person\d+#)(?:,\s+|\s*!\s+)(?=\S)")
+_CALLED_BARE = re.compile(r"([A-Z][\w'’-]*) (?=(?:can|could|will|would|do|did|are) you\b)")
+_CALL_END = re.compile(rf",\s*({_TITLED}|#Person\d+#)$")
+_ADDRESSES = re.compile(
+    r"(?i)(?:i|you|my|your|can|could|will|would|do|did|are|have|what|where|when|how|why|let)\b"
+)
+_NEVER_CALLED = word_set(
+    "monday tuesday wednesday thursday friday saturday sunday christmas easter"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Trimmed:
+    """What a sentence says, in usual spelling and without its final mark.
+
+    ``called``: the name or title by which the speaker calls somebody; ``tag``: it ended in "isn't
+    it?" or the like; ``joined``: it began with "and" or "but"; ``yes``: it began with yes (True)
+    or no (False).
+    """
+
+    text: str
+    question: bool = False
+    please: bool = False
+    called: str | None = None
+    tag: bool = False
+    joined: bool = False
+    yes: bool | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether only courtesy is left: a greeting, thanks, a filler."""
+        return not any(c.isalnum() for c in self.text) or bool(COURTESY.fullmatch(self.text))
+
+
+_JOINED = re.compile(r"(?i)(?:\w+, )?(?:and|but) ")
+
+
+# Public replies begin with an account's name and end with initials.
+_ACCOUNT = re.compile(
+    r"(@\w+|[A-Z]\w+)\s+(?="
+    + alternatives("""
+    It | The | This | That | What | Why | How | When | Where | Is | Are | Do | Does | Dont | My | We
+    | You | No | Yes | And | But | There | Here | Thanks? | Well | Still | Every | Could | Can | If
+    | In | To | Be | Havent | I | Ive | Im | Ill | One | Its | Anyway | Awesome | Just | hey | no
+    | yes | hi
+    """)
+    + r"\b)"
+)
+_SIGNATURE = re.compile(r"(?:^|\s)(\w+[.!?]*)\s+[-^*/]?([A-Z]{2})(?=$|\s*<LINK>$)")
+_SHORT_WORDS = word_set(
+    "US UK TV PM AM OK ID IT PC NY LA DC EU HR AC CV CD DM QR GB MB AI VR SF MD GP"
+)
+_DANGLING = re.compile(r"(?i)\b(?:very|so|too|am|is|are|was|were|be|really|the|a|to|of)$")
+_CAPITAL_WORD = re.compile(r"(?!I\b)[A-Z]")
+
+
+def trimmed(sentence: str, names: Collection[str]) -> Trimmed:
+    """The core of a sentence; ``names``: what participants are called, in small letters."""
+    text = normalised(_without_account(_SIGNATURE.sub(_unsigned, sentence.strip())))
+    end = len(text.rstrip(" .!?…\"'”’*)-"))
+    question = "?" in text[end:]
+    text = text[:end]
+    found = Trimmed(text, question, joined=bool(_JOINED.match(text)), yes=_answer(text))
+    found = _without_beginning(found, names)
+    found = _without_end(found, names)
+    bare = ASIDE.sub(" ", HESITATION.sub("", found.text))
+    bare = bare if bare == found.text else " ".join(bare.split())
+    polite = POLITE.sub("", bare)
+    return replace(found, text=polite.strip(" ,"), please=polite != bare)
+
+
+def _unsigned(end: re.Match[str]) -> str:
+    """The end of a sentence without initials; after "in" they are a place."""
+    is_signed = end[2] not in _SHORT_WORDS and end[1].lower() not in PREPOSITIONS | DETERMINERS
+    return end[0][: end.start(2) - end.start()].rstrip(" -^*/") if is_signed else end[0]
+
+
+def _without_account(text: str) -> str:
+    account = _ACCOUNT.match(text)
+    if account is None or account[1].lower() in OPENERS or is_base(account[1].lower()):
+        return text
+    is_joined = any(c.isupper() for c in account[1][1:])
+    if not (is_joined or account[1][0] == "@") and not _CAPITAL_WORD.match(text, account.end()):
+        return text
+    return text[account.end() :]
+
+
+def _answer(text: str) -> bool | None:
+    if NO.match(text):
+        return False
+    return True if YES.match(text) else None
+
+
+def _without_beginning(found: Trimmed, names: Collection[str]) -> Trimmed:
+    text, called = found.text, found.called
+    while True:
+        leading = LEADING.match(text)
+        if leading and leading[0] and not NO_LEADING.match(text):
+            text = text[leading.end() :]
+            continue
+        call = _CALL.match(text) or _CALLED_BARE.match(text)
+        if call is None or not (_is_call(call[1], names) or _is_other_name(text, call)):
+            return replace(found, text=text, called=called)
+        text, called = text[call.end() :], called or call[1]
+
+
+def _without_end(found: Trimmed, names: Collection[str]) -> Trimmed:
+    text, called, tag = found.text, found.called, found.tag
+    while True:
+        if found.question and (end := TAG.search(text)):
+            text, tag = text[: end.start()], True
+        elif (end := TRAILING.search(text)) and not _DANGLING.search(text[: end.start()]):
+            text = text[: end.start()]
+        elif (end := _CALL_END.search(text)) and (
+            _is_call(end[1], names) or first_names(text[end.start() :])
+        ):
+            text, called = text[: end.start()], called or end[1]
+        else:
+            return replace(found, text=text, called=called, tag=tag)
+
+
+def _is_other_name(text: str, call: re.Match[str]) -> bool:
+    """Whether a word before a comma names somebody, though no participant is called so."""
+    name, low = call[1], call[1].lower()
+    if first_names(f", {name}"):
+        return True
+    if not name[0].isupper() or low in OPENERS | _NEVER_CALLED or low.endswith("ly"):
+        return False
+    return _ADDRESSES.match(text, call.end()) is not None
+
+
+def _is_call(words: str, names: Collection[str]) -> bool:
+    low = words.lower().split()
+    if " ".join(low) in names or low[-1] in names:
+        return True
+    return low[0].rstrip(".") in _TITLE_CALL or low[-1] in _TITLE_CALL

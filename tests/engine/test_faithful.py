@@ -1,0 +1,92 @@
+"""Summaries of which no sentence is written by a model."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from dialogist.engine.faithful import faithful_summaries
+from dialogist.engine.options import SummaryOptions
+from dialogist.records import Dialogue, Summary
+
+FAITHFUL = SummaryOptions(style="faithful")
+TEXTS = (
+    "Agent: Hello.\nCustomer: I was charged 24.90 twice.\nAgent: I'll refund you by Friday.",
+    "Ann: Can you lend me 50 dollars?\nBo: No, I can't. I lost my job in May.\nAnn: I'm sorry.",
+    "mia: u coming tmrw??\njo: cant, got work til 9\nmia: k then sunday at 3",
+    "Doctor: Have you taken the tablets?\nPatient: Only twice.\nDoctor: Stop taking them, please.",
+    "A: We could meet at 5.\nB: No, 6 is better.\nC: I won't come.",
+)
+_PERSON = re.compile(r"(?i)\b(?:I|me|my|you|your|we|our)\b")
+_NEGATION = re.compile(r"(?i)\b(?:not|no|never|cannot|refuses?|declines?)\b|n't\b|\bcant\b")
+
+
+def _summary(text: str, **options: object) -> tuple[Dialogue, Summary]:
+    dialogue = Dialogue.from_text(text, "one")
+    chosen = SummaryOptions.parse({**FAITHFUL.model_dump(), **options}, "options")
+    return dialogue, faithful_summaries([dialogue], chosen, "default")[0]
+
+
+@pytest.mark.parametrize("length", ["short", "medium", "long"])
+@pytest.mark.parametrize("text", TEXTS)
+def test_each_statement_is_words_of_the_dialogue(text, length):
+    dialogue, summary = _summary(text, length=length)
+    assert summary.status == "ok"
+    assert summary.sentences
+    for one in summary.sentences:
+        assert summary.text[one.start : one.end] == one.text
+        evidence = " ".join(
+            dialogue.utterances[s.utterance].text[s.start : s.end] for s in one.evidence
+        )
+        assert set(re.findall(r"\d+", one.text)) <= set(re.findall(r"\d+", evidence))
+        if one.kind == "quoted":
+            assert all(said in evidence for said in re.findall("“(.*?)”", one.text))
+        else:
+            assert not _PERSON.search(re.sub("“.*?”", "", one.text))
+            assert bool(_NEGATION.search(one.text)) <= bool(_NEGATION.search(evidence))
+
+
+def test_at_most_as_many_words_as_wished():
+    _, summary = _summary(TEXTS[0], words=9)
+    assert 0 < len(summary.text.split()) <= 9
+
+
+def test_too_few_words_for_any_statement_are_told():
+    _, summary = _summary(TEXTS[0], words=1)
+    assert summary.status == "low_confidence"
+    assert [one.kind for one in summary.warnings] == ["length"]
+
+
+def test_other_languages_are_refused():
+    _, summary = _summary(
+        "Anna: Wir treffen uns morgen um acht Uhr am Bahnhof.\nBen: Ja, gerne, bis dann."
+    )
+    assert summary.status == "unsupported_language"
+    assert summary.text == ""
+
+
+def test_a_dialogue_without_text_is_empty():
+    assert _summary("")[1].status == "empty"
+
+
+def test_a_long_dialogue_is_told_within_the_budget_and_in_linear_time():
+    text = "\n".join(
+        f"{'AB'[i % 2]}: I will send {i} reports to the office on day {i}." for i in range(2000)
+    )
+    _, summary = _summary(text)
+    assert len(summary.text.split()) <= 150
+
+
+def test_a_summary_needs_no_torch():
+    code = (
+        "import sys\n"
+        "from dialogist.cli.flags import faithful_summarizer\n"
+        "from dialogist.records import Dialogue\n"
+        "found = faithful_summarizer('default', None)\n"
+        "text = 'Ann: I will bring the red car on Friday.'\n"
+        "[one] = found.stream([Dialogue.from_text(text)], found.options)\n"
+        "assert one.text == 'Ann will bring the red car on Friday.', one\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
