@@ -86,6 +86,8 @@ class Work:
     def _with_labels(self) -> bool:
         if self.labels is not None:
             return self.labels
+        if isinstance(self.summarizer, FaithfulSummarizer):
+            return False
         bundle = self.summarizer.bundle
         planned = bundle.preparation.planned_labels
         return bool(planned) or isinstance(bundle.model, LeaderWriter)
