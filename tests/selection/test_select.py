@@ -83,3 +83,10 @@ def test_probabilities_are_the_same_in_many_threads():
 def test_nothing_is_said_of_nothing():
     assert select([], bundled_network(), 30) == []
     assert select([("Ann", "")], bundled_network(), 30) == []
+
+
+def test_a_no_with_its_reason_is_not_dropped():
+    turns = [("Ann", "Can you lend me 50 dollars?"), ("Bo", "No, I lost my job in May.")]
+    [one] = _candidates(turns)
+    assert one.text == "Ann asks Bo to lend Ann 50 dollars. Bo: “No, I lost my job in May.”"
+    assert one.kind == "quoted"

@@ -12,6 +12,7 @@ from dialogist.text.reported_speech import Conversation, Reported
 _OF_ITS_OWN = re.compile(
     r"(?i)\b(?:i|you|we|he|she|it|they|that|this|there)(?:['’]\w+)?\b|\b(?:let['’]?s|please)\b"
 )
+_DENIES = re.compile(r"(?i)(?:no|nope|nah)\b\W*\w")
 _SHORTEST_QUESTION = 4  # words of a question that is understood alone
 _LONGEST_FRAGMENT = 2  # words that are taken for a reply to whatever was said before
 _LONGEST_ANSWER = 8  # words of an answer that is not understood without its question
@@ -88,10 +89,9 @@ def _answered(
     if exchange is not None:
         return Candidate(exchange.text, "reported", pair)
     own = told.get((units[answer].turn, units[answer].start))
-    if own is None or _OF_ITS_OWN.search(units[answer].text):
-        return None
-    longest = _LONGEST_ANSWER if "?" in units[asked].text else _LONGEST_FRAGMENT
-    if units[answer].words > longest or not _says_something(units[answer]):
+    if own is not None and "?" in units[asked].text and _DENIES.match(units[answer].text):
+        own = conversation.quote(units[answer].turn, units[answer].start)  # reports drop the no
+    elif own is None or not _is_fragment(units[asked], units[answer]):
         return None
     question = before or told.get((units[asked].turn, units[asked].start))
     if question is None:
@@ -100,3 +100,10 @@ def _answered(
     if "quoted" in (question.kind, own.kind):
         kind = "quoted"
     return Candidate(f"{question.text} {own.text}", kind, both)
+
+
+def _is_fragment(asked: Unit, answer: Unit) -> bool:
+    """Whether an answer is hardly understood without what it answers."""
+    if _OF_ITS_OWN.search(answer.text) or not _says_something(answer):
+        return False
+    return answer.words <= (_LONGEST_ANSWER if "?" in asked.text else _LONGEST_FRAGMENT)

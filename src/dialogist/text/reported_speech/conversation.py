@@ -93,6 +93,11 @@ class Conversation:
             found.append(self._reported(turn, sentence, told))
         return tuple(found)
 
+    def quote(self, turn: int, start: int) -> Reported:
+        """The part of a turn that begins at ``start``, in the words that were said."""
+        part = next(one for one in self._of(turn) if one.start == start)
+        return Reported(self._quoted(turn, part), part.start, part.end, "quoted")
+
     def answer(self, question: int, answer: int) -> Reported | None:
         """A short answer told with what it answers; None where no rule is sure."""
         asked, said = self._of(question), self._of(answer)
