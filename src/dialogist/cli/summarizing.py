@@ -19,7 +19,6 @@ from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.names import find_model
 from dialogist.errors import UsageError
 from dialogist.files import sha256_of
-from dialogist.models.leader_writer import LeaderWriter
 from dialogist.records import JSON, Dialogue, Warning
 
 if TYPE_CHECKING:  # torch: not for what is only reported
@@ -84,13 +83,7 @@ class Work:
 
     @property
     def _with_labels(self) -> bool:
-        if self.labels is not None:
-            return self.labels
-        if isinstance(self.summarizer, FaithfulSummarizer):
-            return False
-        bundle = self.summarizer.bundle
-        planned = bundle.preparation.planned_labels
-        return bool(planned) or isinstance(bundle.model, LeaderWriter)
+        return self.summarizer.plans if self.labels is None else self.labels
 
     def _shown(self) -> Iterator[Shaped]:
         read = self.presenter.before(self.dialogues)

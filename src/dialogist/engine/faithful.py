@@ -47,6 +47,7 @@ class FaithfulSummarizer:
     """A summarizer in faithful style alone, without any network."""
 
     precision = None
+    plans = False
 
     def __init__(self, name: str, options: SummaryOptions) -> None:
         self.name = name

@@ -106,6 +106,12 @@ class Summarizer:
         return self.bundle.precision
 
     @property
+    def plans(self) -> bool:
+        """Whether the model decides on key points first and writes by them."""
+        bundle = self.bundle
+        return bool(bundle.preparation.planned_labels) or isinstance(bundle.model, LeaderWriter)
+
+    @property
     def options(self) -> SummaryOptions:
         """The options the model was tuned for."""
         return SummaryOptions.of(self.bundle.decoding)
