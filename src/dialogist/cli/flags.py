@@ -115,6 +115,8 @@ _WORKS_WITH = {
     "length_penalty": "beam",
 }
 
+_WORKS_WITHOUT_SEARCH = ("style", "length", "words", "evidence")
+
 
 def decoding_options(base: "DecodingOptions", wanted: Mapping[str, Any]) -> "DecodingOptions":
     """The model's own decoding options with the given flags (None: not given) put over them.
@@ -124,6 +126,10 @@ def decoding_options(base: "DecodingOptions", wanted: Mapping[str, Any]) -> "Dec
     """
     given = {name: _plain(value) for name, value in wanted.items() if value is not None}
     options = type(base).parse({**base.model_dump(), **given}, "decoding")
+    searched = [name for name in given if name not in _WORKS_WITHOUT_SEARCH]
+    if getattr(options, "style", "free") == "faithful" and searched:
+        flag = f"--{searched[0].replace('_', '-')}"
+        raise UsageError(f"{flag} has an effect with --style free only")
     for name, strategy in _WORKS_WITH.items():
         if name in given and options.strategy != strategy:
             flag = f"--{name.replace('_', '-')}"
