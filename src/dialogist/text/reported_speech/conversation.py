@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Literal
 
 from dialogist.text.reported_speech.exchanges import Exchange
-from dialogist.text.reported_speech.framing import Frame
+from dialogist.text.reported_speech.framing import Frame, label_of
 from dialogist.text.reported_speech.participants import Participant, introductions, participants_of
 from dialogist.text.reported_speech.telling import tell
 from dialogist.text.reported_speech.third_persons import (
@@ -30,6 +30,17 @@ _REFERS_BACK = frozenset(
 )
 _LOOK_BACK = 12  # sentences in which "he" may have been mentioned
 _CORRECTS = re.compile(r"(?i)(?:no|sorry|actually|wait|hm+|well|or|but|i mean)\b")
+_DENIES = re.compile(
+    r"(?i)(?:that is|it is|you are) (?:not (?:true|right|so|fair|correct)|wrong|nonsense)\b"
+    r"|(?:certainly )?not true\b|i (?:did|was|have|do|am) not\b|i never\b|nonsense\b|certainly not\b"
+)
+_DOUBTS = re.compile(r"(?i)(?:but|really\?|what\?|no way|since when|are you sure)\b|[\w ]{1,20}\?!|\w+\? ")
+# What a quotation may leave out at its beginning.
+_SPOKEN = re.compile(
+    r"(?i)(?:(?:oh|ah|um|uh|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg|thanks?(?: you)?"
+    r"|great|perfect|good|sure|so|and)[,.!… ]+\s*)+(?=[\w“\"$€£])"
+)
+_LOOSE = " ,;-–—"
 _GREETS = re.compile(r"(?i)(?:hi|hello|hey)\b")
 _INTRODUCED = re.compile(r"(?i)(?:this is|it is|my name is) (?=\S)")
 _SMALL_WORD = re.compile(r"(?<![\w'’-])[a-z]+")
@@ -107,7 +118,7 @@ class Conversation:
         meant = self._meant(question, len(asked) - 1, voice)
         if meant is None:
             return None
-        exchange = Exchange(voice.speaker, self._people[self._turns[answer][0]].name)
+        exchange = Exchange(voice.speaker, self._people[self._turns[answer][0]].name, len(self._people) == 2)
         told = self._finished(exchange.told(asked[-1].said, said[0].said), meant)
         if told is None:
             return None
@@ -179,7 +190,21 @@ class Conversation:
             return None
         if introductions(self._of(turn)[place].words):
             said = replace(said, text=_INTRODUCED.sub("I am ", said.text, count=1))
-        return self._finished(tell(Frame(voice, self._small), said), meant)
+        frame = Frame(voice, self._small, self._is_contested(turn, place))
+        return self._finished(tell(frame, said), meant)
+
+    def _is_contested(self, turn: int, place: int) -> bool:
+        """Whether a statement denies what others say, or others deny it."""
+        if any(s.said.yes is False or _DENIES.match(s.said.text) for s in self._of(turn)[: place + 1]):
+            return True
+        if turn + 1 == len(self._turns) or self._turns[turn + 1][0] == self._turns[turn][0]:
+            return False
+        replies = self._of(turn + 1)[:2]
+        if self._of(turn)[-1].said.question:
+            return any(_DENIES.match(s.said.text) for s in replies)
+        return any(_DENIES.match(s.said.text) or s.said.yes is False for s in replies) or bool(
+            replies and _DOUBTS.match(replies[0].words)
+        )
 
     def _answered(self, turn: int) -> str | None:
         found = self.answer(turn - 1, turn)
@@ -210,11 +235,20 @@ class Conversation:
         """With a capital and a full stop; None where a first or second person is left."""
         if told is not None and meant:
             told = written_out(told, meant)
-        if told is None or _LEFT.search(self._without_names(told)):
+        if told is None or _LEFT.search(self._without_names(told)) or self._repeats_a_name(told):
             return None
         told = " ".join(told.split()).rstrip(",;: ") + "."
         is_label = any(told.startswith(p.name) for p in self._people.values())
         return told if is_label and not told.startswith("the ") else told[0].upper() + told[1:]
+
+    def _repeats_a_name(self, told: str) -> bool:
+        """Whether a participant is named twice: a quotation reads better."""
+        for person in self._people.values():
+            if person.name and person.name in told:
+                name = re.escape(person.name.removeprefix("the "))
+                if len(re.findall(rf"(?i)(?<!\w){name}(?![\w-])", told)) > 1:
+                    return True
+        return False
 
     def _without_names(self, text: str) -> str:
         for person in self._people.values():
@@ -227,9 +261,12 @@ class Conversation:
         return Reported(self._quoted(turn, sentence), sentence.start, sentence.end, "quoted")
 
     def _quoted(self, turn: int, sentence: _Sentence) -> str:
-        name = self._people[self._turns[turn][0]].name
-        speaker = "The " + name[4:] if name.startswith("the ") else name
-        return f"{speaker}: “{sentence.words.strip()}”"
+        label = label_of(self._people[self._turns[turn][0]].name)
+        words = sentence.words.strip()
+        spoken = _SPOKEN.match(words)
+        if spoken and len(words[spoken.end() :].split()) > 1:
+            words = words[spoken.end() :]
+        return f"{label}: “{words.rstrip(_LOOSE)}”"
 
 
 def _is_called(person: Participant, call: str) -> bool:

@@ -8,15 +8,25 @@ from dataclasses import dataclass
 
 from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.asking import asked as asked_clause
-from dialogist.text.reported_speech.framing import Frame, decapitalised
+from dialogist.text.reported_speech.framing import Frame, decapitalised, label_of
+from dialogist.text.reported_speech.morphology import is_gerund
 from dialogist.text.reported_speech.orders import REQUEST, is_order, is_request
 from dialogist.text.reported_speech.phrases import ASSENT, CONFIRMED, ECHO, alternatives
-from dialogist.text.reported_speech.proposals import proposed
+from dialogist.text.reported_speech.proposals import agreed
 from dialogist.text.reported_speech.questions import Question, question_of
+from dialogist.text.reported_speech.stating import is_plain
 from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.turning import Voice, possessive
-from dialogist.text.reported_speech.words import PERSON, PLURAL, SINGULAR_THIRD, THEY, words_of
+from dialogist.text.reported_speech.words import (
+    DETERMINERS,
+    PERSON,
+    PLURAL,
+    PREPOSITIONS,
+    SINGULAR_THIRD,
+    THEY,
+    words_of,
+)
 
 _COURTEOUS = re.compile(r"(?i)(?:could|would) you (?!be\b|have\b|know\b|see\b|say\b)")
 _ANY = re.compile(r"(?i)\b(?:any\w*|yet|ever)\b")
@@ -50,16 +60,30 @@ _MAYBE = word_set("can could should shall may would")
 _NO_FRAGMENT = word_set("do make just have")
 _FORBIDS = re.compile(r"(?i)(?:do not|never)\b")
 _CHOICE = re.compile(r"(?i)(.*?\b)([\w'-]+(?: [\w'-]+)?) or ([\w'-]+(?: [\w'-]+)?)")
+_NAME = re.compile(r"(?!I\b)[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?")
+_MEASURES = word_set("cost costs is are was takes take took pay pays paid")
+_AMOUNT = re.compile(
+    r"(?i)(?:(?:about|around|only|just|under|over) )?(?:[$€£]?\d|a |an |one|two|three|four|five|six|seven"
+    r"|eight|nine|ten|half|forty|fifty|free)"
+)
+_HAVING = word_set("""
+want wants need needs like cancel order ordered buy bought have has see prefer prefers recommend
+suggest use uses eat ate book booked lose lost bring take took
+""")
 _LENGTH = 10  # words of a short answer
 _NOT_SAID = PERSON | PLURAL | THEY | SINGULAR_THIRD
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What ``asker`` says to the speaker of the answer, ``answerer``; names as written."""
+    """What ``asker`` says to the speaker of the answer, ``answerer``; names as written.
+
+    ``two``: nobody else takes part.
+    """
 
     asker: str
     answerer: str
+    two: bool = True
 
     def told(self, asked: Trimmed, answer: Trimmed) -> str | None:
         """The answer as a statement, without its full stop; None where no rule is sure."""
@@ -102,10 +126,11 @@ class Exchange:
     def _settled(self, asked: Trimmed, yes: bool) -> str | None:
         """A proposal, a request or an offer taken or not."""
         frame = Frame(Voice(self.asker, self.answerer))
-        proposal = proposed(frame, asked)
-        if proposal is not None:
-            verb = "agrees to" if yes else "declines"
-            return f"{self.answerer} {verb} {possessive(self.asker)} suggestion {proposal}"
+        if what := agreed(frame, asked):
+            if yes:
+                who = "They agree" if self.two else f"{self.answerer} agrees"
+                return f"{who} {what}"
+            return f"{self.answerer} declines {what}" if what.startswith("to ") else None
         if told := self._requested(frame, asked, yes):
             return told.replace(" agrees to confirm ", " confirms ")
         question = question_of(asked.text, asked.question)
@@ -119,7 +144,7 @@ class Exchange:
             what = decapitalised(asked.text)
         else:
             return None
-        told = frame.turn(what, self.answerer)
+        told = frame.turn(what, self.answerer, self.asker, self.answerer)
         verb = "agrees" if yes else "declines"
         if told is None or ":" in told.text:
             return None
@@ -129,10 +154,13 @@ class Exchange:
         """ "Shall I call you?": an offer taken or not."""
         subject = question.subject.lower()
         if subject == "i" and question.auxiliary == "shall":
-            told = frame.turn(question.rest, self.asker)
-            verb = "accepts" if yes else "declines"
+            told = frame.turn(question.rest, self.asker, self.asker)
+            if told is not None and yes:
+                return f"{self.asker} will {told.text}"
+            rest = re.sub(r"(?i) you\b", "", question.rest, count=1)
+            told = frame.turn(rest, self.asker, self.asker, self.answerer)
             if told is not None:
-                return f"{self.answerer} {verb} {possessive(self.asker)} offer to {told.text}"
+                return f"{self.answerer} declines {possessive(self.asker)} offer to {told.text}"
         return None
 
     def _stated(self, frame: Frame, question: Question, yes: bool, rest: str) -> str | None:
@@ -144,27 +172,56 @@ class Exchange:
         told = None if clause is None else frame.turn(clause)
         if told is None:
             return None
+        if told.plural:
+            return None
         text = f"{told.text} {rest}".strip()
         is_own = re.match(r"(?i)you(?:r\b|$)", question.subject)
-        if is_own and not told.plural:
-            return text
-        return f"{self.answerer} says {frame.lowered(text)}"
+        is_allowed = question.subject.lower() == "i" and question.auxiliary in ("can", "could", "may")
+        return text if is_own or is_allowed else self._said(frame, text)
+
+    def _said(self, frame: Frame, text: str) -> str:
+        """What the answerer says of others, with the name where it may be an opinion."""
+        return text if is_plain(text) else f"{label_of(self.answerer)}: {frame.lowered(text)}"
 
     # Questions with question words, and choices
 
     def _filled(self, asked: Trimmed, rest: str) -> str | None:
-        if not rest or is_statement(rest) or any(w.low in _NOT_SAID for w in words_of(rest)):
+        if not rest or is_statement(rest) or not asked.question or asked.tag:
             return None
-        if re.search(r"[\"“”?!]|:\s|\.\.", rest) or not asked.question or rest[0] in "'’":
+        if re.search(r"[\"“”?!]|:\s|\.\.", rest) or rest[0] in "'’":
             return None
         if is_order(rest) or words_of(rest)[0].low in _NO_FRAGMENT:
             return None
         if told := self._chosen(asked, rest):
             return told
         question = question_of(asked.text, True)
-        if question is None or asked.tag:
+        if question is None:
+            return None
+        if told := self._wanted(question, rest):
+            return told
+        if any(word.low in _NOT_SAID for word in words_of(rest)):
             return None
         return self._placed(question, rest) or self._quoting(question, rest)
+
+    def _wanted(self, question: Question, rest: str) -> str | None:
+        """ "What did you order?" "My lunch.": the object of what was done, or who did it."""
+        clause, opening = question.clause(), question.opening.lower()
+        answer = Frame(Voice(self.answerer, self.asker)).turn(rest, self.answerer, self.answerer)
+        if clause is None or answer is None or answer.plural:
+            return None
+        if opening == "who" and not question.subject and _NAME.fullmatch(rest):
+            told = Frame(Voice(self.asker, self.answerer)).turn(clause)
+            return None if told is None or told.plural else f"{rest} {told.text}"
+        told = Frame(Voice(self.asker, self.answerer)).turn(clause)
+        if told is None or told.plural or not question.subject:
+            return None
+        if not _takes_object(opening, clause, rest):
+            return None
+        return self._finished(question, f"{told.text} {decapitalised_phrase(answer.text)}")
+
+    def _finished(self, question: Question, text: str) -> str:
+        frame = Frame(Voice(self.asker, self.answerer))
+        return text if question.subject.lower() == "you" else self._said(frame, text)
 
     def _chosen(self, asked: Trimmed, rest: str) -> str | None:
         """ "Tea or coffee?" "Coffee." """
@@ -185,13 +242,28 @@ class Exchange:
         told = frame.turn(clause)
         if told is None or question.auxiliary in _MAYBE or _ENDS_IN_A_PLACE.search(told.text):
             return None
-        if question.subject.lower() == "you":
-            return f"{told.text} {where}"
-        return f"{self.answerer} says {frame.lowered(told.text)} {where}"
+        return self._finished(question, f"{told.text} {where}")
 
     def _quoting(self, question: Question, rest: str) -> str | None:
         told = asked_clause(Frame(Voice(self.asker, self.answerer)), question)
-        return None if told is None else f"Asked {told}, {self.answerer} answers “{rest}”"
+        return None if told is None else f"{told[0].upper()}{told[1:]}: “{rest}”"
+
+
+def _takes_object(opening: str, clause: str, rest: str) -> bool:
+    """Whether an answer may stand right behind the clause of its question."""
+    last, first = words_of(clause)[-1].low, words_of(rest)[0].low
+    if opening in ("how much", "how long", "how old") and last in _MEASURES:
+        return _AMOUNT.match(rest) is not None
+    if opening not in ("what", "which") or first in PREPOSITIONS or is_gerund(first):
+        return False
+    if last in ("is", "was"):
+        return True
+    return last in _HAVING and (first in DETERMINERS or rest[0].isdigit())
+
+
+def decapitalised_phrase(text: str) -> str:
+    """``text`` with a small first letter where it begins with an article or the like."""
+    return decapitalised(text) if words_of(text)[0].low in DETERMINERS else text
 
 
 def _adverbial(opening: str, rest: str) -> str | None:

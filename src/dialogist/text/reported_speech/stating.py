@@ -7,13 +7,15 @@ from dialogist.text.function_words import OPENERS
 from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.framing import DATES, Frame
 from dialogist.text.reported_speech.morphology import AUXILIARIES, is_base, is_past
-from dialogist.text.reported_speech.subjects import is_statement
+from dialogist.text.reported_speech.phrases import alternatives
+from dialogist.text.reported_speech.subjects import is_name, is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.words import (
     BEFORE_A_SUBJECT,
     DETERMINERS,
     PERSON,
     PREPOSITIONS,
+    SINGULAR_THIRD,
     SUBJECTS,
     SUBORDINATORS,
     Word,
@@ -35,22 +37,65 @@ _FRONTED = re.compile(
 _NO_STATEMENT = word_set("""
 what how why who which so neither nor thank here or not whatever
 """)
+# A speaker who can do this for others offers to.
+_OFFER = re.compile(
+    r"(?i)i (?:can|could) (?=(?:also |even |just )?"
+    + alternatives("""
+    send | refund | give | lend | bring | help | call | ring | put you | do (?:it|that|the) | change
+    | pay | book | reserve | deliver | replace | show you | drive | pick you | make | fix | repair
+    | ask | check | cancel | cover | carry | take you | take (?:the|your) | credit | transfer
+    | connect | arrange | mail | email | post | come | write | buy | offer you | get you
+    | look (?:it|that|into) | set (?:it|that|one|up)
+    """)
+    + r"\b)(?!.*\b(?:if|unless|not)\b)"
+)
+# Who hears this can have it, has to do it or gets it.
+_OF_LISTENER = re.compile(
+    r"(?i)you (?:can|will|have|get|need|do not (?:have|need)|cannot|may|owe|would (?:have|need|get|pay)"
+    r"|(?:are|were|have been) (?:not )?\w+ed)\b"
+)
+_CLAIMS = word_set("""
+think thinks thought guess guesses maybe perhaps probably might may could should would must seem
+seems seemed look looks looked sound sounds sounded apparently hopefully supposed feel feels felt
+believe believes say says said tells told noted hears heard claims claimed wants hates loves likes
+nobody everyone everybody always never ever nothing everything anything all lot lots too so very
+really quite rather actually
+good great better best nice fine bad worse worst wonderful lovely terrible awful horrible perfect
+beautiful delicious easy easier hard harder difficult cheap cheaper expensive fair unfair true wrong
+right stupid silly crazy ridiculous unacceptable important interesting boring fun funny strange
+weird safe dangerous kind rude fault shame pity disgrace disgusting poor slow fast amazing excellent
+reasonable worth favourite favorite necessary cool ugly pretty more less most least
+""")
 _RELATIVE = word_set("which what whom")
 
 
 def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
-    """How a statement is told; any sentence that nothing else is counts as one."""
+    """How a statement is told; any sentence that nothing else is counts as one.
+
+    What a speaker says of themselves needs no name before it, nor does a plain fact; claims and
+    opinions do.
+    """
     text = _THOUGHT.sub(lambda match: f"I {match[2]} " + frame.lowered(match[1]), said.text)
-    told = frame.turn(text) if _is_tellable(text) else None
-    if told is None:
+    if not _is_tellable(text):
         return True, None
-    if _is_of_speaker(text) and (not told.plural or text.startswith("I ")):
-        return True, told.text
-    if words_of(text)[0].low in PERSON:
-        return True, f"{frame.speaker} says {told.text}"
-    if frame.is_small(text):
-        return True, f"{frame.speaker} says {frame.lowered(told.text)}"
-    return True, f"{told.text}, {frame.speaker} says"
+    if offer := _OFFER.match(text):
+        return True, frame.behind("offers to", text[offer.end() :], frame.speaker)
+    if not _is_of_speaker(text) and (frame.contested or said.exclaimed or not is_plain(text)):
+        return True, frame.labelled(text)
+    told = frame.turn(text)
+    return True, None if told is None or told.plural else told.text
+
+
+def is_plain(text: str) -> bool:
+    """Whether a statement about others is a fact that hardly anyone would call an opinion."""
+    words = words_of(text)
+    lows = [word.low for word in words]
+    if _CLAIMS.intersection(lows):
+        return False
+    subject = next((i for i, low in enumerate(lows) if low in SUBJECTS), None)
+    if subject == 0 and lows[0] == "you":
+        return _OF_LISTENER.match(text) is not None
+    return lows[0] not in SINGULAR_THIRD and not is_name(words[0])
 
 
 def _is_tellable(text: str) -> bool:

@@ -47,7 +47,7 @@ class Trimmed:
 
     ``called``: the name or title by which the speaker calls somebody; ``tag``: it ended in "isn't
     it?" or the like; ``joined``: it began with "and" or "but"; ``yes``: it began with yes (True)
-    or no (False).
+    or no (False); ``exclaimed``: it ended in an exclamation mark.
     """
 
     text: str
@@ -57,6 +57,7 @@ class Trimmed:
     tag: bool = False
     joined: bool = False
     yes: bool | None = None
+    exclaimed: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -90,9 +91,14 @@ def trimmed(sentence: str, names: Collection[str]) -> Trimmed:
     """The core of a sentence; ``names``: what participants are called, in small letters."""
     text = normalised(_without_account(_SIGNATURE.sub(_unsigned, sentence.strip())))
     end = len(text.rstrip(" .!?…\"'”’*)-"))
-    question = "?" in text[end:]
-    text = text[:end]
-    found = Trimmed(text, question, joined=bool(_JOINED.match(text)), yes=_answer(text))
+    marks, text = text[end:], text[:end]
+    found = Trimmed(
+        text,
+        "?" in marks,
+        joined=bool(_JOINED.match(text)),
+        yes=_answer(text),
+        exclaimed="!" in marks,
+    )
     found = _without_beginning(found, names)
     found = _without_end(found, names)
     bare = ASIDE.sub(" ", HESITATION.sub("", found.text))
