@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
+from dialogist.text.reported_speech.antecedents import refers_back
 from dialogist.text.reported_speech.exchanges import Exchange
 from dialogist.text.reported_speech.framing import Frame, label_of
 from dialogist.text.reported_speech.participants import Participant, introductions, participants_of
@@ -18,15 +19,12 @@ from dialogist.text.reported_speech.third_persons import (
 )
 from dialogist.text.reported_speech.trimming import Trimmed, trimmed
 from dialogist.text.reported_speech.turning import Voice
-from dialogist.text.reported_speech.words import SINGULAR_THIRD, words_of
+from dialogist.text.reported_speech.words import SINGULAR_THIRD, THEY, words_of
 from dialogist.text.tokens import sentence_spans
 
 _LEFT = re.compile(
     r"(?i)(?<![\w'’&/.-])(?:i|me|my|mine|myself|you|your|yours|yourself|yourselves|we|(?-i:us|Us)|our|ours"
     r"|ourselves|u|ur|y'all|let's|i'\w+|you'\w+|we'\w+)(?![\w&/-]|\.\w)"
-)
-_REFERS_BACK = frozenset(
-    ("it", "that", "this", "these", "those", "there", "one", "ones", "its", "so")
 )
 _LOOK_BACK = 12  # sentences in which "he" may have been mentioned
 _CORRECTS = re.compile(r"(?i)(?:no|sorry|actually|wait|hm+|well|or|but|i mean)\b")
@@ -40,6 +38,7 @@ _SPOKEN = re.compile(
     r"(?i)(?:(?:oh|ah|um|uh|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg|thanks?(?: you)?"
     r"|great|perfect|good|sure|so|and)[,.!… ]+\s*)+(?=[\w“\"$€£])"
 )
+_STANDS_FOR_A_SPEAKER = re.compile(r"\b(?:they|them|theirs?)\b")
 _LOOSE = " ,;-–—"
 _GREETS = re.compile(r"(?i)(?:hi|hello|hey)\b")
 _INTRODUCED = re.compile(r"(?i)(?:this is|it is|my name is) (?=\S)")
@@ -51,7 +50,7 @@ class Reported:
     """A statement about ``text[start:end]`` of a turn.
 
     ``kind``: ``reported`` (in the third person, by rules) or ``quoted`` (the words themselves).
-    ``refers_back``: it says "it" or "that" of something said before.
+    ``refers_back``: it says "it", "that" or "she" of something that only what was said before names.
     """
 
     text: str
@@ -107,7 +106,7 @@ class Conversation:
     def quote(self, turn: int, start: int) -> Reported:
         """The part of a turn that begins at ``start``, in the words that were said."""
         part = next(one for one in self._of(turn) if one.start == start)
-        return Reported(self._quoted(turn, part), part.start, part.end, "quoted")
+        return self._quoted(turn, part)
 
     def answer(self, question: int, answer: int) -> Reported | None:
         """A short answer told with what it answers; None where no rule is sure."""
@@ -122,7 +121,8 @@ class Conversation:
         told = self._finished(exchange.told(asked[-1].said, said[0].said), meant)
         if told is None:
             return None
-        return Reported(told, said[0].start, said[0].end, "reported", _refers_back(told))
+        back = _is_open(told, f"{asked[-1].said.text} {said[0].said.text}")
+        return Reported(told, said[0].start, said[0].end, "reported", back)
 
     def _answers(self, question: int, answer: int) -> bool:
         """Whether a turn may answer another, and does not take back what it answers."""
@@ -257,21 +257,27 @@ class Conversation:
 
     def _reported(self, turn: int, sentence: _Sentence, told: str | None) -> Reported:
         if told is not None:
-            return Reported(told, sentence.start, sentence.end, "reported", _refers_back(told))
-        return Reported(self._quoted(turn, sentence), sentence.start, sentence.end, "quoted")
+            back = _is_open(told, sentence.said.text)
+            return Reported(told, sentence.start, sentence.end, "reported", back)
+        return self._quoted(turn, sentence)
 
-    def _quoted(self, turn: int, sentence: _Sentence) -> str:
+    def _quoted(self, turn: int, sentence: _Sentence) -> Reported:
         label = label_of(self._people[self._turns[turn][0]].name)
         words = sentence.words.strip()
         spoken = _SPOKEN.match(words)
         if spoken and len(words[spoken.end() :].split()) > 1:
             words = words[spoken.end() :]
-        return f"{label}: “{words.rstrip(_LOOSE)}”"
+        text = f"{label}: “{words.rstrip(_LOOSE)}”"
+        back = refers_back(sentence.said.text)
+        return Reported(text, sentence.start, sentence.end, "quoted", back)
 
 
 def _is_called(person: Participant, call: str) -> bool:
     return call in person.called or any(word in person.called for word in call.split())
 
 
-def _refers_back(told: str) -> bool:
-    return any(word.low in _REFERS_BACK for word in words_of(told))
+def _is_open(told: str, said: str) -> bool:
+    """Whether a report refers back; a "they" that stands for a speaker does not."""
+    if any(word.low in THEY for word in words_of(said)):
+        return refers_back(told)
+    return refers_back(_STANDS_FOR_A_SPEAKER.sub("Ann", told))

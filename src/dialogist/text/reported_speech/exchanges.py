@@ -70,6 +70,10 @@ _HAVING = word_set("""
 want wants need needs like cancel order ordered buy bought have has see prefer prefers recommend
 suggest use uses eat ate book booked lose lost bring take took
 """)
+_PRONOUNS = re.compile(r"(?i)\b(?:that|this|it|one|then|now|whole|all)\b")
+_FRAGMENT = re.compile(r"(?i)(what about |how about )?((?:the|a|an|my|your|our) \w+(?: \w+)?)")
+_IT_FIRST = re.compile(r"(?i)(?:it|that|they) (?=(?:will|is|are|has|have|can|cannot|comes?|costs?|starts?|arrives?) )")
+_IT_WORDS = word_set("it that this they them these those he she")
 _LENGTH = 10  # words of a short answer
 _NOT_SAID = PERSON | PLURAL | THEY | SINGULAR_THIRD
 
@@ -92,11 +96,33 @@ class Exchange:
             return None
         if answer.question or len(answer.text.split()) > _LENGTH:
             return None
+        if told := self._about(asked, answer.text):
+            return told
         if _agrees(answer):
             return self._settled(asked, True)
         if polarity is not None:
             return self._decided(asked, polarity, rest)
+        if asked.question and _when(rest) and (told := self._decided(asked, True, _when(rest))):
+            return told
         return self._filled(asked, rest)
+
+    def _about(self, asked: Trimmed, answer: str) -> str | None:
+        """ "And a new card?" "It comes on Friday.": what "it" is was asked about."""
+        fragment = _FRAGMENT.fullmatch(asked.text)
+        if fragment is None or not asked.question or not (asked.joined or fragment[1]):
+            return None
+        said = _IT_FIRST.match(answer)
+        if said is None or any(w.low in _IT_WORDS for w in words_of(answer[said.end() :])):
+            return None
+        is_plural = fragment[2].endswith("s") and not fragment[2].endswith("ss")
+        if is_plural != (said[0].lower() == "they "):
+            return None
+        what = Frame(Voice(self.asker, self.answerer)).turn(fragment[2])
+        frame = Frame(Voice(self.answerer, self.asker))
+        told = frame.turn(f"the {answer[said.end() :]}")
+        if what is None or told is None or told.plural or not is_statement(f"It {told.text[4:]}"):
+            return None
+        return f"{what.text} {told.text[4:]}"
 
     def _read(self, answer: Trimmed) -> tuple[bool | None, str]:
         """Yes or no, where the answer begins so or echoes it; and what it says besides."""
@@ -113,11 +139,11 @@ class Exchange:
     # Yes and no
 
     def _decided(self, asked: Trimmed, yes: bool, rest: str) -> str | None:
-        if rest and not (yes and _ADVERBIAL.fullmatch(rest)):
+        if rest and not (yes and (_ADVERBIAL.fullmatch(rest) or _when(rest))):
             return None
         frame = Frame(Voice(self.asker, self.answerer))
         if told := self._settled(asked, yes):
-            return f"{told} {rest}".strip()
+            return f"{told} {decapitalised_phrase(rest)}".strip()
         question = question_of(asked.text, asked.question)
         if question is None or not question.is_yes_no or re.search(r"(?i)\bor\b", asked.text):
             return None
@@ -174,7 +200,7 @@ class Exchange:
             return None
         if told.plural:
             return None
-        text = f"{told.text} {rest}".strip()
+        text = f"{told.text} {decapitalised(rest) if rest else ''}".strip()
         is_own = re.match(r"(?i)you(?:r\b|$)", question.subject)
         is_allowed = question.subject.lower() == "i" and question.auxiliary in ("can", "could", "may")
         return text if is_own or is_allowed else self._said(frame, text)
@@ -261,9 +287,16 @@ def _takes_object(opening: str, clause: str, rest: str) -> bool:
     return last in _HAVING and (first in DETERMINERS or rest[0].isdigit())
 
 
+def _when(rest: str) -> str:
+    """An answer that says when, as it stands behind a verb; empty: it is no such answer."""
+    if not (_DAY.fullmatch(rest) or _TIME.fullmatch(rest)) or _PRONOUNS.search(rest):
+        return ""
+    return _adverbial("when", rest) or ""
+
+
 def decapitalised_phrase(text: str) -> str:
     """``text`` with a small first letter where it begins with an article or the like."""
-    return decapitalised(text) if words_of(text)[0].low in DETERMINERS else text
+    return decapitalised(text) if text and words_of(text)[0].low in DETERMINERS else text
 
 
 def _adverbial(opening: str, rest: str) -> str | None:

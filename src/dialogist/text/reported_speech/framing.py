@@ -16,6 +16,7 @@ september october november december christmas easter
 """)
 _CAPITALS = DATES | word_set(_FAMILY)
 
+_OF_SPEAKER = word_set("i me my mine myself")
 _ADVISERS = word_set("""
 agent support doctor optician system assistant nurse pharmacist dentist therapist counselor
 counsellor lawyer advisor adviser consultant representative clerk technician helpdesk
@@ -61,9 +62,13 @@ class Frame:
         return None if told is None else f"{self.speaker} {verb} {told.text}"
 
     def labelled(self, text: str) -> str | None:
-        """ "Ann:" + ``text`` in the third person; None where it would say "they" for "we"."""
+        """ "Ann:" + ``text`` in the third person; None where "they" would not be clear in it."""
         told = self.turn(self.lowered(text), None, self.speaker)
-        return None if told is None or told.plural else f"{self.label}: {told.text}"
+        if told is None or told.plural:
+            return None
+        if not is_role(self.speaker) and any(word.low in _OF_SPEAKER for word in words_of(text)):
+            return None
+        return f"{self.label}: {told.text}"
 
     def lowered(self, text: str) -> str:
         """``text`` with a small first letter, unless its first word may be a name."""

@@ -48,6 +48,7 @@ _FOR_ME = re.compile(
     r"(?i)(give|tell|send|bring|show|get|pass|dm) me (?:also |just )?"
     r"((?:the|a|an|your|my|his|her|their|some|another|\d[\w.,]*|two|three|four|five|ten) (?!call\b).+)"
 )
+_ABOUT = re.compile(r"(?i)tell me (?:more |something )?about (.+)")
 _OBJECTS = PERSON | DETERMINERS | PREPOSITIONS | word_set("it him them us")
 _JOINED = re.compile(
     r"(?i)(.+?)(?:,| and|, and|, but| but|;) (?=(?:i|you|we|he|she|it|they|that|there|this) \w+)"
@@ -78,6 +79,8 @@ def request(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
 
 def _wanted(frame: Frame, what: str) -> str | None:
     """A request for something: "send me the bill" as "asks for the bill"."""
+    if about := _ABOUT.fullmatch(what):
+        return frame.behind("asks about", about[1])
     match = _FOR_ME.fullmatch(what)
     if match is None or is_statement(match[2]) or frame.listener is None:
         return None

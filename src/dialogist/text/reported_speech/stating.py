@@ -29,13 +29,14 @@ same first other maybe perhaps
 """)
 _BEFORE_THE_SPEAKER = PREPOSITIONS | DETERMINERS | _TIMES
 _THOUGHT = re.compile(r"(?i)^(.+), i (think|guess|suppose|believe|hope)$")
+_TO_ME = re.compile(r"(?i)(?<=\bseems) to me\b|(?<=\blooks) to me\b")
 _NOMINATIVE = word_set("i we he she they it")
 _FRONTED = re.compile(
     r"(?i)(?:the|those|these) [\w-]+ (?:i|you|we|he|she|they|your|my)\b"
     r"(?! (?:said|sent|bought|ordered|gave|told|got|had|made|wanted|mentioned)\b)"
 )
 _NO_STATEMENT = word_set("""
-what how why who which so neither nor thank here or not whatever
+what how why who which so neither nor thank here or not whatever better worse maybe like
 """)
 # A speaker who can do this for others offers to.
 _OFFER = re.compile(
@@ -48,6 +49,10 @@ _OFFER = re.compile(
     | look (?:it|that|into) | set (?:it|that|one|up)
     """)
     + r"\b)(?!.*\b(?:if|unless|not)\b)"
+)
+_MAY_OFFER = re.compile(
+    r"(?i)i (?:can|could) (?:also |even |just )?(?!(?:see|hear|understand|confirm|tell|find|imagine|remember"
+    r"|only|pay|say|feel|be|have|assure)\b)(?=[a-z]+\b)(?!.*\b(?:if|unless|not)\b)"
 )
 # Who hears this can have it, has to do it or gets it.
 _OF_LISTENER = re.compile(
@@ -64,7 +69,7 @@ good great better best nice fine bad worse worst wonderful lovely terrible awful
 beautiful delicious easy easier hard harder difficult cheap cheaper expensive fair unfair true wrong
 right stupid silly crazy ridiculous unacceptable important interesting boring fun funny strange
 weird safe dangerous kind rude fault shame pity disgrace disgusting poor slow fast amazing excellent
-reasonable worth favourite favorite necessary cool ugly pretty more less most least
+reasonable worth sad happy glad angry favourite favorite necessary cool ugly pretty more less most least
 """)
 _RELATIVE = word_set("which what whom")
 
@@ -76,9 +81,11 @@ def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
     opinions do.
     """
     text = _THOUGHT.sub(lambda match: f"I {match[2]} " + frame.lowered(match[1]), said.text)
+    text = _TO_ME.sub("", text)
     if not _is_tellable(text):
         return True, None
-    if offer := _OFFER.match(text):
+    offer = _OFFER.match(text) or (_MAY_OFFER.match(text) if frame.is_adviser else None)
+    if offer and is_base(words_of(text[offer.end() :])[0].low):
         return True, frame.behind("offers to", text[offer.end() :], frame.speaker)
     if not _is_of_speaker(text) and (frame.contested or said.exclaimed or not is_plain(text)):
         return True, frame.labelled(text)
@@ -102,14 +109,16 @@ def _is_tellable(text: str) -> bool:
     words = words_of(text)
     if len(words) < 2 or not is_statement(text) or _FRONTED.match(text) or _runs_on(text, words):
         return False
-    return not _is_cut_off(words) and _begins_well(text, words)
+    return not _is_cut_off(text, words) and _begins_well(text, words)
 
 
-def _is_cut_off(words: Sequence[Word]) -> bool:
+def _is_cut_off(text: str, words: Sequence[Word]) -> bool:
     """Whether the verb is left to what was said before: "it might", "she would like to"."""
     last = words[-1].low
+    if any(w.low in AUXILIARIES and text[w.end : w.end + 1] == "," for w in words[1:]):
+        return True  # "I could, but"
     denies = last == "not" and words[-2].low in AUXILIARIES
-    return denies or last in AUXILIARIES or last == "to"
+    return denies or last in AUXILIARIES or last in ("to", "allowed")
 
 
 def _begins_well(text: str, words: Sequence[Word]) -> bool:
@@ -120,7 +129,7 @@ def _begins_well(text: str, words: Sequence[Word]) -> bool:
     if words[0].is_capital and second == "i" and first not in OPENERS | DATES:
         return "," in text[: words[1].start]
     if first in SUBORDINATORS and "," not in text:
-        return any(word.low in SUBJECTS for word in words[2:])
+        return any(word.low in _NOMINATIVE or word.low == "you" for word in words[2:])
     if is_base(first) and first not in DETERMINERS:
         return second in AUXILIARIES
     return not is_past(first) or first in DETERMINERS

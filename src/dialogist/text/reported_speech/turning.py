@@ -105,6 +105,7 @@ class _Turner:
     words: tuple[Word, ...] = field(init=False)
     new: dict[int, str] = field(init=False, default_factory=dict)
     plural: bool = field(init=False, default=False)
+    subject: tuple[int, str] | None = field(init=False, default=None)  # the last, and its place
 
     def __post_init__(self) -> None:
         self.words = words_of(self.text)
@@ -134,7 +135,7 @@ class _Turner:
         pieces, place = [], 0
         for i, word in enumerate(self.words):
             pieces += [self.text[place : word.start], self.new.get(i, word.text)]
-            place = word.end
+            place = word.end + (not self.new.get(i, word.text))  # the space behind what is left out
         return "".join(pieces) + self.text[place:]
 
     def _fail(self, _: int) -> None:
@@ -175,13 +176,25 @@ class _Turner:
             self._subject(i, self.voice.speaker)
 
     def _subject(self, i: int, name: str) -> None:
-        if self._is_known(name) and is_role(name):
+        if self._goes_on(i, name):
+            self._agree(i)
+            self.new[i] = ""
+        elif self._is_known(name) and is_role(name):
             self._agree(i, plural=True)
             self.new[i] = "that they" if self._follows_noun(i) else "they"
         else:
             self._agree(i)
             self._name(i, name)
         self.owner = name
+        self.subject = (i, name)
+
+    def _goes_on(self, i: int, name: str) -> bool:
+        """Whether "and I" repeats the subject of the clause before: "Ann came and saw"."""
+        if self.subject is None or self.subject[1] != name or self._low(i - 1) not in ("and", "but"):
+            return False
+        between = [self._low(k) for k in range(self.subject[0] + 1, i - 1)]
+        joints = w.SUBJECTS | w.SUBORDINATORS | {"and", "but", "or", "think", "hope", "know"}
+        return bool(between) and joints.isdisjoint(between)
 
     def _follows_noun(self, i: int) -> bool:
         """Whether "that" is left out before a subject: "the bill I paid"."""
