@@ -5,12 +5,15 @@ from dataclasses import dataclass
 
 from dialogist.selection.choice import chosen
 from dialogist.selection.features import Matrix, features_of
+from dialogist.selection.merging import merged
 from dialogist.selection.network import Network
 from dialogist.selection.statements import Candidate, candidates_of
 from dialogist.selection.terms import Rarity
 from dialogist.selection.units import Unit, units_of
 from dialogist.text.reported_speech import Conversation, Reported
 from dialogist.text.reported_speech.parts import part_spans
+
+_MOST_SAVED = 12  # words
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +62,18 @@ def select(
     chances = network.probabilities(found.features(network.rarity))
     candidates = candidates_of(found.conversation, units, found.told)
     each = [float(max(chances[i] for i in one.units)) for one in candidates]
-    return [
-        Chosen(candidates[i], tuple(units[j] for j in candidates[i].units), each[i])
-        for i in chosen(candidates, each, units, budget, with_issue)
-    ]
+    best: list[Chosen] = []
+    for more in range(_MOST_SAVED, -1, -1):  # what merging saves has room for others
+        picked = chosen(candidates, each, units, budget + more, with_issue)
+        told = merged([candidates[i] for i in picked], units, found.conversation)
+        best = [
+            Chosen(
+                one,
+                tuple(units[j] for j in one.units),
+                max(each[picked[k]] for k in numbers),
+            )
+            for one, numbers in told
+        ]
+        if sum(one.candidate.words for one in best) <= budget:
+            break
+    return best

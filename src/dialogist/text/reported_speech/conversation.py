@@ -18,7 +18,7 @@ from dialogist.text.reported_speech.third_persons import (
     written_out,
 )
 from dialogist.text.reported_speech.trimming import Trimmed, trimmed
-from dialogist.text.reported_speech.turning import Voice
+from dialogist.text.reported_speech.turning import Voice, is_role
 from dialogist.text.reported_speech.words import SINGULAR_THIRD, THEY, words_of
 from dialogist.text.tokens import sentence_spans
 
@@ -103,9 +103,12 @@ class Conversation:
             found.append(self._reported(turn, sentence, told))
         return tuple(found)
 
-    def quote(self, turn: int, start: int) -> Reported:
-        """The part of a turn that begins at ``start``, in the words that were said."""
+    def quote(self, turn: int, start: int, end: int | None = None) -> Reported:
+        """The parts of a turn from ``start`` to ``end``, or one part, in the words that were said."""
         part = next(one for one in self._of(turn) if one.start == start)
+        if end is not None and end != part.end:
+            text = self._turns[turn][1][start:end]
+            part = _Sentence(start, end, text, trimmed(text, self._called))
         return self._quoted(turn, part)
 
     def answer(self, question: int, answer: int) -> Reported | None:
@@ -118,7 +121,9 @@ class Conversation:
         if meant is None:
             return None
         exchange = Exchange(voice.speaker, self._people[self._turns[answer][0]].name, len(self._people) == 2)
-        told = self._finished(exchange.told(asked[-1].said, said[0].said), meant)
+        last, first = asked[-1].said, said[0]
+        found = exchange.agreement(last, first.said, first.words) or exchange.told(last, first.said)
+        told = self._finished(found, meant)
         if told is None:
             return None
         back = _is_open(told, f"{asked[-1].said.text} {said[0].said.text}")
@@ -132,6 +137,11 @@ class Conversation:
         if _GREETS.match(said[0].words) or any(_CORRECTS.match(s.words) for s in said[1:]):
             return False
         return not any(word.low in SINGULAR_THIRD for word in words_of(said[0].said.text))
+
+    def subject_of(self, label: str) -> str:
+        """A speaker's name as it begins a report: "The agent "."""
+        name = self._people[label].name
+        return (name[0].upper() + name[1:] if is_role(name) else name) + " "
 
     def listener(self, turn: int) -> str | None:
         """The label of whom a turn addresses; None: not known."""
@@ -190,8 +200,12 @@ class Conversation:
             return None
         if introductions(self._of(turn)[place].words):
             said = replace(said, text=_INTRODUCED.sub("I am ", said.text, count=1))
-        frame = Frame(voice, self._small, self._is_contested(turn, place))
+        frame = Frame(voice, self._small, self._is_contested(turn, place), self._is_chat(turn))
         return self._finished(tell(frame, said), meant)
+
+    def _is_chat(self, turn: int) -> bool:
+        """Whether a message is typed in passing: it begins with a small letter."""
+        return next((c.islower() for c in self._turns[turn][1] if c.isalpha()), False)
 
     def _is_contested(self, turn: int, place: int) -> bool:
         """Whether a statement denies what others say, or others deny it."""

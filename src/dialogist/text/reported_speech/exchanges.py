@@ -14,7 +14,7 @@ from dialogist.text.reported_speech.orders import REQUEST, is_order, is_request
 from dialogist.text.reported_speech.phrases import ASSENT, CONFIRMED, ECHO, alternatives
 from dialogist.text.reported_speech.proposals import agreed
 from dialogist.text.reported_speech.questions import Question, question_of
-from dialogist.text.reported_speech.stating import is_plain
+from dialogist.text.reported_speech.stating import is_plain, offered
 from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.turning import Voice, possessive
@@ -74,6 +74,20 @@ _PRONOUNS = re.compile(r"(?i)\b(?:that|this|it|one|then|now|whole|all)\b")
 _FRAGMENT = re.compile(r"(?i)(what about |how about )?((?:the|a|an|my|your|our) \w+(?: \w+)?)")
 _IT_FIRST = re.compile(r"(?i)(?:it|that|they) (?=(?:will|is|are|has|have|can|cannot|comes?|costs?|starts?|arrives?) )")
 _IT_WORDS = word_set("it that this they them these those he she")
+_TAKES_UP = re.compile(
+    r"(?i)(?:fine|ok|okay|k|kk|great|perfect|deal|good|sure|yes|yeah|yep|alright|all right|lovely|cool|agreed"
+    r"|that is (?:fine|great|good|perfect)|that['’]?s (?:fine|great|good|perfect|ok|okay)|sounds good|works"
+    r"|wonderful|excellent|done)\b"
+)
+_HOURS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon|midnight"
+_TIMES = re.compile(
+    rf"(?i)(?:(?:at|on|by|around|in|next|this|half|past|quarter|to|o'clock|the|from|until|till|morning|afternoon"
+    rf"|evening|night|tomorrow|tonight|today|days?|weeks?|weekend|[ap]\.?m\.?|{_HOURS}|\d[\d:.]*(?:[ap]m|st|nd|rd|th)?"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)(?:,? |$))+"
+)
+_A_DAY_OR_HOUR = re.compile(
+    rf"(?i)\b(?:\w+day|tomorrow|tonight|today|{_HOURS}|\d[\d:.]*(?:[ap]m|st|nd|rd|th)?)\b"
+)
 _LENGTH = 10  # words of a short answer
 _NOT_SAID = PERSON | PLURAL | THEY | SINGULAR_THIRD
 
@@ -88,6 +102,25 @@ class Exchange:
     asker: str
     answerer: str
     two: bool = True
+
+    def agreement(self, asked: Trimmed, answer: Trimmed, words: str) -> str | None:
+        """A time or an offer that is taken up; ``words``: the answer as it was said."""
+        if answer.question or answer.yes is False or not _TAKES_UP.match(words):
+            return None
+        is_assent = answer.is_empty or _agrees(answer) or bool(CONFIRMED.fullmatch(answer.text))
+        if is_assent and _TIMES.fullmatch(asked.text) and _A_DAY_OR_HOUR.search(asked.text):
+            return f"{self._both()} agree on {asked.text}"
+        frame = Frame(Voice(self.asker, self.answerer))
+        if is_assent and (offer := offered(frame, asked.text)):
+            return f"{self.asker} will {offer}"
+        if _TIMES.fullmatch(answer.text) and _A_DAY_OR_HOUR.search(answer.text):
+            said = {word.low for word in words_of(asked.text)}
+            if all(word.low in said for word in words_of(answer.text)):
+                return f"{self._both()} agree on {answer.text}"
+        return None
+
+    def _both(self) -> str:
+        return "they" if self.two else f"{self.asker} and {self.answerer}"
 
     def told(self, asked: Trimmed, answer: Trimmed) -> str | None:
         """The answer as a statement, without its full stop; None where no rule is sure."""

@@ -26,13 +26,21 @@ counsellor lawyer advisor adviser consultant representative clerk technician hel
 class Frame:
     """What one speaker says to another.
 
-    ``small``: words that the dialogue writes small; ``contested``: others deny what is said.
+    ``small``: words that the dialogue writes small; ``contested``: others deny what is said;
+    ``chat``: it is typed in passing.
     """
 
-    def __init__(self, voice: Voice, small: Container[str] = (), contested: bool = False) -> None:
+    def __init__(
+        self,
+        voice: Voice,
+        small: Container[str] = (),
+        contested: bool = False,
+        chat: bool = False,
+    ) -> None:
         self.speaker = voice.speaker
         self.listener = voice.listener
         self.contested = contested
+        self.chat = chat
         self._voice = voice
         self._small = small
 

@@ -84,13 +84,23 @@ def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
     text = _TO_ME.sub("", text)
     if not _is_tellable(text):
         return True, None
-    offer = _OFFER.match(text) or (_MAY_OFFER.match(text) if frame.is_adviser else None)
-    if offer and is_base(words_of(text[offer.end() :])[0].low):
-        return True, frame.behind("offers to", text[offer.end() :], frame.speaker)
+    if offer := offered(frame, text):
+        return True, f"{frame.speaker} offers to {offer}"
+    if frame.chat and not _is_of_speaker(text):
+        return True, None
     if not _is_of_speaker(text) and (frame.contested or said.exclaimed or not is_plain(text)):
         return True, frame.labelled(text)
     told = frame.turn(text)
     return True, None if told is None or told.plural else told.text
+
+
+def offered(frame: Frame, text: str) -> str | None:
+    """What "I can ..." offers, behind "to"; None: it is no offer, or no rule is sure."""
+    offer = _OFFER.match(text) or (_MAY_OFFER.match(text) if frame.is_adviser else None)
+    if offer is None or not is_base(words_of(text[offer.end() :])[0].low):
+        return None
+    told = frame.turn(text[offer.end() :], frame.speaker, frame.speaker)
+    return None if told is None or told.plural else told.text
 
 
 def is_plain(text: str) -> bool:
