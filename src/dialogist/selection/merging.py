@@ -64,7 +64,7 @@ def _one_quotation(
 
 def _one_label(left: Candidate, right: Candidate) -> str | None:
     one, other = _LABELLED.fullmatch(left.text), _LABELLED.fullmatch(right.text)
-    if one is None or other is None or one[1] != other[1]:
+    if one is None or other is None or one[1] != other[1] or not other[2][0].islower():
         return None
     return f"{one[1]}: {one[2]}; {other[2]}."
 
@@ -80,6 +80,6 @@ def _one_subject(
     if not (left.text.startswith(subject) and right.text.startswith(subject)):
         return None
     first, second = (c.text[len(subject) : -1] for c in (left, right))
-    if left.words + right.words > _LONGEST or _OPEN.search(first) or ":" in second:
+    if left.words + right.words > _LONGEST or _OPEN.search(first) or ":" in second or second[:5] == "asks ":
         return None
     return f"{subject}{first} and {second.removeprefix('will ') if first[:5] == 'will ' else second}."

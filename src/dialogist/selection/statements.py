@@ -117,7 +117,7 @@ def _answered(
     own = told.get((units[answer].turn, units[answer].start))
     if own is not None and "?" in units[asked].text and _DENIES.match(units[answer].text):
         own = conversation.quote(units[answer].turn, units[answer].start)  # reports drop the no
-    elif own is None or not _is_fragment(units[asked], units[answer]):
+    elif own is None or own.kind == "reported" or not _is_fragment(units[asked], units[answer]):
         return None
     question = before or told.get((units[asked].turn, units[asked].start))
     if question is None:

@@ -17,7 +17,7 @@ from dialogist.text.reported_speech.third_persons import (
     who_is_meant,
     written_out,
 )
-from dialogist.text.reported_speech.trimming import Trimmed, trimmed
+from dialogist.text.reported_speech.trimming import Trimmed, trimmed, without_addresses
 from dialogist.text.reported_speech.turning import Voice, is_role
 from dialogist.text.reported_speech.words import SINGULAR_THIRD, THEY, words_of
 from dialogist.text.tokens import sentence_spans
@@ -36,7 +36,7 @@ _DOUBTS = re.compile(r"(?i)(?:but|really\?|what\?|no way|since when|are you sure
 # What a quotation may leave out at its beginning.
 _SPOKEN = re.compile(
     r"(?i)(?:(?:oh|ah|um|uh|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg|thanks?(?: you)?"
-    r"|great|perfect|good|sure|so|and)[,.!… ]+\s*)+(?=[\w“\"$€£])"
+    r"|great|perfect|good(?! (?:morning|afternoon|evening|night|idea|luck|choice))|sure|so|and)[,.!… ]+\s*)+(?=[\w“\"$€£])"
 )
 _STANDS_FOR_A_SPEAKER = re.compile(r"\b(?:they|them|theirs?)\b")
 _LOOSE = " ,;-–—"
@@ -277,7 +277,7 @@ class Conversation:
 
     def _quoted(self, turn: int, sentence: _Sentence) -> Reported:
         label = label_of(self._people[self._turns[turn][0]].name)
-        words = sentence.words.strip()
+        words = without_addresses(sentence.words)
         spoken = _SPOKEN.match(words)
         if spoken and len(words[spoken.end() :].split()) > 1:
             words = words[spoken.end() :]

@@ -43,6 +43,10 @@ _DAY = re.compile(
     r"(?i)(?:(?:next|this|last) )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
     r"(?: (?:morning|afternoon|evening|night|noon))?"
 )
+_DATE = re.compile(
+    r"(?i)(?:(?:the )?\d{1,2}(?:st|nd|rd|th)|(?:january|february|march|april|may|june|july|august|september"
+    r"|october|november|december) \d{1,2}(?:st|nd|rd|th)?)"
+)
 _TIME = re.compile(
     "(?i)"
     + alternatives(rf"""
@@ -73,6 +77,7 @@ suggest use uses eat ate book booked lose lost bring take took
 _PRONOUNS = re.compile(r"(?i)\b(?:that|this|it|one|then|now|whole|all)\b")
 _FRAGMENT = re.compile(r"(?i)(what about |how about )?((?:the|a|an|my|your|our) \w+(?: \w+)?)")
 _IT_FIRST = re.compile(r"(?i)(?:it|that|they) (?=(?:will|is|are|has|have|can|cannot|comes?|costs?|starts?|arrives?) )")
+_IT_IS = re.compile(r"(?i)(?:it|that) (?:is|was) (?=\S)")
 _IT_WORDS = word_set("it that this they them these those he she")
 _TAKES_UP = re.compile(
     r"(?i)(?:fine|ok|okay|k|kk|great|perfect|deal|good|sure|yes|yeah|yep|alright|all right|lovely|cool|agreed"
@@ -105,8 +110,11 @@ class Exchange:
 
     def agreement(self, asked: Trimmed, answer: Trimmed, words: str) -> str | None:
         """A time or an offer that is taken up; ``words``: the answer as it was said."""
-        if answer.question or answer.yes is False or not _TAKES_UP.match(words):
+        takes_up = _TAKES_UP.match(words)
+        if answer.question or answer.yes is False or not takes_up:
             return None
+        if asked.question and takes_up[0].lower() in ("yes", "yeah", "yep"):
+            return None  # it only confirms
         is_assent = answer.is_empty or _agrees(answer) or bool(CONFIRMED.fullmatch(answer.text))
         if is_assent and _TIMES.fullmatch(asked.text) and _A_DAY_OR_HOUR.search(asked.text):
             return f"{self._both()} agree on {asked.text}"
@@ -131,6 +139,9 @@ class Exchange:
             return None
         if told := self._about(asked, answer.text):
             return told
+        if asked.question and (said := _IT_IS.match(answer.text)) and polarity is None:
+            rest = answer.text[said.end() :]
+            return self._filled(asked, rest) if _is_answer_of_thing(asked.text) else None
         if _agrees(answer):
             return self._settled(asked, True)
         if polarity is not None:
@@ -240,7 +251,8 @@ class Exchange:
 
     def _said(self, frame: Frame, text: str) -> str:
         """What the answerer says of others, with the name where it may be an opinion."""
-        return text if is_plain(text) else f"{label_of(self.answerer)}: {frame.lowered(text)}"
+        is_adviser = Frame(Voice(self.answerer, self.asker)).is_adviser
+        return text if is_plain(text, is_adviser) else f"{label_of(self.answerer)}: {frame.lowered(text)}"
 
     # Questions with question words, and choices
 
@@ -305,7 +317,21 @@ class Exchange:
 
     def _quoting(self, question: Question, rest: str) -> str | None:
         told = asked_clause(Frame(Voice(self.asker, self.answerer)), question)
+        if question.opening.lower() == "why":
+            return None
         return None if told is None else f"{told[0].upper()}{told[1:]}: “{rest}”"
+
+
+def _is_answer_of_thing(asked: str) -> bool:
+    """Whether a question asks when, where or how much something is: "it" is that thing."""
+    question = question_of(asked, True)
+    return (
+        question is not None
+        and question.auxiliary in ("is", "was", "does")
+        and question.opening.lower() in ("when", "where", "how much", "what", "what time", "how old")
+        and question.subject.lower() not in ("", "it", "that", "this", "he", "she", "there")
+        and (question.auxiliary != "does" or question.rest in ("cost", "start", "open", "close"))
+    )
 
 
 def _takes_object(opening: str, clause: str, rest: str) -> bool:
@@ -337,6 +363,8 @@ def _adverbial(opening: str, rest: str) -> str | None:
     if opening == "what time" and _CLOCK.fullmatch(rest):
         return rest if rest.lower().startswith("at") else f"at {rest}"
     if opening in ("when", "what day"):
+        if _DATE.fullmatch(rest):
+            return f"on {rest}"
         if _DAY.fullmatch(rest) and not rest.lower().startswith(("next", "this", "last")):
             return f"on {rest}"
         return decapitalised(rest) if _TIME.fullmatch(rest) else None

@@ -101,4 +101,5 @@ def label_of(name: str) -> str:
 
 
 def decapitalised(text: str) -> str:
-    return text[0].lower() + text[1:]
+    """``text`` with a small first letter, unless it begins with an abbreviation."""
+    return text if text[1:2].isupper() else text[0].lower() + text[1:]

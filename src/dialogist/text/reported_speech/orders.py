@@ -84,7 +84,7 @@ def _wanted(frame: Frame, what: str) -> str | None:
     match = _FOR_ME.fullmatch(what)
     if match is None or is_statement(match[2]) or frame.listener is None:
         return None
-    if match[1].lower() == "tell" and words_of(match[2])[0].low not in ("your", "the"):
+    if match[1].lower() == "tell" and words_of(match[2])[0].low not in ("your", "my", "the"):
         return None
     whom = "" if is_role(frame.listener) else f" {frame.listener}"
     return frame.behind(f"asks{whom} for", match[2], None, frame.speaker)

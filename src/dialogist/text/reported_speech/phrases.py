@@ -16,7 +16,7 @@ _BEFORE_A_MARK = alternatives(r"""
 | (?:i am )?(?:(?:so|very|really|terribly) )?sorry(?: (?:about|to hear) that)? | all right | alright
 | of course | certainly | absolutely | exactly | great | good | perfect | fine | cool | nice
 | wonderful | excellent | fantastic | lovely | awesome | brilliant | really | right | true | look
-| listen | see | i see | you see | you know | i mean | to be honest | tbh | by the way | btw
+| listen | see | i see | you see | you know | i know | i mean | to be honest | tbh | by the way | btw
 | come on | excuse me | pardon | oh dear | oh no | (?:oh )?my god | god | damn | no problem
 | no worries | fair enough | fair point | understood | got it | good (?:morning|afternoon|evening)
 | anyways? | unfortunately | i am afraid | as you know | you are right

@@ -104,6 +104,8 @@ def _spelt(word: re.Match[str], text: str) -> str:
         return "it's" if following in _IS_NEXT | _HAS_NEXT or not following else word[0]
     if word.start() == 0 and low in _AT_THE_BEGINNING:
         return _AT_THE_BEGINNING[low] if _is_contraction(low, following) else word[0]
+    if low == "well" and text[: word.start()].lower().endswith(" and ") and is_base(following):
+        return "we'll"
     if low == "wanna" and following in ("one", "some", "it", "this", "that"):
         return "want"
     if low in ("w", "r", "bc") and word[0].isupper():

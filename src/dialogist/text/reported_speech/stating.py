@@ -36,8 +36,10 @@ _FRONTED = re.compile(
     r"(?! (?:said|sent|bought|ordered|gave|told|got|had|made|wanted|mentioned)\b)"
 )
 _NO_STATEMENT = word_set("""
-what how why who which so neither nor thank here or not whatever better worse maybe like
+what how why who which so neither nor thank here or not whatever better worse maybe like where because
 """)
+_FRAGMENT = re.compile(r"(?i)[\w'’-]+(?: \w+)?, (?:because|since|if|when|as|while|so that)\b")
+_UNENDED = word_set("and or but the a an my your his their because if so as with of")
 # A speaker who can do this for others offers to.
 _OFFER = re.compile(
     r"(?i)i (?:can|could) (?=(?:also |even |just )?"
@@ -64,13 +66,19 @@ think thinks thought guess guesses maybe perhaps probably might may could should
 seems seemed look looks looked sound sounds sounded apparently hopefully supposed feel feels felt
 believe believes say says said tells told noted hears heard claims claimed wants hates loves likes
 nobody everyone everybody always never ever nothing everything anything all lot lots too so very
-really quite rather actually
+really quite rather actually obviously clearly problem
 good great better best nice fine bad worse worst wonderful lovely terrible awful horrible perfect
 beautiful delicious easy easier hard harder difficult cheap cheaper expensive fair unfair true wrong
 right stupid silly crazy ridiculous unacceptable important interesting boring fun funny strange
 weird safe dangerous kind rude fault shame pity disgrace disgusting poor slow fast amazing excellent
 reasonable worth sad happy glad angry favourite favorite necessary cool ugly pretty more less most least
 """)
+# "is a horrible driver", "is dirty"
+_JUDGES = re.compile(
+    r"(?i)\b(?:is|are|was|were)(?: not)? (?!\w+(?:ing|ed)\b|at\b|in\b|on\b|from\b|with\b|for\b|the\b|my\b|your\b"
+    r"|our\b|out\b|off\b|not\b|gone\b|broken\b|full\b|empty\b|closed\b|open\b|closed\b|here\b|there\b|only\b"
+    r"|still\b|one\b|two\b|three\b|four\b|five\b|six\b|seven\b|eight\b|nine\b|ten\b|eleven\b|twelve\b|[$€£]?\d|[A-Z])"
+)
 _RELATIVE = word_set("which what whom")
 
 
@@ -88,7 +96,7 @@ def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
         return True, f"{frame.speaker} offers to {offer}"
     if frame.chat and not _is_of_speaker(text):
         return True, None
-    if not _is_of_speaker(text) and (frame.contested or said.exclaimed or not is_plain(text)):
+    if not _is_of_speaker(text) and (frame.contested or said.exclaimed or not is_plain(text, frame.is_adviser)):
         return True, frame.labelled(text)
     told = frame.turn(text)
     return True, None if told is None or told.plural else told.text
@@ -103,8 +111,11 @@ def offered(frame: Frame, text: str) -> str | None:
     return None if told is None or told.plural else told.text
 
 
-def is_plain(text: str) -> bool:
-    """Whether a statement about others is a fact that hardly anyone would call an opinion."""
+def is_plain(text: str, is_adviser: bool) -> bool:
+    """Whether a statement about others is a fact that hardly anyone would call an opinion.
+
+    ``is_adviser``: the speaker knows the matter.
+    """
     words = words_of(text)
     lows = [word.low for word in words]
     if _CLAIMS.intersection(lows):
@@ -112,7 +123,9 @@ def is_plain(text: str) -> bool:
     subject = next((i for i, low in enumerate(lows) if low in SUBJECTS), None)
     if subject == 0 and lows[0] == "you":
         return _OF_LISTENER.match(text) is not None
-    return lows[0] not in SINGULAR_THIRD and not is_name(words[0])
+    if lows[0] in SINGULAR_THIRD or is_name(words[0]) or lows[-1] in _UNENDED:
+        return False
+    return is_adviser or _JUDGES.search(text) is None
 
 
 def _is_tellable(text: str) -> bool:
@@ -134,11 +147,17 @@ def _is_cut_off(text: str, words: Sequence[Word]) -> bool:
 def _begins_well(text: str, words: Sequence[Word]) -> bool:
     """Whether a statement can begin so."""
     first, second = words[0].low, words[1].low
+    if is_adverb(first) and (is_past(second) or is_base(second)) and second not in AUXILIARIES:
+        return False  # the subject is left out
+    if _FRAGMENT.match(text) or words[-1].low in _UNENDED:
+        return False
     if first in AUXILIARIES | _NO_STATEMENT or (first in PREPOSITIONS and second in _RELATIVE):
         return False
     if words[0].is_capital and second == "i" and first not in OPENERS | DATES:
         return "," in text[: words[1].start]
-    if first in SUBORDINATORS and "," not in text:
+    if first in SUBORDINATORS and "," in text:
+        return is_statement(text.rpartition(", ")[2]) or re.search(r", (?:i|you) ", text) is not None
+    if first in SUBORDINATORS:
         return any(word.low in _NOMINATIVE or word.low == "you" for word in words[2:])
     if is_base(first) and first not in DETERMINERS:
         return second in AUXILIARIES
