@@ -35,8 +35,8 @@ _DENIES = re.compile(
 _DOUBTS = re.compile(r"(?i)(?:but|really\?|what\?|no way|since when|are you sure)\b|[\w ]{1,20}\?!|\w+\? ")
 # What a quotation may leave out at its beginning.
 _SPOKEN = re.compile(
-    r"(?i)(?:(?:oh|ah|um|uh|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg|thanks?(?: you)?"
-    r"|great|perfect|good(?! (?:morning|afternoon|evening|night|idea|luck|choice))|sure|so|and)[,.!… ]+\s*)+(?=[\w“\"$€£])"
+    r"(?i)(?:(?:(?:oh|ah|um|uh|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg|so|and)[,.!… ]+"
+    r"|(?:thanks?(?: you)?|great|perfect|good|sure)[,.!…]+)\s*)+(?=[\w“\"$€£])"
 )
 _STANDS_FOR_A_SPEAKER = re.compile(r"\b(?:they|them|theirs?)\b")
 _LOOSE = " ,;-–—"

@@ -131,6 +131,8 @@ def _may_order(first: str, second: Word) -> bool:
 
 def _ordered(frame: Frame, text: str, condition: str, please: bool) -> str | None:
     behind = ""
+    if re.search(r"(?i),? and you will\b", text):
+        return None
     if joined := _JOINED.match(text):
         text, behind = joined[1], text[joined.end() :]
         if not is_statement(behind) or condition:
@@ -141,7 +143,7 @@ def _ordered(frame: Frame, text: str, condition: str, please: bool) -> str | Non
     for joint, clause in (("and says ", behind), ("", condition)):
         more = frame.turn(frame.lowered(clause)) if clause else None
         if clause:
-            told = None if told is None or more is None else f"{told} {joint}{more.text}"
+            told = None if told is None or more is None or more.plural else f"{told} {joint}{more.text}"
     return told
 
 

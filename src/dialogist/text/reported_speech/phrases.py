@@ -91,11 +91,12 @@ _SERVICE = r"""
 _REPLIES = r"""
 of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will do | you bet
 | (?:that|it) (?:is|sounds|looks|would be) (?:great|good|fine|perfect|nice|wonderful|lovely|awesome
-|ok|okay|cool|right|true|all|it|excellent|fantastic|amazing)
+|ok|okay|cool|right|true|all|it|correct|unusual|interesting
+|excellent|fantastic|amazing)
 | sounds? (?:great|good|fine|perfect|nice)(?: to me)? | you are right | really | excuse me
 | pardon(?: me)? | sorry | yes | no | okay | ok | yeah | go ahead | come on | come in
 | (?:here|there) you (?:are|go) | guess what | you know what | sure thing | (?:i )?promise | look
-| that (?:is|will be) (?:it|all)(?: for (?:now|today))? | speak(?:ing)? | listen | let us see
+| that (?:is|will be) (?:it|all)(?: (?:for (?:now|today)|i need))? | that (?:will|works?)(?: work| do)? | speak(?:ing)? | listen | let us see
 | please do | fair enough | fair point | (?:my )?god | i (?:hope|think|guess) so
 | (?:do )?you think so | thank god | (?:it|that) depends | all right | i (?:love|like) it
 | i do not think so | i am (?:fine|good) | me too | same here | deal | agreed | done | why not

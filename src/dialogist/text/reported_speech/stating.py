@@ -36,8 +36,9 @@ _FRONTED = re.compile(
     r"(?! (?:said|sent|bought|ordered|gave|told|got|had|made|wanted|mentioned)\b)"
 )
 _NO_STATEMENT = word_set("""
-what how why who which so neither nor thank here or not whatever better worse maybe like where because
+what how why who which so neither nor thank here or not whatever better worse maybe like where because wtf
 """)
+_THINKS = re.compile(r"(?i)i (?:think|guess|suppose|believe|hope|reckon) (?!so\b|not\b|about\b|of\b|that\b|it\b)")
 _FRAGMENT = re.compile(r"(?i)[\w'’-]+(?: \w+)?, (?:because|since|if|when|as|while|so that)\b")
 _UNENDED = word_set("and or but the a an my your his their because if so as with of")
 # A speaker who can do this for others offers to.
@@ -149,6 +150,9 @@ def _begins_well(text: str, words: Sequence[Word]) -> bool:
     first, second = words[0].low, words[1].low
     if is_adverb(first) and (is_past(second) or is_base(second)) and second not in AUXILIARIES:
         return False  # the subject is left out
+    thought = _THINKS.match(text)
+    if thought and not is_statement(text[thought.end() :]):
+        return False  # "I think in two days"
     if _FRAGMENT.match(text) or words[-1].low in _UNENDED:
         return False
     if first in AUXILIARIES | _NO_STATEMENT or (first in PREPOSITIONS and second in _RELATIVE):

@@ -33,10 +33,13 @@ folks all grandma grandpa girl girls boys friend waiter miss mister mr mrs
 _TITLED = r"(?:(?:Mr|Mrs|Ms|Dr|Miss|Doctor|Professor)\.? )?[^\W\d_][\w'’-]*"
 _CALL = re.compile(rf"({_TITLED}(?: [A-Z][\w'’-]*)?|#Person\d+#)(?:,\s+|\s*!\s+)(?=\S)")
 _GREETED = re.compile(
-    r"(?:[Hh]i|[Hh]ello|[Hh]ey|[Tt]hanks) ((?!There\b|All\b)[A-Z][a-z]+) "
-    r"(?=(?i:it|i|the|my|your|can|could|we|you|this|that|if)\b)"
+    r"(?:[Hh]i|[Hh]ello|[Hh]ey|[Tt]hanks) ((?!There\b|All\b)[A-Z][a-z]+),? "
+    r"(?=(?i:it|i|the|my|your|can|could|we|you|this|that|if|just|thanks|please)\b)"
 )
-_CALLED_BARE = re.compile(r"([A-Z][\w'’-]*) (?=(?:can|could|will|would|do|did|are) you\b)")
+_CALLED_BARE = re.compile(
+    r"([A-Z][\w'’-]*) (?=(?:can|could|will|would|do|did|are) you\b)"
+    r"|((?:Mom|Mum|Dad|Mommy|Mummy|Daddy|Sir|Bro|Honey|mom|mum|dad|bro|honey)) (?=(?:I|i|can|could|please)\b)"
+)
 _CALL_END = re.compile(rf",\s*({_TITLED}|#Person\d+#)$")
 _ADDRESSES = re.compile(
     r"(?i)(?:i|you|my|your|can|could|will|would|do|did|are|have|what|where|when|how|why|let)\b"
@@ -153,9 +156,10 @@ def _without_beginning(found: Trimmed, names: Collection[str]) -> Trimmed:
             text = text[leading.end() :]
             continue
         call = _CALL.match(text) or _CALLED_BARE.match(text)
-        if call is None or not (_is_call(call[1], names) or _is_other_name(text, call)):
+        name = call[call.lastindex or 0] if call else ""
+        if call is None or not (_is_call(name, names) or _is_other_name(text, call)):
             return replace(found, text=text, called=called)
-        text, called = text[call.end() :], called or call[1]
+        text, called = text[call.end() :], called or name
 
 
 def _without_end(found: Trimmed, names: Collection[str]) -> Trimmed:
