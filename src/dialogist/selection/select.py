@@ -13,7 +13,9 @@ from dialogist.selection.units import Unit, units_of
 from dialogist.text.reported_speech import Conversation, Reported
 from dialogist.text.reported_speech.parts import part_spans
 
-_MOST_SAVED = 12  # words
+# Words: what merging saves at most, and what antecedents add.
+_MOST_SAVED, _MOST_ADDED = 12, 40
+_ENOUGH = 12  # words of a choice that has room for antecedents
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +64,25 @@ def select(
     chances = network.probabilities(found.features(network.rarity))
     candidates = candidates_of(found.conversation, units, found.told)
     each = [float(max(chances[i] for i in one.units)) for one in candidates]
-    best: list[Chosen] = []
-    for more in range(_MOST_SAVED, -1, -1):  # what merging saves has room for others
-        picked = chosen(candidates, each, units, budget + more, with_issue)
+    best: tuple[float, list[Chosen]] = (0.0, [])
+    for room in range(max(1, budget - _MOST_ADDED), budget + _MOST_SAVED + 1):
+        picked = chosen(candidates, each, units, room, with_issue)
+        if room > _ENOUGH:
+            picked = _with_antecedents(picked, candidates)
         told = merged([candidates[i] for i in picked], units, found.conversation)
-        best = [
-            Chosen(
-                one,
-                tuple(units[j] for j in one.units),
-                max(each[picked[k]] for k in numbers),
-            )
-            for one, numbers in told
-        ]
-        if sum(one.candidate.words for one in best) <= budget:
-            break
-    return best
+        if sum(one.words for one, _ in told) > budget:
+            continue
+        worth = sum(each[i] * candidates[i].words ** 0.5 for i in picked)
+        if worth > best[0]:
+            best = worth, [
+                Chosen(one, tuple(units[j] for j in one.units), max(each[picked[k]] for k in ks))
+                for one, ks in told
+            ]
+    return best[1]
+
+
+def _with_antecedents(picked: Sequence[int], candidates: Sequence[Candidate]) -> list[int]:
+    """The chosen ones and those that name what their "it" and "she" mean."""
+    holding = {unit: i for i, one in enumerate(candidates) for unit in one.units}
+    needed = [candidates[i].needs for i in picked]
+    return sorted({*picked, *(holding[unit] for unit in needed if unit in holding)})
