@@ -121,10 +121,11 @@ class Exchange:
         frame = Frame(Voice(self.asker, self.answerer))
         if is_assent and (offer := offered(frame, asked.text)):
             return f"{self.asker} will {offer}"
-        if _TIMES.fullmatch(answer.text) and _A_DAY_OR_HOUR.search(answer.text):
+        what = answer.text if _TIMES.fullmatch(answer.text) else words[takes_up.end() :].strip(" ,.!")
+        if _TIMES.fullmatch(what) and _A_DAY_OR_HOUR.search(what):
             said = {word.low for word in words_of(asked.text)}
-            if all(word.low in said for word in words_of(answer.text)):
-                return f"{self._both()} agree on {answer.text}"
+            if all(word.low in said for word in words_of(what)):
+                return f"{self._both()} agree on {what}"
         return None
 
     def _both(self) -> str:
@@ -284,8 +285,10 @@ class Exchange:
             told = Frame(Voice(self.asker, self.answerer)).turn(clause)
             return None if told is None or told.plural else f"{rest} {told.text}"
         told = Frame(Voice(self.asker, self.answerer)).turn(clause)
-        if told is None or told.plural or not question.subject:
+        if told is None or told.plural:
             return None
+        if not question.subject:
+            return f"{answer.text} {told.text}" if _may_be(question, answer.text) else None
         if not _takes_object(opening, clause, rest):
             return None
         return self._finished(question, f"{told.text} {decapitalised_phrase(answer.text)}")
@@ -311,7 +314,8 @@ class Exchange:
             return None
         frame = Frame(Voice(self.asker, self.answerer))
         told = frame.turn(clause)
-        if told is None or question.auxiliary in _MAYBE or _ENDS_IN_A_PLACE.search(told.text):
+        maybe = question.auxiliary in _MAYBE and question.auxiliary != "would"
+        if told is None or maybe or _ENDS_IN_A_PLACE.search(told.text):
             return None
         return self._finished(question, f"{told.text} {where}")
 
@@ -320,6 +324,16 @@ class Exchange:
         if question.opening.lower() == "why":
             return None
         return None if told is None else f"{told[0].upper()}{told[1:]}: “{rest}”"
+
+
+def _may_be(question: Question, answer: str) -> bool:
+    """Whether an answer can be the subject of its question: "Which items were spoiled?"."""
+    if question.opening.split()[0].lower() not in ("which", "what") or question.opening == "what":
+        return False
+    first, plural = words_of(answer)[0].low, question.auxiliary in ("are", "were", "have")
+    if first not in DETERMINERS or question.auxiliary not in ("is", "are", "was", "were"):
+        return False
+    return plural == (" and " in answer or re.search(r"[^s]s$", answer) is not None)
 
 
 def _is_answer_of_thing(asked: str) -> bool:
@@ -367,7 +381,9 @@ def _adverbial(opening: str, rest: str) -> str | None:
             return f"on {rest}"
         if _DAY.fullmatch(rest) and not rest.lower().startswith(("next", "this", "last")):
             return f"on {rest}"
-        return decapitalised(rest) if _TIME.fullmatch(rest) else None
+        parts = rest.split(", ")
+        is_time = all(_TIME.fullmatch(part) for part in parts) and len(parts) < 3
+        return decapitalised(rest) if is_time else None
     return decapitalised(rest) if opening == "where" and _PLACE.fullmatch(rest) else None
 
 

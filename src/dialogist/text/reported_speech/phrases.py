@@ -25,7 +25,7 @@ _BEFORE_A_MARK = alternatives(r"""
 """)
 _BEFORE_A_WORD = alternatives(r"""
 wait no,? | and | but | so | well | oh | ah | hey | hi | hello | okay | ok | yeah | i mean
-| of course | you know(?= i ) | (?:sure|yes|yeah)(?= (?:i|we|that|it|you)\b) | then | also
+| or(?= (?:i|you) (?:can|could)\b) | of course | you know(?= i ) | (?:sure|yes|yeah)(?= (?:i|we|that|it|you)\b) | then | also
 | i am afraid | to be honest | yo | um | uh | hm+
 """)
 LEADING = re.compile(
@@ -68,7 +68,7 @@ _GREETINGS = r"""
 | how is it going | how (?:have|are) you (?:been|doing)\b.*
 | (?:nice|good|great) to (?:meet|see) you.*
 | what is up | wh?at is new | long time no see | take care.* | bye.* | good ?bye.* | see ya.*
-| see you(?: (?:later|soon|then|there|around))? | you have reached .* | welcome\b.*
+| (?:[\w'’&-]+,? ){0,7}\w+ speaking | see you(?: (?:later|soon|then|there|around))? | you have reached .* | welcome\b.*
 | (?:have|enjoy|hope you have) (?:a|your|the) .*(?:day|evening|night|weekend|trip|stay|time|one|rest
 |flight|journey|meal)\b.* | good luck.* | congrat.*
 | happy (?:birthday|new year|anniversary|easter|christmas|holidays|to help)\b.*

@@ -54,6 +54,10 @@ satisfied pleased convinced prepared used finished determined impressed dressed 
 _NOT = re.compile(
     r"(?i)\b(is|are|was|were|have|has|had|do|does|did|would|could|should|must|need)n['’]t\b"
 )
+_HAS_GOT = re.compile(
+    r"(?i)\b(have|has) got(?= (?:a|an|the|my|your|his|her|their|our|some|no|any|to|another|only|until|lots|two|three|four"
+    r"|five|six|seven|eight|nine|ten|half|\d+)\b)"
+)
 _LONG = (
     (re.compile(r"(?i)\bcan['’]t\b"), "cannot"),
     (re.compile(r"(?i)\bwon['’]t\b"), "will not"),
@@ -92,6 +96,7 @@ def normalised(text: str) -> str:
     text = _HAD_OR_WOULD.sub(lambda found: found[1] + _had_or_would(found[2]) + found[2], text)
     text = _IS_OR_HAS.sub(lambda found: found[1] + _is_or_has(found[1], found[2]) + found[2], text)
     text = _NOUN_IS.sub(lambda found: f"{found[1]} {_is_behind_a_noun(found[2])}", text)
+    text = _HAS_GOT.sub(r"\1", text)
     return _SPACE_BEFORE.sub("", " ".join(text.split()))
 
 

@@ -38,6 +38,11 @@ _FRONTED = re.compile(
 _NO_STATEMENT = word_set("""
 what how why who which so neither nor thank here or not whatever better worse maybe like where because wtf
 """)
+# Advice: "I would not drive before you have the glasses".
+_IN_YOUR_PLACE = re.compile(
+    r"(?i)i would (?:not |never )?(?!like\b|love\b|rather\b|prefer\b|appreciate\b|need\b|be\b|have\b|pay\b|give\b)"
+    r".*\byour?\b"
+)
 _THINKS = re.compile(r"(?i)i (?:think|guess|suppose|believe|hope|reckon) (?!so\b|not\b|about\b|of\b|that\b|it\b)")
 _FRAGMENT = re.compile(r"(?i)[\w'’-]+(?: \w+)?, (?:because|since|if|when|as|while|so that)\b")
 _UNENDED = word_set("and or but the a an my your his their because if so as with of")
@@ -131,6 +136,8 @@ def is_plain(text: str, is_adviser: bool) -> bool:
 
 def _is_tellable(text: str) -> bool:
     words = words_of(text)
+    if _IN_YOUR_PLACE.match(text):
+        return False
     if len(words) < 2 or not is_statement(text) or _FRONTED.match(text) or _runs_on(text, words):
         return False
     return not _is_cut_off(text, words) and _begins_well(text, words)
