@@ -13,7 +13,7 @@ _OF_ITS_OWN = re.compile(
     r"(?i)\b(?:i|you|we|he|she|it|they|that|this|there)(?:['’]\w+)?\b|\b(?:let['’]?s|please)\b"
 )
 _ASKS = re.compile(
-    r"(?i)(?:\w+\W+)?(?:is|are|can|could|do|does|did|will|would|what|when|where|who|how|which|why|have)\b"
+    r"(?i)(?:(?:hi+|hey|yo|so|and|but|ok|okay|bro|hello)\W+)*(?:is|are|can|could|do|does|did|will|would|what|when|where|who|how|which|why|have)\b"
 )
 _DENIES = re.compile(r"(?i)(?:no|nope|nah)\b\W*\w")
 _SHORTEST_QUESTION = 4  # words of a question that is understood alone
@@ -134,8 +134,6 @@ def _answered(
 def _is_fragment(asked: Unit, answer: Unit) -> bool:
     """Whether an answer is hardly understood without what it answers."""
     is_question = "?" in asked.text or _ASKS.match(asked.text) is not None
-    if not is_question and any(map(str.isdigit, answer.text)):
+    if not is_question or _OF_ITS_OWN.search(answer.text) or not _says_something(answer):
         return False
-    if _OF_ITS_OWN.search(answer.text) or not _says_something(answer):
-        return False
-    return answer.words <= (_LONGEST_ANSWER if is_question else _LONGEST_FRAGMENT)
+    return answer.words <= _LONGEST_ANSWER

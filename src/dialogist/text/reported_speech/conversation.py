@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
+from dialogist.text.introductions import own_names
 from dialogist.text.reported_speech.antecedents import refers_back
 from dialogist.text.reported_speech.exchanges import Exchange
 from dialogist.text.reported_speech.framing import Frame, label_of
-from dialogist.text.reported_speech.participants import Participant, introductions, participants_of
+from dialogist.text.reported_speech.participants import Participant, participants_of
 from dialogist.text.reported_speech.telling import tell
 from dialogist.text.reported_speech.third_persons import (
     Person,
@@ -198,7 +199,7 @@ class Conversation:
         meant = self._meant(turn, place, voice)
         if meant is None:
             return None
-        if introductions(self._of(turn)[place].words):
+        if any(own_names(self._of(turn)[place].words)):
             said = replace(said, text=_INTRODUCED.sub("I am ", said.text, count=1))
         frame = Frame(voice, self._small, self._is_contested(turn, place), self._is_chat(turn))
         return self._finished(tell(frame, said), meant)

@@ -44,7 +44,7 @@ _IN_YOUR_PLACE = re.compile(
     r".*\byour?\b"
 )
 _THINKS = re.compile(r"(?i)i (?:think|guess|suppose|believe|hope|reckon) (?!so\b|not\b|about\b|of\b|that\b|it\b)")
-_FRAGMENT = re.compile(r"(?i)[\w'’-]+(?: \w+)?, (?:because|since|if|when|as|while|so that)\b")
+_FRAGMENT = re.compile(r"(?i)([^,]+), (?:because|since|if|when|as|while|so that|unless)\b")
 _UNENDED = word_set("and or but the a an my your his their because if so as with of")
 # A speaker who can do this for others offers to.
 _OFFER = re.compile(
@@ -160,7 +160,8 @@ def _begins_well(text: str, words: Sequence[Word]) -> bool:
     thought = _THINKS.match(text)
     if thought and not is_statement(text[thought.end() :]):
         return False  # "I think in two days"
-    if _FRAGMENT.match(text) or words[-1].low in _UNENDED:
+    fragment = _FRAGMENT.match(text)
+    if (fragment and not is_statement(fragment[1])) or words[-1].low in _UNENDED:
         return False
     if first in AUXILIARIES | _NO_STATEMENT or (first in PREPOSITIONS and second in _RELATIVE):
         return False
