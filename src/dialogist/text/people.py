@@ -64,8 +64,10 @@ ROLES = word_set(
     helpdesk host interviewee interviewer landlord lawyer lead librarian manager mechanic member
     moderator mother neighbor neighbour nurse officer operator optician parent participant passenger
     patient person pharmacist physician plumber presenter priest reader receptionist rep reporter
-    representative resident salesman salesperson seller shop speaker specialist staff student support
-    system teacher technician tenant therapist trainer tutor unknown user visitor voice waiter waitress
+    representative resident salesman salesperson seller shop speaker specialist staff student
+    support
+    system teacher technician tenant therapist trainer tutor unknown user visitor voice waiter
+    waitress
     """
 )
 """What people are in a dialogue, as labels of speakers say it in place of a name."""

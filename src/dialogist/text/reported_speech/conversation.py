@@ -31,12 +31,16 @@ _LOOK_BACK = 12  # sentences in which "he" may have been mentioned
 _CORRECTS = re.compile(r"(?i)(?:no|sorry|actually|wait|hm+|well|or|but|i mean)\b")
 _DENIES = re.compile(
     r"(?i)(?:that is|it is|you are) (?:not (?:true|right|so|fair|correct)|wrong|nonsense)\b"
-    r"|(?:certainly )?not true\b|i (?:did|was|have|do|am) not\b|i never\b|nonsense\b|certainly not\b"
+    r"|(?:certainly )?not true\b|i (?:did|was|have|do|am) not\b|i never\b|nonsense\b"
+    r"|certainly not\b"
 )
-_DOUBTS = re.compile(r"(?i)(?:but|really\?|what\?|no way|since when|are you sure)\b|[\w ]{1,20}\?!|\w+\? ")
+_DOUBTS = re.compile(
+    r"(?i)(?:but|really\?|what\?|no way|since when|are you sure)\b|[\w ]{1,20}\?!|\w+\? "
+)
 # What a quotation may leave out at its beginning.
 _SPOKEN = re.compile(
-    r"(?i)(?:(?:(?:oh|ah|um|uh|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg|so|and)[,.!… ]+"
+    r"(?i)(?:(?:(?:oh|ah|um|uh|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg|so"
+    r"|and)[,.!… ]+"
     r"|(?:thanks?(?: you)?|great|perfect|good|sure)[,.!…]+)\s*)+(?=[\w“\"$€£])"
 )
 _STANDS_FOR_A_SPEAKER = re.compile(r"\b(?:they|them|theirs?)\b")
@@ -51,7 +55,8 @@ class Reported:
     """A statement about ``text[start:end]`` of a turn.
 
     ``kind``: ``reported`` (in the third person, by rules) or ``quoted`` (the words themselves).
-    ``refers_back``: it says "it", "that" or "she" of something that only what was said before names.
+    ``refers_back``: it says "it", "that" or "she" of something that only what was said before
+    names.
     """
 
     text: str
@@ -105,7 +110,7 @@ class Conversation:
         return tuple(found)
 
     def quote(self, turn: int, start: int, end: int | None = None) -> Reported:
-        """The parts of a turn from ``start`` to ``end``, or one part, in the words that were said."""
+        """The words of a turn from ``start`` to ``end``, or of the part that begins there."""
         part = next(one for one in self._of(turn) if one.start == start)
         if end is not None and end != part.end:
             text = self._turns[turn][1][start:end]
@@ -121,7 +126,9 @@ class Conversation:
         meant = self._meant(question, len(asked) - 1, voice)
         if meant is None:
             return None
-        exchange = Exchange(voice.speaker, self._people[self._turns[answer][0]].name, len(self._people) == 2)
+        exchange = Exchange(
+            voice.speaker, self._people[self._turns[answer][0]].name, len(self._people) == 2
+        )
         last, first = asked[-1].said, said[0]
         found = exchange.agreement(last, first.said, first.words) or exchange.told(last, first.said)
         told = self._finished(found, meant)
@@ -210,7 +217,9 @@ class Conversation:
 
     def _is_contested(self, turn: int, place: int) -> bool:
         """Whether a statement denies what others say, or others deny it."""
-        if any(s.said.yes is False or _DENIES.match(s.said.text) for s in self._of(turn)[: place + 1]):
+        if any(
+            s.said.yes is False or _DENIES.match(s.said.text) for s in self._of(turn)[: place + 1]
+        ):
             return True
         if turn + 1 == len(self._turns) or self._turns[turn + 1][0] == self._turns[turn][0]:
             return False

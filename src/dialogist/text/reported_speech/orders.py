@@ -46,7 +46,8 @@ _NO_ORDERS = re.compile(
 )
 _FOR_ME = re.compile(
     r"(?i)(give|tell|send|bring|show|get|pass|dm) me (?:also |just )?"
-    r"((?:the|a|an|your|my|his|her|their|some|another|\d[\w.,]*|two|three|four|five|ten) (?!call\b).+)"
+    r"((?:the|a|an|your|my|his|her|their|some|another|\d[\w.,]*|two|three|four|five"
+    r"|ten) (?!call\b).+)"
 )
 _ABOUT = re.compile(r"(?i)tell me (?:more |something )?about (.+)")
 _OBJECTS = PERSON | DETERMINERS | PREPOSITIONS | word_set("it him them us")
@@ -143,7 +144,11 @@ def _ordered(frame: Frame, text: str, condition: str, please: bool) -> str | Non
     for joint, clause in (("and says ", behind), ("", condition)):
         more = frame.turn(frame.lowered(clause)) if clause else None
         if clause:
-            told = None if told is None or more is None or more.plural else f"{told} {joint}{more.text}"
+            told = (
+                None
+                if told is None or more is None or more.plural
+                else f"{told} {joint}{more.text}"
+            )
     return told
 
 

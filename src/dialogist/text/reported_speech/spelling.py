@@ -18,7 +18,8 @@ _SPELLINGS = WRITTEN_OUT | {
 _UNSURE = word_set("n l8 ye em ty np yw ik cu ya 4u")  # may be something else
 _SHORT_DAYS = {"mon": "Monday", "wed": "Wednesday", "sat": "Saturday", "sun": "Sunday"}
 _SHORT_DAY = re.compile(
-    r"(?<![\w'’-])(?:(?<=\bon )|(?<=\bby )|(?<=\bnext )|(?<=\bthis )|(?<=\bfor )|(?<=\buntil )|(?<=\btill )"
+    r"(?<![\w'’-])(?:(?<=\bon )|(?<=\bby )|(?<=\bnext )|(?<=\bthis )|(?<=\bfor )"
+    r"|(?<=\buntil )|(?<=\btill )"
     r"|(?<=\bmy )|(?<=\bevery )|^(?=\w+$)|(?=\w+ (?:\d|morning|afternoon|evening|night|at)))"
     r"(mon|wed|sat|sun)(?![\w'’-])"
 )
@@ -55,7 +56,8 @@ _NOT = re.compile(
     r"(?i)\b(is|are|was|were|have|has|had|do|does|did|would|could|should|must|need)n['’]t\b"
 )
 _HAS_GOT = re.compile(
-    r"(?i)\b(have|has) got(?= (?:a|an|the|my|your|his|her|their|our|some|no|any|to|another|only|until|lots|two|three|four"
+    r"(?i)\b(have|has) got(?= (?:a|an|the|my|your|his|her|their|our|some|no|any|to|another"
+    r"|only|until|lots|two|three|four"
     r"|five|six|seven|eight|nine|ten|half|\d+)\b)"
 )
 _LONG = (

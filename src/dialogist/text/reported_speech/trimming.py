@@ -20,7 +20,6 @@ from dialogist.text.reported_speech.phrases import (
     TAG,
     TRAILING,
     YES,
-    alternatives,
 )
 from dialogist.text.reported_speech.spelling import normalised
 from dialogist.text.reported_speech.words import DETERMINERS, PREPOSITIONS
@@ -38,7 +37,8 @@ _GREETED = re.compile(
 )
 _CALLED_BARE = re.compile(
     r"([A-Z][\w'’-]*) (?=(?:can|could|will|would|do|did|are) you\b)"
-    r"|((?:Mom|Mum|Dad|Mommy|Mummy|Daddy|Sir|Bro|Honey|mom|mum|dad|bro|honey)) (?=(?:I|i|can|could|please)\b)"
+    r"|((?:Mom|Mum|Dad|Mommy|Mummy|Daddy|Sir|Bro|Honey|mom|mum|dad|bro|honey)) (?=(?:I|i|can"
+    r"|could|please)\b)"
 )
 _CALL_END = re.compile(rf",\s*({_TITLED}|#Person\d+#)$")
 _ADDRESSES = re.compile(
@@ -81,7 +81,8 @@ _JOINED = re.compile(r"(?i)(?:\w+, )?(?:and|but) ")
 _ACCOUNT = re.compile(
     r"(@\w+|[A-Z]\w+)\s+(?=\S)(?!(?:"
     + "|".join(sorted(AUXILIARIES))
-    + r"|and|or|of|for|at|in|on|to|from|with|says?|said|just|also|has|gets?|goes|comes|needs?|wants?)\b)"
+    + r"|and|or|of|for|at|in|on|to|from|with|says?|said|just|also|has|gets?|goes|comes|needs?"
+    r"|wants?)\b)"
 )
 _SIGNATURE = re.compile(r"(?:^|\s)(\w+[.!?]*)\s+[-^*/]?([A-Z]{2})(?=$|\s*<LINK>$)")
 _PART = re.compile(r"\s?\d$")  # which message of several it is
@@ -128,7 +129,11 @@ def _unsigned(end: re.Match[str]) -> str:
 
 def _without_account(text: str) -> str:
     account = _ACCOUNT.match(text)
-    if account is None or account[1].lower() in OPENERS | _NEVER_CALLED or is_base(account[1].lower()):
+    if (
+        account is None
+        or account[1].lower() in OPENERS | _NEVER_CALLED
+        or is_base(account[1].lower())
+    ):
         return text
     is_joined = account[1][0] == "@" or any(c.isupper() for c in account[1][2:])
     following = _FOLLOWING.match(text, account.end())
