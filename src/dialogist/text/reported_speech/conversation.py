@@ -10,6 +10,7 @@ from dialogist.text.introductions import own_names
 from dialogist.text.reported_speech.antecedents import refers_back
 from dialogist.text.reported_speech.exchanges import Exchange
 from dialogist.text.reported_speech.framing import Frame, label_of
+from dialogist.text.reported_speech.orders import is_order
 from dialogist.text.reported_speech.participants import Participant, participants_of
 from dialogist.text.reported_speech.telling import tell
 from dialogist.text.reported_speech.third_persons import (
@@ -208,6 +209,8 @@ class Conversation:
             return None
         if any(own_names(self._of(turn)[place].words)):
             said = replace(said, text=_INTRODUCED.sub("I am ", said.text, count=1))
+        if place == 0 and said.joined and not said.question and is_order(said.text):
+            return None  # "And meet other drivers" goes on with what somebody else said
         frame = Frame(voice, self._small, self._is_contested(turn, place), self._is_chat(turn))
         return self._finished(tell(frame, said), meant)
 
