@@ -90,6 +90,8 @@ _TAKES_UP = re.compile(
     r"|sounds good|works"
     r"|wonderful|excellent|done)\b"
 )
+_SPAN = re.compile(r"(?i)(?:until|till|since|for|from) [^,]+")
+_NOT_NOW = re.compile(r"(?i)not (right now|now|yet|today|at the moment|this time)")
 _HOURS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon|midnight"
 _TIMES = re.compile(
     rf"(?i)(?:(?:at|on|by|around|in|next|this|half|past|quarter|to|o'clock|the|from|until|till|morning|afternoon"
@@ -157,6 +159,8 @@ class Exchange:
             return self._decided(asked, polarity, rest)
         if asked.question and _when(rest) and (told := self._decided(asked, True, _when(rest))):
             return told
+        if not_now := _NOT_NOW.fullmatch(answer.text):
+            return self._decided(asked, False, not_now[1].lower())
         return self._filled(asked, rest)
 
     def _about(self, asked: Trimmed, answer: str) -> str | None:
@@ -193,7 +197,8 @@ class Exchange:
 
     def _decided(self, asked: Trimmed, yes: bool, rest: str) -> str | None:
         if rest and not (yes and (_ADVERBIAL.fullmatch(rest) or _when(rest))):
-            return None
+            if yes or not _NOT_NOW.fullmatch(f"not {rest}"):
+                return None
         frame = Frame(Voice(self.asker, self.answerer))
         if told := self._settled(asked, yes):
             return f"{told} {decapitalised_phrase(rest)}".strip()
@@ -236,7 +241,7 @@ class Exchange:
             told = frame.turn(question.rest, self.asker, self.asker)
             if told is not None and yes:
                 return f"{self.asker} will {told.text}"
-            rest = re.sub(r"(?i) you\b", "", question.rest, count=1)
+            rest = re.sub(r"(?i) (?:for )?you\b", "", question.rest, count=1)
             told = frame.turn(rest, self.asker, self.asker, self.answerer)
             if told is not None:
                 return f"{self.answerer} declines {possessive(self.asker)} offer to {told.text}"
@@ -324,6 +329,8 @@ class Exchange:
 
     def _placed(self, question: Question, rest: str) -> str | None:
         """ "When does it arrive?" "Thursday.": "it arrives on Thursday"."""
+        if question.opening.lower() == "how long" and question.subject:
+            return self._lasting(question, rest)
         where = _adverbial(question.opening.lower(), rest)
         clause = question.clause()
         if where is None or clause is None or not question.subject:
@@ -334,6 +341,20 @@ class Exchange:
         if told is None or maybe or _ENDS_IN_A_PLACE.search(told.text):
             return None
         return self._finished(question, f"{told.text} {where}")
+
+    def _lasting(self, question: Question, rest: str) -> str | None:
+        """ "How long do you need it?" "Until Friday.": "needs it until Friday"."""
+        clause = (question.clause() or "").removesuffix(" for")
+        told = Frame(Voice(self.asker, self.answerer)).turn(clause)
+        if not clause or told is None or told.plural or question.auxiliary in _MAYBE - {"will"}:
+            return None
+        if _SPAN.fullmatch(rest):
+            behind = decapitalised(rest)
+        elif _AMOUNT.match(rest) and words_of(clause)[-1].low not in _MEASURES:
+            behind = f"for {decapitalised(rest)}"
+        else:
+            return None
+        return self._finished(question, f"{told.text} {behind}")
 
     def _quoting(self, question: Question, rest: str) -> str | None:
         told = asked_clause(Frame(Voice(self.asker, self.answerer)), question)

@@ -4,7 +4,7 @@ import re
 
 from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.framing import Frame, decapitalised
-from dialogist.text.reported_speech.morphology import AUXILIARIES, NOUNS_TOO, is_base, is_past
+from dialogist.text.reported_speech.morphology import AUXILIARIES, NOUNS_TOO, is_base, is_participle, is_past
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
@@ -13,6 +13,7 @@ from dialogist.text.reported_speech.words import (
     DETERMINERS,
     PERSON,
     PREPOSITIONS,
+    SUBJECTS,
     SUBORDINATORS,
     Word,
     words_of,
@@ -106,6 +107,8 @@ def order(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
         condition, text = match[1], match[2]
     if not is_order(text):
         return False, None
+    if _is_noun(text):
+        return True, None
     return True, _ordered(frame, text, condition, said.please)
 
 
@@ -121,6 +124,18 @@ def is_order(text: str) -> bool:
     if first == "be":
         return second.low in _BEING
     return _may_order(first, second)
+
+
+def _is_noun(text: str) -> bool:
+    """Whether the first word is a noun after all: "Check in only took a minute"."""
+    words = words_of(text)
+    return any(
+        is_past(word.low)
+        and not is_base(word.low)
+        and not is_participle(word.low)
+        and not any(before.low in SUBJECTS for before in words[:i])
+        for i, word in enumerate(words)
+    )
 
 
 def _may_order(first: str, second: Word) -> bool:

@@ -26,7 +26,7 @@ _BEFORE_A_MARK = alternatives(r"""
 """)
 _BEFORE_A_WORD = alternatives(r"""
 wait no,? | and | but | so | well | oh | ah | hey | hi | hello | okay | ok | yeah | i mean
-| or(?= (?:i|you) (?:can|could)\b) | of course | you know(?= i )
+| or(?= (?:i|you) (?:can|could)\b) | i know (?:and|but) | of course | you know(?= i )
 | (?:sure|yes|yeah)(?= (?:i|we|that|it|you)\b) | then | also
 | i am afraid | to be honest | yo | um | uh | hm+
 """)
@@ -38,7 +38,8 @@ NO_LEADING = re.compile(r"(?i)(?:so (?:far|much|many|do|did|am|is|long)\b|but fo
 
 _AFTER_A_WORD = alternatives(r"""
 please | thanks | thank you(?: (?:so|very) much)? | you know | i am afraid | sorry | i mean
-| if you do not mind | if you please
+| if you do not mind | if you please | sorry (?:mate|bro|dude|man|guys)
+| (?<=you )(?:man|dude|bro|mate) | (?<=it )(?:man|dude|bro|mate)
 """)
 _AFTER_A_COMMA = alternatives(r"""
 though | anyway | actually | honestly | sir | madam | ma'am | dear | honey | darling | mate | bro
@@ -85,7 +86,7 @@ _THANKS = r"""
 """
 _SERVICE = r"""
 (?:how|what) (?:can|may|could) (?:i|we) (?:help|assist|do)\b.*
-| (?:can|may|could) (?:i|we) (?:help|assist) you\b.* | (?:do you need |is there )?anything else\b.*
+| (?:can|may|could|shall) (?:i|we) (?:help|assist) (?:you|with)\b.* | (?:do you need |is there )?anything else\b.*
 | anything else i can.* | what else can i.* | may i have your attention.*
 | let me (?:see|check|think|look|have a look|take a look)(?: .*)? | hold on | hang on.*
 | one (?:moment|second|sec) | just a (?:moment|minute|second)

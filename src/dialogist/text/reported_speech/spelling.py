@@ -70,10 +70,10 @@ _LONG = (
     (re.compile(r"(?i)\b([^\W\d_]+)['’]ve\b"), r"\1 have"),
     (re.compile(r"(?i)\b([^\W\d_]+)['’]ll\b"), r"\1 will"),
 )
-_HAD_OR_WOULD = re.compile(r"(?i)\b(I|you|he|she|it|we|they|that|who|there)['’]d((?: \w+)*)")
+_HAD_OR_WOULD = re.compile(r"(?i)\b(I|you|he|she|it|we|they|that|who|there)['’]d(?=((?: \w+)*))")
 _IS_OR_HAS = re.compile(
     r"(?i)\b(he|she|it|that|this|there|here|what|where|who|when|how|everything|everyone|everybody"
-    r"|nobody|somebody|someone|something|nothing|one)['’]s((?: \w+){0,3})"
+    r"|nobody|somebody|someone|something|nothing|one)['’]s(?=((?: \w+){0,3}))"
 )
 _NOUN_IS = re.compile(
     r"(?i)\b(?!let['’])([^\W\d_]{2,})['’]s"
@@ -95,8 +95,8 @@ def normalised(text: str) -> str:
     text = _BE.sub(" be", text)
     for contraction, words in _LONG:
         text = contraction.sub(words, text)
-    text = _HAD_OR_WOULD.sub(lambda found: found[1] + _had_or_would(found[2]) + found[2], text)
-    text = _IS_OR_HAS.sub(lambda found: found[1] + _is_or_has(found[1], found[2]) + found[2], text)
+    text = _HAD_OR_WOULD.sub(lambda found: found[1] + _had_or_would(found[2]), text)
+    text = _IS_OR_HAS.sub(lambda found: found[1] + _is_or_has(found[1], found[2]), text)
     text = _NOUN_IS.sub(lambda found: f"{found[1]} {_is_behind_a_noun(found[2])}", text)
     text = _HAS_GOT.sub(r"\1", text)
     return _SPACE_BEFORE.sub("", " ".join(text.split()))

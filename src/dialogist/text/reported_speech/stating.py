@@ -44,6 +44,10 @@ _IN_YOUR_PLACE = re.compile(
     r"|have\b|pay\b|give\b)"
     r".*\byour?\b"
 )
+_ELLIPSIS = re.compile(
+    r"(?i)\b(?:did|do|does|can|could|will|would|have|has|had) "
+    r"(?:yesterday|today|tomorrow|too|once|twice|so|already|last \w+|this \w+)$"
+)
 _THINKS = re.compile(
     r"(?i)i (?:think|guess|suppose|believe|hope|reckon) (?!so\b|not\b|about\b|of\b|that\b|it\b)"
 )
@@ -159,6 +163,8 @@ def _is_cut_off(text: str, words: Sequence[Word]) -> bool:
     last = words[-1].low
     if any(w.low in AUXILIARIES and text[w.end : w.end + 1] == "," for w in words[1:]):
         return True  # "I could, but"
+    if _ELLIPSIS.search(text):
+        return True
     denies = last == "not" and words[-2].low in AUXILIARIES
     return denies or last in AUXILIARIES or last in ("to", "allowed")
 
