@@ -283,6 +283,8 @@ class Exchange:
             return None
         if re.search(r"[\"“”?!]|:\s|\.\.", rest) or rest[0] in "'’":
             return None
+        if rest.count("(") != rest.count(")"):
+            return None
         if is_order(rest) or words_of(rest)[0].low in _NO_FRAGMENT:
             return None
         if told := self._chosen(asked, rest):

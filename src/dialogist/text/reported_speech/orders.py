@@ -30,13 +30,10 @@ write sign buy make find order search look confirm share feed cover cook clean
 ask let teach keep add remind print carry mail deliver send forward fill provide recommend
 """)
 _NO_ORDER = word_set("""
-need want love hope think guess wish miss thank sound seem mean feel know hate like understand
+need mind matter want love hope think guess wish miss thank sound seem mean feel know hate like understand
 appreciate prefer believe suppose agree bet cost have
 """)
-_BEING = word_set("""
-careful patient quiet there here polite nice sure ready back honest kind quick punctual gentle home
-on
-""")
+_BEING = word_set("careful patient quiet polite nice sure honest kind quick punctual gentle")
 _NO_ORDERS = re.compile(
     "(?i)"
     + alternatives("""
@@ -74,6 +71,8 @@ def request(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
     match = REQUEST.fullmatch(said.text)
     if match is None or frame.listener is None or not is_request(said):
         return False, None
+    if frame.chat and is_statement(match[3]):
+        return True, None  # clauses without a joint
     what = match[2].lower() + match[3]
     told = _wanted(frame, what) or _made(frame, "asks", "to", what)
     return told is not None, told
@@ -120,7 +119,8 @@ def is_order(text: str) -> bool:
     first, second = words[0].low, words[1]
     if first in ("do", "never"):
         verb = words[2:3] if first == "do" else words[1:2]
-        return (first == "never" or second.low == "not") and bool(verb) and is_base(verb[0].low)
+        negative = first == "never" or second.low == "not"
+        return negative and bool(verb) and is_base(verb[0].low) and verb[0].low not in _NO_ORDER
     if first == "be":
         return second.low in _BEING
     return _may_order(first, second)
@@ -141,6 +141,8 @@ def _is_noun(text: str) -> bool:
 def _may_order(first: str, second: Word) -> bool:
     if not is_base(first) or first in _NO_ORDER or second.low in AUXILIARIES:
         return False
+    if is_past(second.low) and not is_base(second.low) and second.low not in _OBJECTS:
+        return False  # "DM sent"
     is_doubtful = first in NOUNS_TOO or is_past(first)
     return second.low in _OBJECTS if is_doubtful else True
 

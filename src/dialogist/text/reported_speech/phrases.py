@@ -54,7 +54,7 @@ _TAGS = alternatives(rf"""
 | yes | yeah | huh | eh | agreed | is that (?:right|correct) | do (?:not )?you think | you know
 | remember
 """)
-TAG = re.compile(rf"(?i),\s*{_TAGS}$")
+TAG = re.compile(rf"(?i)(?:,\s*{_TAGS}| {_AUXILIARY} not (?:it|you|ya|he|she|they))$")
 """What makes a question of the statement before it: "isn't it"."""
 POLITE = re.compile(
     r"(?i)^please\b,?\s*|\bplease\b\s*|\bkindly\b\s*"

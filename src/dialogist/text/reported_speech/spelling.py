@@ -11,7 +11,7 @@ _SPELLINGS = WRITTEN_OUT | {
     "lets": "let's", "dunno": "do not know", "plss": "please", "tmrrw": "tomorrow",
     "tomoz": "tomorrow", "w": "with", "wld": "would", "cld": "could", "shld": "should",
     "bcz": "because", "srry": "sorry", "w/o": "without", "amp": "and", "y'all": "you all",
-    "yall": "you all", "c'mon": "come on", "'cause": "because", "’cause": "because",
+    "yall": "you all", "c'mon": "come on", "d'you": "do you", "'cause": "because", "’cause": "because",
     "luv": "love", "l8r": "later", "availble": "available", "goin": "going", "comin": "coming",
     "doin": "doing", "wont": "won't",
 }  # fmt: skip
@@ -28,7 +28,7 @@ _LAUGHTER = re.compile(
     r"(?i)(?<!\w)(?:lo+l+|lmf?ao+|rofl|(?:a?ha){2,}h?|(?:he){2,}|xd|omg|[xo]{2,})(?!\w)"
 )
 _SMILEY = re.compile(
-    r"(?<!\S)(?:[:;=]['-]?[)(DPpOo3/|\\*]+|<3+|\^\^|:-?\)+|;-?\)+)(?!\w)|[:;]-?\)+|(?<=[a-z])[:;][DP]+$"
+    r"(?<!\S)(?:[B8]-\)|[:;=]['-]?[)(DPpOo3/|\\*]+|<3+|\^\^|:-?\)+|;-?\)+)(?!\w)|[:;]-?\)+|(?<=[a-z])[:;][DP]+$"
 )
 _EMOJI = re.compile(
     "[\U0001f000-\U0001faff\u2600-\u27bf\u2b00-\u2bff\u200d\ufe0f\U000e0000-\U000e007f]+"

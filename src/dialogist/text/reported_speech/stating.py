@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dialogist.text.function_words import OPENERS
 from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.framing import DATES, Frame
-from dialogist.text.reported_speech.morphology import AUXILIARIES, is_base, is_past
+from dialogist.text.reported_speech.morphology import AUXILIARIES, NOUNS_TOO, is_base, is_past, is_present
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.subjects import is_name, is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.words import (
     BEFORE_A_SUBJECT,
     DETERMINERS,
+    PERSON,
     PREPOSITIONS,
     SINGULAR_THIRD,
     SUBJECTS,
@@ -91,10 +92,10 @@ most least
 """)
 # "is a horrible driver", "is dirty"
 _JUDGES = re.compile(
-    r"(?i)\b(?:is|are|was|were)(?: not)? (?!\w+(?:ing|ed)\b|at\b|in\b|on\b|from\b|with\b"
+    r"(?i)(?<!there )\b(?:is|are|was|were)(?: not)? (?!\w+(?:ing|ed)\b|at\b|in\b|on\b|from\b|with\b"
     r"|for\b|the\b|my\b|your\b"
     r"|our\b|out\b|off\b|not\b|gone\b|broken\b|full\b|empty\b|closed\b|open\b|closed\b|here\b|there\b|only\b"
-    r"|still\b|one\b|two\b|three\b|four\b|five\b|six\b|seven\b|eight\b|nine\b|ten\b|eleven\b|twelve\b|[$€£]?\d|[A-Z])"
+    r"|still\b|one\b|two\b|three\b|four\b|five\b|six\b|seven\b|eight\b|nine\b|ten\b|eleven\b|twelve\b|[$€£]?\d)"
 )
 _RELATIVE = word_set("which what whom")
 
@@ -124,7 +125,7 @@ def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
 def offered(frame: Frame, text: str) -> str | None:
     """What "I can ..." offers, behind "to"; None: it is no offer, or no rule is sure."""
     offer = _OFFER.match(text) or (_MAY_OFFER.match(text) if frame.is_adviser else None)
-    if offer is None or not is_base(words_of(text[offer.end() :])[0].low):
+    if offer is None or " however " in text or not is_base(words_of(text[offer.end() :])[0].low):
         return None
     told = frame.turn(text[offer.end() :], frame.speaker, frame.speaker)
     return None if told is None or told.plural else told.text
@@ -173,6 +174,13 @@ def _is_fragment(text: str, words: Sequence[Word]) -> bool:
     """Whether a main clause is missing: "just got back", "in two days, if it rains"."""
     first, second = words[0].low, words[1].low
     if is_adverb(first) and (is_past(second) or is_base(second)) and second not in AUXILIARIES:
+        return True
+    if is_present(first) and first not in NOUNS_TOO and second in DETERMINERS | PREPOSITIONS | {"me"}:
+        return True
+    if first == "that" and second in DETERMINERS | PERSON:
+        return True
+    behind = text.rpartition(", but ")[2] if ", but " in text else ""
+    if behind and not is_statement(behind) and words_of(behind)[0].low in PREPOSITIONS:
         return True
     thought, condition = _THINKS.match(text), _CONDITION.match(text)
     if thought and not is_statement(text[thought.end() :]):
