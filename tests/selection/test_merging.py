@@ -34,7 +34,10 @@ def _all(turns: list[tuple[str, str]]) -> list[str]:
 
 
 def test_two_things_that_one_speaker_does_share_the_subject():
-    turns = [("Agent", "I'm blocking the card now. I'll send you a new one."), ("Customer", "Fine.")]
+    turns = [
+        ("Agent", "I'm blocking the card now. I'll send you a new one."),
+        ("Customer", "Fine."),
+    ]
     assert _all(turns) == [
         "The agent is blocking the card now and will send the customer a new one."
     ]

@@ -91,7 +91,8 @@ _TAKES_UP = re.compile(
     r"|wonderful|excellent|done)\b"
 )
 _SPAN = re.compile(r"(?i)(?:until|till|since|for|from) [^,]+")
-_NOT_NOW = re.compile(r"(?i)not (right now|now|yet|today|at the moment|this time)")
+_LATER = re.compile(r"(?i)right now|now|yet|today|at the moment|this time")
+_NOT_NOW = re.compile(rf"(?i)not ({_LATER.pattern[4:]})")
 _HOURS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon|midnight"
 _TIMES = re.compile(
     rf"(?i)(?:(?:at|on|by|around|in|next|this|half|past|quarter|to|o'clock|the|from|until|till|morning|afternoon"
@@ -143,25 +144,23 @@ class Exchange:
 
     def told(self, asked: Trimmed, answer: Trimmed) -> str | None:
         """The answer as a statement, without its full stop; None where no rule is sure."""
-        polarity, rest = self._read(answer)
-        if asked.is_empty:
-            return None
-        if answer.question or len(answer.text.split()) > _LENGTH:
+        if asked.is_empty or answer.question or len(answer.text.split()) > _LENGTH:
             return None
         if told := self._about(asked, answer.text):
             return told
-        if asked.question and (said := _IT_IS.match(answer.text)) and polarity is None:
-            rest = answer.text[said.end() :]
-            return self._filled(asked, rest) if _is_answer_of_thing(asked.text) else None
+        polarity, rest = self._read(answer)
         if _agrees(answer):
             return self._settled(asked, True)
         if polarity is not None:
             return self._decided(asked, polarity, rest)
-        if asked.question and _when(rest) and (told := self._decided(asked, True, _when(rest))):
-            return told
-        if not_now := _NOT_NOW.fullmatch(answer.text):
-            return self._decided(asked, False, not_now[1].lower())
-        return self._filled(asked, rest)
+        return self._implied(asked, rest) or self._filled(asked, _named(asked, rest))
+
+    def _implied(self, asked: Trimmed, rest: str) -> str | None:
+        """A yes or no that is not said: "Will you call?" "Tomorrow.", "Not yet."."""
+        if asked.question and (when := _when(rest)):
+            return self._decided(asked, True, when)
+        not_now = _NOT_NOW.fullmatch(rest)
+        return None if not_now is None else self._decided(asked, False, not_now[1].lower())
 
     def _about(self, asked: Trimmed, answer: str) -> str | None:
         """ "And a new card?" "It comes on Friday.": what "it" is was asked about."""
@@ -196,9 +195,9 @@ class Exchange:
     # Yes and no
 
     def _decided(self, asked: Trimmed, yes: bool, rest: str) -> str | None:
-        if rest and not (yes and (_ADVERBIAL.fullmatch(rest) or _when(rest))):
-            if yes or not _NOT_NOW.fullmatch(f"not {rest}"):
-                return None
+        is_behind = _ADVERBIAL.fullmatch(rest) or _when(rest) if yes else _LATER.fullmatch(rest)
+        if rest and not is_behind:
+            return None
         frame = Frame(Voice(self.asker, self.answerer))
         if told := self._settled(asked, yes):
             return f"{told} {decapitalised_phrase(rest)}".strip()
@@ -279,13 +278,7 @@ class Exchange:
     # Questions with question words, and choices
 
     def _filled(self, asked: Trimmed, rest: str) -> str | None:
-        if not rest or is_statement(rest) or not asked.question or asked.tag:
-            return None
-        if re.search(r"[\"“”?!]|:\s|\.\.", rest) or rest[0] in "'’":
-            return None
-        if rest.count("(") != rest.count(")"):
-            return None
-        if is_order(rest) or words_of(rest)[0].low in _NO_FRAGMENT:
+        if not asked.question or asked.tag or not _is_phrase(rest):
             return None
         if told := self._chosen(asked, rest):
             return told
@@ -386,6 +379,21 @@ def _is_answer_of_thing(asked: str) -> bool:
         and question.subject.lower() not in ("", "it", "that", "this", "he", "she", "there")
         and (question.auxiliary != "does" or question.rest in ("cost", "start", "open", "close"))
     )
+
+
+def _named(asked: Trimmed, rest: str) -> str:
+    """An answer without "it is", where "it" is what was asked about."""
+    said = _IT_IS.match(rest)
+    return rest[said.end() :] if said and _is_answer_of_thing(asked.text) else rest
+
+
+def _is_phrase(rest: str) -> bool:
+    """Whether an answer is a phrase that can stand behind a verb."""
+    if not rest or is_statement(rest) or re.search(r"[\"“”?!]|:\s|\.\.", rest) or rest[0] in "'’":
+        return False
+    if rest.count("(") != rest.count(")"):
+        return False
+    return not is_order(rest) and words_of(rest)[0].low not in _NO_FRAGMENT
 
 
 def _takes_object(opening: str, clause: str, rest: str) -> bool:

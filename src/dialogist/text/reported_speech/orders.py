@@ -4,7 +4,13 @@ import re
 
 from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.framing import Frame, decapitalised
-from dialogist.text.reported_speech.morphology import AUXILIARIES, NOUNS_TOO, is_base, is_participle, is_past
+from dialogist.text.reported_speech.morphology import (
+    AUXILIARIES,
+    NOUNS_TOO,
+    is_base,
+    is_participle,
+    is_past,
+)
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
@@ -30,7 +36,8 @@ write sign buy make find order search look confirm share feed cover cook clean
 ask let teach keep add remind print carry mail deliver send forward fill provide recommend
 """)
 _NO_ORDER = word_set("""
-need mind matter want love hope think guess wish miss thank sound seem mean feel know hate like understand
+need mind matter want love hope think guess wish miss thank sound seem mean feel know hate like
+understand
 appreciate prefer believe suppose agree bet cost have
 """)
 _BEING = word_set("careful patient quiet polite nice sure honest kind quick punctual gentle")

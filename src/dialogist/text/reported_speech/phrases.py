@@ -86,7 +86,8 @@ _THANKS = r"""
 """
 _SERVICE = r"""
 (?:how|what) (?:can|may|could) (?:i|we) (?:help|assist|do)\b.*
-| (?:can|may|could|shall) (?:i|we) (?:help|assist) (?:you|with)\b.* | (?:do you need |is there )?anything else\b.*
+| (?:can|may|could|shall) (?:i|we) (?:help|assist) (?:you|with)\b.*
+| (?:do you need |is there )?anything else\b.*
 | anything else i can.* | what else can i.* | may i have your attention.*
 | let me (?:see|check|think|look|have a look|take a look)(?: .*)? | hold on | hang on.*
 | one (?:moment|second|sec) | just a (?:moment|minute|second)

@@ -11,7 +11,8 @@ _SPELLINGS = WRITTEN_OUT | {
     "lets": "let's", "dunno": "do not know", "plss": "please", "tmrrw": "tomorrow",
     "tomoz": "tomorrow", "w": "with", "wld": "would", "cld": "could", "shld": "should",
     "bcz": "because", "srry": "sorry", "w/o": "without", "amp": "and", "y'all": "you all",
-    "yall": "you all", "c'mon": "come on", "d'you": "do you", "'cause": "because", "’cause": "because",
+    "yall": "you all", "c'mon": "come on", "d'you": "do you", "'cause": "because",
+    "’cause": "because",
     "luv": "love", "l8r": "later", "availble": "available", "goin": "going", "comin": "coming",
     "doin": "doing", "wont": "won't",
 }  # fmt: skip

@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from dialogist.text.function_words import OPENERS
 from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.framing import DATES, Frame
-from dialogist.text.reported_speech.morphology import AUXILIARIES, NOUNS_TOO, is_base, is_past, is_present
+from dialogist.text.reported_speech.morphology import (
+    AUXILIARIES,
+    NOUNS_TOO,
+    is_base,
+    is_past,
+    is_present,
+)
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.subjects import is_name, is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
@@ -95,7 +101,7 @@ _JUDGES = re.compile(
     r"(?i)(?<!there )\b(?:is|are|was|were)(?: not)? (?!\w+(?:ing|ed)\b|at\b|in\b|on\b|from\b|with\b"
     r"|for\b|the\b|my\b|your\b"
     r"|our\b|out\b|off\b|not\b|gone\b|broken\b|full\b|empty\b|closed\b|open\b|closed\b|here\b|there\b|only\b"
-    r"|still\b|one\b|two\b|three\b|four\b|five\b|six\b|seven\b|eight\b|nine\b|ten\b|eleven\b|twelve\b|[$€£]?\d)"
+    r"|still\b|mine\b|yours\b|one\b|two\b|three\b|four\b|five\b|six\b|seven\b|eight\b|nine\b|ten\b|eleven\b|twelve\b|[$€£]?\d)"
 )
 _RELATIVE = word_set("which what whom")
 
@@ -175,7 +181,11 @@ def _is_fragment(text: str, words: Sequence[Word]) -> bool:
     first, second = words[0].low, words[1].low
     if is_adverb(first) and (is_past(second) or is_base(second)) and second not in AUXILIARIES:
         return True
-    if is_present(first) and first not in NOUNS_TOO and second in DETERMINERS | PREPOSITIONS | {"me"}:
+    if (
+        is_present(first)
+        and first not in NOUNS_TOO
+        and second in DETERMINERS | PREPOSITIONS | {"me"}
+    ):
         return True
     if first == "that" and second in DETERMINERS | PERSON:
         return True

@@ -13,8 +13,10 @@ from dialogist.text.reported_speech.trimming import Trimmed
 _MOST_WORDS = 45
 # Quotations, asides, several people, clauses without a joint.
 _UNTOLD = re.compile(
-    r"[\"“”«»„?*~^\\{}|=\n]|\.\.|…|--|—|\s['‘’]\s?(?=\w)|: |[.!]\s|[a-z]\.[A-Z]|![^\s]| - |[({\[](?![^)\]]*[)\]])"
-    r"|(?i:\byou (?:all|both|two|guys|yourself)\b|, (?:thank you|excuse me)\b|\bknow about you\b|\band you$)"
+    r"[\"“”«»„?*~^\\{}|=\n]|\.\.|…|--|—|\s['‘’]\s?(?=\w)|: |[.!]\s|[a-z]\.[A-Z]|![^\s]| - "
+    r"|[({\[](?![^)\]]*[)\]])"
+    r"|(?i:\byou (?:all|both|two|guys|yourself)\b|, (?:thank you|excuse me)\b"
+    r"|\bknow about you\b|\band you$)"
 )
 _VERB = "|".join(sorted(AUXILIARIES))
 # A question joined to a statement, or a second sentence without a full stop before it.
