@@ -81,11 +81,9 @@ def test_a_long_dialogue_is_told_within_the_budget_and_in_linear_time():
 def test_a_summary_needs_no_torch():
     code = (
         "import sys\n"
-        "from dialogist.cli.flags import Style, faithful_summarizer\n"
-        "from dialogist.records import Dialogue\n"
-        "found = faithful_summarizer('default', Style.faithful)\n"
+        "from dialogist import Dialogue, Summarizer\n"
         "text = 'Ann: I will bring the red car on Friday.'\n"
-        "[one] = found.stream([Dialogue.from_text(text)], found.options)\n"
+        "[one] = Summarizer.load('default').summarize([Dialogue.from_text(text)])\n"
         "assert one.text == 'Ann will bring the red car on Friday.', one\n"
         "assert 'torch' not in sys.modules\n"
     )

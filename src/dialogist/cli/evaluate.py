@@ -30,7 +30,7 @@ from dialogist.cli.flags import (
     Threads,
     Train,
 )
-from dialogist.cli.forms import Card
+from dialogist.cli.forms import Card, Style
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
 from dialogist.data.readers import ReadOptions
@@ -83,6 +83,10 @@ def evaluate(
     format: CardForm = None,
     exclude: Exclude = None,
     limit: Limit = None,
+    style: Annotated[
+        Style,
+        typer.Option(help="What to measure: the words of the network (free), or faithful style."),
+    ] = Style.free,
     long: Long = None,
     safe: Safe = None,
     strategy: Strategy = None,
@@ -96,7 +100,10 @@ def evaluate(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> int:
-    """Score a system: ROUGE, faithfulness and more, with intervals, floors and warnings."""
+    """Score a system: ROUGE, faithfulness and more, with intervals, floors and warnings.
+
+    A model is measured in free style, by what its network writes.
+    """
     from dialogist.cli.asking import Asking
     from dialogist.cli.evaluating import Call, evaluate_call
     from dialogist.evaluation.outputs.joining import How
@@ -106,6 +113,7 @@ def evaluate(
     if data is not None and on is not None:
         raise UsageError("DATA and --on are the same: give one of them")
     search = {
+        "style": None if style is Style.free else style.value,
         "long": long,
         "safe": safe,
         "strategy": strategy,
