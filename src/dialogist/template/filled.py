@@ -16,8 +16,8 @@ class Entry:
     ``text`` is a sentence of the summary, words of the dialogue, or a value of it; ``origin`` says
     of which. ``kind`` (values have none) and ``evidence``, the best first, are as in
     `records.Statement`. ``label`` is a statement's key point, ``confidence`` its own, ``doubt``
-    what its checks say against it, in words. An action has an ``owner`` (a speaker) and a ``deadline`` where these are said. ``type`` is a field's;
-    ``role`` a speaker's.
+    what its checks say against it, in words. An action has an ``owner`` (a speaker) and a
+    ``deadline`` where these are said. ``type`` is a field's, ``role`` a speaker's.
     """
 
     text: str
