@@ -74,10 +74,15 @@ def select(
             continue
         worth = sum(each[i] * candidates[i].words ** 0.5 for i in picked)
         if worth > best[0]:
-            best = worth, [
-                Chosen(one, tuple(units[j] for j in one.units), max(each[picked[k]] for k in ks))
-                for one, ks in told
-            ]
+            best = (
+                worth,
+                [
+                    Chosen(
+                        one, tuple(units[j] for j in one.units), max(each[picked[k]] for k in ks)
+                    )
+                    for one, ks in told
+                ],
+            )
     return best[1]
 
 
