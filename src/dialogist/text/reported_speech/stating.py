@@ -19,6 +19,7 @@ from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.words import (
     BEFORE_A_SUBJECT,
     DETERMINERS,
+    PERSON,
     PREPOSITIONS,
     SINGULAR_THIRD,
     SUBJECTS,
