@@ -106,7 +106,14 @@ of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will d
 | please do | fair enough | fair point | (?:my )?god | i (?:hope|think|guess) so
 | (?:do )?you think so | thank god | (?:it|that) depends | all right | i (?:love|like) it
 | i do not think so | i am (?:fine|good) | me too | same here | deal | agreed | done | why not
-| what | who | where | when | why | how | how come | oh dear | what an? \w+
+| (?:i )?get your point | i will try | hard to say | (?:always )?happy to help | good to know
+| keep (?:us|me) in the loop | let (?:us|me) know(?: (?:if|how) (?:this|that|it) \w+)?
+| one more thing
+| that (?:is|sounds) (?:acceptable|reasonable|odd) | (?:definitely )?odd | i like that
+| not (?:sure|really)
+| that makes sense | (?:you are |we are )?all set | you know what i mean | i know what you mean
+| i give up | i forgot | let me know | what | who | where | when | why | how | how come
+| oh dear | what an? \w+
 """
 COURTESY = re.compile("(?i)" + alternatives("|".join((_GREETINGS, _THANKS, _SERVICE, _REPLIES))))
 """Whole sentences, after trimming, that say nothing of the matter."""

@@ -68,6 +68,10 @@ def _suggested(frame: Frame, negative: bool, what: str) -> str | None:
     gerund = gerund_of(verb.lower())
     if gerund is None:
         return None
+    if re.search(r"(?i)\band (?!\w+ing\b)(\w+)", rest) and any(
+        is_base(word) for word in re.findall(r"(?i)\band (\w+)", rest)
+    ):
+        return None
     if gerund == "going" and rest and is_base(rest.split()[0].lower()):
         rest = "to " + rest
     return frame.behind("suggests" + (" not" if negative else ""), f"{gerund} {rest}".strip())

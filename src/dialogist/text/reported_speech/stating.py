@@ -187,6 +187,8 @@ def _is_fragment(text: str, words: Sequence[Word]) -> bool:
         and second in DETERMINERS | PREPOSITIONS | {"me"}
     ):
         return True
+    if (first, second) == ("now", "that") and "," not in text:
+        return True
     if first == "that" and second in DETERMINERS | PERSON:
         return True
     behind = text.rpartition(", but ")[2] if ", but " in text else ""
