@@ -143,7 +143,7 @@ def _moved_to_end(text: str, words: Sequence[Word], place: int, opening: str) ->
     behind = words[place + 1 :]
     if behind[0].low not in DETERMINERS or len(behind) > 7 or "," in text:
         return None
-    if len(words[:place]) > 1 or any(
+    if (len(words[:place]) > 1 and opening.lower() != "how much") or any(
         is_gerund(word.low) or _is_plain_participle(word.low) for word in behind
     ):
         return None

@@ -131,9 +131,12 @@ def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
 def offered(frame: Frame, text: str) -> str | None:
     """What "I can ..." offers, behind "to"; None: it is no offer, or no rule is sure."""
     offer = _OFFER.match(text) or (_MAY_OFFER.match(text) if frame.is_adviser else None)
-    if offer is None or " however " in text or not is_base(words_of(text[offer.end() :])[0].low):
+    if offer is None or " however " in text:
         return None
-    told = frame.turn(text[offer.end() :], frame.speaker, frame.speaker)
+    what = re.sub(r"(?i)^(?:also|even|just) ", "", text[offer.end() :])
+    if not is_base(words_of(what)[0].low):
+        return None
+    told = frame.turn(what, frame.speaker, frame.speaker)
     return None if told is None or told.plural else told.text
 
 
