@@ -7,13 +7,13 @@ import re
 from dataclasses import dataclass
 
 from dialogist.text.listing import word_set
-from dialogist.text.reported_speech.asking import asked as asked_clause
 from dialogist.text.reported_speech.framing import Frame, decapitalised, label_of
 from dialogist.text.reported_speech.morphology import is_gerund
 from dialogist.text.reported_speech.orders import REQUEST, is_order, is_request
 from dialogist.text.reported_speech.phrases import ASSENT, CONFIRMED, ECHO, alternatives
 from dialogist.text.reported_speech.proposals import agreed
 from dialogist.text.reported_speech.questions import Question, question_of
+from dialogist.text.reported_speech.questions import asked as asked_clause
 from dialogist.text.reported_speech.stating import is_plain, offered
 from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import Trimmed

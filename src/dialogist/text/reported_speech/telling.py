@@ -2,11 +2,11 @@
 
 import re
 
-from dialogist.text.reported_speech.asking import question
 from dialogist.text.reported_speech.framing import Frame
 from dialogist.text.reported_speech.morphology import AUXILIARIES
 from dialogist.text.reported_speech.orders import order, request
 from dialogist.text.reported_speech.proposals import proposal
+from dialogist.text.reported_speech.questions import question
 from dialogist.text.reported_speech.stating import statement
 from dialogist.text.reported_speech.trimming import Trimmed
 
