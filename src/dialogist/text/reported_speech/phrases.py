@@ -39,7 +39,7 @@ NO_LEADING = re.compile(r"(?i)(?:so (?:far|much|many|do|did|am|is|long)\b|but fo
 _AFTER_A_WORD = alternatives(r"""
 please | thanks | thank you(?: (?:so|very) much)? | you know | i am afraid | sorry | i mean
 | if you do not mind | if you please | sorry (?:mate|bro|dude|man|guys)
-| (?<=you )(?:man|dude|bro|mate) | (?<=it )(?:man|dude|bro|mate)
+| (?<=you )(?:man|dude|bro|mate) | (?<=know )(?:man|dude|bro|mate) | (?<=it )(?:man|dude|bro|mate)
 """)
 _AFTER_A_COMMA = alternatives(r"""
 though | anyway | actually | honestly | sir | madam | ma'am | dear | honey | darling | mate | bro
@@ -81,7 +81,8 @@ _THANKS = r"""
 (?:thank|thanks|thankyou|cheers)\b.* | (?:it (?:is|was) )?(?:my|a) pleasure.* | do not mention it
 | you are (?:(?:very|most|always) )?welcome.* | not at all | no problem.* | no worries
 | i am (?:(?:so|very|really|terribly) )?sorry(?: (?:about|for|to hear) (?:that|this|it|the .*))?
-| sorry about that | my apologies.* | i apologi[sz]e.* | (?:i am )?glad to hear.*
+| i am (?:so|very|really) sorry \w+ | sorry about that | my apologies.* | i apologi[sz]e.*
+| (?:i am )?glad to hear.*
 | glad i could help.* | never mind | do not worry(?: about it)?
 """
 _SERVICE = r"""
