@@ -67,6 +67,7 @@ ASIDE = re.compile(
 HESITATION = re.compile(r"(?i)(?<=\s)(?:um+|uh+|er+|erm+|uhm+),?\s+")
 
 _GREETINGS = r"""
+(?:hi|hey|hello|yo) (?:man|guys|all|mate|bro|there|everyone)|howdy.* |
 (?:good )?(?:morning|afternoon|evening|night)(?: \w+)? | how are (?:you|things)\b.* | how do you do
 | how is it going | how (?:have|are) you (?:been|doing)\b.*
 | (?:nice|good|great) to (?:meet|see) you.*

@@ -101,4 +101,6 @@ def _about(frame: Frame, how: str, what: str) -> str | None:
     if first in ("i", "we") or (len(words) == 1 and first in PERSON):
         return None
     is_offer = is_gerund(first) or first in ("a", "an") or _A_TIME.match(what)
-    return frame.behind("suggests" if how == "how" and is_offer else "asks about", what)
+    if how != "how" or not is_offer:
+        return frame.behind("asks about", what)
+    return frame.behind("suggests", re.sub(r"(?i)^(?:at|on|in|by) ", "", what))

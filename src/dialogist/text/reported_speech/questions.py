@@ -94,7 +94,8 @@ def question_of(text: str, marked: bool) -> Question | None:
         return None
     first = words[0].low
     if first in AUXILIARIES:
-        return _inverted(text, words, 0, "whether")
+        is_condition = first in ("should", "had", "were") and not marked
+        return None if is_condition else _inverted(text, words, 0, "whether")
     if first in _WH:
         return _open_question(text, words, marked)
     return _without_auxiliary(text, words) if marked else None

@@ -60,7 +60,10 @@ _AND_DO = re.compile(
     r"(?i), (?:play|send|give|tell|call|make|book|check|show|let|do|put|take)"
     r" (?:the|a|it|me|us|my)\b"
 )
-_ANYBODY = re.compile(r"(?i)you (?:can|cannot|never|always|get)\b")  # may be people in general
+# May be said of people in general.
+_ANYBODY = re.compile(
+    r"(?i)(?:at least |there |here |\w+ly )?you (?:can|cannot|never|always|get)\b"
+)
 _THINKS = re.compile(
     r"(?i)i (?:think|guess|suppose|believe|hope|reckon) (?!so\b|not\b|about\b|of\b|that\b|it\b)"
 )

@@ -16,7 +16,7 @@ _UNTOLD = re.compile(
     r"[\"“”«»„?*~^\\{}|=\n]|\.\.|…|--|—|\s['‘’]\s?(?=\w)|: |[.!]\s|[a-z]\.[A-Z]|![^\s]| - "
     r"|[({\[](?![^)\]]*[)\]])"
     r"|(?i:\byou (?:all|both|two|guys|yourself)\b|, (?:thank you|excuse me)\b"
-    r"|\bknow about you\b|\band you$|\band note that\b)"
+    r"|\bknow about you\b|\band you$|\band note that\b|\bthat,)"
 )
 _VERB = "|".join(sorted(AUXILIARIES))
 # A question joined to a statement, or a second sentence without a full stop before it.
