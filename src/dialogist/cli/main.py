@@ -32,6 +32,7 @@ from dialogist.cli import (
     rate,
     recipes,
     report,
+    serve,
     summarize,
     template,
     train,
@@ -67,6 +68,8 @@ app.add_typer(keypoints.app, name="keypoints")
 app.add_typer(template.app, name="templates")
 app.command()(report.report)
 app.add_typer(rate.app, name="rate")
+app.command()(serve.serve)
+app.add_typer(serve.keys_app, name="keys")
 app.command()(init.init)
 app.command()(doctor.doctor)
 
