@@ -117,7 +117,7 @@ async def _review(request: Request, key: Key, asked: Asked, shaped: Shaped) -> d
     """Store the summary for review if that was asked for; the headers that say where."""
     if not asked.for_review:
         return {}
-    engine, dialogue = service_of(request).engine, asked.wish.dialogue
+    engine, dialogue = service_of(request).engine, asked.wish.seen
     stored = await run_in_threadpool(reviews.add_review, engine, key.id, dialogue, shaped.to_json())
     return {"Location": f"/reviews/{stored}"}
 

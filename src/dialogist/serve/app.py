@@ -11,10 +11,10 @@ from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from dialogist import __version__
-from dialogist.serve import api
+from dialogist.serve import api, page
 from dialogist.serve.batches import Runner
 from dialogist.serve.guards import Envelope
 from dialogist.serve.keys import KeyRing
@@ -64,11 +64,17 @@ def create_app(settings: Settings, engine: sa.Engine, models: Models) -> FastAPI
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.include_router(api.router)
+    app.include_router(page.router)
     return app
 
 
 async def _problem(request: Request, error: Exception) -> Response:
     problem = error if isinstance(error, Problem) else Problem("internal")
+    is_visit = request.method in ("GET", "HEAD") and "text/html" in request.headers.get(
+        "accept", ""
+    )
+    if problem.code == "unauthorized" and is_visit:
+        return RedirectResponse("/login", 303)
     return problem.response(request.state.request_id)
 
 

@@ -8,6 +8,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Literal
 
 import sqlalchemy as sa
@@ -141,7 +142,11 @@ def open_reviews(engine: sa.Engine, most: int = 100) -> list[dict[str, JSON]]:
     query = sa.select(table.c.id, table.c.created).where(table.c.state == "open")
     with engine.connect() as connection:
         rows = connection.execute(query.order_by(table.c.created, table.c.id).limit(most))
-        return [{"id": row.id, "created": row.created} for row in rows]
+        return [{"id": row.id, "created": row.created, "time": _time(row.created)} for row in rows]
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def open_review(engine: sa.Engine, identity: str) -> dict[str, JSON]:

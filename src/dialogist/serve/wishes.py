@@ -6,7 +6,7 @@ it the keys of `RESERVED`. Text is read as `dialogist summarize` reads a file.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import BytesIO
 from typing import Any, Literal
 
@@ -56,11 +56,13 @@ class Wish:
     options: SummaryOptions
     presenter: Presenter
     size: int
+    seen: Dialogue = field(default_factory=lambda: Dialogue(()))
+    """What the model read: masked where that was asked for."""
 
     def read(self) -> Dialogue:
-        """What the model reads: masked where that was asked for."""
-        [dialogue] = self.presenter.before([self.dialogue])
-        return dialogue
+        """Give the model what it reads."""
+        [self.seen] = self.presenter.before([self.dialogue])
+        return self.seen
 
     def shown(self, summary: Summary) -> Shaped:
         """The summary as it was asked for.
