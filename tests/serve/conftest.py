@@ -55,11 +55,18 @@ class Service:
         return httpx2.AsyncClient(transport=transport, base_url="http://localhost", headers=headers)
 
 
+def faithful():
+    """The bundled model in faithful style, which needs no network."""
+    models = Models("default")
+    models.options = models.options.model_copy(update={"style": "faithful"})
+    return models
+
+
 @asynccontextmanager
 async def running(engine, models=None, **settings):
     """Start a service on a store, and stop it."""
     chosen = Settings(**{"rate_per_minute": 100_000, **settings})
-    app = create_app(chosen, engine, models or Models("default"))
+    app = create_app(chosen, engine, models or faithful())
     async with app.router.lifespan_context(app):
         with engine.connect() as connection:
             count = connection.scalar(sa.select(sa.func.count()).select_from(tables.keys))

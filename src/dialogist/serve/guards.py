@@ -61,7 +61,7 @@ class Envelope:
             await send(message)
 
         try:
-            await self._app(scope, receive, sealed)
+            await self._app_or_refusal(scope)(scope, receive, sealed)
         except ClientDisconnect:
             status = status or 499
         except Exception as error:  # a bug of ours: one clean reply, the connection stays
@@ -73,6 +73,13 @@ class Envelope:
         self._metrics.answered(route or "none", status, seconds)
         log_access(scope["method"], route, status, seconds, state)
         return None
+
+    def _app_or_refusal(self, scope: Scope) -> ASGIApp:
+        """The application, unless it would fail to decode the address."""
+        if scope["query_string"].isascii():
+            return self._app
+        refusal = Problem("bad_request", "write the query in ASCII, other bytes as %XX")
+        return refusal.response(scope["state"]["request_id"])
 
 
 def _request_id(scope: Scope) -> str:

@@ -42,7 +42,7 @@ from dialogist.template.loading import bundled_templates
 
 router = APIRouter(include_in_schema=False)
 
-_ASSETS = {"page.css": "text/css", "page.js": "text/javascript"}
+_ASSETS = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _PAGES = environment("the service")
 _FIELDS = 20  # in a form
 _MASKS: Mapping[str, tuple[Where | None, str]] = {
@@ -60,7 +60,7 @@ _EMPTY: Mapping[str, str] = {
 
 
 def _page(request: Request, name: str, status: int = 200, **values: object) -> Response:
-    shared = {"version": __version__, "path": request.url.path, "signed_in": True}
+    shared = {"version": __version__, "path": request.scope["path"], "signed_in": True}
     text = _PAGES.get_template(f"serve/{name}.html.j2").render({**shared, **values})
     return HTMLResponse(text, status)
 

@@ -91,7 +91,9 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> View:
     placed = [statement.doubt for statement in statements]
     notes = [w.message for w in summary.warnings if not any(w.message in one for one in placed)]
     if values.get("filled"):
-        notes += values["filled"]["notes"]
+        filled = values["filled"]
+        notes += [f"{one['title']}: {one['says']}" for one in filled["sections"] if one["says"]]
+        notes += filled["notes"]
     shaped = Shaped(summary, with_evidence=False)
     text = "\n".join(one.text for one in statements) or "".join(text_of(shaped)).strip()
     return View(
@@ -129,8 +131,8 @@ def _statements(
     before = ""
     for number, (heading, part) in enumerate(_parts(summary, filled)):
         is_own = isinstance(part, Statement)
-        text = part.text if is_own else part["text"]
-        kind = part.kind if is_own else kinds.get(text, _kind_of(part))
+        text = part.text if is_own else _entry(part)
+        kind = part.kind if is_own else kinds.get(text, "quoted" if '"' in text else "found")
         evidence = _evidence(part)
         yield Shown(
             number=number,
@@ -144,9 +146,10 @@ def _statements(
         before = heading
 
 
-def _kind_of(entry: Mapping[str, Any]) -> str:
-    """How an entry of a template was made."""
-    return "quoted" if entry["origin"] == "dialogue" else "found"
+def _entry(entry: Mapping[str, Any]) -> str:
+    """An entry of a template in words, with who is to do it."""
+    text, owner = str(entry["text"]), str(entry["owner"])
+    return text if not owner or text.startswith(owner) else f"{owner}: {text}"
 
 
 def _quote(dialogue: Dialogue, evidence: list[tuple[int, int, int]]) -> str:
