@@ -92,7 +92,8 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> View:
     notes = [w.message for w in summary.warnings if not any(w.message in one for one in placed)]
     if values.get("filled"):
         filled = values["filled"]
-        notes += [f"{one['title']}: {one['says']}" for one in filled["sections"] if one["says"]]
+        empty = [f"{one['title']}: {one['says']}" for one in filled["sections"] if one["says"]]
+        notes += [" ".join(empty)] if empty else []
         notes += filled["notes"]
     shaped = Shaped(summary, with_evidence=False)
     text = "\n".join(one.text for one in statements) or "".join(text_of(shaped)).strip()

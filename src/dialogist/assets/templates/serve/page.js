@@ -54,6 +54,7 @@ function review(list) {
   const marks = all("mark");
   const statements = all(".statement", list);
   const first = new Map(statements.map((one) => [one, said(one).textContent]));
+  const kinds = new Map(statements.map((one) => [one, find(".kind", one).textContent]));
   const summary = find("#as-json").value;
   let current = null;
   let pinned = null;
@@ -111,8 +112,11 @@ function review(list) {
     const whole = JSON.parse(summary);
     find("#as-json").value = isEdited ? JSON.stringify({ ...whole, edited: now.join("\n") }, null, 2) : summary;
     for (const one of statements) {
-      const isChanged = said(one).textContent !== first.get(one);
-      one.classList.toggle("edited", isChanged);
+      const text = said(one).textContent;
+      const isChanged = text !== first.get(one);
+      const kind = !isChanged ? kinds.get(one) : text === one.dataset.quote ? "quoted" : "edited";
+      find(".kind", one).textContent = kind;
+      find(".kind", one).className = `kind ${kind}`;
       find("[data-do=undo]", one).hidden = !isChanged && !one.classList.contains("gone");
     }
   }
