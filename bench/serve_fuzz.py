@@ -16,12 +16,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from dialogist.engine.summarizer import Summarizer
 from dialogist.serve.app import create_app
 from dialogist.serve.keys import add_key
 from dialogist.serve.openapi import EXAMPLE, TRANSCRIPT
 from dialogist.serve.settings import Settings
 from dialogist.serve.tables import open_store
-from dialogist.serve.worker import Models
 
 _GOOD = json.dumps({**EXAMPLE, "options": {"style": "faithful"}}).encode()
 _BATCH = json.dumps({"dialogues": [EXAMPLE], "options": {"style": "faithful"}}).encode()
@@ -150,7 +150,7 @@ async def _send(app: Any, request: tuple[dict[str, Any], list[bytes]]) -> tuple[
 async def _main(count: int, seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         engine = open_store(f"sqlite:///{Path(folder) / 'service.db'}")
-        app = create_app(Settings(rate_per_minute=10_000_000), engine, Models("default"))
+        app = create_app(Settings(rate_per_minute=10_000_000), engine, Summarizer.load("default"))
         async with app.router.lifespan_context(app):
             key = add_key(engine, "fuzz")
             await fuzz(app, key, 200, random.Random(seed + 1))  # what is loaded once is loaded

@@ -6,8 +6,12 @@ import sys
 
 import pytest
 
+from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.faithful import faithful_summaries
 from dialogist.engine.options import SummaryOptions
+from dialogist.engine.session import Session
+from dialogist.engine.summarizer import Summarizer
+from dialogist.errors import UsageError
 from dialogist.records import Dialogue, Summary
 
 FAITHFUL = SummaryOptions(style="faithful")
@@ -63,6 +67,7 @@ def test_other_languages_are_refused():
         "Anna: Wir treffen uns morgen um acht Uhr am Bahnhof.\nBen: Ja, gerne, bis dann."
     )
     assert summary.status == "unsupported_language"
+    assert "use --style free" in summary.reason
     assert summary.text == ""
 
 
@@ -78,14 +83,41 @@ def test_a_long_dialogue_is_told_within_the_budget_and_in_linear_time():
     assert len(summary.text.split()) <= 150
 
 
+def test_the_default_model_is_faithful_and_its_network_writes_on_request():
+    summarizer = Summarizer.load("default", "cpu")
+    dialogue = Dialogue.from_text(TEXTS[0], "one")
+    [faithful] = summarizer.summarize([dialogue])
+    [free] = summarizer.summarize([dialogue], style="free")
+    assert (faithful.status, faithful.licence) == ("ok", "Apache-2.0")
+    assert {one.check for one in faithful.sentences} == {"passed"}
+    assert (free.status in ("unchecked", "warning"), free.licence) == (True, "cc-by-nc-sa-4.0")
+    assert {(one.kind, one.check == "passed") for one in free.sentences} == {("free", False)}
+    session = Session(summarizer, id="one")
+    session.add(*dialogue.utterances)
+    assert session.summary().sentences == faithful.sentences
+
+
+def test_options_of_search_are_refused_in_faithful_style():
+    summarizer = Summarizer.load("default", "cpu")
+    with pytest.raises(UsageError, match="max_tokens has an effect in free style only"):
+        summarizer.summarize([], DecodingOptions(max_tokens=30))
+    assert summarizer.chosen(length="short").length == "short"
+
+
+def test_a_model_that_somebody_trained_writes_by_itself(tiny_model):
+    summarizer = Summarizer.load(str(tiny_model))
+    dialogue = Dialogue.from_text(TEXTS[0], "one")
+    assert {one.kind for one in summarizer.summarize([dialogue])[0].sentences} <= {"free"}
+    [faithful] = summarizer.summarize([dialogue], style="faithful")
+    assert "free" not in {one.kind for one in faithful.sentences}
+
+
 def test_a_summary_needs_no_torch():
     code = (
         "import sys\n"
-        "from dialogist.cli.flags import Style, faithful_summarizer\n"
-        "from dialogist.records import Dialogue\n"
-        "found = faithful_summarizer('default', Style.faithful)\n"
+        "from dialogist import Dialogue, Summarizer\n"
         "text = 'Ann: I will bring the red car on Friday.'\n"
-        "[one] = found.stream([Dialogue.from_text(text)], found.options)\n"
+        "[one] = Summarizer.load('default').summarize([Dialogue.from_text(text)])\n"
         "assert one.text == 'Ann will bring the red car on Friday.', one\n"
         "assert 'torch' not in sys.modules\n"
     )

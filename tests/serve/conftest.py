@@ -8,12 +8,12 @@ import httpx2
 import pytest
 import sqlalchemy as sa
 
+from dialogist.engine.summarizer import Summarizer
 from dialogist.serve import tables
 from dialogist.serve.app import create_app
 from dialogist.serve.keys import add_key
 from dialogist.serve.settings import Settings
 from dialogist.serve.tables import open_store
-from dialogist.serve.worker import Models
 
 
 def stores():
@@ -55,29 +55,22 @@ class Service:
         return httpx2.AsyncClient(transport=transport, base_url="http://localhost", headers=headers)
 
 
-def faithful():
-    """The bundled model in faithful style, which needs no network."""
-    models = Models("default")
-    models.options = models.options.model_copy(update={"style": "faithful"})
-    return models
-
-
 @asynccontextmanager
-async def running(engine, models=None, **settings):
+async def running(engine, model=None, **settings):
     """Start a service on a store, and stop it."""
     chosen = Settings(**{"rate_per_minute": 100_000, **settings})
-    app = create_app(chosen, engine, models or faithful())
+    app = create_app(chosen, engine, model or Summarizer.load("default"))
     async with app.router.lifespan_context(app):
         with engine.connect() as connection:
             count = connection.scalar(sa.select(sa.func.count()).select_from(tables.keys))
         yield Service(app, engine, add_key(engine, f"test {count}"))
 
 
-def ask(engine, conversation, models=None, **settings):
+def ask(engine, conversation, model=None, **settings):
     """Run ``conversation(service)`` with a service on a store."""
 
     async def all_of_it():
-        async with running(engine, models, **settings) as service:
+        async with running(engine, model, **settings) as service:
             return await conversation(service)
 
     return asyncio.run(all_of_it())

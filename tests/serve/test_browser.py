@@ -11,8 +11,8 @@ import time
 
 import pytest
 import uvicorn
-from tests.serve.conftest import faithful
 
+from dialogist.engine.summarizer import Summarizer
 from dialogist.serve.app import create_app
 from dialogist.serve.keys import add_key
 from dialogist.serve.settings import Settings
@@ -34,7 +34,7 @@ _ARGUMENTS = ["--no-sandbox", "--disable-background-networking", "--disable-comp
 def service(tmp_path_factory):
     """The address of a service, and a key."""
     engine = open_store(f"sqlite:///{tmp_path_factory.mktemp('store') / 'service.db'}")
-    app = create_app(Settings(rate_per_minute=100_000), engine, faithful())
+    app = create_app(Settings(rate_per_minute=100_000), engine, Summarizer.load("default"))
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()

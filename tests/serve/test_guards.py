@@ -136,17 +136,13 @@ def test_content_is_in_no_log_no_count_and_no_refusal(engine, capsys):
     said = {"speaker": CANARY, "text": f"My name is {CANARY}, and I will call {CANARY} today."}
     good = {"id": CANARY, "utterances": [said, said], "options": FAITHFUL}
 
-    class Broken:
-        name = "default"
-        options = None
-
-        def of(self, options):
-            raise ValueError(CANARY)
+    def broken(*_):
+        raise ValueError(CANARY)
 
     async def conversation(service):
         async with service.client() as client:
             ok = await client.post("/v1/summaries", json=good)
-            service.worker.models.of = Broken().of
+            service.worker.model.stream = broken
             refused = [
                 await client.post("/v1/summaries", json={**good, "options": {CANARY: 1}}),
                 await client.post("/v1/summaries", json={CANARY: [CANARY]}),

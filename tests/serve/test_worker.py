@@ -3,11 +3,10 @@
 import asyncio
 import threading
 import time
-from types import SimpleNamespace
 
 import pytest
 from tests.serve.conftest import ask
-from tests.serve.test_api import CALL, FAITHFUL
+from tests.serve.test_api import CALL
 
 from dialogist.engine.options import SummaryOptions
 from dialogist.records import Summary
@@ -29,14 +28,13 @@ class Slow:
     def __init__(self, is_open=True):
         self.go = threading.Event()
         self.batches = []
+        self.windows = []
         self.begun = []
         if is_open:
             self.go.set()
 
-    def of(self, options):
-        return self
-
     def stream(self, dialogues, options, window=64):
+        self.windows.append(window)
         self.batches.append([])
         for dialogue in dialogues:
             self.batches[-1].append(dialogue.id)
@@ -220,16 +218,3 @@ def test_a_client_can_set_a_deadline(engine):
 
     reply = ask(engine, conversation, model)
     assert (reply.status_code, reply.json()["code"]) == (504, "deadline")
-
-
-def test_free_style_loads_the_network_when_it_is_asked_for(monkeypatch):
-    from dialogist.serve.worker import Models
-
-    loaded = []
-    fake = SimpleNamespace(load=lambda name: loaded.append(name) or fake)
-    monkeypatch.setattr("dialogist.engine.summarizer.Summarizer", fake)
-    models = Models("default")
-    models.of(SummaryOptions(**FAITHFUL))
-    assert loaded == []
-    assert models.of(SummaryOptions(style="free")) is models.of(SummaryOptions(style="free"))
-    assert loaded == ["default"]

@@ -9,7 +9,8 @@ from dialogist.cli.csv_output import summaries_as_csv
 from dialogist.cli.forms import Output
 from dialogist.present.plain_text import markdown_of, text_of
 from dialogist.present.shaping import Shaped
-from dialogist.template.render import printable
+from dialogist.template.kinds import legend
+from dialogist.template.render import plain, printable
 
 
 def _text(summaries: Iterable[Shaped]) -> Iterator[str]:
@@ -17,15 +18,23 @@ def _text(summaries: Iterable[Shaped]) -> Iterator[str]:
     remaining = iter(summaries)
     first = list(islice(remaining, 2))
     several = len(first) > 1
+    kinds: set[str] = set()
     for number, shown in enumerate(chain(first, remaining)):
         if several:
             yield f"{'' if number == 0 else chr(10)}== {printable(shown.summary.id)} ==\n"
         yield from text_of(shown)
+        kinds |= shown.kinds if shown.with_evidence or shown.filled else set()
+    if told := legend(kinds):
+        yield f"\n{told}\n"
 
 
 def _markdown(summaries: Iterable[Shaped]) -> Iterator[str]:
+    kinds: set[str] = set()
     for shown in summaries:
         yield from markdown_of(shown)
+        kinds |= shown.kinds
+    if told := legend(kinds):
+        yield f"*{plain(told)}*\n"
 
 
 def _json(summaries: Iterable[Shaped]) -> Iterator[str]:

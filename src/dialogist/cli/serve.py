@@ -34,12 +34,12 @@ def serve(
 ) -> None:
     """Answer requests for summaries over HTTP, and show a page to review them."""
     try:
+        from dialogist.engine.summarizer import Summarizer
         from dialogist.serve.app import create_app, run
         from dialogist.serve.keys import add_key, valid_keys
         from dialogist.serve.metrics import log_as_json
         from dialogist.serve.settings import load_settings
         from dialogist.serve.tables import open_store
-        from dialogist.serve.worker import Models
     except ModuleNotFoundError:
         raise MissingExtraError("the service", "serve") from None
     flags = {"host": host, "port": port, "store": store, "model": model}
@@ -57,7 +57,7 @@ def serve(
             f"--host {settings.host}: other machines can reach it, and there is no API key yet: "
             "make one with dialogist keys add NAME"
         )
-    app = create_app(settings, engine, Models(settings.model))
+    app = create_app(settings, engine, Summarizer.load(settings.model))
     log_as_json()
     run(settings, app)
 

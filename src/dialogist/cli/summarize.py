@@ -26,8 +26,8 @@ from dialogist.cli.flags import (
     Strategy,
     Threads,
     decoding_options,
-    faithful_summarizer,
     load_summarizer,
+    tell_idle_machine_flags,
 )
 from dialogist.cli.forms import Length, Mask, Names, Output, PrecisionKind, Style
 from dialogist.cli.read_flags import with_read_flags
@@ -59,8 +59,8 @@ def summarize(
     columns: Annotated[
         str,
         typer.Option(
-            help="Columns of CSV with commas (default: id, status, reason, text, warnings and the "
-            "template's sections)."
+            help="Columns of CSV with commas (default: id, status, reason, text, kinds, warnings "
+            "and the template's sections)."
         ),
     ] = "",
     resume: Annotated[
@@ -76,8 +76,8 @@ def summarize(
     style: Annotated[
         Style | None,
         typer.Option(
-            help="faithful: what was said, in the third person or quoted. free: the model's words, "
-            "unchecked (default: what the model was made for)."
+            help="faithful: what was said, in the third person or quoted. free: the network's "
+            "words, not verified (default: the model's own; of the bundled model faithful)."
         ),
     ] = None,
     length: Annotated[Length | None, typer.Option(help="How long the summary is.")] = None,
@@ -136,9 +136,7 @@ def summarize(
     to.check()
     presenter = Presenter(shape, cast("Where | None", mask), mask_names, note, read.strict)
     tell_failures(lines=not read.strict)  # the first one ends a strict run, and is its error
-    summarizer = faithful_summarizer(model, style) or load_summarizer(
-        model, device, threads, cast("Precision", precision)
-    )
+    summarizer = load_summarizer(model, device, threads, cast("Precision", precision), style)
     wanted = {
         "style": style,
         "length": length,
@@ -159,6 +157,7 @@ def summarize(
         "seed": seed,
     }
     options = decoding_options(summarizer.options, wanted)
+    tell_idle_machine_flags(options, device, threads, precision)
     dialogues = reading.dialogues(sources)
     work = Work(summarizer, options, presenter, dialogues, expected_records(sources), labels)
     work.write(to, settings_of(work, model, shape, (mask, mask_names)))

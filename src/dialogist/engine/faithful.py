@@ -6,10 +6,8 @@ It needs neither torch nor a model: a small selector says what matters (`dialogi
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.clock import Clock
 from dialogist.engine.failing import failed
-from dialogist.engine.given import checked_dialogues
 from dialogist.engine.legible import refusal, shortness
 from dialogist.engine.options import Length, SummaryOptions
 from dialogist.records import (
@@ -27,6 +25,9 @@ from dialogist.selection.select import Chosen, select
 LANGUAGE = "en"
 """The language that the rules of reported speech know."""
 
+_OTHER_LANGUAGE = (
+    "faithful style reads English only: use --style free with a model of this language"
+)
 _LICENCE = "Apache-2.0"
 _BUDGETS: dict[Length, tuple[float, int, int]] = {
     "short": (0.25, 18, 60),
@@ -41,25 +42,6 @@ def faithful_summaries(
 ) -> list[Summary]:
     """One summary per dialogue, in order; what goes wrong with one leaves the others."""
     return [_tried(dialogue, options, model) for dialogue in dialogues]
-
-
-class FaithfulSummarizer:
-    """A summarizer in faithful style alone, without any network."""
-
-    precision = None
-    plans = False
-
-    def __init__(self, name: str, options: SummaryOptions) -> None:
-        self.name = name
-        self.options = options
-
-    def stream(
-        self, dialogues: Iterable[Dialogue], options: DecodingOptions, window: int = 64
-    ) -> Iterator[Summary]:
-        """One summary per dialogue, in order, as they come."""
-        chosen = SummaryOptions.of(options)
-        for dialogue in checked_dialogues(dialogues):
-            yield _tried(dialogue, chosen, self.name)
 
 
 def _tried(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary:
@@ -78,6 +60,7 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
     refused = refusal(dialogue, LANGUAGE)
     if refused is not None:
         status, reason = refused
+        reason = _OTHER_LANGUAGE if status == "unsupported_language" else reason
         said = [i for i, one in enumerate(dialogue.utterances) if one.text.strip()]
         dropped = tuple(Dropped(i, 0, reason) for i in said)
         coverage = Coverage(count, count - len(said), dropped=dropped)

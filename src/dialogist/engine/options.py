@@ -1,5 +1,7 @@
 """`SummaryOptions`: how a summary is searched for, and what shall be done about it besides."""
 
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -8,6 +10,16 @@ from dialogist.decoding.options import DecodingOptions
 
 Length = Literal["short", "medium", "long"]
 Style = Literal["faithful", "free"]
+
+MEASURED: Mapping[str, object] = MappingProxyType({"style": "free", "evidence": False})
+"""What figures about a network are made with: it writes, and nobody looks at evidence."""
+
+_OF_BOTH_STYLES = frozenset(("style", "length", "words", "evidence"))
+
+
+def only_in_free_style(names: Iterable[str]) -> list[str]:
+    """Those of some options that have no effect in faithful style."""
+    return [name for name in names if name not in _OF_BOTH_STYLES]
 
 
 class SummaryOptions(DecodingOptions):

@@ -36,6 +36,14 @@ class Shaped:
     with_labels: bool = False
 
     @property
+    def kinds(self) -> set[str]:
+        """The kinds of the statements that are shown."""
+        if self.filled is None:
+            return {one.kind for one in _shown(self.summary)}
+        sections = self.filled.sections
+        return {entry.kind for section in sections for entry in section.entries}
+
+    @property
     def stated(self) -> list[tuple[Statement, tuple[Quote, ...]]]:
         """The statements to show, each with its quotes."""
         return list(zip(_shown(self.summary), self.quotes, strict=True))

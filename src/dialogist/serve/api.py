@@ -147,7 +147,7 @@ def _asked(request: Request, body: bytes, service: Service) -> Asked:
     if not isinstance(for_review, bool):
         raise Problem("invalid_options", "review must be true or false")
     seconds = timeout_of(extra.get("timeout_ms"), service.settings.deadline_seconds)
-    wish = wish_of(dialogue, options, service.worker.models.options, len(body))
+    wish = wish_of(dialogue, options, service.worker.model.options, len(body))
     return Asked(wish, seconds, for_review)
 
 
@@ -307,7 +307,7 @@ async def review(request: Request, identity: str) -> Response:
 async def models(request: Request) -> Response:
     """List the model in use, in the form that OpenAI's clients know."""
     await authorized(request, "summaries")
-    found = service_of(request).worker.models
+    found = service_of(request).worker.model
     style = found.options.style
     entry = {"id": found.name, "object": "model", "owned_by": "dialogist", "style": style}
     return JSONResponse({"object": "list", "data": [entry]})

@@ -22,17 +22,17 @@ from dialogist.serve.metrics import Metrics
 from dialogist.serve.problems import Problem
 from dialogist.serve.service import Service
 from dialogist.serve.settings import Settings
-from dialogist.serve.worker import Models, Worker
+from dialogist.serve.worker import Model, Worker
 
 _UPLOADS = 2  # batches that are read at the same time: each may be large
 _KEEP_ALIVE = 75
 """Seconds; longer than proxies and clients keep idle connections, which would else be reset."""
 
 
-def create_app(settings: Settings, engine: sa.Engine, models: Models) -> FastAPI:
+def create_app(settings: Settings, engine: sa.Engine, model: Model) -> FastAPI:
     """Make the application; ``engine`` is an open store."""
-    metrics = Metrics(models.name)
-    worker = Worker(models, settings, metrics)
+    metrics = Metrics(model.name)
+    worker = Worker(model, settings, metrics)
     keys = KeyRing(engine, settings.rate_per_minute)
     runner = Runner(engine, worker, settings)
     uploads = asyncio.Semaphore(_UPLOADS)

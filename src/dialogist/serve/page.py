@@ -167,7 +167,7 @@ async def summarize(request: Request) -> Response:
     with service.worker.place(announced_size(request, 3 * service.settings.max_body)):
         form = {**_EMPTY, **await _form(request)}
         try:
-            wish = await run_in_threadpool(_wish, form, service.worker.models.options)
+            wish = await run_in_threadpool(_wish, form, service.worker.model.options)
             shaped = await service.worker.summarize(wish, service.settings.deadline_seconds)
         except Problem as problem:
             told = f"{problem.title}: {problem.detail}." if problem.detail else problem.title

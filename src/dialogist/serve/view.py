@@ -15,24 +15,23 @@ from dialogist.privacy.masks import MASK
 from dialogist.records import Dialogue, Statement, Summary
 from dialogist.serve.reviews import record_of
 from dialogist.template.doubts import doubt_of
+from dialogist.template.kinds import SHOWN
 
 _LIKE = 0.5  # two lines that are more alike than this are one line, changed
 _QUOTE = re.compile(r'[^"“]*["“].+["”]\.?')
-_SPOKEN = {
-    "reported": "reported",
-    "quoted": "quoted",
-    "checked": "checked",
-    "free": "unchecked",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A statement: ``lines`` number the turns it rests on, from 1; ``quote`` is what they say."""
+    """A statement, and in words how it was made (``origin``).
+
+    ``lines`` number the turns it rests on, from 1; ``quote`` is what they say.
+    """
 
     number: int
     text: str
     kind: str
+    origin: str
     doubt: str
     lines: tuple[int, ...]
     quote: str
@@ -128,17 +127,17 @@ def _evidence(part: Any) -> list[tuple[int, int, int]]:
 def _statements(
     dialogue: Dialogue, summary: Summary, filled: Mapping[str, Any] | None
 ) -> Iterable[Shown]:
-    kinds = {one.text: one.kind for one in summary.sentences}
     before = ""
     for number, (heading, part) in enumerate(_parts(summary, filled)):
         is_own = isinstance(part, Statement)
         text = part.text if is_own else _entry(part)
-        kind = part.kind if is_own else kinds.get(text, "quoted" if '"' in text else "found")
+        kind = part.kind if is_own else part["kind"]
         evidence = _evidence(part)
         yield Shown(
             number=number,
             text=text,
-            kind=_SPOKEN.get(kind, kind),
+            kind=kind,
+            origin=SHOWN.get(kind, "found"),
             doubt=doubt_of(part, summary) if is_own else part["doubt"],
             lines=tuple(sorted({line + 1 for line, _, _ in evidence})),
             quote=_quote(dialogue, evidence),

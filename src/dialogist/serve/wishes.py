@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 from dialogist.config import Config
 from dialogist.data.readers import Problem as ReadProblem
 from dialogist.data.readers import ReadOptions, read_dialogues
-from dialogist.engine.options import Length, Style, SummaryOptions
+from dialogist.engine.options import Length, Style, SummaryOptions, only_in_free_style
 from dialogist.errors import ConfigError, DataError, UsageError
 from dialogist.present.presenting import Presenter, Where
 from dialogist.present.shaping import Shape, Shaped
@@ -25,7 +25,7 @@ from dialogist.serve.problems import Problem
 from dialogist.template.loading import bundled_templates, load_template
 
 RESERVED = ("options", "timeout_ms", "review", "profile")
-_SEARCHED = ("long", "safe")
+_OF_THE_MODEL = {"style", "length", "words", "evidence", "long", "safe"}
 
 
 class Options(Config):
@@ -102,13 +102,13 @@ def wish_of(dialogue: Dialogue, options: Options, base: SummaryOptions, size: in
     Raises:
         Problem: the options do not go together.
     """
-    given = options.model_dump(include={"style", "length", "words", "evidence", *_SEARCHED})
+    given = options.model_dump(include=_OF_THE_MODEL)
     wanted = {name: value for name, value in given.items() if value is not None}
     try:
         chosen = SummaryOptions.parse({**base.model_dump(), **wanted}, "options")
     except ConfigError:
         raise Problem("invalid_options", "options: length long does not go with long cut") from None
-    if chosen.style == "faithful" and any(name in wanted for name in _SEARCHED):
+    if chosen.style == "faithful" and only_in_free_style(wanted):
         raise Problem("invalid_options", "options: long and safe have an effect in style free only")
     if options.template is not None and options.template not in bundled_templates():
         names = ", ".join(bundled_templates())

@@ -7,7 +7,6 @@ those whose deadline has passed or whose client has left, and summarizes the res
 
 import asyncio
 import hashlib
-import json
 import threading
 import time
 from collections import OrderedDict
@@ -17,8 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from dialogist.decoding.options import DecodingOptions
-from dialogist.engine.faithful import FaithfulSummarizer
-from dialogist.engine.names import find_model
 from dialogist.engine.options import SummaryOptions
 from dialogist.present.shaping import Shaped
 from dialogist.records import Dialogue, Summary
@@ -33,41 +30,23 @@ _FIRST_GUESS = 0.05  # seconds for a dialogue, until some were measured
 
 
 class Model(Protocol):
-    """What the worker needs of a summarizer."""
+    """What the worker needs of a `Summarizer`."""
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        ...
+
+    @property
+    def options(self) -> SummaryOptions:
+        """The options the model was made for."""
+        ...
 
     def stream(
         self, dialogues: Iterable[Dialogue], options: DecodingOptions, window: int = 64
     ) -> Iterator[Summary]:
         """One summary per dialogue, in order."""
         ...
-
-
-class Models:
-    """The model of the service in each style; the network is loaded when somebody asks for it."""
-
-    def __init__(self, name: str) -> None:
-        """Read what the model was tuned for.
-
-        Raises:
-            ModelError: there is no such model.
-            ConfigError: its options cannot be read.
-        """
-        tuned = find_model(name) / "generation_config.json"
-        values = json.loads(tuned.read_text(encoding="utf-8")) if tuned.is_file() else {}
-        self.name = name
-        self.options = SummaryOptions.parse(values, str(tuned))
-        self._faithful = FaithfulSummarizer(name, self.options)
-        self._network: Model | None = None
-
-    def of(self, options: SummaryOptions) -> Model:
-        """The summarizer for these options; called by the worker's thread alone."""
-        if options.style == "faithful":
-            return self._faithful
-        if self._network is None:
-            from dialogist.engine.summarizer import Summarizer  # torch: only for style free
-
-            self._network = Summarizer.load(self.name)
-        return self._network
 
 
 @dataclass(slots=True, eq=False)
@@ -83,8 +62,8 @@ class _Item:
 class Worker:
     """Takes wishes from the event loop, works on them in its thread, and answers in the loop."""
 
-    def __init__(self, models: Models, settings: Settings, metrics: Metrics) -> None:
-        self.models, self._settings, self._metrics = models, settings, metrics
+    def __init__(self, model: Model, settings: Settings, metrics: Metrics) -> None:
+        self.model, self._settings, self._metrics = model, settings, metrics
         self._queue: list[_Item] = []
         self._changed = threading.Condition()
         self._requests = self._bytes = 0
@@ -259,7 +238,9 @@ class Worker:
         answered = 0
         try:
             options = batch[0].wish.options
-            for summary in self.models.of(options).stream(dialogues(), options, len(batch)):
+            # Without a network nothing is gained together: each is answered as soon as it is done.
+            window = 1 if options.style == "faithful" else len(batch)
+            for summary in self.model.stream(dialogues(), options, window):
                 self._answer(read[answered], summary)
                 answered += 1
         except Exception as error:  # a bug of ours, or of a library: the others go on

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from dialogist.template.filled import Cited, Entry, Filled, FilledSection
+from dialogist.template.kinds import SHOWN
 from dialogist.template.quotes import Quote, quotes_of
 
 _Escape: TypeAlias = Callable[[str], str]
@@ -130,7 +131,8 @@ def _worded(entry: Entry, escape: _Escape) -> str:
     numbers = list(dict.fromkeys(span.utterance + 1 for span in entry.evidence))[:_SHOWN]
     doubted = f"{DOUBTED} " if entry.doubt else ""
     references = "".join(f" [{number}]" for number in sorted(numbers))
-    return f"{doubted}{owner}{escape(text)}{role}{deadline}{references}"
+    kind = f" ({SHOWN[entry.kind]})" if entry.kind else ""
+    return f"{doubted}{owner}{escape(text)}{role}{deadline}{kind}{references}"
 
 
 def _more(section: FilledSection) -> str:

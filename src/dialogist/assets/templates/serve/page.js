@@ -54,7 +54,7 @@ function review(list) {
   const marks = all("mark");
   const statements = all(".statement", list);
   const first = new Map(statements.map((one) => [one, said(one).textContent]));
-  const kinds = new Map(statements.map((one) => [one, find(".kind", one).textContent]));
+  const kinds = new Map(statements.map((one) => [one, find(".kind", one).cloneNode(true)]));
   const summary = find("#as-json").value;
   let current = null;
   let pinned = null;
@@ -114,9 +114,9 @@ function review(list) {
     for (const one of statements) {
       const text = said(one).textContent;
       const isChanged = text !== first.get(one);
-      const kind = !isChanged ? kinds.get(one) : text === one.dataset.quote ? "quoted" : "edited";
-      find(".kind", one).textContent = kind;
-      find(".kind", one).className = `kind ${kind}`;
+      const kind = text === one.dataset.quote ? "quoted" : "edited";
+      find(".kind", one).textContent = isChanged ? kind : kinds.get(one).textContent;
+      find(".kind", one).className = isChanged ? `kind ${kind}` : kinds.get(one).className;
       find("[data-do=undo]", one).hidden = !isChanged && !one.classList.contains("gone");
     }
   }
