@@ -43,9 +43,9 @@ def create_app(settings: Settings, engine: sa.Engine, model: Model) -> FastAPI:
         worker.start()
         running = asyncio.create_task(runner.run())
         yield
-        worker.drain()
+        runner.stop()
+        await asyncio.wait({running}, timeout=settings.drain_seconds)
         running.cancel()
-        await asyncio.gather(running, return_exceptions=True)
         await run_in_threadpool(worker.close)
 
     app = FastAPI(

@@ -6,6 +6,7 @@ begun twice without a result is not begun a third time: it may be what killed th
 """
 
 import asyncio
+import contextlib
 import json
 import time
 from collections.abc import Iterator, Sequence
@@ -166,27 +167,35 @@ class Runner:
         self._engine, self._worker, self._settings = engine, worker, settings
         self._owner = tables.new_id()
         self._woken = asyncio.Event()
+        self._is_stopping = False
         self._forgot = 0.0
 
     def wake(self) -> None:
         """Look at the store now: something was added."""
         self._woken.set()
 
+    def stop(self) -> None:
+        """Begin nothing more."""
+        self._is_stopping = True
+        self.wake()
+
     async def run(self) -> None:
-        """Work until cancelled; what fails here must not end the service."""
-        while True:
+        """Work until stopped; what fails here must not end the service."""
+        while not self._is_stopping:
             try:
                 is_busy = await self._turn()
             except Exception as error:  # the store is away for a while
                 log_failure(error, "")
                 is_busy = False
             if not is_busy:
-                self._woken.clear()
-                try:
-                    async with asyncio.timeout(_PAUSE):
-                        await self._woken.wait()
-                except TimeoutError:
-                    continue
+                await self._pause()
+
+    async def _pause(self) -> None:
+        """Wait until something is added, or it is time to look again."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_PAUSE):
+                await self._woken.wait()
+        self._woken.clear()
 
     async def _turn(self) -> bool:
         """Work on some items; whether there were any."""
