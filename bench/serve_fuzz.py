@@ -25,11 +25,13 @@ from dialogist.serve.tables import open_store
 
 _GOOD = json.dumps({**EXAMPLE, "options": {"style": "faithful"}}).encode()
 _BATCH = json.dumps({"dialogues": [EXAMPLE], "options": {"style": "faithful"}}).encode()
+_CHAT = json.dumps({"messages": [{"role": "user", "content": TRANSCRIPT}]}).encode()
 _FEEDBACK = b'{"verdict": "edited", "edits": {"kept": 2}, "consent": true}'
 _ROUTES = (
     ("POST", "/v1/summaries", b"application/json", _GOOD),
     ("POST", "/v1/summaries", b"text/plain", TRANSCRIPT.encode()),
     ("POST", "/v1/summaries/stream", b"application/json", _GOOD),
+    ("POST", "/v1/chat/completions", b"application/json", _CHAT),
     ("POST", "/v1/batches", b"application/json", _BATCH),
     ("POST", "/v1/batches", b"application/x-ndjson", _GOOD),
     ("POST", "/v1/feedback", b"application/json", _FEEDBACK),

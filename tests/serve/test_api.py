@@ -171,3 +171,26 @@ def test_a_key_may_do_what_its_scopes_say(engine):
     [refused, allowed] = ask(engine, get("/v1/models", "/version", key=narrow))
     assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
     assert allowed.status_code == 200
+
+
+def test_a_client_of_chats_gets_the_summary_as_the_answer(engine):
+    parts = [{"type": "text", "text": TRANSCRIPT}]
+    asked = {"messages": [{"role": "system", "content": "x"}, {"role": "user", "content": parts}]}
+
+    async def conversation(service):
+        async with service.client() as client:
+            whole = await client.post("/v1/chat/completions", json=asked)
+            pieces = await client.post("/v1/chat/completions", json={**asked, "stream": True})
+            plain = await client.post("/v1/summaries", content=TRANSCRIPT, headers=TEXT)
+            bad = [
+                await client.post("/v1/chat/completions", json=one)
+                for one in ({}, {"messages": []}, {**asked, "n": 2})
+            ]
+            return whole.json(), pieces.text, plain.json(), bad
+
+    whole, pieces, plain, bad = ask(engine, conversation)
+    assert whole["choices"][0]["message"]["content"] == plain["text"]
+    assert whole["usage"]["prompt_tokens"] == plain["coverage"]["tokens_read"]
+    assert json.dumps(plain["text"])[1:-1] in pieces
+    assert pieces.endswith("data: [DONE]\n\n")
+    assert [one.status_code for one in bad] == [400, 400, 422]

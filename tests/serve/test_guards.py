@@ -11,7 +11,7 @@ import pytest
 from tests.serve.conftest import ask
 from tests.serve.test_api import FAITHFUL, JSON, TEXT, get, post
 
-from dialogist.serve import api, page
+from dialogist.serve import api, chat, page
 from dialogist.serve.guards import strict_json
 from dialogist.serve.metrics import log_as_json
 from dialogist.serve.problems import Problem
@@ -92,7 +92,7 @@ def test_every_route_wants_a_key(engine):
     async def conversation(service):
         statuses = {}
         async with service.client(key="") as client, service.client(key="dlg_no") as wrong:
-            for route in (*api.router.routes, *page.router.routes):
+            for route in (*api.router.routes, *chat.router.routes, *page.router.routes):
                 for method in getattr(route, "methods", None) or ():
                     path = route.path.replace("{identity}", "0" * 16)
                     statuses[method, path] = [

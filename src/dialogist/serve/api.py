@@ -1,6 +1,5 @@
 """The routes of ``/v1``, and those that operators ask. docs/service.md describes them."""
 
-import asyncio
 import hashlib
 import json
 import re
@@ -16,7 +15,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from dialogist import __version__
 from dialogist.present.shaping import Shaped
 from dialogist.records import JSON
-from dialogist.serve import batches, reviews, tables
+from dialogist.serve import batches, chat, reviews, tables
 from dialogist.serve.guards import (
     announced_size,
     media_type,
@@ -34,7 +33,7 @@ from dialogist.serve.openapi import (
     openapi_of,
 )
 from dialogist.serve.problems import Problem
-from dialogist.serve.service import Service, authorized, service_of
+from dialogist.serve.service import Service, authorized, service_of, until_left
 from dialogist.serve.wishes import (
     Options,
     Wish,
@@ -100,17 +99,8 @@ async def _summary(request: Request, key: Key) -> tuple[Asked, Shaped]:
         asked = await run_in_threadpool(_asked, request, body, service)
         if asked.for_review and "reviews" not in key.scopes:
             raise Problem("forbidden", "this key lacks the scope reviews")
-        leaves = asyncio.create_task(_until_left(request))
-        try:
+        async with until_left(request) as leaves:
             return asked, await service.worker.summarize(asked.wish, asked.seconds, leaves)
-        finally:
-            leaves.cancel()
-
-
-async def _until_left(request: Request) -> None:
-    """Wait until the client closes the connection; its body was read."""
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 async def _review(request: Request, key: Key, asked: Asked, shaped: Shaped) -> dict[str, str]:
@@ -345,5 +335,5 @@ async def readyz(request: Request) -> Response:
 async def openapi(request: Request) -> Response:
     """Describe the routes, with examples that run as they are."""
     await authorized(request, "summaries")
-    schema: dict[str, Any] = openapi_of(request.app, router.routes)
+    schema: dict[str, Any] = openapi_of(request.app, (*router.routes, *chat.router.routes))
     return JSONResponse(schema)

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from dialogist import __version__
-from dialogist.serve import api, page
+from dialogist.serve import api, chat, page
 from dialogist.serve.batches import Runner
 from dialogist.serve.guards import Envelope
 from dialogist.serve.keys import KeyRing
@@ -64,6 +64,7 @@ def create_app(settings: Settings, engine: sa.Engine, model: Model) -> FastAPI:
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _not_valid)
     app.include_router(api.router)
+    app.include_router(chat.router)
     app.include_router(page.router)
     return app
 

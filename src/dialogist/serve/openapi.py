@@ -98,6 +98,28 @@ FEEDBACK = described(
     **_body(**{"application/json": {"schema": _ref("Feedback"), "example": _FEEDBACK}})
 )
 
+CHAT = described(
+    **_body(
+        **{
+            "application/json": {
+                "schema": {
+                    "type": "object",
+                    "properties": {
+                        "model": {"type": "string"},
+                        "messages": {"type": "array", "items": {"type": "object"}, "minItems": 1},
+                        "stream": {"type": "boolean"},
+                    },
+                    "required": ["messages"],
+                },
+                "example": {
+                    "model": "default",
+                    "messages": [{"role": "user", "content": TRANSCRIPT}],
+                },
+            }
+        }
+    )
+)
+
 
 def openapi_of(app: FastAPI, routes: Sequence[BaseRoute]) -> dict[str, Any]:
     """The whole description, made once."""

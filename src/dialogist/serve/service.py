@@ -1,6 +1,8 @@
 """What every route needs, and who may call it."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -91,3 +93,18 @@ def check_same_site(request: Request) -> None:
     if site == "same-origin" or (not site and origin and urlsplit(origin).netloc == host):
         return
     raise Problem("cross_site", "open the page at its own address")
+
+
+@asynccontextmanager
+async def until_left(request: Request) -> AsyncIterator[asyncio.Task[None]]:
+    """Give a task that ends when the client closes the connection; its body was read."""
+
+    async def listen() -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+
+    task = asyncio.create_task(listen())
+    try:
+        yield task
+    finally:
+        task.cancel()
