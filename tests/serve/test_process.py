@@ -17,8 +17,12 @@ from typer.testing import CliRunner
 
 from dialogist.cli import serve as command
 from dialogist.cli.main import app as command_line
+from dialogist.data.readers import read_dialogues
 from dialogist.errors import ConfigError, UsageError
+from dialogist.serve.keys import add_key, valid_keys
+from dialogist.serve.reviews import add_feedback, feedback_of
 from dialogist.serve.settings import Settings, load_settings
+from dialogist.serve.tables import open_store
 
 
 def run(*words):
@@ -36,6 +40,22 @@ def test_keys_are_made_listed_and_revoked(store):
     assert run("keys", "list", "--store", store).stdout == "desk\tsummaries\n"
     assert run("keys", "revoke", "desk", "--store", store).exit_code == 0
     assert run("keys", "list", "--store", store).stdout == ""
+
+
+def test_shared_summaries_are_exported_as_data_to_train_on(store, tmp_path):
+    engine = open_store(store)
+    add_key(engine, "desk")
+    pair = {"dialogue": CALL, "before": "x", "after": "The order is late."}
+    shared = {"verdict": "edited", "consent": True, "content": pair}
+    with engine.begin() as connection:
+        for given in (shared, {**shared, "verdict": "rejected"}, {"verdict": "approved"}):
+            add_feedback(connection, valid_keys(engine)[0].id, feedback_of(given))
+    engine.dispose()
+    output = tmp_path / "pairs.jsonl"
+    assert run("feedback", "export", "--store", store, "--output", str(output)).exit_code == 0
+    [found] = read_dialogues(output)
+    assert found.references == ("The order is late.",)
+    assert found.id == CALL["id"]
 
 
 def test_an_open_address_wants_a_key_first(store, monkeypatch):

@@ -63,6 +63,7 @@ app.add_typer(template.app, name="templates")
 add_laboratory(app, "report", "rate")
 app.command()(serve.serve)
 app.add_typer(serve.keys_app, name="keys")
+app.add_typer(serve.feedback_app, name="feedback")
 app.command()(init.init)
 app.command()(doctor.doctor)
 

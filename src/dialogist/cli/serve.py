@@ -1,17 +1,22 @@
-"""``dialogist serve`` and ``dialogist keys``: the service, and who may use it."""
+"""``dialogist serve``, ``keys`` and ``feedback``: the service, who may use it, what it learned."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dialogist.cli.console import note
+from dialogist.cli.destination import output_to
+from dialogist.cli.flags import OutputFile
+from dialogist.cli.progress import counted
 from dialogist.errors import MissingExtraError, UsageError
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
 keys_app = typer.Typer(no_args_is_help=True, help="API keys of the service: add, list, revoke.")
+feedback_app = typer.Typer(no_args_is_help=True, help="What people said of summaries: export.")
 
 Config = Annotated[
     Path | None,
@@ -101,6 +106,19 @@ def revoke(
 
     revoke_key(engine, name)
     note(f"the key {name} is revoked")
+
+
+@feedback_app.command("export")
+def export(output: OutputFile = None, store: Store = None, config: Config = None) -> None:
+    """Write the summaries that people approved and agreed to share, as JSON lines to train on."""
+    engine = _engine(store, config)
+    from dialogist.serve.reviews import training_pairs
+
+    pairs = list(training_pairs(engine))
+    with output_to(output):
+        for pair in pairs:
+            print(json.dumps(pair, ensure_ascii=False))
+    note(f"{counted(len(pairs), 'dialogues')} written", own=True)
 
 
 def _engine(store: str | None, config: Path | None) -> "Engine":
