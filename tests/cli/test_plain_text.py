@@ -79,7 +79,9 @@ def test_what_has_no_text_tells_its_status():
 def test_markdown_nests_quotes_and_escapes_what_was_said():
     summary = summary_of("Bo sends <b>it</b>.", evidence=[MINUTES.sentences[0].evidence])
     text = "".join(markdown_of(shown(replace(summary, id="m1"))))
-    assert text.startswith("## m1\n\n- Bo sends \\<b\\>it\\</b\\>. *(not verified)*\n    - [1] **Anna**: ")
+    assert text.startswith(
+        "## m1\n\n- Bo sends \\<b\\>it\\</b\\>. *(not verified)*\n    - [1] **Anna**: "
+    )
 
 
 def test_a_long_utterance_is_masked_before_it_is_shortened():

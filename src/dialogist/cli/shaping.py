@@ -134,7 +134,7 @@ def _quotes(
     return tuple(
         tuple(
             replace(quote, speaker=names.get(quote.speaker, quote.speaker))
-            for quote in quotes_of(statement.evidence, said, _QUOTED)
+            for quote in quotes_of(statement.evidence, said, _QUOTED, statement.kind == "free")
         )
         for statement in _shown(summary)
     )

@@ -29,20 +29,28 @@ def quotes_of(
     evidence: Sequence[EvidenceSpan], said: Mapping[int, Cited], most: int, whole: bool = True
 ) -> tuple[Quote, ...]:
     """The best utterances of some evidence, each once; not ``whole``: what is cited of them."""
-    best: dict[int, EvidenceSpan] = {}
+    cited: dict[int, list[tuple[int, int]]] = {}
     for span in evidence:
         if span.utterance in said:
-            best.setdefault(span.utterance, span)
+            cited.setdefault(span.utterance, []).append((span.start, span.end))
     return tuple(
-        Quote(
-            number,
-            said[number].speaker,
-            excerpt(said[number].text, span.start, span.end)
-            if whole
-            else said[number].text[span.start : span.end],
-        )
-        for number, span in list(best.items())[:most]
+        Quote(number, said[number].speaker, shown_of(said[number].text, places, whole))
+        for number, places in list(cited.items())[:most]
     )
+
+
+def shown_of(text: str, places: Sequence[tuple[int, int]], whole: bool) -> str:
+    """What is shown of an utterance: what stands around its best place, or the places alone."""
+    if whole:
+        return excerpt(text, *places[0])
+    parts, end = "", 0
+    for start, stop in sorted(places):
+        begin = max(start, end)
+        if begin < stop:
+            gap = "" if not text[end:begin].strip() else " ..."
+            parts += f"{gap if parts else ''} {text[begin:stop].strip()}"
+            end = stop
+    return parts.strip()
 
 
 def excerpt(text: str, start: int, end: int) -> str:

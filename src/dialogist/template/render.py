@@ -77,7 +77,7 @@ def _beside(entry: Entry, said: Mapping[int, Cited]) -> Iterator[str]:
         yield f"check this: {printable(entry.doubt)}"
     if entry.origin == "dialogue" and '"' in entry.text:
         return  # a quote itself
-    for quote in quotes_of(entry.evidence, said, _BESIDE, whole=entry.origin == "summary"):
+    for quote in quotes_of(entry.evidence, said, _BESIDE, whole=entry.kind == "free"):
         if not _repeats(entry.text, quote.text):
             yield quoted(quote)
 
