@@ -90,7 +90,8 @@ _ASKS_HOW = re.compile(
 _REFUSES = re.compile(r"\W*(?:no|sorry|unfortunately)\b", re.I)
 # "Write to them": whom is told by what was said before.
 _REFERS = re.compile(
-    r"\w+(?: (?:up|out|off|back|to|for|with|at|about|on))? (?:it|them|him|her|that|those|these|this)"
+    r"\w+(?: (?:up|out|off|back|to|for|with|at|about|on))? "
+    r"(?:it|them|him|her|that|those|these|this)"
     r"(?=\W*$|,| (?:to|for|by|on|at|in|from|with|after|before|until|when|once|back|up|off|out|over|"
     r"tomorrow|today|tonight|right|as|now|again|then|next|this|and|about|whether|if|myself)\b)",
     re.I,
