@@ -42,7 +42,8 @@ def evaluate(
     system: Annotated[
         str,
         typer.Argument(
-            help="A model (name, folder, run), a baseline (lead-3 ...), or a file of predictions."
+            help="A model (name, folder, run), a baseline (lead-3 ...), a file of predictions, "
+            "or a filled reading sheet."
         ),
     ],
     data: Annotated[
@@ -81,12 +82,25 @@ def evaluate(
     by_order: ByOrder = False,
     output: OutputFile = None,
     format: CardForm = None,
+    reading: Annotated[
+        int | None,
+        typer.Option(
+            "--read",
+            min=1,
+            help="Measure nothing: write so many statements with their dialogues as --output.csv "
+            "and .html, to be read by a person.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the dialogues of --read.")] = 1,
     exclude: Exclude = None,
     limit: Limit = None,
     style: Annotated[
-        Style,
-        typer.Option(help="What to measure: the words of the network (free), or faithful style."),
-    ] = Style.free,
+        Style | None,
+        typer.Option(
+            help="Style of the summaries (default: free, what the network writes; with --read the "
+            "model's own)."
+        ),
+    ] = None,
     long: Long = None,
     safe: Safe = None,
     strategy: Strategy = None,
@@ -103,17 +117,28 @@ def evaluate(
     """Score a system: ROUGE, faithfulness and more, with intervals, floors and warnings.
 
     A model is measured in free style, by what its network writes.
+
+    Example, by reading: dialogist evaluate default chats.jsonl --read 100 --output sheet
     """
     from dialogist.cli.asking import Asking
     from dialogist.cli.evaluating import Call, evaluate_call
     from dialogist.evaluation.outputs.joining import How
+    from dialogist.evaluation.reading_sheet import is_sheet
     from dialogist.recipe.speaking import Written
 
-    form = form_of(output, format, Card.text)
+    form = Card.text if reading else form_of(output, format, Card.text)
+    if reading and format is not None:
+        raise UsageError("--read writes CSV and HTML: leave --format out")
     if data is not None and on is not None:
         raise UsageError("DATA and --on are the same: give one of them")
+    if is_sheet(Path(system)):
+        from dialogist.cli.reading_sheet import sum_up
+
+        with output_to(output):
+            typer.echo(sum_up(Path(system), form))
+        return 0
     search = {
-        "style": None if style is Style.free else style.value,
+        "style": None if style is None or (style is Style.free and not reading) else style.value,
         "long": long,
         "safe": safe,
         "strategy": strategy,
@@ -133,6 +158,10 @@ def evaluate(
         threads=threads,
         search={name: value for name, value in search.items() if value is not None},
     )
+    if reading is not None:
+        from dialogist.cli.reading_sheet import make_sheet
+
+        return make_sheet(system, asking, output or Path("sheet"), reading, seed)
     call = Call(
         system=system,
         asking=asking,
