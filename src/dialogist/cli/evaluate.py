@@ -97,8 +97,8 @@ def evaluate(
     style: Annotated[
         Style | None,
         typer.Option(
-            help="Style of the summaries (default: free, what the network writes; with --read the "
-            "model's own)."
+            help="What to measure: the words of the network (free), or faithful style. Without: "
+            "free; for --read the model's own style."
         ),
     ] = None,
     long: Long = None,
@@ -138,7 +138,7 @@ def evaluate(
             typer.echo(sum_up(Path(system), form))
         return 0
     search = {
-        "style": None if style is None or (style is Style.free and not reading) else style.value,
+        "style": style.value if style is Style.faithful or (reading and style) else None,
         "long": long,
         "safe": safe,
         "strategy": strategy,

@@ -10,7 +10,6 @@ from dialogist.cli.console import note
 from dialogist.cli.csv_cells import csv_row
 from dialogist.cli.flags import decoding_options, load_summarizer
 from dialogist.cli.forms import Card
-from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import SummarizerLike
 from dialogist.errors import DataError, UsageError
 from dialogist.evaluation.annotation import draw
@@ -89,17 +88,17 @@ def _summaries(
         outputs = read_written(system.outputs, choice, asking.written, note).outputs
         yield from zip(dialogues, (output.summary for output in outputs), strict=True)
         return
-    speaker: SummarizerLike
-    options: SummaryOptions | None = None
+    options = None
     if system.folder is None:
-        speaker = speaker_of(system, pick_device(asking.device)).summarizer
+        summarizer: SummarizerLike = speaker_of(system, pick_device(asking.device)).summarizer
     else:
         style = asking.search.get("style")
-        loaded = load_summarizer(str(system.folder), asking.device, asking.threads, style=style)
-        speaker, options = loaded, decoding_options(loaded.options, asking.search)
+        model = load_summarizer(system.name, asking.device, asking.threads, style=style)
+        options = decoding_options(model.options, asking.search)
+        summarizer = model
     for begin in range(0, len(dialogues), _BATCH):
         part = dialogues[begin : begin + _BATCH]
-        yield from zip(part, speaker.summarize(part, options), strict=True)
+        yield from zip(part, summarizer.summarize(part, options), strict=True)
 
 
 def sum_up(path: Path, form: Card) -> str:

@@ -47,7 +47,8 @@ def shown_of(text: str, places: Sequence[tuple[int, int]], whole: bool) -> str:
     for start, stop in sorted(places):
         begin = max(start, end)
         if begin < stop:
-            gap = "" if not text[end:begin].strip() else " ..."
+            between = text[end:begin].strip()
+            gap = " ..." if any(map(str.isalnum, between)) else between
             parts += f"{gap if parts else ''} {text[begin:stop].strip()}"
             end = stop
     return parts.strip()
