@@ -23,7 +23,7 @@ TemplateName = Annotated[
     str | None,
     typer.Option("--template", "-t", help="Fill a template: its name or YAML file."),
 ]
-Focus = Annotated[str | None, typer.Option("--focus", help="Keep only what is about one speaker.")]
+Focus = Annotated[str | None, typer.Option("--focus", help="Only what is about one speaker.")]
 PerspectiveName = Annotated[
     str | None, typer.Option("--perspective", help="Call people by name or by role.")
 ]
@@ -91,13 +91,15 @@ class Shape:
             UsageError: ``focus`` or an old name is nobody's in this dialogue.
         """
         from dialogist.template.fill import fill
-        from dialogist.template.focus import focus
+        from dialogist.template.focus import check_speaker, focus
         from dialogist.template.rename import rename, rename_filled
 
         notes: tuple[str, ...] = ()
         if self.focus is not None:
-            focused = focus(summary, dialogue, self.focus)
-            summary, notes = focused.summary, focused.notes
+            check_speaker(self.focus, dialogue)
+            if any(one.kind == "free" for one in _shown(summary)):  # others are chosen for it
+                focused = focus(summary, dialogue, self.focus)
+                summary, notes = focused.summary, focused.notes
         filled = fill(summary, dialogue, self.template) if self.template is not None else None
         names, unknown = self._names(dialogue)
         quotes = _quotes(summary, dialogue, names)

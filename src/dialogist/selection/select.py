@@ -11,6 +11,7 @@ from dialogist.selection.statements import Candidate, candidates_of
 from dialogist.selection.terms import Rarity
 from dialogist.selection.units import Unit, units_of
 from dialogist.text.reported_speech import Conversation, Reported
+from dialogist.text.reported_speech.participants import written_name
 from dialogist.text.reported_speech.parts import part_spans
 
 # Words: what merging saves at most, and what antecedents add.
@@ -54,16 +55,23 @@ def select(
     network: Network,
     budget: int,
     with_issue: bool = False,
+    about: str = "",
 ) -> list[Chosen]:
     """The statements of a summary of at most ``budget`` words, in the order of the dialogue.
 
-    ``with_issue``: see `choice.chosen`.
+    ``with_issue``: see `choice.chosen`. ``about``: only what this speaker says, or what is said of
+    this speaker, and what the reader needs to understand it.
     """
     found = told_of(turns)
     units = found.units
     chances = network.probabilities(found.features(network.rarity))
     candidates = candidates_of(found.conversation, units, found.told)
     each = [float(max(chances[i] for i in one.units)) for one in candidates]
+    if about:
+        each = [
+            chance if _is_about(one, units, about) else 0.0
+            for chance, one in zip(each, candidates, strict=True)
+        ]
     best: tuple[float, list[Chosen]] = (0.0, [])
     for room in range(max(1, budget - _MOST_ADDED), budget + _MOST_SAVED + 1):
         picked = chosen(candidates, each, units, room, with_issue)
@@ -84,6 +92,13 @@ def select(
                 ],
             )
     return best[1]
+
+
+def _is_about(candidate: Candidate, units: Sequence[Unit], speaker: str) -> bool:
+    """Whether a speaker says it, or is its subject."""
+    subject = f"{written_name(speaker)} ".lower()
+    says = any(units[unit].speaker == speaker for unit in candidate.units)
+    return says or candidate.text.lower().startswith(subject)
 
 
 def _with_antecedents(picked: Sequence[int], candidates: Sequence[Candidate]) -> list[int]:

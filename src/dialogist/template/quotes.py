@@ -19,6 +19,10 @@ class Quote:
     speaker: str
     text: str
 
+    def is_within(self, text: str) -> bool:
+        """Whether a text has these words, whatever stands between them."""
+        return _bare(self.text) in _bare(text)
+
 
 def cited_of(utterances: Sequence[Utterance]) -> dict[int, Cited]:
     """All utterances by number."""
@@ -52,6 +56,11 @@ def shown_of(text: str, places: Sequence[tuple[int, int]], whole: bool) -> str:
             parts += f"{gap if parts else ''} {text[begin:stop].strip()}"
             end = stop
     return parts.strip()
+
+
+def _bare(text: str) -> str:
+    """Return the letters and digits of a text."""
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def excerpt(text: str, start: int, end: int) -> str:

@@ -78,7 +78,8 @@ def _beside(entry: Entry, said: Mapping[int, Cited]) -> Iterator[str]:
     if entry.origin == "dialogue" and '"' in entry.text:
         return  # a quote itself
     for quote in quotes_of(entry.evidence, said, _BESIDE, whole=entry.kind == "free"):
-        if not _repeats(entry.text, quote.text):
+        is_told = entry.kind == "quoted" and quote.is_within(entry.text)
+        if not is_told and not _repeats(entry.text, quote.text):
             yield quoted(quote)
 
 
