@@ -51,7 +51,7 @@ HARD = Step(
         "dialogist summarize hard-chat.txt",
         "dialogist summarize hard-chat.txt --style free --precision fp32",
     ),
-    "The first output says nothing but what was said, and leaves it to you who drives whom and when.\n"
+    "The first output holds what was said. Who drives whom and when it leaves to you.\n"
     "The second is what the network writes. It is wrong, and marked: nothing verifies it.",
 )
 MASKS = Step(

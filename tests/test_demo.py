@@ -2,8 +2,8 @@
 
 The network computes in fp32: other number formats, which ``auto`` chooses by machine, write other
 words now and then. Confidences alone are left out of the comparison: their last digit may differ
-between processors. Where the rules or the model change, run ``make demo-text``, read the output, and
-see that nothing in it is wrong and unflagged.
+between processors. Where the rules or the model change, run ``make demo-text``, read the output,
+and see that nothing in it is wrong and unflagged.
 """
 
 import html
