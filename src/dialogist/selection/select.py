@@ -1,6 +1,6 @@
 """`Selection`: what can be said of a dialogue, and the most important of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dialogist.selection.choice import chosen
@@ -16,6 +16,7 @@ from dialogist.text.reported_speech.parts import part_spans
 
 # Words: what merging saves at most, and what antecedents add.
 _MOST_SAVED, _MOST_ADDED = 12, 40
+_STEP = 5
 _ENOUGH = 12  # words of a choice that has room for antecedents
 
 
@@ -73,7 +74,9 @@ def select(
             for chance, one in zip(each, candidates, strict=True)
         ]
     best: tuple[float, list[Chosen]] = (0.0, [])
-    for room in range(max(1, budget - _MOST_ADDED), budget + _MOST_SAVED + 1):
+    for room in _rooms(budget):
+        if best[1] and room < budget - _MOST_ADDED:
+            break
         picked = chosen(candidates, each, units, room, with_issue)
         if room > _ENOUGH:
             picked = _with_antecedents(picked, candidates)
@@ -92,6 +95,12 @@ def select(
                 ],
             )
     return best[1]
+
+
+def _rooms(budget: int) -> Iterator[int]:
+    """Words to choose for; those behind the first ones only where antecedents leave no choice."""
+    yield from range(max(1, budget - _MOST_ADDED), budget + _MOST_SAVED + 1)
+    yield from range(budget - _MOST_ADDED - 1, 0, -_STEP)
 
 
 def _is_about(candidate: Candidate, units: Sequence[Unit], speaker: str) -> bool:
