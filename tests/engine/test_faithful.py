@@ -11,7 +11,7 @@ from dialogist.engine.faithful import faithful_summaries
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.session import Session
 from dialogist.engine.summarizer import Summarizer
-from dialogist.errors import UsageError
+from dialogist.errors import ConfigError, UsageError
 from dialogist.records import Dialogue, Summary
 
 FAITHFUL = SummaryOptions(style="faithful")
@@ -81,6 +81,25 @@ def test_a_long_dialogue_is_told_within_the_budget_and_in_linear_time():
     )
     _, summary = _summary(text)
     assert len(summary.text.split()) <= 150
+
+
+def test_a_long_dialogue_whose_statements_need_others_is_told():
+    asked = "A: Have you seen the blue report number {0} of the new office in town?"
+    said = "B: It is on the table of Mr Brown with {0} other papers, and he signs it on Monday."
+    _, summary = _summary("\n".join(f"{asked}\n{said}".format(i) for i in range(60)))
+    assert summary.status == "ok"
+    assert 50 < len(summary.text.split()) <= 150
+
+
+def test_a_focus_tells_of_one_speaker():
+    text = f"{TEXTS[1]}\nBo: I will ask my brother on Monday.\nAnn: I need 50 dollars by Friday."
+    _, summary = _summary(text, focus="Bo")
+    assert summary.sentences
+    assert all("Bo" in one.text for one in summary.sentences)
+    _, other = _summary(text, focus="Ann")
+    assert {one.text for one in other.sentences}.isdisjoint(one.text for one in summary.sentences)
+    with pytest.raises(ConfigError, match="'focus' goes with 'style' faithful"):
+        SummaryOptions.parse({"focus": "Bo"}, "options")
 
 
 def test_the_default_model_is_faithful_and_its_network_writes_on_request():

@@ -13,7 +13,7 @@ TemplateName = Annotated[
     str | None,
     typer.Option("--template", "-t", help="Fill a template: its name or YAML file."),
 ]
-Focus = Annotated[str | None, typer.Option("--focus", help="Keep only what is about one speaker.")]
+Focus = Annotated[str | None, typer.Option("--focus", help="Only what is about one speaker.")]
 PerspectiveName = Annotated[
     str | None, typer.Option("--perspective", help="Call people by name or by role.")
 ]

@@ -157,6 +157,8 @@ def summarize(
         "seed": seed,
     }
     options = decoding_options(summarizer.options, wanted)
+    if options.style == "faithful":
+        options = options.model_copy(update={"focus": focus})
     tell_idle_machine_flags(options, device, threads, precision)
     dialogues = reading.dialogues(sources)
     work = Work(summarizer, options, presenter, dialogues, expected_records(sources), labels)

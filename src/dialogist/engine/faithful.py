@@ -68,7 +68,8 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
         return replace(blank, status=status, reason=reason, coverage=coverage, warnings=warnings)
     turns = [(one.speaker, one.text) for one in dialogue.utterances]
     is_short = options.length == "short"
-    found = select(turns, bundled_network(), _budget(dialogue, options), is_short)
+    about = options.focus or ""
+    found = select(turns, bundled_network(), _budget(dialogue, options), is_short, about)
     statements = tuple(_statements(found))
     words = sum(len(one.text.split()) for one in dialogue.utterances)
     summary = replace(
@@ -82,7 +83,8 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
 
 def _budget(dialogue: Dialogue, options: SummaryOptions) -> int:
     share, fewest, most = _BUDGETS[options.length]
-    words = sum(len(one.text.split()) for one in dialogue.utterances)
+    said = [u for u in dialogue.utterances if options.focus in (None, u.speaker)]
+    words = sum(len(one.text.split()) for one in said)
     budget = min(max(int(share * words), fewest), most)
     return budget if options.words is None else options.words
 
@@ -112,4 +114,6 @@ def _judged(summary: Summary, dialogue: Dialogue, options: SummaryOptions) -> Su
         reason = f"no statement has {options.words} words or fewer: ask for more with words"
         warnings = (Warning("length", reason),)
         return replace(summary, status="low_confidence", reason=reason, warnings=warnings)
-    return replace(summary, status="low_confidence", reason="nothing was said that matters")
+    about = "" if options.focus is None else f" about {options.focus}"
+    reason = f"nothing was said that matters{about}"
+    return replace(summary, status="low_confidence", reason=reason)

@@ -13,7 +13,7 @@ from dialogist.privacy.masks import MaskTable, mask_text
 from dialogist.privacy.options import Privacy, privacy_of
 from dialogist.privacy.summaries import mask_summary
 from dialogist.records import Dialogue, Statement, Summary
-from dialogist.template.quotes import Quote, excerpt
+from dialogist.template.quotes import Quote, shown_of
 
 Where: TypeAlias = Literal["input", "output"]
 """Where personal data are masked: in what the model reads, or in what is shown."""
@@ -129,10 +129,14 @@ def _masked(shaped: Shaped, waiting: _Waiting, privacy: Privacy) -> Shaped:
 
 def _masked_quote(quote: Quote, statement: Statement, waiting: _Waiting, privacy: Privacy) -> Quote:
     """Masked before it is shortened: a part of a number that was cut off is not found."""
-    span = next(one for one in statement.evidence if one.utterance == quote.number)
     said, _ = mask_text(waiting.dialogue.utterances[quote.number].text, privacy, waiting.table)
+    places = [
+        (said.place(span.start), said.place(span.end))
+        for span in statement.evidence
+        if span.utterance == quote.number
+    ]
     return replace(
         quote,
         speaker=mask_text(quote.speaker, privacy, waiting.table)[0].text,
-        text=excerpt(said.text, said.place(span.start), said.place(span.end)),
+        text=shown_of(said.text, places, statement.kind == "free"),
     )
