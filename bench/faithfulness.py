@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 
 from dialogist.data.readers import ReadOptions, read_dialogues
-from dialogist.evaluation.planted import ERRORS, Share, Trial, trials
 from dialogist.evaluation.scoring.scores import Scores
 from dialogist.metrics.base import Case, Metric
 from dialogist.metrics.copying import Copying
 from dialogist.metrics.faithfulness import Faithfulness
 from dialogist.metrics.slots import Slots
 from dialogist.records import Dialogue
+from dialogist_lab.planted import ERRORS, Share, Trial, trials
 
 FILES = {
     "DialogSum dev": "dialogsum/dev.jsonl",

@@ -23,12 +23,12 @@ from peers import Record, markdown, save
 from rouge_score.rouge_scorer import RougeScorer
 
 from dialogist.data.readers import ReadOptions, read_dialogues
-from dialogist.data.synth import CorpusConfig, generate_pairs
 from dialogist.metrics.base import Case
 from dialogist.metrics.rouge import TYPES
 from dialogist.metrics.table import METRICS, make_metrics
 from dialogist.records import Dialogue
 from dialogist.text.sentences import split_sentences
+from dialogist_lab.synth import CorpusConfig, generate_pairs
 
 OF_THE_DIALOGUE = tuple(name for name in ("faithfulness", "copying", "support") if name in METRICS)
 

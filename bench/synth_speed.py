@@ -11,8 +11,8 @@ import json
 import os
 import time
 
-from dialogist.data.synth import CorpusConfig, generate_pair, generate_pairs
 from dialogist.data.writer import dialogue_to_line
+from dialogist_lab.synth import CorpusConfig, generate_pair, generate_pairs
 
 
 def main() -> None:

@@ -24,11 +24,11 @@ from random import Random
 
 from spoken import KINDS, SPOKEN, measured
 
-from dialogist.data.synth.generate import CorpusConfig, generate_pairs
 from dialogist.records import Dialogue, Utterance
 from dialogist.template.config import FieldType, SectionConfig
 from dialogist.template.extract.extraction import Extracted, extract
 from dialogist.template.fields import Values
+from dialogist_lab.synth.generate import CorpusConfig, generate_pairs
 
 NAMES = ("Anna", "Bo", "Cy", "Dana", "Emil", "Fay")
 WORK = (

@@ -12,8 +12,8 @@ from unittest import mock
 import yaml
 
 from dialogist.cli import main as cli
-from dialogist.data.synth import CorpusConfig, generate_pairs
 from dialogist.data.writer import dialogue_to_line
+from dialogist_lab.synth import CorpusConfig, generate_pairs
 
 DATA = {
     "train": [{"path": "train.jsonl", "format": "jsonl"}],

@@ -12,9 +12,9 @@ from unittest import mock
 import pytest
 
 from dialogist.cli import main as cli
-from dialogist.data.synth import CorpusConfig, generate_pairs
 from dialogist.data.writer import dialogue_to_line
 from dialogist.evaluation.scoring.scores_file import read_scores
+from dialogist_lab.synth import CorpusConfig, generate_pairs
 
 from .comparing import Done
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from dialogist.cli.explain import numbers
 from dialogist.cli.main import main
 from dialogist.errors import UsageError
+from dialogist_lab.cli.explain import numbers
 
 CHAT = "Ann: Shall we meet at noon?\nBo: Yes, gladly, at Luigi's.\n"
 

@@ -12,7 +12,6 @@ from dialogist.data.normalise import normalise
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.data.segment import _jieba, join, segment
-from dialogist.data.synth import CorpusConfig, generate_pairs
 from dialogist.errors import MissingExtraError
 from dialogist.evaluation.judge import Judge
 from dialogist.records import Dialogue, Summary, Utterance
@@ -20,6 +19,7 @@ from dialogist.text.words import words_of
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer, placeholder
 from dialogist.tokenizers.entity_tokens import entity_placeholder
 from dialogist.tokenizers.word import KERAS_FILTERS
+from dialogist_lab.synth import CorpusConfig, generate_pairs
 
 CHINESE = ("zh-characters", "zh-words")
 PROFILES = ("words", *CHINESE)

@@ -9,12 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from tests.engine.explaining import CONFIGS, TALK, TEXTS, summarizer_of
+from tests.lab.explain.explaining import CONFIGS, TALK, TEXTS, summarizer_of
 
 from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.bundle import load_bundle, save_bundle
-from dialogist.engine.explain import explain
-from dialogist.engine.explanation import BEGIN, END
 from dialogist.engine.export_ctranslate2 import export_ctranslate2
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.retelling import retold
@@ -25,6 +23,8 @@ from dialogist.errors import ModelError
 from dialogist.models.transformer import Transformer
 from dialogist.records import Dialogue, Summary, Utterance
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
+from dialogist_lab.explain.explain import explain
+from dialogist_lab.explain.explanation import BEGIN, END
 
 FLAT = [name for name in CONFIGS if "leader" not in name]
 EVERY = pytest.mark.parametrize("family", FLAT)

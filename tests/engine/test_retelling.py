@@ -8,7 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.engine.explaining import CONFIGS, SEVERAL, TALK, summarizer_of, tokenizer_of
+from tests.lab.explain.explaining import CONFIGS, SEVERAL, TALK, summarizer_of, tokenizer_of
 
 from dialogist.data.collate import collate
 from dialogist.engine.bundle import Bundle

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from dialogist import Dialogue, Session, Summarizer, Summary, SummaryOptions, Utterance
-from dialogist.engine.explain import explain
-from dialogist.evaluation.explain.as_json import explanation_to_json
-from dialogist.evaluation.explain.choice import Choice, select
 from dialogist.records import JSON
+from dialogist_lab.explain.as_json import explanation_to_json
+from dialogist_lab.explain.choice import Choice, select
+from dialogist_lab.explain.explain import explain
 
 THREADS = 8
 TEXT = """we meet at the gym shop park on Monday Friday noon 7:30 pay 25 dollars for two tickets to

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from dialogist.errors import ConfigError
-from dialogist.recipe.ablation import read_ablation, variants
 from dialogist.recipe.config import read_recipe
+from dialogist_lab.comparison.ablation import read_ablation, variants
 
 BENCH = Path(__file__).parents[2] / "bench"
 UNNAMED = "objective.contrast={kind: margin, corruption: {errors: [number, swap, denial]}}"

@@ -15,10 +15,10 @@ from dialogist.data.shards import ShardedPairs
 from dialogist.errors import ConfigError, DataError, UsageError
 from dialogist.recipe.config import Place, Recipe, read_recipe
 from dialogist.recipe.encode import encode_recipe
-from dialogist.recipe.noise_examples import MASK, noise_examples
 from dialogist.recipe.train import train_recipe
 from dialogist.recipe.training_set import training_set
 from dialogist.training.interrupt import Interrupted
+from dialogist_lab.noise_examples import MASK, noise_examples
 
 SAME = ("metrics.jsonl", "config.yaml", "model/model.safetensors")
 DENOISING = (

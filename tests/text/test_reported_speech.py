@@ -122,7 +122,7 @@ def test_any_text_is_told_and_spans_are_those_of_its_sentences(turns):
 def test_the_words_of_a_quotation_are_whole():
     [one] = Conversation([("Agent", "Not before Monday!"), ("Customer", "Oh.")]).report(0)
 
-    assert one == Reported("The agent: “Not before Monday!”", 0, 18, "quoted")
+    assert one == Reported("Agent: “Not before Monday!”", 0, 18, "quoted")
 
 
 def test_a_report_that_says_it_refers_to_something_said_before():

@@ -16,13 +16,11 @@ from dialogist.cli.flags import (
     Quiet,
 )
 from dialogist.cli.forms import Facts
-from dialogist.cli.noise import noise
+from dialogist.cli.laboratory import add_laboratory
 from dialogist.cli.plots import SHOWN, plot_lengths
 from dialogist.cli.progress import counted
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
-from dialogist.cli.synth import synth
-from dialogist.cli.vectors import vectors
 from dialogist.data.check import CheckReport, check_dialogues
 from dialogist.data.readers import ReadOptions
 from dialogist.data.stats import CorpusStats, CutLimits, corpus_stats
@@ -33,9 +31,7 @@ app = typer.Typer(help="Check, measure, split and encode dialogue files.", no_ar
 
 app.command()(encode)
 app.command()(entities)
-app.command()(vectors)
-app.command()(synth)
-app.command()(noise)
+add_laboratory(app, "vectors", "synth", "noise")
 
 _Files = Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")]
 _BAR = 40

@@ -42,7 +42,8 @@ def evaluate(
     system: Annotated[
         str,
         typer.Argument(
-            help="A model (name, folder, run), a baseline (lead-3 ...), or a file of predictions."
+            help="A model (name, folder, run), a baseline (lead-3 ...), a file of predictions, "
+            "or a filled reading sheet."
         ),
     ],
     data: Annotated[
@@ -81,6 +82,16 @@ def evaluate(
     by_order: ByOrder = False,
     output: OutputFile = None,
     format: CardForm = None,
+    reading: Annotated[
+        int | None,
+        typer.Option(
+            "--read",
+            min=1,
+            help="Measure nothing: write so many statements with their dialogues as --output.csv "
+            "and .html, to be read by a person.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the dialogues of --read.")] = 1,
     exclude: Exclude = None,
     limit: Limit = None,
     long: Long = None,
@@ -96,15 +107,27 @@ def evaluate(
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> int:
-    """Score a system: ROUGE, faithfulness and more, with intervals, floors and warnings."""
+    """Score a system: ROUGE, faithfulness and more, with intervals, floors and warnings.
+
+    Example, by reading: dialogist evaluate default chats.jsonl --read 100 --output sheet
+    """
     from dialogist.cli.asking import Asking
     from dialogist.cli.evaluating import Call, evaluate_call
     from dialogist.evaluation.outputs.joining import How
+    from dialogist.evaluation.reading_sheet import is_sheet
     from dialogist.recipe.speaking import Written
 
-    form = form_of(output, format, Card.text)
+    form = Card.text if reading else form_of(output, format, Card.text)
+    if reading and format is not None:
+        raise UsageError("--read writes CSV and HTML: leave --format out")
     if data is not None and on is not None:
         raise UsageError("DATA and --on are the same: give one of them")
+    if is_sheet(Path(system)):
+        from dialogist.cli.reading_sheet import sum_up
+
+        with output_to(output):
+            typer.echo(sum_up(Path(system), form))
+        return 0
     search = {
         "long": long,
         "safe": safe,
@@ -125,6 +148,10 @@ def evaluate(
         threads=threads,
         search={name: value for name, value in search.items() if value is not None},
     )
+    if reading is not None:
+        from dialogist.cli.reading_sheet import make_sheet
+
+        return make_sheet(system, asking, output or Path("sheet"), reading, seed)
     call = Call(
         system=system,
         asking=asking,

@@ -17,21 +17,16 @@ import typer
 
 from dialogist import __version__
 from dialogist.cli import (
-    ablate,
     annotate,
-    compare,
     data,
     doctor,
     evaluate,
-    explain,
     finetune,
     init,
     keypoints,
     mask,
     models,
-    rate,
     recipes,
-    report,
     summarize,
     template,
     train,
@@ -39,6 +34,7 @@ from dialogist.cli import (
 from dialogist.cli.console import SHOW_PERSONAL_DATA, complain, note, show_personal_data
 from dialogist.cli.failures import tell_failures
 from dialogist.cli.helping import dress
+from dialogist.cli.laboratory import add_laboratory
 from dialogist.cli.progress import close_all, silence
 from dialogist.cli.respelling import respelled
 from dialogist.cli.wrong_call import wrong_call
@@ -57,16 +53,13 @@ app.command()(annotate.annotate)
 app.command()(finetune.finetune)
 app.command()(train.train)
 app.command()(evaluate.evaluate)
-app.command()(compare.compare)
-app.command()(ablate.ablate)
-app.command()(explain.explain)
+add_laboratory(app, "compare", "ablate", "explain")
 app.add_typer(models.app, name="models")
 app.add_typer(recipes.app, name="recipes")
 app.add_typer(data.app, name="data")
 app.add_typer(keypoints.app, name="keypoints")
 app.add_typer(template.app, name="templates")
-app.command()(report.report)
-app.add_typer(rate.app, name="rate")
+add_laboratory(app, "report", "rate")
 app.command()(init.init)
 app.command()(doctor.doctor)
 

@@ -5,12 +5,17 @@ from dataclasses import dataclass
 
 from dialogist.selection.choice import chosen
 from dialogist.selection.features import Matrix, features_of
+from dialogist.selection.merging import merged
 from dialogist.selection.network import Network
 from dialogist.selection.statements import Candidate, candidates_of
 from dialogist.selection.terms import Rarity
 from dialogist.selection.units import Unit, units_of
 from dialogist.text.reported_speech import Conversation, Reported
 from dialogist.text.reported_speech.parts import part_spans
+
+# Words: what merging saves at most, and what antecedents add.
+_MOST_SAVED, _MOST_ADDED = 12, 40
+_ENOUGH = 12  # words of a choice that has room for antecedents
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,25 @@ def select(
     chances = network.probabilities(found.features(network.rarity))
     candidates = candidates_of(found.conversation, units, found.told)
     each = [float(max(chances[i] for i in one.units)) for one in candidates]
-    return [
-        Chosen(candidates[i], tuple(units[j] for j in candidates[i].units), each[i])
-        for i in chosen(candidates, each, units, budget, with_issue)
-    ]
+    best: tuple[float, list[Chosen]] = (0.0, [])
+    for room in range(max(1, budget - _MOST_ADDED), budget + _MOST_SAVED + 1):
+        picked = chosen(candidates, each, units, room, with_issue)
+        if room > _ENOUGH:
+            picked = _with_antecedents(picked, candidates)
+        told = merged([candidates[i] for i in picked], units, found.conversation)
+        if sum(one.words for one, _ in told) > budget:
+            continue
+        worth = sum(each[i] * candidates[i].words ** 0.5 for i in picked)
+        if worth > best[0]:
+            best = worth, [
+                Chosen(one, tuple(units[j] for j in one.units), max(each[picked[k]] for k in ks))
+                for one, ks in told
+            ]
+    return best[1]
+
+
+def _with_antecedents(picked: Sequence[int], candidates: Sequence[Candidate]) -> list[int]:
+    """The chosen ones and those that name what their "it" and "she" mean."""
+    holding = {unit: i for i, one in enumerate(candidates) for unit in one.units}
+    needed = [candidates[i].needs for i in picked]
+    return sorted({*picked, *(holding[unit] for unit in needed if unit in holding)})

@@ -12,6 +12,9 @@ from dialogist.text.reported_speech import Conversation, Reported
 _OF_ITS_OWN = re.compile(
     r"(?i)\b(?:i|you|we|he|she|it|they|that|this|there)(?:['’]\w+)?\b|\b(?:let['’]?s|please)\b"
 )
+_ASKS = re.compile(
+    r"(?i)(?:\w+\W+)?(?:is|are|can|could|do|does|did|will|would|what|when|where|who|how|which|why|have)\b"
+)
 _DENIES = re.compile(r"(?i)(?:no|nope|nah)\b\W*\w")
 _SHORTEST_QUESTION = 4  # words of a question that is understood alone
 _LONGEST_FRAGMENT = 2  # words that are taken for a reply to whatever was said before
@@ -20,11 +23,15 @@ _LONGEST_ANSWER = 8  # words of an answer that is not understood without its que
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """``text`` says what ``units`` (numbers) say, in the order of the dialogue."""
+    """``text`` says what ``units`` (numbers) say, in the order of the dialogue.
+
+    ``needs``: the number of the unit that names what its "it" or "she" means.
+    """
 
     text: str
     kind: Literal["reported", "quoted"]
     units: tuple[int, ...]
+    needs: int | None = None
 
     @property
     def words(self) -> int:
@@ -48,9 +55,30 @@ def candidates_of(
                 found[i] = answered
                 continue
         own = told.get((unit.turn, unit.start))
-        if own is not None and len(_plain(unit)) > 1 and _says_something(unit):
-            found[i] = Candidate(own.text, own.kind, (i,))
+        if own is None or len(_plain(unit)) < 2 or not _says_something(unit):
+            continue
+        if _goes_on(units, i) and i - 1 in found:
+            before = found.pop(i - 1)
+            quoted = conversation.quote(units[i - 1].turn, units[i - 1].start).text
+            text = f"{quoted} {own.text.partition(': ')[2]}"
+            found[i] = Candidate(text, "quoted", (*before.units, i), before.needs)
+        else:
+            needs = _antecedent(units, i) if own.refers_back else None
+            found[i] = Candidate(own.text, own.kind, (i,), needs)
     return list(found.values())
+
+
+def _antecedent(units: Sequence[Unit], i: int) -> int | None:
+    """The nearest unit before unit ``i`` that says something."""
+    return next((j for j in range(i - 1, max(-1, i - 4), -1) if terms_of(units[j].text)), None)
+
+
+def _goes_on(units: Sequence[Unit], i: int) -> bool:
+    """Whether a message goes on with the one before, by the same speaker: "2-10"."""
+    if i == 0 or units[i - 1].speaker != units[i].speaker or units[i - 1].turn == units[i].turn:
+        return False
+    is_short = units[i].words <= _LONGEST_FRAGMENT and not units[i].text[:1].isupper()
+    return is_short and not _OF_ITS_OWN.search(units[i].text)
 
 
 def _says_something(unit: Unit) -> bool:
@@ -87,11 +115,12 @@ def _answered(
     both = (*(before.units if before else (asked,)), answer)
     exchange = conversation.answer(units[asked].turn, units[answer].turn)
     if exchange is not None:
-        return Candidate(exchange.text, "reported", pair)
+        needs = _antecedent(units, asked) if exchange.refers_back else None
+        return Candidate(exchange.text, "reported", pair, needs)
     own = told.get((units[answer].turn, units[answer].start))
     if own is not None and "?" in units[asked].text and _DENIES.match(units[answer].text):
         own = conversation.quote(units[answer].turn, units[answer].start)  # reports drop the no
-    elif own is None or not _is_fragment(units[asked], units[answer]):
+    elif own is None or own.kind == "reported" or not _is_fragment(units[asked], units[answer]):
         return None
     question = before or told.get((units[asked].turn, units[asked].start))
     if question is None:
@@ -104,6 +133,9 @@ def _answered(
 
 def _is_fragment(asked: Unit, answer: Unit) -> bool:
     """Whether an answer is hardly understood without what it answers."""
+    is_question = "?" in asked.text or _ASKS.match(asked.text) is not None
+    if not is_question and any(map(str.isdigit, answer.text)):
+        return False
     if _OF_ITS_OWN.search(answer.text) or not _says_something(answer):
         return False
-    return answer.words <= (_LONGEST_ANSWER if "?" in asked.text else _LONGEST_FRAGMENT)
+    return answer.words <= (_LONGEST_ANSWER if is_question else _LONGEST_FRAGMENT)

@@ -4,7 +4,7 @@ import re
 
 from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.framing import Frame, decapitalised
-from dialogist.text.reported_speech.morphology import AUXILIARIES, is_past
+from dialogist.text.reported_speech.morphology import AUXILIARIES, is_base, is_past
 from dialogist.text.reported_speech.questions import Question, question_of
 from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
@@ -30,6 +30,8 @@ def question(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
         return False, None
     if low.startswith(("whatever", "or ")):
         return True, None
+    if told := _wished(frame, said.text):
+        return True, told
     parts = question_of(said.text, said.question)
     if parts is None:
         return said.question, _fragment(frame, said) if said.question else None
@@ -37,12 +39,36 @@ def question(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
     return True, None if told is None else f"{frame.speaker} asks {told}"
 
 
+_SHALL_I = re.compile(r"(?i)(?:should|shall) i (?!have\b)(\w+)(.*)")
+_MAY_I = re.compile(
+    r"(?i)(?:can|could|may) i (?:please )?(borrow|see|speak|talk|use|try|keep|order|change|cancel|book|return"
+    r"|join|reserve|rent|stay|take|pay|bring|ask|leave) (?!so\b)(.+)"
+)
+_FOR_ME = re.compile(
+    r"(?i)(?:can|could|may) i (?:(?:please|also|maybe) )*(?:have|get) "
+    r"((?:the|a|an|your|my|some|another|\d[\w.,]*|two|three|four|five|one|ten) .+|\w+)"
+)
+
+
+def _wished(frame: Frame, text: str) -> str | None:
+    """What the speaker would like to do, get or be told to do: "asks to pay", "asks for tea"."""
+    if match := _SHALL_I.fullmatch(text):
+        if not is_base(match[1].lower()) or re.search(r"(?i)\bor\b", text):
+            return None
+        return frame.behind("asks whether to", match[1].lower() + match[2], frame.speaker)
+    if match := _MAY_I.fullmatch(text):
+        return frame.behind("asks to", match[1].lower() + " " + match[2], frame.speaker)
+    if (match := _FOR_ME.fullmatch(text)) and not is_statement(match[1]):
+        return frame.behind("asks for", match[1])
+    return None
+
+
 def asked(frame: Frame, parts: Question) -> str | None:
     """A question as a clause: "whether Bo is coming"."""
     clause = parts.clause()
-    told = None if clause is None else frame.turn(frame.lowered(clause))
-    opening = frame.turn(parts.opening)
-    if told is None or opening is None:
+    told = None if clause is None else frame.turn(frame.lowered(clause), None, frame.speaker)
+    opening = frame.turn(parts.opening, None, frame.speaker)
+    if told is None or opening is None or told.plural:
         return None
     return re.sub(r"\bshall\b", "should", f"{opening.text} {told.text}")
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
+from dialogist.text.reported_speech.antecedents import refers_back
 from dialogist.text.reported_speech.exchanges import Exchange
-from dialogist.text.reported_speech.framing import Frame
+from dialogist.text.reported_speech.framing import Frame, label_of
 from dialogist.text.reported_speech.participants import Participant, introductions, participants_of
 from dialogist.text.reported_speech.telling import tell
 from dialogist.text.reported_speech.third_persons import (
@@ -16,20 +17,29 @@ from dialogist.text.reported_speech.third_persons import (
     who_is_meant,
     written_out,
 )
-from dialogist.text.reported_speech.trimming import Trimmed, trimmed
-from dialogist.text.reported_speech.turning import Voice
-from dialogist.text.reported_speech.words import SINGULAR_THIRD, words_of
+from dialogist.text.reported_speech.trimming import Trimmed, trimmed, without_addresses
+from dialogist.text.reported_speech.turning import Voice, is_role
+from dialogist.text.reported_speech.words import SINGULAR_THIRD, THEY, words_of
 from dialogist.text.tokens import sentence_spans
 
 _LEFT = re.compile(
     r"(?i)(?<![\w'’&/.-])(?:i|me|my|mine|myself|you|your|yours|yourself|yourselves|we|(?-i:us|Us)|our|ours"
     r"|ourselves|u|ur|y'all|let's|i'\w+|you'\w+|we'\w+)(?![\w&/-]|\.\w)"
 )
-_REFERS_BACK = frozenset(
-    ("it", "that", "this", "these", "those", "there", "one", "ones", "its", "so")
-)
 _LOOK_BACK = 12  # sentences in which "he" may have been mentioned
 _CORRECTS = re.compile(r"(?i)(?:no|sorry|actually|wait|hm+|well|or|but|i mean)\b")
+_DENIES = re.compile(
+    r"(?i)(?:that is|it is|you are) (?:not (?:true|right|so|fair|correct)|wrong|nonsense)\b"
+    r"|(?:certainly )?not true\b|i (?:did|was|have|do|am) not\b|i never\b|nonsense\b|certainly not\b"
+)
+_DOUBTS = re.compile(r"(?i)(?:but|really\?|what\?|no way|since when|are you sure)\b|[\w ]{1,20}\?!|\w+\? ")
+# What a quotation may leave out at its beginning.
+_SPOKEN = re.compile(
+    r"(?i)(?:(?:(?:oh|ah|um|uh|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg|so|and)[,.!… ]+"
+    r"|(?:thanks?(?: you)?|great|perfect|good|sure)[,.!…]+)\s*)+(?=[\w“\"$€£])"
+)
+_STANDS_FOR_A_SPEAKER = re.compile(r"\b(?:they|them|theirs?)\b")
+_LOOSE = " ,;-–—"
 _GREETS = re.compile(r"(?i)(?:hi|hello|hey)\b")
 _INTRODUCED = re.compile(r"(?i)(?:this is|it is|my name is) (?=\S)")
 _SMALL_WORD = re.compile(r"(?<![\w'’-])[a-z]+")
@@ -40,7 +50,7 @@ class Reported:
     """A statement about ``text[start:end]`` of a turn.
 
     ``kind``: ``reported`` (in the third person, by rules) or ``quoted`` (the words themselves).
-    ``refers_back``: it says "it" or "that" of something said before.
+    ``refers_back``: it says "it", "that" or "she" of something that only what was said before names.
     """
 
     text: str
@@ -93,10 +103,13 @@ class Conversation:
             found.append(self._reported(turn, sentence, told))
         return tuple(found)
 
-    def quote(self, turn: int, start: int) -> Reported:
-        """The part of a turn that begins at ``start``, in the words that were said."""
+    def quote(self, turn: int, start: int, end: int | None = None) -> Reported:
+        """The parts of a turn from ``start`` to ``end``, or one part, in the words that were said."""
         part = next(one for one in self._of(turn) if one.start == start)
-        return Reported(self._quoted(turn, part), part.start, part.end, "quoted")
+        if end is not None and end != part.end:
+            text = self._turns[turn][1][start:end]
+            part = _Sentence(start, end, text, trimmed(text, self._called))
+        return self._quoted(turn, part)
 
     def answer(self, question: int, answer: int) -> Reported | None:
         """A short answer told with what it answers; None where no rule is sure."""
@@ -107,11 +120,14 @@ class Conversation:
         meant = self._meant(question, len(asked) - 1, voice)
         if meant is None:
             return None
-        exchange = Exchange(voice.speaker, self._people[self._turns[answer][0]].name)
-        told = self._finished(exchange.told(asked[-1].said, said[0].said), meant)
+        exchange = Exchange(voice.speaker, self._people[self._turns[answer][0]].name, len(self._people) == 2)
+        last, first = asked[-1].said, said[0]
+        found = exchange.agreement(last, first.said, first.words) or exchange.told(last, first.said)
+        told = self._finished(found, meant)
         if told is None:
             return None
-        return Reported(told, said[0].start, said[0].end, "reported", _refers_back(told))
+        back = _is_open(told, f"{asked[-1].said.text} {said[0].said.text}")
+        return Reported(told, said[0].start, said[0].end, "reported", back)
 
     def _answers(self, question: int, answer: int) -> bool:
         """Whether a turn may answer another, and does not take back what it answers."""
@@ -121,6 +137,11 @@ class Conversation:
         if _GREETS.match(said[0].words) or any(_CORRECTS.match(s.words) for s in said[1:]):
             return False
         return not any(word.low in SINGULAR_THIRD for word in words_of(said[0].said.text))
+
+    def subject_of(self, label: str) -> str:
+        """A speaker's name as it begins a report: "The agent "."""
+        name = self._people[label].name
+        return (name[0].upper() + name[1:] if is_role(name) else name) + " "
 
     def listener(self, turn: int) -> str | None:
         """The label of whom a turn addresses; None: not known."""
@@ -179,7 +200,25 @@ class Conversation:
             return None
         if introductions(self._of(turn)[place].words):
             said = replace(said, text=_INTRODUCED.sub("I am ", said.text, count=1))
-        return self._finished(tell(Frame(voice, self._small), said), meant)
+        frame = Frame(voice, self._small, self._is_contested(turn, place), self._is_chat(turn))
+        return self._finished(tell(frame, said), meant)
+
+    def _is_chat(self, turn: int) -> bool:
+        """Whether a message is typed in passing: it begins with a small letter."""
+        return next((c.islower() for c in self._turns[turn][1] if c.isalpha()), False)
+
+    def _is_contested(self, turn: int, place: int) -> bool:
+        """Whether a statement denies what others say, or others deny it."""
+        if any(s.said.yes is False or _DENIES.match(s.said.text) for s in self._of(turn)[: place + 1]):
+            return True
+        if turn + 1 == len(self._turns) or self._turns[turn + 1][0] == self._turns[turn][0]:
+            return False
+        replies = self._of(turn + 1)[:2]
+        if self._of(turn)[-1].said.question:
+            return any(_DENIES.match(s.said.text) for s in replies)
+        return any(_DENIES.match(s.said.text) or s.said.yes is False for s in replies) or bool(
+            replies and _DOUBTS.match(replies[0].words)
+        )
 
     def _answered(self, turn: int) -> str | None:
         found = self.answer(turn - 1, turn)
@@ -210,11 +249,20 @@ class Conversation:
         """With a capital and a full stop; None where a first or second person is left."""
         if told is not None and meant:
             told = written_out(told, meant)
-        if told is None or _LEFT.search(self._without_names(told)):
+        if told is None or _LEFT.search(self._without_names(told)) or self._repeats_a_name(told):
             return None
         told = " ".join(told.split()).rstrip(",;: ") + "."
         is_label = any(told.startswith(p.name) for p in self._people.values())
         return told if is_label and not told.startswith("the ") else told[0].upper() + told[1:]
+
+    def _repeats_a_name(self, told: str) -> bool:
+        """Whether a participant is named twice: a quotation reads better."""
+        for person in self._people.values():
+            if person.name and person.name in told:
+                name = re.escape(person.name.removeprefix("the "))
+                if len(re.findall(rf"(?i)(?<!\w){name}(?![\w-])", told)) > 1:
+                    return True
+        return False
 
     def _without_names(self, text: str) -> str:
         for person in self._people.values():
@@ -223,18 +271,27 @@ class Conversation:
 
     def _reported(self, turn: int, sentence: _Sentence, told: str | None) -> Reported:
         if told is not None:
-            return Reported(told, sentence.start, sentence.end, "reported", _refers_back(told))
-        return Reported(self._quoted(turn, sentence), sentence.start, sentence.end, "quoted")
+            back = _is_open(told, sentence.said.text)
+            return Reported(told, sentence.start, sentence.end, "reported", back)
+        return self._quoted(turn, sentence)
 
-    def _quoted(self, turn: int, sentence: _Sentence) -> str:
-        name = self._people[self._turns[turn][0]].name
-        speaker = "The " + name[4:] if name.startswith("the ") else name
-        return f"{speaker}: “{sentence.words.strip()}”"
+    def _quoted(self, turn: int, sentence: _Sentence) -> Reported:
+        label = label_of(self._people[self._turns[turn][0]].name)
+        words = without_addresses(sentence.words)
+        spoken = _SPOKEN.match(words)
+        if spoken and len(words[spoken.end() :].split()) > 1:
+            words = words[spoken.end() :]
+        text = f"{label}: “{words.rstrip(_LOOSE)}”"
+        back = refers_back(sentence.said.text)
+        return Reported(text, sentence.start, sentence.end, "quoted", back)
 
 
 def _is_called(person: Participant, call: str) -> bool:
     return call in person.called or any(word in person.called for word in call.split())
 
 
-def _refers_back(told: str) -> bool:
-    return any(word.low in _REFERS_BACK for word in words_of(told))
+def _is_open(told: str, said: str) -> bool:
+    """Whether a report refers back; a "they" that stands for a speaker does not."""
+    if any(word.low in THEY for word in words_of(said)):
+        return refers_back(told)
+    return refers_back(_STANDS_FOR_A_SPEAKER.sub("Ann", told))

@@ -8,15 +8,25 @@ from dataclasses import dataclass
 
 from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.asking import asked as asked_clause
-from dialogist.text.reported_speech.framing import Frame, decapitalised
+from dialogist.text.reported_speech.framing import Frame, decapitalised, label_of
+from dialogist.text.reported_speech.morphology import is_gerund
 from dialogist.text.reported_speech.orders import REQUEST, is_order, is_request
 from dialogist.text.reported_speech.phrases import ASSENT, CONFIRMED, ECHO, alternatives
-from dialogist.text.reported_speech.proposals import proposed
+from dialogist.text.reported_speech.proposals import agreed
 from dialogist.text.reported_speech.questions import Question, question_of
+from dialogist.text.reported_speech.stating import is_plain, offered
 from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.turning import Voice, possessive
-from dialogist.text.reported_speech.words import PERSON, PLURAL, SINGULAR_THIRD, THEY, words_of
+from dialogist.text.reported_speech.words import (
+    DETERMINERS,
+    PERSON,
+    PLURAL,
+    PREPOSITIONS,
+    SINGULAR_THIRD,
+    THEY,
+    words_of,
+)
 
 _COURTEOUS = re.compile(r"(?i)(?:could|would) you (?!be\b|have\b|know\b|see\b|say\b)")
 _ANY = re.compile(r"(?i)\b(?:any\w*|yet|ever)\b")
@@ -32,6 +42,10 @@ _ADVERBIAL = re.compile(
 _DAY = re.compile(
     r"(?i)(?:(?:next|this|last) )?(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
     r"(?: (?:morning|afternoon|evening|night|noon))?"
+)
+_DATE = re.compile(
+    r"(?i)(?:(?:the )?\d{1,2}(?:st|nd|rd|th)|(?:january|february|march|april|may|june|july|august|september"
+    r"|october|november|december) \d{1,2}(?:st|nd|rd|th)?)"
 )
 _TIME = re.compile(
     "(?i)"
@@ -50,16 +64,72 @@ _MAYBE = word_set("can could should shall may would")
 _NO_FRAGMENT = word_set("do make just have")
 _FORBIDS = re.compile(r"(?i)(?:do not|never)\b")
 _CHOICE = re.compile(r"(?i)(.*?\b)([\w'-]+(?: [\w'-]+)?) or ([\w'-]+(?: [\w'-]+)?)")
+_NAME = re.compile(r"(?!I\b)[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?")
+_MEASURES = word_set("cost costs is are was takes take took pay pays paid")
+_AMOUNT = re.compile(
+    r"(?i)(?:(?:about|around|only|just|under|over) )?(?:[$€£]?\d|a |an |one|two|three|four|five|six|seven"
+    r"|eight|nine|ten|half|forty|fifty|free)"
+)
+_HAVING = word_set("""
+want wants need needs like cancel order ordered buy bought have has see prefer prefers recommend
+suggest use uses eat ate book booked lose lost bring take took
+""")
+_PRONOUNS = re.compile(r"(?i)\b(?:that|this|it|one|then|now|whole|all)\b")
+_FRAGMENT = re.compile(r"(?i)(what about |how about )?((?:the|a|an|my|your|our) \w+(?: \w+)?)")
+_IT_FIRST = re.compile(r"(?i)(?:it|that|they) (?=(?:will|is|are|has|have|can|cannot|comes?|costs?|starts?|arrives?) )")
+_IT_IS = re.compile(r"(?i)(?:it|that) (?:is|was) (?=\S)")
+_IT_WORDS = word_set("it that this they them these those he she")
+_TAKES_UP = re.compile(
+    r"(?i)(?:fine|ok|okay|k|kk|great|perfect|deal|good|sure|yes|yeah|yep|alright|all right|lovely|cool|agreed"
+    r"|that is (?:fine|great|good|perfect)|that['’]?s (?:fine|great|good|perfect|ok|okay)|sounds good|works"
+    r"|wonderful|excellent|done)\b"
+)
+_HOURS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon|midnight"
+_TIMES = re.compile(
+    rf"(?i)(?:(?:at|on|by|around|in|next|this|half|past|quarter|to|o'clock|the|from|until|till|morning|afternoon"
+    rf"|evening|night|tomorrow|tonight|today|days?|weeks?|weekend|[ap]\.?m\.?|{_HOURS}|\d[\d:.]*(?:[ap]m|st|nd|rd|th)?"
+    r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)(?:,? |$))+"
+)
+_A_DAY_OR_HOUR = re.compile(
+    rf"(?i)\b(?:\w+day|tomorrow|tonight|today|{_HOURS}|\d[\d:.]*(?:[ap]m|st|nd|rd|th)?)\b"
+)
 _LENGTH = 10  # words of a short answer
 _NOT_SAID = PERSON | PLURAL | THEY | SINGULAR_THIRD
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """What ``asker`` says to the speaker of the answer, ``answerer``; names as written."""
+    """What ``asker`` says to the speaker of the answer, ``answerer``; names as written.
+
+    ``two``: nobody else takes part.
+    """
 
     asker: str
     answerer: str
+    two: bool = True
+
+    def agreement(self, asked: Trimmed, answer: Trimmed, words: str) -> str | None:
+        """A time or an offer that is taken up; ``words``: the answer as it was said."""
+        takes_up = _TAKES_UP.match(words)
+        if answer.question or answer.yes is False or not takes_up:
+            return None
+        if asked.question and takes_up[0].lower() in ("yes", "yeah", "yep"):
+            return None  # it only confirms
+        is_assent = answer.is_empty or _agrees(answer) or bool(CONFIRMED.fullmatch(answer.text))
+        if is_assent and _TIMES.fullmatch(asked.text) and _A_DAY_OR_HOUR.search(asked.text):
+            return f"{self._both()} agree on {asked.text}"
+        frame = Frame(Voice(self.asker, self.answerer))
+        if is_assent and (offer := offered(frame, asked.text)):
+            return f"{self.asker} will {offer}"
+        what = answer.text if _TIMES.fullmatch(answer.text) else words[takes_up.end() :].strip(" ,.!")
+        if _TIMES.fullmatch(what) and _A_DAY_OR_HOUR.search(what):
+            said = {word.low for word in words_of(asked.text)}
+            if all(word.low in said for word in words_of(what)):
+                return f"{self._both()} agree on {what}"
+        return None
+
+    def _both(self) -> str:
+        return "they" if self.two else f"{self.asker} and {self.answerer}"
 
     def told(self, asked: Trimmed, answer: Trimmed) -> str | None:
         """The answer as a statement, without its full stop; None where no rule is sure."""
@@ -68,11 +138,36 @@ class Exchange:
             return None
         if answer.question or len(answer.text.split()) > _LENGTH:
             return None
+        if told := self._about(asked, answer.text):
+            return told
+        if asked.question and (said := _IT_IS.match(answer.text)) and polarity is None:
+            rest = answer.text[said.end() :]
+            return self._filled(asked, rest) if _is_answer_of_thing(asked.text) else None
         if _agrees(answer):
             return self._settled(asked, True)
         if polarity is not None:
             return self._decided(asked, polarity, rest)
+        if asked.question and _when(rest) and (told := self._decided(asked, True, _when(rest))):
+            return told
         return self._filled(asked, rest)
+
+    def _about(self, asked: Trimmed, answer: str) -> str | None:
+        """ "And a new card?" "It comes on Friday.": what "it" is was asked about."""
+        fragment = _FRAGMENT.fullmatch(asked.text)
+        if fragment is None or not asked.question or not (asked.joined or fragment[1]):
+            return None
+        said = _IT_FIRST.match(answer)
+        if said is None or any(w.low in _IT_WORDS for w in words_of(answer[said.end() :])):
+            return None
+        is_plural = fragment[2].endswith("s") and not fragment[2].endswith("ss")
+        if is_plural != (said[0].lower() == "they "):
+            return None
+        what = Frame(Voice(self.asker, self.answerer)).turn(fragment[2])
+        frame = Frame(Voice(self.answerer, self.asker))
+        told = frame.turn(f"the {answer[said.end() :]}")
+        if what is None or told is None or told.plural or not is_statement(f"It {told.text[4:]}"):
+            return None
+        return f"{what.text} {told.text[4:]}"
 
     def _read(self, answer: Trimmed) -> tuple[bool | None, str]:
         """Yes or no, where the answer begins so or echoes it; and what it says besides."""
@@ -89,11 +184,11 @@ class Exchange:
     # Yes and no
 
     def _decided(self, asked: Trimmed, yes: bool, rest: str) -> str | None:
-        if rest and not (yes and _ADVERBIAL.fullmatch(rest)):
+        if rest and not (yes and (_ADVERBIAL.fullmatch(rest) or _when(rest))):
             return None
         frame = Frame(Voice(self.asker, self.answerer))
         if told := self._settled(asked, yes):
-            return f"{told} {rest}".strip()
+            return f"{told} {decapitalised_phrase(rest)}".strip()
         question = question_of(asked.text, asked.question)
         if question is None or not question.is_yes_no or re.search(r"(?i)\bor\b", asked.text):
             return None
@@ -102,10 +197,11 @@ class Exchange:
     def _settled(self, asked: Trimmed, yes: bool) -> str | None:
         """A proposal, a request or an offer taken or not."""
         frame = Frame(Voice(self.asker, self.answerer))
-        proposal = proposed(frame, asked)
-        if proposal is not None:
-            verb = "agrees to" if yes else "declines"
-            return f"{self.answerer} {verb} {possessive(self.asker)} suggestion {proposal}"
+        if what := agreed(frame, asked):
+            if yes:
+                who = "They agree" if self.two else f"{self.answerer} agrees"
+                return f"{who} {what}"
+            return f"{self.answerer} declines {what}" if what.startswith("to ") else None
         if told := self._requested(frame, asked, yes):
             return told.replace(" agrees to confirm ", " confirms ")
         question = question_of(asked.text, asked.question)
@@ -119,7 +215,7 @@ class Exchange:
             what = decapitalised(asked.text)
         else:
             return None
-        told = frame.turn(what, self.answerer)
+        told = frame.turn(what, self.answerer, self.asker, self.answerer)
         verb = "agrees" if yes else "declines"
         if told is None or ":" in told.text:
             return None
@@ -129,10 +225,13 @@ class Exchange:
         """ "Shall I call you?": an offer taken or not."""
         subject = question.subject.lower()
         if subject == "i" and question.auxiliary == "shall":
-            told = frame.turn(question.rest, self.asker)
-            verb = "accepts" if yes else "declines"
+            told = frame.turn(question.rest, self.asker, self.asker)
+            if told is not None and yes:
+                return f"{self.asker} will {told.text}"
+            rest = re.sub(r"(?i) you\b", "", question.rest, count=1)
+            told = frame.turn(rest, self.asker, self.asker, self.answerer)
             if told is not None:
-                return f"{self.answerer} {verb} {possessive(self.asker)} offer to {told.text}"
+                return f"{self.answerer} declines {possessive(self.asker)} offer to {told.text}"
         return None
 
     def _stated(self, frame: Frame, question: Question, yes: bool, rest: str) -> str | None:
@@ -144,18 +243,24 @@ class Exchange:
         told = None if clause is None else frame.turn(clause)
         if told is None:
             return None
-        text = f"{told.text} {rest}".strip()
+        if told.plural:
+            return None
+        text = f"{told.text} {decapitalised(rest) if rest else ''}".strip()
         is_own = re.match(r"(?i)you(?:r\b|$)", question.subject)
-        if is_own and not told.plural:
-            return text
-        return f"{self.answerer} says {frame.lowered(text)}"
+        is_allowed = question.subject.lower() == "i" and question.auxiliary in ("can", "could", "may")
+        return text if is_own or is_allowed else self._said(frame, text)
+
+    def _said(self, frame: Frame, text: str) -> str:
+        """What the answerer says of others, with the name where it may be an opinion."""
+        is_adviser = Frame(Voice(self.answerer, self.asker)).is_adviser
+        return text if is_plain(text, is_adviser) else f"{label_of(self.answerer)}: {frame.lowered(text)}"
 
     # Questions with question words, and choices
 
     def _filled(self, asked: Trimmed, rest: str) -> str | None:
-        if not rest or is_statement(rest) or any(w.low in _NOT_SAID for w in words_of(rest)):
+        if not rest or is_statement(rest) or not asked.question or asked.tag:
             return None
-        if re.search(r"[\"“”?!]|:\s|\.\.", rest) or not asked.question or rest[0] in "'’":
+        if re.search(r"[\"“”?!]|:\s|\.\.", rest) or rest[0] in "'’":
             return None
         words = words_of(rest)
         if not words or is_order(rest) or words[0].low in _NO_FRAGMENT:
@@ -163,9 +268,35 @@ class Exchange:
         if told := self._chosen(asked, rest):
             return told
         question = question_of(asked.text, True)
-        if question is None or asked.tag:
+        if question is None:
+            return None
+        if told := self._wanted(question, rest):
+            return told
+        if any(word.low in _NOT_SAID for word in words_of(rest)):
             return None
         return self._placed(question, rest) or self._quoting(question, rest)
+
+    def _wanted(self, question: Question, rest: str) -> str | None:
+        """ "What did you order?" "My lunch.": the object of what was done, or who did it."""
+        clause, opening = question.clause(), question.opening.lower()
+        answer = Frame(Voice(self.answerer, self.asker)).turn(rest, self.answerer, self.answerer)
+        if clause is None or answer is None or answer.plural:
+            return None
+        if opening == "who" and not question.subject and _NAME.fullmatch(rest):
+            told = Frame(Voice(self.asker, self.answerer)).turn(clause)
+            return None if told is None or told.plural else f"{rest} {told.text}"
+        told = Frame(Voice(self.asker, self.answerer)).turn(clause)
+        if told is None or told.plural:
+            return None
+        if not question.subject:
+            return f"{answer.text} {told.text}" if _may_be(question, answer.text) else None
+        if not _takes_object(opening, clause, rest):
+            return None
+        return self._finished(question, f"{told.text} {decapitalised_phrase(answer.text)}")
+
+    def _finished(self, question: Question, text: str) -> str:
+        frame = Frame(Voice(self.asker, self.answerer))
+        return text if question.subject.lower() == "you" else self._said(frame, text)
 
     def _chosen(self, asked: Trimmed, rest: str) -> str | None:
         """ "Tea or coffee?" "Coffee." """
@@ -184,15 +315,62 @@ class Exchange:
             return None
         frame = Frame(Voice(self.asker, self.answerer))
         told = frame.turn(clause)
-        if told is None or question.auxiliary in _MAYBE or _ENDS_IN_A_PLACE.search(told.text):
+        maybe = question.auxiliary in _MAYBE and question.auxiliary != "would"
+        if told is None or maybe or _ENDS_IN_A_PLACE.search(told.text):
             return None
-        if question.subject.lower() == "you":
-            return f"{told.text} {where}"
-        return f"{self.answerer} says {frame.lowered(told.text)} {where}"
+        return self._finished(question, f"{told.text} {where}")
 
     def _quoting(self, question: Question, rest: str) -> str | None:
         told = asked_clause(Frame(Voice(self.asker, self.answerer)), question)
-        return None if told is None else f"Asked {told}, {self.answerer} answers “{rest}”"
+        if question.opening.lower() == "why":
+            return None
+        return None if told is None else f"{told[0].upper()}{told[1:]}: “{rest}”"
+
+
+def _may_be(question: Question, answer: str) -> bool:
+    """Whether an answer can be the subject of its question: "Which items were spoiled?"."""
+    if question.opening.split()[0].lower() not in ("which", "what") or question.opening == "what":
+        return False
+    first, plural = words_of(answer)[0].low, question.auxiliary in ("are", "were", "have")
+    if first not in DETERMINERS or question.auxiliary not in ("is", "are", "was", "were"):
+        return False
+    return plural == (" and " in answer or re.search(r"[^s]s$", answer) is not None)
+
+
+def _is_answer_of_thing(asked: str) -> bool:
+    """Whether a question asks when, where or how much something is: "it" is that thing."""
+    question = question_of(asked, True)
+    return (
+        question is not None
+        and question.auxiliary in ("is", "was", "does")
+        and question.opening.lower() in ("when", "where", "how much", "what", "what time", "how old")
+        and question.subject.lower() not in ("", "it", "that", "this", "he", "she", "there")
+        and (question.auxiliary != "does" or question.rest in ("cost", "start", "open", "close"))
+    )
+
+
+def _takes_object(opening: str, clause: str, rest: str) -> bool:
+    """Whether an answer may stand right behind the clause of its question."""
+    last, first = words_of(clause)[-1].low, words_of(rest)[0].low
+    if opening in ("how much", "how long", "how old") and last in _MEASURES:
+        return _AMOUNT.match(rest) is not None
+    if opening not in ("what", "which") or first in PREPOSITIONS or is_gerund(first):
+        return False
+    if last in ("is", "was"):
+        return True
+    return last in _HAVING and (first in DETERMINERS or rest[0].isdigit())
+
+
+def _when(rest: str) -> str:
+    """An answer that says when, as it stands behind a verb; empty: it is no such answer."""
+    if not (_DAY.fullmatch(rest) or _TIME.fullmatch(rest)) or _PRONOUNS.search(rest):
+        return ""
+    return _adverbial("when", rest) or ""
+
+
+def decapitalised_phrase(text: str) -> str:
+    """``text`` with a small first letter where it begins with an article or the like."""
+    return decapitalised(text) if text and words_of(text)[0].low in DETERMINERS else text
 
 
 def _adverbial(opening: str, rest: str) -> str | None:
@@ -200,9 +378,13 @@ def _adverbial(opening: str, rest: str) -> str | None:
     if opening == "what time" and _CLOCK.fullmatch(rest):
         return rest if rest.lower().startswith("at") else f"at {rest}"
     if opening in ("when", "what day"):
+        if _DATE.fullmatch(rest):
+            return f"on {rest}"
         if _DAY.fullmatch(rest) and not rest.lower().startswith(("next", "this", "last")):
             return f"on {rest}"
-        return decapitalised(rest) if _TIME.fullmatch(rest) else None
+        parts = rest.split(", ")
+        is_time = all(_TIME.fullmatch(part) for part in parts) and len(parts) < 3
+        return decapitalised(rest) if is_time else None
     return decapitalised(rest) if opening == "where" and _PLACE.fullmatch(rest) else None
 
 

@@ -5,7 +5,8 @@ from collections.abc import Container
 from dialogist.text.function_words import OPENERS
 from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.morphology import is_base, is_gerund
-from dialogist.text.reported_speech.turning import Turned, Voice, turned
+from dialogist.text.reported_speech.third_persons import people_in
+from dialogist.text.reported_speech.turning import Setting, Turned, Voice, is_role, turned
 from dialogist.text.reported_speech.words import words_of
 
 _FAMILY = "mom mum mommy mummy dad daddy grandma grandpa granny aunt uncle auntie"
@@ -15,24 +16,67 @@ september october november december christmas easter
 """)
 _CAPITALS = DATES | word_set(_FAMILY)
 
+_OF_SPEAKER = word_set("i me my mine myself")
+_ADVISERS = word_set("""
+agent support doctor optician system assistant nurse pharmacist dentist therapist counselor
+counsellor lawyer advisor adviser consultant representative clerk technician helpdesk
+""")
+
 
 class Frame:
-    """What one speaker says to another; ``small``: words that the dialogue writes small."""
+    """What one speaker says to another.
 
-    def __init__(self, voice: Voice, small: Container[str] = ()) -> None:
+    ``small``: words that the dialogue writes small; ``contested``: others deny what is said;
+    ``chat``: it is typed in passing.
+    """
+
+    def __init__(
+        self,
+        voice: Voice,
+        small: Container[str] = (),
+        contested: bool = False,
+        chat: bool = False,
+    ) -> None:
         self.speaker = voice.speaker
         self.listener = voice.listener
+        self.contested = contested
+        self.chat = chat
         self._voice = voice
         self._small = small
 
-    def turn(self, text: str, owner: str | None = None) -> Turned | None:
-        """``text`` in the third person; ``owner``: the name of the subject before it."""
-        return turned(text, self._voice, owner)
+    @property
+    def is_adviser(self) -> bool:
+        """Whether others do what the speaker tells them, as patients and customers do."""
+        return self.speaker.lower().removeprefix("the ") in _ADVISERS
 
-    def behind(self, verb: str, text: str, owner: str | None = None) -> str | None:
+    @property
+    def label(self) -> str:
+        """How the speaker is named before a colon."""
+        return label_of(self.speaker)
+
+    def turn(self, text: str, owner: str | None = None, *mentioned: str) -> Turned | None:
+        """``text`` in the third person.
+
+        ``owner``: the name of the subject before it; ``mentioned``: the names before it.
+        """
+        lone = not people_in(text, self._voice)
+        return turned(text, self._voice, Setting(owner, mentioned, lone))
+
+    def behind(
+        self, verb: str, text: str, owner: str | None = None, *mentioned: str
+    ) -> str | None:
         """ "Ann" + ``verb`` + ``text`` in the third person."""
-        told = self.turn(self.lowered(text), owner)
+        told = self.turn(self.lowered(text), owner, *(mentioned or (self.speaker,)))
         return None if told is None else f"{self.speaker} {verb} {told.text}"
+
+    def labelled(self, text: str) -> str | None:
+        """ "Ann:" + ``text`` in the third person; None where "they" would not be clear in it."""
+        told = self.turn(self.lowered(text), None, self.speaker)
+        if told is None or told.plural:
+            return None
+        if not is_role(self.speaker) and any(word.low in _OF_SPEAKER for word in words_of(text)):
+            return None
+        return f"{self.label}: {told.text}"
 
     def lowered(self, text: str) -> str:
         """``text`` with a small first letter, unless its first word may be a name."""
@@ -51,5 +95,11 @@ class Frame:
         return bare in OPENERS or bare in self._small or is_base(bare) or is_gerund(bare)
 
 
+def label_of(name: str) -> str:
+    """A name as it is written before a colon: "Agent" for "the agent"."""
+    return name[4:].capitalize() if is_role(name) else name
+
+
 def decapitalised(text: str) -> str:
-    return text[0].lower() + text[1:]
+    """``text`` with a small first letter, unless it begins with an abbreviation."""
+    return text if text[1:2].isupper() else text[0].lower() + text[1:]

@@ -177,6 +177,11 @@ def is_gerund(word: str) -> bool:
     return word in _GERUNDS
 
 
+def gerund_of(verb: str) -> str | None:
+    """The form in -ing of a base form; None: not known."""
+    return "being" if verb == "be" else _gerund(verb) if verb in _VERBS else None
+
+
 def base_of(word: str) -> str:
     """The base form of a word with the ending of the third person; others stay."""
     return _PRESENT.get(word, word)

@@ -8,6 +8,7 @@ from dialogist.text.reported_speech.morphology import AUXILIARIES, NOUNS_TOO, is
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
+from dialogist.text.reported_speech.turning import is_role
 from dialogist.text.reported_speech.words import (
     DETERMINERS,
     PERSON,
@@ -43,6 +44,11 @@ _NO_ORDERS = re.compile(
     """)
     + r"\b"
 )
+_FOR_ME = re.compile(
+    r"(?i)(give|tell|send|bring|show|get|pass|dm) me (?:also |just )?"
+    r"((?:the|a|an|your|my|his|her|their|some|another|\d[\w.,]*|two|three|four|five|ten) (?!call\b).+)"
+)
+_ABOUT = re.compile(r"(?i)tell me (?:more |something )?about (.+)")
 _OBJECTS = PERSON | DETERMINERS | PREPOSITIONS | word_set("it him them us")
 _JOINED = re.compile(
     r"(?i)(.+?)(?:,| and|, and|, but| but|;) (?=(?:i|you|we|he|she|it|they|that|there|this) \w+)"
@@ -67,8 +73,29 @@ def request(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
     if match is None or frame.listener is None or not is_request(said):
         return False, None
     what = match[2].lower() + match[3]
-    told = frame.behind(f"asks {frame.listener} to", what, frame.listener)
+    told = _wanted(frame, what) or _made(frame, "asks", "to", what)
     return told is not None, told
+
+
+def _wanted(frame: Frame, what: str) -> str | None:
+    """A request for something: "send me the bill" as "asks for the bill"."""
+    if about := _ABOUT.fullmatch(what):
+        return frame.behind("asks about", about[1])
+    match = _FOR_ME.fullmatch(what)
+    if match is None or is_statement(match[2]) or frame.listener is None:
+        return None
+    if match[1].lower() == "tell" and words_of(match[2])[0].low not in ("your", "my", "the"):
+        return None
+    whom = "" if is_role(frame.listener) else f" {frame.listener}"
+    return frame.behind(f"asks{whom} for", match[2], None, frame.speaker)
+
+
+def _made(frame: Frame, verb: str, to: str, what: str) -> str | None:
+    """ "Ann" + ``verb`` + "Bo" + ``to`` + what Bo is to do."""
+    if frame.listener is None:
+        return None
+    mentioned = (frame.speaker,) if is_role(frame.speaker) else (frame.speaker, frame.listener)
+    return frame.behind(f"{verb} {frame.listener} {to}", what, frame.listener, *mentioned)
 
 
 def order(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
@@ -104,6 +131,8 @@ def _may_order(first: str, second: Word) -> bool:
 
 def _ordered(frame: Frame, text: str, condition: str, please: bool) -> str | None:
     behind = ""
+    if re.search(r"(?i),? and you will\b", text):
+        return None
     if joined := _JOINED.match(text):
         text, behind = joined[1], text[joined.end() :]
         if not is_statement(behind) or condition:
@@ -114,7 +143,7 @@ def _ordered(frame: Frame, text: str, condition: str, please: bool) -> str | Non
     for joint, clause in (("and says ", behind), ("", condition)):
         more = frame.turn(frame.lowered(clause)) if clause else None
         if clause:
-            told = None if told is None or more is None else f"{told} {joint}{more.text}"
+            told = None if told is None or more is None or more.plural else f"{told} {joint}{more.text}"
     return told
 
 
@@ -124,9 +153,15 @@ def _asked(frame: Frame, text: str, please: bool) -> str | None:
     text = re.sub(r"(?i)\b(and|but) do not ", r"\1 not to ", text)
     negative = re.match(r"(?i)(?:do not|never) ", text)
     what = text[negative.end() :] if negative else text
-    asks = please or re.search(r"(?i)\b(?:me|us|my|our)\b", text)
-    verb = f"{'asks' if asks else 'tells'} {frame.listener} {'not to' if negative else 'to'}"
-    return frame.behind(verb, decapitalised(what), frame.listener)
+    is_favour = please or re.search(r"(?i)\b(?:me|us|my|our)\b", text)
+    if frame.is_adviser and not is_favour and not frame.contested:
+        told = frame.turn(decapitalised(what), frame.listener, frame.listener)
+        should = "should not" if negative else "should"
+        return None if told is None else f"{frame.listener} {should} {told.text}"
+    if not negative and (wanted := _wanted(frame, text)):
+        return wanted
+    verb = "asks" if is_favour else "tells"
+    return _made(frame, verb, "not to" if negative else "to", decapitalised(what))
 
 
 def _goes_on(text: str) -> bool:

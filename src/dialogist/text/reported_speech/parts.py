@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from dialogist.text.reported_speech.morphology import is_base
 from dialogist.text.tokens import sentence_spans
 
 _SUBJECT = r"(?:i|we|you|he|she|it|they|there|that|i'?m|i'?ve|i'?ll|i'?d)(?:['’]\w+)?"
@@ -21,6 +22,7 @@ _SAYS = re.compile(
     r"(?i)\b(?:says?|said|thinks?|thought|know|guess|suppose|told|tell|mean|hope|believe|afraid"
     r"|sure|promise|like|so|and|that|sorry)$"
 )
+_THREAT = re.compile(r"(?i)(?:and|or) (?:you|i|we)(?:['’]ll| will)\b")
 _LEAST = 3  # words on each side
 
 
@@ -40,4 +42,6 @@ def part_spans(text: str) -> Iterator[tuple[int, int]]:
 def _can_cut(left: str, right: str) -> bool:
     if min(len(left.split()), len(right.split())) < _LEAST or _SAYS.search(left):
         return False
+    if _THREAT.match(right) and is_base(left.split()[0].lower()):
+        return False  # "Come home late and you'll see"
     return right[:4].lower() == "but " or not _OPEN.search(left)

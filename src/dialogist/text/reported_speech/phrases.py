@@ -16,7 +16,7 @@ _BEFORE_A_MARK = alternatives(r"""
 | (?:i am )?(?:(?:so|very|really|terribly) )?sorry(?: (?:about|to hear) that)? | all right | alright
 | of course | certainly | absolutely | exactly | great | good | perfect | fine | cool | nice
 | wonderful | excellent | fantastic | lovely | awesome | brilliant | really | right | true | look
-| listen | see | i see | you see | you know | i mean | to be honest | tbh | by the way | btw
+| listen | see | i see | you see | you know | i know | i mean | to be honest | tbh | by the way | btw
 | come on | excuse me | pardon | oh dear | oh no | (?:oh )?my god | god | damn | no problem
 | no worries | fair enough | fair point | understood | got it | good (?:morning|afternoon|evening)
 | anyways? | unfortunately | i am afraid | as you know | you are right
@@ -25,7 +25,7 @@ _BEFORE_A_MARK = alternatives(r"""
 """)
 _BEFORE_A_WORD = alternatives(r"""
 wait no,? | and | but | so | well | oh | ah | hey | hi | hello | okay | ok | yeah | i mean
-| of course | you know(?= i ) | (?:sure|yes|yeah)(?= (?:i|we|that|it|you)\b) | then | also
+| or(?= (?:i|you) (?:can|could)\b) | of course | you know(?= i ) | (?:sure|yes|yeah)(?= (?:i|we|that|it|you)\b) | then | also
 | i am afraid | to be honest | yo | um | uh | hm+
 """)
 LEADING = re.compile(
@@ -68,7 +68,7 @@ _GREETINGS = r"""
 | how is it going | how (?:have|are) you (?:been|doing)\b.*
 | (?:nice|good|great) to (?:meet|see) you.*
 | what is up | wh?at is new | long time no see | take care.* | bye.* | good ?bye.* | see ya.*
-| see you(?: (?:later|soon|then|there|around))? | you have reached .* | welcome\b.*
+| (?:[\w'’&-]+,? ){0,7}\w+ speaking | see you(?: (?:later|soon|then|there|around))? | you have reached .* | welcome\b.*
 | (?:have|enjoy|hope you have) (?:a|your|the) .*(?:day|evening|night|weekend|trip|stay|time|one|rest
 |flight|journey|meal)\b.* | good luck.* | congrat.*
 | happy (?:birthday|new year|anniversary|easter|christmas|holidays|to help)\b.*
@@ -91,11 +91,12 @@ _SERVICE = r"""
 _REPLIES = r"""
 of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will do | you bet
 | (?:that|it) (?:is|sounds|looks|would be) (?:great|good|fine|perfect|nice|wonderful|lovely|awesome
-|ok|okay|cool|right|true|all|it|excellent|fantastic|amazing)
+|ok|okay|cool|right|true|all|it|correct|unusual|interesting
+|excellent|fantastic|amazing)
 | sounds? (?:great|good|fine|perfect|nice)(?: to me)? | you are right | really | excuse me
 | pardon(?: me)? | sorry | yes | no | okay | ok | yeah | go ahead | come on | come in
 | (?:here|there) you (?:are|go) | guess what | you know what | sure thing | (?:i )?promise | look
-| that (?:is|will be) (?:it|all)(?: for (?:now|today))? | speak(?:ing)? | listen | let us see
+| that (?:is|will be) (?:it|all)(?: (?:for (?:now|today)|i need))? | that (?:will|works?)(?: work| do)? | speak(?:ing)? | listen | let us see
 | please do | fair enough | fair point | (?:my )?god | i (?:hope|think|guess) so
 | (?:do )?you think so | thank god | (?:it|that) depends | all right | i (?:love|like) it
 | i do not think so | i am (?:fine|good) | me too | same here | deal | agreed | done | why not

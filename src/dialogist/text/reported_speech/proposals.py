@@ -4,7 +4,7 @@ import re
 
 from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.framing import Frame
-from dialogist.text.reported_speech.morphology import AUXILIARIES, is_base, is_gerund
+from dialogist.text.reported_speech.morphology import AUXILIARIES, gerund_of, is_base, is_gerund
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.words import PERSON, words_of
@@ -45,26 +45,36 @@ def proposal(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
     return False, None
 
 
-def proposed(frame: Frame, said: Trimmed) -> str | None:
-    """What a proposal suggests, as "that they go" or "of six"; None: it is no proposal."""
-    is_proposal, told = proposal(frame, said)
-    beginning = f"{frame.speaker} suggests "
-    if not is_proposal or told is None or not told.startswith(beginning):
-        return None
-    what = told[len(beginning) :]
-    return what if what.startswith("that ") else "of " + re.sub(r"^(?:at|on|in|by) ", "", what)
+def agreed(frame: Frame, said: Trimmed) -> str | None:
+    """What those who agree to a proposal agree to: "to go", "on six"; None: it is no proposal."""
+    if (match := _LET_US.fullmatch(said.text) or _SHALL_WE.fullmatch(said.text)) and is_base(
+        match[2].split()[0].lower()
+    ):
+        told = frame.turn(match[2], None, frame.speaker)
+        what = None if told is None else told.text
+        return None if what is None else ("not to " if match[1] else "to ") + what
+    if (match := _HOW_ABOUT.fullmatch(said.text)) and said.question:
+        told_about = _about(frame, match[1].lower(), match[2])
+        beginning = f"{frame.speaker} suggests "
+        if told_about is None or not told_about.startswith(beginning):
+            return None
+        what = re.sub(r"^(?:at|on|in|by) ", "", told_about[len(beginning) :])
+        return "on " + what
+    return None
 
 
 def _suggested(frame: Frame, negative: bool, what: str) -> str | None:
-    if not is_base(what.split()[0].lower()):
+    verb, _, rest = what.partition(" ")
+    gerund = gerund_of(verb.lower())
+    if gerund is None:
         return None
-    return frame.behind("suggests that they" + (" not" if negative else ""), what)
+    return frame.behind("suggests" + (" not" if negative else ""), f"{gerund} {rest}".strip())
 
 
 def _advised(frame: Frame, verb: str, rest: str) -> str | None:
     if frame.listener is None or not is_base(verb):
         return None
-    return frame.behind(f"suggests that {frame.listener}", verb + rest, frame.listener)
+    return frame.behind(f"suggests that {frame.listener}", verb + rest, frame.listener, frame.speaker, frame.listener)
 
 
 def _offered(frame: Frame, verb: str, rest: str) -> str | None:

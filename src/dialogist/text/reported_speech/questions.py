@@ -199,7 +199,7 @@ def _without_auxiliary(text: str, words: Sequence[Word]) -> Question | None:
     ):
         return Question("whether", "you", "have" if first == "got" else "do", _small_first(text))
     if is_gerund(first) and not text.lower().startswith(
-        ("being", "meaning", "speaking", "building", "thinking")
+        ("being", "meaning", "speaking", "building", "thinking", "confirming", "checking")
     ):
         return Question("whether", "you", "are", _small_first(text))
     if "," in text or is_base(first) or first in PREPOSITIONS | _WH:

@@ -2,37 +2,32 @@
 
 import re
 
+from dialogist.text.chat_words import WRITTEN_OUT
 from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.morphology import is_base, is_gerund, is_participle
 
-_SPELLINGS = {
-    "u": "you", "r": "are", "im": "I'm", "i'm": "I'm", "ive": "I've", "i've": "I've",
-    "i'll": "I'll", "i'd": "I'd", "i": "I", "dont": "don't", "cant": "can't", "wont": "won't",
-    "didnt": "didn't", "doesnt": "doesn't", "isnt": "isn't", "arent": "aren't", "wasnt": "wasn't",
-    "werent": "weren't", "havent": "haven't", "hasnt": "hasn't", "hadnt": "hadn't",
-    "wouldnt": "wouldn't", "couldnt": "couldn't", "shouldnt": "shouldn't", "thats": "that's",
-    "whats": "what's", "wheres": "where's", "theres": "there's", "hes": "he's", "shes": "she's",
-    "theyre": "they're", "theyll": "they'll", "youre": "you're", "youve": "you've",
-    "youll": "you'll", "itll": "it'll", "lets": "let's", "wanna": "want to",
-    "gonna": "going to", "gotta": "have to", "lemme": "let me", "gimme": "give me",
-    "dunno": "do not know", "pls": "please", "plz": "please", "plss": "please", "thx": "thanks",
-    "tmrw": "tomorrow", "tmr": "tomorrow", "tmrrw": "tomorrow", "2moro": "tomorrow",
-    "tomoz": "tomorrow", "tonite": "tonight", "2nite": "tonight", "b4": "before", "w": "with",
-    "wld": "would", "cld": "could", "shld": "should", "cuz": "because", "coz": "because",
-    "bc": "because", "bcs": "because", "bcz": "because", "prob": "probably", "probs": "probably",
-    "rn": "right now", "msg": "message", "ppl": "people", "thru": "through", "wat": "what",
-    "wut": "what", "abt": "about", "ofc": "of course", "sry": "sorry", "srry": "sorry",
-    "w/o": "without", "amp": "and", "def": "definitely", "y'all": "you all",
-    "yall": "you all", "c'mon": "come on",
-    "'cause": "because", "’cause": "because", "luv": "love", "gr8": "great", "l8r": "later",
-    "availble": "available", "goin": "going", "comin": "coming", "doin": "doing",
+_SPELLINGS = WRITTEN_OUT | {
+    "i'm": "I'm", "i've": "I've", "i'll": "I'll", "i'd": "I'd", "theyre": "they're",
+    "lets": "let's", "dunno": "do not know", "plss": "please", "tmrrw": "tomorrow",
+    "tomoz": "tomorrow", "w": "with", "wld": "would", "cld": "could", "shld": "should",
+    "bcz": "because", "srry": "sorry", "w/o": "without", "amp": "and", "y'all": "you all",
+    "yall": "you all", "c'mon": "come on", "'cause": "because", "’cause": "because",
+    "luv": "love", "l8r": "later", "availble": "available", "goin": "going", "comin": "coming",
+    "doin": "doing", "wont": "won't",
 }  # fmt: skip
+_UNSURE = word_set("n l8 ye em ty np yw ik cu ya 4u")  # may be something else
+_SHORT_DAYS = {"mon": "Monday", "wed": "Wednesday", "sat": "Saturday", "sun": "Sunday"}
+_SHORT_DAY = re.compile(
+    r"(?<![\w'’-])(?:(?<=\bon )|(?<=\bby )|(?<=\bnext )|(?<=\bthis )|(?<=\bfor )|(?<=\buntil )|(?<=\btill )"
+    r"|(?<=\bmy )|(?<=\bevery )|^(?=\w+$)|(?=\w+ (?:\d|morning|afternoon|evening|night|at)))"
+    r"(mon|wed|sat|sun)(?![\w'’-])"
+)
 _WORD = re.compile(r"(?<![\w@#/.'’-])['’]?[^\W_]+(?:['’][^\W_]+)*(?![\w@/]|[-.]\w)")
 _LAUGHTER = re.compile(
     r"(?i)(?<!\w)(?:lo+l+|lmf?ao+|rofl|(?:a?ha){2,}h?|(?:he){2,}|xd|omg|[xo]{2,})(?!\w)"
 )
 _SMILEY = re.compile(
-    r"(?<!\S)(?:[:;=]['-]?[)(DPpOo3/|\\*]+|<3+|\^\^|:-?\)+|;-?\)+)(?!\w)|[:;]-?\)+"
+    r"(?<!\S)(?:[:;=]['-]?[)(DPpOo3/|\\*]+|<3+|\^\^|:-?\)+|;-?\)+)(?!\w)|[:;]-?\)+|(?<=[a-z])[:;][DP]+$"
 )
 _EMOJI = re.compile(
     "[\U0001f000-\U0001faff\u2600-\u27bf\u2b00-\u2bff\u200d\ufe0f\U000e0000-\U000e007f]+"
@@ -58,6 +53,10 @@ satisfied pleased convinced prepared used finished determined impressed dressed 
 """) - {"lost", "gone", "done"}
 _NOT = re.compile(
     r"(?i)\b(is|are|was|were|have|has|had|do|does|did|would|could|should|must|need)n['’]t\b"
+)
+_HAS_GOT = re.compile(
+    r"(?i)\b(have|has) got(?= (?:a|an|the|my|your|his|her|their|our|some|no|any|to|another|only|until|lots|two|three|four"
+    r"|five|six|seven|eight|nine|ten|half|\d+)\b)"
 )
 _LONG = (
     (re.compile(r"(?i)\bcan['’]t\b"), "cannot"),
@@ -90,12 +89,14 @@ def normalised(text: str) -> str:
     text = _SMILEY.sub(" ", _LAUGHTER.sub(" ", text))
     text = _APART.sub("'", text)
     text = _WORD.sub(lambda word: _spelt(word, text), text)
+    text = _SHORT_DAY.sub(lambda day: _SHORT_DAYS[day[1]], text)
     text = _BE.sub(" be", text)
     for contraction, words in _LONG:
         text = contraction.sub(words, text)
     text = _HAD_OR_WOULD.sub(lambda found: found[1] + _had_or_would(found[2]) + found[2], text)
     text = _IS_OR_HAS.sub(lambda found: found[1] + _is_or_has(found[1], found[2]) + found[2], text)
     text = _NOUN_IS.sub(lambda found: f"{found[1]} {_is_behind_a_noun(found[2])}", text)
+    text = _HAS_GOT.sub(r"\1", text)
     return _SPACE_BEFORE.sub("", " ".join(text.split()))
 
 
@@ -108,11 +109,13 @@ def _spelt(word: re.Match[str], text: str) -> str:
         return "it's" if following in _IS_NEXT | _HAS_NEXT or not following else word[0]
     if word.start() == 0 and low in _AT_THE_BEGINNING:
         return _AT_THE_BEGINNING[low] if _is_contraction(low, following) else word[0]
+    if low == "well" and text[: word.start()].lower().endswith(" and ") and is_base(following):
+        return "we'll"
     if low == "wanna" and following in ("one", "some", "it", "this", "that"):
         return "want"
     if low in ("w", "r", "bc") and word[0].isupper():
         return word[0]
-    usual = _SPELLINGS.get(low)
+    usual = None if low in _UNSURE else _SPELLINGS.get(low)
     if usual is None or (usual.lower() == low and low[0] != "i"):
         return word[0]
     return usual[0].upper() + usual[1:] if word[0][0].isupper() else usual

@@ -7,13 +7,15 @@ from dialogist.text.function_words import OPENERS
 from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.framing import DATES, Frame
 from dialogist.text.reported_speech.morphology import AUXILIARIES, is_base, is_past
-from dialogist.text.reported_speech.subjects import is_statement
+from dialogist.text.reported_speech.phrases import alternatives
+from dialogist.text.reported_speech.subjects import is_name, is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.words import (
     BEFORE_A_SUBJECT,
     DETERMINERS,
     PERSON,
     PREPOSITIONS,
+    SINGULAR_THIRD,
     SUBJECTS,
     SUBORDINATORS,
     Word,
@@ -27,55 +29,147 @@ same first other maybe perhaps
 """)
 _BEFORE_THE_SPEAKER = PREPOSITIONS | DETERMINERS | _TIMES
 _THOUGHT = re.compile(r"(?i)^(.+), i (think|guess|suppose|believe|hope)$")
+_TO_ME = re.compile(r"(?i)(?<=\bseems) to me\b|(?<=\blooks) to me\b")
 _NOMINATIVE = word_set("i we he she they it")
 _FRONTED = re.compile(
     r"(?i)(?:the|those|these) [\w-]+ (?:i|you|we|he|she|they|your|my)\b"
     r"(?! (?:said|sent|bought|ordered|gave|told|got|had|made|wanted|mentioned)\b)"
 )
 _NO_STATEMENT = word_set("""
-what how why who which so neither nor thank here or not whatever
+what how why who which so neither nor thank here or not whatever better worse maybe like where because wtf
 """)
+# Advice: "I would not drive before you have the glasses".
+_IN_YOUR_PLACE = re.compile(
+    r"(?i)i would (?:not |never )?(?!like\b|love\b|rather\b|prefer\b|appreciate\b|need\b|be\b|have\b|pay\b|give\b)"
+    r".*\byour?\b"
+)
+_THINKS = re.compile(r"(?i)i (?:think|guess|suppose|believe|hope|reckon) (?!so\b|not\b|about\b|of\b|that\b|it\b)")
+_FRAGMENT = re.compile(r"(?i)[\w'’-]+(?: \w+)?, (?:because|since|if|when|as|while|so that)\b")
+_UNENDED = word_set("and or but the a an my your his their because if so as with of")
+# A speaker who can do this for others offers to.
+_OFFER = re.compile(
+    r"(?i)i (?:can|could) (?=(?:also |even |just )?"
+    + alternatives("""
+    send | refund | give | lend | bring | help | call | ring | put you | do (?:it|that|the) | change
+    | pay | book | reserve | deliver | replace | show you | drive | pick you | make | fix | repair
+    | ask | check | cancel | cover | carry | take you | take (?:the|your) | credit | transfer
+    | connect | arrange | mail | email | post | come | write | buy | offer you | get you
+    | look (?:it|that|into) | set (?:it|that|one|up)
+    """)
+    + r"\b)(?!.*\b(?:if|unless|not)\b)"
+)
+_MAY_OFFER = re.compile(
+    r"(?i)i (?:can|could) (?:also |even |just )?(?!(?:see|hear|understand|confirm|tell|find|imagine|remember"
+    r"|only|pay|say|feel|be|have|assure)\b)(?=[a-z]+\b)(?!.*\b(?:if|unless|not)\b)"
+)
+# Who hears this can have it, has to do it or gets it.
+_OF_LISTENER = re.compile(
+    r"(?i)you (?:can|will|have|get|need|do not (?:have|need)|cannot|may|owe|would (?:have|need|get|pay)"
+    r"|(?:are|were|have been) (?:not )?\w+ed)\b"
+)
+_CLAIMS = word_set("""
+think thinks thought guess guesses maybe perhaps probably might may could should would must seem
+seems seemed look looks looked sound sounds sounded apparently hopefully supposed feel feels felt
+believe believes say says said tells told noted hears heard claims claimed wants hates loves likes
+nobody everyone everybody always never ever nothing everything anything all lot lots too so very
+really quite rather actually obviously clearly problem
+good great better best nice fine bad worse worst wonderful lovely terrible awful horrible perfect
+beautiful delicious easy easier hard harder difficult cheap cheaper expensive fair unfair true wrong
+right stupid silly crazy ridiculous unacceptable important interesting boring fun funny strange
+weird safe dangerous kind rude fault shame pity disgrace disgusting poor slow fast amazing excellent
+reasonable worth sad happy glad angry favourite favorite necessary cool ugly pretty more less most least
+""")
+# "is a horrible driver", "is dirty"
+_JUDGES = re.compile(
+    r"(?i)\b(?:is|are|was|were)(?: not)? (?!\w+(?:ing|ed)\b|at\b|in\b|on\b|from\b|with\b|for\b|the\b|my\b|your\b"
+    r"|our\b|out\b|off\b|not\b|gone\b|broken\b|full\b|empty\b|closed\b|open\b|closed\b|here\b|there\b|only\b"
+    r"|still\b|one\b|two\b|three\b|four\b|five\b|six\b|seven\b|eight\b|nine\b|ten\b|eleven\b|twelve\b|[$€£]?\d|[A-Z])"
+)
 _RELATIVE = word_set("which what whom")
 
 
 def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
-    """How a statement is told; any sentence that nothing else is counts as one."""
+    """How a statement is told; any sentence that nothing else is counts as one.
+
+    What a speaker says of themselves needs no name before it, nor does a plain fact; claims and
+    opinions do.
+    """
     text = _THOUGHT.sub(lambda match: f"I {match[2]} " + frame.lowered(match[1]), said.text)
-    told = frame.turn(text) if _is_tellable(text) else None
-    if told is None:
+    text = _TO_ME.sub("", text)
+    if not _is_tellable(text):
         return True, None
-    if _is_of_speaker(text) and (not told.plural or text.startswith("I ")):
-        return True, told.text
-    if words_of(text)[0].low in PERSON:
-        return True, f"{frame.speaker} says {told.text}"
-    if frame.is_small(text):
-        return True, f"{frame.speaker} says {frame.lowered(told.text)}"
-    return True, f"{told.text}, {frame.speaker} says"
+    if offer := offered(frame, text):
+        return True, f"{frame.speaker} offers to {offer}"
+    if frame.chat and not _is_of_speaker(text):
+        return True, None
+    if not _is_of_speaker(text) and (frame.contested or said.exclaimed or not is_plain(text, frame.is_adviser)):
+        return True, frame.labelled(text)
+    told = frame.turn(text)
+    return True, None if told is None or told.plural else told.text
+
+
+def offered(frame: Frame, text: str) -> str | None:
+    """What "I can ..." offers, behind "to"; None: it is no offer, or no rule is sure."""
+    offer = _OFFER.match(text) or (_MAY_OFFER.match(text) if frame.is_adviser else None)
+    if offer is None or not is_base(words_of(text[offer.end() :])[0].low):
+        return None
+    told = frame.turn(text[offer.end() :], frame.speaker, frame.speaker)
+    return None if told is None or told.plural else told.text
+
+
+def is_plain(text: str, is_adviser: bool) -> bool:
+    """Whether a statement about others is a fact that hardly anyone would call an opinion.
+
+    ``is_adviser``: the speaker knows the matter.
+    """
+    words = words_of(text)
+    lows = [word.low for word in words]
+    if _CLAIMS.intersection(lows):
+        return False
+    subject = next((i for i, low in enumerate(lows) if low in SUBJECTS), None)
+    if subject == 0 and lows[0] == "you":
+        return _OF_LISTENER.match(text) is not None
+    if lows[0] in SINGULAR_THIRD or is_name(words[0]) or lows[-1] in _UNENDED:
+        return False
+    return is_adviser or _JUDGES.search(text) is None
 
 
 def _is_tellable(text: str) -> bool:
     words = words_of(text)
+    if _IN_YOUR_PLACE.match(text):
+        return False
     if len(words) < 2 or not is_statement(text) or _FRONTED.match(text) or _runs_on(text, words):
         return False
-    return not _is_cut_off(words) and _begins_well(text, words)
+    return not _is_cut_off(text, words) and _begins_well(text, words)
 
 
-def _is_cut_off(words: Sequence[Word]) -> bool:
+def _is_cut_off(text: str, words: Sequence[Word]) -> bool:
     """Whether the verb is left to what was said before: "it might", "she would like to"."""
     last = words[-1].low
+    if any(w.low in AUXILIARIES and text[w.end : w.end + 1] == "," for w in words[1:]):
+        return True  # "I could, but"
     denies = last == "not" and words[-2].low in AUXILIARIES
-    return denies or last in AUXILIARIES or last == "to"
+    return denies or last in AUXILIARIES or last in ("to", "allowed")
 
 
 def _begins_well(text: str, words: Sequence[Word]) -> bool:
     """Whether a statement can begin so."""
     first, second = words[0].low, words[1].low
+    if is_adverb(first) and (is_past(second) or is_base(second)) and second not in AUXILIARIES:
+        return False  # the subject is left out
+    thought = _THINKS.match(text)
+    if thought and not is_statement(text[thought.end() :]):
+        return False  # "I think in two days"
+    if _FRAGMENT.match(text) or words[-1].low in _UNENDED:
+        return False
     if first in AUXILIARIES | _NO_STATEMENT or (first in PREPOSITIONS and second in _RELATIVE):
         return False
     if words[0].is_capital and second == "i" and first not in OPENERS | DATES:
         return "," in text[: words[1].start]
-    if first in SUBORDINATORS and "," not in text:
-        return any(word.low in SUBJECTS for word in words[2:])
+    if first in SUBORDINATORS and "," in text:
+        return is_statement(text.rpartition(", ")[2]) or re.search(r", (?:i|you) ", text) is not None
+    if first in SUBORDINATORS:
+        return any(word.low in _NOMINATIVE or word.low == "you" for word in words[2:])
     if is_base(first) and first not in DETERMINERS:
         return second in AUXILIARIES
     return not is_past(first) or first in DETERMINERS

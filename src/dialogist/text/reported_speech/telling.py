@@ -14,7 +14,7 @@ _MOST_WORDS = 45
 # Quotations, asides, several people, clauses without a joint.
 _UNTOLD = re.compile(
     r"[\"“”«»„?*~^\\{}|=\n]|\.\.|…|--|—|\s['‘’](?=\w)|: |[.!]\s|![^\s]| - |[({\[](?![^)\]]*[)\]])"
-    r"|(?i:\byou (?:all|both|two|guys|yourself)\b|, (?:thank you|excuse me)\b)"
+    r"|(?i:\byou (?:all|both|two|guys|yourself)\b|, (?:thank you|excuse me)\b|\bknow about you\b)"
 )
 _VERB = "|".join(sorted(AUXILIARIES))
 # A question joined to a statement, or a second sentence without a full stop before it.

@@ -28,7 +28,9 @@ kid child partner dentist nurse professor coach courier physio mechanic plumber 
 translator cat dog puppy hamster horse agent student customer roommate boyfriend person
 receptionist policeman officer writer director singer author player chef cook clerk president
 """)
-_NOUNS = "|".join(sorted(_SHE | _HE | _ANYONE, key=len, reverse=True))
+NOUNS = _SHE | _HE | _ANYONE
+"""Words for people."""
+_NOUNS = "|".join(sorted(NOUNS, key=len, reverse=True))
 _PHRASE = re.compile(
     rf"(?i)\b(my|your|our|the|his|her|a|an|their|this|that) (?:\w+ )?({_NOUNS})\b(?!['’-])"
 )

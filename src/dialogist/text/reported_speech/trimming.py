@@ -4,10 +4,11 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from dialogist.text.chat_words import WRITTEN_OUT
 from dialogist.text.function_words import OPENERS
 from dialogist.text.listing import word_set
 from dialogist.text.people import first_names
-from dialogist.text.reported_speech.morphology import is_base
+from dialogist.text.reported_speech.morphology import AUXILIARIES, is_base
 from dialogist.text.reported_speech.phrases import (
     ASIDE,
     COURTESY,
@@ -31,12 +32,20 @@ folks all grandma grandpa girl girls boys friend waiter miss mister mr mrs
 """)
 _TITLED = r"(?:(?:Mr|Mrs|Ms|Dr|Miss|Doctor|Professor)\.? )?[^\W\d_][\w'’-]*"
 _CALL = re.compile(rf"({_TITLED}(?: [A-Z][\w'’-]*)?|#Person\d+#)(?:,\s+|\s*!\s+)(?=\S)")
-_CALLED_BARE = re.compile(r"([A-Z][\w'’-]*) (?=(?:can|could|will|would|do|did|are) you\b)")
+_GREETED = re.compile(
+    r"(?:[Hh]i|[Hh]ello|[Hh]ey|[Tt]hanks) ((?!There\b|All\b)[A-Z][a-z]+),? "
+    r"(?=(?i:it|i|the|my|your|can|could|we|you|this|that|if|just|thanks|please)\b)"
+)
+_CALLED_BARE = re.compile(
+    r"([A-Z][\w'’-]*) (?=(?:can|could|will|would|do|did|are) you\b)"
+    r"|((?:Mom|Mum|Dad|Mommy|Mummy|Daddy|Sir|Bro|Honey|mom|mum|dad|bro|honey)) (?=(?:I|i|can|could|please)\b)"
+)
 _CALL_END = re.compile(rf",\s*({_TITLED}|#Person\d+#)$")
 _ADDRESSES = re.compile(
     r"(?i)(?:i|you|my|your|can|could|will|would|do|did|are|have|what|where|when|how|why|let)\b"
 )
 _NEVER_CALLED = word_set(
+    "january february march april may june july august september october november december "
     "monday tuesday wednesday thursday friday saturday sunday christmas easter"
 )
 
@@ -47,7 +56,7 @@ class Trimmed:
 
     ``called``: the name or title by which the speaker calls somebody; ``tag``: it ended in "isn't
     it?" or the like; ``joined``: it began with "and" or "but"; ``yes``: it began with yes (True)
-    or no (False).
+    or no (False); ``exclaimed``: it ended in an exclamation mark.
     """
 
     text: str
@@ -57,6 +66,7 @@ class Trimmed:
     tag: bool = False
     joined: bool = False
     yes: bool | None = None
+    exclaimed: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -69,30 +79,32 @@ _JOINED = re.compile(r"(?i)(?:\w+, )?(?:and|but) ")
 
 # Public replies begin with an account's name and end with initials.
 _ACCOUNT = re.compile(
-    r"(@\w+|[A-Z]\w+)\s+(?="
-    + alternatives("""
-    It | The | This | That | What | Why | How | When | Where | Is | Are | Do | Does | Dont | My | We
-    | You | No | Yes | And | But | There | Here | Thanks? | Well | Still | Every | Could | Can | If
-    | In | To | Be | Havent | I | Ive | Im | Ill | One | Its | Anyway | Awesome | Just | hey | no
-    | yes | hi
-    """)
-    + r"\b)"
+    r"(@\w+|[A-Z]\w+)\s+(?=\S)(?!(?:"
+    + "|".join(sorted(AUXILIARIES))
+    + r"|and|or|of|for|at|in|on|to|from|with|says?|said|just|also|has|gets?|goes|comes|needs?|wants?)\b)"
 )
 _SIGNATURE = re.compile(r"(?:^|\s)(\w+[.!?]*)\s+[-^*/]?([A-Z]{2})(?=$|\s*<LINK>$)")
+_PART = re.compile(r"\s?\d$")  # which message of several it is
 _SHORT_WORDS = word_set(
     "US UK TV PM AM OK ID IT PC NY LA DC EU HR AC CV CD DM QR GB MB AI VR SF MD GP"
 )
 _DANGLING = re.compile(r"(?i)\b(?:very|so|too|am|is|are|was|were|be|really|the|a|to|of)$")
-_CAPITAL_WORD = re.compile(r"(?!I\b)[A-Z]")
+_FOLLOWING = re.compile(r"[^\W\d_]+")
+_PARTS_OF_NAMES = word_set("of and the new old big school work weather food price officer nurse")
 
 
 def trimmed(sentence: str, names: Collection[str]) -> Trimmed:
     """The core of a sentence; ``names``: what participants are called, in small letters."""
-    text = normalised(_without_account(_SIGNATURE.sub(_unsigned, sentence.strip())))
+    text = normalised(without_addresses(sentence))
     end = len(text.rstrip(" .!?…\"'”’*)-"))
-    question = "?" in text[end:]
-    text = text[:end]
-    found = Trimmed(text, question, joined=bool(_JOINED.match(text)), yes=_answer(text))
+    marks, text = text[end:], text[:end]
+    found = Trimmed(
+        text,
+        "?" in marks,
+        joined=bool(_JOINED.match(text)),
+        yes=_answer(text),
+        exclaimed="!" in marks,
+    )
     found = _without_beginning(found, names)
     found = _without_end(found, names)
     bare = ASIDE.sub(" ", HESITATION.sub("", found.text))
@@ -101,20 +113,31 @@ def trimmed(sentence: str, names: Collection[str]) -> Trimmed:
     return replace(found, text=polite.strip(" ,"), please=polite != bare)
 
 
+def without_addresses(sentence: str) -> str:
+    """The words of a sentence without an account's name before it and initials behind it."""
+    return _without_account(_SIGNATURE.sub(_unsigned, sentence.strip()))
+
+
 def _unsigned(end: re.Match[str]) -> str:
     """The end of a sentence without initials; after "in" they are a place."""
     is_signed = end[2] not in _SHORT_WORDS and end[1].lower() not in PREPOSITIONS | DETERMINERS
-    return end[0][: end.start(2) - end.start()].rstrip(" -^*/") if is_signed else end[0]
+    if not is_signed:
+        return end[0]
+    return _PART.sub("", end[0][: end.start(2) - end.start()].rstrip(" -^*/"))
 
 
 def _without_account(text: str) -> str:
     account = _ACCOUNT.match(text)
-    if account is None or account[1].lower() in OPENERS or is_base(account[1].lower()):
+    if account is None or account[1].lower() in OPENERS | _NEVER_CALLED or is_base(account[1].lower()):
         return text
-    is_joined = any(c.isupper() for c in account[1][1:])
-    if not (is_joined or account[1][0] == "@") and not _CAPITAL_WORD.match(text, account.end()):
+    is_joined = account[1][0] == "@" or any(c.isupper() for c in account[1][2:])
+    following = _FOLLOWING.match(text, account.end())
+    if is_joined and not account[1].isupper():
+        return text[account.end() :]
+    if following is None or not following[0][0].isupper() or first_names(f", {account[1]}"):
         return text
-    return text[account.end() :]
+    begins = following[0].lower() in (OPENERS | WRITTEN_OUT.keys()) - _PARTS_OF_NAMES
+    return text[account.end() :] if begins else text
 
 
 def _answer(text: str) -> bool | None:
@@ -125,15 +148,18 @@ def _answer(text: str) -> bool | None:
 
 def _without_beginning(found: Trimmed, names: Collection[str]) -> Trimmed:
     text, called = found.text, found.called
+    if greeted := _GREETED.match(text):
+        text, called = text[greeted.end() :], called or greeted[1]
     while True:
         leading = LEADING.match(text)
         if leading and leading[0] and not NO_LEADING.match(text):
             text = text[leading.end() :]
             continue
         call = _CALL.match(text) or _CALLED_BARE.match(text)
-        if call is None or not (_is_call(call[1], names) or _is_other_name(text, call)):
+        name = call[call.lastindex or 0] if call else ""
+        if call is None or not (_is_call(name, names) or _is_other_name(text, call)):
             return replace(found, text=text, called=called)
-        text, called = text[call.end() :], called or call[1]
+        text, called = text[call.end() :], called or name
 
 
 def _without_end(found: Trimmed, names: Collection[str]) -> Trimmed:

@@ -1,8 +1,9 @@
 """First and second person turned into names, with the verbs that go with names.
 
-    Ann to Bo: I think you left your bag here.    Ann thinks Bo left Bo's bag here.
+    Ann to Bo: I think you left your bag here.    Ann thinks Bo left their bag here.
 
-"We" becomes "they", which needs "Ann says" before it. What is not certain is not turned.
+"The agent", mentioned again, is "they" where a sentence is about nobody else; a name is not. "We"
+becomes "they" and marks the text as plural. What is not certain is not turned.
 """
 
 from collections.abc import Callable
@@ -35,11 +36,20 @@ _BARE_VERB = word_set(
 )
 _PERCEIVING = word_set("see saw hear heard")
 _SUBJUNCTIVE = word_set("if wish though")
+_LINKS = word_set("swear swears promise promised and or but then so yet please yesterday today tomorrow thing time")
 _GROUPS = word_set("guys all both two three folks lot everyone")
+_REFLEXIVE = word_set("""
+hurt cut burn burned burnt enjoy enjoyed introduce introduced help helped kill killed treat treated
+ask asked blame blamed prepare prepared dress wash express expressed protect allow let see find
+calm consider make made get got
+""")
 _SUGGESTING = word_set("""
 suggest suggests suggested recommend recommends recommended insist insists insisted ask asks asked
 """)
 _SAYING = word_set("think thinks thought say says said believe hope guess know suppose mean")
+_FIRST = word_set("i me my mine myself")
+_SECOND = w.PERSON - _FIRST
+_PLURAL = {"am": "are", "was": "were", "is": "are"}
 _WE = {"we": "they", "us": "them", "our": "their", "ours": "theirs", "ourselves": "themselves"}
 
 
@@ -56,6 +66,19 @@ class Voice:
 
 
 @dataclass(frozen=True, slots=True)
+class Setting:
+    """What stands before a text that is turned, and what it may be taken for.
+
+    ``owner``: the name of the subject before it; ``mentioned``: names in what stands before it;
+    ``lone``: no other people are in the text, so "they" can be said of the one who is mentioned.
+    """
+
+    owner: str | None = None
+    mentioned: tuple[str, ...] = ()
+    lone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Turned:
     """A text in the third person; ``plural``: "they" stands for the speaker and others."""
 
@@ -63,13 +86,10 @@ class Turned:
     plural: bool = False
 
 
-def turned(text: str, voice: Voice, owner: str | None = None) -> Turned | None:
-    """``text`` in the third person; None where no rule is sure.
-
-    ``owner``: the name of the subject that stands before ``text``.
-    """
+def turned(text: str, voice: Voice, setting: Setting = Setting()) -> Turned | None:
+    """``text`` in the third person; None where no rule is sure."""
     try:
-        return _Turner(text, voice, owner).turn()
+        return _Turner(text, voice, setting).turn()
     except Unsure:
         return None
 
@@ -78,13 +98,22 @@ def turned(text: str, voice: Voice, owner: str | None = None) -> Turned | None:
 class _Turner:
     text: str
     voice: Voice
-    owner: str | None = None  # subject of the clause, by name
+    setting: Setting
+    owner: str | None = field(init=False)  # subject of the clause, by name
+    named: set[str] = field(init=False)
+    lone: bool = field(init=False)
     words: tuple[Word, ...] = field(init=False)
     new: dict[int, str] = field(init=False, default_factory=dict)
     plural: bool = field(init=False, default=False)
+    subject: tuple[int, str] | None = field(init=False, default=None)  # the last, and its place
 
     def __post_init__(self) -> None:
         self.words = words_of(self.text)
+        self.owner = self.setting.owner
+        self.named = set(self.setting.mentioned)
+        lows = {word.low for word in self.words}
+        both = bool(lows & _FIRST) and bool(lows & _SECOND)
+        self.lone = self.setting.lone and not both and not lows & (w.THEY | _WE.keys())
 
     def turn(self) -> Turned:
         rules: dict[str, Callable[[int], None]] = {
@@ -106,7 +135,7 @@ class _Turner:
         pieces, place = [], 0
         for i, word in enumerate(self.words):
             pieces += [self.text[place : word.start], self.new.get(i, word.text)]
-            place = word.end
+            place = word.end + (not self.new.get(i, word.text))  # the space behind what is left out
         return "".join(pieces) + self.text[place:]
 
     def _fail(self, _: int) -> None:
@@ -141,10 +170,46 @@ class _Turner:
         before = self._before(i)
         if before in AUXILIARIES or before in ("nor", "than", "but_not"):
             raise Unsure
-        self.new[i] = self.voice.speaker
-        if not (before in ("and", "or") and self._is_one_of_several(i)):
+        if before in ("and", "or") and self._is_one_of_several(i):
+            self._name(i, self.voice.speaker)
+        else:
+            self._subject(i, self.voice.speaker)
+
+    def _subject(self, i: int, name: str) -> None:
+        if self._goes_on(i, name):
             self._agree(i)
-            self.owner = self.voice.speaker
+            self.new[i] = ""
+        elif self._is_known(name) and is_role(name):
+            self._agree(i, plural=True)
+            self.new[i] = "that they" if self._follows_noun(i) else "they"
+        else:
+            self._agree(i)
+            self._name(i, name)
+        self.owner = name
+        self.subject = (i, name)
+
+    def _goes_on(self, i: int, name: str) -> bool:
+        """Whether "and I" repeats the subject of the clause before: "Ann came and saw"."""
+        if self.subject is None or self.subject[1] != name or self._low(i - 1) not in ("and", "but"):
+            return False
+        between = [self._low(k) for k in range(self.subject[0] + 1, i - 1)]
+        joints = w.SUBJECTS | w.SUBORDINATORS | {"and", "but", "or", "think", "hope", "know"}
+        return bool(between) and joints.isdisjoint(between)
+
+    def _follows_noun(self, i: int) -> bool:
+        """Whether "that" is left out before a subject: "the bill I paid"."""
+        if not self._joined(i):
+            return False
+        before, openers = self._before(i), w.BEFORE_A_SUBJECT | w.SUBORDINATORS | w.PREPOSITIONS
+        return not (before in openers or is_adverb(before) or before in _LINKS)
+
+    def _is_known(self, name: str) -> bool:
+        """Whether "they" can only mean this person."""
+        return self.lone and self.named == {name}
+
+    def _name(self, i: int, name: str) -> None:
+        self.named.add(name)
+        self.new[i] = name
 
     def _is_one_of_several(self, i: int) -> bool:
         """Whether "and I" ends a subject of several: "my wife and I"."""
@@ -158,14 +223,25 @@ class _Turner:
         return bool(before) and not has_verb
 
     def _me(self, i: int) -> None:
-        self.new[i] = self.voice.speaker
+        self._object(i, self.voice.speaker)
+
+    def _object(self, i: int, name: str) -> None:
+        if self._is_known(name) and is_role(name) and self.owner != name:
+            self.new[i] = "them"
+        else:
+            self._name(i, name)
         self.owner = None
 
     def _my(self, i: int) -> None:
         self._possessive(i, self.voice.speaker)
 
     def _mine(self, i: int) -> None:
-        self.new[i] = possessive(self.voice.speaker)
+        self._own(i, self.voice.speaker)
+
+    def _own(self, i: int, name: str) -> None:
+        known = self._is_known(name)
+        self.named.add(name)
+        self.new[i] = "theirs" if known else possessive(name)
 
     # The listener
 
@@ -177,31 +253,34 @@ class _Turner:
     def _you(self, i: int) -> None:
         if (self._joined(i + 1) and self._low(i + 1) in _GROUPS) or self._before(i) == "of":
             raise Unsure
-        self.new[i] = self._listener()
         if self._is_subject(i):
-            self._agree(i)
-            self.owner = self.voice.listener
+            self._subject(i, self._listener())
         else:
-            self.owner = None
+            self._object(i, self._listener())
 
     def _your(self, i: int) -> None:
         self._possessive(i, self._listener())
 
     def _yours(self, i: int) -> None:
-        self.new[i] = possessive(self._listener())
+        self._own(i, self._listener())
 
     def _oneself(self, i: int) -> None:
         owner = self.voice.speaker if self._low(i) == "myself" else self._listener()
         if self.owner is not None and self.owner != owner:
             raise Unsure
-        if self._before(i) == "by":
+        before = self._before(i)
+        if before == "by":
             self.new[i - 1], self.new[i] = "alone", ""
-        else:
+        elif before in _REFLEXIVE | w.PREPOSITIONS:
             self.new[i] = "themselves"
+        else:  # "I did it myself"
+            raise Unsure
 
     def _possessive(self, i: int, name: str) -> None:
         others = {word.low for word in self.words} & (w.THEY | _WE.keys())
-        self.new[i] = "their" if self.owner == name and not others else possessive(name)
+        is_theirs = (self.owner == name and not others) or self._is_known(name)
+        self.named.add(name)
+        self.new[i] = "their" if is_theirs else possessive(name)
         if self.owner != name:
             self.owner = None
 
@@ -258,7 +337,7 @@ class _Turner:
             raise Unsure
         return True
 
-    def _agree(self, i: int) -> None:
+    def _agree(self, i: int, plural: bool = False) -> None:
         verb = self._verb(i)
         if verb is None:
             raise Unsure
@@ -272,7 +351,9 @@ class _Turner:
         form = third_person(low)
         if form is None or (low == "am" and self._low(i) != "i"):
             raise Unsure
-        if form != low:
+        if plural:
+            self.new[verb] = _PLURAL.get(low, self.words[verb].text)
+        elif form != low:
             self.new[verb] = form
             self._agree_behind_and(verb, low == "do" and self._low(verb + 1) == "not")
 
@@ -301,6 +382,11 @@ class _Turner:
         if form is None or is_past(low):
             raise Unsure
         self.new[i] = form
+
+
+def is_role(name: str) -> bool:
+    """Whether a name is that of a role: "the agent"."""
+    return name.startswith("the ")
 
 
 def possessive(name: str) -> str:

@@ -1,0 +1,167 @@
+"""``dialogist evaluate --read``: a sheet for a reader, and what the reader found in the end."""
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from dialogist.cli.asking import Asking
+from dialogist.cli.console import note
+from dialogist.cli.csv_cells import csv_row
+from dialogist.cli.flags import load_summarizer
+from dialogist.cli.forms import Card
+from dialogist.engine.summarizer import pick_device
+from dialogist.errors import DataError, UsageError
+from dialogist.evaluation.annotation import draw
+from dialogist.evaluation.outputs.joining import Choice
+from dialogist.evaluation.reading_sheet import (
+    COLUMNS,
+    ERRORS,
+    Row,
+    make_page,
+    read_sheet,
+    rows_of,
+    scores_of,
+)
+from dialogist.evaluation.scoring.scores import Scores
+from dialogist.evaluation.statistics.resampling import DEFAULT, Interval, intervals
+from dialogist.files import write_text_atomically
+from dialogist.recipe.speaking import read_written, speaker_of
+from dialogist.recipe.systems import System, find_systems
+from dialogist.records import Dialogue, Summary
+
+_BATCH = 8
+_HEADS = ("what the reader found", "figure", "95% interval", "count")
+
+
+def make_sheet(system: str, asking: Asking, output: Path, count: int, seed: int) -> int:
+    """Write ``count`` statements of a system, or a few more, as ``output``.csv and ``output``.html.
+
+    The dialogues are drawn at random; the last one is shown whole.
+
+    Raises:
+        DialogistError: the system or the data is at fault, or a file cannot be written.
+    """
+    if asking.data is None:
+        raise UsageError(f"say which dialogues to read: dialogist evaluate {system} DATA --read")
+    [found] = find_systems([system], Path(), [], {})
+    every = list(asking.reading.dialogues([asking.data]))
+    drawn = draw([one for one in every if one.utterances], len(every), seed)
+    shown: list[tuple[Dialogue, Summary]] = []
+    rows: list[Row] = []
+    for dialogue, summary in _summaries(found, asking, drawn):
+        if len(rows) >= count:
+            break
+        if own := rows_of(dialogue, summary):
+            shown.append((dialogue, summary))
+            rows += own
+    if not rows:
+        raise DataError(f"{asking.data}: no summary there says anything: nothing to read")
+    stem = output.with_suffix("") if output.suffix.lower() in (".csv", ".html") else output
+    table, page = stem.with_name(f"{stem.name}.csv"), stem.with_name(f"{stem.name}.html")
+    cells = ([getattr(row, name) for name in COLUMNS] for row in rows)
+    texts = {
+        table: "".join(map(csv_row, [COLUMNS, *cells])),
+        page: make_page([dialogue for dialogue, _ in shown], [summary for _, summary in shown]),
+    }
+    for path, text in texts.items():
+        try:
+            write_text_atomically(path, text)
+        except OSError as error:
+            raise DataError(f"{path}: cannot be written: {error.strerror}") from None
+    note(
+        f"{len(rows)} statements about {len(shown)} of {len(every)} dialogues: read them in "
+        f"{page} (a browser) or {table} (a spreadsheet), then: dialogist evaluate {table}"
+    )
+    return asking.reading.finish()
+
+
+def _summaries(
+    system: System, asking: Asking, dialogues: Sequence[Dialogue]
+) -> Iterator[tuple[Dialogue, Summary]]:
+    """What a system says about the dialogues, a few at a time."""
+    if system.recipe is not None:
+        raise UsageError(f"{system.name}: is a recipe: name its run folder")
+    if system.outputs is not None:
+        choice = Choice(str(asking.data), dialogues, range(len(dialogues)))
+        outputs = read_written(system.outputs, choice, asking.written, note).outputs
+        yield from zip(dialogues, (output.summary for output in outputs), strict=True)
+        return
+    if system.folder is None:
+        summarize = speaker_of(system, pick_device(asking.device)).summarizer.summarize
+    else:
+        model = load_summarizer(str(system.folder), asking.device, asking.threads)
+        summarize = model.summarize
+    for begin in range(0, len(dialogues), _BATCH):
+        part = dialogues[begin : begin + _BATCH]
+        yield from zip(part, summarize(part), strict=True)
+
+
+def sum_up(path: Path, form: Card) -> str:
+    """What a reader found, with intervals by kind of error.
+
+    Raises:
+        DataError: the sheet is at fault.
+    """
+    rows, open_rows = read_sheet(path)
+    if open_rows:
+        note(f"{path}: {open_rows} statements have no verdict: left out")
+    scores = scores_of(rows, path.name)
+    found = intervals(scores, DEFAULT)
+    return _FORMS[form](scores, found, len(rows))
+
+
+def _lines(scores: Scores, found: Mapping[str, Interval]) -> Iterator[tuple[str, str, str, str]]:
+    """A line of each figure that has something in it; of errors those that there are."""
+    begin = 0
+    for column in scores.columns:
+        own = scores.values[:, begin : begin + 2]
+        (hits, total), support = own.sum(axis=0), (own[:, 1] > 0).sum()
+        begin += 2
+        one = found[column.key]
+        if not total or (column.key.startswith("error.") and not hits):
+            continue
+        alone = support < 2 or math.isnan(one.low)
+        reach = "-" if alone else f"{one.low:.0f}% to {one.high:.0f}%"
+        yield column.title, f"{one.figure:.1f}%", reach, f"{hits:.0f}/{total:.0f}"
+
+
+def _text(scores: Scores, found: Mapping[str, Interval], rows: int) -> str:
+    table = [_HEADS, *_lines(scores, found)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = [
+        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+        for row in table
+    ]
+    return "\n".join([f"{rows} statements about {len(scores.ids)} dialogues", "", *lines])
+
+
+def _markdown(scores: Scores, found: Mapping[str, Interval], rows: int) -> str:
+    lines = [f"| {' | '.join(cells)} |" for cells in (_HEADS, *_lines(scores, found))]
+    lines.insert(1, "|---|---:|---:|---:|")
+    return "\n".join([f"{rows} statements about {len(scores.ids)} dialogues", "", *lines])
+
+
+def _csv(scores: Scores, found: Mapping[str, Interval], rows: int) -> str:
+    return "".join(map(csv_row, [_HEADS, *_lines(scores, found)])).rstrip("\n")
+
+
+def _json(scores: Scores, found: Mapping[str, Interval], rows: int) -> str:
+    figures = {}
+    for key, one in found.items():
+        if not math.isnan(one.figure):
+            ends = (one.figure, one.low, one.high)
+            names = ("figure", "low", "high")
+            figures[key] = {
+                n: None if math.isnan(e) else e for n, e in zip(names, ends, strict=True)
+            }
+    about = {"statements": rows, "dialogues": len(scores.ids), "errors": ERRORS}
+    return json.dumps({**about, "figures": figures}, ensure_ascii=False, indent=2)
+
+
+_FORMS: Mapping[Card, Callable[[Scores, Mapping[str, Interval], int], str]] = {
+    Card.text: _text,
+    Card.md: _markdown,
+    Card.csv: _csv,
+    Card.json: _json,
+}

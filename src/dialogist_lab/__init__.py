@@ -1,0 +1,1 @@
+"""The laboratory: systems compared, explained, reported and rated. The tool never imports it."""

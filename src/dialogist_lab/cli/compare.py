@@ -1,0 +1,302 @@
+"""``dialogist compare``: train or load systems and put them into one table (KDD'19, Table 4)."""
+
+import os
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dialogist.cli.console import TrainingDisplay, note
+from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.flags import (
+    Baseline,
+    ByOrder,
+    CardForm,
+    Data,
+    Device,
+    Encoder,
+    Floors,
+    Limit,
+    MissingAsEmpty,
+    OutputFile,
+    PredictionKey,
+    Processes,
+    Threads,
+)
+from dialogist.cli.forms import Card
+from dialogist.cli.progress import progress
+from dialogist.cli.read_flags import with_read_flags
+from dialogist.data.readers import ReadOptions
+from dialogist.errors import DataError, DialogistError, MissingExtraError, UsageError
+from dialogist_lab.cli.compare_table import (
+    Comparison,
+    Failure,
+    as_csv,
+    as_json,
+    as_markdown,
+    as_text,
+    in_short,
+)
+
+if TYPE_CHECKING:
+    import torch
+
+    from dialogist.recipe.config import DataSet
+    from dialogist.recipe.systems import System
+    from dialogist_lab.comparison.compare import Row, Setting
+
+_SHOWN = {Card.text: as_text, Card.md: as_markdown, Card.json: as_json, Card.csv: as_csv}
+
+
+@with_read_flags(strict=False)
+def compare(
+    systems: Annotated[
+        list[str],
+        typer.Argument(
+            help="Recipes (names or files), models (folders, runs, names), baselines (lead-3 ...), "
+            "files of predictions."
+        ),
+    ],
+    on: Annotated[
+        Path | None,
+        typer.Option(help="Dialogues with references (without: the recipes' development data)."),
+    ] = None,
+    read: ReadOptions = ReadOptions(),
+    limit: Limit = None,
+    pack: Annotated[
+        str | None,
+        typer.Option(
+            "--pack",
+            "-p",
+            help="Rule pack for key points, a name or a file; none: no key points (without: "
+            "that of the systems, or of the data's format).",
+        ),
+    ] = None,
+    runs: Annotated[Path, typer.Option(help="Recipes are trained in RUNS/NAME.")] = Path(
+        "runs/compare"
+    ),
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", "-s", help="KEY.KEY=VALUE over every recipe. Repeatable."),
+    ] = None,
+    start: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--from",
+            help="RECIPE=MODEL: that recipe begins with the weights of a model, a run, or a recipe "
+            "named before it. Repeatable.",
+        ),
+    ] = None,
+    data: Data = None,
+    predictions: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the summaries (without: RUNS/predictions)."),
+    ] = None,
+    metrics: Annotated[
+        str, typer.Option(help="More metrics, names with commas; see dialogist evaluate.")
+    ] = "",
+    encoder: Encoder = None,
+    columns: Annotated[
+        str,
+        typer.Option(help="Keys of the figures with intervals, with commas; see --format json."),
+    ] = "",
+    baseline: Baseline = "",
+    floors: Floors = True,
+    scores: Annotated[
+        Path | None, typer.Option(help="Folder for the numbers of every output, to be read again.")
+    ] = None,
+    prediction_key: PredictionKey = "",
+    missing_as_empty: MissingAsEmpty = False,
+    by_order: ByOrder = False,
+    processes: Processes = None,
+    output: OutputFile = None,
+    format: CardForm = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Figures 3 and 4 of the paper as a PNG file.")
+    ] = None,
+    device: Device = "auto",
+    threads: Threads = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
+) -> int:
+    """Compare systems on the same dialogues. The same command goes on after an interruption."""
+    from dialogist.evaluation.choosing import check_columns, keys_of, listed, with_needs
+    from dialogist.evaluation.outputs.joining import How
+    from dialogist.recipe.config import data_folder
+    from dialogist.recipe.speaking import Written
+    from dialogist.recipe.systems import find_systems
+    from dialogist_lab.comparison.compare import Wanted, settle
+
+    form = form_of(output, format, Card.text)
+    if plot is not None:
+        _require_plots(plot)
+    wanted = Wanted(
+        on=_data_set(on, read),
+        limit=limit,
+        pack=pack,
+        data=data_folder(data),
+        predictions=predictions or runs / "predictions",
+        device=_device(device, threads),
+        metrics=with_needs(metrics, (), {"bertscore": encoder is not None}),
+        encoder=encoder,
+        baseline=baseline,
+        floors=floors,
+        written=Written(prediction_key, How(missing_as_empty, by_order)),
+        processes=processes,
+    )
+    found = find_systems(systems, runs, assignments or [], _starts(start or []))
+    setting = settle(found, wanted, note)
+    keys = listed(columns)
+    check_columns(keys, keys_of(setting.judge.every))
+    comparison = _comparison(setting)
+    for number, system in enumerate(found, 1):
+        if not quiet:
+            note(f"[{number}/{len(found)}] {system.name}")
+        comparison.add(_outcome(system, setting, quiet))
+    _add_floors(comparison, setting)
+    with output_to(output):
+        typer.echo(_SHOWN[form](comparison, keys))
+    if scores is not None:
+        _keep(comparison, scores)
+    if plot is not None:
+        _plot(comparison, plot)
+    return comparison.failed[0].exit_code if comparison.failed else 3 if setting.bad else 0
+
+
+def _comparison(setting: "Setting") -> Comparison:
+    judge = setting.judge
+    return Comparison(setting.files, judge.pack, judge.unit, judge.signatures(), judge.references())
+
+
+def _outcome(system: "System", setting: "Setting", quiet: bool) -> "Row | Failure":
+    """The row of a system. One that fails is told in one line, and the others still run."""
+    from dialogist.training.interrupt import Interrupted
+    from dialogist_lab.comparison.compare import assess, is_trained, train
+
+    try:
+        if not is_trained(system):
+            with TrainingDisplay(quiet) as display:
+                train(system, setting, display)
+        total = len(setting.judge.dialogues)
+        row = assess(system, setting, progress(f"{system.name}:", total, quiet))
+    except Interrupted:
+        raise
+    except Exception as error:
+        return _failure(system.name, error)
+    if not quiet:
+        note(in_short(row))
+    return row
+
+
+def _failure(name: str, error: Exception) -> Failure:
+    """Tell of it. Even a bug of ours, or no memory left, is no reason to stop the others."""
+    if isinstance(error, DialogistError):
+        failure = Failure(name, _one_line(str(error)), error.exit_code)
+    elif os.environ.get("DIALOGIST_DEBUG"):
+        raise error
+    else:
+        what = f"unexpected {type(error).__name__}: {error} (DIALOGIST_DEBUG=1 stops there)"
+        failure = Failure(name, _one_line(what), 1)
+    note(f"{failure.name}: failed: {failure.error}")
+    return failure
+
+
+def _add_floors(comparison: Comparison, setting: "Setting") -> None:
+    """Floors and ceilings, and the card of all; without a system there is nothing to compare."""
+    from dialogist_lab.comparison.compare import card_of, floor_rows
+
+    if not comparison.rows:
+        return
+    try:
+        for row in floor_rows(setting, [row.name for row in comparison.rows]):
+            comparison.floors.append(row)
+    except Exception as error:
+        comparison.add(_failure("floors and ceilings", error))
+    comparison.card = card_of([*comparison.rows, *comparison.floors], setting)
+
+
+def _keep(comparison: Comparison, folder: Path) -> None:
+    """Write what was measured of every system's outputs."""
+    from dialogist.evaluation.scoring.scores_file import write_scores
+    from dialogist.recipe.systems import file_name_of
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{folder}: cannot be written: {error.strerror}") from None
+    for row in comparison.rows:
+        name = file_name_of(row.name)
+        write_scores(folder / f"{name}.scores.jsonl", row.entry.scores)
+    note(f"the numbers of every output are in {folder}")
+
+
+def _one_line(text: str) -> str:
+    """Without line ends and control characters: the text of a file must not steer a terminal."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def _data_set(on: Path | None, read: ReadOptions) -> "DataSet | None":
+    """``--on`` with the flags about it as the data set of a recipe.
+
+    Raises:
+        DataError: there is no such file.
+        UsageError: there are flags about it, and no ``--on``.
+    """
+    from dialogist.recipe.config import DataSet
+
+    if on is None:
+        if read != ReadOptions():
+            raise UsageError("--input-format, --column ... say how to read --on: give that, too")
+        return None
+    if not on.is_file():
+        raise DataError(f"{on}: no such file")
+    return DataSet(
+        path=str(on.absolute()),
+        format=read.format,
+        columns=dict(read.columns),
+        encoding=read.encoding,
+        where=[str(condition) for condition in read.where],
+        one_dialogue=read.one_dialogue,
+        by_neighbours=read.by_neighbours,
+        internal_notes=read.internal_notes,
+    )
+
+
+def _starts(entries: Iterable[str]) -> dict[str, str]:
+    """``--from`` as recipe: model."""
+    starts: dict[str, str] = {}
+    for entry in entries:
+        recipe, equals, model = entry.partition("=")
+        if not (recipe and equals and model):
+            raise UsageError(f"--from {entry}: write it as RECIPE=MODEL")
+        starts[recipe] = model
+    return starts
+
+
+def _device(device: str, threads: int | None) -> "torch.device":
+    import torch
+
+    from dialogist.engine.summarizer import pick_device
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    return pick_device(device)
+
+
+def _require_plots(path: Path) -> None:
+    """See beforehand that the plot can be drawn: at the end it may be hours later."""
+    if path.suffix.lower() != ".png":
+        raise UsageError(f"--plot {path}: name it .png")
+    if not path.absolute().parent.is_dir():
+        raise DataError(f"--plot {path}: there is no folder {path.parent}")
+    if find_spec("matplotlib") is None:
+        raise MissingExtraError("--plot", "eval")
+
+
+def _plot(comparison: Comparison, path: Path) -> None:
+    from dialogist_lab.cli.compare_plot import plot_comparison
+
+    if comparison.rows:
+        plot_comparison(comparison, path)
+        note(f"figures are in {path}")

@@ -1,0 +1,267 @@
+"""``dialogist explain``: where a summary came from, as a page, pictures or JSON."""
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+
+import typer
+
+from dialogist.cli.console import note
+from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.flags import (
+    FORM_HELP,
+    BeamSize,
+    Device,
+    LengthPenalty,
+    MaxTokens,
+    Model,
+    NoRepeatNgram,
+    Seed,
+    Strategy,
+    Threads,
+    decoding_options,
+    load_summarizer,
+)
+from dialogist.cli.forms import Explained
+from dialogist.cli.read_flags import with_read_flags
+from dialogist.data.readers import Problem, ReadOptions, read_dialogues
+from dialogist.errors import DataError, UsageError, nearest
+from dialogist.files import write_text_atomically
+from dialogist.records import Dialogue
+
+if TYPE_CHECKING:
+    from dialogist.engine.summarizer import Summarizer
+    from dialogist_lab.explain.choice import Selected
+    from dialogist_lab.explain.explanation import Explanation
+
+_DEFAULT_PAGE = Path("explanation.html")
+_SPOKEN = re.compile(r"[^\n:：]{1,60}[:：]\s*\S|.*\n", re.DOTALL)
+"""A speaker and what is said, or several lines: a dialogue and no file's name."""
+
+_NUMBER = re.compile(r"[1-9][0-9]{0,5}")
+
+
+@with_read_flags()
+def explain(
+    dialogue: Annotated[
+        str | None,
+        typer.Argument(
+            help="A file, - for stdin (the default when piped into), or the dialogue itself "
+            "(lines of 'Name: text')."
+        ),
+    ] = None,
+    model: Model = "default",
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help=f"File to write to (default: {_DEFAULT_PAGE}; JSON: standard output).",
+        ),
+    ] = None,
+    format: Annotated[
+        Explained | None,
+        typer.Option(
+            "--format",
+            "-f",
+            help=FORM_HELP.replace("text", "html"),
+        ),
+    ] = None,
+    png: Annotated[
+        Path | None, typer.Option(help="A folder for heat-maps as PNG, a picture for each layer.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", hidden=True)] = False,
+    id: Annotated[
+        str | None, typer.Option("--id", help="Which dialogue of the file (default: the first).")
+    ] = None,
+    layers: Annotated[str | None, typer.Option(help="Only these layers: 1,3-4.")] = None,
+    heads: Annotated[str | None, typer.Option(help="Only these heads: 1,3-4.")] = None,
+    utterances: Annotated[
+        str | None, typer.Option(help="Only these utterances in the maps: 1-10,15.")
+    ] = None,
+    within: Annotated[
+        bool,
+        typer.Option("--within", help="Hierarchical models: attention inside utterances, too."),
+    ] = False,
+    megabytes: Annotated[
+        float, typer.Option(min=0, help="What all weights may take in the page.")
+    ] = 8.0,
+    strategy: Strategy = None,
+    beam_size: BeamSize = None,
+    length_penalty: LengthPenalty = None,
+    no_repeat_ngram: NoRepeatNgram = None,
+    max_tokens: MaxTokens = None,
+    seed: Seed = None,
+    read: ReadOptions = ReadOptions(),
+    device: Device = "auto",
+    threads: Threads = None,
+) -> int:
+    """Show how a model wrote a summary: attention per layer and head, copying, probabilities."""
+    from dialogist_lab.explain.choice import Choice, select
+
+    _refuse_baseline(model)
+    if as_json:
+        note("--json is now written --format json")
+    form = form_of(output, format, Explained.html)
+    choice = Choice(
+        layers=numbers(layers, "--layers"),
+        heads=numbers(heads, "--heads"),
+        utterances=numbers(utterances, "--utterances"),
+        within=within,
+        megabytes=megabytes,
+    )
+    found = Found(read)
+    chosen = found.pick(origin_of(dialogue), id)
+    wanted = {
+        "strategy": strategy,
+        "beam_size": beam_size,
+        "length_penalty": length_penalty,
+        "no_repeat_ngram": no_repeat_ngram,
+        "max_tokens": max_tokens,
+        "seed": seed,
+    }
+    explanation = _explained(chosen, load_summarizer(model, device, threads), wanted)
+    selected = select(explanation, choice)
+    said = (warning.message for warning in explanation.summary.warnings)
+    for line in (*said, *selected.notes):
+        note(line)
+    in_json = as_json or form is Explained.json
+    page = output if form is Explained.html else None
+    if page is None and not (png or in_json):
+        page = _DEFAULT_PAGE
+    with output_to(None if form is Explained.html else output):
+        _write(explanation, selected, (page, png, in_json))
+    return 3 if found.problems else 0
+
+
+def _refuse_baseline(model: str) -> None:
+    from dialogist.baselines.names import find_baseline
+
+    if find_baseline(model) is not None:
+        raise UsageError(
+            f"'{model}' is a baseline: it has no network, so there is nothing to explain"
+        )
+
+
+def _explained(
+    dialogue: Dialogue, summarizer: "Summarizer", wanted: Mapping[str, Any]
+) -> "Explanation":
+    from dialogist_lab.explain.explain import explain as tell
+
+    return tell(summarizer, dialogue, decoding_options(summarizer.options, wanted))
+
+
+def numbers(text: str | None, flag: str) -> frozenset[int] | None:
+    """``1,3-5`` as numbers; None is all.
+
+    Raises:
+        UsageError: it is not written so.
+    """
+    if text is None:
+        return None
+    found: set[int] = set()
+    for part in text.split(","):
+        first, dash, last = (word.strip() for word in part.partition("-"))
+        ends = (first, last if dash else first)
+        if not all(_NUMBER.fullmatch(end) for end in ends) or int(ends[0]) > int(ends[1]):
+            raise UsageError(f"{flag} {text}: write numbers from 1 as 1,3-5")
+        found.update(range(int(ends[0]), int(ends[1]) + 1))
+    return frozenset(found)
+
+
+def origin_of(text: str | None) -> Path | BinaryIO:
+    """What to read: a file, standard input, or the text itself.
+
+    Raises:
+        UsageError: nothing is given.
+        DataError: it is neither a file nor looks like a dialogue.
+    """
+    if (text is None and sys.stdin.isatty()) or text == "":
+        raise UsageError("no input: give a file or a dialogue, or pipe one in (see --help)")
+    if text is None or text == "-":
+        return Path("-")
+    if _is_file(text):
+        return Path(text)
+    if _SPOKEN.match(text):
+        stream = BytesIO(text.encode("utf-8", errors="backslashreplace"))
+        stream.name = "the text given"
+        return stream
+    raise DataError(f"{text}: no such file, and no dialogue either (lines of 'Name: text')")
+
+
+def _is_file(text: str) -> bool:
+    try:
+        return Path(text).exists()
+    except (OSError, ValueError):  # too long a name, or one with a NUL
+        return False
+
+
+class Found:
+    """Looks for the dialogue to explain; ``problems``: records that could not be read."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self.options = options
+        self.problems = 0
+
+    def pick(self, origin: Path | BinaryIO, id: str | None) -> Dialogue:
+        """The dialogue of that id, or the first one; that there are more is said.
+
+        Raises:
+            DataError: there is none; names the nearest.
+        """
+        dialogues = read_dialogues(origin, self.options, self._say, note)
+        if id is None:
+            chosen = next(dialogues, None)
+            if chosen is None:
+                raise DataError("no dialogue could be read")
+            if next(dialogues, None) is not None:
+                note(f"there are more dialogues: this is the first, '{chosen.id}' (see --id)")
+            return chosen
+        seen: list[str] = []
+        for dialogue in dialogues:
+            if dialogue.id == id:
+                return dialogue
+            seen.append(dialogue.id)
+        raise DataError(f"dialogue '{id}': there is none of that id{nearest(id, seen[:10_000])}")
+
+    def _say(self, problem: Problem) -> None:
+        self.problems += 1
+        note(str(problem))
+
+
+def _write(
+    explanation: "Explanation", selected: "Selected", wanted: tuple[Path | None, Path | None, bool]
+) -> None:
+    """The page, the pictures, JSON; what files there are goes to stdout, beside JSON to stderr."""
+    page, png, as_json = wanted
+    tell = note if as_json else typer.echo
+    if page is not None:
+        from dialogist_lab.explain.page import explanation_page
+
+        _save(page, explanation_page(explanation, selected))
+        tell(str(page))
+    if png is not None:
+        from dialogist_lab.explain.plots import plot_explanation
+
+        files, missing = plot_explanation(explanation, selected, png)
+        if missing:
+            note(f"no installed font has {len(missing)} of the characters: they are boxes in --png")
+        for file in files:
+            tell(str(file))
+    if as_json:
+        from dialogist_lab.explain.as_json import explanation_to_json
+
+        text = json.dumps(explanation_to_json(explanation, selected), ensure_ascii=False)
+        sys.stdout.buffer.write(text.encode("utf-8", errors="backslashreplace") + b"\n")
+
+
+def _save(path: Path, text: str) -> None:
+    try:
+        write_text_atomically(path, text)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from None

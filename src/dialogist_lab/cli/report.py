@@ -1,0 +1,129 @@
+"""``dialogist report``: what systems are worth, as a page to look at."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dialogist.cli.flags import (
+    Baseline,
+    ByOrder,
+    Device,
+    Encoder,
+    Exclude,
+    Floors,
+    Limit,
+    MissingAsEmpty,
+    PredictionKey,
+    Processes,
+    Quiet,
+    Threads,
+    Train,
+)
+from dialogist.cli.read_flags import with_read_flags
+from dialogist.cli.reading import Reading
+from dialogist.data.readers import ReadOptions
+from dialogist.errors import UsageError
+
+
+@with_read_flags()
+def report(
+    systems: Annotated[
+        list[str],
+        typer.Argument(
+            help="Runs, models, baselines (lead-3 ...), files of predictions; the first is what "
+            "examples are chosen by."
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for report.html, report.md, figures/.")
+    ],
+    on: Annotated[
+        Path | None,
+        typer.Option(
+            help="Dialogues with reference summaries (without: those of the files; of runs only "
+            "their training is shown)."
+        ),
+    ] = None,
+    run: Annotated[
+        list[Path] | None,
+        typer.Option(help="A run folder whose training is shown, too. Repeatable."),
+    ] = None,
+    metrics: Annotated[
+        str, typer.Option(help="Names with commas; all: every one that can be measured here.")
+    ] = "all",
+    encoder: Encoder = None,
+    pack: Annotated[
+        str | None, typer.Option("--pack", "-p", help="Rule pack, for key points.")
+    ] = None,
+    train_sample: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Training data, of which models summarise a fixed sample; SYSTEM=FILE for one "
+            "system (its predictions, where it is a file). Repeatable."
+        ),
+    ] = None,
+    train: Train = None,
+    baseline: Baseline = "",
+    floors: Floors = True,
+    examples: Annotated[
+        int, typer.Option(min=0, help="How many best, median, worst, most different.")
+    ] = 3,
+    title: Annotated[str, typer.Option(help="The report's title.")] = "Evaluation report",
+    date: Annotated[
+        str, typer.Option(help="A date or the like to be stated: the report knows no clock.")
+    ] = "",
+    predictions: Annotated[
+        Path | None,
+        typer.Option(help="Folder for the summaries of models (without: OUTPUT/predictions)."),
+    ] = None,
+    prediction_key: PredictionKey = "",
+    missing_as_empty: MissingAsEmpty = False,
+    by_order: ByOrder = False,
+    exclude: Exclude = None,
+    limit: Limit = None,
+    processes: Processes = None,
+    read: ReadOptions = ReadOptions(),
+    device: Device = "auto",
+    threads: Threads = None,
+    quiet: Quiet = False,
+) -> int:
+    """Write one self-contained page about systems: figures, cautions, examples, training."""
+    from dialogist.cli.asking import Asking
+    from dialogist.evaluation.outputs.joining import How
+    from dialogist.recipe.speaking import Written
+    from dialogist_lab.cli.reporting import report_call
+    from dialogist_lab.cli.reporting_call import Call
+
+    if on is None and (limit is not None or exclude is not None or by_order):
+        raise UsageError("--limit, --exclude and --by-order are about --on DATA: give that, too")
+    asking = Asking(
+        data=on,
+        reading=Reading(read),
+        written=Written(prediction_key, How(missing_as_empty, by_order)),
+        exclude=exclude,
+        limit=limit,
+        train=tuple(train or ()),
+        device=device,
+        threads=threads,
+        search={},
+    )
+    return report_call(
+        Call(
+            systems=tuple(systems),
+            output=output,
+            asking=asking,
+            runs=tuple(run or ()),
+            metrics=metrics,
+            encoder=encoder,
+            pack=pack,
+            train_sample=tuple(train_sample or ()),
+            baseline=baseline,
+            floors=floors,
+            examples=examples,
+            title=title,
+            stated=date,
+            predictions=predictions or output / "predictions",
+            processes=processes,
+        )
+    )

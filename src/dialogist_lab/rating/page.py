@@ -1,0 +1,125 @@
+"""The page on which a person compares two systems' summaries without knowing whose they are.
+
+    pairs -draw-> items -seal-> key        items, key -make_page-> HTML
+
+Which pairs are shown, in what order and on which side, depends on the seed and the positions of
+the dialogues alone. The page names no system: who is who stands in a packed key, which the
+answers carry along, so that `evaluation.rating.answers` needs nothing but them. The key keeps a
+rater from seeing it, not from looking for it.
+"""
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dialogist.evaluation.pages import (
+    asset,
+    environment,
+    policy,
+    safe,
+    script_data,
+    source_hash,
+)
+from dialogist.records import JSON, Dialogue
+from dialogist_lab.rating.answers import QUESTIONS, Key
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A dialogue, and what systems A and B say about it."""
+
+    dialogue: Dialogue
+    texts: tuple[str, str]
+
+    @property
+    def identical(self) -> bool:
+        """Whether there is nothing to choose between."""
+        return self.texts[0].split() == self.texts[1].split()
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The pairs to show, in their order; ``swapped``: whether B stands first.
+
+    ``identical`` pairs were drawn as well, and not shown.
+    """
+
+    pairs: tuple[Pair, ...]
+    swapped: tuple[bool, ...]
+    identical: int
+
+
+def draw(pairs: Sequence[Pair], count: int, seed: int) -> Drawn:
+    """Up to ``count`` pairs at random; each system stands first in half of them.
+
+    A smaller count is the head of a larger one, but for the sides.
+    """
+    order = sorted(range(len(pairs)), key=lambda i: _hash(f"pair {seed} {i}"))
+    shown: list[int] = []
+    identical = 0
+    for i in order:
+        if len(shown) == count:
+            break
+        if pairs[i].identical:
+            identical += 1
+        else:
+            shown.append(i)
+    by_side = sorted(shown, key=lambda i: _hash(f"side {seed} {i}"))
+    swapped = set(by_side[: len(shown) // 2])
+    return Drawn(
+        pairs=tuple(pairs[i] for i in shown),
+        swapped=tuple(i in swapped for i in shown),
+        identical=identical,
+    )
+
+
+def make_page(drawn: Drawn, systems: tuple[str, str], seed: int) -> str:
+    """The whole page as HTML.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    key = Key(
+        systems=systems,
+        ids=[pair.dialogue.id for pair in drawn.pairs],
+        swapped=list(drawn.swapped),
+        identical=drawn.identical,
+        seed=seed,
+    )
+    items = [_item(pair, swap) for pair, swap in zip(drawn.pairs, drawn.swapped, strict=True)]
+    sealed = seal(key)
+    style, script = (
+        asset("style.css") + asset("rating.css"),
+        asset("people.js") + asset("rating.js"),
+    )
+    page: JSON = {"page": _digest([items, sealed]), "items": items, "key": sealed}
+    template = environment("the page for raters").get_template("rating.html.j2")
+    return template.render(
+        policy=policy(script, source_hash(style)),
+        style=safe(style),
+        script=safe(script),
+        page=script_data(page),
+        questions=QUESTIONS,
+    )
+
+
+def seal(key: Key) -> str:
+    """The key as text that says nothing to whoever glances at it."""
+    return base64.b64encode(zlib.compress(json.dumps(key.model_dump()).encode())).decode()
+
+
+def _item(pair: Pair, swapped: bool) -> JSON:
+    first, second = reversed(pair.texts) if swapped else pair.texts
+    turns: list[JSON] = [[u.speaker, u.text] for u in pair.dialogue.utterances]
+    return {"turns": turns, "first": first, "second": second}
+
+
+def _digest(value: JSON) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()

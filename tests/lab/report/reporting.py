@@ -1,0 +1,72 @@
+"""A small subject of a report: two systems, a train sample, a floor and a ceiling, made here."""
+
+import random
+from statistics import fmean
+
+from dialogist.data.keypoints import parse_pack
+from dialogist.evaluation.card import Entry, Kind, make_card
+from dialogist.evaluation.key_points import KeyPoints
+from dialogist.evaluation.outputs.output import Output, cases_of
+from dialogist.evaluation.scoring.score import score
+from dialogist.evaluation.statistics.resampling import Resampling
+from dialogist.metrics.rouge import Rouge
+from dialogist.records import Dialogue, Summary, Utterance
+from dialogist_lab.report.model import Subject
+
+_WORDS = "ann bo lunch noon asks tells wants order refund agent calls back later Paris Monday"
+WORDS = _WORDS.split()
+QUICK = Resampling(samples=200, swaps=200)
+
+PACK = parse_pack(
+    """
+name: mine
+language: en
+version: 1
+default: Start
+rules:
+  - {label: Start, pattern: '^ann', examples: [Ann asks Bo.]}
+  - {label: 'Yes', pattern: 'agrees', examples: [Bo agrees.]}
+"""
+)
+
+
+def sentence(rng, words):
+    return " ".join(rng.choices(WORDS, k=words)).capitalize() + "."
+
+
+def dialogue(number, references=1):
+    rng = random.Random(f"dialogue {number}")
+    turns = tuple(
+        Utterance("Ann" if i % 2 == 0 else "Bo", sentence(rng, 6)) for i in range(2 + number % 14)
+    )
+    texts = tuple(f"{sentence(rng, 8)} Bo agrees." for _ in range(references))
+    return Dialogue(turns, id=f"d{number}", references=texts)
+
+
+def outputs(system, dialogues):
+    """Half of a reference's words, and some of its own."""
+    found = []
+    for number, one in enumerate(dialogues):
+        rng = random.Random(f"{system!a} {number}")
+        kept = one.references[0].split()[: rng.randint(2, 6)]
+        found.append(Output.of(Summary(f"{' '.join(kept)} {sentence(rng, 4)}", one.id), one))
+    return tuple(found)
+
+
+def subject(count=30, systems=("one", "two"), change=lambda output: output, **more):
+    """``change`` is done to every output of every system before it is measured."""
+    dialogues = [dialogue(i) for i in range(count)]
+    metrics = (Rouge(), KeyPoints(PACK, 4))
+
+    def entry(kind, name, chosen):
+        said = tuple(map(change, outputs(f"{kind} {name}", chosen)))
+        return Entry(kind, said, score(name, said, metrics, 1))
+
+    entries = [entry(Kind.system, name, dialogues) for name in systems]
+    entries.append(entry(Kind.train, systems[0], [dialogue(100 + i) for i in range(count)]))
+    entries.append(entry(Kind.floor, "lead-1", dialogues))
+    entries.append(entry(Kind.ceiling, "oracle", dialogues))
+    cases = cases_of(entries[0].outputs)
+    sizes = tuple(fmean(map(len, metrics[1].labelled(case).wanted)) for case in cases)
+    card = make_card("data.jsonl", entries, metrics, resampling=QUICK)
+    return Subject(card, tuple(entries), key_points=sizes, **more)
