@@ -274,7 +274,8 @@ class Exchange:
             return None
         if re.search(r"[\"“”?!]|:\s|\.\.", rest) or rest[0] in "'’":
             return None
-        if is_order(rest) or words_of(rest)[0].low in _NO_FRAGMENT:
+        words = words_of(rest)
+        if not words or is_order(rest) or words[0].low in _NO_FRAGMENT:
             return None
         if told := self._chosen(asked, rest):
             return told
