@@ -41,7 +41,8 @@ def question(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
 
 _SHALL_I = re.compile(r"(?i)(?:should|shall) i (?!have\b)(\w+)(.*)")
 _MAY_I = re.compile(
-    r"(?i)(?:can|could|may) i (?:please )?(borrow|see|speak|talk|use|try|keep|order|change|cancel|book|return"
+    r"(?i)(?:can|could|may) i (?:please )?(borrow|see|speak|talk|use|try|keep|order|change"
+    r"|cancel|book|return"
     r"|join|reserve|rent|stay|take|pay|bring|ask|leave) (?!so\b)(.+)"
 )
 _FOR_ME = re.compile(

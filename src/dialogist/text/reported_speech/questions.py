@@ -202,7 +202,13 @@ def _without_auxiliary(text: str, words: Sequence[Word]) -> Question | None:
         ("being", "meaning", "speaking", "building", "thinking", "confirming", "checking")
     ):
         return Question("whether", "you", "are", _small_first(text))
-    if "," in text or is_base(first) or first in PREPOSITIONS | _WH:
+    if (
+        "," in text
+        or first in ("any", "no")
+        or is_gerund(first)
+        or is_base(first)
+        or first in PREPOSITIONS | _WH
+    ):
         return None
     if is_statement(text) and first not in AUXILIARIES | SUBORDINATORS:
         return Question("whether", "", "", text)
