@@ -147,7 +147,7 @@ def _answered(
 
 def _is_fragment(asked: Unit, answer: Unit) -> bool:
     """Whether an answer is hardly understood without what it answers."""
-    is_question = "?" in asked.text or _ASKS.match(asked.text) is not None
+    is_question = "?" in asked.text or (asked.words > 1 and bool(_ASKS.match(asked.text)))
     if not is_question or _OF_ITS_OWN.search(answer.text) or not _says_something(answer):
         return False
     return answer.words <= _LONGEST_ANSWER

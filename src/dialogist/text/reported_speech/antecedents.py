@@ -41,9 +41,9 @@ _EMPTY = re.compile(
     r"(?i)\bit (?:(?:also|just|really|only|still|already|now|almost) )?"
     + alternatives(r"""
     (?:is|was|will be|would be|has been|is not|was not)
-    (?:(?:not|so|too|very|getting|about|almost) )*
-    (?:late|early|dark|cold|hot|warm|rain\w*|snow\w*|time|\w+ o'clock|\d+(?::\d+)? ?[ap]\.?m|eleven
-    |ten|nine|eight|seven|six|five|noon|midnight|monday|tuesday|wednesday|thursday|friday|saturday
+    (?:(?:not|so|too|very|getting|about|almost) )*(?:late|early|dark|cold|hot|warm|rain\w*
+    |snow\w*|time|\w+ o'clock|\d+(?::\d+)?
+    ?[ap]\.?m|eleven|ten|nine|eight|seven|six|five|noon|midnight|monday|tuesday|wednesday|thursday|friday|saturday
     |sunday|my birthday|christmas|\w+ (?:to|that|if|when)|(?:eleven|ten|nine|eight|seven) at night)
     | rain\w* | snow\w* | takes?\b.*\bto | depends | seems? (?:that|like) | looks? like
     """)

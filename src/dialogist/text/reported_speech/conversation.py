@@ -127,9 +127,9 @@ class Conversation:
         meant = self._meant(question, len(asked) - 1, voice)
         if meant is None:
             return None
-        exchange = Exchange(
-            voice.speaker, self._people[self._turns[answer][0]].name, len(self._people) == 2
-        )
+        answerer = self._people[self._turns[answer][0]].name
+        several = sum(one.said.question for one in asked) > 1
+        exchange = Exchange(voice.speaker, answerer, len(self._people) == 2, several)
         last, first = asked[-1].said, said[0]
         found = exchange.agreement(last, first.said, first.words) or exchange.told(last, first.said)
         told = self._finished(found, meant)
@@ -215,8 +215,11 @@ class Conversation:
         return self._finished(tell(frame, said), meant)
 
     def _is_chat(self, turn: int) -> bool:
-        """Whether a message is typed in passing: it begins with a small letter."""
-        return next((c.islower() for c in self._turns[turn][1] if c.isalpha()), False)
+        """Whether a message is typed in passing: in small letters, or as a public reply."""
+        text = self._turns[turn][1].strip()
+        if text != without_addresses(text):
+            return True
+        return next((c.islower() for c in text if c.isalpha()), False)
 
     def _is_contested(self, turn: int, place: int) -> bool:
         """Whether a statement denies what others say, or others deny it."""

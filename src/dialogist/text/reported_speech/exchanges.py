@@ -7,13 +7,13 @@ import re
 from dataclasses import dataclass
 
 from dialogist.text.listing import word_set
-from dialogist.text.reported_speech.asking import asked as asked_clause
 from dialogist.text.reported_speech.framing import Frame, decapitalised, label_of
 from dialogist.text.reported_speech.morphology import is_gerund
 from dialogist.text.reported_speech.orders import REQUEST, is_order, is_request
 from dialogist.text.reported_speech.phrases import ASSENT, CONFIRMED, ECHO, alternatives
 from dialogist.text.reported_speech.proposals import agreed
 from dialogist.text.reported_speech.questions import Question, question_of
+from dialogist.text.reported_speech.questions import asked as asked_clause
 from dialogist.text.reported_speech.stating import is_plain, offered
 from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
@@ -110,12 +110,13 @@ _NOT_SAID = PERSON | PLURAL | THEY | SINGULAR_THIRD
 class Exchange:
     """What ``asker`` says to the speaker of the answer, ``answerer``; names as written.
 
-    ``two``: nobody else takes part.
+    ``two``: nobody else takes part; ``several``: more than one thing was asked.
     """
 
     asker: str
     answerer: str
     two: bool = True
+    several: bool = False
 
     def agreement(self, asked: Trimmed, answer: Trimmed, words: str) -> str | None:
         """A time or an offer that is taken up; ``words``: the answer as it was said."""
@@ -151,6 +152,8 @@ class Exchange:
         polarity, rest = self._read(answer)
         if _agrees(answer):
             return self._settled(asked, True)
+        if self.several and not (polarity and rest):
+            return None  # of which question?
         if polarity is not None:
             return self._decided(asked, polarity, rest)
         return self._implied(asked, rest) or self._filled(asked, _named(asked, rest))

@@ -183,6 +183,8 @@ def _asked(frame: Frame, text: str, please: bool) -> str | None:
     negative = re.match(r"(?i)(?:do not|never) ", text)
     what = text[negative.end() :] if negative else text
     is_favour = please or re.search(r"(?i)\b(?:me|us|my|our)\b", text)
+    if frame.chat and not frame.is_adviser and not is_favour:
+        return None  # as often a sentence without its subject
     if frame.is_adviser and not is_favour and not frame.contested:
         told = frame.turn(decapitalised(what), frame.listener, frame.listener)
         should = "should not" if negative else "should"

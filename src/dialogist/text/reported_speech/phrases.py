@@ -39,7 +39,7 @@ NO_LEADING = re.compile(r"(?i)(?:so (?:far|much|many|do|did|am|is|long)\b|but fo
 _AFTER_A_WORD = alternatives(r"""
 please | thanks | thank you(?: (?:so|very) much)? | you know | i am afraid | sorry | i mean
 | if you do not mind | if you please | sorry (?:mate|bro|dude|man|guys)
-| (?<=you )(?:man|dude|bro|mate) | (?<=it )(?:man|dude|bro|mate)
+| (?<=you )(?:man|dude|bro|mate) | (?<=know )(?:man|dude|bro|mate) | (?<=it )(?:man|dude|bro|mate)
 """)
 _AFTER_A_COMMA = alternatives(r"""
 though | anyway | actually | honestly | sir | madam | ma'am | dear | honey | darling | mate | bro
@@ -67,6 +67,7 @@ ASIDE = re.compile(
 HESITATION = re.compile(r"(?i)(?<=\s)(?:um+|uh+|er+|erm+|uhm+),?\s+")
 
 _GREETINGS = r"""
+(?:hi|hey|hello|yo) (?:man|guys|all|mate|bro|there|everyone)|howdy.* |
 (?:good )?(?:morning|afternoon|evening|night)(?: \w+)? | how are (?:you|things)\b.* | how do you do
 | how is it going | how (?:have|are) you (?:been|doing)\b.*
 | (?:nice|good|great) to (?:meet|see) you.*
@@ -81,7 +82,8 @@ _THANKS = r"""
 (?:thank|thanks|thankyou|cheers)\b.* | (?:it (?:is|was) )?(?:my|a) pleasure.* | do not mention it
 | you are (?:(?:very|most|always) )?welcome.* | not at all | no problem.* | no worries
 | i am (?:(?:so|very|really|terribly) )?sorry(?: (?:about|for|to hear) (?:that|this|it|the .*))?
-| sorry about that | my apologies.* | i apologi[sz]e.* | (?:i am )?glad to hear.*
+| i am (?:so|very|really) sorry \w+ | sorry about that | my apologies.* | i apologi[sz]e.*
+| (?:i am )?glad to hear.*
 | glad i could help.* | never mind | do not worry(?: about it)?
 """
 _SERVICE = r"""
@@ -106,7 +108,14 @@ of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will d
 | please do | fair enough | fair point | (?:my )?god | i (?:hope|think|guess) so
 | (?:do )?you think so | thank god | (?:it|that) depends | all right | i (?:love|like) it
 | i do not think so | i am (?:fine|good) | me too | same here | deal | agreed | done | why not
-| what | who | where | when | why | how | how come | oh dear | what an? \w+
+| (?:i )?get your point | i will try | hard to say | (?:always )?happy to help | good to know
+| keep (?:us|me) in the loop | let (?:us|me) know(?: (?:if|how) (?:this|that|it) \w+)?
+| one more thing
+| that (?:is|sounds) (?:acceptable|reasonable|odd) | (?:definitely )?odd | i like that
+| not (?:sure|really)
+| that makes sense | (?:you are |we are )?all set | you know what i mean | i know what you mean
+| i give up | i forgot | let me know | what | who | where | when | why | how | how come
+| oh dear | what an? \w+
 """
 COURTESY = re.compile("(?i)" + alternatives("|".join((_GREETINGS, _THANKS, _SERVICE, _REPLIES))))
 """Whole sentences, after trimming, that say nothing of the matter."""

@@ -55,6 +55,15 @@ _ELLIPSIS = re.compile(
     r"(?i)\b(?:did|do|does|can|could|will|would|have|has|had) "
     r"(?:yesterday|today|tomorrow|too|once|twice|so|already|last \w+|this \w+)$"
 )
+_RELATIVE_ONLY = re.compile(r"(?i)(?:another|one|a|an|the) (?:\w+ ){0,3}(?:which|who) ")
+_AND_DO = re.compile(
+    r"(?i), (?:play|send|give|tell|call|make|book|check|show|let|do|put|take)"
+    r" (?:the|a|it|me|us|my)\b"
+)
+# May be said of people in general.
+_ANYBODY = re.compile(
+    r"(?i)(?:at least |there |here |\w+ly )?you (?:can|cannot|never|always|get)\b"
+)
 _THINKS = re.compile(
     r"(?i)i (?:think|guess|suppose|believe|hope|reckon) (?!so\b|not\b|about\b|of\b|that\b|it\b)"
 )
@@ -118,11 +127,10 @@ def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
         return True, None
     if offer := offered(frame, text):
         return True, f"{frame.speaker} offers to {offer}"
-    if frame.chat and not _is_of_speaker(text):
+    is_own = _is_of_speaker(text)
+    if not is_own and (frame.chat or (_ANYBODY.match(text) and not frame.is_adviser)):
         return True, None
-    if not _is_of_speaker(text) and (
-        frame.contested or said.exclaimed or not is_plain(text, frame.is_adviser)
-    ):
+    if not is_own and (frame.contested or said.exclaimed or not is_plain(text, frame.is_adviser)):
         return True, frame.labelled(text)
     told = frame.turn(text)
     return True, None if told is None or told.plural else told.text
@@ -131,9 +139,12 @@ def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
 def offered(frame: Frame, text: str) -> str | None:
     """What "I can ..." offers, behind "to"; None: it is no offer, or no rule is sure."""
     offer = _OFFER.match(text) or (_MAY_OFFER.match(text) if frame.is_adviser else None)
-    if offer is None or " however " in text or not is_base(words_of(text[offer.end() :])[0].low):
+    if offer is None or " however " in text:
         return None
-    told = frame.turn(text[offer.end() :], frame.speaker, frame.speaker)
+    what = re.sub(r"(?i)^(?:also|even|just) ", "", text[offer.end() :])
+    if not is_base(words_of(what)[0].low):
+        return None
+    told = frame.turn(what, frame.speaker, frame.speaker)
     return None if told is None or told.plural else told.text
 
 
@@ -179,13 +190,18 @@ def _is_cut_off(text: str, words: Sequence[Word]) -> bool:
 def _is_fragment(text: str, words: Sequence[Word]) -> bool:
     """Whether a main clause is missing: "just got back", "in two days, if it rains"."""
     first, second = words[0].low, words[1].low
-    if is_adverb(first) and (is_past(second) or is_base(second)) and second not in AUXILIARIES:
+    is_finite = is_past(second) or is_base(second) or second in AUXILIARIES
+    if is_adverb(first) and first not in ("all", "both") and is_finite:
+        return True
+    if _RELATIVE_ONLY.match(text) or _AND_DO.search(text):
         return True
     if (
         is_present(first)
         and first not in NOUNS_TOO
         and second in DETERMINERS | PREPOSITIONS | {"me"}
     ):
+        return True
+    if (first, second) == ("now", "that") and "," not in text:
         return True
     if first == "that" and second in DETERMINERS | PERSON:
         return True
@@ -205,7 +221,7 @@ def _begins_well(text: str, words: Sequence[Word]) -> bool:
         return False
     if words[0].is_capital and second == "i" and first not in OPENERS | DATES:
         return "," in text[: words[1].start]
-    if first in SUBORDINATORS:
+    if first in SUBORDINATORS or (is_adverb(first) and second in SUBORDINATORS):
         return _has_main_clause(text, words)
     if is_base(first) and first not in DETERMINERS:
         return second in AUXILIARIES

@@ -2,11 +2,11 @@
 
 import re
 
-from dialogist.text.reported_speech.asking import question
 from dialogist.text.reported_speech.framing import Frame
 from dialogist.text.reported_speech.morphology import AUXILIARIES
 from dialogist.text.reported_speech.orders import order, request
 from dialogist.text.reported_speech.proposals import proposal
+from dialogist.text.reported_speech.questions import question
 from dialogist.text.reported_speech.stating import statement
 from dialogist.text.reported_speech.trimming import Trimmed
 
@@ -16,7 +16,7 @@ _UNTOLD = re.compile(
     r"[\"“”«»„?*~^\\{}|=\n]|\.\.|…|--|—|\s['‘’]\s?(?=\w)|: |[.!]\s|[a-z]\.[A-Z]|![^\s]| - "
     r"|[({\[](?![^)\]]*[)\]])"
     r"|(?i:\byou (?:all|both|two|guys|yourself)\b|, (?:thank you|excuse me)\b"
-    r"|\bknow about you\b|\band you$)"
+    r"|\bknow about you\b|\band you$|\band note that\b|\bthat,)"
 )
 _VERB = "|".join(sorted(AUXILIARIES))
 # A question joined to a statement, or a second sentence without a full stop before it.
