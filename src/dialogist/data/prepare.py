@@ -27,7 +27,7 @@ from dialogist.data.normalise import (
     without_placeholders,
 )
 from dialogist.data.own_names import other_names, without_signatures
-from dialogist.data.segment import join, segment
+from dialogist.data.segment import CHINESE_PROFILES, join, segment
 from dialogist.data.speakers import RoleTable, SpeakerTable, restore_speakers
 from dialogist.records import Dialogue, Example, SubSummary, Utterance
 from dialogist.text.casing import recased
@@ -151,8 +151,9 @@ class Preparation:
 
     def restore(self, text: str, example: Example) -> str:
         """The model's text with the speakers' names and the entities' words back in place."""
-        names = {placeholder(i): name for i, name in enumerate(example.speakers)}
-        text = join(without_controls(text), self.config.profile, {**example.entities, **names})
+        # For every token of a draft, so words are looked up where they make a difference.
+        surfaces = _surfaces(example) if self.config.profile in CHINESE_PROFILES else {}
+        text = join(without_controls(text), self.config.profile, surfaces)
         if self.config.case == "restored":
             text = recased(text, [utterance.text for utterance in example.utterances])
         if self.masks_entities:
@@ -246,6 +247,12 @@ class Preparation:
         if self.masks_entities:
             return normalise_between(text, self.config.profile, MASK)
         return normalise(text, self.config.profile)
+
+
+def _surfaces(example: Example) -> dict[str, str]:
+    """The words behind each placeholder of a dialogue."""
+    names = {placeholder(i): name for i, name in enumerate(example.speakers)}
+    return {**example.entities, **names}
 
 
 def _origins(

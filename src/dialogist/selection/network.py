@@ -1,7 +1,7 @@
 """The selector's network: a few small perceptrons on candidates and pairs of them, in NumPy."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -50,6 +50,15 @@ class Worth:
     stale: NDArray[np.float32]
     places: NDArray[np.int64]
     together: NDArray[np.float32]
+
+    def only(self, numbers: Sequence[int]) -> "Worth":
+        """The worth where all other candidates are worth nothing."""
+        kept = np.zeros(len(self.key), dtype=np.float32)
+        kept[list(numbers)] = 1
+        both = kept[self.places].prod(axis=1)
+        return replace(
+            self, key=self.key * kept, alone=self.alone * kept, together=self.together * both
+        )
 
 
 @dataclass(frozen=True, slots=True)

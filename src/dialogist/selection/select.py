@@ -1,12 +1,12 @@
 """`Selection`: what can be said of a dialogue, and the most important of it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from dialogist.selection.candidate_features import pairs_of, rows_of
-from dialogist.selection.choice import Choice
+from dialogist.selection.choice import LEAST, Choice
 from dialogist.selection.features import Matrix, features_of
 from dialogist.selection.merging import merged
 from dialogist.selection.network import Network, Worth
@@ -14,13 +14,15 @@ from dialogist.selection.statements import Candidate, candidates_of
 from dialogist.selection.terms import Rarity
 from dialogist.selection.units import Unit, units_of
 from dialogist.text.reported_speech import Conversation, Reported
+from dialogist.text.reported_speech.participants import written_name
 from dialogist.text.reported_speech.parts import part_spans
 
 # Words: what merging saves at most, and what antecedents add.
 _MOST_SAVED, _MOST_ADDED = 12, 40
+_STEP = 5
 _ENOUGH = 12  # words of a choice that has room for antecedents
-# The issue: the best of a dialogue's first quarter that asks nothing and leaves room for more.
-_BEGINNING, _ISSUE = 0.25, 0.7
+# The issue is told in the first quarter, the outcome in the last; the issue leaves room for more.
+_BEGINNING, _ENDING, _FRAME = 0.25, 0.75, 0.6
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +65,13 @@ def select(
     turns: Sequence[tuple[str, str]],
     network: Network,
     budget: int,
-    with_issue: bool = False,
+    is_short: bool = False,
+    about: str = "",
 ) -> list[Chosen]:
     """The statements of a summary of at most ``budget`` words, in the order of the dialogue.
 
-    ``with_issue``: the best of the beginning is among them. It costs other facts.
+    ``is_short``: the issue and the outcome come first. It costs other facts. ``about``: only what
+    this speaker says, or what is said of this speaker, and what the reader needs to understand it.
     """
     found = told_of(turns)
     units, candidates = found.units, found.candidates
@@ -77,47 +81,66 @@ def select(
         rows_of(candidates, units, network.normalized(found.features(network.rarity))),
         pairs_of(candidates, units, network.rarity),
     )
-    words = [one.words for one in candidates]
-    must = _issue(found, candidates, worth, _ISSUE * budget) if with_issue else []
-    choice = Choice(words, worth, budget + _MOST_SAVED, must)
-    best: tuple[float, list[Chosen]] = (0.0, [])
+    if about:
+        worth = worth.only([i for i, one in enumerate(candidates) if _is_about(one, units, about)])
+    must = _frame(found, candidates, worth, budget) if is_short else []
+    choice = Choice([one.words for one in candidates], worth, budget + _MOST_SAVED, must)
+    best: tuple[float, list[int]] = (0.0, [])
+    told: list[tuple[Candidate, tuple[int, ...]]] = []
     tried: set[tuple[int, ...]] = set()
-    for room in range(max(1, budget - _MOST_ADDED), budget + _MOST_SAVED + 1):
+    for room in _rooms(budget):
+        if told and room < budget - _MOST_ADDED:
+            break
         picked = choice.within(room)
         if room > _ENOUGH:
             picked = _with_antecedents(picked, candidates)
-        if tuple(picked) in tried:
+        if tuple(picked) in tried or choice.facts(picked) <= best[0]:
             continue
         tried.add(tuple(picked))
-        told = merged([candidates[i] for i in picked], units, found.conversation)
-        if sum(one.words for one, _ in told) <= budget and choice.facts(picked) > best[0]:
-            best = (
-                choice.facts(picked),
-                [
-                    Chosen(
-                        one,
-                        tuple(units[j] for j in one.units),
-                        float(max(worth.key[picked[k]] for k in ks)),
-                    )
-                    for one, ks in told
-                ],
-            )
-    return best[1]
+        joined = merged([candidates[i] for i in picked], units, found.conversation)
+        if sum(one.words for one, _ in joined) <= budget:
+            best, told = (choice.facts(picked), picked), joined
+    return [
+        Chosen(
+            one,
+            tuple(units[j] for j in one.units),
+            float(max(worth.key[best[1][k]] for k in ks)),
+        )
+        for one, ks in told
+    ]
 
 
-def _issue(found: Told, candidates: Sequence[Candidate], worth: Worth, most: float) -> list[int]:
-    """The candidate that says why they talk at all, if one of at most ``most`` words does."""
-    units = found.units
-    total = sum(unit.words for unit in units)
-    upto = np.cumsum([unit.words for unit in units]) - [unit.words for unit in units]
-    begin = [
+def _rooms(budget: int) -> Iterator[int]:
+    """Words to choose for; those behind the first ones only where antecedents leave no choice."""
+    yield from range(max(1, budget - _MOST_ADDED), budget + _MOST_SAVED + 1)
+    yield from range(budget - _MOST_ADDED - 1, 0, -_STEP)
+
+
+def _is_about(candidate: Candidate, units: Sequence[Unit], speaker: str) -> bool:
+    """Whether a speaker says it, or is its subject."""
+    subject = f"{written_name(speaker)} ".lower()
+    says = any(units[unit].speaker == speaker for unit in candidate.units)
+    return says or candidate.text.lower().startswith(subject)
+
+
+def _frame(found: Told, candidates: Sequence[Candidate], worth: Worth, budget: int) -> list[int]:
+    """The best candidates of the beginning and of the end that have room together."""
+    words = np.array([unit.words for unit in found.units])
+    place = (np.cumsum(words) - words) / words.sum()
+    plain = [
         i
         for i, one in enumerate(candidates)
-        if upto[one.units[0]] < _BEGINNING * total
-        and one.words <= most
-        and not any("?" in units[unit].text for unit in one.units)
+        if worth.key[i] >= LEAST and not any("?" in found.units[unit].text for unit in one.units)
     ]
-    return [max(begin, key=lambda i: worth.key[i])] if begin else []
+    chosen: list[int] = []
+    for part in (
+        [i for i in plain if place[candidates[i].units[0]] < _BEGINNING],
+        [i for i in plain if place[candidates[i].units[-1]] > _ENDING],
+    ):
+        room = _FRAME * budget if not chosen else budget - candidates[chosen[0]].words
+        short = [i for i in part if candidates[i].words <= room]
+        chosen += [max(short, key=lambda i: worth.key[i])] if short else []
+    return chosen
 
 
 def _with_antecedents(picked: Sequence[int], candidates: Sequence[Candidate]) -> list[int]:
