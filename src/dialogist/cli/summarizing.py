@@ -12,7 +12,7 @@ from dialogist.cli.destination import is_file, output_to
 from dialogist.cli.forms import Output
 from dialogist.cli.output import pieces_of, write_summaries
 from dialogist.cli.presenting import Presenter
-from dialogist.cli.progress import Meter, counted
+from dialogist.cli.progress import Meter
 from dialogist.cli.resuming import WINDOW, RunFile
 from dialogist.cli.shaping import Shape, Shaped
 from dialogist.decoding.options import DecodingOptions
@@ -20,6 +20,7 @@ from dialogist.engine.names import find_model
 from dialogist.errors import UsageError
 from dialogist.files import sha256_of
 from dialogist.records import JSON, Dialogue, Warning
+from dialogist.text.listing import counted
 
 if TYPE_CHECKING:  # torch: not for what is only reported
     from dialogist.engine.faithful import FaithfulSummarizer
