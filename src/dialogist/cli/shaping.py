@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialogist.errors import UsageError, nearest
+from dialogist.cli.forms import PersonNames
+from dialogist.errors import UsageError
 from dialogist.records import JSON, Dialogue, Statement, Summary
 
 if TYPE_CHECKING:  # a template is checked by pydantic: not for --help
@@ -25,7 +26,7 @@ TemplateName = Annotated[
 ]
 Focus = Annotated[str | None, typer.Option("--focus", help="Keep only what is about one speaker.")]
 PerspectiveName = Annotated[
-    str | None, typer.Option("--perspective", help="Call people by name or by role.")
+    PersonNames | None, typer.Option("--perspective", help="Call people by name or by role.")
 ]
 SpeakerNames = Annotated[
     list[str] | None,
@@ -61,7 +62,7 @@ class Shape:
 
     template: "Template | None" = None
     focus: str | None = None
-    perspective: str | None = None
+    perspective: PersonNames | None = None
     names: Mapping[str, str] | None = None
     with_evidence: bool = True
 
@@ -72,7 +73,7 @@ class Shape:
         return {
             "template": template,
             "focus": self.focus,
-            "perspective": self.perspective,
+            "perspective": self.perspective and self.perspective.value,
             "names": names,
         }
 
@@ -82,7 +83,6 @@ class Shape:
         Raises:
             UsageError: ``focus`` or an old name is nobody's in this dialogue.
         """
-        from dialogist.template.fill import fill
         from dialogist.template.focus import focus
         from dialogist.template.rename import rename, rename_filled
 
@@ -90,7 +90,11 @@ class Shape:
         if self.focus is not None:
             focused = focus(summary, dialogue, self.focus)
             summary, notes = focused.summary, focused.notes
-        filled = fill(summary, dialogue, self.template) if self.template is not None else None
+        filled = None
+        if self.template is not None:
+            from dialogist.template.fill import fill  # rules that take a while to load
+
+            filled = fill(summary, dialogue, self.template)
         names, unknown = self._names(dialogue)
         quotes = _quotes(summary, dialogue, names)
         if names:
@@ -107,7 +111,7 @@ class Shape:
         check_names(own, dialogue)
         if self.perspective is None:
             return own, ()
-        found, notes = names_by("role" if self.perspective == "role" else "name", dialogue)
+        found, notes = names_by(self.perspective.value, dialogue)
         kept = {old: new for old, new in found.items() if new not in own.values()}
         return {**kept, **own}, notes
 
@@ -135,7 +139,7 @@ def _quotes(
 def shape_of(
     template: str | None,
     focus: str | None,
-    perspective: str | None,
+    perspective: PersonNames | None,
     speakers: list[str] | None,
     with_evidence: bool = True,
 ) -> Shape:
@@ -143,19 +147,17 @@ def shape_of(
 
     Raises:
         ConfigError: the template is at fault; names the line.
-        UsageError: a --speaker is not OLD=NEW, or there is no such perspective.
+        UsageError: a --speaker is not OLD=NEW.
     """
-    from dialogist.template.loading import load_template
-    from dialogist.template.perspective import PERSPECTIVES
     from dialogist.template.rename import Renamer
 
-    if perspective is not None and perspective not in PERSPECTIVES:
-        hint = nearest(perspective, PERSPECTIVES)
-        choices = ", ".join(PERSPECTIVES)
-        raise UsageError(f"--perspective {perspective}: no such one{hint} (one of: {choices})")
     names = _pairs(speakers or [])
     Renamer(names)
-    read = load_template(template) if template is not None else None
+    read = None
+    if template is not None:
+        from dialogist.template.loading import load_template
+
+        read = load_template(template)
     return Shape(read, focus, perspective, names, with_evidence)
 
 

@@ -28,7 +28,7 @@ from dialogist.cli.flags import (
     faithful_summarizer,
     load_summarizer,
 )
-from dialogist.cli.forms import Length, Mask, Names, Output, PrecisionKind, Style
+from dialogist.cli.forms import DeviceKind, Length, Mask, Names, Output, PrecisionKind, Style
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading, expected_records
 from dialogist.cli.shaping import (
@@ -114,7 +114,7 @@ def summarize(
     top_k: Annotated[int | None, typer.Option(help="Sample from the k best (0: all).")] = None,
     top_p: Annotated[float | None, typer.Option(help="Sample from this share of the mass.")] = None,
     seed: Seed = None,
-    device: Device = "auto",
+    device: Device = DeviceKind.auto,
     precision: PrecisionName = PrecisionKind.auto,
     threads: Threads = None,
     quiet: Quiet = False,
