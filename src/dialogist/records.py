@@ -197,13 +197,15 @@ class EvidenceSpan:
 
 
 Check: TypeAlias = Literal["passed", "failed", "unchecked"]
-"""``failed``: a check complains about it. ``unchecked``: the checks cannot vouch for it, or did not
-run. The warnings with its place say why."""
+"""``passed``: it is checked, reported or quoted. ``failed``: the network wrote it, and a check
+complains; the warnings with its place say why. ``unchecked``: the network wrote it, and nothing
+verifies it."""
 
 
 StatementKind: TypeAlias = Literal["free", "reported", "quoted", "checked"]
 """``reported``: its evidence in the third person, by rules. ``quoted``: words of the dialogue, with
-their speaker. ``checked``: written by a model and borne out by the dialogue. ``free``: written."""
+their speaker. ``checked``: written by a network and accepted by a verifier. ``free``: written by a
+network; it may be wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,18 +316,20 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 class Summary:
     """What a summarizer says about one dialogue. docs/summary.md describes every field.
 
-    ``status``, with its ``reason`` in words, is ``ok``; ``warning`` (a check complains, see
-    ``warnings``); ``unchecked`` (the checks cannot vouch for the text); ``truncated`` (part of the
-    dialogue was not read, as the options or the system allow: see ``coverage``);
-    ``low_confidence`` (the model was unsure: have somebody look); ``too_short`` (hardly anything
-    was said); ``unsupported_language`` or ``empty`` (nothing to summarise), both with empty
-    ``text``; or ``error`` (summarising this dialogue failed, ``text`` is empty, and ``reason``
-    says what happened, with the error's id). ``score`` is the mean
-    log-probability per token (natural logarithm), None for systems without one.
+    ``status``, with its ``reason`` in words, is ``ok`` (every statement is checked, reported or
+    quoted); ``warning`` (a check complains, see ``warnings``); ``unchecked`` (a network wrote the
+    text, and nothing verifies it); ``truncated`` (part of the dialogue was not read, as the options
+    or the system allow: see ``coverage``); ``low_confidence`` (the model was unsure, or nothing
+    that matters was found); ``too_short`` (hardly anything was said); ``unsupported_language`` or
+    ``empty`` (nothing to summarise), both with empty ``text``; or ``error`` (summarising this
+    dialogue failed, ``text`` is empty, and ``reason`` says what happened, with the error's id).
+    ``score`` is the mean log-probability per token (natural logarithm), None for systems without
+    one.
     ``sentences`` are all sentences of ``text``, and ``key_points`` its parts by key point where the
     model writes by these (joined, their texts are ``text``). ``alternatives`` are the further
     hypotheses of an n-best search, best first. ``timings`` are seconds, shared equally by the
-    dialogues of a batch. ``licence`` is that of the ``model``'s weights.
+    dialogues of a batch. ``licence`` is that of the weights that were used: the ``model``'s, or in
+    faithful style the selector's.
     """
 
     text: str

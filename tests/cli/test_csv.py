@@ -10,8 +10,9 @@ from tests.cli.calling import caller
 
 from dialogist.cli.csv_cells import csv_row
 from dialogist.cli.csv_output import columns_of
-from dialogist.cli.shaping import Shape, shape_of
+from dialogist.cli.shaping import shape_of
 from dialogist.errors import UsageError
+from dialogist.present.shaping import Shape
 
 CHAT = "Ann: My order is number 4711-22, mail ann@example.com.\nBo: I will send a refund.\n"
 
@@ -36,11 +37,11 @@ def test_cells(cell, shown):
 
 
 def test_columns():
-    assert columns_of("", Shape()) == ("id", "status", "reason", "text", "warnings")
+    assert columns_of("", Shape()) == ("id", "status", "reason", "text", "kinds", "warnings")
     assert columns_of(" text, id,", Shape()) == ("text", "id")
     shape = shape_of("ticket", None, None, None)
     assert shape.template is not None
-    assert columns_of("", shape)[5:] == tuple(one.title for one in shape.template.sections)
+    assert columns_of("", shape)[6:] == tuple(one.title for one in shape.template.sections)
     with pytest.raises(UsageError, match="--columns txt: no such column; did you mean 'text'"):
         columns_of("txt", Shape())
 
@@ -52,7 +53,7 @@ def test_summaries(dialogist, tiny_model, tmp_path):
     result = dialogist(*flags, "-o", "out.csv")
     assert (result.returncode, result.stdout) == (0, b""), result.stderr.decode()
     text = (tmp_path / "out.csv").read_text(encoding="utf-8")
-    assert text.startswith("\ufeffid,status,reason,text,warnings,")
+    assert text.startswith("\ufeffid,status,reason,text,kinds,warnings,")
     rows = list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))
     assert [row["id"] for row in rows] == ["a", "b"]
     assert any("ann@example.com" in (cell or "") for cell in rows[0].values())

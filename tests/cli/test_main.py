@@ -235,11 +235,12 @@ def test_n_best(dialogist, tiny_model):
 
 def test_faithful_style_writes_nothing_and_takes_no_options_of_search(dialogist):
     chat = b"Ann: My printer does not work.\nBo: I will bring you a new one tomorrow.\n"
-    result = dialogist("summarize", "--style", "faithful", "--format", "jsonl", input=chat)
+    result = dialogist("summarize", "--format", "jsonl", "--threads", "1", input=chat)
     assert result.returncode == 0
+    assert b"--threads: has an effect with --style free only" in result.stderr
     summary = json.loads(result.stdout)
     assert {one["kind"] for one in summary["sentences"]} <= {"reported", "quoted"}
     assert "Bo will bring Ann a new one tomorrow." in summary["text"]
-    refused = dialogist("summarize", "--style", "faithful", "--n-best", "3", input=chat)
+    refused = dialogist("summarize", "--n-best", "3", input=chat)
     assert refused.returncode == 2
     assert b"--n-best has an effect with --style free only" in refused.stderr

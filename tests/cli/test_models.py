@@ -76,6 +76,7 @@ def test_what_is_made_of_a_model_inherits_its_licence(tiny_model: Path, tmp_path
     ]
     info = call("models", "info", "./mean").stdout.decode()
     assert "CC-BY-NC-4.0 AND Apache-2.0 (not for commercial use)" in info
+    assert "style        free: its network writes" in info
 
 
 def test_one_model_has_no_mean_and_nothing_is_overwritten(tiny_model: Path, tmp_path: Path) -> None:

@@ -6,8 +6,12 @@ import sys
 
 import pytest
 
+from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.faithful import faithful_summaries
 from dialogist.engine.options import SummaryOptions
+from dialogist.engine.session import Session
+from dialogist.engine.summarizer import Summarizer
+from dialogist.errors import ConfigError, UsageError
 from dialogist.records import Dialogue, Summary, Utterance
 
 FAITHFUL = SummaryOptions(style="faithful")
@@ -63,6 +67,7 @@ def test_other_languages_are_refused():
         "Anna: Wir treffen uns morgen um acht Uhr am Bahnhof.\nBen: Ja, gerne, bis dann."
     )
     assert summary.status == "unsupported_language"
+    assert "use --style free" in summary.reason
     assert summary.text == ""
 
 
@@ -95,14 +100,60 @@ def test_a_long_dialogue_is_told_within_the_budget_and_in_linear_time():
     assert len(summary.text.split()) <= 150
 
 
+def test_a_long_dialogue_whose_statements_need_others_is_told():
+    asked = "A: Have you seen the blue report number {0} of the new office in town?"
+    said = "B: It is on the table of Mr Brown with {0} other papers, and he signs it on Monday."
+    _, summary = _summary("\n".join(f"{asked}\n{said}".format(i) for i in range(60)))
+    assert summary.status == "ok"
+    assert 50 < len(summary.text.split()) <= 150
+
+
+def test_a_focus_tells_of_one_speaker():
+    text = f"{TEXTS[1]}\nBo: I will ask my brother on Monday.\nAnn: I need 50 dollars by Friday."
+    _, summary = _summary(text, focus="Bo")
+    assert summary.sentences
+    assert all("Bo" in one.text for one in summary.sentences)
+    _, other = _summary(text, focus="Ann")
+    assert {one.text for one in other.sentences}.isdisjoint(one.text for one in summary.sentences)
+    with pytest.raises(ConfigError, match="'focus' goes with 'style' faithful"):
+        SummaryOptions.parse({"focus": "Bo"}, "options")
+
+
+def test_the_default_model_is_faithful_and_its_network_writes_on_request():
+    summarizer = Summarizer.load("default", "cpu")
+    dialogue = Dialogue.from_text(TEXTS[0], "one")
+    [faithful] = summarizer.summarize([dialogue])
+    [free] = summarizer.summarize([dialogue], style="free")
+    assert (faithful.status, faithful.licence) == ("ok", "Apache-2.0")
+    assert {one.check for one in faithful.sentences} == {"passed"}
+    assert (free.status in ("unchecked", "warning"), free.licence) == (True, "cc-by-nc-sa-4.0")
+    assert {(one.kind, one.check == "passed") for one in free.sentences} == {("free", False)}
+    session = Session(summarizer, id="one")
+    session.add(*dialogue.utterances)
+    assert session.summary().sentences == faithful.sentences
+
+
+def test_options_of_search_are_refused_in_faithful_style():
+    summarizer = Summarizer.load("default", "cpu")
+    with pytest.raises(UsageError, match="max_tokens has an effect in free style only"):
+        summarizer.summarize([], DecodingOptions(max_tokens=30))
+    assert summarizer.chosen(length="short").length == "short"
+
+
+def test_a_model_that_somebody_trained_writes_by_itself(tiny_model):
+    summarizer = Summarizer.load(str(tiny_model))
+    dialogue = Dialogue.from_text(TEXTS[0], "one")
+    assert {one.kind for one in summarizer.summarize([dialogue])[0].sentences} <= {"free"}
+    [faithful] = summarizer.summarize([dialogue], style="faithful")
+    assert "free" not in {one.kind for one in faithful.sentences}
+
+
 def test_a_summary_needs_no_torch():
     code = (
         "import sys\n"
-        "from dialogist.cli.flags import Style, faithful_summarizer\n"
-        "from dialogist.records import Dialogue\n"
-        "found = faithful_summarizer('default', Style.faithful)\n"
+        "from dialogist import Dialogue, Summarizer\n"
         "text = 'Ann: I will bring the red car on Friday.'\n"
-        "[one] = found.stream([Dialogue.from_text(text)], found.options)\n"
+        "[one] = Summarizer.load('default').summarize([Dialogue.from_text(text)])\n"
         "assert one.text == 'Ann will bring the red car on Friday.', one\n"
         "assert 'torch' not in sys.modules\n"
     )

@@ -114,6 +114,6 @@ def test_baselines_have_the_same_face(name: str) -> None:
     assert summary.model == system.name == name
 
 
-def test_rejects_unknown_device() -> None:
+def test_rejects_unknown_device(tiny_model: Path) -> None:
     with pytest.raises(UsageError, match="use auto, cpu or cuda"):
-        Summarizer.load("default", device="abacus")
+        Summarizer.load(str(tiny_model), device="abacus")

@@ -266,6 +266,7 @@ def test_the_written_recipe_is_the_same_recipe(tmp_path: Path, base: Base, name:
     path.write_text(commented_recipe(chosen, "own", str(path)))
     expected = finetune_recipe(chosen, "own", 300, Schedule())
     assert Recipe.parse(read_yaml(path)) == expected
+    assert expected.decoding.style == "free"
     assert "# The base: its weights and its tokenizer are taken." in path.read_text()
 
 

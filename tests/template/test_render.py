@@ -18,23 +18,24 @@ def test_text():
     assert as_text(FILLED) == (
         "Title: Buttons, remote control [1] [6]\n"
         "Attendees: Anna, Bo, Cy\n"
-        "\nDecisions\n- Use rubber buttons [1] [2]\n"
+        "\nDecisions\n- Use rubber buttons (reported) [1] [2]\n"
         '    [1] Anna: "OK, shall we use rubber buttons then?"\n'
-        "\nActions\n- Bo: Send the *minutes* to the team by Friday [3] [4]\n"
+        "\nActions\n- Bo: Send the *minutes* to the team by Friday (reported) [3] [4]\n"
         '    [3] Anna: "Bo, can you send the *minutes* to the team by Friday?"\n'
-        "- Cy: Call the supplier tomorrow morning [5]\n"
-        "\nOpen questions\n- Anna: Who pays for the buttons and the remote control? [6] [7]\n"
-        "\nSummary\n- The group decided to use rubber buttons. [1]\n"
-        "- Cy will call the supplier. [5]\n"
+        "- Cy: Call the supplier tomorrow morning (reported) [5]\n"
+        "\nOpen questions\n"
+        "- Anna: Who pays for the buttons and the remote control? (reported) [6] [7]\n"
+        "\nSummary\n- The group decided to use rubber buttons. (not verified) [1]\n"
+        "- Cy will call the supplier. (not verified) [5]\n"
         '    [5] Cy: "I\'ll call the supplier tomorrow morning."\n'
-        "- It was a short meeting.\n"
+        "- It was a short meeting. (not verified)\n"
     )
 
 
 def test_markdown_is_escaped_and_lists_what_it_refers_to():
     text = as_markdown(FILLED)
     assert text.startswith("# m1\n\n**Title**: Buttons, remote control [1] [6]\n")
-    assert "- Bo: Send the \\*minutes\\* to the team by Friday [3] [4]\n" in text
+    assert "- Bo: Send the \\*minutes\\* to the team by Friday (reported) [3] [4]\n" in text
     evidence = text.partition("## Evidence\n\n")[2].splitlines()
     assert evidence[2] == (
         "- [3] **Anna**: Bo, can you send the \\*minutes\\* to the team by Friday?"
@@ -116,6 +117,7 @@ def test_json_has_every_key_always():
                 "type",
                 "role",
                 "doubt",
+                "kind",
             )
         )
     }

@@ -15,13 +15,14 @@ from dialogist.cli.flags import decoding_options
 from dialogist.cli.progress import progress
 from dialogist.cli.reading import Reading
 from dialogist.decoding.options import DecodingOptions
-from dialogist.engine.summarizer import Summarizer, pick_device
+from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import DataError, UsageError
 from dialogist.evaluation.cautions.caution import Caution
 from dialogist.evaluation.cautions.of_tables import leakage_cautions
 from dialogist.evaluation.cautions.overlap import find_overlaps
 from dialogist.evaluation.outputs.joining import Choice
 from dialogist.evaluation.outputs.output import Output
+from dialogist.nn.hardware import pick_device
 from dialogist.recipe.config import DataSet
 from dialogist.recipe.evaluate import Part, choose_dialogues, sample_of
 from dialogist.recipe.speaking import Speaker, Written, read_written, speaker_of

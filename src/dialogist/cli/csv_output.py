@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dialogist.cli.csv_cells import csv_row
-from dialogist.cli.shaping import Shape, Shaped
 from dialogist.errors import UsageError, nearest
+from dialogist.present.shaping import Shape, Shaped
 from dialogist.template.filled import FilledSection
 
-_USUAL = ("id", "status", "reason", "text", "warnings")
+_USUAL = ("id", "status", "reason", "text", "kinds", "warnings")
 _MORE = ("model", "score", "key_points")
 
 
@@ -46,6 +46,7 @@ def _cells(shown: Shaped) -> Mapping[str, object]:
         "status": summary.status,
         "reason": summary.reason,
         "text": summary.text,
+        "kinds": ", ".join(sorted(shown.kinds - {""})),
         "warnings": len(summary.warnings),
         "model": summary.model,
         "score": summary.score,

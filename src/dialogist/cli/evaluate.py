@@ -30,7 +30,7 @@ from dialogist.cli.flags import (
     Threads,
     Train,
 )
-from dialogist.cli.forms import Card, DeviceKind
+from dialogist.cli.forms import Card, DeviceKind, Style
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
 from dialogist.data.readers import ReadOptions
@@ -94,6 +94,13 @@ def evaluate(
     seed: Annotated[int, typer.Option(min=0, help="Draws the dialogues of --read.")] = 1,
     exclude: Exclude = None,
     limit: Limit = None,
+    style: Annotated[
+        Style | None,
+        typer.Option(
+            help="What to measure: the words of the network (free), or faithful style. Without: "
+            "free; for --read the model's own style."
+        ),
+    ] = None,
     long: Long = None,
     safe: Safe = None,
     strategy: Strategy = None,
@@ -108,6 +115,8 @@ def evaluate(
     quiet: Quiet = False,
 ) -> int:
     """Score a system: ROUGE, faithfulness and more, with intervals, floors and warnings.
+
+    A model is measured in free style, by what its network writes.
 
     Example, by reading: dialogist evaluate default chats.jsonl --read 100 --output sheet
     """
@@ -129,6 +138,7 @@ def evaluate(
             typer.echo(sum_up(Path(system), form))
         return 0
     search = {
+        "style": style.value if style is Style.faithful or (reading and style) else None,
         "long": long,
         "safe": safe,
         "strategy": strategy,

@@ -1,7 +1,6 @@
 """Flags that several commands share, and what they stand for."""
 
 import gc
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
@@ -10,22 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dialogist.cli.forms import (
-    Card,
-    DeviceKind,
-    Facts,
-    LongInput,
-    PrecisionKind,
-    Strategies,
-    Style,
-    Table,
-)
+from dialogist.cli.console import note
+from dialogist.cli.forms import Card, DeviceKind, Facts, LongInput, PrecisionKind, Strategies, Table
 from dialogist.cli.progress import silence
-from dialogist.errors import ConfigError, UsageError
+from dialogist.errors import UsageError
 
 if TYPE_CHECKING:
-    from dialogist.decoding.options import DecodingOptions
-    from dialogist.engine.faithful import FaithfulSummarizer
+    from dialogist.engine.options import SummaryOptions
     from dialogist.engine.precision import Precision
     from dialogist.engine.summarizer import Summarizer
 
@@ -129,20 +119,20 @@ _WORKS_WITH = {
     "length_penalty": "beam",
 }
 
-_WORKS_WITHOUT_SEARCH = ("style", "length", "words", "evidence")
 
-
-def decoding_options(base: "DecodingOptions", wanted: Mapping[str, Any]) -> "DecodingOptions":
+def decoding_options(base: "SummaryOptions", wanted: Mapping[str, Any]) -> "SummaryOptions":
     """The model's own decoding options with the given flags (None: not given) put over them.
 
     Raises:
         UsageError: a value is out of range, or a flag has no effect with the strategy in force.
     """
+    from dialogist.engine.options import only_in_free_style  # pydantic: not for --help
+
     given = {name: _plain(value) for name, value in wanted.items() if value is not None}
     options = type(base).parse({**base.model_dump(), **given}, "decoding")
-    searched = [name for name in given if name not in _WORKS_WITHOUT_SEARCH]
-    if getattr(options, "style", "free") == "faithful" and searched:
-        flag = f"--{searched[0].replace('_', '-')}"
+    idle = only_in_free_style(given)
+    if options.style == "faithful" and idle:
+        flag = f"--{idle[0].replace('_', '-')}"
         raise UsageError(f"{flag} has an effect with --style free only")
     for name, strategy in _WORKS_WITH.items():
         if name in given and options.strategy != strategy:
@@ -156,36 +146,59 @@ def _plain(value: object) -> object:
 
 
 def load_summarizer(
-    model: str, device: str, threads: int | None, precision: "Precision | None" = None
+    model: str,
+    device: str,
+    threads: int | None,
+    precision: "Precision | None" = None,
+    style: str | None = None,
 ) -> "Summarizer":
-    """Set the thread count and load the model."""
+    """Load the model, with its network if it is to write; ``style`` None: the model's own.
+
+    Raises:
+        ModelError: there is no such model, or it is damaged.
+        UsageError: there is no such device.
+    """
     with _uncollected():
-        import torch
-
-        from dialogist.cli.licence_note import tell_licence
+        from dialogist.engine.model_files import options_of
+        from dialogist.engine.names import find_model
         from dialogist.engine.summarizer import Summarizer
-        from dialogist.heap import give_back_large
 
-        if threads is not None:
-            torch.set_num_threads(threads)
-        give_back_large()
-        tell_licence(model)
-        return Summarizer.load(model, device, precision)
+        writes = (style or options_of(find_model(model)).style) == "free"
+        if writes:
+            _prepare_network(model, threads)
+        summarizer = Summarizer.load(model, device, precision)
+        if writes:
+            summarizer.load_network()
+        return summarizer
 
 
-def faithful_summarizer(model: str, style: Style | None) -> "FaithfulSummarizer | None":
-    """The summarizer of a model in faithful style, if that is wished for; it loads no torch."""
-    from dialogist.engine.faithful import FaithfulSummarizer
-    from dialogist.engine.names import find_model
-    from dialogist.engine.options import SummaryOptions
+def tell_idle_machine_flags(
+    options: "SummaryOptions", device: str, threads: int | None, precision: PrecisionKind
+) -> None:
+    """Say which flags about the network have no effect, for there is none in faithful style.
 
-    tuned = find_model(model) / "generation_config.json"
-    try:
-        options = SummaryOptions.parse(json.loads(tuned.read_text(encoding="utf-8")), str(tuned))
-    except (OSError, ValueError, ConfigError):
-        return None  # loading the model tells what is wrong with its folder
-    chosen = options.style if style is None else style.value
-    return FaithfulSummarizer(model, options) if chosen == "faithful" else None
+    They are not refused: the environment may set them for all calls.
+    """
+    given = {
+        "--device": device != "auto",
+        "--threads": threads is not None,
+        "--precision": precision is not PrecisionKind.auto,
+    }
+    idle = [flag for flag, is_given in given.items() if is_given]
+    if options.style == "faithful" and idle:
+        note(f"{', '.join(idle)}: has an effect with --style free only", own=True)
+
+
+def _prepare_network(model: str, threads: int | None) -> None:
+    import torch
+
+    from dialogist.cli.licence_note import tell_licence
+    from dialogist.heap import give_back_large
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    give_back_large()
+    tell_licence(model)
 
 
 @contextmanager

@@ -17,6 +17,11 @@ from dialogist.errors import ModelError, UsageError
 
 app = typer.Typer(help="List models, show one; pack, average or export them.", no_args_is_help=True)
 
+_STYLES = {
+    "faithful": "faithful: reports and quotes; with --style free its network writes",
+    "free": "free: its network writes, not verified; --style faithful reports and quotes",
+}
+
 _MODEL = Annotated[str, typer.Argument(help="A model's name, folder, or run folder.")]
 
 
@@ -79,6 +84,7 @@ def info(
             return 0
         for key in ("path", "kind", "parameters", "stored_as", "bytes", "vocabulary", "about"):
             typer.echo(f"{key:12} {facts[key]}")
+        typer.echo(f"{'style':12} {_STYLES[facts['style']]}")
         typer.echo(f"{'licence':12} {shown_licence(facts['licence'])}")
         limits = Limits.parse(facts["preparation"]["limits"], str(folder))
         typer.echo(f"{'limits':12} reads {limits.reads}, writes {limits.writes} at most")

@@ -8,9 +8,9 @@ from pathlib import Path
 from dialogist.cli.asking import Asking
 from dialogist.cli.console import note
 from dialogist.cli.csv_cells import csv_row
-from dialogist.cli.flags import load_summarizer
+from dialogist.cli.flags import decoding_options, load_summarizer
 from dialogist.cli.forms import Card
-from dialogist.engine.summarizer import pick_device
+from dialogist.engine.summarizer import SummarizerLike
 from dialogist.errors import DataError, UsageError
 from dialogist.evaluation.annotation import draw
 from dialogist.evaluation.outputs.joining import Choice
@@ -26,6 +26,7 @@ from dialogist.evaluation.reading_sheet import (
 from dialogist.evaluation.scoring.scores import Scores
 from dialogist.evaluation.statistics.resampling import DEFAULT, Interval, intervals
 from dialogist.files import write_text_atomically
+from dialogist.nn.hardware import pick_device
 from dialogist.recipe.speaking import read_written, speaker_of
 from dialogist.recipe.systems import System, find_systems
 from dialogist.records import Dialogue, Summary
@@ -87,14 +88,17 @@ def _summaries(
         outputs = read_written(system.outputs, choice, asking.written, note).outputs
         yield from zip(dialogues, (output.summary for output in outputs), strict=True)
         return
+    options = None
     if system.folder is None:
-        summarize = speaker_of(system, pick_device(asking.device)).summarizer.summarize
+        summarizer: SummarizerLike = speaker_of(system, pick_device(asking.device)).summarizer
     else:
-        model = load_summarizer(str(system.folder), asking.device, asking.threads)
-        summarize = model.summarize
+        style = asking.search.get("style")
+        model = load_summarizer(system.name, asking.device, asking.threads, style=style)
+        options = decoding_options(model.options, asking.search)
+        summarizer = model
     for begin in range(0, len(dialogues), _BATCH):
         part = dialogues[begin : begin + _BATCH]
-        yield from zip(part, summarize(part), strict=True)
+        yield from zip(part, summarizer.summarize(part, options), strict=True)
 
 
 def sum_up(path: Path, form: Card) -> str:

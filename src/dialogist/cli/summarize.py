@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from dialogist.cli.console import note
 from dialogist.cli.destination import form_of
 from dialogist.cli.failures import tell_failures
 from dialogist.cli.flags import (
@@ -25,8 +26,8 @@ from dialogist.cli.flags import (
     Strategy,
     Threads,
     decoding_options,
-    faithful_summarizer,
     load_summarizer,
+    tell_idle_machine_flags,
 )
 from dialogist.cli.forms import DeviceKind, Length, Mask, Names, Output, PrecisionKind, Style
 from dialogist.cli.read_flags import with_read_flags
@@ -43,6 +44,7 @@ from dialogist.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from dialogist.engine.precision import Precision
+    from dialogist.present.presenting import Where
 
 
 @with_read_flags()
@@ -57,8 +59,8 @@ def summarize(
     columns: Annotated[
         str,
         typer.Option(
-            help="Columns of CSV with commas (default: id, status, reason, text, warnings and the "
-            "template's sections)."
+            help="Columns of CSV with commas (default: id, status, reason, text, kinds, warnings "
+            "and the template's sections)."
         ),
     ] = "",
     resume: Annotated[
@@ -74,8 +76,8 @@ def summarize(
     style: Annotated[
         Style | None,
         typer.Option(
-            help="faithful: what was said, in the third person or quoted. free: the model's words, "
-            "unchecked (default: what the model was made for)."
+            help="faithful: what was said, in the third person or quoted. free: the network's "
+            "words, not verified (default: the model's own; of the bundled model faithful)."
         ),
     ] = None,
     length: Annotated[Length | None, typer.Option(help="How long the summary is.")] = None,
@@ -121,8 +123,8 @@ def summarize(
 ) -> int:
     """Summarise dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
     from dialogist.cli.csv_output import columns_of  # pydantic: not for --help
-    from dialogist.cli.presenting import Presenter
     from dialogist.cli.summarizing import Destination, Work, settings_of
+    from dialogist.present.presenting import Presenter
 
     form = form_of(output, format, Output.text)
     sources = _sources(files)
@@ -132,11 +134,9 @@ def summarize(
         raise UsageError("--columns goes with --format csv")
     to = Destination(output, form, columns_of(columns, shape), resume)
     to.check()
-    presenter = Presenter(shape, mask, mask_names, read.strict)
+    presenter = Presenter(shape, cast("Where | None", mask), mask_names, note, read.strict)
     tell_failures(lines=not read.strict)  # the first one ends a strict run, and is its error
-    summarizer = faithful_summarizer(model, style) or load_summarizer(
-        model, device, threads, cast("Precision", precision)
-    )
+    summarizer = load_summarizer(model, device, threads, cast("Precision", precision), style)
     wanted = {
         "style": style,
         "length": length,
@@ -157,6 +157,9 @@ def summarize(
         "seed": seed,
     }
     options = decoding_options(summarizer.options, wanted)
+    if options.style == "faithful":
+        options = options.model_copy(update={"focus": focus})
+    tell_idle_machine_flags(options, device, threads, precision)
     dialogues = reading.dialogues(sources)
     work = Work(summarizer, options, presenter, dialogues, expected_records(sources), labels)
     work.write(to, settings_of(work, model, shape, (mask, mask_names)))

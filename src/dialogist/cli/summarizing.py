@@ -11,19 +11,19 @@ from dialogist.cli.console import note
 from dialogist.cli.destination import is_file, output_to
 from dialogist.cli.forms import Output
 from dialogist.cli.output import pieces_of, write_summaries
-from dialogist.cli.presenting import Presenter
 from dialogist.cli.progress import Meter
 from dialogist.cli.resuming import WINDOW, RunFile
-from dialogist.cli.shaping import Shape, Shaped
-from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.names import find_model
+from dialogist.engine.options import SummaryOptions
 from dialogist.errors import UsageError
 from dialogist.files import sha256_of
+from dialogist.present.presenting import Presenter
+from dialogist.present.shaping import Shape, Shaped
 from dialogist.records import JSON, Dialogue, Warning
+from dialogist.selection.network import BUNDLED
 from dialogist.text.listing import counted
 
 if TYPE_CHECKING:  # torch: not for what is only reported
-    from dialogist.engine.faithful import FaithfulSummarizer
     from dialogist.engine.summarizer import Summarizer
 
 
@@ -55,8 +55,8 @@ class Destination:
 class Work:
     """The dialogues of one call, and what is done with each."""
 
-    summarizer: "Summarizer | FaithfulSummarizer"
-    options: DecodingOptions
+    summarizer: "Summarizer"
+    options: SummaryOptions
     presenter: Presenter
     dialogues: Iterable[Dialogue]
     total: int | None
@@ -84,7 +84,9 @@ class Work:
 
     @property
     def _with_labels(self) -> bool:
-        return self.summarizer.plans if self.labels is None else self.labels
+        if self.labels is not None:
+            return self.labels
+        return self.options.style == "free" and self.summarizer.plans
 
     def _shown(self) -> Iterator[Shaped]:
         read = self.presenter.before(self.dialogues)
@@ -111,13 +113,15 @@ def settings_of(
     work: Work, model: str, shape: Shape, mask: tuple[str | None, str]
 ) -> dict[str, JSON]:
     """Everything but the dialogues that the summaries of a call depend on."""
-    folder, summarizer = find_model(model), work.summarizer
+    summarizer = work.summarizer
+    writes = work.options.style == "free"
+    weights = find_model(model) / "model.safetensors" if writes else BUNDLED
     return {
         "schema_version": 1,
         "dialogist": __version__,
         "model": summarizer.name,
-        "weights": sha256_of(folder / "model.safetensors"),
-        "precision": summarizer.precision,
+        "weights": sha256_of(weights),
+        "precision": summarizer.precision if writes else None,
         "options": work.options.model_dump(mode="json"),
         "shape": shape.to_json(),
         "mask": list(mask),

@@ -13,9 +13,9 @@ Later releases keep loading earlier format versions; a newer one is refused with
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import torch
 from pydantic import Field
@@ -28,7 +28,14 @@ from dialogist.data.keypoints import RulePack, load_pack
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.licence import licence_of
-from dialogist.engine.options import SummaryOptions
+from dialogist.engine.model_files import (
+    FORMAT_VERSION,
+    GENERATION,
+    check_format,
+    options_of,
+    parse_file,
+)
+from dialogist.engine.options import MEASURED, SummaryOptions
 from dialogist.engine.precision import Format, Precision, resolve_precision, use_precision
 from dialogist.errors import ConfigError, ModelError
 from dialogist.models.base import set_symbols
@@ -38,12 +45,7 @@ from dialogist.models.table import Model, ModelConfig
 from dialogist.records import JSON
 from dialogist.tokenizers import Tokenizer, read_tokenizer
 
-FORMAT_VERSION = 2
-"""1: weights in one floating-point format. 2: or matrices in int8."""
-
 KEY_POINTS = "key_points.yaml"
-
-C = TypeVar("C", bound=Config)
 
 Stored = Literal["fp32", "fp16", "bf16", "int8"]
 
@@ -76,6 +78,11 @@ class Bundle:
     about: Mapping[str, JSON] = field(default_factory=dict)
     precision: Format | None = None
 
+    def as_measured(self) -> "Bundle":
+        """Return the same model with the options of `MEASURED`."""
+        options = SummaryOptions.of(self.decoding).model_copy(update=MEASURED)
+        return replace(self, decoding=options)
+
 
 def save_bundle(folder: Path, bundle: Bundle, card: str, dtype: torch.dtype) -> None:
     """Write a model folder; weights are stored as ``dtype``: fp32, fp16, bf16 or int8."""
@@ -89,7 +96,7 @@ def save_bundle(folder: Path, bundle: Bundle, card: str, dtype: torch.dtype) -> 
         about=dict(bundle.about),
     )
     _write_json(folder / "config.json", config)
-    _write_json(folder / "generation_config.json", bundle.decoding)
+    _write_json(folder / GENERATION, bundle.decoding)
     weights = packed(weights_of(bundle.model), dtype)
     # Not save_file: it makes files that nobody but their owner can read.
     (folder / "model.safetensors").write_bytes(save(weights, metadata={"format": "pt"}))
@@ -130,7 +137,7 @@ def load_bundle(
         set_symbols(model, tokenizer.symbols)
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{path}: is no whole weights file: {error}") from None
-    decoding = _parse(SummaryOptions, folder / "generation_config.json")
+    decoding = options_of(folder)
     preparation = Preparation(config.preparation, _read_pack(folder, config.preparation))
     if max(0, len(tokenizer.plan_ids()) - 1) != len(preparation.planned_labels):
         raise ModelError(f"{folder}: its tokenizer and {KEY_POINTS} have not the same labels")
@@ -167,6 +174,7 @@ def describe(folder: Path) -> dict[str, Any]:
         "vocabulary": config.vocabulary,
         "model": config.model.model_dump(),
         "preparation": config.preparation.model_dump(),
+        "style": options_of(folder).style,
         "licence": licence_of(folder, config.about),
         "about": config.about,
     }
@@ -183,37 +191,8 @@ def _read_pack(folder: Path, preparation: PreparationConfig) -> RulePack | None:
 
 
 def _read_config(folder: Path) -> BundleConfig:
-    if not folder.is_dir():
-        raise ModelError(f"{folder}: no such model folder")
-    values = _read_json(folder / "config.json")
-    version = values.get("format_version")
-    if values.get("format") != "dialogist" or not isinstance(version, int):
-        raise ModelError(f"{folder}: its config.json is not a Dialogist model's")
-    if version > FORMAT_VERSION:
-        raise ModelError(
-            f"{folder}: is of format {version}, this release reads up to {FORMAT_VERSION}: "
-            "update Dialogist"
-        )
-    return _parse(BundleConfig, folder / "config.json")
-
-
-def _parse(kind: type[C], path: Path) -> C:
-    try:
-        return kind.parse(_read_json(path), str(path))
-    except ConfigError as error:  # a broken model is no usage error
-        raise ModelError(str(error)) from None
-
-
-def _read_json(path: Path) -> dict[str, Any]:
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ModelError(f"{path.parent}: is no model folder: it has no {path.name}") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise ModelError(f"{path}: cannot be read: {error}") from None
-    if not isinstance(values, dict):
-        raise ModelError(f"{path}: must hold a JSON object")
-    return values
+    check_format(folder)
+    return parse_file(BundleConfig, folder / "config.json")
 
 
 def _write_json(path: Path, config: Config) -> None:

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from dialogist.data.normalise import readable_in_place
-from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.clock import Clock
 from dialogist.engine.failing import failed
-from dialogist.engine.given import checked_dialogues
 from dialogist.engine.legible import refusal, shortness
 from dialogist.engine.options import Length, SummaryOptions
 from dialogist.records import (
@@ -28,6 +26,9 @@ from dialogist.selection.select import Chosen, select
 LANGUAGE = "en"
 """The language that the rules of reported speech know."""
 
+_OTHER_LANGUAGE = (
+    "faithful style reads English only: use --style free with a model of this language"
+)
 _LICENCE = "Apache-2.0"
 _BUDGETS: dict[Length, tuple[float, int, int]] = {
     "short": (0.25, 18, 60),
@@ -42,25 +43,6 @@ def faithful_summaries(
 ) -> list[Summary]:
     """One summary per dialogue, in order; what goes wrong with one leaves the others."""
     return [_tried(dialogue, options, model) for dialogue in dialogues]
-
-
-class FaithfulSummarizer:
-    """A summarizer in faithful style alone, without any network."""
-
-    precision = None
-    plans = False
-
-    def __init__(self, name: str, options: SummaryOptions) -> None:
-        self.name = name
-        self.options = options
-
-    def stream(
-        self, dialogues: Iterable[Dialogue], options: DecodingOptions, window: int = 64
-    ) -> Iterator[Summary]:
-        """One summary per dialogue, in order, as they come."""
-        chosen = SummaryOptions.of(options)
-        for dialogue in checked_dialogues(dialogues):
-            yield _tried(dialogue, chosen, self.name)
 
 
 def _tried(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary:
@@ -79,6 +61,7 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
     refused = refusal(dialogue, LANGUAGE)
     if refused is not None:
         status, reason = refused
+        reason = _OTHER_LANGUAGE if status == "unsupported_language" else reason
         said = [i for i, one in enumerate(dialogue.utterances) if one.text.strip()]
         dropped = tuple(Dropped(i, 0, reason) for i in said)
         coverage = Coverage(count, count - len(said), dropped=dropped)
@@ -86,7 +69,8 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
         return replace(blank, status=status, reason=reason, coverage=coverage, warnings=warnings)
     turns = [(_name(one.speaker), readable_in_place(one.text)) for one in dialogue.utterances]
     is_short = options.length == "short"
-    found = select(turns, bundled_network(), _budget(dialogue, options), is_short)
+    about = options.focus or ""
+    found = select(turns, bundled_network(), _budget(dialogue, options), is_short, about)
     statements = tuple(_statements(found))
     words = sum(len(one.text.split()) for one in dialogue.utterances)
     summary = replace(
@@ -104,7 +88,8 @@ def _name(speaker: str) -> str:
 
 def _budget(dialogue: Dialogue, options: SummaryOptions) -> int:
     share, fewest, most = _BUDGETS[options.length]
-    words = sum(len(one.text.split()) for one in dialogue.utterances)
+    said = [u for u in dialogue.utterances if options.focus in (None, u.speaker)]
+    words = sum(len(one.text.split()) for one in said)
     budget = min(max(int(share * words), fewest), most)
     return budget if options.words is None else options.words
 
@@ -134,4 +119,6 @@ def _judged(summary: Summary, dialogue: Dialogue, options: SummaryOptions) -> Su
         reason = f"no statement has {options.words} words or fewer: ask for more with words"
         warnings = (Warning("length", reason),)
         return replace(summary, status="low_confidence", reason=reason, warnings=warnings)
-    return replace(summary, status="low_confidence", reason="nothing was said that matters")
+    about = "" if options.focus is None else f" about {options.focus}"
+    reason = f"nothing was said that matters{about}"
+    return replace(summary, status="low_confidence", reason=reason)

@@ -19,9 +19,10 @@ Key: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
 class Session:
     """Takes utterances as they come; a summary costs the last window, however long it has become.
 
-    Windows are cut so that what comes later changes none but the last; what was said of the
-    others is kept. So ``summary()`` says the same as a session that is given all at once. Many
-    threads may call one session, and many sessions may share one summarizer.
+    In free style, windows are cut so that what comes later changes none but the last; what was
+    said of the others is kept. In either style ``summary()`` says the same as a session that is
+    given all at once. Many threads may call one session, and many sessions may share one
+    summarizer.
 
     Example:
         >>> from dialogist import Session, Summarizer, Utterance
@@ -29,7 +30,7 @@ class Session:
         >>> session.add(Utterance("Ann", "Can you send me the report by Friday?"))
         >>> session.add(Utterance("Bo", "Yes, I will send it on Thursday evening."))
         >>> session.summary().status
-        'unchecked'
+        'ok'
     """
 
     def __init__(
@@ -44,12 +45,13 @@ class Session:
         Raises:
             UsageError: there is no such option, or they ask for more than the model can write.
         """
-        bundle = summarizer.bundle
         self._options = summarizer.chosen(options, **overrides)
-        self._id, self._name = id, bundle.name
-        self._writer = Writer(bundle)
-        reader = Reader(bundle, alike=False)
-        self._pipeline = Pipeline(bundle, reader, self._write, self._options)
+        self._id, self._name = id, summarizer.name
+        if self._options.style == "free":
+            bundle = summarizer.bundle
+            self._writer = Writer(bundle)
+            reader = Reader(bundle, alike=False)
+            self._pipeline = Pipeline(bundle, reader, self._write, self._options)
         self._utterances: list[Utterance] = []
         self._written: dict[Key, Written] = {}
         self._lock = Lock()

@@ -1,26 +1,27 @@
 """`Summarizer`: dialogues in, summaries out. All that command line and evaluation ever see."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
-from typing import Protocol, Self
-
-import torch
+from threading import Lock
+from typing import TYPE_CHECKING, Protocol, Self
 
 from dialogist.decoding.options import DecodingOptions
-from dialogist.engine.batches import BatchLimits
-from dialogist.engine.bundle import Bundle, load_bundle
 from dialogist.engine.faithful import faithful_summaries
 from dialogist.engine.given import checked_dialogues
+from dialogist.engine.model_files import options_of
 from dialogist.engine.names import DEFAULT_MODEL, find_model
-from dialogist.engine.options import SummaryOptions
-from dialogist.engine.pipeline import Pipeline
-from dialogist.engine.precision import Format, Precision
-from dialogist.engine.reading import Reader, Reading
-from dialogist.engine.writing import Writer
-from dialogist.engine.written import Written
+from dialogist.engine.options import SummaryOptions, only_in_free_style
 from dialogist.errors import UsageError
-from dialogist.models.leader_writer import LeaderWriter
 from dialogist.records import Dialogue, Summary
+
+if TYPE_CHECKING:  # torch: faithful style does without, and it takes a second to import
+    from dialogist.engine.batches import BatchLimits
+    from dialogist.engine.bundle import Bundle
+    from dialogist.engine.neural import Neural
+    from dialogist.engine.precision import Format, Precision
+    from dialogist.engine.reading import Reading
+    from dialogist.engine.written import Written
 
 
 class SummarizerLike(Protocol):
@@ -38,29 +39,20 @@ class SummarizerLike(Protocol):
         ...
 
 
-def pick_device(wanted: str) -> torch.device:
-    """``auto`` is the GPU where there is one.
+@dataclass(frozen=True, slots=True)
+class _Unloaded:
+    """A model folder of which only the options were read."""
 
-    Raises:
-        UsageError: no such device here.
-    """
-    if wanted == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(wanted)
-    except RuntimeError:
-        raise UsageError(f"device '{wanted}': use auto, cpu or cuda") from None
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise UsageError("device cuda: torch sees no GPU here; use --device cpu")
-    if device.type not in ("cpu", "cuda"):
-        raise UsageError(f"device '{wanted}': use auto, cpu or cuda")
-    return device
+    name: str
+    decoding: SummaryOptions
+    load: "Callable[[], Bundle]"
 
 
 class Summarizer:
-    """A trained model with its preparation and search.
+    """A model and the options that it was made for.
 
-    Many threads may call one summarizer at the same time: it keeps nothing between calls.
+    In faithful style its network is not needed, nor loaded before somebody asks for it. Many
+    threads may call one summarizer at the same time: it keeps nothing between calls.
 
     Example:
         >>> from dialogist import Dialogue, Summarizer, Utterance
@@ -68,23 +60,24 @@ class Summarizer:
         >>> bo = Utterance("Bo", "Yes, let's go to Luigi's.")
         >>> [summary] = Summarizer.load("default").summarize([Dialogue((ann, bo))])
         >>> summary.status
-        'unchecked'
+        'ok'
     """
 
-    def __init__(self, bundle: Bundle, limits: BatchLimits | None = None) -> None:
-        self.bundle = bundle
-        self._reader = Reader(bundle)
-        self._writer = Writer(bundle, limits)
+    def __init__(self, bundle: "Bundle | _Unloaded", limits: "BatchLimits | None" = None) -> None:
+        self._model, self._limits = bundle, limits
+        self._neural: Neural | None = None
+        self._lock = Lock()
 
     @classmethod
     def load(
         cls,
         name_or_path: str = DEFAULT_MODEL,
         device: str = "auto",
-        precision: Precision | None = "auto",
+        precision: "Precision | None" = "auto",
     ) -> Self:
         """Load a model by name (``default``), model folder, or run folder.
 
+        The network of a model of faithful style is loaded when a call first needs it.
         ``precision``: what it computes in; ``auto`` is what pays on this machine (docs/speed.md),
         None fp32, and the weights stay as they were trained.
 
@@ -92,29 +85,52 @@ class Summarizer:
             ModelError: there is no such model, or it is damaged.
             UsageError: there is no such device, or it does not have this precision.
         """
-        chosen = pick_device(device)
-        return cls(load_bundle(find_model(name_or_path), chosen, name_or_path, precision))
+        folder = find_model(name_or_path)
+
+        def load() -> "Bundle":
+            from dialogist.engine.bundle import load_bundle  # torch
+            from dialogist.nn.hardware import pick_device
+
+            return load_bundle(folder, pick_device(device), name_or_path, precision)
+
+        options = options_of(folder)
+        if options.style == "faithful":
+            return cls(_Unloaded(name_or_path, options, load))
+        return cls(load())
+
+    def load_network(self) -> None:
+        """Load what free style needs now, rather than when it is first asked for.
+
+        Raises:
+            ModelError: it is damaged.
+            UsageError: there is no such device, or it does not have the precision.
+        """
+        _ = self._network
 
     @property
     def name(self) -> str:
         """The model's name."""
-        return self.bundle.name
+        return self._model.name
 
     @property
-    def precision(self) -> Format | None:
-        """What it computes in; None: its weights are as trained."""
+    def bundle(self) -> "Bundle":
+        """The model with its network."""
+        return self._network.bundle
+
+    @property
+    def precision(self) -> "Format | None":
+        """What the network computes in; None: its weights are as trained."""
         return self.bundle.precision
 
     @property
     def plans(self) -> bool:
-        """Whether the model decides on key points first and writes by them."""
-        bundle = self.bundle
-        return bool(bundle.preparation.planned_labels) or isinstance(bundle.model, LeaderWriter)
+        """Whether the network decides on key points first and writes by them."""
+        return self._network.plans
 
     @property
     def options(self) -> SummaryOptions:
-        """The options the model was tuned for."""
-        return SummaryOptions.of(self.bundle.decoding)
+        """The options the model was made for."""
+        return SummaryOptions.of(self._model.decoding)
 
     def summarize(
         self,
@@ -133,15 +149,15 @@ class Summarizer:
                 more than the model can write.
         """
         chosen = self.chosen(options, **overrides)
-        return self._summaries(chosen)(list(checked_dialogues(dialogues)))
+        return self._summaries(list(checked_dialogues(dialogues)), chosen)
 
-    def read(self, dialogue: Dialogue, options: DecodingOptions | None = None) -> Reading:
-        """How a dialogue is read: prepared, in windows, and how much of it."""
-        return self._reader.read(dialogue, self.chosen(options))
+    def read(self, dialogue: Dialogue, options: DecodingOptions | None = None) -> "Reading":
+        """How the network reads a dialogue: prepared, in windows, and how much of it."""
+        return self._network.reader.read(dialogue, self.chosen(options))
 
-    def write(self, reading: Reading, options: DecodingOptions | None = None) -> list[Written]:
-        """What the model says of each window of a dialogue, as token ids."""
-        return self._writer.write(reading.windows, self.chosen(options))
+    def write(self, reading: "Reading", options: DecodingOptions | None = None) -> "list[Written]":
+        """What the network says of each window of a dialogue, as token ids."""
+        return self._network.writer.write(reading.windows, self.chosen(options))
 
     def stream(
         self,
@@ -151,12 +167,12 @@ class Summarizer:
         **overrides: object,
     ) -> Iterator[Summary]:
         """`summarize` for endless input: ``window`` dialogues are read at a time."""
-        of_group = self._summaries(self.chosen(options, **overrides))
+        chosen = self.chosen(options, **overrides)
         remaining = checked_dialogues(dialogues)
 
         def summaries() -> Iterator[Summary]:
             while group := list(islice(remaining, window)):
-                yield from of_group(group)
+                yield from self._summaries(group, chosen)
 
         return summaries()
 
@@ -167,24 +183,33 @@ class Summarizer:
         changes ``max_tokens`` alone; ``overrides`` come last.
 
         Raises:
-            UsageError: there is no such option, or they ask for more than the model can write.
+            UsageError: there is no such option, it has no effect in the style chosen, or they ask
+                for more than the model can write.
         """
         set_there = {} if options is None else options.model_dump(include=options.model_fields_set)
-        given = {**set_there, **overrides}
-        chosen = SummaryOptions.parse({**self.options.model_dump(), **given}, "options")
-        longest = self.bundle.model.longest_target
-        if longest is not None and chosen.max_tokens >= longest:
-            raise UsageError(
-                f"max_tokens {chosen.max_tokens}: this model writes at most {longest - 1} tokens"
-            )
-        if chosen.n_best > 1 and isinstance(self.bundle.model, LeaderWriter):
-            raise UsageError("n_best above 1: this model writes by key points, one summary only")
+        own = self.options.model_dump()
+        chosen = SummaryOptions.parse({**own, **set_there, **overrides}, "options")
+        if chosen.style == "free":
+            self._network.check(chosen)
+            return chosen
+        changed = [name for name, value in chosen.model_dump().items() if value != own[name]]
+        if idle := only_in_free_style(changed):
+            raise UsageError(f"{idle[0]} has an effect in free style only: give style='free'")
         return chosen
 
-    def _summaries(self, options: SummaryOptions) -> Callable[[Sequence[Dialogue]], list[Summary]]:
+    def _summaries(self, dialogues: Sequence[Dialogue], options: SummaryOptions) -> list[Summary]:
         if options.style == "faithful":
-            return lambda dialogues: faithful_summaries(dialogues, options, self.name)
-        pipeline = Pipeline(
-            self.bundle, self._reader, lambda windows: self._writer.write(windows, options), options
-        )
-        return pipeline.summaries
+            return faithful_summaries(dialogues, options, self.name)
+        return self._network.summaries(dialogues, options)
+
+    @property
+    def _network(self) -> "Neural":
+        """What free style needs, loaded when first asked for."""
+        with self._lock:
+            if self._neural is None:
+                from dialogist.engine.neural import Neural  # torch
+
+                known = self._model
+                bundle = known.load() if isinstance(known, _Unloaded) else known
+                self._neural = Neural(bundle, self._limits)
+            return self._neural

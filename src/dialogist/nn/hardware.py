@@ -1,12 +1,33 @@
-"""What the hardware multiplies itself: which number formats can pay."""
+"""Which device there is, and what it multiplies itself: which number formats can pay."""
 
 import platform
 from pathlib import Path
 
 import torch
 
+from dialogist.errors import UsageError
+
 _INT8_UNITS = {"avx512_vnni", "avx_vnni", "amx_int8"}
 """How /proc/cpuinfo calls units that multiply int8 and add up in int32, where torch uses them."""
+
+
+def pick_device(wanted: str) -> torch.device:
+    """``auto`` is the GPU where there is one.
+
+    Raises:
+        UsageError: no such device here.
+    """
+    if wanted == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(wanted)
+    except RuntimeError:
+        raise UsageError(f"device '{wanted}': use auto, cpu or cuda") from None
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise UsageError("device cuda: torch sees no GPU here; use --device cpu")
+    if device.type not in ("cpu", "cuda"):
+        raise UsageError(f"device '{wanted}': use auto, cpu or cuda")
+    return device
 
 
 def has_bf16(device: torch.device) -> bool:

@@ -153,10 +153,8 @@ def _duration(seconds: float) -> str:
 def _said(
     name: str, folder: Path, dialogues: Sequence[Dialogue], device: torch.device, tell_of: TellOf
 ) -> Said:
-    """What a model says about the held-out rows; nothing here looks at evidence."""
-    bundle = load_bundle(folder, device, name)
-    asked = SummaryOptions.of(bundle.decoding).model_copy(update={"evidence": False})
-    summarizer = Summarizer(replace(bundle, decoding=asked))
+    """What a model's network writes about the held-out rows."""
+    summarizer = Summarizer(load_bundle(folder, device, name).as_measured())
     tell = tell_of(f"{name}: held-out summaries", len(dialogues))
     outputs: list[Output] = []
     for begin in range(0, len(dialogues), _WINDOW):

@@ -118,7 +118,8 @@ def _recipe_of(name: str, bundle: Bundle, folder: Path, licence: str) -> Recipe:
     """A recipe with the model, the preparation and the search of a model folder."""
     planner = isinstance(bundle.model.config, LeaderWriterConfig)
     words = bundle.tokenizer.kind == "word"
-    decoding = SummaryOptions.of(bundle.decoding)
+    # What somebody trains is meant to write: the style of the base model is its own.
+    decoding = SummaryOptions.of(bundle.decoding).model_copy(update={"style": "free"})
     values: dict[str, Any] = {
         "name": recipe_name(Path(name).name),
         "data": {"train": [{"path": "train.jsonl"}]},

@@ -1,7 +1,7 @@
 """What systems say about dialogues: models and baselines are asked, files of outputs are read."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -11,7 +11,6 @@ from dialogist.data.readers import Problem
 from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.bundle import load_bundle
 from dialogist.engine.names import find_model
-from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import Summarizer, SummarizerLike
 from dialogist.evaluation.outputs.joining import FITTING, Choice, How, alone, join
 from dialogist.evaluation.outputs.output import Output
@@ -65,9 +64,7 @@ def speaker_of(system: System, device: torch.device) -> Speaker:
         return Speaker(system, baseline(system.name), None, str(device))
     model = find_model(str(system.folder))
     bundle = load_bundle(model, device, system.name)
-    asked = SummaryOptions.of(bundle.decoding).model_copy(update={"evidence": False})
-    summarizer = Summarizer(replace(bundle, decoding=asked))  # nothing here looks at evidence
-    return Speaker(system, summarizer, model, str(device))
+    return Speaker(system, Summarizer(bundle.as_measured()), model, str(device))
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,7 @@ def _train(recipe: Recipe, place: Place, reporter: Reporter, processes: Processe
     summarised = ([], []) if maker.windows else (dev, train.sample)  # those have no summaries
     validator = Validator(
         recipe.validation,
-        Summarizer(bundle),
+        Summarizer(bundle.as_measured()),
         (summarised[0], held_out),
         summarised[1],
         recipe.training.epochs,

@@ -80,6 +80,13 @@ def _one_subject(
     if not (left.text.startswith(subject) and right.text.startswith(subject)):
         return None
     first, second = (c.text[len(subject) : -1] for c in (left, right))
-    if left.words + right.words > _LONGEST or _OPEN.search(first) or ":" in second or second[:5] == "asks ":
+    if (
+        left.words + right.words > _LONGEST
+        or _OPEN.search(first)
+        or ":" in second
+        or second[:5] == "asks "
+    ):
         return None
-    return f"{subject}{first} and {second.removeprefix('will ') if first[:5] == 'will ' else second}."
+    return (
+        f"{subject}{first} and {second.removeprefix('will ') if first[:5] == 'will ' else second}."
+    )

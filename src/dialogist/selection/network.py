@@ -12,7 +12,9 @@ from safetensors.numpy import load_file
 from dialogist.selection.features import Matrix
 from dialogist.selection.terms import Rarity
 
-_ASSETS = Path(__file__).resolve().parents[1] / "assets" / "selection"
+BUNDLED = Path(__file__).resolve().parents[1] / "assets" / "selection" / "open.safetensors"
+"""The selector that the package holds."""
+
 _CLIP = 4.0  # standard deviations
 _ROOT = np.float32(0.7978845608)
 
@@ -66,4 +68,4 @@ def read_network(path: Path) -> Network:
 @cache
 def bundled_network() -> Network:
     """The network that the package holds: trained on the project's own dialogues."""
-    return read_network(_ASSETS / "open.safetensors")
+    return read_network(BUNDLED)

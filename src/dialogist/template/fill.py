@@ -1,10 +1,10 @@
 """`fill`: a template, a summary and its dialogue become the form that a team wants."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
-from dialogist.records import Dialogue, Statement, Summary
+from dialogist.records import Dialogue, Statement, StatementKind, Summary
 from dialogist.template.asked import answers_in, mentions_of
 from dialogist.template.config import SectionConfig, Source, Template
 from dialogist.template.doubts import doubt_of
@@ -12,7 +12,7 @@ from dialogist.template.extract.extraction import Extracted, extract, same
 from dialogist.template.extract.titles import title_of
 from dialogist.template.extract.turns import Found
 from dialogist.template.fields import Values
-from dialogist.template.filled import Cited, Entry, Filled, FilledSection
+from dialogist.template.filled import Cited, Entry, Filled, FilledSection, Origin
 from dialogist.template.ruled import RULED, is_ruled
 from dialogist.template.sentences import Sentences, sentences_of
 from dialogist.text.languages import language_of
@@ -168,13 +168,15 @@ class _Filler:
             statement.label,
             statement.confidence,
             doubt=doubt_of(statement, self.summary),
+            kind=statement.kind,
         )
 
     def _title(self, section: SectionConfig) -> list[Entry]:
         title = title_of(self.dialogue)
         if title is None:
             return []
-        return [replace(_found(title), origin="dialogue" if title.evidence else "metadata")]
+        origin: Origin = "dialogue" if title.evidence else "metadata"
+        return [Entry(title.text, origin, title.evidence)]
 
     def _speakers(self, section: SectionConfig) -> list[Entry]:
         roles = {u.speaker: u.role for u in reversed(self.dialogue.utterances)}
@@ -191,7 +193,15 @@ def _not_by_labels(section: SectionConfig) -> str:
 
 
 def _found(found: Found) -> Entry:
-    return Entry(found.text, "dialogue", found.evidence, owner=found.owner, deadline=found.deadline)
+    kind: StatementKind = "quoted" if '"' in found.text else "reported"
+    return Entry(
+        found.text,
+        "dialogue",
+        found.evidence,
+        owner=found.owner,
+        deadline=found.deadline,
+        kind=kind,
+    )
 
 
 def _section(

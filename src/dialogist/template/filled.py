@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from dialogist.records import EvidenceSpan
+from dialogist.records import EvidenceSpan, StatementKind
 from dialogist.template.config import FieldType, Source
 
 Origin: TypeAlias = Literal["summary", "dialogue", "metadata"]
@@ -14,10 +14,10 @@ class Entry:
     """One line of a section.
 
     ``text`` is a sentence of the summary, words of the dialogue, or a value of it; ``origin`` says
-    of which. ``evidence`` is the best first, as in `records.Statement`. ``label`` is a statement's
-    key point, ``confidence`` its own, ``doubt`` what its checks say against it, in words. An action
-    has an ``owner`` (a speaker) and a ``deadline`` where these are said. ``type`` is a field's;
-    ``role`` a speaker's.
+    of which. ``kind`` (values have none) and ``evidence``, the best first, are as in
+    `records.Statement`. ``label`` is a statement's key point, ``confidence`` its own, ``doubt``
+    what its checks say against it, in words. An action has an ``owner`` (a speaker) and a
+    ``deadline`` where these are said. ``type`` is a field's, ``role`` a speaker's.
     """
 
     text: str
@@ -30,6 +30,7 @@ class Entry:
     type: FieldType | Literal[""] = ""
     role: str = ""
     doubt: str = ""
+    kind: StatementKind | Literal[""] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from dialogist.template.filled import Cited, Entry, Filled, FilledSection
+from dialogist.template.kinds import SHOWN
 from dialogist.template.quotes import Quote, quotes_of
 
 _Escape: TypeAlias = Callable[[str], str]
@@ -76,8 +77,9 @@ def _beside(entry: Entry, said: Mapping[int, Cited]) -> Iterator[str]:
         yield f"check this: {printable(entry.doubt)}"
     if entry.origin == "dialogue" and '"' in entry.text:
         return  # a quote itself
-    for quote in quotes_of(entry.evidence, said, _BESIDE, whole=entry.origin == "summary"):
-        if not _repeats(entry.text, quote.text):
+    for quote in quotes_of(entry.evidence, said, _BESIDE, whole=entry.kind == "free"):
+        is_told = entry.kind == "quoted" and quote.is_within(entry.text)
+        if not is_told and not _repeats(entry.text, quote.text):
             yield quoted(quote)
 
 
@@ -130,7 +132,8 @@ def _worded(entry: Entry, escape: _Escape) -> str:
     numbers = list(dict.fromkeys(span.utterance + 1 for span in entry.evidence))[:_SHOWN]
     doubted = f"{DOUBTED} " if entry.doubt else ""
     references = "".join(f" [{number}]" for number in sorted(numbers))
-    return f"{doubted}{owner}{escape(text)}{role}{deadline}{references}"
+    kind = f" ({SHOWN[entry.kind]})" if entry.kind else ""
+    return f"{doubted}{owner}{escape(text)}{role}{deadline}{kind}{references}"
 
 
 def _more(section: FilledSection) -> str:

@@ -101,7 +101,10 @@ def explain(
     device: Device = DeviceKind.auto,
     threads: Threads = None,
 ) -> int:
-    """Show how a model wrote a summary: attention per layer and head, copying, probabilities."""
+    """Show how a network writes a summary: attention per layer and head, copying, probabilities.
+
+    The summary is in free style, whatever the style of the model.
+    """
     from dialogist_lab.explain.choice import Choice, select
 
     _refuse_baseline(model)
@@ -125,7 +128,7 @@ def explain(
         "max_tokens": max_tokens,
         "seed": seed,
     }
-    explanation = _explained(chosen, load_summarizer(model, device, threads), wanted)
+    explanation = _explained(chosen, load_summarizer(model, device, threads, style="free"), wanted)
     selected = select(explanation, choice)
     said = (warning.message for warning in explanation.summary.warnings)
     for line in (*said, *selected.notes):
@@ -153,7 +156,8 @@ def _explained(
 ) -> "Explanation":
     from dialogist_lab.explain.explain import explain as tell
 
-    return tell(summarizer, dialogue, decoding_options(summarizer.options, wanted))
+    options = decoding_options(summarizer.options, {**wanted, "style": "free"})
+    return tell(summarizer, dialogue, options)
 
 
 def numbers(text: str | None, flag: str) -> frozenset[int] | None:

@@ -22,6 +22,7 @@ from pydantic import Field, model_validator
 
 from dialogist.config import Config, read_yaml
 from dialogist.decoding.options import DecodingOptions
+from dialogist.engine.options import MEASURED
 from dialogist.errors import DataError
 from dialogist.files import write_text_atomically
 from dialogist.recipe.config import Place, Recipe, read_recipe
@@ -92,7 +93,7 @@ class Variant:
         """How the base's model is searched; None: as it was trained to be."""
         if not self.searches:
             return None
-        return self.recipe.decoding.model_copy(update={"evidence": False})  # nobody looks at it
+        return self.recipe.decoding.model_copy(update=MEASURED)
 
 
 def read_ablation(path: Path) -> AblationConfig:

@@ -51,7 +51,7 @@ ALTERNATIVES = 5
 ORIGINS = 5
 """How many places of a copied token are told at most."""
 
-ASKED = {"long": "cut", "length": "medium", "evidence": False}
+ASKED = {"style": "free", "long": "cut", "length": "medium", "evidence": False}
 """As far as the model reads at once: there is one map for one pass; no evidence is shown."""
 
 
@@ -65,7 +65,7 @@ def explain(
         DataError: the dialogue holds no text.
         UsageError: the options ask for more than the model can write.
     """
-    chosen = summarizer.chosen(options).model_copy(update=ASKED)
+    chosen = summarizer.chosen(options, **ASKED)
     reading = summarizer.read(dialogue, chosen)
     if reading.refused:
         name = f"dialogue '{dialogue.id}': " if dialogue.id else ""

@@ -32,7 +32,9 @@ _DENIES = re.compile(
     r"(?i)(?:that is|it is|you are) (?:not (?:true|right|so|fair|correct)|wrong|nonsense)\b"
     r"|(?:certainly )?not true\b|i (?:did|was|have|do|am) not\b|i never\b|nonsense\b|certainly not\b"
 )
-_DOUBTS = re.compile(r"(?i)(?:but|really\?|what\?|no way|since when|are you sure)\b|[\w ]{1,20}\?!|\w+\? ")
+_DOUBTS = re.compile(
+    r"(?i)(?:but|really\?|what\?|no way|since when|are you sure)\b|[\w ]{1,20}\?!|\w+\? "
+)
 # What a quotation may leave out at its beginning.
 _SPOKEN = re.compile(
     r"(?i)(?:(?:(?:oh|ah|um|uh|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg|so|and)[,.!… ]+"
@@ -120,7 +122,9 @@ class Conversation:
         meant = self._meant(question, len(asked) - 1, voice)
         if meant is None:
             return None
-        exchange = Exchange(voice.speaker, self._people[self._turns[answer][0]].name, len(self._people) == 2)
+        exchange = Exchange(
+            voice.speaker, self._people[self._turns[answer][0]].name, len(self._people) == 2
+        )
         last, first = asked[-1].said, said[0]
         found = exchange.agreement(last, first.said, first.words) or exchange.told(last, first.said)
         told = self._finished(found, meant)
@@ -209,7 +213,9 @@ class Conversation:
 
     def _is_contested(self, turn: int, place: int) -> bool:
         """Whether a statement denies what others say, or others deny it."""
-        if any(s.said.yes is False or _DENIES.match(s.said.text) for s in self._of(turn)[: place + 1]):
+        if any(
+            s.said.yes is False or _DENIES.match(s.said.text) for s in self._of(turn)[: place + 1]
+        ):
             return True
         if turn + 1 == len(self._turns) or self._turns[turn + 1][0] == self._turns[turn][0]:
             return False

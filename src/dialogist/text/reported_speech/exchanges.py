@@ -76,7 +76,9 @@ suggest use uses eat ate book booked lose lost bring take took
 """)
 _PRONOUNS = re.compile(r"(?i)\b(?:that|this|it|one|then|now|whole|all)\b")
 _FRAGMENT = re.compile(r"(?i)(what about |how about )?((?:the|a|an|my|your|our) \w+(?: \w+)?)")
-_IT_FIRST = re.compile(r"(?i)(?:it|that|they) (?=(?:will|is|are|has|have|can|cannot|comes?|costs?|starts?|arrives?) )")
+_IT_FIRST = re.compile(
+    r"(?i)(?:it|that|they) (?=(?:will|is|are|has|have|can|cannot|comes?|costs?|starts?|arrives?) )"
+)
 _IT_IS = re.compile(r"(?i)(?:it|that) (?:is|was) (?=\S)")
 _IT_WORDS = word_set("it that this they them these those he she")
 _TAKES_UP = re.compile(
@@ -121,7 +123,9 @@ class Exchange:
         frame = Frame(Voice(self.asker, self.answerer))
         if is_assent and (offer := offered(frame, asked.text)):
             return f"{self.asker} will {offer}"
-        what = answer.text if _TIMES.fullmatch(answer.text) else words[takes_up.end() :].strip(" ,.!")
+        what = (
+            answer.text if _TIMES.fullmatch(answer.text) else words[takes_up.end() :].strip(" ,.!")
+        )
         if _TIMES.fullmatch(what) and _A_DAY_OR_HOUR.search(what):
             said = {word.low for word in words_of(asked.text)}
             if all(word.low in said for word in words_of(what)):
@@ -247,13 +251,21 @@ class Exchange:
             return None
         text = f"{told.text} {decapitalised(rest) if rest else ''}".strip()
         is_own = re.match(r"(?i)you(?:r\b|$)", question.subject)
-        is_allowed = question.subject.lower() == "i" and question.auxiliary in ("can", "could", "may")
+        is_allowed = question.subject.lower() == "i" and question.auxiliary in (
+            "can",
+            "could",
+            "may",
+        )
         return text if is_own or is_allowed else self._said(frame, text)
 
     def _said(self, frame: Frame, text: str) -> str:
         """What the answerer says of others, with the name where it may be an opinion."""
         is_adviser = Frame(Voice(self.answerer, self.asker)).is_adviser
-        return text if is_plain(text, is_adviser) else f"{label_of(self.answerer)}: {frame.lowered(text)}"
+        return (
+            text
+            if is_plain(text, is_adviser)
+            else f"{label_of(self.answerer)}: {frame.lowered(text)}"
+        )
 
     # Questions with question words, and choices
 
@@ -343,7 +355,8 @@ def _is_answer_of_thing(asked: str) -> bool:
     return (
         question is not None
         and question.auxiliary in ("is", "was", "does")
-        and question.opening.lower() in ("when", "where", "how much", "what", "what time", "how old")
+        and question.opening.lower()
+        in ("when", "where", "how much", "what", "what time", "how old")
         and question.subject.lower() not in ("", "it", "that", "this", "he", "she", "there")
         and (question.auxiliary != "does" or question.rest in ("cost", "start", "open", "close"))
     )

@@ -62,9 +62,7 @@ class Frame:
         lone = not people_in(text, self._voice)
         return turned(text, self._voice, Setting(owner, mentioned, lone))
 
-    def behind(
-        self, verb: str, text: str, owner: str | None = None, *mentioned: str
-    ) -> str | None:
+    def behind(self, verb: str, text: str, owner: str | None = None, *mentioned: str) -> str | None:
         """ "Ann" + ``verb`` + ``text`` in the third person."""
         told = self.turn(self.lowered(text), owner, *(mentioned or (self.speaker,)))
         return None if told is None else f"{self.speaker} {verb} {told.text}"

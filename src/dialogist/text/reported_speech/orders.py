@@ -143,7 +143,11 @@ def _ordered(frame: Frame, text: str, condition: str, please: bool) -> str | Non
     for joint, clause in (("and says ", behind), ("", condition)):
         more = frame.turn(frame.lowered(clause)) if clause else None
         if clause:
-            told = None if told is None or more is None or more.plural else f"{told} {joint}{more.text}"
+            told = (
+                None
+                if told is None or more is None or more.plural
+                else f"{told} {joint}{more.text}"
+            )
     return told
 
 

@@ -74,7 +74,13 @@ def _suggested(frame: Frame, negative: bool, what: str) -> str | None:
 def _advised(frame: Frame, verb: str, rest: str) -> str | None:
     if frame.listener is None or not is_base(verb):
         return None
-    return frame.behind(f"suggests that {frame.listener}", verb + rest, frame.listener, frame.speaker, frame.listener)
+    return frame.behind(
+        f"suggests that {frame.listener}",
+        verb + rest,
+        frame.listener,
+        frame.speaker,
+        frame.listener,
+    )
 
 
 def _offered(frame: Frame, verb: str, rest: str) -> str | None:

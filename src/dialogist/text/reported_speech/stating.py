@@ -13,7 +13,6 @@ from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.words import (
     BEFORE_A_SUBJECT,
     DETERMINERS,
-    PERSON,
     PREPOSITIONS,
     SINGULAR_THIRD,
     SUBJECTS,
@@ -43,7 +42,9 @@ _IN_YOUR_PLACE = re.compile(
     r"(?i)i would (?:not |never )?(?!like\b|love\b|rather\b|prefer\b|appreciate\b|need\b|be\b|have\b|pay\b|give\b)"
     r".*\byour?\b"
 )
-_THINKS = re.compile(r"(?i)i (?:think|guess|suppose|believe|hope|reckon) (?!so\b|not\b|about\b|of\b|that\b|it\b)")
+_THINKS = re.compile(
+    r"(?i)i (?:think|guess|suppose|believe|hope|reckon) (?!so\b|not\b|about\b|of\b|that\b|it\b)"
+)
 _FRAGMENT = re.compile(r"(?i)[\w'’-]+(?: \w+)?, (?:because|since|if|when|as|while|so that)\b")
 _UNENDED = word_set("and or but the a an my your his their because if so as with of")
 # A speaker who can do this for others offers to.
@@ -102,7 +103,9 @@ def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
         return True, f"{frame.speaker} offers to {offer}"
     if frame.chat and not _is_of_speaker(text):
         return True, None
-    if not _is_of_speaker(text) and (frame.contested or said.exclaimed or not is_plain(text, frame.is_adviser)):
+    if not _is_of_speaker(text) and (
+        frame.contested or said.exclaimed or not is_plain(text, frame.is_adviser)
+    ):
         return True, frame.labelled(text)
     told = frame.turn(text)
     return True, None if told is None or told.plural else told.text
@@ -167,7 +170,9 @@ def _begins_well(text: str, words: Sequence[Word]) -> bool:
     if words[0].is_capital and second == "i" and first not in OPENERS | DATES:
         return "," in text[: words[1].start]
     if first in SUBORDINATORS and "," in text:
-        return is_statement(text.rpartition(", ")[2]) or re.search(r", (?:i|you) ", text) is not None
+        return (
+            is_statement(text.rpartition(", ")[2]) or re.search(r", (?:i|you) ", text) is not None
+        )
     if first in SUBORDINATORS:
         return any(word.low in _NOMINATIVE or word.low == "you" for word in words[2:])
     if is_base(first) and first not in DETERMINERS:

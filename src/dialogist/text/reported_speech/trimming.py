@@ -20,7 +20,6 @@ from dialogist.text.reported_speech.phrases import (
     TAG,
     TRAILING,
     YES,
-    alternatives,
 )
 from dialogist.text.reported_speech.spelling import normalised
 from dialogist.text.reported_speech.words import DETERMINERS, PREPOSITIONS
@@ -128,7 +127,11 @@ def _unsigned(end: re.Match[str]) -> str:
 
 def _without_account(text: str) -> str:
     account = _ACCOUNT.match(text)
-    if account is None or account[1].lower() in OPENERS | _NEVER_CALLED or is_base(account[1].lower()):
+    if (
+        account is None
+        or account[1].lower() in OPENERS | _NEVER_CALLED
+        or is_base(account[1].lower())
+    ):
         return text
     is_joined = account[1][0] == "@" or any(c.isupper() for c in account[1][2:])
     following = _FOLLOWING.match(text, account.end())

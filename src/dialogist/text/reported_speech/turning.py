@@ -36,7 +36,9 @@ _BARE_VERB = word_set(
 )
 _PERCEIVING = word_set("see saw hear heard")
 _SUBJUNCTIVE = word_set("if wish though")
-_LINKS = word_set("swear swears promise promised and or but then so yet please yesterday today tomorrow thing time")
+_LINKS = word_set(
+    "swear swears promise promised and or but then so yet please yesterday today tomorrow thing time"
+)
 _GROUPS = word_set("guys all both two three folks lot everyone")
 _REFLEXIVE = word_set("""
 hurt cut burn burned burnt enjoy enjoyed introduce introduced help helped kill killed treat treated
@@ -190,7 +192,11 @@ class _Turner:
 
     def _goes_on(self, i: int, name: str) -> bool:
         """Whether "and I" repeats the subject of the clause before: "Ann came and saw"."""
-        if self.subject is None or self.subject[1] != name or self._low(i - 1) not in ("and", "but"):
+        if (
+            self.subject is None
+            or self.subject[1] != name
+            or self._low(i - 1) not in ("and", "but")
+        ):
             return False
         between = [self._low(k) for k in range(self.subject[0] + 1, i - 1)]
         joints = w.SUBJECTS | w.SUBORDINATORS | {"and", "but", "or", "think", "hope", "know"}

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from dialogist.cli.shaping import Shaped
+from dialogist.present.shaping import Shaped
 from dialogist.records import Statement, Summary
 from dialogist.template.doubts import doubt_of
+from dialogist.template.kinds import SHOWN
 from dialogist.template.quotes import Quote
 from dialogist.template.render import DOUBTED, as_markdown, as_text, plain, printable, quoted
 
@@ -35,11 +36,11 @@ def _lines(statement: Statement, quotes: tuple[Quote, ...], whole: Shaped) -> It
     doubt = doubt_of(statement, whole.summary)
     label = _label(statement, whole)
     shown = f"[{printable(label)}] " if label else ""
-    yield f"{f'{DOUBTED} ' if doubt else ''}{shown}{_line(statement)}"
+    kind = SHOWN[statement.kind]
+    yield f"{f'{DOUBTED} ' if doubt else ''}{shown}{_line(statement)} ({kind})"
     if doubt:
         yield f"{_BELOW}check this: {printable(doubt)}"
-    if statement.kind != "quoted":
-        yield from (f"{_BELOW}{quoted(quote)}" for quote in quotes)
+    yield from (f"{_BELOW}{quoted(quote)}" for quote in _beside(statement, quotes))
 
 
 def markdown_of(shown: Shaped) -> Iterator[str]:
@@ -67,12 +68,19 @@ def _items(statement: Statement, quotes: tuple[Quote, ...], whole: Shaped) -> It
     doubt = doubt_of(statement, whole.summary)
     label = _label(statement, whole)
     shown = f"**{plain(label)}**: " if label else ""
-    yield f"- {f'{DOUBTED} ' if doubt else ''}{shown}{plain(statement.text)}"
+    kind = SHOWN[statement.kind]
+    yield f"- {f'{DOUBTED} ' if doubt else ''}{shown}{plain(statement.text)} *({kind})*"
     if doubt:
         yield f"{_BELOW}- *check this: {plain(doubt)}*"
-    for quote in quotes if statement.kind != "quoted" else ():
+    for quote in _beside(statement, quotes):
         speaker = f"**{plain(quote.speaker)}**: " if quote.speaker else ""
         yield f'{_BELOW}- [{quote.number + 1}] {speaker}"{plain(quote.text)}"'
+
+
+def _beside(statement: Statement, quotes: tuple[Quote, ...]) -> Iterator[Quote]:
+    """Yield the quotes whose words a quoted statement does not hold already."""
+    is_quoted = statement.kind == "quoted"
+    yield from (one for one in quotes if not (is_quoted and one.is_within(statement.text)))
 
 
 def _label(statement: Statement, whole: Shaped) -> str:

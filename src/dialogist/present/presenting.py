@@ -1,29 +1,40 @@
 """Dialogues on their way in, summaries on their way out: masked, and in the form wished for."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from dialogist.cli.console import note
-from dialogist.cli.forms import Mask
-from dialogist.cli.shaping import Shape, Shaped
 from dialogist.engine.failing import failed
 from dialogist.errors import DataError, UsageError
+from dialogist.present.shaping import Shape, Shaped
 from dialogist.records import Dialogue, Statement, Summary
-from dialogist.template.quotes import Quote, excerpt
+from dialogist.template.quotes import Quote, shown_of
 from dialogist.text.listing import counted
 
-if TYPE_CHECKING:  # rules of privacy take a while to load: not unless something is masked
+if TYPE_CHECKING:  # the rules of privacy take a while to load: not unless something is masked
     from dialogist.privacy.masks import MaskTable
     from dialogist.privacy.options import Privacy
+
+Where: TypeAlias = Literal["input", "output"]
+"""Where personal data are masked: in what the model reads, or in what is shown."""
 
 
 class Presenter:
     """Sees each dialogue before the model and its summary afterwards, in the same order."""
 
-    def __init__(self, shape: Shape, mask: Mask | None, names: str, strict: bool = False) -> None:
-        """``names``: whose are masked, see `privacy_of`. ``strict``: the first failure ends it all.
+    def __init__(
+        self,
+        shape: Shape,
+        mask: Where | None,
+        names: str,
+        note: Callable[[str], None],
+        strict: bool = False,
+    ) -> None:
+        """Take the wishes of one call.
+
+        ``names``: whose are masked, see `privacy_of`. ``note`` is told what could not be shown.
+        ``strict``: the first failure ends it all.
 
         Raises:
             UsageError: there is no such choice of names, or nothing is masked.
@@ -32,7 +43,7 @@ class Presenter:
             raise UsageError("--mask-names has an effect with --mask only")
         self._shape, self._mask = shape, mask
         self._privacy = None if mask is None else _privacy_of(names)
-        self._strict = strict
+        self._note, self._strict = note, strict
         self._waiting: deque[_Waiting] = deque()
         self._unshown = 0
         self._failed = 0
@@ -63,7 +74,7 @@ class Presenter:
                 shaped = self._shaped(summary, waiting)
             except UsageError as error:
                 self._unshown += 1
-                note(f"{summary.id}: {error}")
+                self._note(f"{summary.id}: {error}")
                 continue
             except Exception as error:  # a bug of ours: the others go on
                 shaped = Shaped(failed(waiting.dialogue, error, summary.model))
@@ -77,10 +88,10 @@ class Presenter:
         """Say how many summaries failed or could not be shown as asked; the exit code."""
         if self._unshown:
             count = counted(self._unshown, "summaries")
-            note(f"{count} could not be shown as asked; the others are done", own=True)
+            self._note(f"{count} could not be shown as asked; the others are done")
         if self._failed:
             count = counted(self._failed, "dialogues")
-            note(f"{count} failed (status error); the others are done", own=True)
+            self._note(f"{count} failed (status error); the others are done")
         return 3 if self._unshown or self._failed else 0
 
     def _prepared(self, dialogue: Dialogue) -> "_Waiting":
@@ -90,7 +101,7 @@ class Presenter:
 
         masked, table = mask_dialogue(dialogue, self._privacy)
         # A template quotes the dialogue: it gets the masked one.
-        whole = self._mask == Mask.input or self._shape.template is not None
+        whole = self._mask == "input" or self._shape.template is not None
         return _Waiting(masked if whole else dialogue, table)
 
     def _shaped(self, summary: Summary, waiting: "_Waiting") -> Shaped:
@@ -133,10 +144,14 @@ def _masked_quote(
     """Masked before it is shortened: a part of a number that was cut off is not found."""
     from dialogist.privacy.masks import mask_text
 
-    span = next(one for one in statement.evidence if one.utterance == quote.number)
     said, _ = mask_text(waiting.dialogue.utterances[quote.number].text, privacy, waiting.table)
+    places = [
+        (said.place(span.start), said.place(span.end))
+        for span in statement.evidence
+        if span.utterance == quote.number
+    ]
     return replace(
         quote,
         speaker=mask_text(quote.speaker, privacy, waiting.table)[0].text,
-        text=excerpt(said.text, said.place(span.start), said.place(span.end)),
+        text=shown_of(said.text, places, statement.kind == "free"),
     )

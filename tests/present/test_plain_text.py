@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from tests.template.samples import MEETING, MINUTES, dialogue_of, summary_of
 
-from dialogist.cli.forms import Mask
-from dialogist.cli.plain_text import markdown_of, text_of
-from dialogist.cli.presenting import Presenter
-from dialogist.cli.shaping import Shaped, shape_of
+from dialogist.cli.shaping import shape_of
+from dialogist.present.plain_text import markdown_of, text_of
+from dialogist.present.presenting import Presenter
+from dialogist.present.shaping import Shaped
 from dialogist.records import EvidenceSpan, Statement, Summary, Warning
 
 
@@ -25,14 +25,23 @@ def test_each_sentence_has_its_quotes_and_what_speaks_against_it():
         reason="a check complains",
     )
     assert "".join(text_of(shown(warned, ["Anna=Eve"]))) == (
-        "The group decided to use rubber buttons.\n"
+        "The group decided to use rubber buttons. (not verified)\n"
         '    [1] Eve: "OK, shall we use rubber buttons then?"\n'
-        "(!) Cy will call the supplier.\n"
+        "(!) Cy will call the supplier. (not verified)\n"
         "    check this: roles may be mixed up\n"
         '    [5] Cy: "I\'ll call the supplier tomorrow morning."\n'
-        "It was a short meeting.\n"
+        "It was a short meeting. (not verified)\n"
         "\nStatus: warning: a check complains\n"
     )
+
+
+def test_a_quoted_statement_does_not_repeat_its_words():
+    said = MEETING.utterances[0].text
+    spans = (EvidenceSpan(0, 0, len(said), 0.9), EvidenceSpan(4, 0, 9, 0.8))
+    quote = Statement(f"Anna: “{said}” Cy agrees.", 0, 0, "", spans, 0.9, "passed", "quoted")
+    lines = "".join(text_of(shown(replace(MINUTES, sentences=(quote,))))).splitlines()
+    assert lines[0].endswith("Cy agrees. (quoted)")
+    assert [line.split()[0] for line in lines[1:]] == ["[5]"]
 
 
 def test_without_evidence_the_text_stands_alone():
@@ -45,8 +54,9 @@ def test_key_points_are_named_where_they_begin_if_labels_are_wanted():
     points = (Statement("It broke. It is new.", 0, 20, "Problem"), Statement(" Bo pays.", 20, 29))
     bare = shown(replace(summary, key_points=points))
     labelled = replace(bare, with_labels=True)
-    assert "".join(text_of(bare)) == "It broke.\nIt is new.\nBo pays.\n"
-    assert "".join(text_of(labelled)) == "[Problem] It broke.\nIt is new.\nBo pays.\n"
+    free = " (not verified)\n"
+    assert "".join(text_of(bare)) == f"It broke.{free}It is new.{free}Bo pays.{free}"
+    assert "".join(text_of(labelled)) == f"[Problem] It broke.{free}It is new.{free}Bo pays.{free}"
     assert "**Problem**" not in "".join(markdown_of(bare))
     assert "- **Problem**: It broke." in "".join(markdown_of(labelled))
     without = "".join(text_of(replace(bare, with_evidence=False)))
@@ -69,7 +79,9 @@ def test_what_has_no_text_tells_its_status():
 def test_markdown_nests_quotes_and_escapes_what_was_said():
     summary = summary_of("Bo sends <b>it</b>.", evidence=[MINUTES.sentences[0].evidence])
     text = "".join(markdown_of(shown(replace(summary, id="m1"))))
-    assert text.startswith("## m1\n\n- Bo sends \\<b\\>it\\</b\\>.\n    - [1] **Anna**: ")
+    assert text.startswith(
+        "## m1\n\n- Bo sends \\<b\\>it\\</b\\>. *(not verified)*\n    - [1] **Anna**: "
+    )
 
 
 def test_a_long_utterance_is_masked_before_it_is_shortened():
@@ -78,7 +90,7 @@ def test_a_long_utterance_is_masked_before_it_is_shortened():
     dialogue = dialogue_of(f"Ann: {said}")
     start = said.index("7946")  # a cut that would leave a part of the number
     spans = [[EvidenceSpan(0, start + 60, start + 80, 0.9)]]
-    presenter = Presenter(shape_of(None, None, None, None), Mask.output, "none")
+    presenter = Presenter(shape_of(None, None, None, None), "output", "none", print)
     assert list(presenter.before([dialogue])) == [dialogue]
     [shaped] = presenter.after([summary_of("Ann waits.", evidence=spans)])
     [[quote]] = shaped.quotes
