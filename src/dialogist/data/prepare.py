@@ -32,6 +32,7 @@ from dialogist.data.speakers import RoleTable, SpeakerTable, restore_speakers
 from dialogist.records import Dialogue, Example, SubSummary, Utterance
 from dialogist.text.casing import recased
 from dialogist.text.chat import written_out
+from dialogist.text.listing import counted
 from dialogist.tokenizers import Tokenizer, placeholder
 
 
@@ -267,7 +268,7 @@ def _notes(
     dialogue: Dialogue, table: SpeakerTable | RoleTable | None, entities: EntityTable, empty: int
 ) -> Iterator[str]:
     if empty:
-        yield f"{empty} utterances without text left out"
+        yield f"{counted(empty, 'utterances')} without text left out"
     if table is not None and table.overflow:
         instead = "stay text" if isinstance(table, SpeakerTable) else "share one"
         yield f"{len(table.overflow)} of the speakers have no token of their own ({instead})"

@@ -396,7 +396,8 @@ def _is_phrase(rest: str) -> bool:
         return False
     if rest.count("(") != rest.count(")"):
         return False
-    return not is_order(rest) and words_of(rest)[0].low not in _NO_FRAGMENT
+    words = words_of(rest)
+    return bool(words) and not is_order(rest) and words[0].low not in _NO_FRAGMENT
 
 
 def _takes_object(opening: str, clause: str, rest: str) -> bool:
