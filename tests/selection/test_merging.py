@@ -39,7 +39,7 @@ def test_two_things_that_one_speaker_does_share_the_subject():
         ("Customer", "Fine."),
     ]
     assert _all(turns) == [
-        "The agent is blocking the card now and will send the customer a new one."
+        "Agent is blocking the card now and will send Customer a new one."
     ]
 
 

@@ -42,7 +42,7 @@ def test_a_sentence_is_cut_before_a_new_subject_but_not_inside_a_condition():
 
 def test_a_short_answer_is_told_with_its_question():
     texts = {one.text: one for one in _candidates(TALK)}
-    twice = texts["The customer has restarted the router twice."]
+    twice = texts["Customer has restarted the router twice."]
     assert twice.kind == "reported"
     assert len(twice.units) == 2
     assert not any(text.startswith("The agent asks whether") for text in texts)

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from dialogist.text.listing import word_set
-from dialogist.text.reported_speech.framing import Frame, decapitalised, label_of
+from dialogist.text.reported_speech.framing import Frame, decapitalised
 from dialogist.text.reported_speech.morphology import is_gerund
 from dialogist.text.reported_speech.orders import REQUEST, is_order, is_request
 from dialogist.text.reported_speech.phrases import ASSENT, CONFIRMED, ECHO, alternatives
@@ -272,11 +272,10 @@ class Exchange:
     def _said(self, frame: Frame, text: str) -> str:
         """What the answerer says of others, with the name where it may be an opinion."""
         is_adviser = Frame(Voice(self.answerer, self.asker)).is_adviser
-        return (
-            text
-            if is_plain(text, is_adviser)
-            else f"{label_of(self.answerer)}: {frame.lowered(text)}"
-        )
+        is_own = text.startswith(self.answerer)
+        if is_own or is_plain(text, is_adviser):
+            return text
+        return f"{self.answerer}: {frame.lowered(text)}"
 
     # Questions with question words, and choices
 
