@@ -118,8 +118,10 @@ def test_another_recipe_is_refused(tmp_path, data, recipe, notes, setting, named
 
 def test_what_does_not_touch_the_data_may_change(tmp_path, data, recipe, notes):
     folder = tmp_path / "encoded"
-    encode_recipe(recipe(), data, folder, notes.note)
-    encode_recipe(recipe("training.epochs=9", "model.dropout=0.3"), data, folder, notes.note)
+    before = encode_recipe(recipe(), data, folder, notes.note)
+    changed = recipe("training.epochs=9", "model.dropout=0.3")
+    assert encode_recipe(changed, data, folder, notes.note) == before
+    assert notes.notes[-1] == f"{folder}: is complete already"
 
 
 def test_changed_input_is_refused(tmp_path, data, recipe, notes):
