@@ -189,6 +189,14 @@ def tell_idle_machine_flags(
         note(f"{', '.join(idle)}: has an effect with --style free only", own=True)
 
 
+def tell_measured_style(name: str, folder: Path) -> None:
+    """Say that a model of faithful style is measured by what its network writes."""
+    from dialogist.engine.model_files import options_of
+
+    if options_of(folder).style == "faithful":
+        note(f"{name}: measured in free style, by what its network writes", own=True)
+
+
 def _prepare_network(model: str, threads: int | None) -> None:
     import torch
 

@@ -24,6 +24,7 @@ from dialogist.cli.flags import (
     PredictionKey,
     Processes,
     Threads,
+    tell_measured_style,
 )
 from dialogist.cli.forms import Card, DeviceKind
 from dialogist.cli.progress import progress
@@ -121,6 +122,7 @@ def compare(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:
     """Compare systems on the same dialogues. The same command goes on after an interruption."""
+    from dialogist.engine.names import find_model
     from dialogist.evaluation.choosing import check_columns, keys_of, listed, with_needs
     from dialogist.evaluation.outputs.joining import How
     from dialogist.recipe.config import data_folder
@@ -146,6 +148,9 @@ def compare(
         processes=processes,
     )
     found = find_systems(systems, runs, assignments or [], _starts(start or []))
+    for one in found:
+        if one.recipe is None and one.folder is not None:
+            tell_measured_style(one.name, find_model(str(one.folder)))
     setting = settle(found, wanted, note)
     keys = listed(columns)
     check_columns(keys, keys_of(setting.judge.every))

@@ -96,6 +96,9 @@ _REFERS = re.compile(
     r"tomorrow|today|tonight|right|as|now|again|then|next|this|and|about|whether|if|myself)\b)",
     re.I,
 )
+_PEOPLE = re.compile(r"\b(?:him|her|them)\b", re.I)
+_NAMED = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
+_TELLING = 4  # words of a sentence that something may be called by
 _TWO = 2  # speakers: what "we" will do in a larger round is nobody's task
 _HERE = re.compile(r"\b(?:over there|right here|here|at the (?:counter|desk|cashier))\W*$", re.I)
 _MOMENT = re.compile(
@@ -251,11 +254,22 @@ def _action(
         text = resolved(clause, sentence.speaker, addressee, owner)
     evidence: tuple[EvidenceSpan, ...] = (sentence.span(),)
     if text is not None and not asked and _REFERS.match(clause):
-        named = turns.before(sentence)
+        named = _antecedent(clause, sentence, turns)
         text = None if named is None else quoted(named, sentence)
         evidence += () if named is None else (named.span(),)
     text = text or quoted(sentence)
     return None if text is None else Found(text, evidence, owner, deadline, clause)
+
+
+def _antecedent(clause: str, sentence: Sentence, turns: Turns) -> Sentence | None:
+    """What the turn before says that "it" or "her" may be of; of people a sentence with a name."""
+    last = turns.before(sentence)
+    if last is None:
+        return None
+    said = turns.sentences[last.utterance]
+    if _PEOPLE.search(clause):
+        return next((one for one in reversed(said) if _NAMED.search(one.text)), None)
+    return next((one for one in reversed(said) if len(one.text.split()) >= _TELLING), None)
 
 
 def _handled(sentence: Sentence, clause: str, owner: str, turns: Turns) -> Found | None:
