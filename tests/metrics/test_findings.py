@@ -1,5 +1,7 @@
 """What is found, what is not, and what cannot be told."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -162,7 +164,9 @@ def test_nothing_that_is_typed_breaks_it(summary, said, name):
     "text", ["Ann's " * 20_000, "a" * 100_000, "x-1 " * 20_000, "not " * 20_000]
 )
 def test_long_texts_end(text):
+    start = time.process_time()
     findings(text, dialogue(f"Ann: {text}", f"Bo: {text}"))
+    assert time.process_time() - start < 20  # quadratic time would be minutes
 
 
 @pytest.mark.parametrize(
