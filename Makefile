@@ -8,7 +8,7 @@ WORKERS ?= 2
 N ?= 20000
 SEED ?= 0
 
-.PHONY: demo serve test test-postgresql test-slow fuzz check format bench bench-train bench-generate bench-summarize docs minilm selector default-model no-data clean help
+.PHONY: demo demo-text serve test test-postgresql test-slow fuzz check format bench bench-train bench-generate bench-summarize docs minilm selector default-model no-data clean help
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -22,8 +22,12 @@ help: ## this list
 	$(PIP) --editable '.[dev]'
 	@touch $@
 
-demo: .venv/.core ## what is true today: a ticket, masks and back, a hard chat, a meeting (20 s)
+demo: .venv/.core ## what is true today: a ticket, a visit, minutes, a hard chat, masks and back (20 s)
 	@$(BIN)/python bench/demo.py
+
+demo-text: .venv/.core ## store what the demo prints for its test, and draw the picture
+	$(BIN)/python bench/demo.py > tests/demo.txt
+	$(BIN)/python bench/demo_picture.py
 
 .venv/.serve: .venv/.core
 	$(PIP) --editable '.[serve]'
