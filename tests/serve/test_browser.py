@@ -104,7 +104,7 @@ def test_a_review_is_done_by_keys_alone(chromium, service):
         for key in ("Enter", "j", "x"):
             page.keyboard.press(key)
         lines = page.input_value("#after").split("\n")
-        assert lines[0] == 'Guest: "The air conditioning is dripping on the bed."'
+        assert lines[0] == "Guest: “The air conditioning is dripping on the bed.”"
         assert lines[1].endswith("in ten minutes. Soon.")
         assert len(lines) == 2
         page.keyboard.press("u")
