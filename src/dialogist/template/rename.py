@@ -23,8 +23,8 @@ class Renamer:
     A name is found as a whole word, the longest first, with the capitals that it is given with;
     ``'s`` behind it stays. A part of a word, of a double name (``Anna-Maria``, ``O'Neil``) or of an
     address is not touched, nor what stands in quotation marks (“ ”). A role is found as reports
-    write it, too: "the agent" for ``Agent``. Chinese has no spaces: there a name of one character is only found where
-    no other character of Chinese is beside it.
+    write it, too: "the agent" for ``Agent``. Chinese has no spaces: there a name of one character
+    is only found where no other character of Chinese is beside it.
     """
 
     def __init__(self, names: Mapping[str, str]) -> None:
