@@ -8,7 +8,7 @@ WORKERS ?= 2
 N ?= 20000
 SEED ?= 0
 
-.PHONY: demo demo-text test test-slow fuzz check format bench bench-train bench-generate bench-summarize docs minilm selector default-model no-data clean help
+.PHONY: demo demo-text serve test test-postgresql test-slow fuzz check format bench bench-train bench-generate bench-summarize docs minilm selector default-model no-data clean help
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -29,11 +29,21 @@ demo-text: .venv/.core ## store what the demo prints for its test, and draw the 
 	$(BIN)/python bench/demo.py > tests/demo.txt
 	$(BIN)/python bench/demo_picture.py
 
+.venv/.serve: .venv/.core
+	$(PIP) --editable '.[serve]'
+	@touch $@
+
+serve: .venv/.serve ## the service on this machine; prints its address and a first key
+	@exec $(BIN)/dialogist serve $(ARGS)
+
 test: .venv/.dev ## all tests but the slow ones
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m 'not slow'
 
 test-slow: .venv/.dev ## the slow ones: training to a bar, kills, fuzz
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+test-postgresql: .venv/.dev ## the tests of the service on Debian's PostgreSQL, too
+	PYTHON=$(BIN)/python deploy/test-postgresql.sh
 
 fuzz: .venv/.dev ## 20,000 mutated dialogues and files; N, SEED: how many, which; failing ones are kept
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzz --count $(N) --seed $(SEED) $(ARGS)

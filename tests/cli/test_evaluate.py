@@ -194,7 +194,7 @@ def test_several_references(evaluate: Evaluate, tmp_path: Path) -> None:
     done = evaluate(*arguments, "--format", "json")
     assert (done.json["average"]["rouge1"], done.json["maximum"]["rouge1"]) == (50, 100)
     assert done.json["skipped"] == 1
-    assert "1 dialogues without a reference were left out" in done.err
+    assert "1 dialogue without a reference left out" in done.err
     best = evaluate(*arguments, "--references", "maximum").out.splitlines()
     assert best[3].split() == ["lead-1", "100.00", "100.00", "100.00", "100.00"]
     joined = evaluate(*arguments, "--references", "concatenated").out
@@ -289,7 +289,7 @@ WRONG = [
     (["lead-3", "DATA", "--exclude", "none.txt"], 1, "none.txt: cannot be read"),
     (["lead-3", "BARE"], 1, "nothing to evaluate: no dialogue there has a reference"),
     (["lead-3", "DATA", "--predictions", "BARE"], 1, "is no file of predictions of ours"),
-    (["FEW", "DATA"], 1, "11 dialogues have no output"),
+    (["FEW", "DATA"], 1, "no output for 11 dialogues"),
     (["FEW", "DATA", "--prediction-key", "said"], 1, "has no 'said'"),
 ]
 

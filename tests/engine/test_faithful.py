@@ -12,7 +12,7 @@ from dialogist.engine.options import SummaryOptions
 from dialogist.engine.session import Session
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ConfigError, UsageError
-from dialogist.records import Dialogue, Summary
+from dialogist.records import Dialogue, Summary, Utterance
 
 FAITHFUL = SummaryOptions(style="faithful")
 TEXTS = (
@@ -73,6 +73,23 @@ def test_other_languages_are_refused():
 
 def test_a_dialogue_without_text_is_empty():
     assert _summary("")[1].status == "empty"
+
+
+def test_what_cannot_be_shown_is_replaced_and_places_stay():
+    odd = "The \x07train is\x1b late,\ud83d so we \U0010f005 miss the meeting.\nBo knows it."
+    dialogue = Dialogue((Utterance("Ann\n\x00", odd), Utterance("\ud83d", "Then I go home.")), "a")
+    [summary] = faithful_summaries([dialogue], FAITHFUL, "default")
+    assert summary.sentences
+    assert not re.search("[\x00-\x1f\x7f-\x9f\ud800-\udfff\U0010f000-\U0010f4ff]", summary.text)
+    [one] = [one for one in summary.sentences if "late" in one.text]
+    span = one.evidence[0]
+    assert odd[span.start : span.end].startswith("The \x07train is\x1b late")
+
+
+def test_an_answer_of_marks_alone_is_no_answer():
+    _, summary = _summary("Ann: What time does the train leave for Boston?\nBo: {{{{.\nAnn: Hello?")
+    assert summary.status != "error"
+    assert "{" not in summary.text
 
 
 def test_a_long_dialogue_is_told_within_the_budget_and_in_linear_time():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.forms import Card, Facts, LongInput, PrecisionKind, Strategies, Table
+from dialogist.cli.forms import Card, DeviceKind, Facts, LongInput, PrecisionKind, Strategies, Table
 from dialogist.cli.progress import silence
 from dialogist.errors import UsageError
 
@@ -34,7 +34,12 @@ FactsForm = Annotated[Facts | None, typer.Option("--format", "-f", help=FORM_HEL
 CardForm = Annotated[Card | None, typer.Option("--format", "-f", help=FORM_HELP)]
 TableForm = Annotated[Table | None, typer.Option("--format", "-f", help=FORM_HELP)]
 Device = Annotated[
-    str, typer.Option("--device", envvar="DIALOGIST_DEVICE", help="auto, cpu or cuda.")
+    DeviceKind,
+    typer.Option(
+        "--device",
+        envvar="DIALOGIST_DEVICE",
+        help="Where to compute; auto: the GPU if there is one.",
+    ),
 ]
 PrecisionName = Annotated[
     PrecisionKind,

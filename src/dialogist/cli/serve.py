@@ -9,8 +9,8 @@ import typer
 from dialogist.cli.console import note
 from dialogist.cli.destination import output_to
 from dialogist.cli.flags import OutputFile
-from dialogist.cli.progress import counted
 from dialogist.errors import MissingExtraError, UsageError
+from dialogist.text.listing import counted
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialogist.errors import UsageError, nearest
+from dialogist.cli.forms import PersonNames
+from dialogist.errors import UsageError
 
 if TYPE_CHECKING:  # a template is checked by pydantic: not for --help
     from dialogist.present.shaping import Shape
@@ -15,7 +16,7 @@ TemplateName = Annotated[
 ]
 Focus = Annotated[str | None, typer.Option("--focus", help="Only what is about one speaker.")]
 PerspectiveName = Annotated[
-    str | None, typer.Option("--perspective", help="Call people by name or by role.")
+    PersonNames | None, typer.Option("--perspective", help="Call people by name or by role.")
 ]
 SpeakerNames = Annotated[
     list[str] | None,
@@ -26,7 +27,7 @@ SpeakerNames = Annotated[
 def shape_of(
     template: str | None,
     focus: str | None,
-    perspective: str | None,
+    perspective: PersonNames | None,
     speakers: list[str] | None,
     with_evidence: bool = True,
 ) -> "Shape":
@@ -34,20 +35,18 @@ def shape_of(
 
     Raises:
         ConfigError: the template is at fault; names the line.
-        UsageError: a --speaker is not OLD=NEW, or there is no such perspective.
+        UsageError: a --speaker is not OLD=NEW.
     """
     from dialogist.present.shaping import Shape
-    from dialogist.template.loading import load_template
-    from dialogist.template.perspective import PERSPECTIVES
     from dialogist.template.rename import Renamer
 
-    if perspective is not None and perspective not in PERSPECTIVES:
-        hint = nearest(perspective, PERSPECTIVES)
-        choices = ", ".join(PERSPECTIVES)
-        raise UsageError(f"--perspective {perspective}: no such one{hint} (one of: {choices})")
     names = _pairs(speakers or [])
     Renamer(names)
-    read = load_template(template) if template is not None else None
+    read = None
+    if template is not None:
+        from dialogist.template.loading import load_template
+
+        read = load_template(template)
     return Shape(read, focus, perspective, names, with_evidence)
 
 

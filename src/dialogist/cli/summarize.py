@@ -29,7 +29,7 @@ from dialogist.cli.flags import (
     load_summarizer,
     tell_idle_machine_flags,
 )
-from dialogist.cli.forms import Length, Mask, Names, Output, PrecisionKind, Style
+from dialogist.cli.forms import DeviceKind, Length, Mask, Names, Output, PrecisionKind, Style
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading, expected_records
 from dialogist.cli.shaping import (
@@ -116,7 +116,7 @@ def summarize(
     top_k: Annotated[int | None, typer.Option(help="Sample from the k best (0: all).")] = None,
     top_p: Annotated[float | None, typer.Option(help="Sample from this share of the mass.")] = None,
     seed: Seed = None,
-    device: Device = "auto",
+    device: Device = DeviceKind.auto,
     precision: PrecisionName = PrecisionKind.auto,
     threads: Threads = None,
     quiet: Quiet = False,

@@ -6,6 +6,7 @@ It needs neither torch nor a model: a small selector says what matters (`dialogi
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from dialogist.data.normalise import readable_in_place
 from dialogist.engine.clock import Clock
 from dialogist.engine.failing import failed
 from dialogist.engine.legible import refusal, shortness
@@ -66,7 +67,7 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
         coverage = Coverage(count, count - len(said), dropped=dropped)
         warnings = (Warning("not_read", reason),)
         return replace(blank, status=status, reason=reason, coverage=coverage, warnings=warnings)
-    turns = [(one.speaker, one.text) for one in dialogue.utterances]
+    turns = [(_name(one.speaker), readable_in_place(one.text)) for one in dialogue.utterances]
     is_short = options.length == "short"
     about = options.focus or ""
     found = select(turns, bundled_network(), _budget(dialogue, options), is_short, about)
@@ -79,6 +80,10 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
         coverage=Coverage(count, count, words, words),
     )
     return _judged(summary, dialogue, options)
+
+
+def _name(speaker: str) -> str:
+    return " ".join(readable_in_place(speaker).split())
 
 
 def _budget(dialogue: Dialogue, options: SummaryOptions) -> int:

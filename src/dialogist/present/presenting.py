@@ -3,17 +3,18 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from dialogist.engine.failing import failed
 from dialogist.errors import DataError, UsageError
 from dialogist.present.shaping import Shape, Shaped
-from dialogist.privacy.dialogues import mask_dialogue
-from dialogist.privacy.masks import MaskTable, mask_text
-from dialogist.privacy.options import Privacy, privacy_of
-from dialogist.privacy.summaries import mask_summary
 from dialogist.records import Dialogue, Statement, Summary
 from dialogist.template.quotes import Quote, shown_of
+from dialogist.text.listing import counted
+
+if TYPE_CHECKING:  # the rules of privacy take a while to load: not unless something is masked
+    from dialogist.privacy.masks import MaskTable
+    from dialogist.privacy.options import Privacy
 
 Where: TypeAlias = Literal["input", "output"]
 """Where personal data are masked: in what the model reads, or in what is shown."""
@@ -41,7 +42,7 @@ class Presenter:
         if mask is None and names != "none":
             raise UsageError("--mask-names has an effect with --mask only")
         self._shape, self._mask = shape, mask
-        self._privacy = None if mask is None else privacy_of(names=names)
+        self._privacy = None if mask is None else _privacy_of(names)
         self._note, self._strict = note, strict
         self._waiting: deque[_Waiting] = deque()
         self._unshown = 0
@@ -54,7 +55,7 @@ class Presenter:
                 waiting = self._prepared(dialogue)
             except Exception as error:  # a bug of ours: the others go on
                 unread = Dialogue((), dialogue.id)
-                waiting = _Waiting(unread, MaskTable(), failed(dialogue, error))
+                waiting = _Waiting(unread, failure=failed(dialogue, error))
             self._waiting.append(waiting)
             yield waiting.dialogue
 
@@ -86,16 +87,18 @@ class Presenter:
     def finish(self) -> int:
         """Say how many summaries failed or could not be shown as asked; the exit code."""
         if self._unshown:
-            count = "1 summary" if self._unshown == 1 else f"{self._unshown} summaries"
+            count = counted(self._unshown, "summaries")
             self._note(f"{count} could not be shown as asked; the others are done")
         if self._failed:
-            count = "1 dialogue" if self._failed == 1 else f"{self._failed} dialogues"
+            count = counted(self._failed, "dialogues")
             self._note(f"{count} failed (status error); the others are done")
         return 3 if self._unshown or self._failed else 0
 
     def _prepared(self, dialogue: Dialogue) -> "_Waiting":
         if self._privacy is None:
-            return _Waiting(dialogue, MaskTable())
+            return _Waiting(dialogue)
+        from dialogist.privacy.dialogues import mask_dialogue
+
         masked, table = mask_dialogue(dialogue, self._privacy)
         # A template quotes the dialogue: it gets the masked one.
         whole = self._mask == "input" or self._shape.template is not None
@@ -113,12 +116,20 @@ class _Waiting:
     """A dialogue as the model reads it, until its summary comes; or why the model does not."""
 
     dialogue: Dialogue
-    table: MaskTable
+    table: "MaskTable | None" = None
     failure: Summary | None = None
 
 
-def _masked(shaped: Shaped, waiting: _Waiting, privacy: Privacy) -> Shaped:
+def _privacy_of(names: str) -> "Privacy":
+    from dialogist.privacy.options import privacy_of
+
+    return privacy_of(names=names)
+
+
+def _masked(shaped: Shaped, waiting: _Waiting, privacy: "Privacy") -> Shaped:
     """Quotes, too: with ``--mask output`` the dialogue that they are from is not masked."""
+    from dialogist.privacy.summaries import mask_summary
+
     quotes = tuple(
         tuple(_masked_quote(quote, statement, waiting, privacy) for quote in row)
         for statement, row in shaped.stated
@@ -127,8 +138,12 @@ def _masked(shaped: Shaped, waiting: _Waiting, privacy: Privacy) -> Shaped:
     return replace(shaped, summary=summary, quotes=quotes)
 
 
-def _masked_quote(quote: Quote, statement: Statement, waiting: _Waiting, privacy: Privacy) -> Quote:
+def _masked_quote(
+    quote: Quote, statement: Statement, waiting: _Waiting, privacy: "Privacy"
+) -> Quote:
     """Masked before it is shortened: a part of a number that was cut off is not found."""
+    from dialogist.privacy.masks import mask_text
+
     said, _ = mask_text(waiting.dialogue.utterances[quote.number].text, privacy, waiting.table)
     places = [
         (said.place(span.start), said.place(span.end))

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from dialogist.records import JSON, Dialogue, Statement, Summary
 from dialogist.template.as_json import filled_to_json
 from dialogist.template.config import Template
-from dialogist.template.fill import fill
 from dialogist.template.filled import Filled
 from dialogist.template.focus import check_speaker, focus
 from dialogist.template.perspective import names_by
@@ -89,7 +88,11 @@ class Shape:
             if any(one.kind == "free" for one in _shown(summary)):  # others are chosen for it
                 focused = focus(summary, dialogue, self.focus)
                 summary, notes = focused.summary, focused.notes
-        filled = fill(summary, dialogue, self.template) if self.template is not None else None
+        filled = None
+        if self.template is not None:
+            from dialogist.template.fill import fill  # its rules take a while to load
+
+            filled = fill(summary, dialogue, self.template)
         names, unknown = self._names(dialogue)
         quotes = _quotes(summary, dialogue, names)
         if names:
@@ -99,7 +102,6 @@ class Shape:
 
     def _names(self, dialogue: Dialogue) -> tuple[Mapping[str, str], tuple[str, ...]]:
         """What to rename: what is asked for by name goes before the perspective."""
-
         own = self.names or {}
         check_names(own, dialogue)
         if self.perspective is None:

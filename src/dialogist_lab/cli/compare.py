@@ -26,7 +26,7 @@ from dialogist.cli.flags import (
     Threads,
     tell_measured_style,
 )
-from dialogist.cli.forms import Card
+from dialogist.cli.forms import Card, DeviceKind
 from dialogist.cli.progress import progress
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.data.readers import ReadOptions
@@ -117,7 +117,7 @@ def compare(
     plot: Annotated[
         Path | None, typer.Option(help="Figures 3 and 4 of the paper as a PNG file.")
     ] = None,
-    device: Device = "auto",
+    device: Device = DeviceKind.auto,
     threads: Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:
