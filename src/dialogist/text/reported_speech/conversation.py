@@ -44,6 +44,7 @@ _SPOKEN = re.compile(
     r"|and)[,.!… ]+"
     r"|(?:thanks?(?: you)?|great|perfect|good|sure)[,.!…]+)\s*)+(?=[\w“\"$€£])"
 )
+_GARBLED = re.compile(r"\b(?!had\b|that\b)([a-z]{2,}) \1\b|^\w+ ,")
 _STANDS_FOR_A_SPEAKER = re.compile(r"\b(?:they|them|theirs?)\b")
 _LOOSE = " ,;-–—"
 _GREETS = re.compile(r"(?i)(?:hi|hello|hey)\b")
@@ -265,7 +266,9 @@ class Conversation:
         """With a capital and a full stop; None where a first or second person is left."""
         if told is not None and meant:
             told = written_out(told, meant)
-        if told is None or _LEFT.search(self._without_names(told)) or self._repeats_a_name(told):
+        if told is None or _LEFT.search(self._without_names(told)) or _GARBLED.search(told):
+            return None
+        if self._repeats_a_name(told):
             return None
         told = " ".join(told.split()).rstrip(",;: ") + "."
         is_label = any(told.startswith(p.name) for p in self._people.values())

@@ -403,7 +403,8 @@ def _is_phrase(rest: str) -> bool:
 def _takes_object(opening: str, clause: str, rest: str) -> bool:
     """Whether an answer may stand right behind the clause of its question."""
     last, first = words_of(clause)[-1].low, words_of(rest)[0].low
-    if opening in ("how much", "how long", "how old") and last in _MEASURES:
+    is_price = opening == "what" and last in ("cost", "costs")
+    if is_price or (opening in ("how much", "how long", "how old") and last in _MEASURES):
         return _AMOUNT.match(rest) is not None
     if opening not in ("what", "which") or first in PREPOSITIONS or is_gerund(first):
         return False
