@@ -158,6 +158,8 @@ def summarize(
     }
     options = decoding_options(summarizer.options, wanted)
     if options.style == "faithful":
+        if labels:
+            raise UsageError("--labels has an effect with --style free only")
         options = options.model_copy(update={"focus": focus})
     tell_idle_machine_flags(options, device, threads, precision)
     dialogues = reading.dialogues(sources)
