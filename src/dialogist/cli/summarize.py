@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from dialogist.cli.console import note
 from dialogist.cli.destination import form_of
 from dialogist.cli.failures import tell_failures
 from dialogist.cli.flags import (
@@ -43,6 +44,7 @@ from dialogist.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from dialogist.engine.precision import Precision
+    from dialogist.present.presenting import Where
 
 
 @with_read_flags()
@@ -121,8 +123,8 @@ def summarize(
 ) -> int:
     """Summarise dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
     from dialogist.cli.csv_output import columns_of  # pydantic: not for --help
-    from dialogist.cli.presenting import Presenter
     from dialogist.cli.summarizing import Destination, Work, settings_of
+    from dialogist.present.presenting import Presenter
 
     form = form_of(output, format, Output.text)
     sources = _sources(files)
@@ -132,7 +134,7 @@ def summarize(
         raise UsageError("--columns goes with --format csv")
     to = Destination(output, form, columns_of(columns, shape), resume)
     to.check()
-    presenter = Presenter(shape, mask, mask_names, read.strict)
+    presenter = Presenter(shape, cast("Where | None", mask), mask_names, note, read.strict)
     tell_failures(lines=not read.strict)  # the first one ends a strict run, and is its error
     summarizer = load_summarizer(model, device, threads, cast("Precision", precision), style)
     wanted = {

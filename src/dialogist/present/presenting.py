@@ -1,14 +1,13 @@
 """Dialogues on their way in, summaries on their way out: masked, and in the form wished for."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
-from dialogist.cli.console import note
-from dialogist.cli.forms import Mask
-from dialogist.cli.shaping import Shape, Shaped
 from dialogist.engine.failing import failed
 from dialogist.errors import DataError, UsageError
+from dialogist.present.shaping import Shape, Shaped
 from dialogist.privacy.dialogues import mask_dialogue
 from dialogist.privacy.masks import MaskTable, mask_text
 from dialogist.privacy.options import Privacy, privacy_of
@@ -16,12 +15,25 @@ from dialogist.privacy.summaries import mask_summary
 from dialogist.records import Dialogue, Statement, Summary
 from dialogist.template.quotes import Quote, excerpt
 
+Where: TypeAlias = Literal["input", "output"]
+"""Where personal data are masked: in what the model reads, or in what is shown."""
+
 
 class Presenter:
     """Sees each dialogue before the model and its summary afterwards, in the same order."""
 
-    def __init__(self, shape: Shape, mask: Mask | None, names: str, strict: bool = False) -> None:
-        """``names``: whose are masked, see `privacy_of`. ``strict``: the first failure ends it all.
+    def __init__(
+        self,
+        shape: Shape,
+        mask: Where | None,
+        names: str,
+        note: Callable[[str], None],
+        strict: bool = False,
+    ) -> None:
+        """Take the wishes of one call.
+
+        ``names``: whose are masked, see `privacy_of`. ``note`` is told what could not be shown.
+        ``strict``: the first failure ends it all.
 
         Raises:
             UsageError: there is no such choice of names, or nothing is masked.
@@ -30,7 +42,7 @@ class Presenter:
             raise UsageError("--mask-names has an effect with --mask only")
         self._shape, self._mask = shape, mask
         self._privacy = None if mask is None else privacy_of(names=names)
-        self._strict = strict
+        self._note, self._strict = note, strict
         self._waiting: deque[_Waiting] = deque()
         self._unshown = 0
         self._failed = 0
@@ -61,7 +73,7 @@ class Presenter:
                 shaped = self._shaped(summary, waiting)
             except UsageError as error:
                 self._unshown += 1
-                note(f"{summary.id}: {error}")
+                self._note(f"{summary.id}: {error}")
                 continue
             except Exception as error:  # a bug of ours: the others go on
                 shaped = Shaped(failed(waiting.dialogue, error, summary.model))
@@ -75,10 +87,10 @@ class Presenter:
         """Say how many summaries failed or could not be shown as asked; the exit code."""
         if self._unshown:
             count = "1 summary" if self._unshown == 1 else f"{self._unshown} summaries"
-            note(f"{count} could not be shown as asked; the others are done")
+            self._note(f"{count} could not be shown as asked; the others are done")
         if self._failed:
             count = "1 dialogue" if self._failed == 1 else f"{self._failed} dialogues"
-            note(f"{count} failed (status error); the others are done")
+            self._note(f"{count} failed (status error); the others are done")
         return 3 if self._unshown or self._failed else 0
 
     def _prepared(self, dialogue: Dialogue) -> "_Waiting":
@@ -86,7 +98,7 @@ class Presenter:
             return _Waiting(dialogue, MaskTable())
         masked, table = mask_dialogue(dialogue, self._privacy)
         # A template quotes the dialogue: it gets the masked one.
-        whole = self._mask == Mask.input or self._shape.template is not None
+        whole = self._mask == "input" or self._shape.template is not None
         return _Waiting(masked if whole else dialogue, table)
 
     def _shaped(self, summary: Summary, waiting: "_Waiting") -> Shaped:

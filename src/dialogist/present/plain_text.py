@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dialogist.cli.shaping import Shaped
+from dialogist.present.shaping import Shaped
 from dialogist.records import Statement, Summary
 from dialogist.template.doubts import doubt_of
 from dialogist.template.kinds import SHOWN
