@@ -47,6 +47,8 @@ class Meter:
         self._quiet = quiet or bool(_silent)
         self._started = self._shown = time.monotonic()
         self._done = 0
+        self.failed = 0
+        """How many of those done are errors."""
         self._bar: Progress | None = None
         self._task = TaskID(0)
 
@@ -77,6 +79,8 @@ class Meter:
         rate = self._done / max(self.seconds, 1e-9)
         total = "" if self._total is None else f"/{self._total:,}"
         parts = [f"{self._doing} {self._done:,}{total} {self._unit}", f"{rate:.1f}/s"]
+        if self.failed:
+            parts.append(counted(self.failed, "errors"))
         if self._total is not None and self._done:
             parts.append(f"{_clock((self._total - self._done) / rate)} left")
         return ", ".join(parts)
