@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.jobs.works import First
 
 from dialogist.data.readers import ReadOptions
 from dialogist.jobs.run import Plan, Watcher, run_job
 from dialogist.jobs.sinks import FolderSink, Form
 from dialogist.jobs.sources import items_of, origins_of
-from tests.jobs.works import First
 
 
 class Job:

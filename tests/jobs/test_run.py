@@ -3,11 +3,11 @@
 import json
 
 import pytest
+from tests.jobs.conftest import Job, dialogue_line
+from tests.jobs.works import First
 
 from dialogist.errors import DataError, UsageError
 from dialogist.files import alone_in
-from tests.jobs.conftest import Job, dialogue_line
-from tests.jobs.works import First
 
 ALL = [f"c{n}" for n in range(10)]
 
