@@ -146,7 +146,12 @@ def kills(count: int, wanted: int, seed: int, folder: Path) -> None:
                 os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
     same = parts_in(whole) == parts_in(output)
-    ids = [json.loads(line)["id"] for part in parts_in(output).values() for line in part.split(b"\n") if line]
+    ids = [
+        json.loads(line)["id"]
+        for part in parts_in(output).values()
+        for line in part.split(b"\n")
+        if line
+    ]
     once = sorted(ids) == sorted(f"d{number}" for number in range(count))
     print(f"{done} kills in a job of {count:,} records: every id once: {once}, equal bytes: {same}")
     if not (same and once):

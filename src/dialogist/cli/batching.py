@@ -56,13 +56,13 @@ class JobMeter:
         note(tally(totals.statuses), own=True)
         if totals.double_ids:
             note(
-                f"{counted(totals.double_ids, 'records')} have the id of an earlier one: join them "
+                f"{counted(totals.double_ids, 'records')} with the id of an earlier one: join them "
                 "with their dialogues by order, not by id",
                 own=True,
             )
         if totals.failed:
             note(
-                f"{counted(totals.failed, 'records')} have the status error, with a reason; the "
+                f"{counted(totals.failed, 'records')} with the status error and a reason; the "
                 "others are done",
                 own=True,
             )
