@@ -140,3 +140,22 @@ def test_ids_that_come_twice_are_counted(job, calls):
     calls.write_text(calls.read_text() + dialogue_line("c3"))
     totals = job.run([calls])
     assert (totals.records, totals.double_ids) == (11, 1)
+
+
+def test_inputs_that_grow_at_their_end(tmp_path, job, calls):
+    """What is there of full shards stays; the result is that of one whole run."""
+    job.run([calls])
+    kept = (job.folder / "part-00001.jsonl").stat().st_mtime_ns
+    calls.write_text(calls.read_text() + dialogue_line("c10") + dialogue_line("c11") * 3)
+    assert job.run([calls], grown=True).records == 14
+    assert (job.folder / "part-00001.jsonl").stat().st_mtime_ns == kept
+    assert (job.progress[-1].done, job.progress[-1].kept) == (6, 8)
+    assert job.run([calls], grown=True).records == 14  # nothing new
+    other = Job(tmp_path / "other")
+    other.run([calls])
+    assert job.parts() == other.parts()
+    manifests = [json.loads((one.folder / "manifest.json").read_text()) for one in (job, other)]
+    assert manifests[0] == manifests[1]
+    calls.write_text(dialogue_line("c0", "Otherwise.") + calls.read_text())
+    with pytest.raises(DataError, match="shard 0 differs"):
+        job.run([calls], grown=True)

@@ -78,6 +78,10 @@ def batch(
     restart: Annotated[
         bool, typer.Option("--restart", help="Throw away what was done, and start over.")
     ] = False,
+    grow: Annotated[
+        bool,
+        typer.Option("--grow", help="The input has more at its end than before: do what is new."),
+    ] = False,
     shard_size: Annotated[
         int, typer.Option(min=1, max=1_000_000, help="Dialogues of a part.")
     ] = 1_000,
@@ -149,7 +153,7 @@ def batch(
         return show_sample(wishes.open(), items, sample, total)
     form = Form(format.value)
     folder, sink = _destination(output, state, form)
-    plan = Plan(wishes, folder, sink, form, workers, shard_size, time_limit, restart)
+    plan = Plan(wishes, folder, sink, form, workers, shard_size, time_limit, restart, grow)
     meter = JobMeter(total)
     totals = run_job(plan, items, _description(origins, read, output), Watcher(meter, note))
     meter.finish(totals)

@@ -9,8 +9,8 @@ _PANELS = {
     "Input": "--input-format --column --strict --where --encoding --by --on --data --limit "
     "--one-dialogue --sorted --internal-notes "
     "--exclude --prediction-key --missing-as-empty --by-order --references --train --train-sample",
-    "Output": "--output --format --columns --resume --restart --state --sample --quiet --scores "
-    "--predictions --plot --png",
+    "Output": "--output --format --columns --resume --restart --grow --state --sample --quiet "
+    "--scores --predictions --plot --png",
     "Model": "--model --device --precision --threads --processes --workers --shard-size "
     "--time-limit",
     "Decoding": "--strategy --beam-size --n-best --length-penalty --no-repeat-ngram --min-tokens "

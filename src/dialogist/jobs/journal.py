@@ -94,8 +94,10 @@ class Journal:
             (self.folder / name).unlink(missing_ok=True)
         self.done, self.complete = {}, None
 
-    def begin(self, settings: Mapping[str, JSON]) -> None:
+    def begin(self, settings: Mapping[str, JSON], grown: bool = False) -> None:
         """Begin the job, or go on with it; ``settings`` say what the model is and does.
+
+        ``grown``: its inputs may have become more, and a job that is complete goes on.
 
         Raises:
             UsageError: it was begun with other settings or inputs.
@@ -105,20 +107,23 @@ class Journal:
         # As it reads back: tuples are lists there.
         self._description = json.loads(json.dumps(self._description))
         if not self.exists:
-            first = json.dumps(self._description, ensure_ascii=False)
-            write_text_atomically(self.folder / JOURNAL, first + "\n")
-            sync(self.folder)
+            self._write()
             return
         before, shards, totals = self._read()
         changed = differences(before, self._description)
-        if changed:
+        is_more = grown and all(each.startswith("inputs:") for each in changed)
+        if changed and not is_more:
             raise UsageError(
                 f"{self.folder}: this job was begun with other settings or inputs "
                 f"({'; '.join(changed[:3])}): give the same ones, name another --output, or start "
-                "over with --restart"
+                "over with --restart (inputs that grow at their end: --grow)"
             )
         self.done = {shard.number: shard for shard in shards}
-        self.complete = totals
+        if is_more:
+            self._write()
+            (self.folder / MANIFEST).unlink(missing_ok=True)
+        else:
+            self.complete = totals
 
     def add(self, shard: ShardDone) -> None:
         """A part is in its place: from now on its shard is done."""
@@ -151,6 +156,13 @@ class Journal:
         (self.folder / JOURNAL).unlink(missing_ok=True)
         self.complete = totals
         return totals
+
+    def _write(self) -> None:
+        """The journal anew: what the job is made of, and the shards that are done."""
+        lines = [json.dumps(self._description, ensure_ascii=False)]
+        lines += [shard.model_dump_json() for shard in self.done.values()]
+        write_text_atomically(self.folder / JOURNAL, "".join(f"{line}\n" for line in lines))
+        sync(self.folder)
 
     def _read(self) -> tuple[dict[str, Any], list[ShardDone], Totals | None]:
         """What was begun, which shards are done, and the sums if all are."""

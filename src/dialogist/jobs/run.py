@@ -58,6 +58,8 @@ class Plan:
     shard_size: int = SHARD_SIZE
     time_limit: float = TIME_LIMIT
     restart: bool = False
+    grown: bool = False
+    """The inputs may have more at their end than before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def run_job(
             plan.sink.clear()
             journal.clear()
         plan.sink.begin(new=not journal.exists)
-        journal.begin(settings)
+        journal.begin(settings, plan.grown)
         if journal.complete is not None:
             watcher.note(f"{plan.folder}: this job is complete: nothing is done again")
             return journal.complete
@@ -134,7 +136,10 @@ class _Run:
             if known is None:
                 yield shard
             elif known.input != shard.digest:
-                raise self._changed(shard.number)
+                if not self._plan.grown or known.records >= len(shard.lines):
+                    raise self._changed(shard.number)
+                self._kept -= known.records  # it was not full: now it has more
+                yield shard
             left.discard(shard.number)
         if left:
             raise self._changed(min(left))
