@@ -89,12 +89,13 @@ def run_job(
     ):
         settings = workers.settings()
         if plan.restart:
+            journal.clear()  # first: killed between the two, parts without a journal are refused
             plan.sink.clear()
-            journal.clear()
         plan.sink.begin(new=not journal.exists)
         journal.begin(settings, plan.grown)
         if journal.complete is not None:
             watcher.note(f"{plan.folder}: this job is complete: nothing is done again")
+            plan.sink.finish(plan.folder / MANIFEST)  # a kill may have come just before
             return journal.complete
         return _Run(plan, journal, workers, watcher).finish(items)
 
