@@ -22,9 +22,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialogist.data.readers import ReadOptions
-from dialogist.jobs.run import Plan, Watcher, run_job
+from dialogist.jobs.run import Watcher, run_job
 from dialogist.jobs.sinks import FolderSink, Form
 from dialogist.jobs.sources import items_of, origins_of
+from dialogist.jobs.workers import Plan
 from dialogist.present.shaping import Shaped
 from dialogist.records import JSON, Dialogue, Summary
 

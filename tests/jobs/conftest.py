@@ -7,9 +7,10 @@ import pytest
 from tests.jobs.works import First
 
 from dialogist.data.readers import ReadOptions
-from dialogist.jobs.run import Plan, Watcher, run_job
+from dialogist.jobs.run import Watcher, run_job
 from dialogist.jobs.sinks import FolderSink, Form
 from dialogist.jobs.sources import items_of, origins_of
+from dialogist.jobs.workers import Plan
 
 
 class Job:

@@ -34,6 +34,13 @@ if TYPE_CHECKING:  # pydantic: not for --help
 _FILE_ENDINGS = (".jsonl", ".json", ".csv", ".txt", ".md", ".parquet", ".gz", ".zst")
 
 
+class Engines(StrEnum):
+    """Where a job's workers are."""
+
+    local = "local"
+    ray = "ray"
+
+
 class Parts(StrEnum):
     """Forms of a job's parts."""
 
@@ -71,6 +78,12 @@ def batch(
     workers: Annotated[
         int, typer.Option(min=1, max=256, help="Processes, each with a model and one thread.")
     ] = 1,
+    engine: Annotated[
+        Engines, typer.Option(help="Processes of this machine, or actors of a Ray cluster.")
+    ] = Engines.local,
+    address: Annotated[
+        str, typer.Option(help="Address of a running Ray cluster (default: one started here).")
+    ] = "",
     sample: Annotated[
         int | None,
         typer.Option(min=1, help="Only show the first N summaries, and what all would cost."),
@@ -119,11 +132,14 @@ def batch(
 ) -> int:
     """Summarise any number of dialogues: run it again after an interruption, and it goes on."""
     from dialogist.cli.batching import JobMeter, show_sample
-    from dialogist.jobs.run import Plan, Watcher, run_job
+    from dialogist.jobs.run import Watcher, run_job
     from dialogist.jobs.sinks import Form
     from dialogist.jobs.sources import items_of, origins_of
     from dialogist.jobs.wishes import Wishes
+    from dialogist.jobs.workers import Plan
 
+    if address and engine is not Engines.ray:
+        raise UsageError("--address goes with --engine ray")
     if not output and sample is None:
         raise UsageError("--output: name the folder, URL or table to write to (or give --sample N)")
     wanted = {
@@ -153,7 +169,19 @@ def batch(
         return show_sample(wishes.open(), items, sample, total)
     form = Form(format.value)
     folder, sink = _destination(output, state, form)
-    plan = Plan(wishes, folder, sink, form, workers, shard_size, time_limit, restart, grow)
+    plan = Plan(
+        wishes,
+        folder,
+        sink,
+        form,
+        workers,
+        shard_size,
+        time_limit,
+        engine.value,
+        address,
+        restart,
+        grow,
+    )
     meter = JobMeter(total)
     totals = run_job(plan, items, _description(origins, read, output), Watcher(meter, note))
     meter.finish(totals)

@@ -11,8 +11,8 @@ _PANELS = {
     "--exclude --prediction-key --missing-as-empty --by-order --references --train --train-sample",
     "Output": "--output --format --columns --resume --restart --grow --state --sample --quiet "
     "--scores --predictions --plot --png",
-    "Model": "--model --device --precision --threads --processes --workers --shard-size "
-    "--time-limit",
+    "Model": "--model --device --precision --threads --processes --workers --engine --address "
+    "--shard-size --time-limit",
     "Decoding": "--strategy --beam-size --n-best --length-penalty --no-repeat-ngram --min-tokens "
     "--max-tokens --temperature --top-k --top-p --seed --long --safe",
     "Privacy": "--mask --mask-names --kinds --names --table --restore",
