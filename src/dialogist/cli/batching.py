@@ -7,7 +7,7 @@ from itertools import islice
 from dialogist.cli.console import note
 from dialogist.cli.forms import Output
 from dialogist.cli.output import write_summaries
-from dialogist.cli.progress import Meter, counted
+from dialogist.cli.progress import Meter, counted, is_silent
 from dialogist.cli.summarizing import tally
 from dialogist.jobs.journal import Totals
 from dialogist.jobs.run import Progress
@@ -53,7 +53,8 @@ class JobMeter:
         """Close it with what came out."""
         if self._meter is not None:
             self._meter.finish()
-        note(tally(totals.statuses), own=True)
+        if not is_silent():
+            note(tally(totals.statuses), own=True)
         if totals.double_ids:
             note(
                 f"{counted(totals.double_ids, 'records')} with the id of an earlier one: join them "

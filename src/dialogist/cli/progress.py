@@ -29,6 +29,11 @@ def silence(silent: bool) -> bool:
     return silent
 
 
+def is_silent() -> bool:
+    """Whether nothing is to be said but what went wrong."""
+    return bool(_silent)
+
+
 def close_all() -> None:
     """Take away the bars of work that was interrupted."""
     for meter in list(_open):
