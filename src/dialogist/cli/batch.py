@@ -28,6 +28,7 @@ from dialogist.errors import UsageError
 from dialogist.records import JSON
 
 if TYPE_CHECKING:  # pydantic: not for --help
+    from dialogist.engine.options import SummaryOptions
     from dialogist.jobs.sinks import Form, Sink
     from dialogist.jobs.sources import Origin
 
@@ -183,12 +184,16 @@ def batch(
         grow,
     )
     meter = JobMeter(total)
-    totals = run_job(plan, items, _description(origins, read, output), Watcher(meter, note))
+    try:
+        totals = run_job(plan, items, _description(origins, read, output), Watcher(meter, note))
+    except KeyboardInterrupt:
+        note("stopped: run the same command again to go on", own=True)
+        raise
     meter.finish(totals)
     return 3 if totals.failed else 0
 
 
-def _options(model: str, wanted: dict[str, Any]) -> Any:
+def _options(model: str, wanted: dict[str, Any]) -> "SummaryOptions":
     from dialogist.cli.licence_note import tell_licence
     from dialogist.engine.model_files import options_of
     from dialogist.engine.names import find_model
