@@ -2,7 +2,6 @@
 
     python bench/jobs.py million --count 1000000 --workers 2
     python bench/jobs.py kills --count 5000 --kills 20
-    python bench/jobs.py engines FILE                    the same job here and on Ray
 
 The model is the first utterance of each dialogue: what is measured is all the rest.
 """

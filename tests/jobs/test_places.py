@@ -1,6 +1,7 @@
 """Where a job reads and writes: patterns, URLs, tables; and how the input is cut."""
 
 import json
+import tracemalloc
 
 import pyarrow as pa
 import pytest
@@ -160,6 +161,21 @@ def test_shards_are_cut_by_number_and_by_size(monkeypatch):
     assert [len(shard.lines) for shard in cutter.shards(items)] == [2, 2, 1]
     assert cutter.doubles() == 3
     assert Cutter().doubles() == 0
+
+
+def test_memory_does_not_depend_on_the_number_of_dialogues():
+    """Beside one shard only eight bytes a dialogue are held."""
+
+    def peak(count):
+        items = (Dialogue((Utterance("Ann", "x" * 200),), f"{n}") for n in range(count))
+        tracemalloc.start()
+        shards = sum(1 for _ in Cutter(100).shards(items))
+        _, found = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert shards == count // 100
+        return found
+
+    assert peak(6_000) - peak(1_000) < 16 * 5_000
 
 
 def test_parquet(job, calls):
