@@ -10,7 +10,7 @@ import pytest
 
 from dialogist.data.keypoints import load_pack
 from dialogist.data.readers.base import ReadOptions
-from dialogist.data.readers.read import read_dialogues
+from dialogist.data.readers.registry import read_dialogues
 from dialogist.data.rule_packs import first_match
 from dialogist.data.writer import dialogue_to_line
 from dialogist.errors import DataError, UsageError

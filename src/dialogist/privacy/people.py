@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
-from dialogist.data.readers.roles import role_of
+from dialogist.data.readers.fields import role_of
 from dialogist.text.aliases import NICKNAMES
 from dialogist.text.folding import folded
 from dialogist.text.listing import word_set

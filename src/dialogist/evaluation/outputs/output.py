@@ -8,11 +8,16 @@ from dataclasses import dataclass, replace
 from typing import cast, get_args
 
 from dialogist.data.readers.base import BadRecord, ReadOptions
-from dialogist.data.readers.fields import id_of, pairs_of, texts_of
+from dialogist.data.readers.fields import (
+    DIALOGUE_TEXT_KEYS,
+    TURN_KEYS,
+    Record,
+    RecordSelection,
+    id_under,
+    pairs_under,
+    texts_under,
+)
 from dialogist.data.readers.generic import generic
-from dialogist.data.readers.keys import TEXT_KEYS, TURN_KEYS
-from dialogist.data.readers.parsing import Record
-from dialogist.data.readers.selection import Selection
 from dialogist.data.writer import dialogue_to_json
 from dialogist.metrics.base import Case
 from dialogist.records import (
@@ -103,12 +108,12 @@ def output_of(record: Record, keys: Keys) -> Output:
     Raises:
         BadRecord: a field is not there, or holds what it cannot.
     """
-    said = texts_of(record, keys.prediction)
+    said = texts_under(record, keys.prediction)
     if len(said) > 1:
         raise BadRecord(f"key '{keys.prediction}' holds {len(said)} texts: one output is wanted")
     text = said[0] if said else ""
-    identity = id_of(record, keys.identity) if keys.identity else ""
-    found = [text for key in keys.references if key in record for text in texts_of(record, key)]
+    identity = id_under(record, keys.identity) if keys.identity else ""
+    found = [text for key in keys.references if key in record for text in texts_under(record, key)]
     dialogue = _dialogue(record, keys) if keys.dialogue else None
     if dialogue is not None:
         dialogue = replace(dialogue, id=identity, references=tuple(found))
@@ -135,7 +140,7 @@ def _status(record: Record, text: str) -> Status:
 # Other people's fields may have these names, too: what is not as we write it is not ours.
 def _warnings(record: Record) -> tuple[Warning, ...]:
     try:
-        both = pairs_of(record, "warnings")
+        both = pairs_under(record, "warnings")
     except BadRecord:
         return ()
     return tuple(Warning(cast(WarningKind, kind), text) for kind, text in both if kind in _KINDS)
@@ -143,7 +148,7 @@ def _warnings(record: Record) -> tuple[Warning, ...]:
 
 def _key_points(record: Record) -> tuple[Statement, ...]:
     try:
-        both = pairs_of(record, "key_points")
+        both = pairs_under(record, "key_points")
         return tuple(Statement(text, label=label) for label, text in both)
     except BadRecord:
         return ()
@@ -152,9 +157,9 @@ def _key_points(record: Record) -> tuple[Statement, ...]:
 def _dialogue(record: Record, keys: Keys) -> Dialogue | None:
     used = {keys.prediction, keys.identity, *keys.references, *_OWN}
     rest = {key: value for key, value in record.items() if key not in used}
-    if not any(key in rest for key in (*TURN_KEYS, *TEXT_KEYS)):
+    if not any(key in rest for key in (*TURN_KEYS, *DIALOGUE_TEXT_KEYS)):
         return None
-    return generic(rest, {}, Selection(ReadOptions(internal_notes=True)))
+    return generic(rest, {}, RecordSelection(ReadOptions(internal_notes=True)))
 
 
 def cases_of(outputs: Iterable[Output], labels: Iterable[str] | None = None) -> list[Case]:

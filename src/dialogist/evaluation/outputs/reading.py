@@ -12,13 +12,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialogist.data.readers.base import BadRecord, Problem, Reporter
-from dialogist.data.readers.head import Head, head_of
-from dialogist.data.readers.keys import IDS, SUMMARIES
-from dialogist.data.readers.parsing import Record
-from dialogist.data.readers.rows import json_values, kind_of
+from dialogist.data.readers.base import BadRecord, Problem, ProblemReporter
+from dialogist.data.readers.fields import ID_KEYS, SUMMARY_KEYS, Record, json_kind
+from dialogist.data.readers.json_records import FileHead, head_of, json_values
 from dialogist.data.readers.source import Source, open_source
-from dialogist.data.readers.table import delimiter_of, names_of
+from dialogist.data.readers.table import delimiter_of, header_names
 from dialogist.errors import DataError
 from dialogist.evaluation.outputs.names import JSON_ENDS, TABLE_ENDS
 from dialogist.evaluation.outputs.output import Keys, Output, output_of
@@ -31,7 +29,7 @@ PREDICTIONS = (
 )
 """What people call an output; the first of these that is there is taken."""
 
-_REFERENCES = (*SUMMARIES, "ref", "refs", "gold", "target", "targets", "highlights")
+_REFERENCES = (*SUMMARY_KEYS, "ref", "refs", "gold", "target", "targets", "highlights")
 _NUMBERED = re.compile(r"(?:summary|reference|ref|gold|target)[ _-]?\d+", re.IGNORECASE)
 _CELL_LIMIT = 1 << 28
 
@@ -67,7 +65,7 @@ def read_outputs(
         DataError: the file cannot be read, is no text, or no field in it is an output.
     """
     source = _open(path)
-    report = Reporter(source.name, False, on_problem)
+    report = ProblemReporter(source.name, False, on_problem)
     keys: Keys | None = None
     for line, record in _records(source, report):
         keys = keys or _keys(record, prediction, dialogues, f"{source.name}:{line}")
@@ -103,13 +101,13 @@ def _keys(record: Record, prediction: str, dialogue: bool, place: str) -> Keys:
     single = (names[name] for name in _REFERENCES if names.get(name, said) != said)
     return Keys(
         prediction=said,
-        identity=next((names[name] for name in IDS if name in names), ""),
+        identity=next((names[name] for name in ID_KEYS if name in names), ""),
         references=tuple(several or [*single][:1]),
         dialogue=dialogue,
     )
 
 
-def _records(source: Source, report: Reporter) -> Records:
+def _records(source: Source, report: ProblemReporter) -> Records:
     head = head_of(source)
     if head.suffix in JSON_ENDS or head.record:
         return _json_records(source, report)
@@ -118,17 +116,17 @@ def _records(source: Source, report: Reporter) -> Records:
     return ((number, {"prediction": text}) for number, text in source.lines(report))
 
 
-def _is_table(head: Head) -> bool:
-    names = [name.lower() for name in names_of(head.lines[0])] if head.lines else []
+def _is_table(head: FileHead) -> bool:
+    names = [name.lower() for name in header_names(head.lines[0])] if head.lines else []
     return len(names) > 1 and any(name in names for name in PREDICTIONS)
 
 
-def _json_records(source: Source, report: Reporter) -> Records:
+def _json_records(source: Source, report: ProblemReporter) -> Records:
     for line, value, alone in json_values(source, report):
         if isinstance(value, str):
             yield line, {"prediction": value}
         elif not isinstance(value, dict):
-            report(line, f"holds {kind_of(value)}, neither an object nor a text")
+            report(line, f"holds {json_kind(value)}, neither an object nor a text")
         elif alone and _is_table_of_texts(value):
             yield from ((line, {"id": key, "prediction": text}) for key, text in value.items())
         else:
@@ -141,7 +139,7 @@ def _is_table_of_texts(value: dict[str, JSON]) -> bool:
     return texts and not any(name in value for name in PREDICTIONS)
 
 
-def _rows(source: Source, report: Reporter) -> Records:
+def _rows(source: Source, report: ProblemReporter) -> Records:
     csv.field_size_limit(_CELL_LIMIT)  # the module's own is 128 kB, and global
     lines = (f"{line.text}\n" for line in source.lines(report))
     table = csv.reader(lines, delimiter=delimiter_of(source.head), strict=True)
@@ -155,7 +153,7 @@ def _rows(source: Source, report: Reporter) -> Records:
             report(number, f"has {len(cells)} cells, the header has {len(header)}")
 
 
-def _cells(table: Iterable[list[str]], report: Reporter) -> Iterator[tuple[int, list[str]]]:
+def _cells(table: Iterable[list[str]], report: ProblemReporter) -> Iterator[tuple[int, list[str]]]:
     rows = iter(table)
     while True:
         try:
