@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from dialogist.data.readers import ReadOptions, read_dialogues
-from dialogist.evaluation.scoring.scores import Scores
+from dialogist.evaluation.scoring import Scores
 from dialogist.metrics.base import Case, Metric
 from dialogist.metrics.copying import Copying
 from dialogist.metrics.faithfulness import Faithfulness

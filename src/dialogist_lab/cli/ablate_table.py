@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from dialogist_lab.cli.compare_table import Failure, clock
 
 if TYPE_CHECKING:  # they are torch's: not for --help
-    from dialogist.evaluation.card import Card
+    from dialogist.evaluation.report_card import Card
     from dialogist_lab.comparison.ablation_row import AblationRow, Figure
 
 SCHEMA_VERSION = 1
@@ -60,12 +60,18 @@ def as_text(shown: Ablation) -> str:
 
 def as_markdown(shown: Ablation) -> str:
     """A Markdown table and a list."""
-    from dialogist.evaluation.card_text import bars
+    from dialogist.evaluation.report_card import markdown_row
 
     heads, *rows = _cells(shown)
-    line = bars(["---", *["---:"] * (len(heads) - 2), "---"])
+    line = markdown_row(["---", *["---:"] * (len(heads) - 2), "---"])
     return "\n".join(
-        [bars(heads), line, *map(bars, rows), "", *(f"* {text}" for text in _remarks(shown))]
+        [
+            markdown_row(heads),
+            line,
+            *map(markdown_row, rows),
+            "",
+            *(f"* {text}" for text in _remarks(shown)),
+        ]
     )
 
 

@@ -121,8 +121,13 @@ def compare(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:
     """Compare systems on the same dialogues. The same command goes on after an interruption."""
-    from dialogist.evaluation.choosing import check_columns, keys_of, listed, with_needs
-    from dialogist.evaluation.outputs.joining import How
+    from dialogist.evaluation.metric_selection import (
+        check_columns,
+        column_keys,
+        select_names,
+        split_names,
+    )
+    from dialogist.evaluation.system_outputs import JoinOptions
     from dialogist.recipe.config import data_folder
     from dialogist.recipe.speaking import Written
     from dialogist.recipe.systems import find_systems
@@ -138,17 +143,17 @@ def compare(
         data=data_folder(data),
         predictions=predictions or runs / "predictions",
         device=_device(device, threads),
-        metrics=with_needs(metrics, (), {"bertscore": encoder is not None}),
+        metrics=select_names(metrics, (), {"bertscore": encoder is not None}),
         encoder=encoder,
         baseline=baseline,
         floors=floors,
-        written=Written(prediction_key, How(missing_as_empty, by_order)),
+        written=Written(prediction_key, JoinOptions(missing_as_empty, by_order)),
         processes=processes,
     )
     found = find_systems(systems, runs, assignments or [], _starts(start or []))
     setting = settle(found, wanted, note)
-    keys = listed(columns)
-    check_columns(keys, keys_of(setting.judge.every))
+    keys = split_names(columns)
+    check_columns(keys, column_keys(setting.judge.every))
     comparison = _comparison(setting)
     for number, system in enumerate(found, 1):
         if not quiet:
@@ -218,7 +223,7 @@ def _add_floors(comparison: Comparison, setting: "Setting") -> None:
 
 def _keep(comparison: Comparison, folder: Path) -> None:
     """Write what was measured of every system's outputs."""
-    from dialogist.evaluation.scoring.scores_file import write_scores
+    from dialogist.evaluation.scoring import write_scores
     from dialogist.recipe.systems import file_name_of
 
     try:

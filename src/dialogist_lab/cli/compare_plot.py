@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from dialogist.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from dialogist.evaluation.figures import Bin, Figures
+    from dialogist.evaluation.key_point_scoring import Bin, Figures
     from dialogist_lab.cli.compare_table import Comparison
     from dialogist_lab.comparison.compare import Row
 

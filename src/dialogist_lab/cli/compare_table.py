@@ -9,8 +9,8 @@ from dialogist.cli.csv_cells import card_csv
 
 if TYPE_CHECKING:  # they are torch's: not for --help
     from dialogist.data.keypoints import RulePack
-    from dialogist.evaluation.card import Card
-    from dialogist.evaluation.figures import Figures, Quality, ReferenceFigures
+    from dialogist.evaluation.key_point_scoring import Figures, Quality, ReferenceFigures
+    from dialogist.evaluation.report_card import Card
     from dialogist.records import JSON
     from dialogist_lab.comparison.compare import Row
 
@@ -113,14 +113,19 @@ def as_text(comparison: Comparison, keys: Sequence[str] = ()) -> str:
 
 def as_markdown(comparison: Comparison, keys: Sequence[str] = ()) -> str:
     """The same as Markdown tables and a list."""
-    from dialogist.evaluation.card_text import bars
+    from dialogist.evaluation.report_card import markdown_row
 
     columns = list(_columns(comparison))
     heads = [f"{c.group}: {c.head}" if c.group else c.head for c in columns]
-    lines = [bars(heads), bars(["---", *["---:"] * (len(columns) - 1)])]
-    lines += map(bars, _cells(comparison, columns))
+    lines = [markdown_row(heads), markdown_row(["---", *["---:"] * (len(columns) - 1)])]
+    lines += map(markdown_row, _cells(comparison, columns))
     for heads, *rows in _chance(comparison, keys):
-        lines += ["", bars(heads), bars(["---", *["---:"] * (len(heads) - 1)]), *map(bars, rows)]
+        lines += [
+            "",
+            markdown_row(heads),
+            markdown_row(["---", *["---:"] * (len(heads) - 1)]),
+            *map(markdown_row, rows),
+        ]
     return "\n".join([*lines, "", *(f"* {remark}" for remark in _remarks(comparison, keys))])
 
 
@@ -133,7 +138,7 @@ def _cells(comparison: Comparison, columns: "Sequence[_Column]") -> Iterator[lis
 
 def _chance(comparison: Comparison, keys: Sequence[str]) -> "Iterator[list[list[str]]]":
     """Tables of how sure figures and differences are."""
-    from dialogist.evaluation.card_text import chance_tables
+    from dialogist.evaluation.report_card import chance_tables
 
     if comparison.card is not None:
         yield from chance_tables(comparison.card, keys or _usual(comparison.card))
@@ -228,7 +233,7 @@ def _remarks(comparison: Comparison, keys: Sequence[str]) -> Iterator[str]:
 
 
 def _of_the_card(card: "Card", keys: Sequence[str]) -> Iterator[str]:
-    from dialogist.evaluation.card_text import caution_lines, chance_remarks, other_figures
+    from dialogist.evaluation.report_card import caution_lines, chance_remarks, other_figures
 
     yield from chance_remarks(card, keys)
     yield from other_figures(card, keys, _IN_THE_TABLE)

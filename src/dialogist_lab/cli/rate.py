@@ -17,12 +17,12 @@ from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError
+from dialogist.evaluation.system_outputs import LocatedOutput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dialogist.evaluation.outputs.joining import Choice
-    from dialogist.evaluation.outputs.reading import Placed
+    from dialogist.evaluation.system_outputs import DialogueChoice
     from dialogist.records import Dialogue
     from dialogist_lab.rating.page import Pair
 
@@ -92,7 +92,7 @@ def _pairs(
     files: tuple[Path, Path], reading: Reading, on: Path, how: tuple[str, bool]
 ) -> "list[Pair]":
     """What both systems say about the dialogues that both have an output for."""
-    from dialogist.evaluation.outputs.joining import How, join
+    from dialogist.evaluation.system_outputs import JoinOptions, join_outputs
     from dialogist_lab.rating.page import Pair
 
     prediction_key, by_order = how
@@ -101,7 +101,7 @@ def _pairs(
     choice = _shared(on, dialogues, [placed for placed, _ in found], by_order)
     outputs = []
     for path, (placed, bad) in zip(files, found, strict=True):
-        joined = join(str(path), placed, choice, How(order=by_order), bad)
+        joined = join_outputs(str(path), placed, choice, JoinOptions(order=by_order), bad)
         outputs.append(joined.outputs)
         for text in joined.notes:
             note(text)
@@ -111,9 +111,9 @@ def _pairs(
     ]
 
 
-def _read(path: Path, prediction_key: str) -> "tuple[list[Placed], int]":
+def _read(path: Path, prediction_key: str) -> "tuple[list[LocatedOutput], int]":
     """The outputs of a file, and how many of its records could not be read."""
-    from dialogist.evaluation.outputs.reading import read_outputs
+    from dialogist.evaluation.system_outputs import read_outputs
 
     problems: list[str] = []
     placed = list(read_outputs(path, lambda p: problems.append(str(p)), prediction_key, False))
@@ -123,10 +123,13 @@ def _read(path: Path, prediction_key: str) -> "tuple[list[Placed], int]":
 
 
 def _shared(
-    on: Path, dialogues: "Sequence[Dialogue]", found: "Sequence[list[Placed]]", by_order: bool
-) -> "Choice":
+    on: Path,
+    dialogues: "Sequence[Dialogue]",
+    found: "Sequence[list[LocatedOutput]]",
+    by_order: bool,
+) -> "DialogueChoice":
     """The dialogues that both files have an output for. Which those are, ids alone can tell."""
-    from dialogist.evaluation.outputs.joining import Choice
+    from dialogist.evaluation.system_outputs import DialogueChoice
 
     every = range(len(dialogues))
     chosen = list(every)
@@ -135,4 +138,4 @@ def _shared(
         chosen = [i for i in every if all(dialogues[i].id in ids for ids in said)] or chosen
     if len(chosen) < len(dialogues):
         note(f"{len(chosen)} of {len(dialogues)} dialogues have a summary of both systems")
-    return Choice(str(on), dialogues, chosen)
+    return DialogueChoice(str(on), dialogues, chosen)

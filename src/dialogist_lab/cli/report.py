@@ -90,7 +90,7 @@ def report(
 ) -> int:
     """Write one self-contained page about systems: figures, cautions, examples, training."""
     from dialogist.cli.asking import Asking
-    from dialogist.evaluation.outputs.joining import How
+    from dialogist.evaluation.system_outputs import JoinOptions
     from dialogist.recipe.speaking import Written
     from dialogist_lab.cli.reporting import report_call
     from dialogist_lab.cli.reporting_call import Call
@@ -100,7 +100,7 @@ def report(
     asking = Asking(
         data=on,
         reading=Reading(read),
-        written=Written(prediction_key, How(missing_as_empty, by_order)),
+        written=Written(prediction_key, JoinOptions(missing_as_empty, by_order)),
         exclude=exclude,
         limit=limit,
         train=tuple(train or ()),

@@ -10,10 +10,9 @@ from dialogist.cli.asking import Voice
 from dialogist.cli.console import note
 from dialogist.cli.progress import progress
 from dialogist.errors import DataError, MissingExtraError, UsageError, nearest
-from dialogist.evaluation.cautions.caution import Caution
-from dialogist.evaluation.key_points import KeyPoints
-from dialogist.evaluation.outputs.joining import Choice
-from dialogist.evaluation.outputs.output import Output, cases_of
+from dialogist.evaluation.diagnostics import Caution
+from dialogist.evaluation.metric_selection import KeyPoints
+from dialogist.evaluation.system_outputs import DialogueChoice, Output, cases_of
 from dialogist.recipe.evaluate import (
     Asked,
     Evaluated,
@@ -86,7 +85,7 @@ class _Work:
         )
         return complete.with_references(evaluated.metrics)
 
-    def _said(self, systems: Sequence[System], choice: Choice | None) -> list[Said]:
+    def _said(self, systems: Sequence[System], choice: DialogueChoice | None) -> list[Said]:
         samples = samples_of(self.call, systems)
         found = []
         for system in systems:

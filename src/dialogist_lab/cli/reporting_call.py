@@ -8,7 +8,7 @@ from dialogist.cli.asking import Asking
 from dialogist.cli.console import note
 from dialogist.cli.naming import short_names
 from dialogist.errors import DataError, UsageError
-from dialogist.evaluation.choosing import Wanted, names_of
+from dialogist.evaluation.metric_selection import MetricSelection, metric_names
 from dialogist.recipe.evaluate import Said
 from dialogist.recipe.systems import System, choose_pack, find_systems
 from dialogist_lab.report.model import Run
@@ -73,7 +73,7 @@ def runs_of(call: Call, systems: Sequence[System]) -> tuple[Run, ...]:
     return tuple(map(Run, names, folders.values()))
 
 
-def wanted_of(call: Call, systems: Sequence[System]) -> Wanted:
+def wanted_of(call: Call, systems: Sequence[System]) -> MetricSelection:
     """The metrics.
 
     Raises:
@@ -81,7 +81,7 @@ def wanted_of(call: Call, systems: Sequence[System]) -> Wanted:
         UsageError: there is no metric of such a name, or the systems have different rule packs.
     """
     pack = choose_pack(call.pack, systems, call.asking.sets, Path())
-    return Wanted(names_of(call.metrics), encoder=call.encoder, pack=pack)
+    return MetricSelection(metric_names(call.metrics), encoder=call.encoder, pack=pack)
 
 
 def samples_of(call: Call, systems: Sequence[System]) -> dict[str, Path]:

@@ -4,9 +4,9 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from dialogist.evaluation.card import Card
-from dialogist.evaluation.card import Row as CardRow
-from dialogist.evaluation.statistics.significance import Difference
+from dialogist.evaluation.report_card import Card
+from dialogist.evaluation.report_card import CardRow as CardRow
+from dialogist.evaluation.significance import Difference
 from dialogist.records import JSON
 from dialogist_lab.comparison.ablation import BASE
 from dialogist_lab.comparison.run_facts import RunFacts

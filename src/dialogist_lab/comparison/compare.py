@@ -9,15 +9,13 @@ import torch
 
 from dialogist.decoding.options import DecodingOptions
 from dialogist.errors import CheckpointError, DataError, UsageError, nearest
-from dialogist.evaluation.card import Card, Entry, Kind, make_card
-from dialogist.evaluation.ceilings import human_scores
-from dialogist.evaluation.choosing import Wanted as Chosen
-from dialogist.evaluation.choosing import choose_metrics
-from dialogist.evaluation.figures import Figures
-from dialogist.evaluation.judge import Judge
-from dialogist.evaluation.outputs.joining import Choice
-from dialogist.evaluation.outputs.output import Output
-from dialogist.evaluation.scoring.scores import Scores
+from dialogist.evaluation.key_point_scoring import Figures, KeyPointScorer
+from dialogist.evaluation.metric_selection import MetricSelection as Chosen
+from dialogist.evaluation.metric_selection import choose_metrics
+from dialogist.evaluation.report_card import Card, MeasuredSystem, RowKind, make_card
+from dialogist.evaluation.scoring import Scores
+from dialogist.evaluation.system_outputs import DialogueChoice, Output
+from dialogist.evaluation.upper_bounds import human_scores
 from dialogist.recipe.config import DataSet, Place
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.floors import floor_names, floors_and_ceilings, floors_for
@@ -73,8 +71,8 @@ class Setting:
     wanted: Wanted
     files: tuple[str, ...]
     bad: int
-    judge: Judge
-    choice: Choice
+    judge: KeyPointScorer
+    choice: DialogueChoice
     read: Mapping[str, Read]
 
     def score(self, system: str, outputs: Sequence[Output]) -> Scores:
@@ -86,7 +84,7 @@ class Setting:
 class Row:
     """A system, floor or ceiling and its figures; ``entry``: what these were made of."""
 
-    entry: Entry
+    entry: MeasuredSystem
     figures: Figures
     parameters: int | None = None
     run: RunFacts = field(default_factory=RunFacts)
@@ -130,7 +128,7 @@ def settle(systems: Sequence[System], wanted: Wanted, note: Note) -> Setting:
     metrics, left = choose_metrics(chosen, silent)
     for text in left:
         note(text)
-    judge = Judge(choice.wanted, pack, metrics)
+    judge = KeyPointScorer(choice.wanted, pack, metrics)
     read = {
         system.name: read_written(system.outputs, choice, wanted.written, note)
         for system in systems
@@ -150,7 +148,7 @@ def settle(systems: Sequence[System], wanted: Wanted, note: Note) -> Setting:
     )
 
 
-def _silent(choice: Choice) -> list[Output]:
+def _silent(choice: DialogueChoice) -> list[Output]:
     """The dialogues as if nothing were said about them."""
     return [Output.of(Summary("", one.id), one) for one in choice.wanted]
 
@@ -205,13 +203,13 @@ def assess(
         DataError: the predictions cannot be kept there.
     """
     if system.outputs is not None:
-        return _row(system.name, Kind.system, setting.read[system.name].outputs, setting)
+        return _row(system.name, RowKind.system, setting.read[system.name].outputs, setting)
     wanted = setting.wanted
     speaker = speaker_of(system, wanted.device)
     path = wanted.predictions / f"{system.file_name}.jsonl"
     outputs = speaker.say(setting.choice, path, tell, options)
     return replace(
-        _row(system.name, Kind.system, tuple(outputs), setting),
+        _row(system.name, RowKind.system, tuple(outputs), setting),
         parameters=speaker.parameters,
         run=RunFacts() if speaker.model is None else run_facts(speaker.model.parent),
         predictions=path,
@@ -221,7 +219,7 @@ def assess(
 def reference_row(setting: Setting) -> Row:
     """What people wrote, the first reference of each dialogue, as if a system had said it."""
     said = [Output.of(Summary(one.references[0], one.id), one) for one in setting.choice.wanted]
-    return _row("references", Kind.ceiling, tuple(said), setting)
+    return _row("references", RowKind.ceiling, tuple(said), setting)
 
 
 def floor_rows(setting: Setting, without: Collection[str]) -> Iterator[Row]:
@@ -242,6 +240,6 @@ def card_of(rows: Sequence[Row], setting: Setting) -> Card:
     return make_card(data, entries, setting.judge.metrics, against=setting.wanted.baseline)
 
 
-def _row(name: str, kind: Kind, outputs: tuple[Output, ...], setting: Setting) -> Row:
-    entry = Entry(kind, outputs, setting.score(name, outputs))
+def _row(name: str, kind: RowKind, outputs: tuple[Output, ...], setting: Setting) -> Row:
+    entry = MeasuredSystem(kind, outputs, setting.score(name, outputs))
     return Row(entry, setting.judge.sum_up(outputs, entry.scores))

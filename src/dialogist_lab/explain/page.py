@@ -10,7 +10,7 @@ from itertools import zip_longest
 from typing import TypeAlias
 
 from dialogist import __version__
-from dialogist.evaluation.pages import asset, environment, policy, safe, script_data
+from dialogist.evaluation.pages import asset, content_policy, page_templates, script_data, trusted
 from dialogist_lab.explain.choice import TITLES, Selected
 from dialogist_lab.explain.explanation import (
     Candidate,
@@ -44,12 +44,12 @@ def explanation_page(explanation: Explanation, selected: Selected) -> str:
     Raises:
         MissingExtraError: jinja2 is not installed.
     """
-    template = environment("dialogist explain").get_template("explain.html.j2")
+    template = page_templates("dialogist explain").get_template("explain.html.j2")
     script = "".join(asset(name) for name in _SCRIPTS)
     return template.render(
-        policy=policy(script),
-        style=safe(asset("style.css") + asset("explain.css")),
-        script=safe(script),
+        policy=content_policy(script),
+        style=trusted(asset("style.css") + asset("explain.css")),
+        script=trusted(script),
         page=script_data(page_data(explanation, selected)),
         model=explanation.summary.model,
         facts=list(_facts(explanation)),

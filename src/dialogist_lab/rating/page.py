@@ -17,11 +17,11 @@ from dataclasses import dataclass
 
 from dialogist.evaluation.pages import (
     asset,
-    environment,
-    policy,
-    safe,
+    content_policy,
+    page_templates,
     script_data,
     source_hash,
+    trusted,
 )
 from dialogist.records import JSON, Dialogue
 from dialogist_lab.rating.answers import QUESTIONS, Key
@@ -96,11 +96,11 @@ def make_page(drawn: Drawn, systems: tuple[str, str], seed: int) -> str:
         asset("people.js") + asset("rating.js"),
     )
     page: JSON = {"page": _digest([items, sealed]), "items": items, "key": sealed}
-    template = environment("the page for raters").get_template("rating.html.j2")
+    template = page_templates("the page for raters").get_template("rating.html.j2")
     return template.render(
-        policy=policy(script, source_hash(style)),
-        style=safe(style),
-        script=safe(script),
+        policy=content_policy(script, source_hash(style)),
+        style=trusted(style),
+        script=trusted(script),
         page=script_data(page),
         questions=QUESTIONS,
     )

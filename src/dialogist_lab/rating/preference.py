@@ -12,8 +12,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from dialogist.evaluation.scoring.scores import Scores
-from dialogist.evaluation.statistics.resampling import Interval, intervals
+from dialogist.evaluation.scoring import Scores
+from dialogist.evaluation.significance import Interval, intervals
 from dialogist.metrics.base import Floats, mean_column
 from dialogist.records import JSON
 from dialogist_lab.rating.agreement import Agreement, agreement

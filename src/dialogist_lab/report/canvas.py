@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from dialogist.errors import MissingExtraError
-from dialogist.evaluation.pages import visible
+from dialogist.evaluation.pages import displayable
 from dialogist_lab.report.ink import Ink, variables
 
 Draw: TypeAlias = Callable[[Any, Ink], None]
@@ -175,7 +175,7 @@ def _for_page(svg: str, name: str, alt: str) -> str:
     for colour, variable in variables().items():
         svg = svg.replace(colour, variable)
     svg = _BLANK.sub(" ", svg).replace("> <", "><").strip()
-    return svg.replace("<svg", f'<svg role="img" aria-label="{_attribute(visible(alt))}"', 1)
+    return svg.replace("<svg", f'<svg role="img" aria-label="{_attribute(displayable(alt))}"', 1)
 
 
 def _attribute(text: str) -> str:

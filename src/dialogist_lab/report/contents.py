@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dialogist.evaluation.card import Card
-from dialogist.evaluation.cautions.caution import Caution
+from dialogist.evaluation.diagnostics import Caution
+from dialogist.evaluation.report_card import Card
 from dialogist.metrics.references import BEST
 from dialogist_lab.report.canvas import Picture
 from dialogist_lab.report.environment import environment_of

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dialogist.evaluation.outputs.output import Output
+from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import Floats
 from dialogist.records import Dialogue
 from dialogist_lab.report.marking import Marker, Piece, Spot

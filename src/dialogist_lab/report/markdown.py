@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from dialogist.evaluation.pages import visible
+from dialogist.evaluation.pages import displayable
 from dialogist_lab.report.canvas import Picture
 from dialogist_lab.report.contents import Contents, Section
 from dialogist_lab.report.examples import Choice, Example
@@ -36,7 +36,7 @@ def render_markdown(contents: Contents, version: str, figures: str) -> str:
 
 def plain(text: str) -> str:
     """One line of text in which nothing is Markdown or HTML."""
-    line = " ".join(visible(text).split())
+    line = " ".join(displayable(text).split())
     return "".join(f"\\{c}" if c in _MARKS else "&amp;" if c == "&" else c for c in line)
 
 

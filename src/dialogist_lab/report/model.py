@@ -9,12 +9,11 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogist.evaluation.card import Card, Entry, Kind, Row
-from dialogist.evaluation.ceilings import HUMAN
-from dialogist.evaluation.outputs.output import Output
-from dialogist.evaluation.scoring.score import score
-from dialogist.evaluation.scoring.scores import Scores
-from dialogist.evaluation.statistics.resampling import Interval
+from dialogist.evaluation.report_card import Card, CardRow, MeasuredSystem, RowKind
+from dialogist.evaluation.scoring import Scores, score
+from dialogist.evaluation.significance import Interval
+from dialogist.evaluation.system_outputs import Output
+from dialogist.evaluation.upper_bounds import HUMAN
 from dialogist.metrics.base import Metric, mean_column
 from dialogist.records import Summary
 from dialogist.text.words import words_of
@@ -38,10 +37,10 @@ class Shown:
     ``intervals``: its figures by key. ``train``: the same system on a sample of its training data.
     """
 
-    entry: Entry
+    entry: MeasuredSystem
     intervals: Mapping[str, Interval]
     number: int = 0
-    train: Entry | None = None
+    train: MeasuredSystem | None = None
 
     @property
     def name(self) -> str:
@@ -61,7 +60,7 @@ class Shown:
     @property
     def leads(self) -> bool:
         """Whether it is a system, and no floor or ceiling."""
-        return self.entry.kind is Kind.system
+        return self.entry.kind is RowKind.system
 
     @property
     def speaks(self) -> bool:
@@ -91,7 +90,7 @@ class Subject:
     """
 
     card: Card | None = None
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[MeasuredSystem, ...] = ()
     runs: tuple[Run, ...] = ()
     key_points: tuple[float, ...] | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -110,8 +109,8 @@ class Subject:
         said = tuple(
             replace(one, summary=Summary(one.references[0], one.id)) for one in self.outputs
         )
-        entry = Entry(Kind.ceiling, said, score(REFERENCES, said, chosen, 1))
-        row = Row.of(entry, self.card.resampling)
+        entry = MeasuredSystem(RowKind.ceiling, said, score(REFERENCES, said, chosen, 1))
+        row = CardRow.of(entry, self.card.resampling)
         card = replace(self.card, rows=(*self.card.rows, row))
         return replace(self, card=card, entries=(*self.entries, entry))
 
@@ -121,17 +120,17 @@ class Subject:
         if self.card is None:
             return ()
         rows = {(row.kind, row.name): row.figures for row in self.card.rows}
-        train = {entry.name: entry for entry in self.entries if entry.kind is Kind.train}
-        systems = [entry.name for entry in self.entries if entry.kind is Kind.system]
+        train = {entry.name: entry for entry in self.entries if entry.kind is RowKind.train}
+        systems = [entry.name for entry in self.entries if entry.kind is RowKind.system]
         return tuple(
             Shown(
                 entry=entry,
                 intervals=rows[entry.kind, entry.name],
-                number=systems.index(entry.name) if entry.kind is Kind.system else 0,
-                train=train.get(entry.name) if entry.kind is Kind.system else None,
+                number=systems.index(entry.name) if entry.kind is RowKind.system else 0,
+                train=train.get(entry.name) if entry.kind is RowKind.system else None,
             )
             for entry in self.entries
-            if entry.kind is not Kind.train
+            if entry.kind is not RowKind.train
         )
 
     @cached_property

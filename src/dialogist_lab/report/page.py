@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dialogist.evaluation.pages import asset, environment, policy, safe
+from dialogist.evaluation.pages import asset, content_policy, page_templates, trusted
 from dialogist.records import Dialogue, Utterance
 from dialogist_lab.report.canvas import Picture
 from dialogist_lab.report.contents import Contents
@@ -17,13 +17,13 @@ def render_page(contents: Contents, version: str) -> str:
     Raises:
         MissingExtraError: jinja2 or matplotlib is not installed.
     """
-    engine = environment("dialogist report")
+    engine = page_templates("dialogist report")
     engine.globals.update(
         panels=_panels, turns=lambda example: list(_turns(example)), left_out=_left_out
     )
     return engine.get_template("report.html.j2").render(
-        policy=policy(),
-        style=safe(asset("style.css") + asset("report.css")),
+        policy=content_policy(),
+        style=trusted(asset("style.css") + asset("report.css")),
         contents=contents,
         version=version,
     )
@@ -32,7 +32,8 @@ def render_page(contents: Contents, version: str) -> str:
 def _panels(picture: Picture) -> list[tuple[str, str]]:
     """Title and SVG of every panel; the SVG is ours and safe."""
     return [
-        (panel.title, safe(svg)) for panel, svg in zip(picture.panels, picture.svgs(), strict=True)
+        (panel.title, trusted(svg))
+        for panel, svg in zip(picture.panels, picture.svgs(), strict=True)
     ]
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from dialogist.evaluation.card import Kind
-from dialogist.evaluation.pages import visible
-from dialogist.evaluation.scoring.scores import Scores
+from dialogist.evaluation.pages import displayable
+from dialogist.evaluation.report_card import RowKind
+from dialogist.evaluation.scoring import Scores
 from dialogist.metrics.base import Column, Floats
 from dialogist_lab.report.canvas import Key, Panel, Picture
 from dialogist_lab.report.ink import Ink, marker
@@ -114,12 +114,12 @@ def colour_for(entry: Shown, ink: Ink) -> str:
     """An entry's own colour, the same in all figures."""
     if entry.leads:
         return ink.series(entry.number)
-    return ink.floor if entry.entry.kind is Kind.floor else ink.ceiling
+    return ink.floor if entry.entry.kind is RowKind.floor else ink.ceiling
 
 
 def short(name: str) -> str:
     """A name that fits beside an axis and can be drawn: its beginning and its end."""
-    name = visible(" ".join(name.split()))
+    name = displayable(" ".join(name.split()))
     if len(name) <= _LONGEST:
         return name
     half = _LONGEST // 2

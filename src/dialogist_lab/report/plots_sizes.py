@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogist.evaluation.card import Kind
-from dialogist.evaluation.figures import KEY_POINTS, UTTERANCES
-from dialogist.evaluation.scoring.scores import Scores
-from dialogist.evaluation.statistics.resampling import Interval, intervals
+from dialogist.evaluation.key_point_scoring import KEY_POINT_BINS, UTTERANCE_BINS
+from dialogist.evaluation.report_card import RowKind
+from dialogist.evaluation.scoring import Scores
+from dialogist.evaluation.significance import Interval, intervals
 from dialogist.metrics.base import Floats
 from dialogist_lab.report.canvas import Key, Panel, Picture
 from dialogist_lab.report.ink import Ink
@@ -51,10 +51,10 @@ def by_size(subject: Subject) -> Picture | None:
     entries = _compared(subject)
     asked = []
     if subject.utterances:
-        bins = Bins.of(subject.utterances, UTTERANCES)
+        bins = Bins.of(subject.utterances, UTTERANCE_BINS)
         asked.append((bins, "utterances of the dialogue"))
     if subject.key_points is not None:
-        bins = Bins.of(subject.key_points, KEY_POINTS)
+        bins = Bins.of(subject.key_points, KEY_POINT_BINS)
         asked.append((bins, "key points of the reference"))
     measured = {"rougeL.f1": "ROUGE-L", "key_points.rougeL.f1": "Key points' ROUGE-L"}
     panels = [
@@ -82,9 +82,9 @@ def by_size(subject: Subject) -> Picture | None:
 def _compared(subject: Subject) -> list[Shown]:
     """Systems, ceilings and the best of the floors: more lines cannot be told apart."""
     able = [one for one in subject.shown if one.speaks and known(one.scores, ["rougeL.f1"])]
-    floors = [one for one in able if one.entry.kind is Kind.floor]
+    floors = [one for one in able if one.entry.kind is RowKind.floor]
     best = max(floors, key=lambda one: one.scores.figure("rougeL.f1"), default=None)
-    return [one for one in able if one.entry.kind is not Kind.floor or one is best]
+    return [one for one in able if one.entry.kind is not RowKind.floor or one is best]
 
 
 def lengths(subject: Subject) -> Picture | None:

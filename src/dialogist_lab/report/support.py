@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from dialogist.evaluation.outputs.output import Output
+from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.findings import Finding, Kind, findings
 from dialogist_lab.report.marking import Spot
 

@@ -4,16 +4,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dialogist.evaluation.card import Card, Kind, Row
-from dialogist.evaluation.statistics.resampling import Interval
-from dialogist.evaluation.statistics.significance import Difference
+from dialogist.evaluation.report_card import Card, CardRow, RowKind
+from dialogist.evaluation.significance import Difference, Interval
 from dialogist.metrics.base import Column
 
 GROUPS = {
-    Kind.system: "Systems",
-    Kind.train: "The same on a sample of their training data",
-    Kind.floor: "Floors: baselines",
-    Kind.ceiling: "Ceilings: people, and extracts chosen by the references",
+    RowKind.system: "Systems",
+    RowKind.train: "The same on a sample of their training data",
+    RowKind.floor: "Floors: baselines",
+    RowKind.ceiling: "Ceilings: people, and extracts chosen by the references",
 }
 _ARROWS = {"higher": "↑", "lower": "↓", "neither": ""}
 _SAID = {"higher": "more is better", "lower": "less is better", "neither": ""}
@@ -74,7 +73,7 @@ def figures_table(card: Card, keys: Sequence[str], caption: str) -> Table | None
     ]
     if not columns:
         return None
-    systems = [row.name for row in card.of_kind(Kind.system)]
+    systems = [row.name for row in card.of_kind(RowKind.system)]
     measured = [row for row in card.rows if any(_has(row, c.key) for c in columns)]
     best = {column.key: _best(card, column) for column in columns}
     groups = []
@@ -88,7 +87,7 @@ def figures_table(card: Card, keys: Sequence[str], caption: str) -> Table | None
                         _cell(row.figures.get(c.key), c, best[c.key] == (kind, row.name))
                         for c in columns
                     ),
-                    number=systems.index(row.name) if kind is Kind.system else None,
+                    number=systems.index(row.name) if kind is RowKind.system else None,
                 )
                 for row in rows
             )
@@ -135,22 +134,22 @@ def _head(column: Column) -> Head:
     return Head(f"{column.title}{unit}", _ARROWS[column.better], _SAID[column.better])
 
 
-def _has(row: Row, key: str) -> bool:
+def _has(row: CardRow, key: str) -> bool:
     return key in row.figures and not math.isnan(row.figures[key].figure)
 
 
-def _best(card: Card, column: Column) -> tuple[Kind, str] | None:
+def _best(card: Card, column: Column) -> tuple[RowKind, str] | None:
     """The best system of several; none where two are."""
     found = sorted(
         (row.figures[column.key].figure, row.name)
-        for row in card.of_kind(Kind.system)
+        for row in card.of_kind(RowKind.system)
         if _has(row, column.key)
     )
     if column.better == "higher":
         found.reverse()
     if len(found) < 2 or column.better == "neither" or found[0][0] == found[1][0]:
         return None
-    return Kind.system, found[0][1]
+    return RowKind.system, found[0][1]
 
 
 def _cell(found: Interval | None, column: Column, best: bool) -> Cell:
@@ -162,7 +161,7 @@ def _cell(found: Interval | None, column: Column, best: bool) -> Cell:
     return Cell(number(found.figure, column.unit), f"{low} to {high}", best=best)
 
 
-def _counted(row: Row) -> Line:
+def _counted(row: CardRow) -> Line:
     counts = (row.empty, row.cut, row.partial)
     cells = (str(row.outputs), f"{row.words:.1f}", *map(str, counts))
     return Line(row.name, tuple(map(Cell, cells)))

@@ -3,9 +3,9 @@
 import math
 from collections.abc import Iterator
 
-from dialogist.evaluation.card import Kind
-from dialogist.evaluation.ceilings import HUMAN
-from dialogist.evaluation.statistics.significance import Difference, compare
+from dialogist.evaluation.report_card import RowKind
+from dialogist.evaluation.significance import Difference, compare_scores
+from dialogist.evaluation.upper_bounds import HUMAN
 from dialogist_lab.report.model import REFERENCES, Shown, Subject, alone
 from dialogist_lab.report.tables import number
 
@@ -49,7 +49,9 @@ def _reached(best: Shown, subject: Subject) -> str:
 
 
 def _beside_floors(best: Shown, subject: Subject) -> Iterator[str]:
-    floors = [one for one in subject.shown if one.entry.kind is Kind.floor and MAIN in one.scores]
+    floors = [
+        one for one in subject.shown if one.entry.kind is RowKind.floor and MAIN in one.scores
+    ]
     if not floors:
         return
     floor = max(floors, key=lambda one: one.scores.figure(MAIN))
@@ -69,7 +71,7 @@ def _beside_others(best: Shown, others: list[Shown]) -> Iterator[str]:
 def _beside_ceilings(best: Shown, subject: Subject) -> Iterator[str]:
     reached = best.scores.figure(MAIN)
     for one in subject.shown:
-        if one.entry.kind is Kind.ceiling and MAIN in one.scores:
+        if one.entry.kind is RowKind.ceiling and MAIN in one.scores:
             figure = one.scores.figure(MAIN)
             human = one.name == HUMAN
             who = "People measured by each other reach" if human else f"The {one.name} reaches"
@@ -114,7 +116,7 @@ def _cautions(subject: Subject) -> Iterator[str]:
 
 
 def _difference(one: Shown, other: Shown) -> Difference:
-    return compare(alone(one.scores, MAIN), alone(other.scores, MAIN))[MAIN]
+    return compare_scores(alone(one.scores, MAIN), alone(other.scores, MAIN))[MAIN]
 
 
 def _by(found: Difference) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dialogist.errors import DataError
-from dialogist.evaluation.card import Kind
+from dialogist.evaluation.report_card import RowKind
 from dialogist_lab.report.environment import environment, environment_of
 from dialogist_lab.report.examples import choose
 from dialogist_lab.report.marking import Spot
@@ -34,7 +34,7 @@ def test_tables_have_every_kind_of_row_in_its_group():
     assert [len(group.lines) for group in table.groups] == [2, 1, 1, 1]
     assert [head.title for head in table.heads] == ["R1", "RL"]
     [one, two] = table.groups[0].lines
-    row = SUBJECT.card.of_kind(Kind.system)[0]
+    row = SUBJECT.card.of_kind(RowKind.system)[0]
     found = row.figures["rougeL.f1"]
     assert one.cells[1].figure == f"{found.figure:.1f}"
     assert one.cells[1].between == f"{found.low:.1f} to {found.high:.1f}"

@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 import pytest
 
 from dialogist import __version__ as VERSION
-from dialogist.evaluation.card import Kind
-from dialogist.evaluation.outputs.output import Output
+from dialogist.evaluation.report_card import RowKind
+from dialogist.evaluation.system_outputs import Output
 from dialogist.records import Dialogue, Utterance
 from dialogist_lab.report.canvas import Panel, Picture
 from dialogist_lab.report.contents import contents_of
@@ -218,7 +218,7 @@ def test_five_systems_of_five_hundred_stay_below_three_megabytes():
 
 def test_train_samples_stand_beside_their_system():
     one, two = subject(count=5).systems
-    assert one.train.kind is Kind.train
+    assert one.train.kind is RowKind.train
     assert two.train is None
 
 
