@@ -27,7 +27,7 @@ from dialogist.files import sync, temporary_for
 from dialogist.records import Dialogue
 
 if TYPE_CHECKING:
-    from dialogist.privacy.dialogues import Masking
+    from dialogist.privacy.masking import DialogueMasking
 
 
 @with_read_flags()
@@ -63,8 +63,8 @@ def mask(
     quiet: Quiet = False,
 ) -> int:
     """Mask personal data in dialogues: the same value has the same mask throughout a dialogue."""
-    from dialogist.privacy.dialogues import Masking  # pydantic: not for --help
-    from dialogist.privacy.options import privacy_of
+    from dialogist.privacy.masking import DialogueMasking
+    from dialogist.privacy.packs import privacy_of
 
     if show_kinds:
         return _list_kinds(pack or [])
@@ -78,7 +78,7 @@ def mask(
         with output_to(output):
             _write(_restored(reading, files, restore), form)
         return reading.finish()
-    masking = Masking(privacy_of(kinds, names, pack or []))
+    masking = DialogueMasking(privacy_of(kinds, names, pack or []))
     with _table_file(table) as keep, output_to(output):
         _write(_masked(reading, files, masking, keep), form)
     _say_counts(masking)
@@ -86,9 +86,9 @@ def mask(
 
 
 def _masked(
-    reading: Reading, files: list[Path], masking: "Masking", keep: Callable[[str], None]
+    reading: Reading, files: list[Path], masking: "DialogueMasking", keep: Callable[[str], None]
 ) -> Iterator[Dialogue]:
-    from dialogist.privacy.table_file import table_line
+    from dialogist.privacy.masks import table_line
 
     for dialogue in reading.dialogues(files):
         masked, table = masking.mask(dialogue)
@@ -97,13 +97,13 @@ def _masked(
 
 
 def _restored(reading: Reading, files: list[Path], path: Path) -> Iterator[Dialogue]:
-    from dialogist.privacy.dialogues import restored
-    from dialogist.privacy.table_file import read_tables
+    from dialogist.privacy.masking import restore_masked
+    from dialogist.privacy.masks import read_tables
 
     tables = read_tables(path)
     for dialogue in reading.dialogues(files):
         if dialogue.id in tables:
-            yield restored(dialogue, *tables[dialogue.id])
+            yield restore_masked(dialogue, *tables[dialogue.id])
         else:
             reading.problems += 1
             note(f"{path}: has no table of dialogue '{dialogue.id}'")
@@ -126,7 +126,7 @@ def _transcript(dialogue: Dialogue) -> str:
     return "".join(f"{one}\n" for one in printable)
 
 
-def _say_counts(masking: "Masking") -> None:
+def _say_counts(masking: "DialogueMasking") -> None:
     counts: Counter[str] = masking.counts
     said = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
     dialogues = f"{masking.with_masks} of {masking.dialogues} dialogues"
@@ -136,7 +136,7 @@ def _say_counts(masking: "Masking") -> None:
 
 
 def _list_kinds(packs: list[Path]) -> int:
-    from dialogist.privacy.options import described_kinds
+    from dialogist.privacy.packs import described_kinds
 
     for kind, (what, usual) in described_kinds(packs).items():
         typer.echo(f"{kind:12} {'' if usual else '(on request) '}{what}")

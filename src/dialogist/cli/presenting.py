@@ -9,10 +9,9 @@ from dialogist.cli.forms import Mask
 from dialogist.cli.shaping import Shape, Shaped
 from dialogist.engine.failing import failed
 from dialogist.errors import DataError, UsageError
-from dialogist.privacy.dialogues import mask_dialogue
+from dialogist.privacy.masking import mask_dialogue, mask_summary
 from dialogist.privacy.masks import MaskTable, mask_text
-from dialogist.privacy.options import Privacy, privacy_of
-from dialogist.privacy.summaries import mask_summary
+from dialogist.privacy.packs import Privacy, privacy_of
 from dialogist.records import Dialogue, Statement, Summary
 from dialogist.template.quotes import Quote, excerpt
 
