@@ -20,8 +20,7 @@ from dialogist.data.planting_roles import (
     plant_swaps,
 )
 from dialogist.records import Dialogue, Utterance
-from dialogist_lab.planted import ERRORS, Share, trials
-from dialogist_lab.planting_slots import plant_slot
+from dialogist_lab.checker_benchmark import ERRORS, DetectedShare, plant_slot, trials
 
 SEEDS = range(20)
 
@@ -157,7 +156,7 @@ def test_trials_plant_everything_and_find_what_can_be_found():
     for error in ("name of another dialogue", "tag that nobody has", "number changed"):
         assert of[error].detected.total
         assert of[error].detected.percent == 100
-    assert of["slot value changed"].detected == Share(1, 1)
+    assert of["slot value changed"].detected == DetectedShare(1, 1)
     assert [t.error for t in of.values() if t.false_alarms.count] == []
     assert len(of["denial lost"].missed) == of["denial lost"].detected.total - (
         of["denial lost"].detected.count
@@ -165,8 +164,8 @@ def test_trials_plant_everything_and_find_what_can_be_found():
 
 
 def test_a_share_has_wilsons_interval():
-    low, high = Share(9, 10).interval
+    low, high = DetectedShare(9, 10).interval
     assert (low, high) == (pytest.approx(59.58, abs=0.01), pytest.approx(98.21, abs=0.01))
-    assert Share(0, 20).interval[0] == 0
-    assert Share(20, 20).interval[1] == 100
-    assert Share(0, 0).interval == (0, 100)
+    assert DetectedShare(0, 20).interval[0] == 0
+    assert DetectedShare(20, 20).interval[1] == 100
+    assert DetectedShare(0, 0).interval == (0, 100)

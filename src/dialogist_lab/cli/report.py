@@ -92,8 +92,7 @@ def report(
     from dialogist.cli.asking import Asking
     from dialogist.evaluation.system_outputs import JoinOptions
     from dialogist.recipe.speaking import Written
-    from dialogist_lab.cli.reporting import report_call
-    from dialogist_lab.cli.reporting_call import Call
+    from dialogist_lab.cli.reporting import ReportCall, report_call
 
     if on is None and (limit is not None or exclude is not None or by_order):
         raise UsageError("--limit, --exclude and --by-order are about --on DATA: give that, too")
@@ -109,7 +108,7 @@ def report(
         search={},
     )
     return report_call(
-        Call(
+        ReportCall(
             systems=tuple(systems),
             output=output,
             asking=asking,

@@ -5,35 +5,40 @@ import pytest
 from tests.lab.explain.explaining import TALK, summarizer_of
 
 from dialogist.errors import UsageError
-from dialogist_lab.explain.choice import Choice, Selected, Shown, select
-from dialogist_lab.explain.explain import explain
-from dialogist_lab.explain.explanation import Explanation
+from dialogist_lab.explain.explanation import (
+    Explanation,
+    MapChoice,
+    SelectedMaps,
+    ShownMap,
+    select_maps,
+)
+from dialogist_lab.explain.tracing import explain_dialogue
 
 
 @pytest.fixture(scope="module")
 def flat() -> Explanation:
-    return explain(summarizer_of("transformer"), TALK)
+    return explain_dialogue(summarizer_of("transformer"), TALK)
 
 
 @pytest.fixture(scope="module")
 def planned() -> Explanation:
-    return explain(summarizer_of("leader-pointer-writer"), TALK)
+    return explain_dialogue(summarizer_of("leader-pointer-writer"), TALK)
 
 
 def only(*numbers: int) -> frozenset[int]:
     return frozenset(numbers)
 
 
-def names(selected: Selected) -> list[str]:
+def names(selected: SelectedMaps) -> list[str]:
     return [shown.map.name for shown in selected.maps]
 
 
-def of(selected: Selected, role: str) -> list[Shown]:
+def of(selected: SelectedMaps, role: str) -> list[ShownMap]:
     return [shown for shown in selected.maps if shown.map.role == role]
 
 
 def test_all_of_it_by_default(flat: Explanation) -> None:
-    selected = select(flat, Choice())
+    selected = select_maps(flat, MapChoice())
     assert selected.notes == ()
     assert names(selected) == [
         "cross_mean",
@@ -53,8 +58,8 @@ def test_all_of_it_by_default(flat: Explanation) -> None:
 
 
 def test_layers_and_heads(flat: Explanation) -> None:
-    every = select(flat, Choice())
-    selected = select(flat, Choice(layers=only(2), heads=only(1)))
+    every = select_maps(flat, MapChoice())
+    selected = select_maps(flat, MapChoice(layers=only(2), heads=only(1)))
     assert [n for n in names(selected) if "layer" in n and "layer2" not in n] == []
     [mean, layer] = of(selected, "encoder")
     assert layer.names == ("mean", "head 1")
@@ -65,47 +70,47 @@ def test_layers_and_heads(flat: Explanation) -> None:
 
 
 def test_utterances(flat: Explanation, planned: Explanation) -> None:
-    selected = select(flat, Choice(utterances=only(2)))
+    selected = select_maps(flat, MapChoice(utterances=only(2)))
     expected = [i for i, token in enumerate(flat.source) if token.utterance == 1]
     layer = of(selected, "encoder")[1]
     assert list(layer.map.rows.places) == list(layer.map.columns.places) == expected
-    whole = of(select(flat, Choice()), "encoder")[1].stack
+    whole = of(select_maps(flat, MapChoice()), "encoder")[1].stack
     assert np.array_equal(layer.stack, whole[:, expected][:, :, expected])
     assert "sum to less than one" in selected.notes[0]
-    by_utterance = select(planned, Choice(utterances=only(1, 3), within=True))
+    by_utterance = select_maps(planned, MapChoice(utterances=only(1, 3), within=True))
     assert of(by_utterance, "cross")[0].map.columns.places == (0, 2)
     assert {shown.map.group for shown in of(by_utterance, "within")} == {0, 2}
 
 
 def test_within_utterances_only_on_request(flat: Explanation, planned: Explanation) -> None:
-    assert not of(select(planned, Choice()), "within")
-    assert any("--within" in note for note in select(planned, Choice()).notes)
-    shown = select(planned, Choice(within=True))
+    assert not of(select_maps(planned, MapChoice()), "within")
+    assert any("--within" in note for note in select_maps(planned, MapChoice()).notes)
+    shown = select_maps(planned, MapChoice(within=True))
     assert len(of(shown, "within")) == 2 * len(TALK.utterances)
     assert shown.notes == ()
     with pytest.raises(UsageError, match="only hierarchical models"):
-        select(flat, Choice(within=True))
+        select_maps(flat, MapChoice(within=True))
 
 
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        (Choice(layers=only(1, 3)), "--layers 3: there are 1 to 2 here"),
-        (Choice(heads=only(9)), "--heads 9: there are 1 to 2 here"),
-        (Choice(utterances=only(2, 4)), "--utterances 4: there are 1 to 3 here"),
-        (Choice(layers=only(0)), "--layers 0"),
+        (MapChoice(layers=only(1, 3)), "--layers 3: there are 1 to 2 here"),
+        (MapChoice(heads=only(9)), "--heads 9: there are 1 to 2 here"),
+        (MapChoice(utterances=only(2, 4)), "--utterances 4: there are 1 to 3 here"),
+        (MapChoice(layers=only(0)), "--layers 0"),
     ],
 )
-def test_what_is_not_there(flat: Explanation, choice: Choice, message: str) -> None:
+def test_what_is_not_there(flat: Explanation, choice: MapChoice, message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        select(flat, choice)
+        select_maps(flat, choice)
 
 
 @pytest.mark.parametrize("megabytes", [0.0, 0.002, 0.004, 0.01, 0.02, 0.05])
 def test_nothing_is_left_out_in_silence(flat: Explanation, megabytes: float) -> None:
     """It fits, what matters most is in, and whatever is missing is told."""
-    everything = select(flat, Choice())
-    selected = select(flat, Choice(megabytes=megabytes))
+    everything = select_maps(flat, MapChoice())
+    selected = select_maps(flat, MapChoice(megabytes=megabytes))
     assert sum(shown.size for shown in selected.maps) <= megabytes * 1e6
     for whole in everything.maps:
         kept = [shown for shown in selected.maps if shown.map.name == whole.map.name]
@@ -119,15 +124,15 @@ def test_nothing_is_left_out_in_silence(flat: Explanation, megabytes: float) -> 
 
 
 def test_a_model_without_attention_says_so() -> None:
-    explanation = explain(summarizer_of("recurrent"), TALK)
-    selected = select(explanation, Choice())
+    explanation = explain_dialogue(summarizer_of("recurrent"), TALK)
+    selected = select_maps(explanation, MapChoice())
     assert selected.maps == ()
     assert "this model has no attention" in selected.notes[0]
     with pytest.raises(UsageError, match="--heads 1: there are none here"):
-        select(explanation, Choice(heads=only(1)))
+        select_maps(explanation, MapChoice(heads=only(1)))
 
 
 def test_one_head_has_no_mean() -> None:
-    explanation = explain(summarizer_of("recurrent, coverage"), TALK)
-    selected = select(explanation, Choice())
+    explanation = explain_dialogue(summarizer_of("recurrent, coverage"), TALK)
+    selected = select_maps(explanation, MapChoice())
     assert {shown.names for shown in selected.maps} == {("weights",)}

@@ -1,4 +1,4 @@
-"""`explain` for every family: what search found, whole rows, tokens as what they stand for."""
+"""`explain_dialogue` for every family: what search found, whole rows, tokens as their text."""
 
 import math
 from collections.abc import Sequence
@@ -18,9 +18,8 @@ from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import DataError, UsageError
 from dialogist.records import Dialogue, Utterance
 from dialogist.text.sentences import closed
-from dialogist_lab.explain.explain import explain
 from dialogist_lab.explain.explanation import BEGIN, END, AttentionMap, Explanation, entropy
-from dialogist_lab.explain.text import pieces
+from dialogist_lab.explain.tracing import explain_dialogue, token_texts
 
 FLAT = {"encoder", "self", "cross"}
 BY_UTTERANCE = {"within", "pooling", "utterances", "self", "cross"}
@@ -59,7 +58,7 @@ def test_it_tells_what_search_found(family: str, strategy: str) -> None:
     summarizer = summarizer_of(family)
     asked = {"strategy": strategy, "length_penalty": 0.6, "evidence": False}
     options = summarizer.options.model_copy(update=asked)
-    explanation = explain(summarizer, TALK, options)
+    explanation = explain_dialogue(summarizer, TALK, options)
     [summary] = summarizer.summarize([TALK], options)
     assert explanation.summary == replace(summary, timings={})
     assert explanation.kind == CONFIGS[family].kind
@@ -73,7 +72,7 @@ def test_it_tells_what_search_found(family: str, strategy: str) -> None:
 @EVERY
 def test_rows_sum_to_one_and_padding_is_nowhere(family: str) -> None:
     """Maps are as large as what they are of, so what lies on padding would be missing."""
-    explanation = explain(summarizer_of(family), TALK)
+    explanation = explain_dialogue(summarizer_of(family), TALK)
     assert {found.role for found in explanation.maps} == ROLES[family]
     for found in explanation.maps:
         assert found.weights.dtype == np.float32
@@ -89,7 +88,7 @@ def test_rows_sum_to_one_and_padding_is_nowhere(family: str) -> None:
 
 @EVERY
 def test_every_token_has_its_alternatives(family: str) -> None:
-    explanation = explain(summarizer_of(family), TALK)
+    explanation = explain_dialogue(summarizer_of(family), TALK)
     for token in (*explanation.target, *explanation.key_points):
         chances = [one.probability for one in token.alternatives]
         assert len(chances) == 5
@@ -101,7 +100,7 @@ def test_every_token_has_its_alternatives(family: str) -> None:
 
 @EVERY
 def test_the_dialogue_is_told_as_it_was_read(family: str) -> None:
-    explanation = explain(summarizer_of(family), TALK)
+    explanation = explain_dialogue(summarizer_of(family), TALK)
     assert [explanation.source[place].text for place in (0, -1)] == [BEGIN, END]
     names = ("user", "agent", "user") if family.startswith("leader") else ("Ann", "Bo", "Ann")
     assert explanation.speakers == names
@@ -116,7 +115,7 @@ def test_the_dialogue_is_told_as_it_was_read(family: str) -> None:
 
 
 def test_masks_are_shown_as_what_they_stand_for() -> None:
-    explanation = explain(summarizer_of("transformer", entities="masked"), TALK)
+    explanation = explain_dialogue(summarizer_of("transformer", entities="masked"), TALK)
     entities = [token.text.strip() for token in explanation.source if token.kind == "entity"]
     assert entities == ["4711", "415-555-0132"]
     mentions = [t.text for t in explanation.source if t.kind == "speaker" and t.utterance == 0]
@@ -131,7 +130,7 @@ def test_alternatives_name_what_this_dialogue_has_not() -> None:
     ids += [tokenizer.pad_id, tokenizer.encode("用")[0], tokenizer.encode(" ")[0]]
     for rank, index in enumerate(ids):
         biased.data[index] = 20.0 - rank
-    explanation = explain(summarizer, TALK)
+    explanation = explain_dialogue(summarizer, TALK)
     assert [one.text for one in explanation.target[0].alternatives] == [
         "‹speaker 6: not here›",
         "‹PHONE_2: not here›",
@@ -145,7 +144,7 @@ def test_copied_words_come_from_where_they_stand(tmp_path: Path) -> None:
     """A model that learned to copy order numbers says so, and points at them."""
     summarizer = trained(COPYING["recurrent, coverage"], "copied", tmp_path)
     for dialogue in dialogues(5, seed=2):
-        explanation = explain(summarizer, dialogue)
+        explanation = explain_dialogue(summarizer, dialogue)
         number = dialogue.references[0].split()[2]
         [token] = [t for t in explanation.target if t.text.strip() == number]
         assert token.kind == "unknown"
@@ -163,7 +162,7 @@ def test_copied_words_come_from_where_they_stand(tmp_path: Path) -> None:
 @pytest.mark.parametrize("family", [name for name in CONFIGS if "pointer" in name])
 def test_the_share_of_copying_is_what_the_mixture_says(family: str) -> None:
     """p = p_gen p_vocabulary + (1 - p_gen) weights: the two parts make the token's probability."""
-    explanation = explain(summarizer_of(family, size=0.3), TALK)
+    explanation = explain_dialogue(summarizer_of(family, size=0.3), TALK)
     [copy] = named(explanation, "copy")
     for row, token in enumerate(explanation.target):
         assert token.copying is not None
@@ -179,14 +178,14 @@ def test_the_share_of_copying_is_what_the_mixture_says(family: str) -> None:
 
 def test_the_pointer_by_utterance_is_the_decoders_last_layer() -> None:
     """KDD 2019, equation 16: utterances by the mean over heads, times tokens inside each."""
-    explanation = explain(summarizer_of("leader-pointer-writer"), TALK)
+    explanation = explain_dialogue(summarizer_of("leader-pointer-writer"), TALK)
     [by_utterance] = named(explanation, "copied utterances")
     last = max(named(explanation, "cross"), key=lambda found: found.layer)
     np.testing.assert_allclose(by_utterance.weights[0], last.weights.mean(axis=0), atol=1e-5)
 
 
 def test_coverage_is_the_sum_of_what_was_before() -> None:
-    explanation = explain(summarizer_of("recurrent, coverage"), TALK)
+    explanation = explain_dialogue(summarizer_of("recurrent, coverage"), TALK)
     [coverage], [cross] = named(explanation, "coverage"), named(explanation, "cross")
     assert not coverage.weights[0, 0].any()
     np.testing.assert_allclose(coverage.weights[0, 2], cross.weights[0, :2].sum(axis=0), atol=1e-6)
@@ -197,7 +196,7 @@ def test_coverage_is_the_sum_of_what_was_before() -> None:
 
 @pytest.mark.parametrize("family", ["leader-writer", "leader-pointer-writer"])
 def test_sub_summaries_and_key_points(family: str) -> None:
-    explanation = explain(summarizer_of(family), TALK, SEVERAL)
+    explanation = explain_dialogue(summarizer_of(family), TALK, SEVERAL)
     assert said(explanation) == [part.text.strip() for part in explanation.summary.key_points]
     labels = [part.label for part in explanation.summary.key_points]
     assert len(labels) == 3
@@ -221,7 +220,7 @@ def test_sub_summaries_and_key_points(family: str) -> None:
 def test_a_cut_summary_has_no_end(family: str) -> None:
     summarizer = summarizer_of(family)
     options = DecodingOptions(strategy="greedy", min_tokens=4, max_tokens=4, max_key_points=2)
-    explanation = explain(summarizer, TALK, options)
+    explanation = explain_dialogue(summarizer, TALK, options)
     parts = len(explanation.summary.key_points) or 1
     assert [token.kind == "end" for token in explanation.target] == [False] * 4 * parts
     for found in named(explanation, "cross"):
@@ -232,7 +231,7 @@ def test_a_cut_summary_has_no_end(family: str) -> None:
 @pytest.mark.parametrize("family", ["transformer", "recurrent, coverage"])
 def test_a_dialogue_that_does_not_fit(family: str, keep_end: bool) -> None:
     limits = Limits(source_tokens=12, summary_tokens=24, keep_end=keep_end)
-    explanation = explain(summarizer_of(family, limits=limits), TALK)
+    explanation = explain_dialogue(summarizer_of(family, limits=limits), TALK)
     assert len(explanation.source) == 12
     assert (explanation.source[-1].kind == "end") is keep_end
     assert any("were read" in warning.message for warning in explanation.summary.warnings)
@@ -241,14 +240,14 @@ def test_a_dialogue_that_does_not_fit(family: str, keep_end: bool) -> None:
 def test_nothing_said_is_one_line() -> None:
     silent = Dialogue((Utterance("Ann", "  "),), "silent")
     with pytest.raises(DataError, match="'silent': the dialogue holds no text: there is nothing"):
-        explain(summarizer_of("transformer"), silent)
+        explain_dialogue(summarizer_of("transformer"), silent)
     with pytest.raises(UsageError, match="at most 23 tokens"):
-        explain(summarizer_of("transformer"), TALK, DecodingOptions(max_tokens=24))
+        explain_dialogue(summarizer_of("transformer"), TALK, DecodingOptions(max_tokens=24))
 
 
 def test_the_bundled_model() -> None:
     talk = Dialogue((Utterance("Tom", "Hi Lisa, lunch at noon?"), Utterance("Lisa", "Sure, Tom!")))
-    explanation = explain(Summarizer.load("default", "cpu"), talk)
+    explanation = explain_dialogue(Summarizer.load("default", "cpu"), talk)
     tokens = [closed(text) for text in said(explanation)]  # the last full stop may be no token
     assert tokens == [explanation.summary.text]
     assert explanation.speakers == ("Tom", "Lisa")
@@ -267,7 +266,7 @@ READERS = [BYTES, tokenizer_of(kind="unigram", size=600)]
 @given(st.text(max_size=30), st.sampled_from(READERS))
 def test_pieces_join_to_the_text(text: str, tokenizer: object) -> None:
     ids = tokenizer.encode(text)  # type: ignore[attr-defined]
-    found = pieces(ids, tokenizer.decode)  # type: ignore[attr-defined]
+    found = token_texts(ids, tokenizer.decode)  # type: ignore[attr-defined]
     assert len(found) == len(ids)
     assert "".join(found) == tokenizer.decode(ids)  # type: ignore[attr-defined]
 
@@ -275,7 +274,7 @@ def test_pieces_join_to_the_text(text: str, tokenizer: object) -> None:
 def test_a_character_of_several_tokens_is_the_last_ones() -> None:
     ids = BYTES.encode("a龘b")
     assert len(ids) > 3
-    assert [piece for piece in pieces(ids, BYTES.decode) if piece] == ["a", "龘", "b"]
+    assert [piece for piece in token_texts(ids, BYTES.decode) if piece] == ["a", "龘", "b"]
 
 
 def test_broken_characters_do_not_pile_up() -> None:
@@ -288,5 +287,5 @@ def test_broken_characters_do_not_pile_up() -> None:
         return BYTES.decode(ids)
 
     ids = BYTES.encode("\ufffd" * 500)
-    assert "".join(pieces(ids, read)) == "\ufffd" * 500
+    assert "".join(token_texts(ids, read)) == "\ufffd" * 500
     assert longest <= 12

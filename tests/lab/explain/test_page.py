@@ -12,11 +12,13 @@ from tests.lab.explain.explaining import CONFIGS, TALK, summarizer_of
 
 from dialogist.evaluation.pages import source_hash
 from dialogist.records import Dialogue, Utterance
-from dialogist_lab.explain.as_json import explanation_to_json
-from dialogist_lab.explain.choice import Choice, Selected, select
-from dialogist_lab.explain.explain import explain
-from dialogist_lab.explain.page import explanation_page
-from dialogist_lab.explain.page_data import packed
+from dialogist_lab.explain.explanation import MapChoice, SelectedMaps, select_maps
+from dialogist_lab.explain.explanation_page import (
+    explanation_page,
+    explanation_to_json,
+    packed_weights,
+)
+from dialogist_lab.explain.tracing import explain_dialogue
 
 EVIL = "</script><script>alert('x')</script>"
 NASTY = Dialogue(
@@ -59,15 +61,15 @@ class Checked(HTMLParser):
         return [str(a.get("class")) for tag, a in self.elements if "data-i" in a]
 
 
-def page_of(family: str, dialogue: Dialogue = TALK, choice: Choice | None = None) -> str:
-    explanation = explain(summarizer_of(family), dialogue)
-    return explanation_page(explanation, select(explanation, choice or Choice()))
+def page_of(family: str, dialogue: Dialogue = TALK, choice: MapChoice | None = None) -> str:
+    explanation = explain_dialogue(summarizer_of(family), dialogue)
+    return explanation_page(explanation, select_maps(explanation, choice or MapChoice()))
 
 
 @pytest.mark.parametrize("family", CONFIGS)
 def test_a_page_of_every_family(family: str) -> None:
-    explanation = explain(summarizer_of(family), TALK)
-    selected = select(explanation, Choice())
+    explanation = explain_dialogue(summarizer_of(family), TALK)
+    selected = select_maps(explanation, MapChoice())
     found = Checked(explanation_page(explanation, selected))
     assert found.open == []
     assert len(found.spots()) == len(explanation.source) + len(explanation.target)
@@ -82,8 +84,8 @@ def test_a_page_of_every_family(family: str) -> None:
 
 def test_a_plan_prefix_is_shown_among_the_tokens() -> None:
     summarizer = summarizer_of("hierarchical", plan="prefix", key_points="customer-service-en")
-    explanation = explain(summarizer, TALK)
-    found = Checked(explanation_page(explanation, select(explanation, Choice())))
+    explanation = explain_dialogue(summarizer, TALK)
+    found = Checked(explanation_page(explanation, select_maps(explanation, MapChoice())))
     assert len(found.spots()) == len(explanation.source) + len(explanation.target)
     paragraphs = [a for tag, a in found.elements if tag == "p" and a.get("class") == "part"]
     assert len(paragraphs) == len(explanation.summary.key_points)
@@ -92,19 +94,19 @@ def test_a_plan_prefix_is_shown_among_the_tokens() -> None:
     wanted = [token.text for token in explanation.target if token.kind == "plan"]
     assert len(wanted) >= 2
     assert set(wanted) <= set(shown)
-    json.dumps(explanation_to_json(explanation, select(explanation, Choice())))
+    json.dumps(explanation_to_json(explanation, select_maps(explanation, MapChoice())))
 
 
 def test_labels_of_rules_leave_the_text_whole() -> None:
     summarizer = summarizer_of("hierarchical", key_points="customer-service-en")
-    explanation = explain(summarizer, TALK)
+    explanation = explain_dialogue(summarizer, TALK)
     assert explanation.summary.key_points
-    found = Checked(explanation_page(explanation, select(explanation, Choice())))
+    found = Checked(explanation_page(explanation, select_maps(explanation, MapChoice())))
     assert len(found.spots()) == len(explanation.source) + len(explanation.target)
     assert not [a for tag, a in found.elements if a.get("class") == "label"]
 
 
-def check_data(data: Any, selected: Selected) -> None:
+def check_data(data: Any, selected: SelectedMaps) -> None:
     """What the script unpacks is, to half of 1/255 of each row's largest, what there was."""
     for found, shown in zip(data["maps"], selected.maps, strict=True):
         rows, columns = (data["axes"][found[side]]["places"] for side in ("rows", "columns"))
@@ -118,7 +120,7 @@ def check_data(data: Any, selected: Selected) -> None:
 def test_packing_rows_of_zeros() -> None:
     weights = np.zeros((1, 2, 3), np.float32)
     weights[0, 1] = [0.25, 0.5, 0.25]
-    shares, scales = packed(weights)
+    shares, scales = packed_weights(weights)
     assert list(base64.b64decode(shares)) == [0, 0, 0, 128, 255, 128]
     assert np.frombuffer(base64.b64decode(scales), "<f4").tolist() == [0, 0.5]
 
@@ -126,8 +128,10 @@ def test_packing_rows_of_zeros() -> None:
 @pytest.mark.parametrize("family", ["transformer", "leader-pointer-writer"])
 def test_whatever_people_write_is_text(family: str) -> None:
     summarizer = summarizer_of(family)
-    explanation = explain(summarizer, NASTY)
-    page = explanation_page(explanation, select(explanation, Choice(within="leader" in family)))
+    explanation = explain_dialogue(summarizer, NASTY)
+    page = explanation_page(
+        explanation, select_maps(explanation, MapChoice(within="leader" in family))
+    )
     page.encode("utf-8")  # no half of a pair is left
     found = Checked(page)
     assert found.open == []
@@ -157,13 +161,13 @@ def test_nothing_comes_from_elsewhere() -> None:
 
 def test_its_size_is_bounded() -> None:
     long = Dialogue(tuple(Utterance("Ann", f"We meet at {i}.") for i in range(30)))
-    plain = len(page_of("transformer", long, Choice(megabytes=0)))
+    plain = len(page_of("transformer", long, MapChoice(megabytes=0)))
     assert len(page_of("transformer", long)) > plain + 100_000
-    assert len(page_of("transformer", long, Choice(megabytes=0.05))) < plain + 60_000
+    assert len(page_of("transformer", long, MapChoice(megabytes=0.05))) < plain + 60_000
 
 
 def test_what_is_left_out_is_told() -> None:
-    page = page_of("transformer", choice=Choice(megabytes=0.005, layers=frozenset((1,))))
+    page = page_of("transformer", choice=MapChoice(megabytes=0.005, layers=frozenset((1,))))
     assert "only layers 1, as asked for" in page
     assert "Encoder self-attention, layer 1 and the whole: left out" in page
 

@@ -11,12 +11,10 @@ from tests.lab.explain.explaining import CONFIGS, SEVERAL, TALK, summarizer_of
 from dialogist.data.limits import Limits
 from dialogist.errors import MissingExtraError
 from dialogist.records import Dialogue, Utterance
-from dialogist_lab.explain.as_json import explanation_to_json
-from dialogist_lab.explain.choice import Choice, select
-from dialogist_lab.explain.explain import explain
-from dialogist_lab.explain.labels import tick
-from dialogist_lab.explain.page import explanation_page
-from dialogist_lab.explain.plots import plot_explanation
+from dialogist_lab.explain.explanation import MapChoice, select_maps, tick
+from dialogist_lab.explain.explanation_page import explanation_page, explanation_to_json
+from dialogist_lab.explain.explanation_plots import plot_explanation
+from dialogist_lab.explain.tracing import explain_dialogue
 
 EVERY = pytest.mark.parametrize("family", CONFIGS)
 
@@ -29,8 +27,10 @@ def size_of(file: Path) -> tuple[int, int]:
 
 
 def test_pictures_of_a_transformer(tmp_path: Path) -> None:
-    explanation = explain(summarizer_of("transformer, pointer"), TALK)
-    selected = select(explanation, Choice(layers=frozenset((2,)), utterances=frozenset((2, 3))))
+    explanation = explain_dialogue(summarizer_of("transformer, pointer"), TALK)
+    selected = select_maps(
+        explanation, MapChoice(layers=frozenset((2,)), utterances=frozenset((2, 3)))
+    )
     files, missing = plot_explanation(explanation, selected, tmp_path / "new" / "folder")
     assert missing == set()
     assert [file.stem for file in files] == [
@@ -47,9 +47,9 @@ def test_pictures_of_a_transformer(tmp_path: Path) -> None:
 
 
 def test_pictures_of_a_planning_model(tmp_path: Path) -> None:
-    explanation = explain(summarizer_of("leader-writer"), TALK, SEVERAL)
-    selected = select(
-        explanation, Choice(within=True, layers=frozenset((1,)), utterances=frozenset((2,)))
+    explanation = explain_dialogue(summarizer_of("leader-writer"), TALK, SEVERAL)
+    selected = select_maps(
+        explanation, MapChoice(within=True, layers=frozenset((1,)), utterances=frozenset((2,)))
     )
     files, _ = plot_explanation(explanation, selected, tmp_path)
     names = {file.stem for file in files}
@@ -60,16 +60,16 @@ def test_pictures_of_a_planning_model(tmp_path: Path) -> None:
 
 
 def test_a_model_without_attention(tmp_path: Path) -> None:
-    explanation = explain(summarizer_of("recurrent"), TALK)
-    files, _ = plot_explanation(explanation, select(explanation, Choice()), tmp_path)
+    explanation = explain_dialogue(summarizer_of("recurrent"), TALK)
+    files, _ = plot_explanation(explanation, select_maps(explanation, MapChoice()), tmp_path)
     assert [file.stem for file in files] == ["tokens"]
 
 
 def test_any_text_can_stand_beside_a_map(tmp_path: Path) -> None:
     """Dollars are no formulas; what no font has is told, and warned of by nobody else."""
     talk = Dialogue((Utterance("$x_", "$5 \\frac and $6_2 \U00013000 用户" + "y" * 90),))
-    explanation = explain(summarizer_of("recurrent, attention"), talk)
-    files, missing = plot_explanation(explanation, select(explanation, Choice()), tmp_path)
+    explanation = explain_dialogue(summarizer_of("recurrent, attention"), talk)
+    files, missing = plot_explanation(explanation, select_maps(explanation, MapChoice()), tmp_path)
     assert any("13000" in name or "HIEROGLYPH" in name for name in missing)
     assert len(files) == 3
 
@@ -78,8 +78,8 @@ def test_long_dialogues_stay_readable(tmp_path: Path) -> None:
     """Beyond some hundred tokens utterances are named instead; pictures stay of a size."""
     talk = Dialogue(tuple(Utterance(("Ann", "Bo")[i % 2], "yes " * 9) for i in range(40)))
     summarizer = summarizer_of("recurrent, attention", limits=Limits(source_tokens=None))
-    explanation = explain(summarizer, talk)
-    files, _ = plot_explanation(explanation, select(explanation, Choice()), tmp_path)
+    explanation = explain_dialogue(summarizer, talk)
+    files, _ = plot_explanation(explanation, select_maps(explanation, MapChoice()), tmp_path)
     assert len(explanation.source) > 400
     assert size_of(files[-1])[0] < 2600
 
@@ -96,8 +96,8 @@ def test_ticks() -> None:
 
 @EVERY
 def test_json(family: str) -> None:
-    explanation = explain(summarizer_of(family), TALK)
-    selected = select(explanation, Choice(heads=None))
+    explanation = explain_dialogue(summarizer_of(family), TALK)
+    selected = select_maps(explanation, MapChoice(heads=None))
     found = json.loads(json.dumps(explanation_to_json(explanation, selected)))
     assert found["schema_version"] == 1
     assert found["summary"] == explanation.summary.text
@@ -114,8 +114,8 @@ def test_json(family: str) -> None:
 
 
 def test_missing_extras_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    explanation = explain(summarizer_of("recurrent"), TALK)
-    selected = select(explanation, Choice())
+    explanation = explain_dialogue(summarizer_of("recurrent"), TALK)
+    selected = select_maps(explanation, MapChoice())
     for name in ("matplotlib", "jinja2"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtraError, match=r"--png.*pip install .*matplotlib"):

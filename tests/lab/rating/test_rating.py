@@ -9,10 +9,8 @@ import pytest
 
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, Utterance
-from dialogist_lab.rating.agreement import agreement
-from dialogist_lab.rating.answers import Answer, Key, Sheets, read_answers
-from dialogist_lab.rating.page import Pair, draw, make_page, seal
-from dialogist_lab.rating.preference import rate, sign_test
+from dialogist_lab.rating import Answer, AnswerKey, Sheets, agreement, rate, read_answers, sign_test
+from dialogist_lab.rating_page import RatedPair, make_rating_page, sample_pairs, seal
 
 NO = math.nan
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), section D: four observers.
@@ -27,7 +25,7 @@ WORKED = np.array(
 
 
 def pair(number, a, b):
-    return Pair(Dialogue((Utterance("Ann", f"Lunch {number}?"),), id=f"d{number}"), (a, b))
+    return RatedPair(Dialogue((Utterance("Ann", f"Lunch {number}?"),), id=f"d{number}"), (a, b))
 
 
 def pairs(count):
@@ -40,7 +38,7 @@ def whole(choice, **more):
 
 def key(*swapped):
     ids = [f"d{i}" for i in range(len(swapped))]
-    return Key(systems=("one", "two"), ids=ids, swapped=list(swapped), identical=0, seed=1)
+    return AnswerKey(systems=("one", "two"), ids=ids, swapped=list(swapped), identical=0, seed=1)
 
 
 def test_alpha_is_that_of_the_published_example():
@@ -126,15 +124,15 @@ def test_nothing_answered_is_no_figure():
 
 def test_drawing_is_the_seeds_and_sides_are_even():
     every = pairs(30)
-    assert draw(every, 10, 1) == draw(every, 10, 1)
-    assert draw(every, 10, 1) != draw(every, 10, 2)
-    assert draw(every, 20, 1).pairs[:10] == draw(every, 10, 1).pairs
-    assert sum(draw(every, 10, 1).swapped) == 5
+    assert sample_pairs(every, 10, 1) == sample_pairs(every, 10, 1)
+    assert sample_pairs(every, 10, 1) != sample_pairs(every, 10, 2)
+    assert sample_pairs(every, 20, 1).pairs[:10] == sample_pairs(every, 10, 1).pairs
+    assert sum(sample_pairs(every, 10, 1).swapped) == 5
 
 
 def test_identical_pairs_are_counted_and_not_shown():
     every = [*pairs(3), pair(8, "Same.", " Same.\n"), pair(9, "", "")]
-    drawn = draw(every, 5, 1)
+    drawn = sample_pairs(every, 5, 1)
     assert (len(drawn.pairs), drawn.identical) == (3, 2)
     assert not any(one.identical for one in drawn.pairs)
 
@@ -143,8 +141,8 @@ NASTY = "</script><script>alert(1)</script><!-- & \x00 \ud800 \u202e \u2028 ф╕нц
 
 
 def test_nothing_on_the_page_can_end_its_script():
-    one = Pair(Dialogue((Utterance(NASTY, NASTY),), id=NASTY), (NASTY, "fine"))
-    page = make_page(draw([one], 1, 1), (NASTY, "b"), 1)
+    one = RatedPair(Dialogue((Utterance(NASTY, NASTY),), id=NASTY), (NASTY, "fine"))
+    page = make_rating_page(sample_pairs([one], 1, 1), (NASTY, "b"), 1)
     assert page.encode("utf-8")
     assert page.count("<script") == page.count("</script") == 2
     assert "alert(1)<" not in page
@@ -152,7 +150,7 @@ def test_nothing_on_the_page_can_end_its_script():
 
 
 def test_the_page_names_no_system_and_loads_nothing():
-    page = make_page(draw(pairs(4), 4, 1), ("my-secret-model", "lead-3"), 1)
+    page = make_rating_page(sample_pairs(pairs(4), 4, 1), ("my-secret-model", "lead-3"), 1)
     assert "my-secret-model" not in page
     assert "lead-3" not in page
     assert "default-src 'none'" in html.unescape(page)

@@ -11,7 +11,7 @@ from dialogist.evaluation.significance import Resampling
 from dialogist.evaluation.system_outputs import Output, cases_of
 from dialogist.metrics.rouge import Rouge
 from dialogist.records import Dialogue, Summary, Utterance
-from dialogist_lab.report.model import Subject
+from dialogist_lab.report.subject import Subject
 
 _WORDS = "ann bo lunch noon asks tells wants order refund agent calls back later Paris Monday"
 WORDS = _WORDS.split()

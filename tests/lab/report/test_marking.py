@@ -4,7 +4,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from dialogist_lab.report.marking import Marker, Piece, Spot
+from dialogist_lab.report.examples import Marker, Piece, Spot
 
 MARKER = Marker()
 

@@ -1,12 +1,4 @@
-"""The page on which a person compares two systems' summaries without knowing whose they are.
-
-    pairs -draw-> items -seal-> key        items, key -make_page-> HTML
-
-Which pairs are shown, in what order and on which side, depends on the seed and the positions of
-the dialogues alone. The page names no system: who is who stands in a packed key, which the
-answers carry along, so that `evaluation.rating.answers` needs nothing but them. The key keeps a
-rater from seeing it, not from looking for it.
-"""
+"""The page on which people compare two systems' summaries without knowing whose they are."""
 
 import base64
 import hashlib
@@ -24,11 +16,11 @@ from dialogist.evaluation.pages import (
     trusted,
 )
 from dialogist.records import JSON, Dialogue
-from dialogist_lab.rating.answers import QUESTIONS, Key
+from dialogist_lab.rating import QUESTIONS, AnswerKey
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class RatedPair:
     """A dialogue, and what systems A and B say about it."""
 
     dialogue: Dialogue
@@ -47,12 +39,12 @@ class Drawn:
     ``identical`` pairs were drawn as well, and not shown.
     """
 
-    pairs: tuple[Pair, ...]
+    pairs: tuple[RatedPair, ...]
     swapped: tuple[bool, ...]
     identical: int
 
 
-def draw(pairs: Sequence[Pair], count: int, seed: int) -> Drawn:
+def sample_pairs(pairs: Sequence[RatedPair], count: int, seed: int) -> Drawn:
     """Up to ``count`` pairs at random; each system stands first in half of them.
 
     A smaller count is the head of a larger one, but for the sides.
@@ -76,13 +68,13 @@ def draw(pairs: Sequence[Pair], count: int, seed: int) -> Drawn:
     )
 
 
-def make_page(drawn: Drawn, systems: tuple[str, str], seed: int) -> str:
+def make_rating_page(drawn: Drawn, systems: tuple[str, str], seed: int) -> str:
     """The whole page as HTML.
 
     Raises:
         MissingExtraError: jinja2 is not installed.
     """
-    key = Key(
+    key = AnswerKey(
         systems=systems,
         ids=[pair.dialogue.id for pair in drawn.pairs],
         swapped=list(drawn.swapped),
@@ -106,12 +98,12 @@ def make_page(drawn: Drawn, systems: tuple[str, str], seed: int) -> str:
     )
 
 
-def seal(key: Key) -> str:
+def seal(key: AnswerKey) -> str:
     """The key as text that says nothing to whoever glances at it."""
     return base64.b64encode(zlib.compress(json.dumps(key.model_dump()).encode())).decode()
 
 
-def _item(pair: Pair, swapped: bool) -> JSON:
+def _item(pair: RatedPair, swapped: bool) -> JSON:
     first, second = reversed(pair.texts) if swapped else pair.texts
     turns: list[JSON] = [[u.speaker, u.text] for u in pair.dialogue.utterances]
     return {"turns": turns, "first": first, "second": second}

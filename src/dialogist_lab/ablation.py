@@ -1,20 +1,10 @@
-"""An ablation: one recipe, and rows that each change something of it, on an equal budget.
-
-    base: dialogsum-small            a recipe's name or file
-    budget: {minutes: 20}            or {updates: 1500}, for every row
-    settings: [training.seed=1]      over all rows
-    rows:                            by name, what each changes
-      r-drop: [objective.r_drop=1]
-      pretrained: [start=runs/pretrain-dialogue]
-      beam-8: [decoding.beam_size=8] only the search: the base's model is asked again
-
-Minutes are of training alone. They are made into updates by timing the first ones of a row, once;
-from then on the row is an ordinary run of so many updates, which goes on exactly after a stop.
-"""
+"""Ablations: the variants of a recipe, and how each differs from its base."""
 
 import json
+import math
 import shutil
 import time
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,12 +14,17 @@ from dialogist.config import Config, read_yaml
 from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.options import MEASURED
 from dialogist.errors import DataError
+from dialogist.evaluation.report_card import Card
+from dialogist.evaluation.report_card import CardRow as CardRow
+from dialogist.evaluation.significance import Difference
 from dialogist.files import write_text_atomically
 from dialogist.recipe.config import Place, Recipe, read_recipe
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.systems import System
 from dialogist.recipe.train import train_recipe
+from dialogist.records import JSON
 from dialogist.training.progress import Progress
+from dialogist_lab.compare import RunFacts
 
 BASE = "base"
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
@@ -200,3 +195,99 @@ def _seconds_an_update(variant: Variant, place: Place, note: Note) -> float:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return watch.seconds
+
+
+FIGURES: Mapping[str, str] = {
+    "R1": "rouge1.f1",
+    "R2": "rouge2.f1",
+    "RL": "rougeL.f1",
+    "unsupported %": "faithfulness.any",
+    "roles %": "faithfulness.swap",
+    "repeating %": "copying.repeats4",
+}
+"""The columns of the table, and their keys in the card."""
+
+REFERENCES_ROW = "references"
+"""The row of what people wrote: how often they say what the rules do not find, or repeat."""
+
+_OWN = frozenset(("R1", "R2", "RL"))  # of no meaning for what is compared with itself
+
+
+@dataclass(frozen=True, slots=True)
+class AblationFigure:
+    """``value``, and how far it is above the base's; ``chance``: p, corrected for all rows.
+
+    None where there is none.
+    """
+
+    value: float | None
+    gain: float | None = None
+    chance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AblationRow:
+    """``length``: mean words of an output to one of a reference. ``seconds``: of training alone."""
+
+    name: str
+    settings: tuple[str, ...]
+    figures: Mapping[str, AblationFigure]
+    length: float
+    cut: int
+    run: RunFacts
+
+    @property
+    def seconds(self) -> float | None:
+        """Training without its validations."""
+        return self.run.training_seconds
+
+    def to_json(self) -> dict[str, JSON]:
+        """Plain values."""
+        return {
+            "row": self.name,
+            "settings": list(self.settings),
+            "length": self.length,
+            "cut": self.cut,
+            "updates": self.run.updates,
+            "epochs": self.run.epochs,
+            "training_seconds": self.seconds,
+            "started_from": self.run.started_from,
+            "figures": {
+                name: {"value": one.value, "gain": one.gain, "p": one.chance}
+                for name, one in self.figures.items()
+            },
+        }
+
+
+def ablation_rows(
+    card: Card, settings: Mapping[str, tuple[str, ...]], runs: Mapping[str, RunFacts]
+) -> list[AblationRow]:
+    """The table's rows; ``settings`` and ``runs`` by row."""
+    found = card.differences if card.against == BASE else ()
+    gains = {one.one: by_key for by_key in found for one in by_key.values()}
+    return [
+        AblationRow(
+            name=row.name,
+            settings=settings.get(row.name, ()),
+            figures=dict(_figures(row, gains.get(row.name, {}))),
+            length=row.words / card.words,
+            cut=row.cut,
+            run=runs.get(row.name, RunFacts()),
+        )
+        for row in card.rows
+    ]
+
+
+def _figures(row: CardRow, gains: Mapping[str, Difference]) -> Iterable[tuple[str, AblationFigure]]:
+    for name, key in FIGURES.items():
+        found, gain = row.figures.get(key), gains.get(key)
+        itself = row.name == REFERENCES_ROW and name in _OWN
+        value = None if found is None or itself else _told(found.figure)
+        if gain is None or row.name in (BASE, REFERENCES_ROW):
+            yield name, AblationFigure(value)
+        else:
+            yield name, AblationFigure(value, _told(gain.difference), _told(gain.p_corrected))
+
+
+def _told(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -1,11 +1,7 @@
-"""How far the checks of faithfulness can be believed: planted errors found, and false alarms.
+"""How well checks find errors: errors planted in references, and how many of them are found."""
 
-Into human summaries one error of a kind is planted; a finding of that kind at its place is a
-detection. Any finding of the kind in an untouched human summary counts as a false alarm, though
-some of them are slips of the people who wrote it: the rates say what a system can be blamed for at
-most by mistake.
-"""
-
+import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -29,8 +25,52 @@ from dialogist.data.planting_roles import (
     plant_swaps,
 )
 from dialogist.metrics.findings import Kind, checked
+from dialogist.metrics.slots import STATE, compared, state_of
 from dialogist.records import Dialogue
-from dialogist_lab.planting_slots import detects_slot, plant_slot, wrong_slots
+
+_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_TIMES = [f"{hour:02}:{minute:02}" for hour in range(24) for minute in range(0, 60, 15)]
+_DIGITS = [str(number) for number in range(1, 9)]
+_PRICES = ["cheap", "moderate", "expensive"]
+_AREAS = ["centre", "north", "south", "east", "west"]
+_KINDS: Sequence[tuple[re.Pattern[str], Sequence[str]]] = (
+    (re.compile(rf"\b(?:{'|'.join(_DAYS)})\b"), _DAYS),
+    (re.compile(r"\b\d\d:\d\d\b"), _TIMES),
+    (re.compile(r"\b\d(?=-star| people| seats| days| train tickets)"), _DIGITS),
+    (re.compile(rf"\b(?:{'|'.join(_PRICES)})\b"), _PRICES),
+    (re.compile(rf"\b(?:{'|'.join(_AREAS)})\b"), _AREAS),
+)
+
+
+def plant_slot(ground: Ground, random: Random) -> Planted | None:
+    """A value that the state holds becomes another of its kind, which it does not hold."""
+    state = json.dumps(ground.dialogue.metadata.get(STATE))
+    places = [
+        (match.span(), [value for value in values if f"= {value} " not in state])
+        for form, values in _KINDS
+        for match in form.finditer(ground.summary)
+        if f"= {match[0]} " in state
+    ]
+    places = [(place, others) for place, others in places if others]
+    if not places:
+        return None
+    place, others = random.choice(places)
+    return ground.planted(place, random.choice(others))
+
+
+def wrong_slots(ground: Ground) -> list[str] | None:
+    """The values of the summary that the state does not hold, None where there is no state."""
+    return _wrong(ground, ground.summary)
+
+
+def detects_slot(ground: Ground, sown: Planted) -> bool:
+    """Whether the planted value is seen to be wrong: there is one more than before."""
+    return len(_wrong(ground, sown.text) or ()) > len(_wrong(ground, ground.summary) or ())
+
+
+def _wrong(ground: Ground, summary: str) -> list[str] | None:
+    state = state_of(ground.dialogue.metadata)
+    return None if state is None else [one.value for one in compared(summary, state).wrong]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +118,7 @@ _Z = NormalDist().inv_cdf(0.975)
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class DetectedShare:
     """``count`` of ``total``, with its 95% interval by Wilson (1927)."""
 
     count: int
@@ -101,7 +141,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class PlantedCase:
     """A planted error that was missed, or a false alarm: ``text`` of ``summary``."""
 
     id: str
@@ -114,10 +154,10 @@ class Trial:
     """One kind of error on one corpus, and the cases behind its shares."""
 
     error: str
-    detected: Share
-    false_alarms: Share
-    missed: tuple[Case, ...]
-    alarms: tuple[Case, ...]
+    detected: DetectedShare
+    false_alarms: DetectedShare
+    missed: tuple[PlantedCase, ...]
+    alarms: tuple[PlantedCase, ...]
 
 
 def trials(
@@ -135,20 +175,23 @@ def trials(
 def _trial(grounds: Sequence[Ground], error: str, seed: int) -> Trial:
     probe = ERRORS[error]
     planted = read = 0
-    missed: list[Case] = []
-    alarms: list[Case] = []
+    missed: list[PlantedCase] = []
+    alarms: list[PlantedCase] = []
     for i, ground in enumerate(grounds):
         found = probe.alarms(ground)
         if found is None:
             continue
         read += 1
         if found:
-            alarms.append(Case(ground.dialogue.id, ground.summary, found[0]))
+            alarms.append(PlantedCase(ground.dialogue.id, ground.summary, found[0]))
         sown = probe.plant(ground, Random(f"{seed}/{error}/{i}"))
         if sown is not None:
             planted += 1
             if not probe.detects(ground, sown):
                 place = sown.text[sown.start : sown.end]
-                missed.append(Case(ground.dialogue.id, sown.text, place))
-    detected, false = Share(planted - len(missed), planted), Share(len(alarms), read)
+                missed.append(PlantedCase(ground.dialogue.id, sown.text, place))
+    detected, false = (
+        DetectedShare(planted - len(missed), planted),
+        DetectedShare(len(alarms), read),
+    )
     return Trial(error, detected, false, tuple(missed), tuple(alarms))

@@ -1,9 +1,11 @@
-"""One row of the table after another: train a system if need be, let it summarise, judge it."""
+"""Several systems on the same dialogues: trained where needed, scored, put beside each other."""
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -21,6 +23,7 @@ from dialogist.recipe.corpus import Note
 from dialogist.recipe.floors import floor_names, floors_and_ceilings, floors_for
 from dialogist.recipe.run_settings import changed_settings
 from dialogist.recipe.speaking import AS_USUAL, Read, Written, read_written, speaker_of
+from dialogist.recipe.start import STARTED
 from dialogist.recipe.systems import (
     System,
     choose_pack,
@@ -30,12 +33,92 @@ from dialogist.recipe.systems import (
 from dialogist.recipe.train import train_recipe
 from dialogist.records import JSON, Summary
 from dialogist.training.interfaces import Reporter
+from dialogist.training.logs import RunLogs
 from dialogist.training.saving import checkpoint_folders
-from dialogist_lab.comparison.run_facts import RunFacts, run_facts
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class EpochLoss:
+    """Cross-entropy in nats a token: of an epoch's training, with dropout, and of dev after it."""
+
+    epoch: int
+    train: float
+    dev: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """How a model came about, as far as its run folder tells; None where it does not.
+
+    ``training_seconds`` and ``validation_seconds`` are of the wall clock: all starts of the run
+    together, reading and encoding of the data not counted, nor work that a kill undid.
+    ``best_epoch`` is the one whose weights are kept where the recipe keeps the best.
+    ``started_from``: the model that it took its weights from; that one's cost is not counted.
+    """
+
+    epochs: int | None = None
+    best_epoch: int | None = None
+    updates: int | None = None
+    training_seconds: float | None = None
+    validation_seconds: float | None = None
+    started_from: str | None = None
+    losses: tuple[EpochLoss, ...] | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """Training and the validations in it."""
+        if self.training_seconds is None:
+            return None
+        return self.training_seconds + (self.validation_seconds or 0.0)
+
+
+def run_facts(run: Path) -> RunFacts:
+    """What the newest checkpoint and the settings of a run folder say; it may be no such folder."""
+    state = _read(checkpoint_folders(run / "checkpoints")[-1:])
+    best = state.get("best") or []
+    seconds = state.get("seconds") or {}
+    return RunFacts(
+        epochs=state.get("epoch"),
+        best_epoch=int(best[0][1].rpartition("-")[2]) if best else None,
+        updates=state.get("step"),
+        training_seconds=seconds.get("training"),
+        validation_seconds=seconds.get("validation"),
+        started_from=_started_from(run),
+        losses=_losses(run),
+    )
+
+
+def _losses(run: Path) -> tuple[EpochLoss, ...] | None:
+    try:
+        records = RunLogs(run).metrics.read()
+    except (OSError, ValueError):
+        return None
+    found = [
+        EpochLoss(record["epoch"], record["train_nll"], record.get("dev_loss"))  # type: ignore[arg-type]
+        for record in records
+        if record.get("kind") == "epoch" and "train_nll" in record
+    ]
+    return tuple(found) or None
+
+
+def _read(folders: Sequence[Path]) -> dict[str, Any]:
+    try:
+        state = json.loads((folders[0] / "state.json").read_text(encoding="utf-8"))
+    except (IndexError, OSError, ValueError):
+        return {}
+    return state if isinstance(state, dict) else {}
+
+
+def _started_from(run: Path) -> str | None:
+    try:
+        about = json.loads((run / STARTED).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return str(about["path"]) if "path" in about else None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRequest:
     """What a person asks for.
 
     ``on``: the data to compare on, None for the recipes' own; ``limit``: the first so many
@@ -62,13 +145,13 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class ComparisonSetting:
     """What all systems have in common; ``bad`` counts the records that could not be read.
 
     ``files``: the data's; ``read``: by name, what files of outputs hold.
     """
 
-    wanted: Wanted
+    wanted: ComparisonRequest
     files: tuple[str, ...]
     bad: int
     judge: KeyPointScorer
@@ -81,7 +164,7 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparisonRow:
     """A system, floor or ceiling and its figures; ``entry``: what these were made of."""
 
     entry: MeasuredSystem
@@ -107,7 +190,9 @@ class Row:
         }
 
 
-def settle(systems: Sequence[System], wanted: Wanted, note: Note) -> Setting:
+def settle_comparison(
+    systems: Sequence[System], wanted: ComparisonRequest, note: Note
+) -> ComparisonSetting:
     """See that the systems can be compared, and read what they are compared on.
 
     Raises:
@@ -138,7 +223,7 @@ def settle(systems: Sequence[System], wanted: Wanted, note: Note) -> Setting:
         wanted.predictions.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(f"{wanted.predictions}: cannot be written: {error.strerror}") from None
-    return Setting(
+    return ComparisonSetting(
         wanted=wanted,
         files=tuple(one.path for one in sets),
         bad=bad + sum(one.bad for one in read.values()),
@@ -180,7 +265,7 @@ def is_trained(system: System) -> bool:
     return fresh and not changed
 
 
-def train(system: System, setting: Setting, reporter: Reporter) -> None:
+def train_system(system: System, setting: ComparisonSetting, reporter: Reporter) -> None:
     """Train a recipe in its run folder, or go on where that stands; raises as `train_recipe`."""
     assert system.recipe is not None
     assert system.folder is not None
@@ -190,10 +275,10 @@ def train(system: System, setting: Setting, reporter: Reporter) -> None:
 
 def assess(
     system: System,
-    setting: Setting,
+    setting: ComparisonSetting,
     tell: Callable[[int], None],
     options: DecodingOptions | None = None,
-) -> Row:
+) -> ComparisonRow:
     """Let a trained system summarise all dialogues, and judge it; ``tell`` hears how many are done.
 
     ``options``: how it is searched, None as its folder says.
@@ -216,13 +301,13 @@ def assess(
     )
 
 
-def reference_row(setting: Setting) -> Row:
+def reference_row(setting: ComparisonSetting) -> ComparisonRow:
     """What people wrote, the first reference of each dialogue, as if a system had said it."""
     said = [Output.of(Summary(one.references[0], one.id), one) for one in setting.choice.wanted]
     return _row("references", RowKind.ceiling, tuple(said), setting)
 
 
-def floor_rows(setting: Setting, without: Collection[str]) -> Iterator[Row]:
+def floor_rows(setting: ComparisonSetting, without: Collection[str]) -> Iterator[ComparisonRow]:
     """Floors and ceilings, but those that are there already."""
     if not setting.wanted.floors:
         return
@@ -230,16 +315,18 @@ def floor_rows(setting: Setting, without: Collection[str]) -> Iterator[Row]:
     floors = [floor for floor in floors_for(silent) if floor.name not in without]
     people = partial(human_scores, metrics=setting.judge.metrics)
     for entry in floors_and_ceilings(silent, floors, setting.score, people):
-        yield Row(entry, setting.judge.sum_up(entry.outputs, entry.scores))
+        yield ComparisonRow(entry, setting.judge.sum_up(entry.outputs, entry.scores))
 
 
-def card_of(rows: Sequence[Row], setting: Setting) -> Card:
+def comparison_card(rows: Sequence[ComparisonRow], setting: ComparisonSetting) -> Card:
     """The report card of rows, which hold a system at least."""
     data = ", ".join(setting.files)
     entries = [row.entry for row in rows]
     return make_card(data, entries, setting.judge.metrics, against=setting.wanted.baseline)
 
 
-def _row(name: str, kind: RowKind, outputs: tuple[Output, ...], setting: Setting) -> Row:
+def _row(
+    name: str, kind: RowKind, outputs: tuple[Output, ...], setting: ComparisonSetting
+) -> ComparisonRow:
     entry = MeasuredSystem(kind, outputs, setting.score(name, outputs))
-    return Row(entry, setting.judge.sum_up(outputs, entry.scores))
+    return ComparisonRow(entry, setting.judge.sum_up(outputs, entry.scores))

@@ -1,8 +1,11 @@
-"""What a report is about: a card, the outputs behind it, and how systems were trained."""
+"""What a report is about: systems, their scores, runs, and what figures were made with."""
 
-from collections.abc import Mapping, Sequence
+import json
+import platform
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import metadata
 from pathlib import Path
 from statistics import fmean
 
@@ -25,12 +28,12 @@ SUPPORT = {
 }
 """The metrics that look at output and dialogue, and what their tables are called."""
 
-REFERENCES = "references"
+REFERENCES_NAME = "references"
 """The row of what people wrote, where only dialogues are looked at."""
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownSystem:
     """An entry as the report shows it.
 
     ``number``: its place among the systems, for its colour (floors and ceilings have their own).
@@ -109,13 +112,13 @@ class Subject:
         said = tuple(
             replace(one, summary=Summary(one.references[0], one.id)) for one in self.outputs
         )
-        entry = MeasuredSystem(RowKind.ceiling, said, score(REFERENCES, said, chosen, 1))
+        entry = MeasuredSystem(RowKind.ceiling, said, score(REFERENCES_NAME, said, chosen, 1))
         row = CardRow.of(entry, self.card.resampling)
         card = replace(self.card, rows=(*self.card.rows, row))
         return replace(self, card=card, entries=(*self.entries, entry))
 
     @cached_property
-    def shown(self) -> tuple[Shown, ...]:
+    def shown(self) -> tuple[ShownSystem, ...]:
         """Systems, floors and ceilings in the card's order, systems with their train samples."""
         if self.card is None:
             return ()
@@ -123,7 +126,7 @@ class Subject:
         train = {entry.name: entry for entry in self.entries if entry.kind is RowKind.train}
         systems = [entry.name for entry in self.entries if entry.kind is RowKind.system]
         return tuple(
-            Shown(
+            ShownSystem(
                 entry=entry,
                 intervals=rows[entry.kind, entry.name],
                 number=systems.index(entry.name) if entry.kind is RowKind.system else 0,
@@ -134,7 +137,7 @@ class Subject:
         )
 
     @cached_property
-    def systems(self) -> tuple[Shown, ...]:
+    def systems(self) -> tuple[ShownSystem, ...]:
         """Those that are neither floor nor ceiling."""
         return tuple(one for one in self.shown if one.leads)
 
@@ -170,7 +173,7 @@ def length(text: str) -> int:
     return len(words_of(text))
 
 
-def alone(scores: Scores, key: str, chosen: NDArray[np.bool_] | None = None) -> Scores:
+def shown_alone(scores: Scores, key: str, chosen: NDArray[np.bool_] | None = None) -> Scores:
     """One column of ``chosen`` (N,) outputs (without: of all), as the mean of what each has."""
     places = np.arange(len(scores.ids)) if chosen is None else np.flatnonzero(chosen)
     each = scores.each(key)[places]
@@ -188,3 +191,46 @@ def alone(scores: Scores, key: str, chosen: NDArray[np.bool_] | None = None) -> 
 def known(scores: Scores, keys: Sequence[str]) -> list[str]:
     """Those of the keys that were measured and have a figure."""
     return [key for key in keys if key in scores and scores.figure(key) == scores.figure(key)]
+
+
+_PACKAGES = (
+    *("dialogist", "numpy", "nltk", "sacrebleu", "matplotlib", "jinja2"),
+    *("torch", "tokenizers", "transformers"),
+)
+_OF_RUNS = (
+    *("python", "machine", "cpu", "cores", "threads", "processes", "device", "precision"),
+    *("parameters", "seed"),
+)
+
+
+def process_environment() -> dict[str, str]:
+    """Of this process: what measured, and drew."""
+    return {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        **{name: found for name in _PACKAGES if (found := _version(name))},
+    }
+
+
+def environment_of(run: Run) -> dict[str, str]:
+    """Of a training run, as far as its folder tells."""
+    try:
+        text = (run.folder / "environment.json").read_text(encoding="utf-8")
+        found = json.loads(text)
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return dict(_told(found)) if isinstance(found, dict) else {}
+
+
+def _told(found: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    yield from ((name, str(found[name])) for name in _OF_RUNS if name in found)
+    packages = found.get("packages")
+    if isinstance(packages, dict):
+        yield from ((str(name), str(version)) for name, version in packages.items())
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""
