@@ -24,7 +24,7 @@ from dialogist.recipe.systems import System
 from dialogist.recipe.train import train_recipe
 from dialogist.records import JSON
 from dialogist.training.progress import Progress
-from dialogist_lab.compare import RunFacts
+from dialogist_lab.comparison import RunFacts
 
 BASE = "base"
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"

@@ -82,7 +82,7 @@ _KIND = "dialogist rating answers"
 _LARGEST = 20_000_000  # bytes of an unpacked key: nobody compares so many
 _MAKE_ANEW = "save it again from the page"
 
-_AnswerModel = TypeVar("Model", bound=BaseModel)
+_AnswerModel = TypeVar("_AnswerModel", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)

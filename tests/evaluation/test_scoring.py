@@ -115,7 +115,7 @@ def test_small_work_stays_here(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*_: object) -> None:
         raise AssertionError("processes for that?")
 
-    monkeypatch.setattr(module, "working", never)
+    monkeypatch.setattr(module, "worker_pool", never)
     assert score("s", outputs(*("x" for _ in range(60))), [Length()]).figure(COLUMNS[0].key) == 1
     monkeypatch.setattr(module, "_WORTH", 1e-9)
     monkeypatch.setattr(module, "usable_cores", lambda: 2)

@@ -20,7 +20,12 @@ from dialogist_lab.cli.compare_output import SystemFailure, clock_time
 if TYPE_CHECKING:  # they are torch's: not for --help
     from dialogist.evaluation.report_card import Card
     from dialogist_lab.ablation import AblationConfig, AblationFigure, AblationRow, Variant
-    from dialogist_lab.compare import ComparisonRequest, ComparisonRow, ComparisonSetting, RunFacts
+    from dialogist_lab.comparison import (
+        ComparisonRequest,
+        ComparisonRow,
+        ComparisonSetting,
+        RunFacts,
+    )
 
 
 ABLATION_VERSION = 1
@@ -166,7 +171,7 @@ def ablate(
     from dialogist.recipe.config import DataSet, data_folder
     from dialogist.recipe.systems import System
     from dialogist_lab.ablation import read_ablation, variants
-    from dialogist_lab.compare import ComparisonRequest, settle_comparison
+    from dialogist_lab.comparison import ComparisonRequest, settle_comparison
 
     form = form_of(output, format, Table.text)
     if threads is not None:
@@ -221,7 +226,7 @@ def _work(
 ) -> None:
     """ComparisonRow after row; after each the table so far is written."""
     from dialogist.files import write_text_atomically
-    from dialogist_lab.compare import reference_row
+    from dialogist_lab.comparison import reference_row
 
     done: list[ComparisonRow] = []
     for number, row in enumerate(rows, 1):
@@ -245,7 +250,7 @@ def _fill(
     setting: "ComparisonSetting",
 ) -> None:
     from dialogist_lab.ablation import ablation_rows
-    from dialogist_lab.compare import comparison_card
+    from dialogist_lab.comparison import comparison_card
 
     if not done:
         return
@@ -260,7 +265,7 @@ def _outcome(
     """A row that fails is told in one line, and the others still run."""
     from dialogist.recipe.config import Place
     from dialogist_lab.ablation import budgeted
-    from dialogist_lab.compare import assess, is_trained, train_system
+    from dialogist_lab.comparison import assess, is_trained, train_system
 
     place = Place(setting.wanted.data, row.run, setting.wanted.device)
     try:

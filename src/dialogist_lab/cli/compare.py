@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from dialogist.recipe.config import DataSet
     from dialogist.recipe.systems import System
-    from dialogist_lab.compare import ComparisonRow, ComparisonSetting
+    from dialogist_lab.comparison import ComparisonRow, ComparisonSetting
 
 
 _SHOWN = {
@@ -137,7 +137,7 @@ def compare(
     from dialogist.recipe.config import data_folder
     from dialogist.recipe.speaking import Written
     from dialogist.recipe.systems import find_systems
-    from dialogist_lab.compare import ComparisonRequest, settle_comparison
+    from dialogist_lab.comparison import ComparisonRequest, settle_comparison
 
     form = form_of(output, format, Card.text)
     if plot is not None:
@@ -185,7 +185,7 @@ def _outcome(
 ) -> "ComparisonRow | SystemFailure":
     """The row of a system. One that fails is told in one line, and the others still run."""
     from dialogist.training.interrupt import Interrupted
-    from dialogist_lab.compare import assess, is_trained, train_system
+    from dialogist_lab.comparison import assess, is_trained, train_system
 
     try:
         if not is_trained(system):
@@ -217,7 +217,7 @@ def _failure(name: str, error: Exception) -> SystemFailure:
 
 def _add_floors(comparison: Comparison, setting: "ComparisonSetting") -> None:
     """Floors and ceilings, and the card of all; without a system there is nothing to compare."""
-    from dialogist_lab.compare import comparison_card, floor_rows
+    from dialogist_lab.comparison import comparison_card, floor_rows
 
     if not comparison.rows:
         return

@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # they are torch's: not for --help
     from dialogist.evaluation.key_point_scoring import Bin, Figures, Quality, ReferenceFigures
     from dialogist.evaluation.report_card import Card
     from dialogist.records import JSON
-    from dialogist_lab.compare import ComparisonRow
+    from dialogist_lab.comparison import ComparisonRow
 
 
 COMPARISON_VERSION = 1

@@ -214,7 +214,6 @@ def report(
     format: TableForm = None,
 ) -> int:
     """Print which system is preferred, with intervals, and how far the raters agree."""
-    pass
     from dialogist_lab.rating import rate, read_answers
 
     form = form_of(output, format, Table.text)
