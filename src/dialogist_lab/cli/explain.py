@@ -118,7 +118,7 @@ def explain(
         within=within,
         megabytes=megabytes,
     )
-    found = Found(read)
+    found = _FoundDialogue(read)
     chosen = found.pick(origin_of(dialogue), id)
     wanted = {
         "strategy": strategy,
@@ -205,7 +205,7 @@ def _is_file(text: str) -> bool:
         return False
 
 
-class Found:
+class _FoundDialogue:
     """Looks for the dialogue to explain; ``problems``: records that could not be read."""
 
     def __init__(self, options: ReadOptions) -> None:
