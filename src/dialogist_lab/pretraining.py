@@ -22,6 +22,7 @@ from dialogist.objectives.denoising import DenoisingConfig
 from dialogist.recipe.config import Recipe
 from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer
 from dialogist.recipe.pairs import PairMaker, speaker_ids
+from dialogist.text.listing import counted
 from dialogist.text.words import words_of
 from dialogist.tokenizers import Tokenizer, placeholder, read_tokenizer
 
@@ -133,7 +134,7 @@ def train_vectors(
         with tempfile.TemporaryDirectory(prefix="dialogist-") as folder:
             corpus = Path(folder) / "corpus.txt"
             lines, words = _write_corpus(texts, corpus)
-            note(f"{lines} texts with {words} words read")
+            note(f"{counted(lines, 'texts')} with {counted(words, 'words')} read")
             model = _build(word2vec, corpus, config)
             for epoch in range(config.epochs):
                 _one_epoch(model, word2vec, corpus, config, epoch)

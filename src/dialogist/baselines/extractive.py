@@ -5,6 +5,7 @@ from hashlib import blake2b
 
 from dialogist.baselines.ranking import lexrank_scores, textrank_scores
 from dialogist.records import Coverage, Dialogue, Status, Summary, Utterance, Warning
+from dialogist.text.listing import counted
 
 RANKED_AT_MOST = 3_000  # utterances: ranking compares each with each, n x n numbers
 
@@ -120,7 +121,7 @@ def _ranked(name: str, scores: Callable[[Sequence[str]], Sequence[float]], n: in
 
 def _remarks(left: int, none: bool) -> Iterator[Warning]:
     if left:
-        yield Warning("not_read", f"the last {left} utterances were not read")
+        yield Warning("not_read", f"{counted(left, 'utterances')} at the end not read")
     if none:
         yield Warning("input", "no utterance is of the wanted kind")
 

@@ -28,6 +28,7 @@ from dialogist.evaluation.significance import (
 from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import Column, Metric
 from dialogist.records import JSON
+from dialogist.text.listing import counted
 from dialogist.text.words import words_of
 
 CARD_VERSION = 1
@@ -292,9 +293,8 @@ def figure_text(found: Interval, digits: int = 2) -> str:
 
 def _about(card: Card) -> str:
     name = card.of_kind(RowKind.system)[0].name
-    return (
-        f"{name}: {card.dialogues} dialogues of {card.data}, {card.references:.2f} references each"
-    )
+    dialogues = counted(card.dialogues, "dialogues")
+    return f"{name}: {dialogues} of {card.data}, {card.references:.2f} references each"
 
 
 def _table(card: Card, headline: Sequence[str]) -> Iterator[str]:

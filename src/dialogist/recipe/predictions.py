@@ -17,6 +17,7 @@ import torch
 import dialogist
 from dialogist.data.writer import dialogue_to_json
 from dialogist.decoding.options import DecodingOptions
+from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import SummarizerLike
 from dialogist.errors import DataError
 from dialogist.evaluation.system_outputs import Output, PredictionKeys, output_of
@@ -26,6 +27,7 @@ from dialogist.records import (
     Dialogue,
     Summary,
 )
+from dialogist.selection.network import BUNDLED
 from dialogist.training.logs import JsonLines
 
 _WINDOW = 64
@@ -43,6 +45,8 @@ def key_of(
     ``options``: those of the search, None: the model's own.
     """
     paths = [] if folder is None else sorted(p for p in folder.iterdir() if p.is_file())
+    if isinstance(options, SummaryOptions) and options.style == "faithful":
+        paths = [*paths, BUNDLED]
     files = [(path.name, sha256_of(path)) for path in paths]
     search = None if options is None else options.model_dump(mode="json", exclude_unset=True)
     return _digest([name, files, device, search, torch.__version__, _code()])

@@ -12,9 +12,10 @@ import typer
 from dialogist.cli.console import TrainingDisplay, note
 from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import Data, Device, OutputFile, TableForm, Threads
-from dialogist.cli.forms import Table
+from dialogist.cli.forms import DeviceKind, Table
 from dialogist.cli.progress import progress
 from dialogist.errors import DialogistError, UsageError, nearest
+from dialogist.text.listing import counted
 from dialogist_lab.cli.compare_output import SystemFailure, clock_time
 
 if TYPE_CHECKING:  # they are torch's: not for --help
@@ -121,7 +122,8 @@ def _remarks(shown: Ablation) -> Iterator[str]:
     card = shown.card
     if card is not None:
         yield (
-            f"{card.dialogues} dialogues of {card.data}, {card.references:.2f} references each; "
+            f"{counted(card.dialogues, 'dialogues')} of {card.data}, {card.references:.2f} "
+            f"references each; "
             "R1, R2, RL: F1 x 100; in brackets the gain over the base, * p < 0.05 over dialogues, "
             "corrected for all rows and knowing nothing of other seeds"
         )
@@ -157,7 +159,7 @@ def ablate(
     data: Data = None,
     output: OutputFile = None,
     format: TableForm = None,
-    device: Device = "auto",
+    device: Device = DeviceKind.auto,
     threads: Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:

@@ -24,8 +24,9 @@ from dialogist.cli.flags import (
     PredictionKey,
     Processes,
     Threads,
+    tell_measured_style,
 )
-from dialogist.cli.forms import Card
+from dialogist.cli.forms import Card, DeviceKind
 from dialogist.cli.progress import progress
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.data.readers import ReadOptions
@@ -122,11 +123,12 @@ def compare(
     plot: Annotated[
         Path | None, typer.Option(help="Figures 3 and 4 of the paper as a PNG file.")
     ] = None,
-    device: Device = "auto",
+    device: Device = DeviceKind.auto,
     threads: Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:
     """Compare systems on the same dialogues. The same command goes on after an interruption."""
+    from dialogist.engine.names import find_model
     from dialogist.evaluation.metric_selection import (
         check_columns,
         column_keys,
@@ -157,6 +159,9 @@ def compare(
         processes=processes,
     )
     found = find_systems(systems, runs, assignments or [], _starts(start or []))
+    for one in found:
+        if one.recipe is None and one.folder is not None:
+            tell_measured_style(one.name, find_model(str(one.folder)))
     setting = settle_comparison(found, wanted, note)
     keys = split_names(columns)
     check_columns(keys, column_keys(setting.judge.every))

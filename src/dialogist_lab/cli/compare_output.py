@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dialogist.cli.csv_cells import card_csv
 from dialogist.errors import MissingExtraError
+from dialogist.text.listing import counted
 
 if TYPE_CHECKING:  # they are torch's: not for --help
     from dialogist.data.keypoints import RulePack
@@ -214,7 +215,7 @@ def _reference_row(comparison: Comparison, columns: Sequence[_Column]) -> list[s
 def _remarks(comparison: Comparison, keys: Sequence[str]) -> Iterator[str]:
     references, pack = comparison.references, comparison.pack
     yield (
-        f"{references.dialogues} dialogues of {', '.join(comparison.data)}, "
+        f"{counted(references.dialogues, 'dialogues')} of {', '.join(comparison.data)}, "
         f"{references.references:.2f} references each; R1 and R2 are recall, RL is F1; the mean "
         "over references"
     )

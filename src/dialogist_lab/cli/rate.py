@@ -20,6 +20,7 @@ from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError
+from dialogist.text.listing import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,7 +77,7 @@ def _about(rating: "Rating") -> Iterator[str]:
     a, b = rating.systems
     yield f"A is {_line(a)}, B is {_line(b)}"
     raters = ", ".join(f"{_line(name)} {count}" for name, count in rating.answered.items())
-    yield f"{rating.items} dialogues; answered whole: {raters}"
+    yield f"{counted(rating.items, 'dialogues')}; answered whole: {raters}"
     if rating.identical:
         yield (
             f"{rating.identical} more were drawn whose summaries are identical: not shown, not "
@@ -201,7 +202,10 @@ def make(
         raise DataError(f"{output}: cannot be written: {error.strerror}") from None
     shown = len(drawn.pairs)
     fewer = "" if shown == count else f" (no more of the {len(pairs)} pairs differ)"
-    note(f"{output}: {shown} dialogues{fewer}; open it in any browser, or send it to raters")
+    note(
+        f"{output}: {counted(shown, 'dialogues')}{fewer}; open it in any browser, or send it "
+        f"to raters"
+    )
     if drawn.identical:
         note(f"{drawn.identical} pairs drawn are identical: not shown, but told in the report")
     return reading.finish()
@@ -271,5 +275,8 @@ def _shared(
         said = [{p.output.id for p in placed if not p.output.missing} for placed in found]
         chosen = [i for i in every if all(dialogues[i].id in ids for ids in said)] or chosen
     if len(chosen) < len(dialogues):
-        note(f"{len(chosen)} of {len(dialogues)} dialogues have a summary of both systems")
+        note(
+            f"{len(chosen)} of {counted(len(dialogues), 'dialogues')} have a summary of both "
+            f"systems"
+        )
     return DialogueChoice(str(on), dialogues, chosen)

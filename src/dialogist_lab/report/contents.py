@@ -11,6 +11,7 @@ from dialogist.evaluation.pages import asset, content_policy, displayable, page_
 from dialogist.evaluation.report_card import Card
 from dialogist.metrics.references import BEST
 from dialogist.records import Dialogue, Utterance
+from dialogist.text.listing import counted
 from dialogist_lab.report.examples import (
     ExampleChoice,
     FindSpots,
@@ -105,7 +106,7 @@ def _about(subject: Subject) -> str:
         runs = f"{len(subject.runs)} training run{'' if len(subject.runs) == 1 else 's'}"
         return ", ".join(filter(None, [runs, subject.stated]))
     references = f"{card.references:.3g} reference{'' if card.references == 1 else 's'} each"
-    parts = [card.data, f"{card.dialogues} dialogues", references, subject.stated]
+    parts = [card.data, counted(card.dialogues, "dialogues"), references, subject.stated]
     return ", ".join(filter(None, parts))
 
 

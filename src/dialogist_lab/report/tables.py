@@ -8,6 +8,7 @@ from dialogist.evaluation.report_card import Card, CardRow, RowKind
 from dialogist.evaluation.significance import Difference, Interval, compare_scores
 from dialogist.evaluation.upper_bounds import HUMAN
 from dialogist.metrics.base import Column
+from dialogist.text.listing import counted
 from dialogist_lab.report.subject import REFERENCES_NAME, ShownSystem, Subject, shown_alone
 
 TABLE_GROUPS = {
@@ -219,7 +220,7 @@ def _reached(best: ShownSystem, subject: Subject) -> str:
     known = "" if math.isnan(found.low) else f" (ROUGE-L {found.low:.1f} to {found.high:.1f})"
     return (
         f"{best.name} {leads} ROUGE-1 / 2 / L of {figures}{known} on "
-        f"{subject.card.dialogues} dialogues."
+        f"{counted(subject.card.dialogues, 'dialogues')}."
     )
 
 

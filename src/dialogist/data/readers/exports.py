@@ -18,7 +18,6 @@ from dialogist.data.readers.fields import (
     id_under,
     json_kind,
     list_under,
-    plural,
     require_text,
     role_in_data,
     role_of,
@@ -28,6 +27,7 @@ from dialogist.data.readers.json_records import FileHead, JsonValue, convert_rec
 from dialogist.data.readers.source import Source, open_source
 from dialogist.errors import DataError
 from dialogist.records import JSON, Dialogue, Utterance
+from dialogist.text.listing import counted
 
 USERS = "users.json"
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -125,7 +125,7 @@ def _dialogues(
     kept = [post for post in posts if _is_message(post, selection, report)]
     events = sum(isinstance(p.value, dict) and p.value.get("subtype") in _EVENTS for p in kept)
     if events:
-        report.note(f"{plural(events, 'notice')} left out (who joined a channel, its topic ...)")
+        report.note(f"{counted(events, 'notices')} left out (who joined a channel, its topic ...)")
     threads = {_thread(post.value) for post in kept if _is_reply(post.value)}
     yield from group_messages(_messages(kept, threads, users, options, stem), options, report)
     selection.tell(report)

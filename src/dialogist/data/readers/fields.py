@@ -8,6 +8,7 @@ from typing import TypeAlias
 from dialogist.data.readers.base import BadRecord, ProblemReporter, ReadOptions, value_at
 from dialogist.errors import DataError
 from dialogist.records import JSON, Utterance
+from dialogist.text.listing import counted
 
 Record: TypeAlias = Mapping[str, JSON]
 
@@ -53,11 +54,6 @@ def shortlist(names: Iterable[str], most: int = 20) -> str:
     listed = list(names)
     shown = ", ".join(" ".join(name.split())[:40] for name in listed[:most])
     return f"{shown}, ..." if len(listed) > most else shown or "none"
-
-
-def plural(count: int, thing: str) -> str:
-    """A number of things in words: ``1 record``, ``2 records``."""
-    return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
 _ROLES = {
@@ -304,9 +300,9 @@ class RecordSelection:
         asked = " ".join(f"--where {condition}" for condition in self._conditions)
         for what in ("record", "turn"):
             if self._left[what]:
-                report.note(f"{plural(self._left[what], what)} left out by {asked}")
+                report.note(f"{counted(self._left[what], f'{what}s')} left out by {asked}")
         if count := self._left["internal note"]:
-            left = plural(count, "internal note")
+            left = counted(count, "internal notes")
             report.note(f"{left} left out (public=false); --internal-notes reads them, too")
 
     def _all_hold(self, record: Mapping[str, JSON]) -> bool:

@@ -26,7 +26,6 @@ from dialogist.data.readers.fields import (
     json_kind,
     missing_key,
     other_keys,
-    plural,
     require_text,
     role_in_data,
     role_of,
@@ -39,6 +38,7 @@ from dialogist.data.readers.source import Source
 from dialogist.data.readers.speaker_lines import LINE_END, named_lines
 from dialogist.errors import DataError
 from dialogist.records import JSON, Dialogue, Utterance
+from dialogist.text.listing import counted
 
 
 class Message(NamedTuple):
@@ -112,7 +112,7 @@ def group_messages(
         references = (group.summary,) if group.summary.strip() else ()
         yield Dialogue(found, id=identity, references=references)
     if moved:
-        report.note(f"{plural(moved, 'dialogue')} put in the order of the time stamps")
+        report.note(f"{counted(moved, 'dialogues')} put in the order of the time stamps")
     if count > 1 and single == count:
         report.note(f"each of the {count} dialogues is a single message: is the id the dialogue's?")
 

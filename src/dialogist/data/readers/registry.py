@@ -21,7 +21,7 @@ from dialogist.data.readers.exports import (
     read_slack_folder,
     zendesk,
 )
-from dialogist.data.readers.fields import plural, shortlist
+from dialogist.data.readers.fields import shortlist
 from dialogist.data.readers.generic import is_json, is_jsonl, read_json_dialogues
 from dialogist.data.readers.json_records import (
     FileHead,
@@ -60,6 +60,7 @@ from dialogist.data.readers.transcripts import (
 )
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.records import Dialogue
+from dialogist.text.listing import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +224,7 @@ def _folder(
         raise DataError(f"{folder}: no file with a known ending ({', '.join(sorted(ENDINGS))})")
     if skipped:
         kinds = ", ".join(f"{count} {ending}" for ending, count in skipped.most_common(8))
-        count = plural(skipped.total(), "file")
+        count = counted(skipped.total(), "files")
         report.note(f"{count} skipped: no known ending ({kinds})")
     return _files(files, folder, options, report)
 

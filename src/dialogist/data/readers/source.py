@@ -12,8 +12,6 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from charset_normalizer import from_bytes
-
 from dialogist.data.readers.documents import docx_text
 from dialogist.errors import DataError, UsageError
 
@@ -134,6 +132,8 @@ def _legacy(sample: bytes) -> str:
     western = high <= _FEW * letters and _is_western(sample)
     if high < _ENOUGH and (western or high < 3):
         return "cp1252" if western else ""
+    from charset_normalizer import from_bytes  # slow to load, and hardly ever needed
+
     best = from_bytes(sample, cp_isolation=_CANDIDATES, enable_fallback=False).best()
     if best is None:
         return "cp1252" if western else ""

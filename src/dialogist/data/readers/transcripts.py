@@ -14,6 +14,7 @@ from dialogist.data.readers.source import Source, SourceLine
 from dialogist.data.readers.speaker_lines import guess_name, has_speakers, named_lines, strip_stamp
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, Utterance
+from dialogist.text.listing import counted
 
 _CLOCK = r"(?P<hours>\d{1,2}):(?P<minutes>\d{2})(?::(?P<seconds>\d{2}))?"
 _HALF = r"(?:\s?(?P<half>[AaPp])\.?[Mm]\.?)?"
@@ -150,7 +151,8 @@ def read_transcript(
         yield Dialogue(utterances, id=source.stem if alone else f"{source.stem}:{first}")
     if dialogues > 1:
         report.note(
-            f"{dialogues} dialogues, divided by lines of dashes; --one-dialogue reads it as one"
+            f"{counted(dialogues, 'dialogues')}, divided by lines of dashes; --one-dialogue "
+            f"reads it as one"
         )
 
 
