@@ -114,8 +114,8 @@ def _restored(reading: Reading, files: list[Path], path: Path) -> Iterator[Dialo
             reading.problems += 1
             note(
                 f"{path}: nothing for a dialogue with the id '{dialogue.id}' (it has: "
-                f"{shortlist(tables)}); a transcript's id is its file's name: give it the name of the "
-                "file that was masked, or mask to JSON lines, which keep ids"
+                f"{shortlist(tables)}); a transcript's id is its file's name: give it the name of "
+                "the file that was masked, or mask to JSON lines, which keep ids"
             )
 
 
