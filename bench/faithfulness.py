@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 
 from dialogist.data.readers import ReadOptions, read_dialogues
-from dialogist.evaluation.scoring.scores import Scores
+from dialogist.evaluation.scoring import Scores
 from dialogist.metrics.base import Case, Metric
 from dialogist.metrics.copying import Copying
 from dialogist.metrics.faithfulness import Faithfulness
 from dialogist.metrics.slots import Slots
 from dialogist.records import Dialogue
-from dialogist_lab.planted import ERRORS, Share, Trial, trials
+from dialogist_lab.checker_benchmark import ERRORS, DetectedShare, Trial, trials
 
 FILES = {
     "DialogSum dev": "dialogsum/dev.jsonl",
@@ -73,7 +73,7 @@ def strange(cases: Sequence[Case], random: Random) -> list[Case]:
     return [Case(text, c.references, c.dialogue) for text, c in zip(texts, cases, strict=True)]
 
 
-def cell(share: Share) -> str:
+def cell(share: DetectedShare) -> str:
     """``97.4 (96-98) of 1339``."""
     if not share.total:
         return ""
@@ -112,7 +112,7 @@ def show_cases(found: dict[str, list[Trial]], count: int) -> None:
                     print(f"{corpus} | {trial.error} | {what}: {case.text!r} in {case.summary!r}")
 
 
-def share_record(share: Share) -> dict[str, Any]:
+def share_record(share: DetectedShare) -> dict[str, Any]:
     """A share for JSON; nothing planted has no percentage."""
     percent = share.percent if share.total else None
     return asdict(share) | {"percent": percent, "interval": share.interval}

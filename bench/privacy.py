@@ -20,9 +20,9 @@ from pathlib import Path
 from privacy_dialogues import Sample, samples
 from privacy_real import REAL, Cases, Share, by_forms, by_names, real
 
-from dialogist.privacy.dialogues import questions_of, texts_of
-from dialogist.privacy.masks import Masked, kind_of, mask_texts
-from dialogist.privacy.options import Privacy, privacy_of
+from dialogist.privacy.masking import dialogue_texts, questions_of
+from dialogist.privacy.masks import Masked, mask_kind, mask_texts
+from dialogist.privacy.packs import Privacy, privacy_of
 
 LANGUAGES = ("en", "zh")
 
@@ -52,7 +52,7 @@ class Score:
 def masked_of(sample: Sample, privacy: Privacy) -> list[Masked]:
     """The utterances' texts, masked as a dialogue."""
     dialogue = sample.dialogue
-    masked, _ = mask_texts(texts_of(dialogue), privacy, (), questions_of(dialogue))
+    masked, _ = mask_texts(dialogue_texts(dialogue), privacy, (), questions_of(dialogue))
     return list(masked[1::2])  # speaker, text, speaker, text ...
 
 
@@ -60,7 +60,7 @@ def score(sample: Sample, privacy: Privacy, scores: defaultdict[str, Score], cas
     """Add a dialogue's counts; what is wrong goes to ``cases``."""
     said = [u.text for u in sample.dialogue.utterances]
     for i, one in enumerate(masked_of(sample, privacy)):
-        spans = {(start, end): kind_of(mask) for start, end, mask in one.spans}
+        spans = {(start, end): mask_kind(mask) for start, end, mask in one.spans}
         gold = {(g.start, g.end): g.kind for g in sample.gold if g.utterance == i}
         for (start, end), kind in gold.items():
             right = spans.get((start, end)) == kind

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dialogist.data.readers import ReadOptions, read_dialogues
-from dialogist.privacy.dialogues import questions_of, texts_of
-from dialogist.privacy.masks import Masked, kind_of, mask_texts
-from dialogist.privacy.options import privacy_of
-from dialogist.privacy.people import is_person
+from dialogist.privacy.finding import is_person
+from dialogist.privacy.masking import dialogue_texts, questions_of
+from dialogist.privacy.masks import Masked, mask_kind, mask_texts
+from dialogist.privacy.packs import privacy_of
 
 Cases = defaultdict[str, list[str]]
 
@@ -54,15 +54,15 @@ def real(file: Path, format: str) -> tuple[dict[str, int], Cases]:
     options = ReadOptions(format=format)
     for dialogue in read_dialogues(file, options, lambda p: print(p, file=sys.stderr)):
         dialogue = replace(dialogue, metadata={})
-        texts = texts_of(dialogue)
+        texts = dialogue_texts(dialogue)
         counts["dialogues"] += 1
         masked, table = mask_texts(texts, privacy, (), questions_of(dialogue))
         counts["with masks"] += bool(table.values)
         for text, one in zip(texts, masked, strict=True):
             for start, end, mask in one.spans:
-                counts[kind_of(mask)] += 1
+                counts[mask_kind(mask)] += 1
                 before, after = text[max(0, start - _CONTEXT) : start], text[end : end + _CONTEXT]
-                cases[kind_of(mask)].append(f"{before}[[{text[start:end]}]]{after}")
+                cases[mask_kind(mask)].append(f"{before}[[{text[start:end]}]]{after}")
     return dict(counts), cases
 
 

@@ -28,8 +28,8 @@ import numpy as np
 from dialogist import Dialogue, Summary, Utterance
 from dialogist.engine.faithful import faithful_summaries
 from dialogist.engine.options import SummaryOptions
-from dialogist.evaluation.scoring.scores import Scores
-from dialogist.evaluation.statistics.resampling import intervals
+from dialogist.evaluation.scoring import Scores
+from dialogist.evaluation.significance import intervals
 from dialogist.metrics.base import Column, percentage
 from dialogist.recipe.sgd_marks import Said, said_in, stands_in
 

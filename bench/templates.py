@@ -28,7 +28,7 @@ from dialogist.records import Dialogue, Utterance
 from dialogist.template.config import FieldType, SectionConfig
 from dialogist.template.extract.extraction import Extracted, extract
 from dialogist.template.fields import Values
-from dialogist_lab.synth.generate import CorpusConfig, generate_pairs
+from dialogist_lab.synth import CorpusConfig, generate_pairs
 
 NAMES = ("Anna", "Bo", "Cy", "Dana", "Emil", "Fay")
 WORK = (

@@ -101,3 +101,21 @@ def alone_in(folder: Path, work: str) -> Iterator[None]:
         except OSError:
             raise UsageError(f"{folder}: another process is {work} here") from None
         yield
+
+
+JSON_ENDS = (".jsonl", ".json", ".ndjson")
+
+
+TABLE_ENDS = (".csv", ".tsv")
+
+
+_ENDS = (".gz", *JSON_ENDS, *TABLE_ENDS, ".txt", ".predictions")
+
+
+def bare_name(file_name: str) -> str:
+    """A file's name without the ends that say what it is."""
+    name = file_name
+    for end in _ENDS:
+        if name.lower().endswith(end):
+            name = name[: -len(end)]
+    return name or file_name

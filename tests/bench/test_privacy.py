@@ -8,8 +8,8 @@ from random import Random
 
 import pytest
 
-from dialogist.privacy.checks import iban, luhn, nino, resident_id, ssn
-from dialogist.privacy.options import privacy_of
+from dialogist.privacy.packs import privacy_of
+from dialogist.privacy.rules import card_check, iban_check, nino_check, resident_id_check, ssn_check
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +23,13 @@ def load(name):
 
 @pytest.mark.parametrize(
     ("maker", "check"),
-    [("card", luhn), ("iban", iban), ("ssn", ssn), ("nino", nino), ("resident_id", resident_id)],
+    [
+        ("card", card_check),
+        ("iban", iban_check),
+        ("ssn", ssn_check),
+        ("nino", nino_check),
+        ("resident_id", resident_id_check),
+    ],
 )
 def test_made_up_values_have_right_check_digits(maker, check):
     draw = Random(3)

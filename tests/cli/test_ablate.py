@@ -16,7 +16,7 @@ import yaml
 from dialogist.cli import main as cli
 from dialogist.cli.console import TrainingDisplay
 from dialogist.errors import ConfigError
-from dialogist_lab.comparison.ablation import read_ablation, variants
+from dialogist_lab.ablation import read_ablation, variants
 
 from .comparing import FLAT, Done, corpus, write
 
@@ -120,8 +120,8 @@ def test_minutes_become_updates_once(place: Path, monkeypatch: pytest.MonkeyPatc
     """Timed at first, written down, and the same after a stop in the middle."""
     rows = {"smooth": ROWS["smooth"]}
     file = asked(place, "timed", budget={"minutes": 0.0001}, rows=rows)
-    monkeypatch.setattr("dialogist_lab.comparison.ablation._WARMUP", 1)
-    monkeypatch.setattr("dialogist_lab.comparison.ablation._TIMED", 2)
+    monkeypatch.setattr("dialogist_lab.ablation._WARMUP", 1)
+    monkeypatch.setattr("dialogist_lab.ablation._TIMED", 2)
     stop = mock.Mock(side_effect=lambda *_: os.kill(os.getpid(), signal.SIGTERM))
     with mock.patch.object(TrainingDisplay, "update", stop):
         assert ablate(file).code == 143

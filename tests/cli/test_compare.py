@@ -17,7 +17,7 @@ from unittest import mock
 import pytest
 
 from dialogist.cli import main as cli
-from dialogist.evaluation.scoring.scores_file import read_scores
+from dialogist.evaluation.scoring import read_scores
 
 from .comparing import FLAT, Done, base, compare, corpus, furnish, write
 

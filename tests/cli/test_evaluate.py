@@ -14,7 +14,7 @@ import pytest
 
 from dialogist.cli import main as cli
 from dialogist.data.writer import dialogue_to_line
-from dialogist.evaluation.scoring.scores_file import read_scores
+from dialogist.evaluation.scoring import read_scores
 from dialogist_lab.synth import CorpusConfig, generate_pairs
 
 from .comparing import Done

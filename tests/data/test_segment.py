@@ -13,7 +13,7 @@ from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.data.segment import _jieba, join, segment
 from dialogist.errors import MissingExtraError
-from dialogist.evaluation.judge import Judge
+from dialogist.evaluation.key_point_scoring import KeyPointScorer
 from dialogist.records import Dialogue, Summary, Utterance
 from dialogist.text.words import words_of
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer, placeholder
@@ -231,7 +231,7 @@ def test_round_trip_of_real_text(corpora, profile, file):
 def test_a_perfect_system_with_a_word_tokenizer_has_100():
     """The reason for it all: with the reports' profile the rules would see one sentence."""
     dialogues = list(generate_pairs(CorpusConfig("en", 1, "dev"), 40))
-    judge = Judge(dialogues, load_pack("customer-service-en"))
+    judge = KeyPointScorer(dialogues, load_pack("customer-service-en"))
     found = {}
     for profile in ("words", "dialogsum-keras"):
         preparation = Preparation(PreparationConfig(profile=profile, speakers="role"))

@@ -23,8 +23,8 @@ from dialogist.errors import ModelError
 from dialogist.models.transformer import Transformer
 from dialogist.records import Dialogue, Summary, Utterance
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
-from dialogist_lab.explain.explain import explain
 from dialogist_lab.explain.explanation import BEGIN, END
+from dialogist_lab.explain.tracing import explain_dialogue
 
 FLAT = [name for name in CONFIGS if "leader" not in name]
 EVERY = pytest.mark.parametrize("family", FLAT)
@@ -141,7 +141,7 @@ def test_cut_within_the_plan_or_behind_it(family: str, longest: int) -> None:
     assert ("plan_cut" in kinds) == (longest == 1)
     if longest < 3:
         assert (summary.text, summary.key_points, summary.status) == ("", (), "low_confidence")
-    explanation = explain(summarizer, TALK, options)
+    explanation = explain_dialogue(summarizer, TALK, options)
     assert len(explanation.target) == longest
 
 
@@ -173,7 +173,7 @@ def test_the_score_is_that_of_search() -> None:
 def test_explained(family: str) -> None:
     options = SummaryOptions.of(SAYS).model_copy(update={"safe": False})
     summarizer = planned(family)
-    explanation = explain(summarizer, TALK, options)
+    explanation = explain_dialogue(summarizer, TALK, options)
     [summary] = summarizer.summarize([TALK], options)
     assert explanation.summary.text == summary.text
     labels = labels_of(summarizer, TALK, options)

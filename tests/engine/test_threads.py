@@ -10,9 +10,9 @@ import pytest
 
 from dialogist import Dialogue, Session, Summarizer, Summary, SummaryOptions, Utterance
 from dialogist.records import JSON
-from dialogist_lab.explain.as_json import explanation_to_json
-from dialogist_lab.explain.choice import Choice, select
-from dialogist_lab.explain.explain import explain
+from dialogist_lab.explain.explanation import MapChoice, select_maps
+from dialogist_lab.explain.explanation_page import explanation_to_json
+from dialogist_lab.explain.tracing import explain_dialogue
 
 THREADS = 8
 TEXT = """we meet at the gym shop park on Monday Friday noon 7:30 pay 25 dollars for two tickets to
@@ -76,8 +76,8 @@ def test_threads_explain_what_one_explains(tiny_model: Path) -> None:
     summarizer, dialogues = Summarizer.load(str(tiny_model)), talks(12)
 
     def say(dialogue: Dialogue) -> JSON:
-        explanation = explain(summarizer, dialogue)
-        return explanation_to_json(explanation, select(explanation, Choice()))
+        explanation = explain_dialogue(summarizer, dialogue)
+        return explanation_to_json(explanation, select_maps(explanation, MapChoice()))
 
     alone = [*map(say, dialogues)]
     with ThreadPoolExecutor(THREADS) as pool:

@@ -10,18 +10,22 @@ import pytest
 
 from dialogist.data.keypoints import load_pack
 from dialogist.data.readers.base import ReadOptions
-from dialogist.data.readers.read import read_dialogues
+from dialogist.data.readers.registry import read_dialogues
 from dialogist.data.rule_packs import first_match
 from dialogist.data.writer import dialogue_to_line
 from dialogist.errors import DataError, UsageError
 from dialogist.text.words import count_words
 from dialogist_lab.synth import SPLITS, CorpusConfig, generate_pair, generate_pairs
-from dialogist_lab.synth.draw import Draw
-from dialogist_lab.synth.grammar import load_grammar
-from dialogist_lab.synth.lines import content_of, exchange_of, expand, line_of
-from dialogist_lab.synth.plan import LABELS
-from dialogist_lab.synth.values import MOST_PAIRS, UNIQUE, Unique
-from dialogist_lab.synth.wording import split_of
+from dialogist_lab.synth.conversation import split_of
+from dialogist_lab.synth.grammar import (
+    RandomDraw,
+    exchange_of,
+    expand,
+    line_content,
+    line_of,
+    load_grammar,
+)
+from dialogist_lab.synth.plan import LABELS, MOST_PAIRS, UNIQUE, Unique
 
 PAIRS = 5_000
 PINNED = {"en": "29ed1ae6d3fb3192", "zh": "1a23913c0279099e"}  # SHA-256 of the first hundred lines
@@ -345,8 +349,8 @@ def test_templates():
     ("make", "text"),
     [
         (line_of, "[{phone}|none]"),
-        (content_of, "only said"),
-        (content_of, "said {days} => written"),
+        (line_content, "only said"),
+        (line_content, "said {days} => written"),
         (exchange_of, "A> fine // and no speaker"),
     ],
 )
@@ -356,7 +360,7 @@ def test_templates_at_fault_are_named(make, text):
 
 
 def test_draws():
-    draw = Draw(3)
+    draw = RandomDraw(3)
     drawn = Counter(draw.weighted((1.0, 0.0, 3.0)) for _ in range(4_000))
     assert drawn[1] == 0
     assert 0.7 < drawn[2] / 4_000 < 0.8

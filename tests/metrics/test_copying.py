@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.evaluation.scoring.scores import Scores
+from dialogist.evaluation.scoring import Scores
 from dialogist.metrics.base import Case
 from dialogist.metrics.copying import Copying, fragments
 from dialogist.records import Dialogue

@@ -6,7 +6,7 @@ from math import isnan
 import numpy as np
 import pytest
 
-from dialogist.evaluation.scoring.scores import Scores
+from dialogist.evaluation.scoring import Scores
 from dialogist.metrics.base import Case
 from dialogist.metrics.faithfulness import Faithfulness
 from dialogist.records import Dialogue

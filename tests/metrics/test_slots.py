@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dialogist.evaluation.scoring.scores import Scores
+from dialogist.evaluation.scoring import Scores
 from dialogist.metrics.base import Case
 from dialogist.metrics.slot_mentions import Mention, mentions_of
 from dialogist.metrics.slots import Slots, compared, state_of

@@ -1,15 +1,31 @@
 """Masking dialogues and texts, and putting everything back."""
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.privacy.dialogues import Masking, mask_dialogue, restore_dialogue, restored
-from dialogist.privacy.masks import Masked, key_of, mask_text, mask_texts
-from dialogist.privacy.options import privacy_of
-from dialogist.records import Dialogue, Utterance
+from dialogist.privacy.masking import (
+    DialogueMasking,
+    mask_dialogue,
+    mask_summary,
+    masked_line,
+    restore_dialogue,
+    restore_masked,
+)
+from dialogist.privacy.masks import Masked, mask_text, mask_texts, value_key
+from dialogist.privacy.packs import privacy_of
+from dialogist.records import (
+    Dialogue,
+    Entity,
+    EvidenceSpan,
+    Statement,
+    Summary,
+    Utterance,
+    Warning,
+)
 
 USUAL = privacy_of()
 PEOPLE = privacy_of(names="people")
@@ -38,7 +54,7 @@ def test_one_value_has_one_mask_however_it_is_written():
     ],
 )
 def test_telephone_numbers_with_and_without_country(one, other):
-    assert key_of("PHONE", one) == key_of("PHONE", other)
+    assert value_key("PHONE", one) == value_key("PHONE", other)
 
 
 def test_what_a_word_tells_once_counts_everywhere():
@@ -227,7 +243,7 @@ def test_places_in_a_masked_text():
 
 
 def test_ids_with_personal_data_are_masked_and_stay_apart():
-    masking = Masking(SPEAKERS)
+    masking = DialogueMasking(SPEAKERS)
     said = (Utterance("Ann", "Hi."),)
     ids = ("Chat with Ann", "Chat with Ann", "12345678901", "+1 415-555-0132")
     done = [masking.mask(Dialogue(said, id=one)) for one in ids]
@@ -235,7 +251,7 @@ def test_ids_with_personal_data_are_masked_and_stay_apart():
         *("Chat with [PERSON_1]#1", "Chat with [PERSON_1]#2", "12345678901", "[PHONE_1]#4"),
     ]
     assert masking.ids == 3
-    assert restored(done[0][0], ids[0], done[0][1]) == Dialogue(said, id=ids[0])
+    assert restore_masked(done[0][0], ids[0], done[0][1]) == Dialogue(said, id=ids[0])
 
 
 PIECES = (
@@ -281,3 +297,100 @@ def test_time_grows_with_the_length_only():
         mask_texts([text[:size]], PEOPLE)
         took.append(process_time() - start)
     assert took[1] < 12 * took[0] + 0.5
+
+
+USUAL_SUMMARIES = privacy_of()
+DIALOGUE_SUMMARIES = Dialogue((Utterance("Ann", "My order number is 48213, call 415-555-0132."),))
+TEXT = "Ann's order is 48213. Call 4155550132 or 212-555-0199."
+SECOND = TEXT.index("Call")
+PLACE = TEXT.index("212")
+EVIDENCE = (EvidenceSpan(0, 19, 24, 0.9),)
+SUMMARY = Summary(
+    text=TEXT,
+    id="1",
+    reason="the number 212-555-0199 is nowhere",
+    key_points=(
+        Statement(TEXT[:SECOND], 0, SECOND, "Issue", EVIDENCE, 0.5),
+        Statement(TEXT[SECOND:], SECOND, len(TEXT), "Action"),
+    ),
+    sentences=(
+        Statement(TEXT[: SECOND - 1], 0, SECOND - 1, evidence=EVIDENCE),
+        Statement(TEXT[SECOND:], SECOND, len(TEXT)),
+    ),
+    warnings=(
+        Warning("number", "not said: 212-555-0199", PLACE, PLACE + 3, "212"),
+        Warning("input", "all of 48213 was read"),
+    ),
+    entities=(
+        Entity("ORDER", "48213", 0, 19, 24, in_summary=True),
+        Entity("PHONE", "415-555-0132", 0, 31, 43, "<PHONE_1>", True),
+        Entity("AMOUNT", "$5", 0, 0, 2),
+    ),
+    alternatives=("Order 48213.", "Ann calls."),
+)
+MASKED = "Ann's order is [ORDER_1]. Call [PHONE_1] or [PHONE_2]."
+
+
+def test_texts_and_places():
+    _, table = mask_dialogue(DIALOGUE_SUMMARIES, USUAL_SUMMARIES)
+    done, grown = mask_summary(SUMMARY, USUAL_SUMMARIES, table)
+    assert done.text == MASKED
+    assert done.reason == "the number [PHONE_2] is nowhere"
+    assert done.alternatives == ("Order [ORDER_1].", "Ann calls.")
+    for statement in (*done.key_points, *done.sentences):
+        assert done.text[statement.start : statement.end] == statement.text
+    assert "".join(one.text for one in done.key_points) == MASKED
+    assert done.key_points[0].evidence == EVIDENCE
+    assert (done.key_points[0].label, done.key_points[0].confidence) == ("Issue", 0.5)
+    number, read = done.warnings
+    assert (number.text, number.message) == ("[PHONE_2]", "not said: [PHONE_2]")
+    assert done.text[number.start : number.end] == "[PHONE_2]"
+    assert (read.message, read.start, read.end) == ("all of [ORDER_1] was read", -1, -1)
+    assert [one.text for one in done.entities] == ["[ORDER_1]", "[PHONE_1]", "$5"]
+    assert (done.entities[1].start, done.entities[1].mask) == (31, "<PHONE_1>")
+    assert grown.restore(done.text) == TEXT.replace("4155550132", "415-555-0132")
+
+
+def test_without_a_table_the_entities_tell_what_values_are():
+    done, _ = mask_summary(SUMMARY, USUAL_SUMMARIES)
+    assert done.text == MASKED
+
+
+def test_nothing_to_mask_changes_nothing():
+    summary = Summary(text="Ann calls Bo.", sentences=(Statement("Ann calls Bo.", 0, 13),))
+    assert mask_summary(summary, USUAL_SUMMARIES)[0] == summary
+
+
+def test_a_mask_over_the_border_of_two_statements():
+    text = "Call 415. 555. 0132 now."
+    one = Summary(text, key_points=(Statement(text[:10], 0, 10), Statement(text[10:], 10, 24)))
+    done, _ = mask_summary(replace(one, text=text), privacy_of("+CODE"))
+    assert "".join(point.text for point in done.key_points) == done.text
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("a.csv:3: 'ann@example.com' is no number", "a.csv:3: '[EMAIL_1]' is no number"),
+        ("got '4111 1111 1111 1111'", "got '[CARD_1]'"),
+        ("chat +1 415-555-0132: 2 names", "chat [PHONE_1]: 2 names"),
+    ],
+)
+def test_personal_data(line, expected):
+    assert masked_line(line) == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "epoch 1, batch 300/12460, loss 2.345",
+        "12,460 pairs, 123456789 tokens in 14 shards",
+        "resumed at update 1234567 (step-1234567)",
+        "checksum 9F86D081884C7D65 of runs/2026-11-22T01-00-00",
+        "listening on 127.0.0.1:8000",
+        "a.jsonl:12: not JSON: Expecting value at column 14",
+        "rule pack 'x': no such file",
+    ],
+)
+def test_the_programs_own_numbers(line):
+    assert masked_line(line) == line

@@ -1,9 +1,22 @@
 """Privacy packs: every example of ours is found, and every fault of anybody's names its line."""
 
+import doctest
+import re
+from pathlib import Path
+
 import pytest
 
-from dialogist.errors import ConfigError
-from dialogist.privacy.packs import bundled_packs, load_pack, parse_pack
+from dialogist.errors import ConfigError, UsageError
+from dialogist.privacy.masks import mask_texts
+from dialogist.privacy.packs import (
+    PrivacyRuleConfig,
+    bundled_privacy_packs,
+    described_kinds,
+    load_privacy_pack,
+    parse_privacy_pack,
+    privacy_of,
+)
+from dialogist.privacy.rules import CHECKS
 
 PACK = """\
 name: mine
@@ -20,15 +33,15 @@ rules:
 """
 
 
-@pytest.mark.parametrize("name", bundled_packs())
+@pytest.mark.parametrize("name", bundled_privacy_packs())
 def test_all_examples_of_our_packs_are_found(name):
-    pack = load_pack(bundled_packs()[name])
+    pack = load_privacy_pack(bundled_privacy_packs()[name])
     assert pack.name == name
     assert {rule.kind for rule in pack.rules} == set(pack.kinds)
 
 
 def test_a_pack_of_ones_own():
-    pack = parse_pack(PACK)
+    pack = parse_privacy_pack(PACK)
     assert [rule.spans("my badge B12, B34") for rule in pack.rules] == [[(9, 12)]]
     assert pack.rules[0].line == 7
 
@@ -57,7 +70,7 @@ def test_a_pack_of_ones_own():
 def test_faults_name_their_line(old, new, said):
     assert old in PACK
     with pytest.raises(ConfigError) as caught:
-        parse_pack(PACK.replace(old, new), "mine.yaml")
+        parse_privacy_pack(PACK.replace(old, new), "mine.yaml")
     assert "\n" not in str(caught.value)
     found = str(caught.value).replace("mine.yaml, ", "").replace("mine.yaml: ", "")
     assert found.startswith(said) or said in str(caught.value)
@@ -65,6 +78,73 @@ def test_faults_name_their_line(old, new, said):
 
 def test_a_pack_that_is_no_mapping_or_not_there(tmp_path):
     with pytest.raises(ConfigError, match="must hold 'key: value' lines"):
-        parse_pack("- a\n")
+        parse_privacy_pack("- a\n")
     with pytest.raises(ConfigError, match="No such file"):
-        load_pack(tmp_path / "none.yaml")
+        load_privacy_pack(tmp_path / "none.yaml")
+
+
+TEXT = "Call 415-555-0132, see https://example.com/a, use 9400111899223817, mail a@b.com"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        ("", {"PHONE", "CODE", "EMAIL"}),
+        ("phone, email", {"PHONE", "EMAIL"}),
+        ("+URL,-CODE", {"PHONE", "EMAIL", "URL"}),
+        ("all,-PHONE", {"CODE", "EMAIL", "URL"}),
+        ("-all", set()),
+    ],
+)
+def test_kinds(kinds, expected):
+    _, table = mask_texts([TEXT], privacy_of(kinds))
+    assert set(table.counts()) == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ({"kinds": "PHON"}, "there is no such kind; did you mean 'PHONE'"),
+        ({"kinds": "PERSON"}, "names of people are masked with --names"),
+        ({"names": "speeker"}, "must be one of none, speakers, people, all; did you mean"),
+    ],
+)
+def test_what_is_not_there(call, said):
+    with pytest.raises(UsageError, match=said):
+        privacy_of(**call)
+
+
+def test_a_pack_of_ones_own_comes_first_and_keeps(tmp_path):
+    path = tmp_path / "acme.yaml"
+    path.write_text(
+        "name: acme\nlanguage: en\nversion: 1\nkinds: {BADGE: badges}\n"
+        "keep: ['415-555-0132']\n"
+        "rules: [{kind: BADGE, entity: CODE_, examples: ['']}]\n".replace(
+            "entity: CODE_, examples: ['']", "entity: ORDER, examples: ['[[9400111899223817]]']"
+        )
+    )
+    done, _ = mask_texts([TEXT], privacy_of(packs=[path]))
+    assert done[0].text == (
+        "Call 415-555-0132, see https://example.com/a, use [CODE_1], mail [EMAIL_1]"
+    ).replace("[CODE_1]", "[BADGE_1]")
+    assert described_kinds([path])["BADGE"] == ("badges", True)
+    assert described_kinds()["URL"] == ("web addresses", False)
+
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "privacy.md"
+TEXT_PAGE = PAGE.read_text(encoding="utf-8")
+
+
+def test_examples_in_python():
+    failed, tried = doctest.testfile(str(PAGE), module_relative=False)
+    assert (failed, tried) == (0, 11)
+
+
+def test_the_pack_of_the_page_is_one():
+    (pack,) = re.findall(r"```yaml\n(.*?)```", TEXT_PAGE, re.DOTALL)
+    assert parse_privacy_pack(pack).kinds == {"BADGE": "staff badges"}
+
+
+def test_every_kind_key_and_check_is_described():
+    for name in (*described_kinds(), *PrivacyRuleConfig.model_fields, *CHECKS):
+        assert f"`{name}`" in TEXT_PAGE or f"{name}:" in TEXT_PAGE, name

@@ -6,7 +6,7 @@ import pytest
 
 from dialogist.errors import ConfigError
 from dialogist.recipe.config import read_recipe
-from dialogist_lab.comparison.ablation import read_ablation, variants
+from dialogist_lab.ablation import read_ablation, variants
 
 BENCH = Path(__file__).parents[2] / "bench"
 UNNAMED = "objective.contrast={kind: margin, corruption: {errors: [number, swap, denial]}}"

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from dialogist.evaluation.card import Kind
-from dialogist.evaluation.choosing import Wanted
-from dialogist.evaluation.outputs.output import Output
-from dialogist.evaluation.scoring.score import score
+from dialogist.evaluation.metric_selection import MetricSelection
+from dialogist.evaluation.report_card import RowKind
+from dialogist.evaluation.scoring import score
+from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.rouge import Rouge
 from dialogist.recipe.evaluate import (
     Asked,
@@ -18,11 +18,13 @@ from dialogist.recipe.evaluate import (
     Said,
     choose_dialogues,
     evaluate_said,
+    gap_cautions,
     run_cautions,
     sample_of,
 )
 from dialogist.recipe.floors import floor_names, floors_and_ceilings, floors_for, most_central
 from dialogist.records import Dialogue, Summary, Utterance
+from dialogist.training.config import TrainingConfig
 
 from .conftest import RECIPE
 
@@ -110,13 +112,13 @@ def test_people_are_a_ceiling_where_there_are_several_references() -> None:
         told.append(f"{what} {total}")
         return lambda done: None
 
-    done = evaluate_said([said], "dev", Asked(Wanted(("rouge",)), processes=1), [], tell)
-    human = done.card.of_kind(Kind.ceiling)[-1]
+    done = evaluate_said([said], "dev", Asked(MetricSelection(("rouge",)), processes=1), [], tell)
+    human = done.card.of_kind(RowKind.ceiling)[-1]
     assert (human.name, human.outputs) == ("human", 1)
     assert human.figures["rouge1.f1"].figure == pytest.approx(100 * 2 / 3)
     assert told[0] == "mine: scored 2"
     assert done.notes == ()
-    alone = evaluate_said([said], "dev", Asked(Wanted(("rouge",)), floors=False), [], tell)
+    alone = evaluate_said([said], "dev", Asked(MetricSelection(("rouge",)), floors=False), [], tell)
     assert [row.name for row in alone.card.rows] == ["mine"]
 
 
@@ -133,3 +135,37 @@ def test_the_log_of_a_run_warns(tmp_path: Path) -> None:
     assert (found.kind, found.system) == ("overfitting", "mine")
     (tmp_path / "config.yaml").write_text("of: another version\n")
     assert run_cautions(tmp_path, "mine") == []
+
+
+def records(*gaps):
+    for epoch, gap in enumerate(gaps, 1):
+        yield {"kind": "train", "step": 10 * epoch, "nll": 1.0}
+        yield {"kind": "epoch", "step": 10 * epoch, "epoch": epoch, "dev_loss": 3.0}
+        yield {
+            "kind": "epoch",
+            "step": 10 * epoch,
+            "epoch": epoch,
+            "dev_rougeL": 25.0,
+            "train_rougeL": 25.0 + gap,
+            "note": "a text",
+        }
+
+
+def test_a_gap_that_grows_is_told_once_with_where():
+    [caution] = gap_cautions(records(2, 12, 19, 41), TrainingConfig(gap_warning=10.0), "mine")
+    assert (caution.kind, caution.severity, caution.system) == ("overfitting", "warning", "mine")
+    assert caution.text.startswith(
+        "overfitting: train_rougeL leads dev_rougeL by 41.0 points, and the gap is growing "
+        "(first told in epoch 2, last in 4);"
+    )
+
+
+def test_small_gaps_and_gaps_that_shrink_are_not():
+    assert gap_cautions(records(2, 4, 9), TrainingConfig(gap_warning=10.0)) == []
+    [caution] = gap_cautions(records(30, 20, 12), TrainingConfig(gap_warning=10.0))
+    assert "(first told in epoch 1, last in 1)" in caution.text
+
+
+def test_nothing_logged():
+    assert gap_cautions([], TrainingConfig()) == []
+    assert gap_cautions([{"kind": "epoch", "epoch": 1, "dev_rougeL": 3.0}], TrainingConfig()) == []

@@ -18,7 +18,7 @@ from dialogist.recipe.encode import encode_recipe
 from dialogist.recipe.train import train_recipe
 from dialogist.recipe.training_set import training_set
 from dialogist.training.interrupt import Interrupted
-from dialogist_lab.noise_examples import MASK, noise_examples
+from dialogist_lab.pretraining import NOISE_MASK, noise_examples
 
 SAME = ("metrics.jsonl", "config.yaml", "model/model.safetensors")
 DENOISING = (
@@ -161,8 +161,8 @@ def test_examples_of_each_kind(data, recipe, notes):
     found = noise_examples(recipe(*DENOISING), data, None, 2, notes.note)
     assert [one.kind for one in found][:4] == ["infilling", "infilling", "utterances", "utterances"]
     infilled = found[0]
-    assert MASK in " ".join(infilled.reads)
-    assert MASK not in infilled.writes
+    assert NOISE_MASK in " ".join(infilled.reads)
+    assert NOISE_MASK not in infilled.writes
     assert infilled.writes.startswith("[")
     with pytest.raises(UsageError, match="not denoising"):
         noise_examples(recipe(), data, None, 1, notes.note)

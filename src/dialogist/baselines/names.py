@@ -6,7 +6,7 @@
     constant-dialogsum  constant-tweetsumm      sentences that fit any dialogue of these corpora
     constant:TEXT                               a sentence of one's own
 
-The oracle and people are not among them: they read the references (`evaluation.ceilings`).
+The oracle and people are not among them: they read the references (`evaluation.upper_bounds`).
 """
 
 import re

@@ -46,15 +46,15 @@ def annotate(
 
     Example: dialogist annotate chats.csv --count 200 --output page.html
     """
-    from dialogist.evaluation.annotation import draw, make_page
+    from dialogist.evaluation.annotation import annotation_page, sample_dialogues
 
     reading = Reading(read)
     every = list(reading.dialogues(files))
-    shown = draw([one for one in every if one.utterances], count, seed)
+    shown = sample_dialogues([one for one in every if one.utterances], count, seed)
     if not shown:
         raise DataError("nothing to annotate: the files hold no dialogue")
     drafts = None if model == NO_DRAFTS else _drafts(shown, model, device, threads)
-    page = make_page(shown, drafts)
+    page = annotation_page(shown, drafts)
     try:
         output.write_text(page, encoding="utf-8")
     except OSError as error:

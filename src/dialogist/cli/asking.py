@@ -18,11 +18,9 @@ from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.names import find_model
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import DataError, UsageError
-from dialogist.evaluation.cautions.caution import Caution
-from dialogist.evaluation.cautions.of_tables import leakage_cautions
-from dialogist.evaluation.cautions.overlap import find_overlaps
-from dialogist.evaluation.outputs.joining import Choice
-from dialogist.evaluation.outputs.output import Output
+from dialogist.evaluation.diagnostics import Caution, leakage_cautions
+from dialogist.evaluation.near_duplicates import find_overlaps
+from dialogist.evaluation.system_outputs import DialogueChoice, Output
 from dialogist.nn.hardware import pick_device
 from dialogist.recipe.config import DataSet
 from dialogist.recipe.evaluate import Part, choose_dialogues, sample_of
@@ -54,7 +52,7 @@ class Asking:
             return []
         return [DataSet(path=str(self.data.absolute()), format=self.reading.options.format)]
 
-    def choice(self, whole: bool) -> tuple[Choice | None, int]:
+    def choice(self, whole: bool) -> tuple[DialogueChoice | None, int]:
         """The dialogues to be evaluated, and how many have no reference; see `choose_dialogues`.
 
         Raises:
@@ -101,7 +99,7 @@ class Voice:
             if system.folder is not None and "style" not in asking.search:
                 tell_measured_style(system.name, find_model(str(system.folder)))
 
-    def about(self, choice: Choice | None, path: Path) -> tuple[Output, ...]:
+    def about(self, choice: DialogueChoice | None, path: Path) -> tuple[Output, ...]:
         """Its outputs for some dialogues, kept in ``path``; ``choice`` None: its file says which.
 
         Raises:
@@ -135,13 +133,13 @@ class Voice:
             return None
         return decoding_options(summarizer.options, search)
 
-    def _read(self, file: Path, choice: Choice | None) -> tuple[Output, ...]:
+    def _read(self, file: Path, choice: DialogueChoice | None) -> tuple[Output, ...]:
         read = read_written(file, choice, self.asking.written, note)
         self.bad += read.bad
         return read.outputs
 
 
-def _require_some(choice: Choice, file: Path) -> None:
+def _require_some(choice: DialogueChoice, file: Path) -> None:
     if not choice.chosen:
         raise DataError(f"{file}: nothing to evaluate: no dialogue there has a reference summary")
 

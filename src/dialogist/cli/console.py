@@ -35,7 +35,7 @@ def filtered(text: str) -> str:
     """A line for stderr without personal data, if that is not to be shown."""
     if _shown[-1] if _shown else os.environ.get(SHOW_PERSONAL_DATA, "") in ("1", "true", "yes"):
         return text
-    from dialogist.privacy.diagnostics import masked_line  # pydantic: not for --help
+    from dialogist.privacy.masking import masked_line
 
     return masked_line(text)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dialogist.evaluation.card import Card
+    from dialogist.evaluation.report_card import Card
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 

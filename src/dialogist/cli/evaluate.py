@@ -122,8 +122,8 @@ def evaluate(
     """
     from dialogist.cli.asking import Asking
     from dialogist.cli.evaluating import Call, evaluate_call
-    from dialogist.evaluation.outputs.joining import How
-    from dialogist.evaluation.reading_sheet import is_sheet
+    from dialogist.evaluation.annotation import is_sheet
+    from dialogist.evaluation.system_outputs import JoinOptions
     from dialogist.recipe.speaking import Written
 
     form = Card.text if reading else form_of(output, format, Card.text)
@@ -150,7 +150,7 @@ def evaluate(
     asking = Asking(
         data=data or on,
         reading=Reading(read),
-        written=Written(prediction_key, How(missing_as_empty, by_order)),
+        written=Written(prediction_key, JoinOptions(missing_as_empty, by_order)),
         exclude=exclude,
         limit=limit,
         train=tuple(train or ()),

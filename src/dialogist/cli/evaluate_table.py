@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from dialogist.cli.evaluating import Result
-    from dialogist.evaluation.card import Card, Row
+    from dialogist.evaluation.report_card import Card, CardRow
     from dialogist.records import JSON
 
 SCHEMA_VERSION = 1
@@ -23,7 +23,7 @@ _TYPES = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 
 def shown(result: "Result", form: Form) -> str:
     """The card."""
-    from dialogist.evaluation.card_text import card_markdown, card_text
+    from dialogist.evaluation.report_card import card_markdown, card_text
 
     if form is Form.json:
         return json.dumps(_to_json(result), ensure_ascii=False, indent=2)
@@ -39,7 +39,7 @@ def keep_scores(path: Path, result: "Result") -> None:
     Raises:
         DataError: it cannot be written.
     """
-    from dialogist.evaluation.scoring.scores_file import write_scores
+    from dialogist.evaluation.scoring import write_scores
 
     write_scores(path, result.evaluated.entries[0].scores)
     note(f"the numbers of every output are in {path}")
@@ -74,6 +74,6 @@ def _to_json(result: "Result") -> dict[str, "JSON"]:
     }
 
 
-def _rouge(row: "Row", best: str) -> dict[str, "JSON"]:
+def _rouge(row: "CardRow", best: str) -> dict[str, "JSON"]:
     keys = {kind: f"{kind}.{best}f1" for kind in _TYPES}
     return {kind: row.figures[key].figure for kind, key in keys.items() if key in row.figures}

@@ -8,20 +8,19 @@ from dialogist.cli.asking import Asking, Voice
 from dialogist.cli.console import note
 from dialogist.cli.progress import progress
 from dialogist.errors import UsageError, nearest
-from dialogist.evaluation.cautions.caution import Caution
-from dialogist.evaluation.choosing import (
-    DEFAULT,
-    References,
-    Wanted,
+from dialogist.evaluation.diagnostics import Caution
+from dialogist.evaluation.metric_selection import (
+    DEFAULT_METRICS,
+    MetricSelection,
+    ReferencePolicy,
     check_columns,
     choose_metrics,
-    keys_of,
-    listed,
-    with_needs,
+    column_keys,
+    select_names,
+    split_names,
 )
-from dialogist.evaluation.key_points import NAME as KEY_POINTS
-from dialogist.evaluation.outputs.joining import Choice
-from dialogist.evaluation.outputs.output import Output
+from dialogist.evaluation.metric_selection import KEY_POINTS as KEY_POINTS
+from dialogist.evaluation.system_outputs import DialogueChoice, Output
 from dialogist.recipe.evaluate import (
     Asked,
     Evaluated,
@@ -50,20 +49,20 @@ class Call:
     predictions: Path | None
     processes: int | None
 
-    def wanted(self, system: System) -> Wanted:
+    def wanted(self, system: System) -> MetricSelection:
         """The metrics.
 
         Raises:
             ConfigError: the rule pack is at fault.
             UsageError: there is no metric or policy of such a name.
         """
-        if self.references not in tuple(References):
-            hint = nearest(self.references, References)
+        if self.references not in tuple(ReferencePolicy):
+            hint = nearest(self.references, ReferencePolicy)
             raise UsageError(f"--references {self.references}: is none of {_LISTED}{hint}")
         needs = {"bertscore": self.encoder is not None, KEY_POINTS: self.pack is not None}
-        names = with_needs(self.metrics, DEFAULT, needs)
+        names = select_names(self.metrics, DEFAULT_METRICS, needs)
         pack = choose_pack(self.pack, [system], self.asking.sets, Path())
-        return Wanted(names, References(self.references), self.encoder, pack)
+        return MetricSelection(names, ReferencePolicy(self.references), self.encoder, pack)
 
     def path(self, system: System, data: Path | None, sample: bool = False) -> Path:
         """The file for what a system says about some data."""
@@ -75,7 +74,7 @@ class Call:
         return Path(f"{name}.{stem}{kind}.predictions.jsonl")
 
 
-_LISTED = ", ".join(References)
+_LISTED = ", ".join(ReferencePolicy)
 
 
 @dataclass(slots=True)
@@ -86,7 +85,7 @@ class Result:
     """
 
     call: Call
-    wanted: Wanted
+    wanted: MetricSelection
     columns: tuple[str, ...]
     evaluated: Evaluated
     skipped: int
@@ -114,7 +113,7 @@ def evaluate_call(call: Call) -> Result:
     _check(system, call)
     wanted = call.wanted(system)
     choice, skipped = call.asking.choice(whole=system.outputs is not None)
-    columns = listed(call.columns)
+    columns = split_names(call.columns)
     if choice is not None:
         _try_metrics(wanted, columns, choice)
     voice = Voice(system, call.asking)
@@ -131,15 +130,15 @@ def evaluate_call(call: Call) -> Result:
         [*call.asking.leaks(outputs, about), *_run_cautions(system)],
         progress,
     )
-    check_columns(columns, keys_of(evaluated.metrics))
+    check_columns(columns, column_keys(evaluated.metrics))
     return Result(call, wanted, columns, evaluated, skipped, voice.bad, voice.files)
 
 
-def _try_metrics(wanted: Wanted, columns: Sequence[str], choice: Choice) -> None:
+def _try_metrics(wanted: MetricSelection, columns: Sequence[str], choice: DialogueChoice) -> None:
     """See that all can be measured before a model is asked for hours."""
     silent = [Output.of(Summary("", one.id), one) for one in choice.wanted]
     metrics, _ = choose_metrics(wanted, silent)
-    check_columns(columns, keys_of(metrics))
+    check_columns(columns, column_keys(metrics))
 
 
 def _check(system: System, call: Call) -> None:

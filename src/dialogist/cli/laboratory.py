@@ -8,13 +8,13 @@ _COMMANDS = {
     "ablate": "dialogist_lab.cli.ablate",
     "compare": "dialogist_lab.cli.compare",
     "explain": "dialogist_lab.cli.explain",
-    "noise": "dialogist_lab.cli.noise",
+    "noise": "dialogist_lab.cli.data_tools",
     "rate": "dialogist_lab.cli.rate",
     "report": "dialogist_lab.cli.report",
-    "synth": "dialogist_lab.cli.synth",
-    "vectors": "dialogist_lab.cli.vectors",
+    "synth": "dialogist_lab.cli.data_tools",
+    "vectors": "dialogist_lab.cli.data_tools",
 }
-"""Each module holds a command of that name, or a Typer ``app`` of several."""
+"""Each module holds a function of the command's name, or a Typer ``app`` of several."""
 
 
 def add_laboratory(app: typer.Typer, *names: str) -> None:

@@ -21,7 +21,7 @@ from dialogist.cli.forms import Names, Records
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
 from dialogist.data.readers import ReadOptions
-from dialogist.data.readers.keys import some
+from dialogist.data.readers.fields import shortlist
 from dialogist.data.writer import dialogue_to_line
 from dialogist.errors import UsageError
 from dialogist.files import sync, temporary_for
@@ -29,7 +29,7 @@ from dialogist.records import Dialogue
 from dialogist.text.listing import counted
 
 if TYPE_CHECKING:
-    from dialogist.privacy.dialogues import Masking
+    from dialogist.privacy.masking import DialogueMasking
 
 
 @with_read_flags()
@@ -69,8 +69,8 @@ def mask(
     quiet: Quiet = False,
 ) -> int:
     """Mask personal data in dialogues: the same value has the same mask throughout a dialogue."""
-    from dialogist.privacy.dialogues import Masking  # pydantic: not for --help
-    from dialogist.privacy.options import privacy_of
+    from dialogist.privacy.masking import DialogueMasking
+    from dialogist.privacy.packs import privacy_of
 
     if show_kinds:
         return _list_kinds(pack or [])
@@ -84,7 +84,7 @@ def mask(
         with output_to(output):
             _write(_restored(reading, files, restore), form)
         return reading.finish()
-    masking = Masking(privacy_of(kinds, names, pack or []))
+    masking = DialogueMasking(privacy_of(kinds, names, pack or []))
     with _table_file(table) as keep, output_to(output):
         _write(_masked(reading, files, masking, keep), form)
     _say_counts(masking)
@@ -92,9 +92,9 @@ def mask(
 
 
 def _masked(
-    reading: Reading, files: list[Path], masking: "Masking", keep: Callable[[str], None]
+    reading: Reading, files: list[Path], masking: "DialogueMasking", keep: Callable[[str], None]
 ) -> Iterator[Dialogue]:
-    from dialogist.privacy.table_file import table_line
+    from dialogist.privacy.masks import table_line
 
     for dialogue in reading.dialogues(files):
         masked, table = masking.mask(dialogue)
@@ -103,19 +103,19 @@ def _masked(
 
 
 def _restored(reading: Reading, files: list[Path], path: Path) -> Iterator[Dialogue]:
-    from dialogist.privacy.dialogues import restored
-    from dialogist.privacy.table_file import read_tables
+    from dialogist.privacy.masking import restore_masked
+    from dialogist.privacy.masks import read_tables
 
     tables = read_tables(path)
     for dialogue in reading.dialogues(files):
         if dialogue.id in tables:
-            yield restored(dialogue, *tables[dialogue.id])
+            yield restore_masked(dialogue, *tables[dialogue.id])
         else:
             reading.problems += 1
             note(
                 f"{path}: nothing for a dialogue with the id '{dialogue.id}' (it has: "
-                f"{some(tables)}); a transcript's id is its file's name: give it the name of the "
-                "file that was masked, or mask to JSON lines, which keep ids"
+                f"{shortlist(tables)}); a transcript's id is its file's name: give it the name of "
+                "the file that was masked, or mask to JSON lines, which keep ids"
             )
 
 
@@ -136,7 +136,7 @@ def _transcript(dialogue: Dialogue) -> str:
     return "".join(f"{one}\n" for one in printable)
 
 
-def _say_counts(masking: "Masking") -> None:
+def _say_counts(masking: "DialogueMasking") -> None:
     counts: Counter[str] = masking.counts
     said = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
     dialogues = f"{masking.with_masks} of {counted(masking.dialogues, 'dialogues')}"
@@ -146,7 +146,7 @@ def _say_counts(masking: "Masking") -> None:
 
 
 def _list_kinds(packs: list[Path]) -> int:
-    from dialogist.privacy.options import described_kinds
+    from dialogist.privacy.packs import described_kinds
 
     for kind, (what, usual) in described_kinds(packs).items():
         typer.echo(f"{kind:12} {'' if usual else '(on request) '}{what}")

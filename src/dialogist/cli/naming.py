@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from dialogist.evaluation.outputs.names import plain_name
+from dialogist.files import bare_name
 
 
 def short_names(names: Sequence[str]) -> list[str]:
@@ -30,4 +30,4 @@ def _plain(name: str) -> str:
     path = Path(name)
     if not path.is_file():
         return name.rstrip("/") or name
-    return str(path.with_name(plain_name(path.name)))
+    return str(path.with_name(bare_name(path.name)))

@@ -12,19 +12,19 @@ from dialogist.cli.flags import decoding_options, load_summarizer
 from dialogist.cli.forms import Card
 from dialogist.engine.summarizer import SummarizerLike
 from dialogist.errors import DataError, UsageError
-from dialogist.evaluation.annotation import draw
-from dialogist.evaluation.outputs.joining import Choice
-from dialogist.evaluation.reading_sheet import (
-    COLUMNS,
+from dialogist.evaluation.annotation import (
     ERRORS,
-    Row,
-    make_page,
+    SHEET_COLUMNS,
+    SheetRow,
     read_sheet,
-    rows_of,
-    scores_of,
+    reading_page,
+    sample_dialogues,
+    sheet_rows,
+    sheet_scores,
 )
-from dialogist.evaluation.scoring.scores import Scores
-from dialogist.evaluation.statistics.resampling import DEFAULT, Interval, intervals
+from dialogist.evaluation.scoring import Scores
+from dialogist.evaluation.significance import DEFAULT_RESAMPLING, Interval, intervals
+from dialogist.evaluation.system_outputs import DialogueChoice
 from dialogist.files import write_text_atomically
 from dialogist.nn.hardware import pick_device
 from dialogist.recipe.speaking import read_written, speaker_of
@@ -47,23 +47,23 @@ def make_sheet(system: str, asking: Asking, output: Path, count: int, seed: int)
         raise UsageError(f"say which dialogues to read: dialogist evaluate {system} DATA --read")
     [found] = find_systems([system], Path(), [], {})
     every = list(asking.reading.dialogues([asking.data]))
-    drawn = draw([one for one in every if one.utterances], len(every), seed)
+    drawn = sample_dialogues([one for one in every if one.utterances], len(every), seed)
     shown: list[tuple[Dialogue, Summary]] = []
-    rows: list[Row] = []
+    rows: list[SheetRow] = []
     for dialogue, summary in _summaries(found, asking, drawn):
         if len(rows) >= count:
             break
-        if own := rows_of(dialogue, summary):
+        if own := sheet_rows(dialogue, summary):
             shown.append((dialogue, summary))
             rows += own
     if not rows:
         raise DataError(f"{asking.data}: no summary there says anything: nothing to read")
     stem = output.with_suffix("") if output.suffix.lower() in (".csv", ".html") else output
     table, page = stem.with_name(f"{stem.name}.csv"), stem.with_name(f"{stem.name}.html")
-    cells = ([getattr(row, name) for name in COLUMNS] for row in rows)
+    cells = ([getattr(row, name) for name in SHEET_COLUMNS] for row in rows)
     texts = {
-        table: "".join(map(csv_row, [COLUMNS, *cells])),
-        page: make_page([dialogue for dialogue, _ in shown], [summary for _, summary in shown]),
+        table: "".join(map(csv_row, [SHEET_COLUMNS, *cells])),
+        page: reading_page([dialogue for dialogue, _ in shown], [summary for _, summary in shown]),
     }
     for path, text in texts.items():
         try:
@@ -84,7 +84,7 @@ def _summaries(
     if system.recipe is not None:
         raise UsageError(f"{system.name}: is a recipe: name its run folder")
     if system.outputs is not None:
-        choice = Choice(str(asking.data), dialogues, range(len(dialogues)))
+        choice = DialogueChoice(str(asking.data), dialogues, range(len(dialogues)))
         outputs = read_written(system.outputs, choice, asking.written, note).outputs
         yield from zip(dialogues, (output.summary for output in outputs), strict=True)
         return
@@ -110,8 +110,8 @@ def sum_up(path: Path, form: Card) -> str:
     rows, open_rows = read_sheet(path)
     if open_rows:
         note(f"{path}: {open_rows} statements have no verdict: left out")
-    scores = scores_of(rows, path.name)
-    found = intervals(scores, DEFAULT)
+    scores = sheet_scores(rows, path.name)
+    found = intervals(scores, DEFAULT_RESAMPLING)
     return _FORMS[form](scores, found, len(rows))
 
 

@@ -2,7 +2,7 @@
 
 import json
 
-from dialogist.data.readers.roles import role_of
+from dialogist.data.readers.fields import role_of
 from dialogist.records import JSON, Dialogue, Utterance
 
 

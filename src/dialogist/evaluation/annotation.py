@@ -1,26 +1,47 @@
-"""The page on which a person writes summaries, from a model's drafts or from nothing.
+"""Pages on which people write summaries, or read statements against their dialogue.
 
-The browser saves them as JSON lines that the generic reader reads: training data. Nothing leaves
-the page but that file.
+The annotation page begins with a model's drafts or with nothing; the browser saves the summaries as
+JSON lines that the generic reader reads: training data.
+
+Reading sheets: dialogues, summaries -sheet_rows-> rows -> a CSV file, or a page (`reading_page`).
+A filled CSV file -read_sheet-> rows -sheet_scores-> Scores (figures with intervals by dialogue). A
+reader calls a statement ``correct``, ``vague`` (true, but what it is about cannot be told) or
+``wrong`` (it gives a false belief, or cannot be understood). The page saves the same CSV file.
 """
 
+import csv
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+import numpy as np
 
 from dialogist.data.shingles import digest
 from dialogist.data.writer import dialogue_to_json
-from dialogist.evaluation.pages import asset, environment, policy, safe, script_data, source_hash
+from dialogist.errors import DataError
+from dialogist.evaluation.pages import (
+    asset,
+    content_policy,
+    page_templates,
+    script_data,
+    source_hash,
+    trusted,
+)
+from dialogist.evaluation.scoring import Scores
+from dialogist.metrics.base import Column, percentage
 from dialogist.records import JSON, Dialogue, Statement, Summary
+from dialogist.text.sentences import split_sentences
 
 
-def draw(dialogues: Sequence[Dialogue], count: int, seed: int) -> list[Dialogue]:
+def sample_dialogues(dialogues: Sequence[Dialogue], count: int, seed: int) -> list[Dialogue]:
     """Up to ``count`` dialogues at random; a smaller count is the head of a larger one."""
     order = sorted(range(len(dialogues)), key=lambda n: digest(f"annotate {seed} {n}"))
     return [dialogues[n] for n in order[:count]]
 
 
-def make_page(dialogues: Sequence[Dialogue], drafts: Sequence[Summary] | None) -> str:
+def annotation_page(dialogues: Sequence[Dialogue], drafts: Sequence[Summary] | None) -> str:
     """The whole page as HTML; ``drafts`` None: the texts begin empty.
 
     Raises:
@@ -31,11 +52,11 @@ def make_page(dialogues: Sequence[Dialogue], drafts: Sequence[Summary] | None) -
     style = asset("style.css") + asset("rating.css") + asset("annotate.css")
     script = asset("people.js") + asset("annotate.js")
     known = hashlib.sha256(json.dumps(items).encode()).hexdigest()[:16]
-    template = environment("the page for annotators").get_template("annotate.html.j2")
+    template = page_templates("the page for annotators").get_template("annotate.html.j2")
     return template.render(
-        policy=policy(script, source_hash(style)),
-        style=safe(style),
-        script=safe(script),
+        policy=content_policy(script, source_hash(style)),
+        style=trusted(style),
+        script=trusted(script),
         page=script_data({"page": known, "items": items}),
         drafts=drafts is not None,
     )
@@ -57,3 +78,230 @@ def _sentence(one: Statement, draft: Summary) -> JSON:
     turns = dict.fromkeys(span.utterance for span in one.evidence)
     doubts = [w.message for w in draft.warnings if one.start <= w.start < one.end]
     return {"text": one.text, "turns": list(turns), "doubts": list[JSON](doubts)}
+
+
+VERDICTS = ("correct", "vague", "wrong")
+
+ERRORS = {
+    "role": "who does, says, wants or owns it",
+    "garbled": "broken grammar",
+    "fused": "two clauses made into something that did not happen",
+    "entity": "a wrong, cut or mixed-up name or thing",
+    "stale": "changed, refused or taken back later",
+    "polarity": "yes for no",
+    "condition": "an if, unless or until is missing",
+    "number": "a wrong amount, date or time",
+    "other": "anything else",
+}
+"""The kinds of error, and what each means."""
+
+
+@dataclass(frozen=True, slots=True)
+class SheetRow:
+    """One statement of a sheet. All fields are text, as in the CSV file.
+
+    ``group`` is the dialogue's kind, if its metadata names one. ``kind`` is the statement's kind.
+    ``check`` is what the tool's own checks said of it. ``transcript``, ``facts`` and ``held`` stand
+    in the first row of a dialogue: how many key facts the dialogue has, and how many of these the
+    summary holds.
+    """
+
+    dialogue: str
+    group: str
+    statement: str
+    kind: str
+    check: str
+    evidence: str
+    transcript: str
+    verdict: str = ""
+    error: str = ""
+    facts: str = ""
+    held: str = ""
+    note: str = ""
+
+
+SHEET_COLUMNS = tuple(field.name for field in fields(SheetRow))
+
+
+def sheet_rows(dialogue: Dialogue, summary: Summary) -> list[SheetRow]:
+    """The rows of one summary; none where it says nothing."""
+    known = dialogue.metadata.get("facts")
+    facts = str(len(known)) if isinstance(known, list) else ""
+    group = str(dialogue.metadata.get("kind", ""))
+    transcript = "\n".join(f"{u.speaker}: {u.text}" for u in dialogue.utterances)
+    return [
+        SheetRow(
+            dialogue=dialogue.id,
+            group=group,
+            statement=one.text,
+            kind=one.kind,
+            check=one.check,
+            evidence=_quotes(dialogue, one),
+            transcript="" if number else transcript,
+            facts="" if number else facts,
+        )
+        for number, one in enumerate(_stated(summary))
+    ]
+
+
+def _stated(summary: Summary) -> Sequence[Statement]:
+    """What is to be read: the statements; of a bare text its sentences."""
+    if summary.sentences:
+        return [one for one in summary.sentences if one.text.strip()]
+    return [Statement(text, 0, len(text), kind="free") for text in split_sentences(summary.text)]
+
+
+def _quotes(dialogue: Dialogue, statement: Statement) -> str:
+    quoted = [
+        (dialogue.utterances[span.utterance], span)
+        for span in statement.evidence
+        if span.utterance < len(dialogue.utterances)
+    ]
+    return "\n".join(f"{u.speaker}: {u.text[span.start : span.end]}" for u, span in quoted)
+
+
+def is_sheet(path: Path) -> bool:
+    """Whether a file is a reading sheet, by its first line."""
+    if path.suffix.lower() != ".csv" or not path.is_file():
+        return False
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        head = next(csv.reader(file), [])
+    return {"dialogue", "statement", "verdict", "error"} <= set(head)
+
+
+def read_sheet(path: Path) -> tuple[list[SheetRow], int]:
+    """The filled rows of a sheet, and how many are not filled.
+
+    Raises:
+        DataError: it cannot be read, or a cell holds what it may not; the line is told.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            reader = csv.DictReader(file)
+            found = [(reader.line_num, record) for record in reader]
+    except (OSError, ValueError, csv.Error) as error:
+        raise DataError(f"{path}: cannot be read as a reading sheet: {error}") from None
+    rows = [_row(record, f"{path}:{line}") for line, record in found]
+    filled = [row for row in rows if row.verdict]
+    if not filled:
+        raise DataError(f"{path}: no row has a verdict yet: write {', '.join(VERDICTS)} there")
+    return filled, len(rows) - len(filled)
+
+
+def _row(record: dict[str, str], place: str) -> SheetRow:
+    texts = {name: (record.get(name) or "") for name in SHEET_COLUMNS}
+    for name in ("verdict", "error", "facts", "held"):
+        texts[name] = texts[name].strip().lower()
+    row = SheetRow(**texts)
+    if row.verdict and row.verdict not in VERDICTS:
+        raise DataError(f"{place}: verdict '{row.verdict}': write one of {', '.join(VERDICTS)}")
+    if row.error and row.error not in ERRORS:
+        raise DataError(f"{place}: error '{row.error}': write one of {', '.join(ERRORS)}")
+    if row.error and row.verdict != "wrong":
+        raise DataError(f"{place}: error '{row.error}' of a statement that is not called wrong")
+    for name in ("facts", "held"):
+        if (text := texts[name]) and not text.isdecimal():
+            raise DataError(f"{place}: {name} '{text}': write a whole number")
+    if row.held and (not row.facts or int(row.held) > int(row.facts)):
+        raise DataError(f"{place}: held {row.held} of facts {row.facts or 'unknown'}")
+    return row
+
+
+def sheet_scores(rows: Sequence[SheetRow], name: str) -> Scores:
+    """What the reader found, as figures; the dialogue is the unit that is resampled."""
+    groups: dict[str, list[SheetRow]] = {}
+    for row in rows:
+        groups.setdefault(row.dialogue, []).append(row)
+    kinds = sorted({row.kind for row in rows if row.kind})
+    parts = sorted({row.group for row in rows if row.group})
+    found: dict[str, tuple[str, list[tuple[float, float]]]] = {}
+
+    def share(key: str, title: str, each: Iterable[tuple[float, float]]) -> None:
+        found[key] = (title, list(each))
+
+    dialogues = list(groups.values())
+    share("wrong", "wrong statements", (_counted(g, "wrong") for g in dialogues))
+    share("vague", "vague statements", (_counted(g, "vague") for g in dialogues))
+    share("dialogues", "dialogues with a wrong statement", ((_bad(g), 1) for g in dialogues))
+    share("unmarked", "wrong, of those without a mark", map(_unmarked, dialogues))
+    share("facts", "key facts held", map(_held, dialogues))
+    share("good", "nothing wrong and half of the facts", map(_good, dialogues))
+    for error in ERRORS:
+        share(
+            f"error.{error}",
+            f"wrong by {error}",
+            ((sum(row.error == error for row in g), len(g)) for g in dialogues),
+        )
+    for kind in kinds:
+        own = [[row for row in g if row.kind == kind] for g in dialogues]
+        share(f"kind.{kind}", f"wrong, of {kind} statements", (_counted(g, "wrong") for g in own))
+    for part in parts:
+        own = [[row for row in g if row.group == part] for g in dialogues]
+        share(f"group.{part}", f"wrong, of {part} dialogues", (_counted(g, "wrong") for g in own))
+    return Scores(
+        system=name,
+        ids=tuple(groups),
+        columns=tuple(
+            Column(key, title, "neither", 2, percentage) for key, (title, _) in found.items()
+        ),
+        values=np.array([each for _, each in found.values()], dtype=np.float64)
+        .transpose(1, 0, 2)
+        .reshape(len(groups), -1),
+        signatures={},
+    )
+
+
+def _counted(group: Sequence[SheetRow], verdict: str) -> tuple[float, float]:
+    return sum(row.verdict == verdict for row in group), len(group)
+
+
+def _bad(group: Sequence[SheetRow]) -> bool:
+    return any(row.verdict == "wrong" for row in group)
+
+
+def _unmarked(group: Sequence[SheetRow]) -> tuple[float, float]:
+    return _counted([row for row in group if row.check in ("", "passed")], "wrong")
+
+
+def _facts(group: Sequence[SheetRow]) -> tuple[int, int] | None:
+    """How many facts a summary holds, and of how many; None: the reader did not count them."""
+    return next(((int(r.held), int(r.facts)) for r in group if r.held and r.facts), None)
+
+
+def _held(group: Sequence[SheetRow]) -> tuple[float, float]:
+    return _facts(group) or (0, 0)
+
+
+def _good(group: Sequence[SheetRow]) -> tuple[float, float]:
+    facts = _facts(group)
+    return (0, 0) if facts is None else (not _bad(group) and 2 * facts[0] >= facts[1], 1)
+
+
+def reading_page(dialogues: Sequence[Dialogue], summaries: Sequence[Summary]) -> str:
+    """The sheet as an HTML page that is filled by keyboard and saves the CSV file.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    items: list[JSON] = []
+    for dialogue, summary in zip(dialogues, summaries, strict=True):
+        rows: list[JSON] = [asdict(row) for row in sheet_rows(dialogue, summary)]
+        cited: list[JSON] = [
+            list[JSON](dict.fromkeys(span.utterance for span in one.evidence))
+            for one in _stated(summary)
+        ]
+        turns: list[JSON] = [[u.speaker, u.text] for u in dialogue.utterances]
+        facts = dialogue.metadata.get("facts")
+        listed = list[JSON](map(str, facts)) if isinstance(facts, list) else []
+        items.append({"turns": turns, "rows": rows, "cited": cited, "facts": listed})
+    known = hashlib.sha256(json.dumps(items).encode()).hexdigest()[:16]
+    style = asset("style.css") + asset("rating.css") + asset("annotate.css") + asset("reading.css")
+    script = asset("people.js") + asset("reading.js")
+    template = page_templates("the page for readers").get_template("reading.html.j2")
+    return template.render(
+        policy=content_policy(script, source_hash(style)),
+        style=trusted(style),
+        script=trusted(script),
+        page=script_data({"page": known, "items": items, "columns": list[JSON](SHEET_COLUMNS)}),
+        errors=ERRORS,
+    )

@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
+
 _ASSETS = "assets/templates"
 
 
-def environment(feature: str) -> "Environment":
+def page_templates(feature: str) -> "Environment":
     """Templates of the package; every value put into them is escaped unless marked as safe.
 
     Raises:
@@ -36,7 +37,7 @@ def environment(feature: str) -> "Environment":
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: visible(value) if type(value) is str else value,
+        finalize=lambda value: displayable(value) if type(value) is str else value,
     )
 
 
@@ -45,14 +46,14 @@ def asset(name: str) -> str:
     return resources.files("dialogist").joinpath(_ASSETS, name).read_text(encoding="utf-8")
 
 
-def safe(text: str) -> "Markup":
+def trusted(text: str) -> "Markup":
     """Text that is HTML, style or script of ours: it is not escaped."""
     from markupsafe import Markup
 
     return Markup(text)
 
 
-def visible(text: str) -> str:
+def displayable(text: str) -> str:
     """What HTML cannot hold (control characters, halves of pairs) as U+FFFD."""
     if text.isprintable():
         return text
@@ -71,10 +72,10 @@ def script_data(value: JSON) -> "Markup":
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
     for mark in "<>&":
         text = text.replace(mark, f"\\u{ord(mark):04x}")
-    return safe(text)
+    return trusted(text)
 
 
-def policy(script: str = "", style: str = "'unsafe-inline'") -> str:
+def content_policy(script: str = "", style: str = "'unsafe-inline'") -> str:
     """A Content-Security-Policy that allows this script alone, and no request to anywhere."""
     allowed = f"script-src {source_hash(script)}; " if script else ""
     return (

@@ -1,7 +1,7 @@
 """What a metric is: it turns each output into a few numbers that can be added up.
 
 A figure of a corpus is a function of their sum, so means, ratios of sums and BLEU alike can be
-resampled, which confidence intervals and tests of a difference need (`evaluation.statistics`).
+resampled, which confidence intervals and tests of a difference need (`evaluation.significance`).
 """
 
 from collections.abc import Callable, Sequence

@@ -14,7 +14,7 @@ from dialogist.text.listing import counted
 
 if TYPE_CHECKING:  # the rules of privacy take a while to load: not unless something is masked
     from dialogist.privacy.masks import MaskTable
-    from dialogist.privacy.options import Privacy
+    from dialogist.privacy.packs import Privacy
 
 Where: TypeAlias = Literal["input", "output"]
 """Where personal data are masked: in what the model reads, or in what is shown."""
@@ -97,7 +97,7 @@ class Presenter:
     def _prepared(self, dialogue: Dialogue) -> "_Waiting":
         if self._privacy is None:
             return _Waiting(dialogue)
-        from dialogist.privacy.dialogues import mask_dialogue
+        from dialogist.privacy.masking import mask_dialogue
 
         masked, table = mask_dialogue(dialogue, self._privacy)
         # A template quotes the dialogue: it gets the masked one.
@@ -121,14 +121,14 @@ class _Waiting:
 
 
 def _privacy_of(names: str) -> "Privacy":
-    from dialogist.privacy.options import privacy_of
+    from dialogist.privacy.packs import privacy_of
 
     return privacy_of(names=names)
 
 
 def _masked(shaped: Shaped, waiting: _Waiting, privacy: "Privacy") -> Shaped:
     """Quotes, too: with ``--mask output`` the dialogue that they are from is not masked."""
-    from dialogist.privacy.summaries import mask_summary
+    from dialogist.privacy.masking import mask_summary
 
     quotes = tuple(
         tuple(_masked_quote(quote, statement, waiting, privacy) for quote in row)

@@ -3,22 +3,36 @@
 A table says what stands behind the masks of one dialogue. It is personal data itself.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated
 
-from dialogist.privacy.finding import Found, Known, Looked, find_personal_data, look
-from dialogist.privacy.known import KnownValues
-from dialogist.privacy.options import CODE, NAME, PERSON, Privacy
-from dialogist.privacy.people import identify, identities
-from dialogist.privacy.rules import plain
+from pydantic import Field, ValidationError
+
+from dialogist.config import Config
+from dialogist.errors import DataError
+from dialogist.privacy.finding import (
+    FirstLook,
+    KnownData,
+    KnownValues,
+    Mention,
+    find_personal_data,
+    first_look,
+    identify,
+    identities,
+)
+from dialogist.privacy.packs import CODE, NAME, PERSON, Privacy
+from dialogist.privacy.rules import plain_characters
 from dialogist.text.folding import folded
 
-MASK = re.compile(r"\[([A-Z]+(?:_[A-Z]+)*)_[1-9][0-9]*\]")
+MASK_PATTERN = re.compile(r"\[([A-Z]+(?:_[A-Z]+)*)_[1-9][0-9]*\]")
 """A mask as it is written."""
 
-Key = tuple[str, str]
+ValueKey = tuple[str, str]
 """What two mentions of one value share."""
 
 # Kinds whose values are compared among themselves; all others are codes: by letters and digits.
@@ -35,9 +49,9 @@ _ABROAD = tuple(
 )
 
 
-def key_of(kind: str, surface: str, people: Iterable[str] = ()) -> Key:
+def value_key(kind: str, surface: str, people: Iterable[str] = ()) -> ValueKey:
     """The form in which two mentions are compared; ``+1 415-555-0132`` is ``(415) 555 0132``."""
-    text = plain(surface)
+    text = plain_characters(surface)
     if kind == PERSON:
         return PERSON, folded(identify(surface, people))
     if kind in _OWN:
@@ -89,32 +103,32 @@ class MaskTable:
     """
 
     values: Mapping[str, str] = field(default_factory=dict)
-    masks: Mapping[Key, str] = field(default_factory=dict)
+    masks: Mapping[ValueKey, str] = field(default_factory=dict)
     mentions: tuple[tuple[tuple[str, str], ...], ...] = ()
     taken: frozenset[str] = frozenset()
     people: tuple[str, ...] = ()
 
     @property
-    def known(self) -> Known:
+    def known(self) -> KnownData:
         """What the dialogue tells about other texts on it."""
-        kinds = {words: kind_of(mask) for said in self.mentions for mask, words in said}
-        kinds.update({words: kind_of(mask) for mask, words in self.values.items()})
+        kinds = {words: mask_kind(mask) for said in self.mentions for mask, words in said}
+        kinds.update({words: mask_kind(mask) for mask, words in self.values.items()})
         telling = {words: kind for words, kind in kinds.items() if kind not in (PERSON, NAME)}
-        return Known(KnownValues(telling), self.people)
+        return KnownData(KnownValues(telling), self.people)
 
     def with_value(self, kind: str, words: str) -> tuple[Masked, "MaskTable"]:
         """A text that is one value of a kind, masked, and the table that knows it."""
         numbering = _Numbering(self, {})
-        masked = numbering.mask(words, [Found(0, len(words), kind)])
+        masked = numbering.mask(words, [Mention(0, len(words), kind)])
         return masked, numbering.table(self.mentions)
 
     def counts(self) -> Counter[str]:
         """Mentions that were masked in the dialogue, by kind."""
-        return Counter(kind_of(mask) for said in self.mentions for mask, _ in said)
+        return Counter(mask_kind(mask) for said in self.mentions for mask, _ in said)
 
     def restore(self, text: str) -> str:
         """The words of their first mention for masks; what is no mask of this table stays."""
-        return MASK.sub(lambda match: self.values.get(match[0], match[0]), text)
+        return MASK_PATTERN.sub(lambda match: self.values.get(match[0], match[0]), text)
 
     def restore_texts(self, texts: Sequence[str]) -> tuple[str, ...]:
         """The dialogue's own texts as they were, each mention in its own words.
@@ -122,17 +136,19 @@ class MaskTable:
         Raises:
             ValueError: these are not the masked texts of this dialogue.
         """
-        there = [[m[0] for m in MASK.finditer(text) if m[0] in self.values] for text in texts]
+        there = [
+            [m[0] for m in MASK_PATTERN.finditer(text) if m[0] in self.values] for text in texts
+        ]
         if there != [[mask for mask, _ in said] for said in self.mentions]:
             raise ValueError("these are not the masked texts of this dialogue")
         return tuple(map(self._in_order, texts, self.mentions))
 
     def _in_order(self, text: str, said: Sequence[tuple[str, str]]) -> str:
         words = iter(said)
-        return MASK.sub(lambda m: next(words)[1] if m[0] in self.values else m[0], text)
+        return MASK_PATTERN.sub(lambda m: next(words)[1] if m[0] in self.values else m[0], text)
 
 
-def kind_of(mask: str) -> str:
+def mask_kind(mask: str) -> str:
     """The kind that a mask says."""
     return mask[1 : mask.rindex("_")]
 
@@ -150,8 +166,8 @@ def mask_texts(
     Twice through: what a word tells about a value somewhere counts everywhere.
     """
     asked = questions or [""] * len(texts)
-    looked = [look(text, privacy, before) for text, before in zip(texts, asked, strict=True)]
-    found = _find(texts, privacy, Known(people=tuple(speakers)), looked)
+    looked = [first_look(text, privacy, before) for text, before in zip(texts, asked, strict=True)]
+    found = _find(texts, privacy, KnownData(people=tuple(speakers)), looked)
     pairs = [
         (text[one.start : one.end], one.kind)
         for text, of in zip(texts, found, strict=True)
@@ -160,9 +176,9 @@ def mask_texts(
     people = identities([*speakers, *(words for words, kind in pairs if kind == PERSON)])
     kinds = _kinds(pairs, people)
     if pairs:
-        known = Known(KnownValues(_telling(pairs, kinds)), people)
+        known = KnownData(KnownValues(_telling(pairs, kinds)), people)
         found = _find(texts, privacy, known, looked)
-    taken = frozenset(m[0] for text in texts for m in MASK.finditer(text))
+    taken = frozenset(m[0] for text in texts for m in MASK_PATTERN.finditer(text))
     numbering = _Numbering(MaskTable(taken=taken, people=people), kinds)
     masked = tuple(map(numbering.mask, texts, found))
     mentions = tuple(
@@ -180,7 +196,7 @@ def mask_text(
     What the dialogue does not hold is masked, too: the table that comes back knows it.
     """
     table = table or MaskTable()
-    spelled = frozenset(m[0] for m in MASK.finditer(text)) - table.values.keys()
+    spelled = frozenset(m[0] for m in MASK_PATTERN.finditer(text)) - table.values.keys()
     table = replace(table, taken=table.taken | spelled)
     numbering = _Numbering(table, {})
     masked = numbering.mask(text, find_personal_data(text, privacy, table.known))
@@ -188,23 +204,23 @@ def mask_text(
 
 
 def _find(
-    texts: Iterable[str], privacy: Privacy, known: Known, looked: Iterable[Looked]
-) -> list[list[Found]]:
+    texts: Iterable[str], privacy: Privacy, known: KnownData, looked: Iterable[FirstLook]
+) -> list[list[Mention]]:
     pairs = zip(texts, looked, strict=True)
     return [find_personal_data(text, privacy, known, seen) for text, seen in pairs]
 
 
-def _telling(pairs: Iterable[tuple[str, str]], kinds: Mapping[Key, str]) -> dict[str, str]:
+def _telling(pairs: Iterable[tuple[str, str]], kinds: Mapping[ValueKey, str]) -> dict[str, str]:
     """Values that can be found again, with their kinds; names are found otherwise."""
     values = ((words, kind) for words, kind in pairs if kind not in (PERSON, NAME))
-    return {words: kinds[key_of(kind, words)] for words, kind in values}
+    return {words: kinds[value_key(kind, words)] for words, kind in values}
 
 
-def _kinds(pairs: Iterable[tuple[str, str]], people: Sequence[str]) -> dict[Key, str]:
+def _kinds(pairs: Iterable[tuple[str, str]], people: Sequence[str]) -> dict[ValueKey, str]:
     """One kind for each value: the first that says something."""
-    kinds: dict[Key, str] = {}
+    kinds: dict[ValueKey, str] = {}
     for words, kind in pairs:
-        key = key_of(kind, words, people)
+        key = value_key(kind, words, people)
         if kinds.get(key, CODE) == CODE:
             kinds[key] = kind
     return kinds
@@ -213,14 +229,14 @@ def _kinds(pairs: Iterable[tuple[str, str]], people: Sequence[str]) -> dict[Key,
 class _Numbering:
     """Gives each new value the next mask of its kind that no text of the dialogue spells."""
 
-    def __init__(self, table: MaskTable, kinds: Mapping[Key, str]) -> None:
+    def __init__(self, table: MaskTable, kinds: Mapping[ValueKey, str]) -> None:
         self._before = table
         self._kinds = kinds
         self._masks = dict(table.masks)
         self._values = dict(table.values)
-        self._numbers = Counter(map(kind_of, table.values))
+        self._numbers = Counter(map(mask_kind, table.values))
 
-    def mask(self, text: str, found: Iterable[Found]) -> Masked:
+    def mask(self, text: str, found: Iterable[Mention]) -> Masked:
         """The text with masks for what was found in it."""
         pieces: list[str] = []
         spans: list[tuple[int, int, str]] = []
@@ -237,7 +253,7 @@ class _Numbering:
         return replace(self._before, values=self._values, masks=self._masks, mentions=mentions)
 
     def _mask(self, kind: str, surface: str) -> str:
-        key = key_of(kind, surface, self._before.people)
+        key = value_key(kind, surface, self._before.people)
         if key not in self._masks:
             self._masks[key] = self._next(self._kinds.get(key, kind))
             self._values[self._masks[key]] = surface
@@ -249,3 +265,55 @@ class _Numbering:
             mask = f"[{kind}_{self._numbers[kind]}]"
             if mask not in self._before.taken and mask not in self._values:
                 return mask
+
+
+class _Line(Config):
+    schema_version: Annotated[int, Field(ge=1, le=1)]
+    id: str
+    original_id: str
+    values: dict[str, str]
+    mentions: tuple[tuple[tuple[str, str], ...], ...]
+    taken: tuple[str, ...]
+
+
+def table_line(table: MaskTable, identity: str, original: str) -> str:
+    """One line of JSON, without its end: the table of the dialogue that is called ``identity``."""
+    record = {
+        "schema_version": 1,
+        "id": identity,
+        "original_id": original,
+        "values": dict(table.values),
+        "mentions": table.mentions,
+        "taken": sorted(table.taken),
+    }
+    return json.dumps(record, ensure_ascii=False)
+
+
+def read_tables(path: Path) -> Mapping[str, tuple[str, MaskTable]]:
+    """The tables of a file by the ids of masked dialogues, each with the original id.
+
+    They restore; to mask further texts with them they do not know enough.
+
+    Raises:
+        DataError: it cannot be read, or a line is no table; names the line.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").removesuffix("\n").split("\n")
+    except (OSError, ValueError) as error:  # not UTF-8
+        reason = getattr(error, "strerror", None) or "is not UTF-8"
+        raise DataError(f"{path}: cannot be read: {reason}") from None
+    read = (_line(text, f"{path}:{number}") for number, text in enumerate(lines, start=1))
+    return {line.id: (line.original_id, _table(line)) for line in read}
+
+
+def _line(text: str, where: str) -> _Line:
+    try:
+        return _Line.model_validate_json(text)
+    except ValidationError as error:
+        reason = error.errors()[0]["msg"]
+        message = f"{where}: is no table of masks ({reason}): give a file of mask --table"
+        raise DataError(message) from None
+
+
+def _table(line: _Line) -> MaskTable:
+    return MaskTable(line.values, {}, line.mentions, frozenset(line.taken))

@@ -1,40 +1,40 @@
 """Privacy packs: YAML files that say what personal data looks like in a language.
 
-text -> PackConfig -> rules, compiled and tried on their examples
+text -> PrivacyPackConfig -> rules, compiled and tried on their examples -> Privacy
 
 Every fault is one line that names the file and the line. The format is explained in
 docs/privacy.md.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 from dialogist.config import Config
 from dialogist.data.pack_patterns import PackPatterns
 from dialogist.data.yaml_lines import YamlSource
-from dialogist.errors import ConfigError, nearest
-from dialogist.privacy.checks import CHECKS
+from dialogist.errors import ConfigError, UsageError, nearest
 from dialogist.privacy.rules import (
     AFTER_FORM,
     ASKED_FORM,
     BEFORE_FORM,
+    CHECKS,
     VALUE_FORM,
     WHOLE_FORM,
     Around,
-    Rule,
-    plain,
+    PrivacyRule,
+    plain_characters,
 )
 from dialogist.text.listing import word_set
 from dialogist.tokenizers.entity_tokens import ENTITY_KINDS
 
-Language = Literal["en", "zh"]
+_Language = Literal["en", "zh"]
 _KIND = re.compile(r"[A-Z]+(?:_[A-Z]+)*")
 _MARKED = re.compile(r"\[\[(.*?)\]\]")
 _PLACES = {
@@ -60,8 +60,8 @@ _Kind = Annotated[str, AfterValidator(_kind)]
 _Texts = Annotated[tuple[str, ...], Field(min_length=1), BeforeValidator(_as_tuple)]
 
 
-class RuleConfig(Config):
-    """One rule as it is written: see `dialogist.privacy.rules.Rule`.
+class PrivacyRuleConfig(Config):
+    """One rule as it is written: see `dialogist.privacy.rules.PrivacyRule`.
 
     In ``examples`` what has to be found stands in ``[[ ]]``; in ``counterexamples`` nothing is.
     What stands before `` || `` in one of them is the turn before.
@@ -81,7 +81,7 @@ class RuleConfig(Config):
     counterexamples: tuple[str, ...] = ()
 
 
-class PackConfig(Config):
+class PrivacyPackConfig(Config):
     """A privacy pack as it is written.
 
     ``kinds`` describes the kinds that its rules find; ``optional`` are those that are looked for on
@@ -91,10 +91,10 @@ class PackConfig(Config):
     """
 
     name: Annotated[str, Field(min_length=1)]
-    language: Language
+    language: _Language
     version: Annotated[int, Field(ge=1)]
     kinds: Annotated[dict[_Kind, str], Field(min_length=1)]
-    rules: Annotated[tuple[RuleConfig, ...], Field(min_length=1)]
+    rules: Annotated[tuple[PrivacyRuleConfig, ...], Field(min_length=1)]
     optional: tuple[_Kind, ...] = ()
     fragments: dict[str, _Texts] = Field(default_factory=dict)
     keep: tuple[str, ...] = ()
@@ -106,16 +106,16 @@ class PrivacyPack:
     """Rules in order of precedence, and what is known about their kinds."""
 
     name: str
-    language: Language
+    language: _Language
     version: int
     kinds: Mapping[str, str]
     optional: frozenset[str]
-    rules: tuple[Rule, ...]
+    rules: tuple[PrivacyRule, ...]
     keep: tuple[re.Pattern[str], ...]
     given_names: frozenset[str]
 
 
-def bundled_packs() -> dict[str, Path]:
+def bundled_privacy_packs() -> dict[str, Path]:
     """The privacy packs that come with Dialogist, by name."""
     folder = Path(str(resources.files("dialogist") / "assets" / "privacy"))
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
@@ -124,11 +124,11 @@ def bundled_packs() -> dict[str, Path]:
 @lru_cache(maxsize=8)
 def bundled_pack(name: str) -> PrivacyPack:
     """One of them; ``KeyError`` without one of that name. Its examples are tried by the tests."""
-    path = bundled_packs()[name]
+    path = bundled_privacy_packs()[name]
     return _read(path.read_text(encoding="utf-8"), str(path), tried=False)
 
 
-def load_pack(path: Path) -> PrivacyPack:
+def load_privacy_pack(path: Path) -> PrivacyPack:
     """Anybody's privacy pack.
 
     Raises:
@@ -139,10 +139,10 @@ def load_pack(path: Path) -> PrivacyPack:
     except (OSError, ValueError) as error:  # not UTF-8
         reason = getattr(error, "strerror", None) or error
         raise ConfigError(f"{path}: privacy pack cannot be read: {reason}") from None
-    return parse_pack(text, str(path))
+    return parse_privacy_pack(text, str(path))
 
 
-def parse_pack(text: str, source: str = "privacy pack") -> PrivacyPack:
+def parse_privacy_pack(text: str, source: str = "privacy pack") -> PrivacyPack:
     """Make a privacy pack of YAML text; ``source`` is what errors call it.
 
     Raises:
@@ -175,19 +175,19 @@ def _read(text: str, name: str, tried: bool) -> PrivacyPack:
     )
 
 
-def _validate(source: YamlSource) -> PackConfig:
+def _validate(source: YamlSource) -> PrivacyPackConfig:
     if not isinstance(source.values, dict):
         raise source.fault((), "must hold 'key: value' lines at its top level")
     try:
-        return PackConfig.model_validate(source.values)
+        return PrivacyPackConfig.model_validate(source.values)
     except ValidationError as error:
         # `parse` words the error of the first unknown key, else the first: this is its line.
         first = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")[0]
         place = first["loc"]
-    return PackConfig.parse(source.values, f"{source.name}, line {source.line(place)}")
+    return PrivacyPackConfig.parse(source.values, f"{source.name}, line {source.line(place)}")
 
 
-def _check_kinds(config: PackConfig, source: YamlSource) -> None:
+def _check_kinds(config: PrivacyPackConfig, source: YamlSource) -> None:
     used = [
         *((("rules", i, "kind"), rule.kind) for i, rule in enumerate(config.rules)),
         *((("optional", i), kind) for i, kind in enumerate(config.optional)),
@@ -209,7 +209,9 @@ def _check_kinds(config: PackConfig, source: YamlSource) -> None:
             raise source.fault(("rules", i, "cued"), "'cued' is about an 'entity'")
 
 
-def _rules(config: PackConfig, patterns: PackPatterns, source: YamlSource) -> Iterator[Rule]:
+def _rules(
+    config: PrivacyPackConfig, patterns: PackPatterns, source: YamlSource
+) -> Iterator[PrivacyRule]:
     for i, rule in enumerate(config.rules):
         place = ("rules", i)
         value = None
@@ -218,7 +220,7 @@ def _rules(config: PackConfig, patterns: PackPatterns, source: YamlSource) -> It
             value = patterns.compiled(rule.pattern, (*place, "pattern"), form)
             if patterns.compiled(rule.pattern, (*place, "pattern")).fullmatch(""):
                 raise source.fault((*place, "pattern"), "the pattern fits an empty text")
-        yield Rule(
+        yield PrivacyRule(
             kind=rule.kind,
             line=source.line(place),
             entity=rule.entity,
@@ -229,7 +231,7 @@ def _rules(config: PackConfig, patterns: PackPatterns, source: YamlSource) -> It
         )
 
 
-def _around(rule: RuleConfig, patterns: PackPatterns, place: tuple[object, ...]) -> Around:
+def _around(rule: PrivacyRuleConfig, patterns: PackPatterns, place: tuple[object, ...]) -> Around:
     found: dict[str, re.Pattern[str]] = {}
     for name, form in _PLACES.items():
         pattern = getattr(rule, name)
@@ -238,7 +240,9 @@ def _around(rule: RuleConfig, patterns: PackPatterns, place: tuple[object, ...])
     return Around(**found)
 
 
-def _try_examples(config: PackConfig, rules: tuple[Rule, ...], source: YamlSource) -> None:
+def _try_examples(
+    config: PrivacyPackConfig, rules: tuple[PrivacyRule, ...], source: YamlSource
+) -> None:
     for i, (written, rule) in enumerate(zip(config.rules, rules, strict=True)):
         for j, example in enumerate(written.examples):
             marked = _MARKED.findall(example)
@@ -251,13 +255,101 @@ def _try_examples(config: PackConfig, rules: tuple[Rule, ...], source: YamlSourc
                 raise source.fault(("rules", i, "counterexamples", j), fault)
 
 
-def _fault(rule: Rule, example: str, wanted: list[str]) -> str:
+def _fault(rule: PrivacyRule, example: str, wanted: list[str]) -> str:
     """What is wrong about what a rule finds in one of its examples; empty if nothing is."""
-    question, _, text = plain(_MARKED.sub(r"\1", example)).rpartition(" || ")
+    question, _, text = plain_characters(_MARKED.sub(r"\1", example)).rpartition(" || ")
     found = [text[start:end] for start, end in rule.spans(text, question)]
-    if found == list(map(plain, wanted)):
+    if found == list(map(plain_characters, wanted)):
         return ""
     if not wanted:
         return f"the rule finds {', '.join(map(repr, found))} in the counterexample {text!r}"
     shown = ", ".join(map(repr, found)) or "nothing"
     return f"the rule finds {shown} in its example {example!r}"
+
+
+PERSON, NAME, CODE = "PERSON", "NAME", "CODE"
+
+Names: TypeAlias = Literal["none", "speakers", "people", "all"]
+NAMES: tuple[Names, ...] = get_args(Names)
+"""Whose names are masked: nobody's; the speakers' and their mentions; other people's, too, as far
+as they are told; every word that looks like a name, places and firms among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """What to mask: see `privacy_of`. ``kinds`` are those wanted, ``rules`` in their precedence."""
+
+    kinds: frozenset[str]
+    names: Names
+    rules: tuple[PrivacyRule, ...]
+    keep: tuple[re.Pattern[str], ...]
+    given_names: frozenset[str]
+
+
+def privacy_of(kinds: str = "", names: str = "none", packs: Iterable[Path] = ()) -> Privacy:
+    """What to mask, from what a person says.
+
+    ``kinds``: names between commas, ``all``, or ``+URL,-CODE``: more or fewer than without.
+    ``packs``: privacy packs beside the bundled ones; their rules come first.
+
+    Raises:
+        UsageError: there is no such kind or choice of names.
+        ConfigError: a pack cannot be read, or is at fault.
+    """
+    every = [*map(load_privacy_pack, packs), *map(bundled_pack, bundled_privacy_packs())]
+    if names not in NAMES:
+        hint = nearest(names, NAMES)
+        raise UsageError(f"--names {names}: must be one of {', '.join(NAMES)}{hint}")
+    chosen: Names = NAMES[NAMES.index(names)]
+    wanted = _chosen(kinds, every)
+    return Privacy(
+        kinds=wanted | {PERSON} if chosen in ("people", "all") else wanted,
+        names=chosen,
+        # What fits a whole kind of entities comes after what tells more of some of them.
+        rules=tuple(sorted((r for pack in every for r in pack.rules), key=lambda r: r.is_plain)),
+        keep=tuple(pattern for pack in every for pattern in pack.keep),
+        given_names=frozenset().union(*(pack.given_names for pack in every)),
+    )
+
+
+def described_kinds(packs: Iterable[Path] = ()) -> Mapping[str, tuple[str, bool]]:
+    """Every kind: what it is, and whether it is masked unless asked otherwise.
+
+    Raises:
+        ConfigError: a pack cannot be read, or is at fault.
+    """
+    return _described([*map(load_privacy_pack, packs), *map(bundled_pack, bundled_privacy_packs())])
+
+
+def _described(packs: Iterable[PrivacyPack]) -> dict[str, tuple[str, bool]]:
+    found: dict[str, tuple[str, bool]] = {}
+    for pack in packs:
+        for kind, what in pack.kinds.items():
+            if kind != PERSON:
+                found.setdefault(kind, (what, kind not in pack.optional))
+    return found
+
+
+def _chosen(text: str, packs: Iterable[PrivacyPack]) -> frozenset[str]:
+    described = _described(packs)
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    usual = {kind for kind, (_, masked) in described.items() if masked}
+    chosen = set(usual) if all(word[0] in "+-" for word in words) else set()
+    for word in words:
+        kind = word.lstrip("+-").upper()
+        if kind != "ALL" and kind not in described:
+            raise UsageError(_no_kind(kind, described))
+        named = set(described) if kind == "ALL" else {kind}
+        chosen = chosen - named if word[0] == "-" else chosen | named
+    if not chosen and "-" not in text:
+        raise UsageError("--kinds: names no kind")
+    return frozenset(chosen)
+
+
+def _no_kind(kind: str, described: Iterable[str]) -> str:
+    if kind in (PERSON, NAME):
+        return f"--kinds {kind}: names of people are masked with --names"
+    known = list(described)
+    return (
+        f"--kinds {kind}: there is no such kind{nearest(kind, known)} (one of {', '.join(known)})"
+    )

@@ -1,15 +1,64 @@
-"""A rule of a privacy pack, ready to search: what a piece of personal data looks like, and where.
+"""Rules for personal data: patterns and entities, check digits, and what must stand around them.
 
-A candidate is an entity that `data.entity_finding` knows, or what a pattern fits. It counts if its
-check digits are right and if the words around it are as the rule wants them.
+A check takes the text of a candidate and says yes or no; none fails, whatever the text.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from dialogist.data import entity_checks
 from dialogist.data.entity_finding import Span, find_entities
 from dialogist.data.entity_rules import AFTER, BEFORE
+
+_RESIDENT_ID = re.compile(r"[0-9]{17}[0-9Xx]")
+# HMRC, National Insurance Manual NIM39110: letters and prefixes that were never given out.
+_NINO = re.compile(r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z][0-9]{6}[A-D]")
+_NO_NINO = frozenset(("BG", "GB", "KN", "NK", "NT", "TN", "ZZ"))
+
+
+def card_check(text: str) -> bool:
+    """The check digit of payment cards (ISO/IEC 7812-1)."""
+    return entity_checks.luhn(text)
+
+
+def iban_check(text: str) -> bool:
+    """The check digits of a bank account (ISO 13616)."""
+    return text.isascii() and entity_checks.iban(text)
+
+
+def resident_id_check(text: str) -> bool:
+    """The check character of a Chinese identity number (GB 11643)."""
+    return _RESIDENT_ID.fullmatch(text) is not None and entity_checks.chinese_id(text)
+
+
+def ssn_check(text: str) -> bool:
+    """Nine digits that the USA could have given out as a social security number."""
+    digits = entity_checks.digits_of(text)
+    parted = f"{digits[:3]}-{digits[3:5]}-{digits[5:]}"
+    return len(digits) == 9 and entity_checks.social_security(parted)
+
+
+def nino_check(text: str) -> bool:
+    """A British national insurance number that could have been given out; it has no check digit."""
+    compact = "".join(text.upper().split())
+    return _NINO.fullmatch(compact) is not None and compact[:2] not in _NO_NINO
+
+
+def digits_check(text: str) -> bool:
+    """At least one digit."""
+    return bool(entity_checks.digits_of(text))
+
+
+CHECKS: Mapping[str, Callable[[str], bool]] = {
+    "luhn": card_check,
+    "iban": iban_check,
+    "resident_id": resident_id_check,
+    "ssn": ssn_check,
+    "nino": nino_check,
+    "digits": digits_check,
+}
+
 
 _AROUND = 64  # characters that a rule sees before and after a candidate
 _QUESTION = 100  # characters at the end of a turn that may ask for what the next one tells
@@ -40,7 +89,7 @@ for _mark in "，。！？：；（）":
     _WIDE.pop(ord(_mark), None)
 
 
-def plain(text: str) -> str:
+def plain_characters(text: str) -> str:
     """As many characters, full-width digits and letters, odd spaces and dashes made plain."""
     return text if text.isascii() else text.translate(_WIDE)
 
@@ -82,7 +131,7 @@ class Around:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class PrivacyRule:
     """One form of one kind.
 
     ``entity``: the candidates are the entities of that kind, else what ``value`` fits in the text;
@@ -131,7 +180,7 @@ class Rule:
         """What this rule alone finds in a plain text."""
         if not self.entity:
             return list(self.matches(text, question))
-        return [(s.start, s.end) for s in entities_of(text) if self.takes(text, s, question)]
+        return [(s.start, s.end) for s in entities_and_parts(text) if self.takes(text, s, question)]
 
     def _counts(self, text: str, start: int, end: int, question: str) -> bool:
         right = self.check is None or self.check(text[start:end])
@@ -141,7 +190,7 @@ class Rule:
 _URL_PARTS = re.compile("[^/?&=#;]+")
 
 
-def entities_of(text: str) -> list[Span]:
+def entities_and_parts(text: str) -> list[Span]:
     """The entities of a plain text; those inside of a web address come after it."""
     found: list[Span] = []
     for span in find_entities(text):

@@ -4,27 +4,27 @@
 (`speaking`) makes no difference here.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dialogist.data.sample import FixedSample
 from dialogist.errors import ConfigError
-from dialogist.evaluation.card import Card, Entry, Kind, make_card
-from dialogist.evaluation.cautions.caution import Caution
-from dialogist.evaluation.cautions.of_runs import gap_cautions
-from dialogist.evaluation.ceilings import human_scores
-from dialogist.evaluation.choosing import AS_USUAL, Wanted, choose_metrics
-from dialogist.evaluation.outputs.joining import Choice
-from dialogist.evaluation.outputs.output import Output, spoken
-from dialogist.evaluation.scoring.score import score
-from dialogist.evaluation.scoring.scores import Scores
-from dialogist.evaluation.statistics.resampling import DEFAULT, Resampling
+from dialogist.evaluation.diagnostics import Caution
+from dialogist.evaluation.metric_selection import DEFAULT_SELECTION, MetricSelection, choose_metrics
+from dialogist.evaluation.report_card import Card, MeasuredSystem, RowKind, make_card
+from dialogist.evaluation.scoring import Scores, score
+from dialogist.evaluation.significance import DEFAULT_RESAMPLING, Resampling
+from dialogist.evaluation.system_outputs import DialogueChoice, Output, nonblank
+from dialogist.evaluation.upper_bounds import human_scores
 from dialogist.metrics.base import Metric
 from dialogist.recipe.config import read_recipe
 from dialogist.recipe.floors import floors_and_ceilings, floors_for
-from dialogist.records import Dialogue
+from dialogist.records import JSON, Dialogue
+from dialogist.training.config import TrainingConfig
 from dialogist.training.logs import JsonLines
+from dialogist.training.progress import Progress
+from dialogist.training.selection import watch_gap
 
 TellOf = Callable[[str, int], Callable[[int], None]]
 """From what is done, and how many there are of it, to who hears how many are done."""
@@ -43,10 +43,10 @@ class Said:
 class Asked:
     """How outputs are to be measured; ``floors``: whether floors and ceilings are wanted."""
 
-    wanted: Wanted = AS_USUAL
+    wanted: MetricSelection = DEFAULT_SELECTION
     floors: bool = True
     processes: int | None = None
-    resampling: Resampling = DEFAULT
+    resampling: Resampling = DEFAULT_RESAMPLING
     against: str = ""
 
 
@@ -55,7 +55,7 @@ class Evaluated:
     """The card, what it was made of, and what could not be measured."""
 
     card: Card
-    entries: tuple[Entry, ...]
+    entries: tuple[MeasuredSystem, ...]
     metrics: tuple[Metric, ...]
     notes: tuple[str, ...]
 
@@ -83,9 +83,14 @@ def evaluate_said(
     def people(outputs: Sequence[Output]) -> Scores | None:
         return human_scores(outputs, metrics, asked.processes)
 
-    entries = [Entry(Kind.system, one.outputs, measure(one.name, one.outputs)) for one in systems]
+    entries = [
+        MeasuredSystem(RowKind.system, one.outputs, measure(one.name, one.outputs))
+        for one in systems
+    ]
     entries += [
-        Entry(Kind.train, one.train, measure(one.name, one.train)) for one in systems if one.train
+        MeasuredSystem(RowKind.train, one.train, measure(one.name, one.train))
+        for one in systems
+        if one.train
     ]
     outputs = systems[0].outputs
     if asked.floors:
@@ -119,7 +124,7 @@ class Part:
 
 def choose_dialogues(
     file: str, dialogues: Iterator[Dialogue], part: Part, whole: bool
-) -> tuple[Choice, int]:
+) -> tuple[DialogueChoice, int]:
     """The dialogues with a reference, and how many have none.
 
     ``whole``: also what comes after the last of them is read, for outputs that are in its order.
@@ -133,18 +138,38 @@ def choose_dialogues(
         every.append(dialogue)
         if dialogue.id in part.excluded or len(chosen) + skipped == part.limit:
             continue
-        if spoken(dialogue.references):
+        if nonblank(dialogue.references):
             chosen.append(len(every) - 1)
         else:
             skipped += 1
-    return Choice(file, every, chosen), skipped
+    return DialogueChoice(file, every, chosen), skipped
 
 
-def sample_of(file: str, dialogues: Iterator[Dialogue], size: int) -> Choice:
+def sample_of(file: str, dialogues: Iterator[Dialogue], size: int) -> DialogueChoice:
     """At most ``size`` dialogues with a reference, the same ones each time."""
     sample = FixedSample(size)
     for dialogue in dialogues:
-        if spoken(dialogue.references):
+        if nonblank(dialogue.references):
             sample.offer(dialogue)
     found = sample.dialogues()
-    return Choice(file, found, range(len(found)))
+    return DialogueChoice(file, found, range(len(found)))
+
+
+def gap_cautions(
+    records: Iterable[Mapping[str, JSON]], config: TrainingConfig, system: str = ""
+) -> list[Caution]:
+    """Whether the train sample's score ran away from dev's: what was told while it trained.
+
+    ``records`` are those of ``metrics.jsonl``, in order; ``config`` is the run's own.
+    """
+    progress = Progress()
+    told: list[tuple[JSON, str]] = []
+    for record in records:
+        if record.get("kind") == "epoch":
+            metrics = {k: v for k, v in record.items() if isinstance(v, int | float)}
+            told += ((record.get("epoch"), text) for text in watch_gap(progress, config, metrics))
+    if not told:
+        return []
+    text = f"{told[-1][1]} (first told in epoch {told[0][0]}, last in {told[-1][0]})"
+    advice = "take an earlier checkpoint, more data, more dropout or a smaller network"
+    return [Caution("overfitting", "warning", f"{text}; {advice}", system)]

@@ -18,8 +18,8 @@ import torch
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import Summarizer
-from dialogist.evaluation.choosing import Wanted
-from dialogist.evaluation.outputs.output import Output
+from dialogist.evaluation.metric_selection import MetricSelection
+from dialogist.evaluation.system_outputs import Output
 from dialogist.files import write_folder_atomically, write_text_atomically
 from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.corpus import Note
@@ -104,7 +104,7 @@ def measure_plan(plan: Plan, model: Path, device: torch.device, tell_of: TellOf)
     held_out, folder = plan.rows.held_out, plan.base.folder
     after = _said(AFTER, model, held_out, device, tell_of)
     said = [] if folder is None else [_said(BEFORE, folder, held_out, device, tell_of)]
-    asked = Asked(Wanted(("rouge", "faithfulness")), processes=1)
+    asked = Asked(MetricSelection(("rouge", "faithfulness")), processes=1)
     evaluated = evaluate_said([*said, after], "the held-out rows", asked, [], tell_of)
     bar = low_confidence([one.summary for one in after.outputs])
     return _finish(plan, model, evaluated, bar)

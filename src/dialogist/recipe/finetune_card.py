@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.options import SummaryOptions
-from dialogist.evaluation.card import Card, Kind, Row
-from dialogist.evaluation.card_text import bars, told
-from dialogist.evaluation.ceilings import HUMAN
+from dialogist.evaluation.report_card import Card, CardRow, RowKind, interval_cell, markdown_row
+from dialogist.evaluation.upper_bounds import HUMAN
 from dialogist.recipe.finetune_data import Rows
 from dialogist.recipe.finetune_recipe import Base
 
@@ -29,9 +28,9 @@ NOT_TRUTH = (
 def table_of(card: Card) -> str:
     """The systems, the simplest floors and people, one row each, as Markdown."""
     heads = ["", *_KEYS.values(), "words"]
-    lines = [bars(heads), bars(["---", *["---:"] * (len(heads) - 1)])]
+    lines = [markdown_row(heads), markdown_row(["---", *["---:"] * (len(heads) - 1)])]
     lines += [
-        bars([row.name, *(told(row, key, 1) for key in _KEYS), f"{row.words:.1f}"])
+        markdown_row([row.name, *(interval_cell(row, key, 1) for key in _KEYS), f"{row.words:.1f}"])
         for row in card.rows
         if _is_shown(row)
     ]
@@ -39,10 +38,10 @@ def table_of(card: Card) -> str:
     return "\n".join([*lines, "", f"{count}; 95% intervals over dialogues. {NOT_TRUTH}"])
 
 
-def _is_shown(row: Row) -> bool:
-    if row.kind is Kind.floor:
+def _is_shown(row: CardRow) -> bool:
+    if row.kind is RowKind.floor:
         return row.name.startswith(_SHOWN_FLOORS)
-    return row.kind is Kind.system or row.name == HUMAN
+    return row.kind is RowKind.system or row.name == HUMAN
 
 
 def card_of(base: Base, name: str, rows: Rows, table: str, bundle: Bundle) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from dialogist.data.split import find_clusters, split_dialogues
 from dialogist.data.writer import dialogue_to_line
 from dialogist.errors import CheckpointError, DataError, UsageError
-from dialogist.evaluation.outputs.output import spoken
+from dialogist.evaluation.system_outputs import nonblank
 from dialogist.files import write_text_atomically
 from dialogist.recipe.corpus import Note
 from dialogist.records import Dialogue
@@ -74,7 +74,7 @@ def settle(rows: Rows, run: Path) -> None:
 
 
 def _with_summary(dialogues: Sequence[Dialogue], note: Note) -> list[Dialogue]:
-    found = [dialogue for dialogue in dialogues if spoken(dialogue.references)]
+    found = [dialogue for dialogue in dialogues if nonblank(dialogue.references)]
     if len(found) < len(dialogues):
         note(f"{counted(len(dialogues) - len(found), 'dialogues')} without a summary left out")
     return found

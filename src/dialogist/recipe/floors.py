@@ -13,10 +13,10 @@ import numpy as np
 from dialogist.baselines.extractive import Baseline, Constant
 from dialogist.baselines.names import baseline
 from dialogist.engine.summarizer import SummarizerLike
-from dialogist.evaluation.card import Entry, Kind
-from dialogist.evaluation.ceilings import Oracle, leave_one_out
-from dialogist.evaluation.outputs.output import Output
-from dialogist.evaluation.scoring.scores import Scores
+from dialogist.evaluation.report_card import MeasuredSystem, RowKind
+from dialogist.evaluation.scoring import Scores
+from dialogist.evaluation.system_outputs import Output
+from dialogist.evaluation.upper_bounds import Oracle, leave_one_out
 from dialogist.records import Dialogue
 from dialogist.text.words import words_of
 
@@ -73,7 +73,7 @@ def floors_and_ceilings(
     floors: Collection[Baseline],
     score: ScoreThem,
     score_people: ScorePeople,
-) -> Iterator[Entry]:
+) -> Iterator[MeasuredSystem]:
     """The rows for the dialogues of a system's outputs, one after the other.
 
     Where dialogues are not known there are none but constants and people. ``score`` measures
@@ -82,18 +82,18 @@ def floors_and_ceilings(
     known = all(output.dialogue is not None for output in outputs)
     for floor in floors:
         if known or isinstance(floor, Constant):
-            yield _entry(Kind.floor, floor, outputs, score)
+            yield _entry(RowKind.floor, floor, outputs, score)
     if known:
-        yield _entry(Kind.ceiling, Oracle(), outputs, score)
+        yield _entry(RowKind.ceiling, Oracle(), outputs, score)
     people = score_people(outputs)
     if people is not None:
         said = tuple(one for output in outputs for one in leave_one_out(output))
-        yield Entry(Kind.ceiling, said, people)
+        yield MeasuredSystem(RowKind.ceiling, said, people)
 
 
 def _entry(
-    kind: Kind, system: SummarizerLike, outputs: Sequence[Output], score: ScoreThem
-) -> Entry:
+    kind: RowKind, system: SummarizerLike, outputs: Sequence[Output], score: ScoreThem
+) -> MeasuredSystem:
     shown = [
         replace(output.dialogue or Dialogue((), output.id), references=output.references)
         for output in outputs
@@ -102,4 +102,4 @@ def _entry(
         replace(output, summary=summary, missing=False)
         for output, summary in zip(outputs, system.summarize(shown), strict=True)
     )
-    return Entry(kind, said, score(system.name, said))
+    return MeasuredSystem(kind, said, score(system.name, said))

@@ -15,13 +15,18 @@ from pathlib import Path
 import torch
 
 import dialogist
+from dialogist.data.writer import dialogue_to_json
 from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import SummarizerLike
 from dialogist.errors import DataError
-from dialogist.evaluation.outputs.output import Keys, Output, output_of, output_to_json
+from dialogist.evaluation.system_outputs import Output, PredictionKeys, output_of
 from dialogist.files import sha256_of, write_text_atomically
-from dialogist.records import JSON, Dialogue, Summary
+from dialogist.records import (
+    JSON,
+    Dialogue,
+    Summary,
+)
 from dialogist.selection.network import BUNDLED
 from dialogist.training.logs import JsonLines
 
@@ -29,7 +34,7 @@ _WINDOW = 64
 
 Line = dict[str, JSON]
 
-_KEYS = Keys("prediction", "id", dialogue=False)
+_KEYS = PredictionKeys("prediction", "id", dialogue=False)
 
 
 def key_of(
@@ -113,3 +118,19 @@ def _code() -> str:
 
 def _digest(values: object) -> str:
     return hashlib.sha256(json.dumps(values).encode()).hexdigest()[:24]
+
+
+def output_to_json(key: str, output: Output) -> dict[str, JSON]:
+    """A line of a predictions file; ``key`` is a digest of what it was made of."""
+    summary, dialogue = output.summary, output.dialogue
+    about = {} if dialogue is None else dialogue_to_json(dialogue)
+    return {
+        "key": key,
+        "id": summary.id,
+        "prediction": summary.text,
+        "key_points": [[part.label, part.text] for part in summary.key_points],
+        "references": list(output.references if dialogue is None else dialogue.references),
+        "status": summary.status,
+        "warnings": [[warning.kind, warning.message] for warning in summary.warnings],
+        **{name: about[name] for name in ("turns", "metadata") if name in about},
+    }

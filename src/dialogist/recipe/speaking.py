@@ -12,9 +12,15 @@ from dialogist.decoding.options import DecodingOptions
 from dialogist.engine.bundle import load_bundle
 from dialogist.engine.names import find_model
 from dialogist.engine.summarizer import Summarizer, SummarizerLike
-from dialogist.evaluation.outputs.joining import FITTING, Choice, How, alone, join
-from dialogist.evaluation.outputs.output import Output
-from dialogist.evaluation.outputs.reading import read_outputs
+from dialogist.evaluation.system_outputs import (
+    FITTING,
+    DialogueChoice,
+    JoinOptions,
+    Output,
+    join_outputs,
+    outputs_alone,
+    read_outputs,
+)
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.predictions import key_of, summarize_kept
 from dialogist.recipe.systems import System
@@ -34,7 +40,7 @@ class Speaker:
     device: str
 
     def say(
-        self, choice: Choice, path: Path, tell: Tell, options: DecodingOptions | None = None
+        self, choice: DialogueChoice, path: Path, tell: Tell, options: DecodingOptions | None = None
     ) -> list[Output]:
         """Outputs for the chosen dialogues, in their order; those that ``path`` holds are kept.
 
@@ -72,7 +78,7 @@ class Written:
     """How to read a file of outputs; ``key``: what these are called there (empty: as usual)."""
 
     key: str = ""
-    how: How = FITTING
+    how: JoinOptions = FITTING
 
 
 AS_USUAL = Written()
@@ -86,7 +92,7 @@ class Read:
     bad: int
 
 
-def read_written(path: Path, choice: Choice | None, written: Written, note: Note) -> Read:
+def read_written(path: Path, choice: DialogueChoice | None, written: Written, note: Note) -> Read:
     """The outputs of a file for the chosen dialogues, or with its own references (None).
 
     Raises:
@@ -104,9 +110,9 @@ def read_written(path: Path, choice: Choice | None, written: Written, note: Note
     if bad:
         note(f"{path}: {bad} bad records, {len(placed)} read")
     if choice is None:
-        joined = alone(str(path), placed, written.how)
+        joined = outputs_alone(str(path), placed, written.how)
     else:
-        joined = join(str(path), placed, choice, written.how, bad)
+        joined = join_outputs(str(path), placed, choice, written.how, bad)
     for text in joined.notes:
         note(text)
     return Read(joined.outputs, bad)

@@ -17,9 +17,8 @@ from dialogist.data.readers import detect_format
 from dialogist.engine.bundle import KEY_POINTS
 from dialogist.engine.names import find_model, known_models
 from dialogist.errors import DataError, UsageError, nearest
-from dialogist.evaluation.outputs.joining import Choice
-from dialogist.evaluation.outputs.names import plain_name
-from dialogist.evaluation.outputs.output import spoken
+from dialogist.evaluation.system_outputs import DialogueChoice, nonblank
+from dialogist.files import bare_name
 from dialogist.recipe.config import DataSet, Recipe, bundled_recipes, read_recipe
 from dialogist.recipe.corpus import Corpus, Note
 from dialogist.text.listing import counted
@@ -116,7 +115,7 @@ def _find(name: str, runs: Path, settings: Sequence[str], starts: Mapping[str, s
     if Path(name).is_dir():
         return System(name.rstrip("/"), folder=find_model(name))
     if Path(name).is_file() and Path(name).suffix.lower() not in _RECIPES:
-        return System(plain_name(Path(name).name), outputs=Path(name))
+        return System(bare_name(Path(name).name), outputs=Path(name))
     if Path(name).is_file() or name in bundled_recipes():
         recipe = read_recipe(name, list(settings))
         if recipe.name in starts:
@@ -164,7 +163,7 @@ def evaluation_sets(systems: Sequence[System], on: DataSet | None) -> list[DataS
 
 def read_evaluation_data(
     sets: Sequence[DataSet], folder: Path, limit: int | None, note: Note
-) -> tuple[Choice, int]:
+) -> tuple[DialogueChoice, int]:
     """All dialogues, the first ``limit`` chosen if they have a reference; and the bad records.
 
     Raises:
@@ -173,13 +172,13 @@ def read_evaluation_data(
     corpus = Corpus(sets, folder, note)
     every = list(corpus)
     first = range(len(every))[:limit]
-    chosen = [i for i in first if spoken(every[i].references)]
+    chosen = [i for i in first if nonblank(every[i].references)]
     if not chosen:
         raise DataError("nothing to compare: no dialogue in the data has a reference summary")
     if len(chosen) < len(first):
         note(f"{counted(len(first) - len(chosen), 'dialogues')} without a reference left out")
     names = ", ".join(one.path for one in sets)
-    return Choice(names, every, chosen), sum(counts.bad for counts in corpus.counts)
+    return DialogueChoice(names, every, chosen), sum(counts.bad for counts in corpus.counts)
 
 
 def choose_pack(

@@ -1,14 +1,19 @@
 """What is measured while a recipe trains: dev loss, ROUGE of real summaries, samples to read."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 
 import torch
 from torch import nn
 
 from dialogist.data.sampler import TokenBucketConfig
-from dialogist.engine.summarizer import Summarizer
-from dialogist.evaluation.evaluate import evaluate
+from dialogist.decoding.options import DecodingOptions
+from dialogist.engine.summarizer import Summarizer, SummarizerLike
+from dialogist.errors import DataError
+from dialogist.evaluation.scoring import Scores, score
+from dialogist.evaluation.system_outputs import Output, nonblank
+from dialogist.metrics.rouge import TYPES, Rouge
 from dialogist.objectives.base import Objective
 from dialogist.recipe.config import ValidationConfig
 from dialogist.records import JSON, Dialogue
@@ -52,7 +57,7 @@ class Validator:
     def _rouge(
         self, split: str, dialogues: Sequence[Dialogue], samples: list[dict[str, JSON]]
     ) -> dict[str, float]:
-        result = evaluate(self.summarizer, dialogues, self.config.decoding)
+        result = evaluate_system(self.summarizer, dialogues, self.config.decoding)
         lines = islice(result.lines(), self.config.samples)
         samples += [{"split": split, **line} for line in lines]
         return {f"{split}_{name}": value for name, value in result.rouge().items()}
@@ -68,3 +73,52 @@ class Validator:
             total += loss.terms["nll"]
             count += loss.count
         return total / count
+
+
+_WINDOW = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A system's outputs and their ROUGE; ``skipped`` dialogues have no reference."""
+
+    outputs: tuple[Output, ...]
+    scores: Scores
+    skipped: int
+
+    def rouge(self) -> dict[str, float]:
+        """F1 by type, 0-100: the mean over a dialogue's references, then over dialogues."""
+        return {kind: self.scores.figure(f"{kind}.f1") for kind in TYPES}
+
+    def lines(self) -> Iterator[dict[str, JSON]]:
+        """Every output beside its references and scores."""
+        each = {kind: self.scores.each(f"{kind}.f1").tolist() for kind in TYPES}
+        for number, output in enumerate(self.outputs):
+            yield {
+                "id": output.id,
+                "prediction": output.prediction,
+                "references": list(output.references),
+                "status": output.summary.status,
+                "warnings": [warning.message for warning in output.summary.warnings],
+                "scores": {kind: round(values[number], 4) for kind, values in each.items()},
+            }
+
+
+def evaluate_system(
+    system: SummarizerLike, dialogues: Iterable[Dialogue], options: DecodingOptions | None = None
+) -> Evaluation:
+    """Summarise every dialogue that has a reference, and measure ROUGE.
+
+    Raises:
+        DataError: no dialogue has a reference.
+    """
+    outputs: list[Output] = []
+    skipped = 0
+    remaining = iter(dialogues)
+    while group := list(islice(remaining, _WINDOW)):
+        wanted = [dialogue for dialogue in group if nonblank(dialogue.references)]
+        skipped += len(group) - len(wanted)
+        outputs += map(Output.of, system.summarize(wanted, options), wanted)
+    if not outputs:
+        raise DataError("nothing to evaluate: no dialogue in the data has a reference summary")
+    return Evaluation(tuple(outputs), score(system.name, outputs, (Rouge(),), 1), skipped)

@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dialogist import __version__
 from dialogist.engine.options import SummaryOptions
-from dialogist.evaluation.pages import asset, environment
+from dialogist.evaluation.pages import asset, page_templates
 from dialogist.present.presenting import Where
 from dialogist.records import JSON
 from dialogist.serve import reviews
@@ -43,7 +43,7 @@ from dialogist.template.loading import bundled_templates
 router = APIRouter(include_in_schema=False)
 
 _ASSETS = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
-_PAGES = environment("the service")
+_PAGES = page_templates("the service")
 _FIELDS = 20  # in a form
 _MASKS: Mapping[str, tuple[Where | None, str]] = {
     "none": (None, "none"),

@@ -15,9 +15,9 @@ import sqlalchemy as sa
 from pydantic import Field, ValidationError
 
 from dialogist.config import Config
-from dialogist.privacy.dialogues import mask_dialogue
+from dialogist.privacy.masking import mask_dialogue
 from dialogist.privacy.masks import mask_text
-from dialogist.privacy.options import privacy_of
+from dialogist.privacy.packs import privacy_of
 from dialogist.record_json import to_json
 from dialogist.records import JSON, Dialogue
 from dialogist.serve import tables

@@ -11,7 +11,7 @@ from typing import Any
 
 from dialogist.present.plain_text import markdown_of, text_of
 from dialogist.present.shaping import Shaped
-from dialogist.privacy.masks import MASK
+from dialogist.privacy.masks import MASK_PATTERN
 from dialogist.records import Dialogue, Statement, Summary
 from dialogist.serve.reviews import record_of
 from dialogist.template.doubts import doubt_of
@@ -173,7 +173,7 @@ def _spans(summary: Summary, filled: Mapping[str, Any] | None) -> list[tuple[int
 def _pieces(text: str, spans: Sequence[tuple[int, int, int, int]], turn: int) -> Iterable[Piece]:
     """The text cut wherever a span or a mask begins or ends."""
     here = [(by, start, end) for by, line, start, end in spans if line == turn]
-    masks = [match.span() for match in MASK.finditer(text)]
+    masks = [match.span() for match in MASK_PATTERN.finditer(text)]
     ends = {0, len(text), *(at for pair in masks for at in pair)}
     ends |= {min(at, len(text)) for _, start, end in here for at in (start, end)}
     for start, end in pairwise(sorted(ends)):

@@ -19,7 +19,7 @@ from dialogist.engine.options import Length, Style, SummaryOptions, only_in_free
 from dialogist.errors import ConfigError, DataError, UsageError
 from dialogist.present.presenting import Presenter, Where
 from dialogist.present.shaping import Shape, Shaped
-from dialogist.privacy.options import Names
+from dialogist.privacy.packs import Names
 from dialogist.records import JSON, Dialogue, Summary
 from dialogist.serve.problems import Problem
 from dialogist.template.loading import bundled_templates, load_template

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from dialogist.data.entity_finding import Span, find_entities
-from dialogist.privacy.masks import MASK
+from dialogist.privacy.masks import MASK_PATTERN
 from dialogist.records import Dialogue, Entity, EvidenceSpan
 from dialogist.template.config import FieldType, SectionConfig
 from dialogist.template.extract.deadlines import whens_in
@@ -103,7 +103,7 @@ class Values:
             for span in spans:
                 start = span.start - (span.kind == "PLATE_NUM" and _has_province(text, span.start))
                 yield from _typed(span.kind, text[start : span.end], number, start)
-            for mask in MASK.finditer(text):  # the dialogue was masked before: [ORDER_1]
+            for mask in MASK_PATTERN.finditer(text):  # the dialogue was masked before: [ORDER_1]
                 yield from _typed(mask[1], mask[0], number, mask.start())
             yield from self._answers(number, spans)
             for start, end in whens_in(text):

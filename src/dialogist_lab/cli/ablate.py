@@ -1,6 +1,9 @@
-"""``dialogist ablate``: what each change to a recipe gains, all rows on the same budget."""
+"""``dialogist ablate``: train the variants of a recipe and compare them."""
 
+import json
 import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,17 +15,134 @@ from dialogist.cli.flags import Data, Device, OutputFile, TableForm, Threads
 from dialogist.cli.forms import DeviceKind, Table
 from dialogist.cli.progress import progress
 from dialogist.errors import DialogistError, UsageError, nearest
-from dialogist_lab.cli.ablate_table import Ablation, as_json, as_markdown, as_text
-from dialogist_lab.cli.compare_table import Failure
+from dialogist.text.listing import counted
+from dialogist_lab.cli.compare_output import SystemFailure, clock_time
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+if TYPE_CHECKING:  # they are torch's: not for --help
+    from dialogist.evaluation.report_card import Card
+    from dialogist_lab.ablation import AblationConfig, AblationFigure, AblationRow, Variant
+    from dialogist_lab.comparison import (
+        ComparisonRequest,
+        ComparisonRow,
+        ComparisonSetting,
+        RunFacts,
+    )
 
-    from dialogist_lab.comparison.ablation import AblationConfig, Variant
-    from dialogist_lab.comparison.compare import Row, Setting, Wanted
-    from dialogist_lab.comparison.run_facts import RunFacts
 
-_SHOWN = {Table.text: as_text, Table.md: as_markdown, Table.json: as_json}
+ABLATION_VERSION = 1
+_NONE = "-"
+_CHANCE = 0.05
+
+
+@dataclass(slots=True)
+class Ablation:
+    """All there is to show; ``waiting`` rows have not been trained yet."""
+
+    base: str
+    budget: str
+    machine: str
+    rows: "Sequence[AblationRow]" = ()
+    waiting: Sequence[str] = ()
+    card: "Card | None" = None
+    failed: list[SystemFailure] = field(default_factory=list)
+
+
+def ablation_json(shown: Ablation) -> str:
+    """One object; see docs/compare.md for its fields."""
+    values = {
+        "schema_version": ABLATION_VERSION,
+        "base": shown.base,
+        "budget": shown.budget,
+        "machine": shown.machine,
+        "rows": [row.to_json() for row in shown.rows],
+        "waiting": list(shown.waiting),
+        "failed": [{"row": one.name, "error": one.error} for one in shown.failed],
+        "card": None if shown.card is None else shown.card.to_json(),
+    }
+    return json.dumps(values, ensure_ascii=False, indent=2)
+
+
+def ablation_text(shown: Ablation) -> str:
+    """Aligned columns, then remarks."""
+    cells = list(_cells(shown))
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = []
+    for row in cells:
+        padded = (
+            cell.ljust(width) if i in (0, len(widths) - 1) else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        lines.append("  ".join(padded).rstrip())
+    return "\n".join([*lines, "", *_remarks(shown)])
+
+
+def ablation_markdown(shown: Ablation) -> str:
+    """A Markdown table and a list."""
+    from dialogist.evaluation.report_card import markdown_row
+
+    heads, *rows = _cells(shown)
+    line = markdown_row(["---", *["---:"] * (len(heads) - 2), "---"])
+    return "\n".join(
+        [
+            markdown_row(heads),
+            line,
+            *map(markdown_row, rows),
+            "",
+            *(f"* {text}" for text in _remarks(shown)),
+        ]
+    )
+
+
+def _cells(shown: Ablation) -> Iterator[list[str]]:
+    names: Mapping[str, AblationFigure] = shown.rows[0].figures if shown.rows else {}
+    yield ["row", *names, "length", "cut", "updates", "time", "changes"]
+    for row in shown.rows:
+        yield [
+            row.name,
+            *map(_figure, row.figures.values()),
+            f"{row.length:.2f}",
+            str(row.cut),
+            _NONE if row.run.updates is None else str(row.run.updates),
+            clock_time(row.seconds),
+            ", ".join(row.settings),
+        ]
+
+
+def _figure(found: "AblationFigure") -> str:
+    """``43.2 (+1.1*)``: the figure, its gain, and a star where that is more than chance."""
+    if found.value is None:
+        return _NONE
+    if found.gain is None:
+        return f"{found.value:.1f}"
+    star = "*" if found.chance is not None and found.chance < _CHANCE else ""
+    return f"{found.value:.1f} ({found.gain:+.1f}{star})"
+
+
+def _remarks(shown: Ablation) -> Iterator[str]:
+    card = shown.card
+    if card is not None:
+        yield (
+            f"{counted(card.dialogues, 'dialogues')} of {card.data}, {card.references:.2f} "
+            f"references each; "
+            "R1, R2, RL: F1 x 100; in brackets the gain over the base, * p < 0.05 over dialogues, "
+            "corrected for all rows and knowing nothing of other seeds"
+        )
+        yield (
+            "unsupported: summaries with a name, speaker, number or other entity that the "
+            "dialogue does not bear out; roles: those in which rules see who did what mixed up; "
+            "repeating: those that say four words twice; length: words to those of a reference"
+        )
+    yield f"{shown.base}, {shown.budget} for each row, on {shown.machine}; time: training alone"
+    for row in shown.rows:
+        if row.run.started_from is not None:
+            yield f"{row.name}: began with {row.run.started_from}, whose time is not in its own"
+    for failure in shown.failed:
+        yield f"{failure.name}: failed: {failure.error}"
+    if shown.waiting:
+        yield f"still to come: {', '.join(shown.waiting)}"
+
+
+_SHOWN = {Table.text: ablation_text, Table.md: ablation_markdown, Table.json: ablation_json}
 
 
 def ablate(
@@ -52,8 +172,8 @@ def ablate(
     from dialogist.nn.hardware import pick_device
     from dialogist.recipe.config import DataSet, data_folder
     from dialogist.recipe.systems import System
-    from dialogist_lab.comparison.ablation import read_ablation, variants
-    from dialogist_lab.comparison.compare import Wanted, settle
+    from dialogist_lab.ablation import read_ablation, variants
+    from dialogist_lab.comparison import ComparisonRequest, settle_comparison
 
     form = form_of(output, format, Table.text)
     if threads is not None:
@@ -61,7 +181,7 @@ def ablate(
     config = read_ablation(file)
     runs = runs or Path("runs") / file.stem
     rows = _chosen(variants(config, runs), only)
-    wanted = Wanted(
+    wanted = ComparisonRequest(
         on=None if on is None else DataSet(path=str(on.absolute())),
         limit=limit,
         pack="none",
@@ -72,7 +192,7 @@ def ablate(
         floors=False,
     )
     systems = [System(row.name, row.recipe, row.run) for row in rows]
-    setting = settle(systems, wanted, note)
+    setting = settle_comparison(systems, wanted, note)
     shown = Ablation(config.base, str(config.budget), _machine(wanted))
     _work(rows, config, setting, shown, runs, quiet)
     with output_to(output):
@@ -90,7 +210,7 @@ def _chosen(rows: "list[Variant]", only: str) -> "list[Variant]":
     return [row for row in rows if not names or row.name in (known[0], *names)]
 
 
-def _machine(wanted: "Wanted") -> str:
+def _machine(wanted: "ComparisonRequest") -> str:
     import torch
 
     if wanted.device.type == "cuda":
@@ -101,59 +221,62 @@ def _machine(wanted: "Wanted") -> str:
 def _work(
     rows: "Sequence[Variant]",
     config: "AblationConfig",
-    setting: "Setting",
+    setting: "ComparisonSetting",
     shown: Ablation,
     runs: Path,
     quiet: bool,
 ) -> None:
-    """Row after row; after each the table so far is written."""
+    """ComparisonRow after row; after each the table so far is written."""
     from dialogist.files import write_text_atomically
-    from dialogist_lab.comparison.compare import reference_row
+    from dialogist_lab.comparison import reference_row
 
-    done: list[Row] = []
+    done: list[ComparisonRow] = []
     for number, row in enumerate(rows, 1):
         if not quiet:
             note(f"[{number}/{len(rows)}] {row.name}: {', '.join(row.settings) or 'as it is'}")
         outcome = _outcome(row, config, setting, quiet)
-        if isinstance(outcome, Failure):
+        if isinstance(outcome, SystemFailure):
             shown.failed.append(outcome)
         else:
             done.append(outcome)
         shown.waiting = [left.name for left in rows[number:]]
         _fill(shown, [*done, reference_row(setting)] if done else [], rows, setting)
-        write_text_atomically(runs / "ablation.md", as_markdown(shown) + "\n")
-        write_text_atomically(runs / "ablation.json", as_json(shown) + "\n")
+        write_text_atomically(runs / "ablation.md", ablation_markdown(shown) + "\n")
+        write_text_atomically(runs / "ablation.json", ablation_json(shown) + "\n")
 
 
 def _fill(
-    shown: Ablation, done: "Sequence[Row]", rows: "Sequence[Variant]", setting: "Setting"
+    shown: Ablation,
+    done: "Sequence[ComparisonRow]",
+    rows: "Sequence[Variant]",
+    setting: "ComparisonSetting",
 ) -> None:
-    from dialogist_lab.comparison.ablation_row import rows_of
-    from dialogist_lab.comparison.compare import card_of
+    from dialogist_lab.ablation import ablation_rows
+    from dialogist_lab.comparison import comparison_card
 
     if not done:
         return
     runs: dict[str, RunFacts] = {row.name: row.run for row in done}
-    shown.card = card_of(done, setting)
-    shown.rows = rows_of(shown.card, {row.name: row.settings for row in rows}, runs)
+    shown.card = comparison_card(done, setting)
+    shown.rows = ablation_rows(shown.card, {row.name: row.settings for row in rows}, runs)
 
 
 def _outcome(
-    row: "Variant", config: "AblationConfig", setting: "Setting", quiet: bool
-) -> "Row | Failure":
+    row: "Variant", config: "AblationConfig", setting: "ComparisonSetting", quiet: bool
+) -> "ComparisonRow | SystemFailure":
     """A row that fails is told in one line, and the others still run."""
     from dialogist.recipe.config import Place
-    from dialogist_lab.comparison.ablation import budgeted
-    from dialogist_lab.comparison.compare import assess, is_trained, train
+    from dialogist_lab.ablation import budgeted
+    from dialogist_lab.comparison import assess, is_trained, train_system
 
     place = Place(setting.wanted.data, row.run, setting.wanted.device)
     try:
         system = budgeted(row, config, place, note)
         if not is_trained(system):
             with TrainingDisplay(quiet) as display:
-                train(system, setting, display)
+                train_system(system, setting, display)
         tell = progress(f"{row.name}:", len(setting.judge.dialogues), quiet)
         return assess(system, setting, tell, row.decoding)
     except DialogistError as error:
         note(f"{row.name}: failed: {error}")
-        return Failure(row.name, " ".join(str(error).split()), error.exit_code)
+        return SystemFailure(row.name, " ".join(str(error).split()), error.exit_code)

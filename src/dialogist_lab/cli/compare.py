@@ -31,14 +31,14 @@ from dialogist.cli.progress import progress
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, DialogistError, MissingExtraError, UsageError
-from dialogist_lab.cli.compare_table import (
+from dialogist_lab.cli.compare_output import (
     Comparison,
-    Failure,
-    as_csv,
-    as_json,
-    as_markdown,
-    as_text,
-    in_short,
+    SystemFailure,
+    comparison_csv,
+    comparison_json,
+    comparison_line,
+    comparison_markdown,
+    comparison_text,
 )
 
 if TYPE_CHECKING:
@@ -46,9 +46,15 @@ if TYPE_CHECKING:
 
     from dialogist.recipe.config import DataSet
     from dialogist.recipe.systems import System
-    from dialogist_lab.comparison.compare import Row, Setting
+    from dialogist_lab.comparison import ComparisonRow, ComparisonSetting
 
-_SHOWN = {Card.text: as_text, Card.md: as_markdown, Card.json: as_json, Card.csv: as_csv}
+
+_SHOWN = {
+    Card.text: comparison_text,
+    Card.md: comparison_markdown,
+    Card.json: comparison_json,
+    Card.csv: comparison_csv,
+}
 
 
 @with_read_flags(strict=False)
@@ -123,37 +129,42 @@ def compare(
 ) -> int:
     """Compare systems on the same dialogues. The same command goes on after an interruption."""
     from dialogist.engine.names import find_model
-    from dialogist.evaluation.choosing import check_columns, keys_of, listed, with_needs
-    from dialogist.evaluation.outputs.joining import How
+    from dialogist.evaluation.metric_selection import (
+        check_columns,
+        column_keys,
+        select_names,
+        split_names,
+    )
+    from dialogist.evaluation.system_outputs import JoinOptions
     from dialogist.recipe.config import data_folder
     from dialogist.recipe.speaking import Written
     from dialogist.recipe.systems import find_systems
-    from dialogist_lab.comparison.compare import Wanted, settle
+    from dialogist_lab.comparison import ComparisonRequest, settle_comparison
 
     form = form_of(output, format, Card.text)
     if plot is not None:
         _require_plots(plot)
-    wanted = Wanted(
+    wanted = ComparisonRequest(
         on=_data_set(on, read),
         limit=limit,
         pack=pack,
         data=data_folder(data),
         predictions=predictions or runs / "predictions",
         device=_device(device, threads),
-        metrics=with_needs(metrics, (), {"bertscore": encoder is not None}),
+        metrics=select_names(metrics, (), {"bertscore": encoder is not None}),
         encoder=encoder,
         baseline=baseline,
         floors=floors,
-        written=Written(prediction_key, How(missing_as_empty, by_order)),
+        written=Written(prediction_key, JoinOptions(missing_as_empty, by_order)),
         processes=processes,
     )
     found = find_systems(systems, runs, assignments or [], _starts(start or []))
     for one in found:
         if one.recipe is None and one.folder is not None:
             tell_measured_style(one.name, find_model(str(one.folder)))
-    setting = settle(found, wanted, note)
-    keys = listed(columns)
-    check_columns(keys, keys_of(setting.judge.every))
+    setting = settle_comparison(found, wanted, note)
+    keys = split_names(columns)
+    check_columns(keys, column_keys(setting.judge.every))
     comparison = _comparison(setting)
     for number, system in enumerate(found, 1):
         if not quiet:
@@ -169,20 +180,22 @@ def compare(
     return comparison.failed[0].exit_code if comparison.failed else 3 if setting.bad else 0
 
 
-def _comparison(setting: "Setting") -> Comparison:
+def _comparison(setting: "ComparisonSetting") -> Comparison:
     judge = setting.judge
     return Comparison(setting.files, judge.pack, judge.unit, judge.signatures(), judge.references())
 
 
-def _outcome(system: "System", setting: "Setting", quiet: bool) -> "Row | Failure":
+def _outcome(
+    system: "System", setting: "ComparisonSetting", quiet: bool
+) -> "ComparisonRow | SystemFailure":
     """The row of a system. One that fails is told in one line, and the others still run."""
     from dialogist.training.interrupt import Interrupted
-    from dialogist_lab.comparison.compare import assess, is_trained, train
+    from dialogist_lab.comparison import assess, is_trained, train_system
 
     try:
         if not is_trained(system):
             with TrainingDisplay(quiet) as display:
-                train(system, setting, display)
+                train_system(system, setting, display)
         total = len(setting.judge.dialogues)
         row = assess(system, setting, progress(f"{system.name}:", total, quiet))
     except Interrupted:
@@ -190,26 +203,26 @@ def _outcome(system: "System", setting: "Setting", quiet: bool) -> "Row | Failur
     except Exception as error:
         return _failure(system.name, error)
     if not quiet:
-        note(in_short(row))
+        note(comparison_line(row))
     return row
 
 
-def _failure(name: str, error: Exception) -> Failure:
+def _failure(name: str, error: Exception) -> SystemFailure:
     """Tell of it. Even a bug of ours, or no memory left, is no reason to stop the others."""
     if isinstance(error, DialogistError):
-        failure = Failure(name, _one_line(str(error)), error.exit_code)
+        failure = SystemFailure(name, _one_line(str(error)), error.exit_code)
     elif os.environ.get("DIALOGIST_DEBUG"):
         raise error
     else:
         what = f"unexpected {type(error).__name__}: {error} (DIALOGIST_DEBUG=1 stops there)"
-        failure = Failure(name, _one_line(what), 1)
+        failure = SystemFailure(name, _one_line(what), 1)
     note(f"{failure.name}: failed: {failure.error}")
     return failure
 
 
-def _add_floors(comparison: Comparison, setting: "Setting") -> None:
+def _add_floors(comparison: Comparison, setting: "ComparisonSetting") -> None:
     """Floors and ceilings, and the card of all; without a system there is nothing to compare."""
-    from dialogist_lab.comparison.compare import card_of, floor_rows
+    from dialogist_lab.comparison import comparison_card, floor_rows
 
     if not comparison.rows:
         return
@@ -218,12 +231,12 @@ def _add_floors(comparison: Comparison, setting: "Setting") -> None:
             comparison.floors.append(row)
     except Exception as error:
         comparison.add(_failure("floors and ceilings", error))
-    comparison.card = card_of([*comparison.rows, *comparison.floors], setting)
+    comparison.card = comparison_card([*comparison.rows, *comparison.floors], setting)
 
 
 def _keep(comparison: Comparison, folder: Path) -> None:
     """Write what was measured of every system's outputs."""
-    from dialogist.evaluation.scoring.scores_file import write_scores
+    from dialogist.evaluation.scoring import write_scores
     from dialogist.recipe.systems import file_name_of
 
     try:
@@ -300,7 +313,7 @@ def _require_plots(path: Path) -> None:
 
 
 def _plot(comparison: Comparison, path: Path) -> None:
-    from dialogist_lab.cli.compare_plot import plot_comparison
+    from dialogist_lab.cli.compare_output import plot_comparison
 
     if comparison.rows:
         plot_comparison(comparison, path)

@@ -35,8 +35,8 @@ from dialogist.records import Dialogue
 
 if TYPE_CHECKING:
     from dialogist.engine.summarizer import Summarizer
-    from dialogist_lab.explain.choice import Selected
-    from dialogist_lab.explain.explanation import Explanation
+    from dialogist_lab.explain.explanation import Explanation, SelectedMaps
+
 
 _DEFAULT_PAGE = Path("explanation.html")
 _SPOKEN = re.compile(r"[^\n:：]{1,60}[:：]\s*\S|.*\n", re.DOTALL)
@@ -105,20 +105,20 @@ def explain(
 
     The summary is in free style, whatever the style of the model.
     """
-    from dialogist_lab.explain.choice import Choice, select
+    from dialogist_lab.explain.explanation import MapChoice, select_maps
 
     _refuse_baseline(model)
     if as_json:
         note("--json is now written --format json")
     form = form_of(output, format, Explained.html)
-    choice = Choice(
+    choice = MapChoice(
         layers=numbers(layers, "--layers"),
         heads=numbers(heads, "--heads"),
         utterances=numbers(utterances, "--utterances"),
         within=within,
         megabytes=megabytes,
     )
-    found = Found(read)
+    found = _FoundDialogue(read)
     chosen = found.pick(origin_of(dialogue), id)
     wanted = {
         "strategy": strategy,
@@ -129,7 +129,7 @@ def explain(
         "seed": seed,
     }
     explanation = _explained(chosen, load_summarizer(model, device, threads, style="free"), wanted)
-    selected = select(explanation, choice)
+    selected = select_maps(explanation, choice)
     said = (warning.message for warning in explanation.summary.warnings)
     for line in (*said, *selected.notes):
         note(line)
@@ -154,7 +154,7 @@ def _refuse_baseline(model: str) -> None:
 def _explained(
     dialogue: Dialogue, summarizer: "Summarizer", wanted: Mapping[str, Any]
 ) -> "Explanation":
-    from dialogist_lab.explain.explain import explain as tell
+    from dialogist_lab.explain.tracing import explain_dialogue as tell
 
     options = decoding_options(summarizer.options, {**wanted, "style": "free"})
     return tell(summarizer, dialogue, options)
@@ -205,7 +205,7 @@ def _is_file(text: str) -> bool:
         return False
 
 
-class Found:
+class _FoundDialogue:
     """Looks for the dialogue to explain; ``problems``: records that could not be read."""
 
     def __init__(self, options: ReadOptions) -> None:
@@ -239,18 +239,20 @@ class Found:
 
 
 def _write(
-    explanation: "Explanation", selected: "Selected", wanted: tuple[Path | None, Path | None, bool]
+    explanation: "Explanation",
+    selected: "SelectedMaps",
+    wanted: tuple[Path | None, Path | None, bool],
 ) -> None:
     """The page, the pictures, JSON; what files there are goes to stdout, beside JSON to stderr."""
     page, png, as_json = wanted
     tell = note if as_json else typer.echo
     if page is not None:
-        from dialogist_lab.explain.page import explanation_page
+        from dialogist_lab.explain.explanation_page import explanation_page
 
         _save(page, explanation_page(explanation, selected))
         tell(str(page))
     if png is not None:
-        from dialogist_lab.explain.plots import plot_explanation
+        from dialogist_lab.explain.explanation_plots import plot_explanation
 
         files, missing = plot_explanation(explanation, selected, png)
         if missing:
@@ -258,7 +260,7 @@ def _write(
         for file in files:
             tell(str(file))
     if as_json:
-        from dialogist_lab.explain.as_json import explanation_to_json
+        from dialogist_lab.explain.explanation_page import explanation_to_json
 
         text = json.dumps(explanation_to_json(explanation, selected), ensure_ascii=False)
         sys.stdout.buffer.write(text.encode("utf-8", errors="backslashreplace") + b"\n")

@@ -1,5 +1,8 @@
 """``dialogist rate``: blind comparison of two systems by people: make the page, sum up answers."""
 
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -22,10 +25,143 @@ from dialogist.text.listing import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dialogist.evaluation.outputs.joining import Choice
-    from dialogist.evaluation.outputs.reading import Placed
+    from dialogist.evaluation.system_outputs import DialogueChoice, LocatedOutput
     from dialogist.records import Dialogue
-    from dialogist_lab.rating.page import Pair
+    from dialogist_lab.rating import Falsehood, Preference, Rating
+    from dialogist_lab.rating_page import RatedPair
+
+
+_HEADS = ("question", "A", "equal", "B", "A's share", "95%", "items A:B", "p", "alpha", "same")
+_FALSE_HEADS = ("says something false", "marked", "answers", "share", "95%", "alpha", "same")
+_NONE = "-"
+
+
+def rating_text(rating: "Rating") -> str:
+    """Aligned columns."""
+    lines = [*_about(rating), ""]
+    for heads, rows in _tables(rating):
+        table = [heads, *rows]
+        widths = [max(len(row[i]) for row in table) for i in range(len(heads))]
+        lines += [
+            "  ".join(
+                cell.ljust(width) if i == 0 else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+            )
+            for row in table
+        ]
+        lines.append("")
+    return "\n".join([*lines, *_said(rating)])
+
+
+def rating_markdown(rating: "Rating") -> str:
+    """Tables and lists."""
+    lines = [_escaped(line) + "  " for line in _about(rating)]
+    for heads, rows in _tables(rating):
+        lines += ["", _row(heads), "|---" + "|---:" * (len(heads) - 1) + "|", *map(_row, rows)]
+    return "\n".join([*lines, "", *(f"* {_escaped(line)}" for line in _said(rating))])
+
+
+def rating_json(rating: "Rating") -> str:
+    """All there is."""
+    return json.dumps(rating.to_json(), ensure_ascii=False, indent=2)
+
+
+FORMS: Mapping[Table, Callable[["Rating"], str]] = {
+    Table.text: rating_text,
+    Table.md: rating_markdown,
+    Table.json: rating_json,
+}
+
+
+def _about(rating: "Rating") -> Iterator[str]:
+    a, b = rating.systems
+    yield f"A is {_line(a)}, B is {_line(b)}"
+    raters = ", ".join(f"{_line(name)} {count}" for name, count in rating.answered.items())
+    yield f"{counted(rating.items, 'dialogues')}; answered whole: {raters}"
+    if rating.identical:
+        yield (
+            f"{rating.identical} more were drawn whose summaries are identical: not shown, not "
+            "counted below"
+        )
+
+
+def _tables(rating: "Rating") -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
+    yield _HEADS, [_preference(one) for one in rating.preferences]
+    yield _FALSE_HEADS, [_falsehood(one) for one in rating.falsehoods]
+
+
+def _preference(one: "Preference") -> tuple[str, ...]:
+    return (
+        one.question,
+        *(str(count) for count in (one.a, one.equal, one.b)),
+        _number(one.share, 1),
+        _interval(one.interval),
+        f"{one.items_a}:{one.items_b}",
+        _p(one.p),
+        _number(one.agreement.alpha, 2),
+        _number(one.agreement.same, 0, "%"),
+    )
+
+
+def _falsehood(one: "Falsehood") -> tuple[str, ...]:
+    return (
+        _line(one.system),
+        str(one.marked),
+        str(one.answers),
+        _number(one.share, 1, "%"),
+        _interval(one.interval),
+        _number(one.agreement.alpha, 2),
+        _number(one.agreement.same, 0, "%"),
+    )
+
+
+def _said(rating: "Rating") -> Iterator[str]:
+    yield (
+        "A's share: how often A is preferred, equals being half each; interval: bootstrap over "
+        "dialogues; items A:B and p: sign test, each dialogue once, by most of its raters"
+    )
+    if len(rating.answered) > 1:
+        yield (
+            "alpha: Krippendorff's (0 is chance, 0.8 and more is reliable); same: equal answers of "
+            "two raters"
+        )
+    else:
+        yield "one rater: how far people agree is not known"
+    if rating.first + rating.second:
+        yield (
+            f"of {rating.first + rating.second} overall preferences {rating.first} are for the "
+            f"summary shown first (p {_p(rating.place_p)})"
+        )
+    for remark in rating.remarks:
+        yield f"{_line(remark.rater)} on {remark.item} ({_line(remark.id)}): {_line(remark.text)}"
+
+
+def _interval(bounds: tuple[float, float]) -> str:
+    low, high = bounds
+    return _NONE if math.isnan(low) else f"{low:.1f} to {high:.1f}"
+
+
+def _number(value: float, digits: int, unit: str = "") -> str:
+    return _NONE if math.isnan(value) else f"{value:.{digits}f}{unit}"
+
+
+def _p(value: float) -> str:
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _line(text: str) -> str:
+    """One line without control characters: what raters wrote must not steer a terminal."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(map(_escaped, cells))} |"
+
+
+def _escaped(text: str) -> str:
+    """No Markdown and no HTML in it."""
+    return "".join(f"\\{c}" if c in "\\`*_[]<>|#" else c for c in text)
+
 
 app = typer.Typer(
     help="Let people compare two systems' summaries blindly, and sum up what they say.",
@@ -51,15 +187,15 @@ def make(
     read: ReadOptions = ReadOptions(),
 ) -> int:
     """Make one HTML page on which raters see a dialogue beside both summaries, in random order."""
-    from dialogist_lab.rating.page import draw, make_page
+    from dialogist_lab.rating_page import make_rating_page, sample_pairs
 
     reading = Reading(read)
     pairs = _pairs((a, b), reading, on, (prediction_key, by_order))
-    drawn = draw(pairs, count, seed)
+    drawn = sample_pairs(pairs, count, seed)
     if not drawn.pairs:
         raise DataError(f"{a} and {b}: say the same about every dialogue: nothing to compare")
     first, second = short_names([str(a), str(b)])
-    page = make_page(drawn, (first, second), seed)
+    page = make_rating_page(drawn, (first, second), seed)
     try:
         output.write_text(page, encoding="utf-8")
     except OSError as error:
@@ -82,9 +218,7 @@ def report(
     format: TableForm = None,
 ) -> int:
     """Print which system is preferred, with intervals, and how far the raters agree."""
-    from dialogist_lab.cli.rating_table import FORMS
-    from dialogist_lab.rating.answers import read_answers
-    from dialogist_lab.rating.preference import rate
+    from dialogist_lab.rating import rate, read_answers
 
     form = form_of(output, format, Table.text)
     with output_to(output):
@@ -94,10 +228,10 @@ def report(
 
 def _pairs(
     files: tuple[Path, Path], reading: Reading, on: Path, how: tuple[str, bool]
-) -> "list[Pair]":
+) -> "list[RatedPair]":
     """What both systems say about the dialogues that both have an output for."""
-    from dialogist.evaluation.outputs.joining import How, join
-    from dialogist_lab.rating.page import Pair
+    from dialogist.evaluation.system_outputs import JoinOptions, join_outputs
+    from dialogist_lab.rating_page import RatedPair
 
     prediction_key, by_order = how
     dialogues = list(reading.dialogues([on]))
@@ -105,19 +239,19 @@ def _pairs(
     choice = _shared(on, dialogues, [placed for placed, _ in found], by_order)
     outputs = []
     for path, (placed, bad) in zip(files, found, strict=True):
-        joined = join(str(path), placed, choice, How(order=by_order), bad)
+        joined = join_outputs(str(path), placed, choice, JoinOptions(order=by_order), bad)
         outputs.append(joined.outputs)
         for text in joined.notes:
             note(text)
     return [
-        Pair(dialogue, (one.prediction, other.prediction))
+        RatedPair(dialogue, (one.prediction, other.prediction))
         for dialogue, one, other in zip(choice.wanted, *outputs, strict=True)
     ]
 
 
-def _read(path: Path, prediction_key: str) -> "tuple[list[Placed], int]":
+def _read(path: Path, prediction_key: str) -> "tuple[list[LocatedOutput], int]":
     """The outputs of a file, and how many of its records could not be read."""
-    from dialogist.evaluation.outputs.reading import read_outputs
+    from dialogist.evaluation.system_outputs import read_outputs
 
     problems: list[str] = []
     placed = list(read_outputs(path, lambda p: problems.append(str(p)), prediction_key, False))
@@ -127,10 +261,13 @@ def _read(path: Path, prediction_key: str) -> "tuple[list[Placed], int]":
 
 
 def _shared(
-    on: Path, dialogues: "Sequence[Dialogue]", found: "Sequence[list[Placed]]", by_order: bool
-) -> "Choice":
+    on: Path,
+    dialogues: "Sequence[Dialogue]",
+    found: "Sequence[list[LocatedOutput]]",
+    by_order: bool,
+) -> "DialogueChoice":
     """The dialogues that both files have an output for. Which those are, ids alone can tell."""
-    from dialogist.evaluation.outputs.joining import Choice
+    from dialogist.evaluation.system_outputs import DialogueChoice
 
     every = range(len(dialogues))
     chosen = list(every)
@@ -142,4 +279,4 @@ def _shared(
             f"{len(chosen)} of {counted(len(dialogues), 'dialogues')} have a summary of both "
             f"systems"
         )
-    return Choice(str(on), dialogues, chosen)
+    return DialogueChoice(str(on), dialogues, chosen)

@@ -91,17 +91,16 @@ def report(
 ) -> int:
     """Write one self-contained page about systems: figures, cautions, examples, training."""
     from dialogist.cli.asking import Asking
-    from dialogist.evaluation.outputs.joining import How
+    from dialogist.evaluation.system_outputs import JoinOptions
     from dialogist.recipe.speaking import Written
-    from dialogist_lab.cli.reporting import report_call
-    from dialogist_lab.cli.reporting_call import Call
+    from dialogist_lab.cli.reporting import ReportCall, report_call
 
     if on is None and (limit is not None or exclude is not None or by_order):
         raise UsageError("--limit, --exclude and --by-order are about --on DATA: give that, too")
     asking = Asking(
         data=on,
         reading=Reading(read),
-        written=Written(prediction_key, How(missing_as_empty, by_order)),
+        written=Written(prediction_key, JoinOptions(missing_as_empty, by_order)),
         exclude=exclude,
         limit=limit,
         train=tuple(train or ()),
@@ -110,7 +109,7 @@ def report(
         search={},
     )
     return report_call(
-        Call(
+        ReportCall(
             systems=tuple(systems),
             output=output,
             asking=asking,

@@ -1,4 +1,4 @@
-"""What ``dialogist report`` does; imported when it runs, for models need torch."""
+"""What ``dialogist report`` does: from its flags to a folder with a report."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -6,14 +6,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from statistics import fmean
 
-from dialogist.cli.asking import Voice
+from dialogist.cli.asking import Asking, Voice
 from dialogist.cli.console import note
+from dialogist.cli.naming import short_names
 from dialogist.cli.progress import progress
 from dialogist.errors import DataError, MissingExtraError, UsageError, nearest
-from dialogist.evaluation.cautions.caution import Caution
-from dialogist.evaluation.key_points import KeyPoints
-from dialogist.evaluation.outputs.joining import Choice
-from dialogist.evaluation.outputs.output import Output, cases_of
+from dialogist.evaluation.diagnostics import Caution
+from dialogist.evaluation.metric_selection import KeyPoints, MetricSelection, metric_names
+from dialogist.evaluation.system_outputs import DialogueChoice, Output, cases_of
 from dialogist.recipe.evaluate import (
     Asked,
     Evaluated,
@@ -22,28 +22,126 @@ from dialogist.recipe.evaluate import (
     run_cautions,
 )
 from dialogist.recipe.floors import floor_names
-from dialogist.recipe.systems import System
+from dialogist.recipe.systems import System, choose_pack, find_systems
 from dialogist.text.listing import counted
-from dialogist_lab.cli.reporting_call import (
-    Call,
-    aligned,
-    runs_of,
-    samples_of,
-    systems_of,
-    wanted_of,
-)
-from dialogist_lab.report.contents import contents_of
-from dialogist_lab.report.environment import environment
-from dialogist_lab.report.model import Run, Subject
-from dialogist_lab.report.support import unsupported
-from dialogist_lab.report.write import PAGE, write_report
+from dialogist_lab.report.contents import PAGE, contents_of, write_report
+from dialogist_lab.report.examples import unsupported
+from dialogist_lab.report.subject import Run, Subject, process_environment
+
+_LOG = "metrics.jsonl"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportCall:
+    """The flags: see `report`."""
+
+    systems: tuple[str, ...]
+    output: Path
+    asking: Asking
+    runs: tuple[Path, ...]
+    metrics: str
+    encoder: Path | None
+    pack: str | None
+    train_sample: tuple[str, ...]
+    baseline: str
+    floors: bool
+    examples: int
+    title: str
+    stated: str
+    predictions: Path
+    processes: int | None
+
+
+def systems_of(call: ReportCall) -> list[System]:
+    """Those that are to be evaluated, under short names."""
+    names = [
+        name for name in call.systems if call.asking.data is not None or not _is_run(Path(name))
+    ]
+    systems = find_systems(names, Path(), [], {})
+    for system in systems:
+        if system.recipe is not None:
+            raise UsageError(f"{system.name}: is a recipe: give its run folder")
+        if call.asking.data is None and system.outputs is None:
+            raise UsageError(f"{system.name}: say which dialogues it shall summarise: --on DATA")
+    paths = [system.name for system in systems if system.folder or system.outputs]
+    short = dict(zip(paths, short_names(paths), strict=True))
+    return [replace(system, name=short.get(system.name, system.name)) for system in systems]
+
+
+def _is_run(folder: Path) -> bool:
+    return (folder / _LOG).is_file()
+
+
+def runs_of(call: ReportCall, systems: Sequence[System]) -> tuple[Run, ...]:
+    """The run folders whose training is shown."""
+    for folder in call.runs:
+        if not _is_run(folder):
+            raise DataError(f"{folder}: holds no {_LOG}: it is no run folder")
+    of_models = [
+        folder for one in systems if one.folder for folder in (one.folder, one.folder.parent)
+    ]
+    lone = [Path(name) for name in call.systems if call.asking.data is None]
+    folders = {
+        folder.resolve(): folder for folder in (*lone, *of_models, *call.runs) if _is_run(folder)
+    }
+    names = short_names([str(folder) for folder in folders])
+    return tuple(map(Run, names, folders.values()))
+
+
+def wanted_of(call: ReportCall, systems: Sequence[System]) -> MetricSelection:
+    """The metrics.
+
+    Raises:
+        ConfigError: the rule pack is at fault.
+        UsageError: there is no metric of such a name, or the systems have different rule packs.
+    """
+    pack = choose_pack(call.pack, systems, call.asking.sets, Path())
+    return MetricSelection(metric_names(call.metrics), encoder=call.encoder, pack=pack)
+
+
+def samples_of(call: ReportCall, systems: Sequence[System]) -> dict[str, Path]:
+    """The file of the train sample by system: ``SYSTEM=FILE``, or one for all that can be asked."""
+    names = dict(zip(call.systems, (system.name for system in systems), strict=False))
+    found: dict[str, Path] = {}
+    for entry in call.train_sample:
+        name, equals, file = entry.partition("=")
+        if equals and (name in names or name in names.values()):
+            found[names.get(name, name)] = Path(file)
+            continue
+        for system in systems:
+            if system.outputs is None:
+                found.setdefault(system.name, Path(entry))
+            else:
+                note(f"{system.name}: for a train sample say --train-sample {system.name}=FILE")
+    return found
+
+
+def aligned(said: Sequence[Said]) -> list[Said]:
+    """All with the order of the first, each from a file of its own.
+
+    Raises:
+        UsageError: they do not hold the same dialogues, or an id is there twice.
+    """
+    ids = [output.id for output in said[0].outputs]
+    found = []
+    for one in said:
+        own = {output.id: output for output in one.outputs}
+        if [output.id for output in one.outputs] == ids:
+            found.append(one)
+        elif len(own) < len(one.outputs) or own.keys() != set(ids) or len(set(ids)) < len(ids):
+            raise UsageError(
+                f"{said[0].name} and {one.name} do not hold the same dialogues: say --on DATA"
+            )
+        else:
+            found.append(replace(one, outputs=tuple(own[name] for name in ids)))
+    return found
 
 
 @dataclass(slots=True)
 class _Work:
     """What comes up while systems are asked: bad records, runs whose training can be shown."""
 
-    call: Call
+    call: ReportCall
     bad: int = 0
 
     def report(self) -> int:
@@ -55,7 +153,7 @@ class _Work:
         subject = Subject(runs=runs, title=call.title, stated=call.stated)
         if systems:
             subject = self._evaluated(systems, subject)
-        subject = replace(subject, environment=environment())
+        subject = replace(subject, environment=process_environment())
         write_report(contents_of(subject, call.examples, unsupported), call.output)
         note(f"the report is in {call.output / PAGE}")
         return call.asking.reading.finish() or (3 if self.bad else 0)
@@ -87,7 +185,7 @@ class _Work:
         )
         return complete.with_references(evaluated.metrics)
 
-    def _said(self, systems: Sequence[System], choice: Choice | None) -> list[Said]:
+    def _said(self, systems: Sequence[System], choice: DialogueChoice | None) -> list[Said]:
         samples = samples_of(self.call, systems)
         found = []
         for system in systems:
@@ -106,7 +204,7 @@ class _Work:
         return self.call.predictions / f"{system.file_name}{kind}.predictions.jsonl"
 
 
-def report_call(call: Call) -> int:
+def report_call(call: ReportCall) -> int:
     """Write the report; the exit code.
 
     Raises:
@@ -126,7 +224,7 @@ def _require_extras(output: Path) -> None:
         raise DataError(f"{output}: cannot be written: {error.strerror}") from None
 
 
-def _check_baseline(call: Call, said: Sequence[Said]) -> None:
+def _check_baseline(call: ReportCall, said: Sequence[Said]) -> None:
     known = [one.name for one in said]
     if call.floors:
         known += floor_names(said[0].outputs)

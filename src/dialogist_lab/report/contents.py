@@ -1,27 +1,37 @@
-"""Everything that a report shows, worked out once: page, Markdown and PNG files are made of it."""
+"""A report worked out once, and written as HTML page, Markdown and PNG files."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from dialogist.evaluation.card import Card
-from dialogist.evaluation.cautions.caution import Caution
+from dialogist import __version__
+from dialogist.errors import DataError
+from dialogist.evaluation.diagnostics import Caution
+from dialogist.evaluation.pages import asset, content_policy, displayable, page_templates, trusted
+from dialogist.evaluation.report_card import Card
 from dialogist.metrics.references import BEST
+from dialogist.records import Dialogue, Utterance
 from dialogist.text.listing import counted
-from dialogist_lab.report.canvas import Picture
-from dialogist_lab.report.environment import environment_of
-from dialogist_lab.report.examples import Choice, FindSpots, choose
-from dialogist_lab.report.model import SUPPORT, Subject
-from dialogist_lab.report.plots_runs import learning
-from dialogist_lab.report.plots_scores import HEADLINE, ranking, scatter, spread
-from dialogist_lab.report.plots_sizes import by_size, lengths
-from dialogist_lab.report.samples import Timeline, timelines
+from dialogist_lab.report.examples import (
+    ExampleChoice,
+    FindSpots,
+    Piece,
+    ShownExample,
+    Timeline,
+    choose_examples,
+    timelines,
+)
+from dialogist_lab.report.figures import Picture, learning
+from dialogist_lab.report.plots import HEADLINE, by_size, lengths, ranking, scatter, spread
+from dialogist_lab.report.subject import SUPPORT, Subject, environment_of
 from dialogist_lab.report.tables import (
-    Table,
+    ReportTable,
+    TableCell,
     differences_table,
     figures_table,
     outputs_table,
+    verdict,
 )
-from dialogist_lab.report.verdict import verdict
 
 _DRAWN = (
     *("faithfulness.any", "faithfulness.name", "faithfulness.number", "faithfulness.entity"),
@@ -39,9 +49,9 @@ class Section:
     anchor: str
     title: str
     about: str = ""
-    tables: tuple[Table, ...] = ()
+    tables: tuple[ReportTable, ...] = ()
     pictures: tuple[Picture, ...] = ()
-    more: tuple[Table, ...] = ()
+    more: tuple[ReportTable, ...] = ()
     """Tables that are folded away."""
 
 
@@ -55,7 +65,7 @@ class Contents:
     cautions: tuple[Caution, ...]
     sections: tuple[Section, ...]
     timelines: tuple[Timeline, ...]
-    choices: tuple[Choice, ...]
+    choices: tuple[ExampleChoice, ...]
     signatures: Mapping[str, str]
     method: str
     environments: Mapping[str, Mapping[str, str]]
@@ -83,7 +93,7 @@ def contents_of(subject: Subject, examples: int, spots: FindSpots) -> Contents:
         cautions=tuple(sorted(cautions, key=lambda one: _SEVERITIES.index(one.severity))),
         sections=tuple(section for section in _sections(subject) if _has_any(section)),
         timelines=tuple(timelines(subject.runs)),
-        choices=tuple(choose(subject, examples, spots)),
+        choices=tuple(choose_examples(subject, examples, spots)),
         signatures=dict(card.signatures) if card is not None else {},
         method=card.resampling.signature if card is not None else "",
         environments={what: found for what, found in made.items() if found},
@@ -151,7 +161,7 @@ def _of_scores(subject: Subject) -> list[Section]:
     ]
 
 
-def _others(card: Card, shown: Collection[str]) -> Iterator[Table]:
+def _others(card: Card, shown: Collection[str]) -> Iterator[ReportTable]:
     """All other figures, metric by metric; those of the best reference where there are several."""
     for name, keys in card.groups.items():
         rest = [key for key in keys if key not in shown]
@@ -162,7 +172,7 @@ def _others(card: Card, shown: Collection[str]) -> Iterator[Table]:
             yield from _tables(figures_table(card, best, f"{name}, the best of the references"))
 
 
-def _supporting(card: Card) -> Iterator[Table]:
+def _supporting(card: Card) -> Iterator[ReportTable]:
     """A table for each metric, what is drawn first."""
     for name, caption in SUPPORT.items():
         keys = card.groups.get(name, ())
@@ -175,10 +185,216 @@ def _those(*pictures: Picture | None) -> tuple[Picture, ...]:
     return tuple(picture for picture in pictures if picture is not None)
 
 
-def _tables(*tables: Table | None) -> tuple[Table, ...]:
+def _tables(*tables: ReportTable | None) -> tuple[ReportTable, ...]:
     return tuple(table for table in tables if table is not None)
 
 
 def _has_any(section: Section) -> bool:
     parts: Sequence[object] = (*section.tables, *section.pictures, *section.more)
     return bool(parts)
+
+
+_MARKS = "\\`*_{}[]<>|#~"
+
+
+def render_markdown(contents: Contents, version: str, figures: str) -> str:
+    """The whole text; ``figures``: the folder of the PNG files, as links see it."""
+    lines = [f"# {escape_markdown(contents.title)}", "", escape_markdown(contents.about), ""]
+    lines += [f"* {escape_markdown(sentence)}" for sentence in contents.verdict]
+    if contents.cautions:
+        lines += ["", "## Cautions", ""]
+        lines += [
+            f"* **{one.severity}** "
+            + escape_markdown(": ".join(filter(None, [one.system, one.text])))
+            for one in contents.cautions
+        ]
+    for section in contents.sections:
+        lines += _section(section, figures)
+    lines += _timelines(contents.timelines)
+    if contents.choices:
+        lines += ["", "## Examples"]
+        for choice in contents.choices:
+            lines += _choice(choice)
+    lines += [*_method(contents), "", f"Made by Dialogist {version}."]
+    return "\n".join(lines) + "\n"
+
+
+def escape_markdown(text: str) -> str:
+    """One line of text in which nothing is Markdown or HTML."""
+    line = " ".join(displayable(text).split())
+    return "".join(f"\\{c}" if c in _MARKS else "&amp;" if c == "&" else c for c in line)
+
+
+def _section(section: Section, figures: str) -> Iterator[str]:
+    yield from ("", f"## {escape_markdown(section.title)}", "")
+    if section.about:
+        yield escape_markdown(section.about)
+    for table in (*section.tables, *section.more):
+        yield from _table(table)
+    for picture in section.pictures:
+        yield from _picture(picture, figures)
+
+
+def _table(table: ReportTable) -> Iterator[str]:
+    yield from ("", f"### {escape_markdown(table.caption)}", "")
+    heads = [" ".join(filter(None, [escape_markdown(h.title), h.arrow])) for h in table.heads]
+    yield f"| | {' | '.join(heads)} |"
+    yield f"|---{'|---:' * len(heads)}|"
+    for group in table.groups:
+        if group.title:
+            yield f"| *{escape_markdown(group.title)}* |{' |' * len(heads)}"
+        for line in group.lines:
+            yield f"| {escape_markdown(line.name)} | {' | '.join(map(_cell, line.cells))} |"
+
+
+def _cell(cell: TableCell) -> str:
+    figure = f"**{cell.figure}**" if cell.best else cell.figure
+    small = "; ".join(filter(None, [cell.between, cell.p]))
+    return f"{figure} ({escape_markdown(small)})" if small else figure
+
+
+def _picture(picture: Picture, figures: str) -> Iterator[str]:
+    yield from ("", f"### {escape_markdown(picture.title)}", "")
+    yield f"![{escape_markdown(picture.title)}]({figures}/{picture.name}.png)"
+    yield from ("", escape_markdown(picture.caption))
+
+
+def _timelines(several: Sequence[Timeline]) -> Iterator[str]:
+    if several:
+        yield from ("", "## What it wrote while learning")
+    for one in several:
+        yield from ("", f"### {escape_markdown(one.run)}: {escape_markdown(one.id)}", "")
+        yield from (f"* Reference: {escape_markdown(text)}" for text in one.references)
+        for step in one.steps:
+            told = ", ".join(filter(None, [f"update {step.update}", step.score]))
+            yield f"* {told}: {_pieces(step.pieces)}"
+
+
+def _choice(choice: ExampleChoice) -> Iterator[str]:
+    yield from ("", f"### {escape_markdown(choice.title)}", "", escape_markdown(choice.about))
+    for example in choice.examples:
+        yield from _example(example)
+
+
+def _example(example: ShownExample) -> Iterator[str]:
+    yield from ("", f"#### {escape_markdown(example.id) or 'without an id'}", "")
+    if example.dialogue is not None:
+        for utterance in example.dialogue.utterances:
+            speaker = (
+                f"**{escape_markdown(utterance.speaker)}:** " if utterance.speaker.strip() else ""
+            )
+            yield f"> {speaker}{escape_markdown(utterance.text)}  "
+        yield ""
+    for reference in example.references:
+        yield f"* Reference: {escape_markdown(''.join(piece.text for piece in reference))}"
+    for said in example.said:
+        yield f"* **{escape_markdown(said.system)}** ({said.scores}): {_pieces(said.pieces)}"
+        yield from (f"  * {escape_markdown(reason)}" for reason in said.unsupported)
+
+
+def _pieces(pieces: Sequence[Piece]) -> str:
+    """What no reference has is in italics, what the dialogue does not support is bold."""
+    return " ".join(filter(None, map(_piece, pieces))) or "*(says nothing)*"
+
+
+def _piece(piece: Piece) -> str:
+    text = escape_markdown(piece.text)
+    if not text or not (piece.alone or piece.why):
+        return text
+    return f"**{text}**" if piece.why else f"*{text}*"
+
+
+def _method(contents: Contents) -> Iterator[str]:
+    yield from ("", "## How it was measured", "")
+    if contents.method:
+        yield f"* {escape_markdown(contents.method)}"
+    for name, text in contents.signatures.items():
+        yield f"* {escape_markdown(name)}: {escape_markdown(text)}"
+    for title, facts in contents.environments.items():
+        told = ", ".join(f"{name} {text}" for name, text in facts.items())
+        yield f"* {escape_markdown(title)}: {escape_markdown(told)}"
+
+
+_LONGEST = 20_000  # characters of a dialogue that stand in the page; more is counted
+
+
+def render_page(contents: Contents, version: str) -> str:
+    """The whole page.
+
+    Raises:
+        MissingExtraError: jinja2 or matplotlib is not installed.
+    """
+    engine = page_templates("dialogist report")
+    engine.globals.update(
+        panels=_panels, turns=lambda example: list(_turns(example)), left_out=_left_out
+    )
+    return engine.get_template("report.html.j2").render(
+        policy=content_policy(),
+        style=trusted(asset("style.css") + asset("report.css")),
+        contents=contents,
+        version=version,
+    )
+
+
+def _panels(picture: Picture) -> list[tuple[str, str]]:
+    """Title and SVG of every panel; the SVG is ours and safe."""
+    return [
+        (panel.title, trusted(svg))
+        for panel, svg in zip(picture.panels, picture.svgs(), strict=True)
+    ]
+
+
+def _turns(example: ShownExample) -> Iterator[tuple[int, Utterance]]:
+    """The turns shown, each with its speaker's number."""
+    if example.dialogue is None:
+        return
+    speakers = example.dialogue.speakers
+    for utterance in example.dialogue.utterances[: _shown(example.dialogue)]:
+        yield speakers.index(utterance.speaker) if utterance.speaker else 0, utterance
+
+
+def _left_out(example: ShownExample) -> int:
+    """How many turns of a very long dialogue are not shown."""
+    if example.dialogue is None:
+        return 0
+    return len(example.dialogue.utterances) - _shown(example.dialogue)
+
+
+def _shown(dialogue: Dialogue) -> int:
+    total = 0
+    for number, utterance in enumerate(dialogue.utterances):
+        total += len(utterance.text)
+        if total > _LONGEST and number:
+            return number
+    return len(dialogue.utterances)
+
+
+PAGE = "report.html"
+TEXT = "report.md"
+FIGURES = "figures"
+
+
+def write_report(contents: Contents, folder: Path) -> None:
+    """Write all files; figures of an earlier report that are no longer there are removed.
+
+    Raises:
+        DataError: they cannot be written.
+        MissingExtraError: jinja2 or matplotlib is not installed.
+    """
+    page = render_page(contents, __version__)
+    text = render_markdown(contents, __version__, FIGURES)
+    images = {f"{picture.name}.png": picture.png() for picture in contents.pictures}
+    figures = folder / FIGURES
+    try:
+        figures.mkdir(parents=True, exist_ok=True)
+        for old in figures.glob("*.png"):
+            if old.name not in images:
+                old.unlink()
+        for name, data in images.items():
+            (figures / name).write_bytes(data)
+        (folder / TEXT).write_text(text, encoding="utf-8")
+        (folder / PAGE).write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise DataError(
+            f"{error.filename or folder}: cannot be written: {error.strerror}"
+        ) from None

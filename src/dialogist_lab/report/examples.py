@@ -1,16 +1,220 @@
-"""Examples: best, median and worst outputs, and where systems differ most, with words marked."""
+"""Examples in a report: marked texts, unsupported spots, and what a run wrote as it learned."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from dialogist.evaluation.outputs.output import Output
+from dialogist.errors import DataError
+from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import Floats
+from dialogist.metrics.findings import Finding, Kind, findings
+from dialogist.metrics.rouge_words import RougeWords
 from dialogist.records import Dialogue
-from dialogist_lab.report.marking import Marker, Piece, Spot
-from dialogist_lab.report.model import Shown, Subject
-from dialogist_lab.report.verdict import MAIN
+from dialogist.text.words import words_of
+from dialogist.training.logs import RunLogs
+from dialogist_lab.report.subject import Run, ShownSystem, Subject
+from dialogist_lab.report.tables import MAIN
+
+_TAG = "#"
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A part of a text, from ``start`` to before ``end``, and why it is marked."""
+
+    start: int
+    end: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A run of text that is marked in one way; ``why`` is empty where it is supported."""
+
+    text: str
+    alone: bool = False
+    why: str = ""
+
+
+class Marker:
+    """Marks what of a text others lack."""
+
+    def __init__(self) -> None:
+        self._words = RougeWords()
+
+    def marked(self, text: str, others: Sequence[str], spots: Iterable[Spot] = ()) -> list[Piece]:
+        """The text in pieces: joined, they are the text.
+
+        ``others``: a word is `Piece.alone` if none of these has it as often. ``spots`` lie in the
+        text; a word that one begins in is marked as a whole by it.
+        """
+        left: Counter[str] = Counter()
+        for other in others:
+            left |= Counter(self._keys(other))
+        pieces = list(self._pieces(text, left, sorted(spots, key=lambda spot: spot.start)))
+        return list(_merged(pieces))
+
+    def _pieces(self, text: str, left: Counter[str], spots: Sequence[Spot]) -> Iterator[Piece]:
+        end = 0
+        for start, word in _places(text):
+            if start > end:
+                yield Piece(text[end:start], why=_why(spots, end, start))
+            end = start + len(word)
+            yield Piece(word, self._take(word, left), _why(spots, start, end))
+        if end < len(text):
+            yield Piece(text[end:], why=_why(spots, end, len(text)))
+
+    def _take(self, word: str, left: Counter[str]) -> bool:
+        """Whether the other side has no such word left; one that is there is used up."""
+        lacking = False
+        for key in self._words(word):
+            lacking |= left[key] <= 0
+            left[key] -= 1
+        return lacking
+
+    def _keys(self, text: str) -> Iterator[str]:
+        """Word by word, as `_take` does: apostrophes must not tell the two sides apart."""
+        for word in words_of(text):
+            yield from self._words(word)
+
+
+def _places(text: str) -> Iterator[tuple[int, str]]:
+    """Where each word begins; the marks of a tag, as in ``#Person1#``, belong to it."""
+    end = 0
+    for word in words_of(text):
+        start = text.index(word, end)
+        stop = start + len(word)
+        start -= text[end:start].endswith(_TAG)
+        end = stop + text.startswith(_TAG, stop)
+        yield start, text[start:end]
+
+
+def _why(spots: Sequence[Spot], start: int, end: int) -> str:
+    return next((spot.why for spot in spots if spot.start < end and spot.end > start), "")
+
+
+def _merged(pieces: Sequence[Piece]) -> Iterator[Piece]:
+    """Neighbours of one marking as one; what is between two that agree goes with them."""
+    kept: list[Piece] = []
+    for number, piece in enumerate(pieces):
+        between = not words_of(piece.text)
+        following = pieces[number + 1] if number + 1 < len(pieces) else None
+        if between and kept and following and _alike(kept[-1], following):
+            piece = Piece(piece.text, kept[-1].alone, kept[-1].why)
+        if kept and _alike(kept[-1], piece):
+            kept[-1] = Piece(kept[-1].text + piece.text, piece.alone, piece.why)
+        else:
+            kept.append(piece)
+    yield from kept
+
+
+def _alike(one: Piece, other: Piece) -> bool:
+    return (one.alone, one.why) == (other.alone, other.why)
+
+
+_WHY: Mapping[Kind, str] = {
+    "name": "a name that the dialogue does not have",
+    "speaker": "no speaker of the dialogue",
+    "number": "a number that the dialogue does not have",
+    "entity": "not in the dialogue",
+    "swap": "who did it to whom may be swapped",
+    "negation": "denies what the dialogue does not deny",
+    "lost_negation": "the dialogue denies this",
+}
+_LONGEST = 60
+
+
+def unsupported(output: Output) -> list[Spot]:
+    """The findings in an output; none where its dialogue is not known."""
+    if output.dialogue is None:
+        return []
+    found = findings(output.prediction, output.dialogue)
+    return [Spot(one.start, one.end, _reason(one)) for one in found]
+
+
+def _reason(finding: Finding) -> str:
+    text = " ".join(finding.text.split())
+    shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return f"“{shown}”: {_WHY[finding.kind]}"
+
+
+_STEPS = 5  # of one dialogue
+_DIALOGUES = 3  # of one run
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineStep:
+    """What was written after some updates; ``score`` is ROUGE-L as it was logged, or empty."""
+
+    update: int
+    pieces: tuple[Piece, ...]
+    score: str
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """One dialogue's summaries as learning went on, and its references."""
+
+    run: str
+    id: str
+    references: tuple[str, ...]
+    steps: tuple[TimelineStep, ...]
+
+
+def timelines(runs: Sequence[Run]) -> list[Timeline]:
+    """Of the first dialogues of every run, some steps from the first to the last.
+
+    Raises:
+        DataError: a run's ``samples.jsonl`` is damaged.
+    """
+    marker = Marker()
+    found = []
+    for run in runs:
+        records = _records(run)
+        for identity in list(dict.fromkeys(record["id"] for record in records))[:_DIALOGUES]:
+            own = [record for record in records if record["id"] == identity]
+            references = tuple(map(str, own[0]["references"]))
+            steps = (
+                TimelineStep(
+                    update=int(record["step"]),
+                    pieces=tuple(marker.marked(str(record["prediction"]), references)),
+                    score=_score(record),
+                )
+                for record in _some(own)
+            )
+            found.append(Timeline(run.name, str(identity), references, tuple(steps)))
+    return found
+
+
+def _records(run: Run) -> list[dict[str, Any]]:
+    log = RunLogs(run.folder).samples
+    try:
+        records: list[dict[str, Any]] = log.read()
+        for record in records:
+            int(record["step"]), record["id"], record["prediction"], list(record["references"])
+    except OSError as error:
+        raise DataError(f"{log.path}: cannot be read: {error.strerror}") from None
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise DataError(f"{log.path}: is damaged: a line is no sample of a run") from None
+    return records
+
+
+def _some(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first and the last, and some at equal distances between."""
+    last = len(records) - 1
+    if last < _STEPS:
+        return list(records)
+    return [records[round(i * last / (_STEPS - 1))] for i in range(_STEPS)]
+
+
+def _score(record: Mapping[str, Any]) -> str:
+    scores = record.get("scores")
+    value = scores.get("rougeL") if isinstance(scores, dict) else None
+    return f"RL {value:.1f}" if isinstance(value, int | float) else ""
+
 
 FindSpots = Callable[[Output], Sequence[Spot]]
 """What of an output the dialogue does not support."""
@@ -20,7 +224,7 @@ _SHOWN = 6  # systems beside each other
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ShownOutput:
     """What a system said; ``scores`` are told as text, ``unsupported`` is what is wrong with it."""
 
     system: str
@@ -31,7 +235,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class ShownExample:
     """A dialogue, its references, and what the systems said about it.
 
     In a reference those words are marked that no system shown has.
@@ -40,19 +244,19 @@ class Example:
     id: str
     dialogue: Dialogue | None
     references: tuple[tuple[Piece, ...], ...]
-    said: tuple[Said, ...]
+    said: tuple[ShownOutput, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class ExampleChoice:
     """Examples that were chosen in one way."""
 
     title: str
     about: str
-    examples: tuple[Example, ...]
+    examples: tuple[ShownExample, ...]
 
 
-def choose(subject: Subject, count: int, spots: FindSpots) -> list[Choice]:
+def choose_examples(subject: Subject, count: int, spots: FindSpots) -> list[ExampleChoice]:
     """The first system's ``count`` best, median and worst outputs, and the largest differences."""
     systems = [one for one in subject.systems if MAIN in one.scores][:_SHOWN]
     if not systems or not count:
@@ -63,7 +267,7 @@ def choose(subject: Subject, count: int, spots: FindSpots) -> list[Choice]:
     chosen = [*_by_rank(order, count, lead.name), *_apart(systems, count)]
     maker = _Maker(systems, Marker(), spots)
     return [
-        Choice(title, about, tuple(maker.example(i) for i in places))
+        ExampleChoice(title, about, tuple(maker.example(i) for i in places))
         for title, about, places in chosen
         if places
     ]
@@ -81,7 +285,7 @@ def _by_rank(
     yield "Worst", f"The {len(worst)} lowest {by}, the lowest first.", worst[::-1]
 
 
-def _apart(systems: Sequence[Shown], count: int) -> Iterator[tuple[str, str, Sequence[int]]]:
+def _apart(systems: Sequence[ShownSystem], count: int) -> Iterator[tuple[str, str, Sequence[int]]]:
     if len(systems) > 1:
         table: Floats = np.stack([one.scores.each(MAIN) for one in systems])
         gaps = np.nan_to_num(table.max(axis=0) - table.min(axis=0))
@@ -92,15 +296,15 @@ def _apart(systems: Sequence[Shown], count: int) -> Iterator[tuple[str, str, Seq
 
 @dataclass(frozen=True, slots=True)
 class _Maker:
-    systems: Sequence[Shown]
+    systems: Sequence[ShownSystem]
     marker: Marker
     spots: FindSpots
 
-    def example(self, place: int) -> Example:
+    def example(self, place: int) -> ShownExample:
         outputs = [one.outputs[place] for one in self.systems]
         first = outputs[0]
         texts = [output.prediction for output in outputs]
-        return Example(
+        return ShownExample(
             id=first.id,
             dialogue=first.dialogue,
             references=tuple(tuple(self.marker.marked(text, texts)) for text in first.references),
@@ -110,14 +314,14 @@ class _Maker:
             ),
         )
 
-    def _said(self, system: Shown, output: Output, place: int) -> Said:
+    def _said(self, system: ShownSystem, output: Output, place: int) -> ShownOutput:
         found = self.spots(output)
         scores = (
             f"{title} {system.scores.each(key)[place]:.1f}"
             for key, title in _SCORES.items()
             if key in system.scores
         )
-        return Said(
+        return ShownOutput(
             system=system.name,
             number=system.number,
             pieces=tuple(self.marker.marked(output.prediction, output.references, found)),

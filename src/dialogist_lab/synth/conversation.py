@@ -1,19 +1,184 @@
-"""The dialogue behind a summary: its key points scattered, interrupted, taken back, repeated.
-
-Rules that make the summary follow from the dialogue: of two values the one given as a correction
-counts; of two stances (agree or not, close or not) the last one counts, and an earlier one is
-written only if another Solution was given in between.
-"""
+"""A plan told as a dialogue and as its summary, in one of many wordings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Literal
 
-from dialogist_lab.synth.draw import Draw
-from dialogist_lab.synth.grammar import Grammar, Point
-from dialogist_lab.synth.lines import Exchange, Variants
-from dialogist_lab.synth.plan import Plan, Step
-from dialogist_lab.synth.values import UNIQUE, Local, Shared, money
-from dialogist_lab.synth.wording import Part
+from dialogist_lab.synth.grammar import (
+    Content,
+    Grammar,
+    Point,
+    RandomDraw,
+    ScriptExchange,
+    Variants,
+)
+from dialogist_lab.synth.plan import UNIQUE, DialoguePlan, Local, PlanStep, Shared, money
+
+WordingSplit = Literal["train", "dev", "test"]
+SPLITS: tuple[WordingSplit, ...] = ("train", "dev", "test")
+
+_OF_EIGHT: tuple[WordingSplit, ...] = ("train",) * 4 + ("dev",) * 2 + ("test",) * 2
+_REDRAWS = 64  # a miss of all has a chance of at most 0.75 ** 64
+_LONGEST = 50  # words of a sub-summary (section 4.1: 2.3% are longer) ...
+_LONGER = 0.2  # ... which this share of summaries need not keep to
+
+
+@dataclass(slots=True)
+class WordingPart:
+    """A key point with its words: the sub-summary's ``sentences``, and what can be said of it.
+
+    ``exchanges`` fit the first sentence; ``content`` is what is said where the key point depends on
+    the issue. ``details`` stand behind further sentences, each with its own numbers. ``size`` is in
+    words.
+    """
+
+    label: str
+    sentences: list[str]
+    local: Local
+    size: int
+    content: Content | None = None
+    exchanges: tuple[ScriptExchange, ...] = ()
+    details: list[tuple[Content, Local]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """Where a template lies: enough to tell two combinations apart, cheap to draw."""
+
+    pool: tuple[Content, ...]
+    content: int
+    line: int
+    variant: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The parts of a summary in order, and its combination as 16 hexadecimal digits."""
+
+    parts: tuple[WordingPart, ...]
+    combination: str
+
+
+def split_of(combination: str) -> WordingSplit:
+    """The part that a combination belongs to: half of them train, a quarter each dev and test."""
+    return _OF_EIGHT[int(combination, 16) % 8]
+
+
+def choose_wording(
+    draw: RandomDraw, grammar: Grammar, plan: DialoguePlan, split: WordingSplit, shared: Shared
+) -> Wording | None:
+    """Draw the sentences of a summary; None if the plan has hardly any combination for the part."""
+    for _ in range(_REDRAWS):
+        choices = _choices(draw, grammar, plan)
+        combination = _combination(grammar, plan, choices)
+        if split_of(combination) == split:
+            break
+    else:
+        return None
+    parts = [
+        _part(grammar, plan, position, choice, shared) for position, choice in enumerate(choices)
+    ]
+    _lengthen(draw, grammar, plan, parts)
+    return Wording(tuple(parts), combination)
+
+
+def _choices(draw: RandomDraw, grammar: Grammar, plan: DialoguePlan) -> list[_Choice]:
+    choices: list[_Choice] = []
+    used: set[tuple[int, int]] = set()
+    answer = -1
+    for label in plan.labels:
+        pool = _pool(grammar, plan, label)
+        if label == "Further question":
+            content = answer = draw.below(len(pool))
+        elif label == "Solution" and answer >= 0:
+            pool, content, answer = grammar.answers, answer, -1
+        else:
+            content = draw.below(len(pool)) if pool else 0
+            while pool and (id(pool), content) in used:
+                content = (content + 1) % len(pool)  # two Solutions are different ones
+            used.add((id(pool), content))
+        lines = grammar.frames[label] if label in grammar.frames else grammar.points[label].notes
+        line = draw.below(len(lines))
+        choices.append(_Choice(pool, content, line, draw.below(len(lines[line].variants))))
+    return choices
+
+
+def _pool(grammar: Grammar, plan: DialoguePlan, label: str) -> tuple[Content, ...]:
+    if label == "Further question":
+        return grammar.questions
+    return plan.issue.contents.get(label, ())
+
+
+def _combination(grammar: Grammar, plan: DialoguePlan, choices: Sequence[_Choice]) -> str:
+    start = plan.labels.index("Question description")
+    said: list[object] = [grammar.language, plan.issue.name]
+    beside = [start + 1] if start + 1 < len(choices) else [start - 1] if start else []
+    for position in (start, *beside):
+        choice = choices[position]
+        written = choice.pool[choice.content].written.variants[0] if choice.pool else ""
+        said += [plan.labels[position], written, choice.line]
+    return blake2b(repr(said).encode(), digest_size=8).hexdigest()
+
+
+def _part(
+    grammar: Grammar, plan: DialoguePlan, position: int, choice: _Choice, shared: Shared
+) -> WordingPart:
+    label, local = plan.labels[position], Local(shared)
+    if label not in grammar.frames:
+        point = grammar.points[label]
+        line = point.notes[choice.line]
+        note = line.variants[choice.variant]
+        sentences = [note.format_map(local)]
+        return WordingPart(label, sentences, local, line.size, exchanges=point.says[choice.line])
+    content = choice.pool[choice.content]
+    frame = grammar.frames[label][choice.line]
+    note = frame.variants[choice.variant].replace("{}", content.written.variants[0])
+    size = frame.size + content.written.size
+    return WordingPart(label, [note.format_map(local)], local, size, content)
+
+
+def _lengthen(
+    draw: RandomDraw, grammar: Grammar, plan: DialoguePlan, parts: list[WordingPart]
+) -> None:
+    """Add further sentences until the summary is about as long as planned."""
+    open_ = {
+        i: list(_further(grammar, plan, part.label))
+        for i, part in enumerate(parts)
+        if part.label in grammar.more
+    }
+    longest = 1_000 if draw.chance(_LONGER) else _LONGEST
+    words = sum(part.size for part in parts)
+    used: set[int] = set()
+    while open_ and words < plan.words:
+        place = draw.pick(tuple(open_))
+        part, contents = parts[place], open_[place]
+        content = contents.pop(draw.below(len(contents)))
+        size = content.written.size
+        if not contents:
+            del open_[place]
+        if id(content) in used or part.size + size > longest or size > 1.7 * (plan.words - words):
+            continue
+        used.add(id(content))  # the same sentence twice would not say of which Solution
+        part.details.append((content, Local(part.local.shared)))
+        part.size += size
+        words += size
+    for part in parts:
+        _write_details(part, _further(grammar, plan, part.label))
+
+
+def _write_details(part: WordingPart, order: Sequence[Content]) -> None:
+    """In the summary details stand in the templates' order, whenever they were told."""
+    told = {id(content): (content, local) for content, local in part.details}
+    for content in order:
+        if found := told.get(id(content)):
+            part.sentences.append(content.written.variants[0].format_map(found[1]))
+
+
+def _further(grammar: Grammar, plan: DialoguePlan, label: str) -> tuple[Content, ...]:
+    own = plan.issue.details if label == "Question description" else ()
+    return own + grammar.more.get(label, ())
+
 
 Turn = tuple[str, str]
 """``A`` or ``U``, and what is said."""
@@ -45,7 +210,7 @@ class _Event:
 
 
 @dataclass(slots=True)
-class Conversation:
+class SynthConversation:
     """A dialogue, and what in it must not be in the summary.
 
     ``superseded`` are (slot, value) that were corrected; ``contradicted`` the key points of
@@ -60,14 +225,16 @@ class Conversation:
 class Composer:
     """Makes the dialogue of one pair."""
 
-    def __init__(self, draw: Draw, grammar: Grammar, plan: Plan, shared: Shared) -> None:
+    def __init__(
+        self, draw: RandomDraw, grammar: Grammar, plan: DialoguePlan, shared: Shared
+    ) -> None:
         self.draw, self.grammar, self.plan, self.shared = draw, grammar, plan, shared
-        self.result = Conversation()
+        self.result = SynthConversation()
         self.events: list[_Event] = []
         self.openings: tuple[Variants, ...] = ()
-        self.repeatable: list[tuple[_Event, Part]] = []
+        self.repeatable: list[tuple[_Event, WordingPart]] = []
 
-    def compose(self, parts: Sequence[Part]) -> Conversation:
+    def compose(self, parts: Sequence[WordingPart]) -> SynthConversation:
         """Let every part come up, then bring the dialogue to its length."""
         self.openings = self._fitting_openings(parts)
         times = self._times()
@@ -79,7 +246,7 @@ class Composer:
         self.result.turns = self._joined([turn for event in self.events for turn in event.turns])
         return self.result
 
-    def _fitting_openings(self, parts: Sequence[Part]) -> tuple[Variants, ...]:
+    def _fitting_openings(self, parts: Sequence[WordingPart]) -> tuple[Variants, ...]:
         """First words of the user that name all the summary needs, and nothing it does not have."""
         asked = next(part for part in parts if part.label == "Question description")
         needed = asked.content.written.slots if asked.content else frozenset()
@@ -95,7 +262,7 @@ class Composer:
             for step in self.plan.steps
         ]
 
-    def _come_up(self, part: Part, step: Step, at: float) -> None:
+    def _come_up(self, part: WordingPart, step: PlanStep, at: float) -> None:
         if part.label == "Question description":
             self._question(part, at)
         elif part.content is not None:
@@ -107,7 +274,7 @@ class Composer:
             else:
                 self._add(at, self._exchange(self.draw.pick(part.exchanges), part.local))
 
-    def _question(self, part: Part, at: float) -> None:
+    def _question(self, part: WordingPart, at: float) -> None:
         if self.draw.chance(_LATE):
             at = self.draw.between(0.25, 0.4)
         first = self._lead(part.label) + self._opening()
@@ -120,7 +287,7 @@ class Composer:
         for detail in details:
             self._add(self.draw.between(at, 0.7), [("U", detail)])
 
-    def _content(self, part: Part, at: float) -> None:
+    def _content(self, part: WordingPart, at: float) -> None:
         """What depends on the issue; its details follow at once: they are about nothing else."""
         assert part.content is not None
         role = "U" if part.label in _BY_USER else "A"
@@ -136,7 +303,7 @@ class Composer:
         if role == "A":
             self.repeatable.append((event, part))
 
-    def _mistake(self, part: Part, point: Point, at: float) -> float:
+    def _mistake(self, part: WordingPart, point: Point, at: float) -> float:
         """The user gives a wrong value, and puts it right later. Returns when."""
         fix = self.draw.pick(point.fixes)
         (slot,) = fix.slots
@@ -233,7 +400,7 @@ class Composer:
     def _said(self, variants: Variants, local: Local) -> str:
         return self.draw.pick(variants).format_map(local)
 
-    def _exchange(self, exchange: Exchange, values: dict[str, str]) -> list[Turn]:
+    def _exchange(self, exchange: ScriptExchange, values: dict[str, str]) -> list[Turn]:
         return [(role, self.draw.pick(each).format_map(values)) for role, each in exchange.turns]
 
     def _add(self, at: float, turns: list[Turn]) -> _Event:
@@ -245,5 +412,5 @@ class Composer:
         return ("" if self.grammar.language == "zh" else " ").join(sentences)
 
 
-def _shuffled(draw: Draw, texts: list[str]) -> list[str]:
+def _shuffled(draw: RandomDraw, texts: list[str]) -> list[str]:
     return [text for _, text in sorted((draw.random(), text) for text in texts)]

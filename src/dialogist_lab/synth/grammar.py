@@ -1,26 +1,183 @@
-"""The templates of one language, read from assets/synth and checked."""
+"""The language of made-up dialogues: lines, grammars, and random draws."""
 
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from hashlib import blake2b
 from importlib import resources
-from typing import Any, Literal
+from itertools import product
+from random import Random
+from typing import Any, Literal, TypeVar
 
 import yaml
 
 from dialogist.errors import DataError
-from dialogist_lab.synth.lines import (
-    Content,
-    Exchange,
-    Line,
-    content_of,
-    exchange_of,
-    expand,
-    line_of,
-)
+from dialogist.text.words import count_words
 
-Language = Literal["en", "zh"]
-LANGUAGES: tuple[Language, ...] = ("en", "zh")
+_T = TypeVar("_T")
+
+
+def seed_of(*parts: object) -> int:
+    """A 64-bit number made of the parts, the same in every process and release."""
+    text = "\x1f".join(map(str, parts))
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
+
+
+class RandomDraw:
+    """What is left to chance, as a pure function of the seed."""
+
+    __slots__ = ("random",)
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed).random
+
+    def below(self, end: int) -> int:
+        """A whole number from 0 to ``end - 1``."""
+        return int(self.random() * end)
+
+    def pick(self, values: Sequence[_T]) -> _T:
+        """One of the values, each as likely."""
+        return values[int(self.random() * len(values))]
+
+    def chance(self, share: float) -> bool:
+        """True in that share (0 to 1) of the draws."""
+        return self.random() < share
+
+    def between(self, low: float, high: float) -> float:
+        """A number from ``low`` to ``high``."""
+        return low + (high - low) * self.random()
+
+    def weighted(self, weights: Sequence[float]) -> int:
+        """A position, as likely as its weight says; weights need not add up to 1."""
+        rest = self.random() * sum(weights)
+        for position, weight in enumerate(weights):
+            rest -= weight
+            if rest < 0:
+                return position
+        return len(weights) - 1
+
+    def normal(self) -> float:
+        """A draw of the standard normal distribution (Box and Muller)."""
+        radius = math.sqrt(-2.0 * math.log(1.0 - self.random()))
+        return radius * math.cos(2.0 * math.pi * self.random())
+
+
+_CHOICE = re.compile(r"\[([^\[\]]*)\]")
+_SLOT = re.compile(r"\{([a-z]+)\}")
+_TURN = re.compile(r"([AU])> (.*)")
+_TIED = re.compile(r"@(\d+)")
+
+# What a slot counts for in the size of a template.
+_LONG = {
+    "time": "2019-01-01 00:00:00",
+    "email": "anna@example.com",
+    "phone": "555-555-5555",
+    "amount": "$7.00",
+    "fare": "$7.00",
+    "coupon": "$7",
+    "from": "7 Elm Road",
+    "to": "7 Elm Road",
+    "item": "black umbrella",
+    "vehicle": "VW Lavida",
+}
+
+Variants = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptLine:
+    """All wordings of one template; ``slots`` are the same in each. ``size`` is in words."""
+
+    variants: Variants
+    slots: frozenset[str]
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """Something said, and how the summary writes it."""
+
+    said: ScriptLine
+    written: ScriptLine
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptExchange:
+    """Turns that belong together: (``A`` or ``U``, wordings). ``note``: the only one it fits."""
+
+    turns: tuple[tuple[str, Variants], ...]
+    slots: frozenset[str]
+    note: int | None = None
+
+
+def line_of(text: str) -> ScriptLine:
+    """Expand the alternatives of a template.
+
+    Raises:
+        DataError: its wordings have different slots, so that a value could be lost.
+    """
+    variants = expand(text)
+    slots = {slots_of(variant) for variant in variants}
+    if len(slots) != 1:
+        raise DataError(f"template {text!r}: its wordings differ in their slots")
+    return ScriptLine(variants, slots.pop(), count_words(_SLOT.sub(_typical, variants[0])))
+
+
+def line_content(text: str) -> Content:
+    """Read ``said => written``.
+
+    Raises:
+        DataError: a side is missing, or they have different slots.
+    """
+    said, arrow, written = text.partition(" => ")
+    content = Content(line_of(said), line_of(written))
+    if not arrow or content.said.slots != content.written.slots:
+        raise DataError(f"template {text!r}: write 'said => written' with the same slots on both")
+    return content
+
+
+def exchange_of(text: str) -> ScriptExchange:
+    """Read ``A> ... // U> ...``.
+
+    Raises:
+        DataError: a part begins with neither ``A>`` nor ``U>``.
+    """
+    turns: list[tuple[str, Variants]] = []
+    slots: set[str] = set()
+    note = None
+    for part in text.split(" // "):
+        if tied := _TIED.fullmatch(part):
+            note = int(tied[1])
+            continue
+        turn = _TURN.fullmatch(part.strip())
+        if turn is None:
+            raise DataError(f"template {text!r}: every turn begins with 'A> ' or 'U> '")
+        line = line_of(turn[2])
+        turns.append((turn[1], line.variants))
+        slots |= line.slots
+    return ScriptExchange(tuple(turns), frozenset(slots), note)
+
+
+def expand(text: str) -> Variants:
+    """Every wording that the alternatives of ``text`` allow, in order."""
+    parts = _CHOICE.split(text)
+    choices = [part.split("|") if i % 2 else [part] for i, part in enumerate(parts)]
+    return tuple("".join(chosen) for chosen in product(*choices))
+
+
+def _typical(slot: re.Match[str]) -> str:
+    return _LONG.get(slot[1], "7")
+
+
+def slots_of(text: str) -> frozenset[str]:
+    """The slots of one wording."""
+    return frozenset(_SLOT.findall(text))
+
+
+SynthLanguage = Literal["en", "zh"]
+LANGUAGES: tuple[SynthLanguage, ...] = ("en", "zh")
 
 _POOLS = {
     "appeals": "User's appeal",
@@ -37,9 +194,9 @@ _RIDE = "Ride"  # details of any ride; not every issue is about one
 class Point:
     """A key point that needs no knowledge of the issue; ``says[i]`` are those that fit note i."""
 
-    notes: tuple[Line, ...]
-    says: tuple[tuple[Exchange, ...], ...]
-    fixes: tuple[Exchange, ...]
+    notes: tuple[ScriptLine, ...]
+    says: tuple[tuple[ScriptExchange, ...], ...]
+    fixes: tuple[ScriptExchange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +211,7 @@ class Issue:
     type: str
     facts_first: bool
     keywords: tuple[str, ...]
-    opens: tuple[Line, ...]
+    opens: tuple[ScriptLine, ...]
     details: tuple[Content, ...]
     contents: Mapping[str, tuple[Content, ...]]
     points: tuple[str, ...]
@@ -64,9 +221,9 @@ class Issue:
 class Talk:
     """What belongs to no key point."""
 
-    greet: tuple[Exchange, ...]
-    chat: tuple[Exchange, ...]
-    ramble: tuple[Line, ...]
+    greet: tuple[ScriptExchange, ...]
+    chat: tuple[ScriptExchange, ...]
+    ramble: tuple[ScriptLine, ...]
     repeat: Mapping[str, tuple[str, ...]]
 
 
@@ -74,12 +231,12 @@ class Talk:
 class Grammar:
     """All templates of a language. ``answers[i]`` is the answer to ``questions[i]``."""
 
-    language: Language
+    language: SynthLanguage
     points: Mapping[str, Point]
     issues: tuple[Issue, ...]
     questions: tuple[Content, ...]
     answers: tuple[Content, ...]
-    frames: Mapping[str, tuple[Line, ...]]
+    frames: Mapping[str, tuple[ScriptLine, ...]]
     leads: Mapping[str, tuple[str, ...]]
     more: Mapping[str, tuple[Content, ...]]
     talk: Talk
@@ -87,21 +244,21 @@ class Grammar:
 
 
 @cache
-def load_grammar(language: Language) -> Grammar:
+def load_grammar(language: SynthLanguage) -> Grammar:
     """Read the templates of a language.
 
     Raises:
         DataError: a template is at fault (names it).
     """
     talk, frames, issues = (_read(language, name) for name in ("talk", "frames", "issues"))
-    more = {label: tuple(map(content_of, each)) for label, each in frames["more"].items()}
+    more = {label: tuple(map(line_content, each)) for label, each in frames["more"].items()}
     families = {name: _family(each, more[_RIDE]) for name, each in issues["families"].items()}
     return Grammar(
         language,
         {label: _point(label, each) for label, each in _read(language, "points").items()},
         tuple(_issue(name, each, families) for name, each in issues["issues"].items()),
-        tuple(content_of(text.partition(_ANSWER)[0]) for text in issues["further"]),
-        tuple(content_of(text.partition(_ANSWER)[2]) for text in issues["further"]),
+        tuple(line_content(text.partition(_ANSWER)[0]) for text in issues["further"]),
+        tuple(line_content(text.partition(_ANSWER)[2]) for text in issues["further"]),
         {label: _frames(each) for label, each in frames["note"].items()},
         {label: _flat(each) for label, each in frames["lead"].items()},
         more,
@@ -115,7 +272,7 @@ def load_grammar(language: Language) -> Grammar:
     )
 
 
-def _read(language: Language, name: str) -> Any:
+def _read(language: SynthLanguage, name: str) -> Any:
     folder = resources.files("dialogist") / "assets" / "synth" / language
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, where built in
     return loader((folder / f"{name}.yaml").read_text(encoding="utf-8")).get_single_data()
@@ -125,7 +282,7 @@ def _flat(texts: list[str]) -> tuple[str, ...]:
     return tuple(wording for text in texts for wording in expand(text))
 
 
-def _frames(texts: list[str]) -> tuple[Line, ...]:
+def _frames(texts: list[str]) -> tuple[ScriptLine, ...]:
     if any(text.count("{}") != 1 for text in texts):
         raise DataError(f"frames {texts}: each needs one {{}} for its content")
     return tuple(line_of(text) for text in texts)
@@ -144,7 +301,7 @@ def _point(label: str, given: dict[str, list[str]]) -> Point:
 
 
 def _family(given: dict[str, Any], ride: tuple[Content, ...]) -> dict[str, Any]:
-    contents = {label: tuple(map(content_of, given[pool])) for pool, label in _POOLS.items()}
+    contents = {label: tuple(map(line_content, given[pool])) for pool, label in _POOLS.items()}
     return {**given, "contents": contents, "details": ride}
 
 
@@ -158,7 +315,7 @@ def _issue(name: str, given: dict[str, Any], families: dict[str, dict[str, Any]]
         family["facts_first"],
         tuple(given["keywords"]),
         tuple(map(line_of, given["open"])),
-        (*map(content_of, given["details"]), *details),
+        (*map(line_content, given["details"]), *details),
         {**family["contents"], "Question description": tuple(Content(w, w) for w in whats)},
         tuple(family["points"]),
     )

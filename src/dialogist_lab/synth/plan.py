@@ -1,16 +1,171 @@
-"""Which key points a pair has, in the logical order of its summary, and how long it becomes.
-
-Lengths follow the paper (Liu et al., KDD 2019, section 4.1, Figure 2 and its footnotes): 28% of
-dialogues over 20 utterances and 4.5% over 40, 34% of summaries over 100 tokens, 20% over 5 key
-points. The three are drawn together: long calls have long summaries.
-"""
+"""What a made-up dialogue is about: its values, and the steps of its plan."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cache, lru_cache
+from itertools import count
+from math import gcd
 from typing import NamedTuple
 
-from dialogist_lab.synth.draw import Draw
-from dialogist_lab.synth.grammar import Grammar, Issue
+from dialogist_lab.synth.grammar import Grammar, Issue, RandomDraw, seed_of
+
+UNIQUE = ("order", "phone", "plate", "email", "case", "time", "from", "to")
+"""Slots whose values never return: not in the other parts, not within a million pairs of one."""
+
+MOST_PAIRS = 1_000_000
+"""Pairs of one seed, language and part before the smallest value space would be used up."""
+
+_STEP = 0.6180339887498949  # neighbours lie far apart
+_START = datetime(2012, 1, 1)
+_CONSONANTS = "b br c d dr f g gr h k l m n p r s st t tr v w"
+_VOWELS = "a e i o u ai ee oa"
+_ENDINGS = "ford wick by ham ley mere ton well den cote gate brook"
+_ONSETS, _NUCLEI, _ENDS = _CONSONANTS.split(), _VOWELS.split(), _ENDINGS.split()
+_KINDS = ("Street", "Road", "Avenue", "Lane", "Square", "Drive", "Close", "Row")
+_HAN = (
+    "云溪松柏桂兰青石东湖安宁和平长春华阳明珠金沙银河"
+    "星海文昌武定永福康乐凤仪龙泉玉清白鹭紫荆丹枫碧桃"
+)
+_HAN_KINDS = ("路", "街", "大道", "巷", "弄", "里")
+_PROVINCES = "京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼"
+_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
+_LOCAL = {"minutes": (3, 59), "hours": (3, 72), "days": (2, 15), "km": (2, 19)}
+
+
+class Unique:
+    """Makes the values of one pair. ``use`` 1 gives others: what was said by mistake."""
+
+    def __init__(self, language: str, seed: int, counter: int) -> None:
+        self._chinese = language == "zh"
+        self._seed = seed
+        self._counter = counter
+
+    def make(self, slot: str, use: int = 0) -> str:
+        """The value of a slot in `UNIQUE`, written as the language does."""
+        if slot in ("from", "to"):
+            return self._place(2 * self._counter + (slot == "to"))
+        return str(getattr(self, f"_{slot}")(2 * self._counter + use))
+
+    def _number(self, slot: str, counter: int, size: int) -> int:
+        return (_step(size) * counter + _offset(self._seed, slot)) % size
+
+    def _order(self, counter: int) -> str:
+        return str(10**15 + self._number("order", counter, 9 * 10**15))
+
+    def _phone(self, counter: int) -> str:
+        if self._chinese:
+            return f"154{self._number('phone', counter, 10**8):08d}"
+        number = self._number("phone", counter, 10**7)
+        return f"555-{number // 10**4:03d}-{number % 10**4:04d}"
+
+    def _plate(self, counter: int) -> str:
+        if self._chinese:
+            rest, digits = divmod(self._number("plate", counter, 31 * 24 * 2 * 10**4), 10**4)
+            rest, mark = divmod(rest, 2)
+            province, letter = divmod(rest, 24)
+            return f"{_PROVINCES[province]}{_LETTERS[letter]}{'IO'[mark]}{digits:04d}"
+        rest, digits = divmod(self._number("plate", counter, 24**3 * 10**4), 10**4)
+        return (
+            f"{_LETTERS[rest // 576]}{_LETTERS[rest // 24 % 24]}{_LETTERS[rest % 24]}{digits:04d}"
+        )
+
+    def _email(self, counter: int) -> str:
+        number = self._number("email", counter, 10**7)
+        return f"{_syllables(number // 10**2 * 7919, 2)}{number:07d}@example.com"
+
+    def _case(self, counter: int) -> str:
+        return f"CS{self._number('case', counter, 10**9):09d}"
+
+    def _time(self, counter: int) -> str:
+        return str(_START + timedelta(seconds=self._number("time", counter, 4 * 10**8)))
+
+    def _place(self, counter: int) -> str:
+        if self._chinese:
+            return self._chinese_place(counter)
+        rest, house = divmod(self._number("place", counter, 168 * 168 * 12 * 8 * 100), 100)
+        rest, kind = divmod(rest, 8)
+        rest, end = divmod(rest, 12)
+        return f"{house + 1} {_syllables(rest, 2).capitalize()}{_ENDS[end]} {_KINDS[kind]}"
+
+    def _chinese_place(self, counter: int) -> str:
+        size = len(_HAN) ** 2 * 6 * 1000
+        rest, house = divmod(self._number("place", counter, size), 1000)
+        rest, kind = divmod(rest, 6)
+        one, other = divmod(rest, len(_HAN))
+        return f"{_HAN[one]}{_HAN[other]}{_HAN_KINDS[kind]}{house + 1}号"
+
+
+@cache
+def _step(size: int) -> int:
+    """A step of some 0.62 of the size that has no divisor in common with it."""
+    return next(step for step in count(int(size * _STEP)) if gcd(step, size) == 1)
+
+
+@lru_cache(maxsize=256)
+def _offset(seed: int, slot: str) -> int:
+    return seed_of(seed, slot)
+
+
+def _syllables(number: int, count: int) -> str:
+    parts = []
+    for _ in range(count):
+        number, vowel = divmod(number, len(_NUCLEI))
+        number, onset = divmod(number, len(_ONSETS))
+        parts.append(_ONSETS[onset] + _NUCLEI[vowel])
+    return "".join(parts)
+
+
+class Shared(dict[str, str]):
+    """The values that are the same all through a dialogue, made when first needed."""
+
+    def __init__(
+        self, unique: Unique, draw: RandomDraw, grammar: Grammar, given: Mapping[str, str]
+    ):
+        super().__init__(given)
+        self.unique, self.draw, self.grammar = unique, draw, grammar
+
+    def __missing__(self, slot: str) -> str:
+        if slot in UNIQUE:
+            value = self.unique.make(slot)
+        elif slot in self.grammar.words:
+            value = self.draw.pick(self.grammar.words[slot])
+        else:
+            value = money(self.draw, self.grammar.language)
+        self[slot] = value
+        return value
+
+
+class Local(dict[str, str]):
+    """The values of one content: its own numbers, everything else shared."""
+
+    def __init__(self, shared: Shared) -> None:
+        self.shared = shared
+
+    def __missing__(self, slot: str) -> str:
+        draw, language = self.shared.draw, self.shared.grammar.language
+        if slot in _LOCAL:
+            low, high = _LOCAL[slot]
+            value = str(low + draw.below(high - low + 1))
+        elif slot == "fare":
+            value = money(draw, language)
+        elif slot == "coupon":
+            value = _money(str(5 * (1 + draw.below(10))), language)
+        else:
+            value = self.shared[slot]
+        self[slot] = value
+        return value
+
+
+def money(draw: RandomDraw, language: str) -> str:
+    """A sum with cents (not unique: there are not enough of them)."""
+    cents = 400 + draw.below(30_000)
+    return _money(f"{cents // 100}.{cents % 100:02d}", language)
+
+
+def _money(number: str, language: str) -> str:
+    return f"{number}元" if language == "zh" else f"${number}"
 
 
 class Traits(NamedTuple):
@@ -122,7 +277,7 @@ _ALONG = 0.7  # the same for key points and utterances
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PlanStep:
     """A key point at its place in the summary.
 
     ``low`` and ``high`` as in `Traits`; both 0 for those that keep the summary's order.
@@ -140,11 +295,11 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class DialoguePlan:
     """What a pair is to have. ``words`` of the summary and ``utterances`` are aims."""
 
     issue: Issue
-    steps: tuple[Step, ...]
+    steps: tuple[PlanStep, ...]
     words: float
     utterances: int
 
@@ -154,7 +309,7 @@ class Plan:
         return tuple(step.label for step in self.steps)
 
 
-def make_plan(draw: Draw, grammar: Grammar) -> Plan:
+def make_plan(draw: RandomDraw, grammar: Grammar) -> DialoguePlan:
     """Draw the issue, the key points and the lengths of a pair."""
     issue = draw.pick(grammar.issues)
     size = draw.normal()
@@ -164,30 +319,32 @@ def make_plan(draw: Draw, grammar: Grammar) -> Plan:
     extra = _outcome(draw, taken, count, outcome)
     _ending(draw, taken, count - len(extra))
     _fill(draw, taken, issue, count - len(extra))
-    steps = [_step(*each, issue, outcome) for each in (*taken.items(), *extra)]
+    steps = [_plan_step(*each, issue, outcome) for each in (*taken.items(), *extra)]
     mean, spread = _WORDS[grammar.language]
     words = math.exp(mean + spread * _mixed(draw, size, _TOGETHER))
     mean, spread = _UTTERANCES
     utterances = math.exp(mean + spread * _mixed(draw, size, _ALONG))
     steps.sort(key=lambda step: step.rank)
-    return Plan(issue, tuple(steps), words, round(min(utterances, _MOST_UTTERANCES)))
+    return DialoguePlan(issue, tuple(steps), words, round(min(utterances, _MOST_UTTERANCES)))
 
 
 def _count(size: float) -> int:
     """The number of key points that this share of pairs stays below."""
     rest = 0.5 * (1.0 + math.erf(size / math.sqrt(2.0)))
-    for count, share in enumerate(_COUNTS, start=1):
+    for number, share in enumerate(_COUNTS, start=1):
         rest -= share
         if rest < 0:
-            return count
+            return number
     return len(_COUNTS)
 
 
-def _mixed(draw: Draw, size: float, correlation: float) -> float:
+def _mixed(draw: RandomDraw, size: float, correlation: float) -> float:
     return correlation * size + math.sqrt(1 - correlation**2) * draw.normal()
 
 
-def _outcome(draw: Draw, taken: dict[str, int], count: int, outcome: str) -> list[tuple[str, int]]:
+def _outcome(
+    draw: RandomDraw, taken: dict[str, int], count: int, outcome: str
+) -> list[tuple[str, int]]:
     """What came of it. Returns what may stand there twice: Solutions, and what is between."""
     if count < 2:
         return []
@@ -202,7 +359,7 @@ def _outcome(draw: Draw, taken: dict[str, int], count: int, outcome: str) -> lis
     return steps
 
 
-def _ending(draw: Draw, taken: dict[str, int], count: int) -> None:
+def _ending(draw: RandomDraw, taken: dict[str, int], count: int) -> None:
     if len(taken) < count and draw.chance(0.7):
         attitude = _ATTITUDES[draw.weighted(_ATTITUDE_WEIGHTS)]
         taken[attitude] = TRAITS[attitude].rank
@@ -211,7 +368,7 @@ def _ending(draw: Draw, taken: dict[str, int], count: int) -> None:
         taken[end] = TRAITS[end].rank
 
 
-def _fill(draw: Draw, taken: dict[str, int], issue: Issue, count: int) -> None:
+def _fill(draw: RandomDraw, taken: dict[str, int], issue: Issue, count: int) -> None:
     groups = {TRAITS[label].group for label in taken}
     labels = [label for label in (*_GENERAL, *issue.points) if label not in taken]
     weights = [TRAITS[label].weight for label in labels]
@@ -224,10 +381,10 @@ def _fill(draw: Draw, taken: dict[str, int], issue: Issue, count: int) -> None:
             groups.add(group)
 
 
-def _step(label: str, rank: int, issue: Issue, outcome: str) -> Step:
+def _plan_step(label: str, rank: int, issue: Issue, outcome: str) -> PlanStep:
     _, low, high, _, _ = TRAITS[label]
     if label == outcome:
         low = high = 0.0  # what the user thinks of it comes after it
     if issue.facts_first and 20 <= rank < 30:
         rank -= 20  # such issues are filed by their facts: these stand before the question
-    return Step(label, rank, low, high)
+    return PlanStep(label, rank, low, high)

@@ -4,14 +4,14 @@ import random
 from statistics import fmean
 
 from dialogist.data.keypoints import parse_pack
-from dialogist.evaluation.card import Entry, Kind, make_card
-from dialogist.evaluation.key_points import KeyPoints
-from dialogist.evaluation.outputs.output import Output, cases_of
-from dialogist.evaluation.scoring.score import score
-from dialogist.evaluation.statistics.resampling import Resampling
+from dialogist.evaluation.metric_selection import KeyPoints
+from dialogist.evaluation.report_card import MeasuredSystem, RowKind, make_card
+from dialogist.evaluation.scoring import score
+from dialogist.evaluation.significance import Resampling
+from dialogist.evaluation.system_outputs import Output, cases_of
 from dialogist.metrics.rouge import Rouge
 from dialogist.records import Dialogue, Summary, Utterance
-from dialogist_lab.report.model import Subject
+from dialogist_lab.report.subject import Subject
 
 _WORDS = "ann bo lunch noon asks tells wants order refund agent calls back later Paris Monday"
 WORDS = _WORDS.split()
@@ -60,12 +60,12 @@ def subject(count=30, systems=("one", "two"), change=lambda output: output, **mo
 
     def entry(kind, name, chosen):
         said = tuple(map(change, outputs(f"{kind} {name}", chosen)))
-        return Entry(kind, said, score(name, said, metrics, 1))
+        return MeasuredSystem(kind, said, score(name, said, metrics, 1))
 
-    entries = [entry(Kind.system, name, dialogues) for name in systems]
-    entries.append(entry(Kind.train, systems[0], [dialogue(100 + i) for i in range(count)]))
-    entries.append(entry(Kind.floor, "lead-1", dialogues))
-    entries.append(entry(Kind.ceiling, "oracle", dialogues))
+    entries = [entry(RowKind.system, name, dialogues) for name in systems]
+    entries.append(entry(RowKind.train, systems[0], [dialogue(100 + i) for i in range(count)]))
+    entries.append(entry(RowKind.floor, "lead-1", dialogues))
+    entries.append(entry(RowKind.ceiling, "oracle", dialogues))
     cases = cases_of(entries[0].outputs)
     sizes = tuple(fmean(map(len, metrics[1].labelled(case).wanted)) for case in cases)
     card = make_card("data.jsonl", entries, metrics, resampling=QUICK)

@@ -8,16 +8,18 @@ import numpy as np
 import pytest
 
 from dialogist.errors import DataError
-from dialogist.evaluation.card import Kind
-from dialogist_lab.report.environment import environment, environment_of
-from dialogist_lab.report.examples import choose
-from dialogist_lab.report.marking import Spot
-from dialogist_lab.report.model import Run, Subject, alone
-from dialogist_lab.report.plots_runs import learning
-from dialogist_lab.report.plots_sizes import Bins, binned
-from dialogist_lab.report.samples import timelines
-from dialogist_lab.report.tables import differences_table, figures_table, number
-from dialogist_lab.report.verdict import MAIN, verdict
+from dialogist.evaluation.report_card import RowKind
+from dialogist_lab.report.examples import Spot, choose_examples, timelines
+from dialogist_lab.report.figures import learning
+from dialogist_lab.report.plots import Bins, binned
+from dialogist_lab.report.subject import (
+    Run,
+    Subject,
+    environment_of,
+    process_environment,
+    shown_alone,
+)
+from dialogist_lab.report.tables import MAIN, differences_table, figures_table, number_text, verdict
 
 from .reporting import subject
 
@@ -34,7 +36,7 @@ def test_tables_have_every_kind_of_row_in_its_group():
     assert [len(group.lines) for group in table.groups] == [2, 1, 1, 1]
     assert [head.title for head in table.heads] == ["R1", "RL"]
     [one, two] = table.groups[0].lines
-    row = SUBJECT.card.of_kind(Kind.system)[0]
+    row = SUBJECT.card.of_kind(RowKind.system)[0]
     found = row.figures["rougeL.f1"]
     assert one.cells[1].figure == f"{found.figure:.1f}"
     assert one.cells[1].between == f"{found.low:.1f} to {found.high:.1f}"
@@ -59,7 +61,7 @@ def test_no_table_of_what_was_not_measured():
     ],
 )
 def test_numbers(value, unit, sign, text):
-    assert number(value, unit, sign) == text
+    assert number_text(value, unit, sign) == text
 
 
 def test_the_verdict_names_the_best_the_floor_and_the_train_sample():
@@ -88,7 +90,7 @@ def test_one_dialogue_is_too_few_to_tell():
 
 
 def test_examples_are_best_median_worst_and_apart():
-    choices = {choice.title: choice for choice in choose(SUBJECT, 3, nothing)}
+    choices = {choice.title: choice for choice in choose_examples(SUBJECT, 3, nothing)}
     assert list(choices) == ["Best", "Median", "Worst", "Where systems differ most"]
     each = dict(
         zip(SUBJECT.entries[0].scores.ids, SUBJECT.entries[0].scores.each(MAIN), strict=True)
@@ -108,7 +110,7 @@ def test_examples_are_best_median_worst_and_apart():
 def test_few_outputs_are_shown_once(count):
     choices = [
         c
-        for c in choose(subject(count=count), 3, nothing)
+        for c in choose_examples(subject(count=count), 3, nothing)
         if c.title[0] != "W" or c.title == "Worst"
     ]
     ids = [example.id for choice in choices for example in choice.examples]
@@ -117,7 +119,7 @@ def test_few_outputs_are_shown_once(count):
 
 
 def test_what_is_unsupported_is_told_with_the_example():
-    [best, *_] = choose(SUBJECT, 1, lambda output: [Spot(0, 3, "no such word")])
+    [best, *_] = choose_examples(SUBJECT, 1, lambda output: [Spot(0, 3, "no such word")])
     said = best.examples[0].said[0]
     assert said.unsupported == ("no such word",)
     assert said.pieces[0].why == "no such word"
@@ -140,9 +142,11 @@ def test_a_bin_has_the_mean_of_its_outputs():
 
 def test_one_column_alone_has_the_same_figure():
     scores = SUBJECT.entries[0].scores
-    assert alone(scores, MAIN).figure(MAIN) == pytest.approx(scores.figure(MAIN))
+    assert shown_alone(scores, MAIN).figure(MAIN) == pytest.approx(scores.figure(MAIN))
     chosen = np.arange(len(scores.ids)) < 5
-    assert alone(scores, MAIN, chosen).figure(MAIN) == pytest.approx(scores.each(MAIN)[:5].mean())
+    assert shown_alone(scores, MAIN, chosen).figure(MAIN) == pytest.approx(
+        scores.each(MAIN)[:5].mean()
+    )
 
 
 METRICS = [
@@ -205,7 +209,7 @@ def test_a_damaged_log_is_one_clear_line(tmp_path, line):
 def test_the_environment_names_no_host_and_no_folder(tmp_path):
     import platform
 
-    found = environment()
+    found = process_environment()
     assert found["python"] == platform.python_version()
     assert platform.node() not in " ".join(found.values()).split()
     run = run_folder(tmp_path / "run")

@@ -7,15 +7,18 @@ from html.parser import HTMLParser
 import pytest
 
 from dialogist import __version__ as VERSION
-from dialogist.evaluation.card import Kind
-from dialogist.evaluation.outputs.output import Output
+from dialogist.evaluation.report_card import RowKind
+from dialogist.evaluation.system_outputs import Output
 from dialogist.records import Dialogue, Utterance
-from dialogist_lab.report.canvas import Panel, Picture
-from dialogist_lab.report.contents import contents_of
-from dialogist_lab.report.markdown import plain, render_markdown
-from dialogist_lab.report.model import Run, Subject
-from dialogist_lab.report.page import render_page
-from dialogist_lab.report.write import write_report
+from dialogist_lab.report.contents import (
+    contents_of,
+    escape_markdown,
+    render_markdown,
+    render_page,
+    write_report,
+)
+from dialogist_lab.report.figures import Panel, Picture
+from dialogist_lab.report.subject import Run, Subject
 
 from .reporting import subject
 from .test_parts import run_folder
@@ -218,7 +221,7 @@ def test_five_systems_of_five_hundred_stay_below_three_megabytes():
 
 def test_train_samples_stand_beside_their_system():
     one, two = subject(count=5).systems
-    assert one.train.kind is Kind.train
+    assert one.train.kind is RowKind.train
     assert two.train is None
 
 
@@ -239,6 +242,6 @@ def test_a_figure_follows_dark_mode_and_is_named_by_no_other():
 
 @pytest.mark.parametrize("text", ["a | b", "*a*", "<b>", "[x](y)", "# a", "`a`", "_a_", "~a~"])
 def test_markdown_of_a_text_is_the_text(text):
-    told = plain(text)
+    told = escape_markdown(text)
     assert re.sub(r"\\(.)", r"\1", told) == text
     assert not re.search(r"(?<!\\)[|*<\[#`_~]", told)

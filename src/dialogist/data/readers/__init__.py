@@ -1,9 +1,7 @@
 """Files of many formats in, a stream of dialogues out; nothing is skipped silently."""
 
-from dialogist.data.readers.base import COLUMNS, Problem, Reader, ReadOptions, no_note
-from dialogist.data.readers.read import detect_format, read_dialogues
-from dialogist.data.readers.registry import READERS
-from dialogist.data.readers.where import Condition
+from dialogist.data.readers.base import COLUMNS, Condition, Problem, ReadOptions, no_note
+from dialogist.data.readers.registry import READERS, Reader, detect_format, read_dialogues
 
 __all__ = [
     "COLUMNS",

@@ -1,14 +1,75 @@
-"""What every reader shares: its options, its interface, and how a bad record is reported."""
+"""What every reader shares: options, conditions, and how a bad record is reported."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import NamedTuple
 
-from dialogist.data.readers.head import Head
 from dialogist.data.readers.source import Source
-from dialogist.data.readers.where import Condition
 from dialogist.errors import DataError, UsageError, nearest
-from dialogist.records import Dialogue
+from dialogist.records import JSON, Dialogue
+
+
+class FoundValue(NamedTuple):
+    """Whether a record has a value under a key, and the value."""
+
+    there: bool
+    value: JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """``key=value`` or ``key!=value``; the case of letters does not count."""
+
+    key: str
+    value: str
+    equal: bool = True
+
+    @classmethod
+    def parse(cls, text: str) -> "Condition":
+        """Read a condition as it is written on the command line.
+
+        Raises:
+            UsageError: it is not written as KEY=VALUE or KEY!=VALUE.
+        """
+        key, equals, value = text.partition("=")
+        equal = not key.rstrip().endswith("!")
+        key = key.rstrip().removesuffix("!").strip()
+        if not equals or not key:
+            raise UsageError(f"--where {text}: write it as NAME=VALUE or NAME!=VALUE")
+        return cls(key, value.strip(), equal)
+
+    def holds(self, found: FoundValue) -> bool:
+        """Whether a value meets the condition; a missing value equals nothing."""
+        if not found.there:
+            return not self.equal
+        values = found.value if isinstance(found.value, list) else [found.value]
+        return (self.value.lower() in map(_as_text, values)) == self.equal
+
+    def __str__(self) -> str:
+        return f"{self.key}{'=' if self.equal else '!='}{self.value}"
+
+
+def _as_text(value: JSON) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value).strip().lower()
+
+
+def value_at(record: Mapping[str, JSON], path: str) -> FoundValue:
+    """Find the value under a key, or under a path of keys and list positions (``a.b.0``)."""
+    if path in record:
+        return FoundValue(True, record[path])
+    value: JSON = dict(record) if "." in path else None
+    for step in path.split(".") if "." in path else [path]:
+        if isinstance(value, dict) and step in value:
+            value = value[step]
+        elif isinstance(value, list) and step.isdecimal() and int(step) < len(value):
+            value = value[int(step)]
+        else:
+            return FoundValue(False, None)
+    return FoundValue(True, value)
+
 
 COLUMNS = ("id", "dialogue", "turns", "speaker", "text", "role", "summary")
 
@@ -72,7 +133,7 @@ def no_note(text: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Reporter:
+class ProblemReporter:
     """Passes problems and notes on, or stops at the first problem."""
 
     file: str
@@ -91,18 +152,4 @@ class Reporter:
         self.on_note(f"{self.file}: {text}")
 
 
-Parse = Callable[[Source, ReadOptions, Reporter], Iterator[Dialogue]]
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """One format: how to recognise it, and how to turn its lines into dialogues.
-
-    ``has_fields``: its records or rows have keys that ``ReadOptions.where`` can ask for.
-    """
-
-    parse: Parse
-    sniff: Callable[[Head], bool]
-    doc: str
-    extensions: tuple[str, ...] = (".jsonl",)
-    has_fields: bool = False
+Parse = Callable[[Source, ReadOptions, ProblemReporter], Iterator[Dialogue]]

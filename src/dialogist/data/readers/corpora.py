@@ -5,21 +5,22 @@ from collections.abc import Callable
 
 from dialogist.data.readers.base import BadRecord
 from dialogist.data.readers.fields import (
-    id_of,
-    list_of,
-    missing,
-    pair,
-    pairs_of,
-    rest_of,
-    said,
-    text_of,
-    texts_of,
-    turns_of,
+    Record,
+    id_under,
+    json_kind,
+    list_under,
+    missing_key,
+    other_keys,
+    pairs_under,
+    require_text,
+    role_of,
+    text_pair,
+    text_under,
+    texts_under,
+    turns_under,
 )
-from dialogist.data.readers.parsing import Record
-from dialogist.data.readers.roles import role_of
-from dialogist.data.readers.rows import kind_of
-from dialogist.data.readers.speaker_lines import BRACKETS, DIALOGSUM, MTS, SAMSUM, utterances_of
+from dialogist.data.readers.json_records import FileHead
+from dialogist.data.readers.speaker_lines import BRACKETS, DIALOGSUM, MTS, SAMSUM, split_utterances
 from dialogist.records import JSON, Dialogue, Utterance
 from dialogist.text.sentences import split_sentences
 
@@ -30,12 +31,12 @@ def dialogsum(record: Record) -> Dialogue:
     """DialogSum (Chen et al. 2021): one summary in training rows, ``summary1..3`` in test rows."""
     summaries = sorted(key for key in record if _NUMBERED_SUMMARY.fullmatch(key))
     if not summaries:
-        raise missing("summary", record)
+        raise missing_key("summary", record)
     return Dialogue(
-        said(utterances_of(text_of(record, "dialogue"), DIALOGSUM)),
-        id=id_of(record, "fname"),
-        references=tuple(text_of(record, key) for key in summaries),
-        metadata=rest_of(record, "fname", "dialogue", *summaries),
+        require_text(split_utterances(text_under(record, "dialogue"), DIALOGSUM)),
+        id=id_under(record, "fname"),
+        references=tuple(text_under(record, key) for key in summaries),
+        metadata=other_keys(record, "fname", "dialogue", *summaries),
     )
 
 
@@ -58,10 +59,10 @@ def _from_text(
     record: Record, pattern: re.Pattern[str], summary: str, identity: str = "id"
 ) -> Dialogue:
     return Dialogue(
-        said(utterances_of(text_of(record, "dialogue"), pattern)),
-        id=id_of(record, identity),
-        references=(text_of(record, summary),),
-        metadata=rest_of(record, identity, "dialogue", summary),
+        require_text(split_utterances(text_under(record, "dialogue"), pattern)),
+        id=id_under(record, identity),
+        references=(text_under(record, summary),),
+        metadata=other_keys(record, identity, "dialogue", summary),
     )
 
 
@@ -71,83 +72,87 @@ def tweetsumm(record: Record) -> Dialogue:
     Where no guess came along the speaker stays empty: customers often write twice in a row (a
     quarter of neighbouring tweets share their role), so taking turns would name people wrongly.
     """
-    tweets = texts_of(record, "turns")
-    roles = texts_of(record, "role_guess") if record.get("role_guess") else ("",) * len(tweets)
+    tweets = texts_under(record, "turns")
+    roles = texts_under(record, "role_guess") if record.get("role_guess") else ("",) * len(tweets)
     if len(roles) != len(tweets):
         raise BadRecord(f"{len(roles)} items in 'role_guess' for {len(tweets)} in 'turns'")
     turns = zip(tweets, roles, strict=True)
     return Dialogue(
-        said(Utterance(role.capitalize(), tweet, role_of(role) or role) for tweet, role in turns),
-        id=id_of(record),
-        references=texts_of(record, "summaries"),
-        metadata=rest_of(record, "id", "turns", "role_guess", "summaries"),
+        require_text(
+            Utterance(role.capitalize(), tweet, role_of(role) or role) for tweet, role in turns
+        ),
+        id=id_under(record),
+        references=texts_under(record, "summaries"),
+        metadata=other_keys(record, "id", "turns", "role_guess", "summaries"),
     )
 
 
 def todsum(record: Record) -> Dialogue:
     """TODSum (Zhao et al. 2021): task dialogues; the true state stays in the metadata."""
     if "dst_str" not in record:
-        raise missing("dst_str", record)
+        raise missing_key("dst_str", record)
     return Dialogue(
-        turns_of(record, "turns"),
-        id=id_of(record),
-        references=(text_of(record, "summary"),),
-        metadata=rest_of(record, "id", "turns", "summary"),
+        turns_under(record, "turns"),
+        id=id_under(record),
+        references=(text_under(record, "summary"),),
+        metadata=other_keys(record, "id", "turns", "summary"),
     )
 
 
 def csds(record: Record) -> Dialogue:
     """CSDS (Lin et al. 2021): Chinese customer service; a summary per topic, joined to one."""
-    topics = pairs_of(record, "topic_summaries")
+    topics = pairs_under(record, "topic_summaries")
     kept: list[JSON] = [[topic, text] for topic, text in topics]
     return Dialogue(
-        turns_of(record, "turns"),
-        id=id_of(record),
+        turns_under(record, "turns"),
+        id=id_under(record),
         references=("".join(text for _, text in topics),) if topics else (),
-        metadata={"topics": kept, **rest_of(record, "id", "turns", "topic_summaries")},
+        metadata={"topics": kept, **other_keys(record, "id", "turns", "topic_summaries")},
     )
 
 
 def qmsum(record: Record) -> Dialogue:
     """QMSum (Zhong et al. 2021): meetings; the answers to the general queries are the summaries."""
-    general = [_query(item, "general") for item in list_of(record, "general")]
-    specific = [_query(item, "specific") for item in list_of(record, "specific")]
+    general = [_query(item, "general") for item in list_under(record, "general")]
+    specific = [_query(item, "specific") for item in list_under(record, "specific")]
     queries: list[JSON] = [[query, answer] for query, answer in (*general, *specific)]
     return Dialogue(
-        turns_of(record, "turns"),
-        id=id_of(record),
+        turns_under(record, "turns"),
+        id=id_under(record),
         references=tuple(dict.fromkeys(answer for _, answer in general)),
         metadata={
             "queries": queries,
             "specific": record["specific"],
-            **rest_of(record, "id", "turns", "general", "specific"),
+            **other_keys(record, "id", "turns", "general", "specific"),
         },
     )
 
 
 def _query(item: JSON, key: str) -> tuple[str, str]:
     if isinstance(item, dict):
-        return text_of(item, "query"), text_of(item, "answer")
+        return text_under(item, "query"), text_under(item, "answer")
     if isinstance(item, list):
-        return pair(item, f"'{key}'")
-    raise BadRecord(f"'{key}' holds {kind_of(item)}, not queries with their answers")
+        return text_pair(item, f"'{key}'")
+    raise BadRecord(f"'{key}' holds {json_kind(item)}, not queries with their answers")
 
 
 def xsum(record: Record) -> Dialogue:
     """XSum (Narayan et al. 2018): no dialogue at all, so one nameless speaker of sentences."""
-    document = text_of(record, "document")
+    document = text_under(record, "document")
     return Dialogue(
-        said(Utterance("", sentence) for sentence in split_sentences(document)),
-        id=id_of(record),
-        references=(text_of(record, "summary"),),
-        metadata=rest_of(record, "id", "document", "summary"),
+        require_text(Utterance("", sentence) for sentence in split_sentences(document)),
+        id=id_under(record),
+        references=(text_under(record, "summary"),),
+        metadata=other_keys(record, "id", "document", "summary"),
     )
 
 
 def pretrain(record: Record) -> Dialogue:
     """Plain dialogues without summaries: ``id`` and ``turns`` of ``[speaker, text]``."""
     return Dialogue(
-        turns_of(record, "turns"), id=id_of(record), metadata=rest_of(record, "id", "turns")
+        turns_under(record, "turns"),
+        id=id_under(record),
+        metadata=other_keys(record, "id", "turns"),
     )
 
 
@@ -163,3 +168,10 @@ CORPORA: dict[str, Callable[[Record], Dialogue]] = {
     "xsum": xsum,
     "pretrain": pretrain,
 }
+
+
+def is_pretrain(head: FileHead) -> bool:
+    """Rows of nothing but an id and pairs."""
+    turns = head.record.get("turns")
+    pairs = isinstance(turns, list) and all(isinstance(turn, list) for turn in turns)
+    return head.shape == "rows" and head.keys == {"id", "turns"} and pairs

@@ -1,42 +1,87 @@
-"""The table of all formats, in the order in which detection tries them."""
+"""All formats, and the way in: a path or stream in, a stream of dialogues out."""
 
-from dialogist.data.readers.base import Reader
-from dialogist.data.readers.columnar import ARROW, PARQUET
-from dialogist.data.readers.corpora import CORPORA
-from dialogist.data.readers.generic import read_json
-from dialogist.data.readers.headed import read_headed
-from dialogist.data.readers.helpdesk import helpdesk_reader, intercom, zendesk
-from dialogist.data.readers.recordings import assemblyai, aws, deepgram
-from dialogist.data.readers.rows import record_reader
-from dialogist.data.readers.slack import read_slack
-from dialogist.data.readers.sniffing import (
+import logging
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from dialogist.data.readers.base import Parse, Problem, ProblemReporter, ReadOptions
+from dialogist.data.readers.columnar import ARROW, PARQUET, dataset_files
+from dialogist.data.readers.corpora import CORPORA, is_pretrain
+from dialogist.data.readers.exports import (
+    helpdesk_reader,
+    intercom,
+    is_intercom,
+    is_slack,
+    is_slack_export,
+    is_zendesk,
+    read_slack,
+    read_slack_folder,
+    zendesk,
+)
+from dialogist.data.readers.fields import shortlist
+from dialogist.data.readers.generic import is_json, is_jsonl, read_json_dialogues
+from dialogist.data.readers.json_records import (
+    FileHead,
     Sniff,
     has,
     has_only,
+    head_of,
+    never,
+    record_reader,
+)
+from dialogist.data.readers.recordings import (
+    assemblyai,
+    aws,
+    deepgram,
     is_assemblyai,
     is_aws,
     is_deepgram,
+    is_whisper,
+    whisper,
+)
+from dialogist.data.readers.source import (
+    Source,
+    open_source,
+    source_of_bytes,
+    without_compression,
+)
+from dialogist.data.readers.table import is_table, read_table
+from dialogist.data.readers.transcripts import (
     is_headed_text,
     is_html_page,
-    is_intercom,
-    is_json,
-    is_jsonl,
-    is_pretrain,
-    is_slack,
     is_srt,
-    is_table,
     is_transcript,
     is_webvtt,
     is_whatsapp,
-    is_whisper,
-    is_zendesk,
-    never,
+    read_headed,
+    read_html,
+    read_lines,
+    read_subtitles,
+    read_transcript,
+    read_whatsapp,
 )
-from dialogist.data.readers.subtitles import read_subtitles
-from dialogist.data.readers.table import read_table
-from dialogist.data.readers.transcript import read_html, read_lines, read_transcript
-from dialogist.data.readers.whatsapp import read_whatsapp
-from dialogist.data.readers.whisper import whisper
+from dialogist.errors import DataError, UsageError, nearest
+from dialogist.records import Dialogue
+from dialogist.text.listing import counted
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """One format: how to recognise it, and how to turn its lines into dialogues.
+
+    ``has_fields``: its records or rows have keys that ``ReadOptions.where`` can ask for.
+    """
+
+    parse: Parse
+    sniff: Callable[[FileHead], bool]
+    doc: str
+    extensions: tuple[str, ...] = (".jsonl",)
+    has_fields: bool = False
+
 
 _JSON = (".json", ".jsonl", ".ndjson")
 _ROWS = (*_JSON, PARQUET, ARROW)
@@ -82,9 +127,15 @@ READERS: dict[str, Reader] = {
     "whisper": Reader(
         record_reader(whisper), is_whisper, "Whisper or WhisperX transcription.", (".json",)
     ),
-    "json": Reader(read_json, is_json, "One JSON object, or an array of them.", _JSON, True),
+    "json": Reader(
+        read_json_dialogues, is_json, "One JSON object, or an array of them.", _JSON, True
+    ),
     "jsonl": Reader(
-        read_json, is_jsonl, "A JSON object with turns per line; Parquet, Arrow.", _ROWS, True
+        read_json_dialogues,
+        is_jsonl,
+        "A JSON object with turns per line; Parquet, Arrow.",
+        _ROWS,
+        True,
     ),
     "webvtt": Reader(read_subtitles, is_webvtt, "WebVTT, as of Zoom or Teams.", (".vtt",)),
     "srt": Reader(read_subtitles, is_srt, "SubRip subtitles.", (".srt",)),
@@ -106,3 +157,183 @@ READERS: dict[str, Reader] = {
 
 ENDINGS = frozenset(ending for reader in READERS.values() for ending in reader.extensions)
 """Of files that a folder is searched for."""
+
+
+_ABOUT = ("readme", "license", "licence", "changelog")
+OnProblem = Callable[[Problem], None]
+OnNote = Callable[[str], None]
+_LOGGER = logging.getLogger("dialogist")
+
+
+def _log(problem: Problem) -> None:
+    _LOGGER.warning("%s", problem)
+
+
+def _log_note(text: str) -> None:
+    _LOGGER.info("%s", text)
+
+
+def read_dialogues(
+    origin: Path | str | BinaryIO,
+    options: ReadOptions | None = None,
+    on_problem: OnProblem = _log,
+    on_note: OnNote = _log_note,
+) -> Iterator[Dialogue]:
+    """Open ``origin`` (a path, ``-`` for standard input, or a binary stream); stream its dialogues.
+
+    ``options``: None for a format and columns found by themselves. ``on_problem`` is told each
+    record that cannot be read; without it the logger ``dialogist`` warns of it.
+
+    A folder stands for the files in it. What can be seen at once is raised by the call; the rest
+    while the dialogues are read. A file that breaks off (truncated gzip) gives what it holds before
+    the error. ``on_note`` is told what was decided: a detected encoding, what a condition left out.
+
+    Raises:
+        DataError: the file cannot be read, is no text, has no known format, or holds no dialogue;
+            with ``options.strict`` also at the first bad record.
+        UsageError: there is no such format or encoding.
+    """
+    options = options or ReadOptions()
+    origin = Path(origin) if isinstance(origin, str) else origin
+    if options.format != "auto" and options.format not in READERS:
+        choices, hint = ", ".join(READERS), nearest(options.format, READERS)
+        raise UsageError(f"unknown format '{options.format}'{hint} (one of: {choices})")
+    if isinstance(origin, Path) and origin.is_dir():
+        return _folder(origin, options, on_problem, on_note)
+    return _file(open_source(origin, options.encoding), options, on_problem, on_note)
+
+
+def _file(
+    source: Source, options: ReadOptions, on_problem: OnProblem, on_note: OnNote
+) -> Iterator[Dialogue]:
+    name = detect(source) if options.format == "auto" else options.format
+    reader = READERS[name]
+    if options.where and not reader.has_fields:
+        raise DataError(
+            f"{source.name}: --where is for JSON and tables, and this is read as '{name}'"
+        )
+    found = _Found(on_problem)
+    report = ProblemReporter(source.name, options.strict, found.problem, on_note)
+    if source.detected not in ("", "utf-8"):
+        report.note(f"read as {source.detected}, its likely encoding; --encoding names another")
+    return found.dialogues(source, reader.parse(source, options, report))
+
+
+def _folder(
+    folder: Path, options: ReadOptions, on_problem: OnProblem, on_note: OnNote
+) -> Iterator[Dialogue]:
+    """Read the files of a folder; one that cannot be read is a problem, and the rest goes on.
+
+    Raises:
+        DataError: there is no file to read.
+    """
+    report = ProblemReporter(str(folder), options.strict, on_problem, on_note)
+    if options.format in ("auto", "slack") and is_slack_export(folder):
+        return read_slack_folder(folder, options, report)
+    if saved := dataset_files(folder):
+        return _files(saved, folder, options, report)
+    files, skipped = _files_in(folder)
+    if not files:
+        raise DataError(f"{folder}: no file with a known ending ({', '.join(sorted(ENDINGS))})")
+    if skipped:
+        kinds = ", ".join(f"{count} {ending}" for ending, count in skipped.most_common(8))
+        count = counted(skipped.total(), "files")
+        report.note(f"{count} skipped: no known ending ({kinds})")
+    return _files(files, folder, options, report)
+
+
+def _files_in(folder: Path) -> tuple[list[Path], Counter[str]]:
+    """The files to read in a folder and those below it, and how many others there are by ending.
+
+    Hidden files and links to folders are skipped.
+    """
+    files: list[Path] = []
+    skipped: Counter[str] = Counter()
+    for parent, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            ending = Path(without_compression(name.lower())).suffix
+            if ending in ENDINGS and not name.lower().startswith((".", *_ABOUT)):
+                files.append(Path(parent) / name)
+            else:
+                skipped[ending or name[:20]] += 1
+    return files, skipped
+
+
+def _files(
+    files: list[Path], folder: Path, options: ReadOptions, report: ProblemReporter
+) -> Iterator[Dialogue]:
+    for file in files:
+        try:
+            # The path below the folder keeps two files of one name apart.
+            relative = file.relative_to(folder)
+            stem = (relative.parent / Path(without_compression(relative.name)).stem).as_posix()
+            source = open_source(file, options.encoding, stem)
+            yield from _file(source, options, report.on_problem, report.on_note)
+        except DataError as error:
+            if options.strict:
+                raise
+            reason = str(error).removeprefix(f"{file}: ")
+            report.on_problem(Problem(str(file), 0, reason))
+
+
+class _Found:
+    """Notices when a file has given neither a dialogue nor a problem."""
+
+    def __init__(self, on_problem: OnProblem) -> None:
+        self._on_problem = on_problem
+        self._anything = False
+
+    def problem(self, problem: Problem) -> None:
+        self._anything = True
+        self._on_problem(problem)
+
+    def dialogues(self, source: Source, dialogues: Iterator[Dialogue]) -> Iterator[Dialogue]:
+        for dialogue in dialogues:
+            self._anything = True
+            yield dialogue
+        if source.failure:
+            raise source.failure
+        if not self._anything:
+            raise DataError(f"{source.name}: holds no dialogue")
+
+
+def detect_format(origin: Path | bytes, name: str = "<bytes>") -> str:
+    """Return the name of the format of a file, or of the first bytes of one.
+
+    Raises:
+        DataError: it cannot be read, or no format is recognised; says what to do.
+    """
+    if isinstance(origin, bytes):
+        return detect(source_of_bytes(origin, name))
+    return detect(open_source(origin))
+
+
+def detect(source: Source) -> str:
+    """Return the first format of `READERS` that recognises the head of ``source``.
+
+    Raises:
+        DataError: none does.
+    """
+    head = head_of(source)
+    for name, reader in READERS.items():
+        if reader.sniff(head):
+            return name
+    raise DataError(f"{source.name}: no format recognised: {_advice(head)}")
+
+
+def _advice(head: FileHead) -> str:
+    """What was seen in a file that no format fits, and which flags may help."""
+    if head.shape:
+        return (
+            "its first record has none of the usual keys for turns (keys found: "
+            f"{shortlist(sorted(head.keys), 12)}); "
+            "name the one with the turns by --column turns=KEY, "
+            "and the keys in a turn by --column speaker=KEY --column text=KEY"
+        )
+    first = " ".join(head.lines[0].split())[:60] if head.lines else ""
+    return (
+        f"no line starts with a speaker ('Name: text'); the first line is '{first}'; "
+        "--input-format transcript reads it all the same, --input-format lines takes each line "
+        "as one utterance, --input-format csv a table (see docs/formats.md)"
+    )

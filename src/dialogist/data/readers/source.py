@@ -4,6 +4,7 @@ path or stream -> chunks of bytes -> (unpacked) -> (text of a .docx) -> (UTF-16 
 """
 
 import codecs
+import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator
@@ -12,10 +13,156 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from dialogist.data.readers.columnar import columnar_lines, is_columnar
-from dialogist.data.readers.docx import docx_text
-from dialogist.data.readers.encodings import check_encoding, detect_encoding, keeps_lines
-from dialogist.data.readers.foreign import ZIP_MAGIC, refusal_of
-from dialogist.errors import DataError, MissingExtraError
+from dialogist.data.readers.documents import docx_text
+from dialogist.errors import DataError, MissingExtraError, UsageError
+
+ZIP_MAGIC = b"PK\x03\x04"
+
+_MAGIC = (
+    (b"%PDF-", "is a PDF: save its text first (pdftotext FILE.pdf, or 'Save as text')"),
+    (b"PAR1", "is a Parquet file: give it a name that ends in .parquet"),
+    (b"\xd0\xcf\x11\xe0", "is an old Office file: save it as .docx, .csv or .txt first"),
+    (b"{\\rtf", "is rich text (RTF): save it as .docx or .txt first"),
+    (b"ID3", "is a recording: transcribe it first (the JSON of Whisper is read)"),
+    (b"RIFF", "is a recording: transcribe it first (the JSON of Whisper is read)"),
+    (b"OggS", "is a recording: transcribe it first (the JSON of Whisper is read)"),
+    (b"fLaC", "is a recording: transcribe it first (the JSON of Whisper is read)"),
+    (b"\x1a\x45\xdf\xa3", "is a recording: transcribe it first (the JSON of Whisper is read)"),
+    (b"\x89PNG", "is a picture: its text has to be typed or recognised first"),
+    (b"\xff\xd8\xff", "is a picture: its text has to be typed or recognised first"),
+    (b"GIF8", "is a picture: its text has to be typed or recognised first"),
+    (b"SQLite format 3", "is a database: export the messages as CSV or JSON first"),
+)
+_MP4 = re.compile(rb"....ftyp", re.DOTALL)
+
+
+def unsupported_reason(head: bytes) -> str:
+    """Say what a file is that begins with these bytes, and what to do; empty if it may be text."""
+    for magic, advice in _MAGIC:
+        if head.startswith(magic):
+            return advice
+    if _MP4.match(head):
+        return "is a recording: transcribe it first (the JSON of Whisper is read)"
+    return ""
+
+
+_SAMPLE = 1 << 16
+_CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
+_FEW = 0.25  # high bytes for each ASCII letter, in Western text
+_ENOUGH = 8  # high bytes that a guess by statistics needs
+# Letters of Western Europe, and the typographic and currency signs of office programs.
+_LETTERS = "ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÑÒÓÔÕÖØÙÚÛÜßàáâãäåæçèéêëìíîïñòóôõöøùúûüŒœŠšŽž"
+_WESTERN = frozenset(_LETTERS + "£€¥¢©®™°§«»‘’“”‚„–—…•·½¼¾²³µ¿¡\xa0´±")
+# Encodings that people's files are in; more would only make a guess worse.
+_CANDIDATES = ["cp1252", "cp1250", "cp1251", "cp1253", "cp1254", "gb18030", "big5", "cp932"]
+_CANDIDATES += ["cp949", "koi8_r", "cp1255", "cp1256"]
+
+
+def check_encoding(encoding: str) -> None:
+    """Refuse an encoding that Python does not know.
+
+    Raises:
+        UsageError: there is none of that name.
+    """
+    try:
+        if encoding:
+            "".encode(encoding)  # refuses codecs from bytes to bytes, such as base64
+            codecs.getincrementaldecoder(encoding)
+    except (LookupError, ValueError):
+        hint = "try utf-8, cp1252, latin-1, utf-16-le, or gb18030"
+        raise UsageError(f"unknown encoding '{encoding}': {hint}") from None
+
+
+def keeps_lines(encoding: str) -> bool:
+    """Whether the bytes can be cut at line ends before they are decoded."""
+    try:
+        return "a\nb\r".encode(encoding) == b"a\nb\r"
+    except (UnicodeError, LookupError):
+        return False
+
+
+def detect_encoding(head: bytes) -> str:
+    """Name the encoding of a text by its first bytes; empty where it is no text at all."""
+    sample = head[:_SAMPLE]
+    if wide := _utf_16(sample):
+        return wide
+    if len(sample) - len(sample.translate(None, _CONTROL)) > len(sample) / 50:
+        return ""
+    if _decodes(head, "utf-8"):
+        return "utf-8"
+    good, many, bad = _lines(head)
+    if not bad or (many > bad and 2 * bad <= good + bad):
+        return "utf-8"
+    guessed = _legacy(_lines_with_high_bytes(head))
+    # A stray byte among lines of ASCII is a damaged line, no sign of another encoding.
+    return guessed or ("utf-8" if 2 * bad <= good + bad else "")
+
+
+def _utf_16(sample: bytes) -> str:
+    """UTF-16 without its mark: every second byte of Western text is zero."""
+    even, odd = sample[0:512:2], sample[1:512:2]
+    if len(even) < 4 or not odd:
+        return ""
+    zeros = even.count(0) / len(even), odd.count(0) / len(odd)
+    if zeros[1] > 0.6 and zeros[0] < 0.05:
+        return "utf-16-le"
+    return "utf-16-be" if zeros[0] > 0.6 and zeros[1] < 0.05 else ""
+
+
+def _lines(head: bytes) -> tuple[int, int, int]:
+    """How many lines are UTF-8, how many of these hold more than ASCII, and how many are not."""
+    good = many = bad = 0
+    for line in head.split(b"\n"):
+        if not line.strip():
+            continue
+        if _decodes(line, "utf-8"):
+            good += 1
+            many += not line.isascii()
+        else:
+            bad += 1
+    return good, many, bad
+
+
+def _lines_with_high_bytes(head: bytes) -> bytes:
+    lines = (line for line in head.split(b"\n") if not line.isascii())
+    return b"\n".join(lines)[:_SAMPLE]
+
+
+def _legacy(sample: bytes) -> str:
+    letters = sum(65 <= byte <= 90 or 97 <= byte <= 122 for byte in sample)
+    high = sum(byte >= 128 for byte in sample)
+    western = high <= _FEW * letters and _is_western(sample)
+    if high < _ENOUGH and (western or high < 3):
+        return "cp1252" if western else ""
+    from charset_normalizer import from_bytes  # slow to load, and hardly ever needed
+
+    best = from_bytes(sample, cp_isolation=_CANDIDATES, enable_fallback=False).best()
+    if best is None:
+        return "cp1252" if western else ""
+    text = str(best)
+    if western and text == sample.decode("cp1252"):
+        return "cp1252"  # several code pages agree: the best known one
+    # Korean is written without Chinese characters: short Chinese texts are taken for it.
+    if best.encoding == "cp949" and any("\u4e00" <= character <= "\u9fff" for character in text):
+        return "gb18030" if _decodes(sample, "gb18030") else "cp949"
+    return best.encoding
+
+
+def _decodes(sample: bytes, encoding: str) -> bool:
+    """Whether bytes are text of an encoding; a character cut at the end does not count."""
+    try:
+        codecs.getincrementaldecoder(encoding)().decode(sample)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _is_western(sample: bytes) -> bool:
+    """Whether the high bytes make sense as cp1252: letters and signs that are in use."""
+    if not _decodes(sample, "cp1252"):
+        return False
+    return all(c.isascii() or c in _WESTERN for c in sample.decode("cp1252"))
+
 
 CHUNK = 1 << 16
 HEAD = 1 << 20  # a meeting of QMSum is one line of some 100 kB: detection wants a whole record
@@ -32,7 +179,7 @@ MARKS = (
 )
 
 
-class Line(NamedTuple):
+class SourceLine(NamedTuple):
     """A line without its end, counted from 1."""
 
     number: int
@@ -98,7 +245,7 @@ class Source:
         Raises:
             DataError: they are no text.
         """
-        if refusal := refusal_of(head):
+        if refusal := unsupported_reason(head):
             raise DataError(f"{self.name}: {refusal}")
         detected = detect_encoding(head) if head.strip() else "utf-8"
         if not detected:
@@ -108,12 +255,12 @@ class Source:
             )
         return detected
 
-    def lines(self, on_problem: Callable[[int, str], None]) -> Iterator[Line]:
+    def lines(self, on_problem: Callable[[int, str], None]) -> Iterator[SourceLine]:
         """The lines; one that is not in the encoding is reported and left out."""
         name = "UTF-8" if self._encoding.startswith("utf-8") else self._encoding
         for number, raw in enumerate(self._split(), start=1):
             try:
-                yield Line(number, raw.decode(self._encoding))
+                yield SourceLine(number, raw.decode(self._encoding))
             except UnicodeDecodeError as error:
                 byte = f"byte 0x{raw[error.start]:02x} at {error.start}"
                 on_problem(number, f"is not {name}: {byte} (--encoding names another encoding)")

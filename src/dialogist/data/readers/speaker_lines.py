@@ -10,7 +10,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from dialogist.data.readers.roles import role_of
+from dialogist.data.readers.fields import role_of
 from dialogist.records import Utterance
 
 # SAMSum has one utterance per line, and names such as "Sid; the Aquaman?" or "June, thanks!".
@@ -64,7 +64,7 @@ _SHORT = 3
 _HEAD = 6
 
 
-def utterances_of(text: str, pattern: re.Pattern[str]) -> list[Utterance]:
+def split_utterances(text: str, pattern: re.Pattern[str]) -> list[Utterance]:
     """Split ``text`` into the utterances that ``pattern`` (groups ``name``, ``text``) begins."""
     matches = ((line, pattern.fullmatch(line)) for line in LINE_END.split(text))
     return _assemble((line, (m["name"], m["text"]) if m else None) for line, m in matches)

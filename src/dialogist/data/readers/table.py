@@ -7,25 +7,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from dialogist.data.readers.base import BadRecord, ReadOptions, Reporter
-from dialogist.data.readers.fields import said
-from dialogist.data.readers.groups import Message, grouped
-from dialogist.data.readers.keys import (
-    GROUPS,
-    IDS,
-    RECORD_IDS,
-    ROLES,
-    SPEAKERS,
-    SUMMARIES,
-    TEXTS,
-    TIMES,
-    plain_name,
-    some,
+from dialogist.data.readers.base import BadRecord, ProblemReporter, ReadOptions
+from dialogist.data.readers.documents import plain_text
+from dialogist.data.readers.fields import (
+    GROUP_KEYS,
+    ID_KEYS,
+    RECORD_ID_KEYS,
+    ROLE_KEYS,
+    SPEAKER_KEYS,
+    SUMMARY_KEYS,
+    TIME_KEYS,
+    UTTERANCE_KEYS,
+    RecordSelection,
+    normalized_key,
+    require_text,
+    role_in_data,
+    role_of,
+    shortlist,
 )
-from dialogist.data.readers.markup import plain_text
-from dialogist.data.readers.roles import role_in_data, role_of
-from dialogist.data.readers.selection import Selection
-from dialogist.data.readers.source import Line, Source
+from dialogist.data.readers.generic import Message, group_messages
+from dialogist.data.readers.json_records import FileHead
+from dialogist.data.readers.source import Source, SourceLine
 from dialogist.data.readers.speaker_lines import LINE_END, named_lines
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, Utterance
@@ -38,7 +40,7 @@ _CELL_LIMIT = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """The cells of one row under their column names, and the line it ends on."""
 
     line: int
@@ -46,7 +48,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TableLayout:
     """Which column holds what; an empty name where there is none."""
 
     id: str
@@ -58,7 +60,7 @@ class Layout:
     time: str
 
 
-def read_table(source: Source, options: ReadOptions, report: Reporter) -> Iterator[Dialogue]:
+def read_table(source: Source, options: ReadOptions, report: ProblemReporter) -> Iterator[Dialogue]:
     """Read a table whose first row names its columns.
 
     Raises:
@@ -72,14 +74,14 @@ def read_table(source: Source, options: ReadOptions, report: Reporter) -> Iterat
     table = csv.reader(lines, delimiter=lines.delimiter(), strict=True)
     header = _header(table, source.name)
     layout = layout_of(header, options.columns, source.name)
-    selection = Selection(options)
+    selection = RecordSelection(options)
     rows = (row for row in _rows(table, lines, header, report) if selection.takes(row.cells))
     if layout.dialogue and not options.one_dialogue:
         yield from _whole(rows, layout, source.stem, report)
     else:
         refusal = _refusal(layout, header, options, source.name)
         messages = _messages(rows, layout, source.stem if options.one_dialogue else "", report)
-        yield from grouped(messages, options, report, refusal)
+        yield from group_messages(messages, options, report, refusal)
     selection.tell(report)
 
 
@@ -89,7 +91,7 @@ def delimiter_of(text: str) -> str:
     return max(DELIMITERS, key=first.count)
 
 
-def names_of(line: str) -> list[str]:
+def header_names(line: str) -> list[str]:
     """The column names in a header line, or nothing where it is no row at all."""
     try:
         cells = next(csv.reader([line], delimiter=delimiter_of(line), strict=True), [])
@@ -98,36 +100,42 @@ def names_of(line: str) -> list[str]:
     return [cell.strip().lstrip("\ufeff") for cell in cells]
 
 
-def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> Layout:
+def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> TableLayout:
     """Find the columns by the options' mapping, else by their usual names in any case.
 
     Raises:
         DataError: there is neither a dialogue nor a text column, a mapped one is missing, or two
             columns have the same name.
     """
-    by_name = {plain_name(column): column for column in reversed(header)}
+    by_name = {normalized_key(column): column for column in reversed(header)}
 
     def find(key: str, usual: Sequence[str]) -> str:
         if key not in columns:
             return next((by_name[each] for each in usual if each in by_name), "")
         if columns[key] in header:
             return columns[key]
-        if plain_name(columns[key]) not in by_name:
+        if normalized_key(columns[key]) not in by_name:
             raise _no_column(columns[key], header, name)
-        return by_name[plain_name(columns[key])]
+        return by_name[normalized_key(columns[key])]
 
-    speaker, text = find("speaker", SPEAKERS), find("text", TEXTS)
+    speaker, text = find("speaker", SPEAKER_KEYS), find("text", UTTERANCE_KEYS)
     # A text column that somebody names, or a speaker beside one, means a row for each utterance.
     by_rows = "text" in columns or (speaker and text)
     dialogue = find("dialogue", () if by_rows else (*DIALOGUES, "text"))
     if not dialogue and not text:
         raise _no_column("dialogue' or 'text", header, name)
-    usual_ids = IDS if dialogue else (*GROUPS, *DIALOGUES, *RECORD_IDS)
+    usual_ids = ID_KEYS if dialogue else (*GROUP_KEYS, *DIALOGUES, *RECORD_ID_KEYS)
     identity = find("id", [each for each in usual_ids if by_name.get(each) not in (dialogue, text)])
-    times = [each for each in TIMES if by_name.get(each) not in (identity, speaker, text)]
+    times = [each for each in TIME_KEYS if by_name.get(each) not in (identity, speaker, text)]
     time = next((by_name[each] for each in times if each in by_name), "")
-    layout = Layout(
-        identity, dialogue, speaker, text, find("role", ROLES), find("summary", SUMMARIES), time
+    layout = TableLayout(
+        identity,
+        dialogue,
+        speaker,
+        text,
+        find("role", ROLE_KEYS),
+        find("summary", SUMMARY_KEYS),
+        time,
     )
     _refuse_doubles(layout, header, name)
     return layout
@@ -135,12 +143,12 @@ def layout_of(header: Sequence[str], columns: Mapping[str, str], name: str) -> L
 
 def _no_column(wanted: str, header: Sequence[str], name: str) -> DataError:
     return DataError(
-        f"{name}: no column '{wanted}' (columns found: {some(header)}); name yours with "
+        f"{name}: no column '{wanted}' (columns found: {shortlist(header)}); name yours with "
         "--column text=NAME, speaker=NAME, id=NAME, or give the table a first row of names"
     )
 
 
-def _refuse_doubles(layout: Layout, header: Sequence[str], name: str) -> None:
+def _refuse_doubles(layout: TableLayout, header: Sequence[str], name: str) -> None:
     used = {layout.id, layout.dialogue, layout.speaker, layout.text, layout.role, layout.summary}
     for column in header:
         double = _DOUBLE.fullmatch(column)
@@ -150,14 +158,14 @@ def _refuse_doubles(layout: Layout, header: Sequence[str], name: str) -> None:
             )
 
 
-def _refusal(layout: Layout, header: Sequence[str], options: ReadOptions, name: str) -> str:
+def _refusal(layout: TableLayout, header: Sequence[str], options: ReadOptions, name: str) -> str:
     """What to say if the ids turn out to be the rows' own.
 
     Raises:
         DataError: each row is an utterance, and there is no column of ids.
     """
     advice = (
-        f"(columns found: {some(header)}); name the column with --column id=NAME, or give "
+        f"(columns found: {shortlist(header)}); name the column with --column id=NAME, or give "
         "--one-dialogue if the whole file is one dialogue"
     )
     if options.one_dialogue:
@@ -166,7 +174,7 @@ def _refusal(layout: Layout, header: Sequence[str], options: ReadOptions, name: 
         raise DataError(
             f"{name}: each row is one utterance, but no column says of which dialogue {advice}"
         )
-    if "id" in options.columns or plain_name(layout.id) not in RECORD_IDS:
+    if "id" in options.columns or normalized_key(layout.id) not in RECORD_ID_KEYS:
         return ""
     return f"every row has its own '{layout.id}', so it is not the dialogue's {advice}"
 
@@ -189,7 +197,7 @@ def _header(table: Iterator[list[str]], name: str) -> list[str]:
 class _Lines:
     """Lines as the csv module wants them; remembers the number of the last one taken."""
 
-    def __init__(self, lines: Iterator[Line]) -> None:
+    def __init__(self, lines: Iterator[SourceLine]) -> None:
         self._lines = lines
         self.number = 0
 
@@ -211,8 +219,8 @@ class _Lines:
 
 
 def _rows(
-    table: Iterator[list[str]], lines: _Lines, header: Sequence[str], report: Reporter
-) -> Iterator[Row]:
+    table: Iterator[list[str]], lines: _Lines, header: Sequence[str], report: ProblemReporter
+) -> Iterator[TableRow]:
     while True:
         try:
             cells = next(table)
@@ -222,18 +230,20 @@ def _rows(
             report(lines.number, f"not a row of the table: {error}")
             continue
         if len(cells) == len(header):
-            yield Row(lines.number, dict(zip(header, cells, strict=True)))
+            yield TableRow(lines.number, dict(zip(header, cells, strict=True)))
         elif cells:
             report(lines.number, f"has {len(cells)} cells, the header has {len(header)}")
 
 
-def _whole(rows: Iterator[Row], layout: Layout, stem: str, report: Reporter) -> Iterator[Dialogue]:
+def _whole(
+    rows: Iterator[TableRow], layout: TableLayout, stem: str, report: ProblemReporter
+) -> Iterator[Dialogue]:
     lines: dict[str, int] = {}
     for row in rows:
         text = plain_text(row.cells[layout.dialogue])
         identity = row.cells.get(layout.id, "") or f"{stem}:{row.line}"
         try:
-            utterances = said(named_lines(LINE_END.split(text)))
+            utterances = require_text(named_lines(LINE_END.split(text)))
             _refuse_message(utterances, identity, lines)
         except BadRecord as error:
             report(row.line, str(error))
@@ -253,7 +263,7 @@ def _refuse_message(
 
 
 def _messages(
-    rows: Iterator[Row], layout: Layout, only: str, report: Reporter
+    rows: Iterator[TableRow], layout: TableLayout, only: str, report: ProblemReporter
 ) -> Iterator[Message]:
     """Each row as one utterance of the dialogue it names, or of the ``only`` one."""
     for row in rows:
@@ -271,7 +281,7 @@ def _messages(
         )
 
 
-def _turn(cells: Mapping[str, str], layout: Layout) -> Utterance:
+def _turn(cells: Mapping[str, str], layout: TableLayout) -> Utterance:
     speaker = cells.get(layout.speaker, "").strip()
     role = cells.get(layout.role, "") if layout.role != layout.speaker else ""
     stated = role_in_data(role) or role_of(speaker)
@@ -279,7 +289,7 @@ def _turn(cells: Mapping[str, str], layout: Layout) -> Utterance:
 
 
 def _dialogue(
-    utterances: tuple[Utterance, ...], identity: str, row: Row, layout: Layout
+    utterances: tuple[Utterance, ...], identity: str, row: TableRow, layout: TableLayout
 ) -> Dialogue:
     """A dialogue in one row, with its summary; the other columns are its metadata."""
     summary = row.cells.get(layout.summary, "")
@@ -291,3 +301,17 @@ def _dialogue(
         references=(summary,) if summary.strip() else (),
         metadata=dict(rest),
     )
+
+
+_TABLE_SUFFIXES = (".csv", ".tsv")
+
+
+def is_table(head: FileHead) -> bool:
+    """A header row with the columns needed; any other only where the file calls itself CSV."""
+    first = 1 if head.lines and SEPARATOR.fullmatch(head.lines[0]) else 0
+    header = head.lines[first] if len(head.lines) > first else ""
+    names = {normalized_key(name) for name in header_names(header)}
+    if len(names) < 2 or head.shape:
+        return False
+    turns = not names.isdisjoint(SPEAKER_KEYS) and not names.isdisjoint(UTTERANCE_KEYS)
+    return turns or not names.isdisjoint(DIALOGUES) or head.suffix in _TABLE_SUFFIXES

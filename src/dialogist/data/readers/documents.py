@@ -1,0 +1,216 @@
+"""Text of HTML pages, HTML message bodies and Word files."""
+
+import html
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+from typing import IO
+from xml.parsers import expat
+
+from dialogist.errors import DataError
+
+_TAGS = "a|b|blockquote|br|code|div|em|font|h[1-6]|html|body|i|img|li|ol|p|pre|span|strong|table"
+_TAGS += "|tbody|td|th|tr|u|ul|s|section|article"
+_FIRST = re.compile(rf"\s*<(?:!doctype|!--|(?:{_TAGS})(?:\s[^<>]*)?/?>)", re.IGNORECASE)
+_BREAK = re.compile(r"<br\s*/?>|</(?:p|div|li|span|strong|a|b|em|i|td|h[1-6])\s*>", re.IGNORECASE)
+_DROPPED = frozenset({"script", "style", "head", "title", "template", "noscript", "svg"})
+_BLOCKS = frozenset(
+    (
+        *("p", "div", "br", "li", "tr", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol"),
+        *("table", "blockquote", "pre", "section", "article", "header", "footer"),
+    )
+)
+_VOID = frozenset(("area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta"))
+_QUOTES = ("gmail_quote", "yahoo_quoted", "zendesk_quoted", "moz-cite-prefix", "protonmail_quote")
+_QUOTE_IDS = ("divrplyfwdmsg", "appendonsend")
+_LONGEST = 1 << 20
+_TOKEN = re.compile(
+    r"""<(?:(?P<close>/?)(?P<name>[a-zA-Z][a-zA-Z0-9]*)(?:\s(?:[^<>"']|"[^"<]*"|'[^'<]*')*+)?/?"""
+    r"""|![^<>]*|\?[^<>]*)>"""
+)
+_COMMENT = re.compile(r"<!--(?:(?!<!--).)*?-->", re.DOTALL)
+_ATTRIBUTE = re.compile(r"""(?P<key>[\w-]+)\s*=\s*(?P<value>"[^"]*"|'[^']*'|[^\s"'>]+)""")
+# "On Mon, 3 May 2024 at 10:00, Ann <ann@x> wrote:" and then nothing but quoted lines.
+_ATTRIBUTION = re.compile(
+    r"\n[^\n]{0,20}(?:On|Am|Le|El)\b[^\n]{5,150}(?:wrote|schrieb|écrit|escribió)[^\n]{0,60}:"
+    r"[ \t]*\n"
+    r"(?:[ \t]*(?:>[^\n]*)?(?:\n|\Z))+\Z"
+)
+
+
+def is_html(text: str) -> bool:
+    """Whether a text is HTML: it begins with a usual tag, or has a closing one or a line break."""
+    return "<" in text and len(text) <= _LONGEST and bool(_FIRST.match(text) or _BREAK.search(text))
+
+
+def plain_text(text: str) -> str:
+    """The text of a message, without markup where it is HTML."""
+    return from_html(text) if is_html(text) else text
+
+
+def message_text(text: str) -> str:
+    """The text of a help desk's message, without markup and without the mail it replies to."""
+    plain = plain_text(text)
+    reply = _ATTRIBUTION.search(f"\n{plain}")
+    own = plain[: max(0, reply.start() - 1)].strip() if reply else ""
+    return own or plain
+
+
+def from_html(text: str) -> str:
+    """The text of HTML, a line for each block."""
+    lines = (" ".join(line.split()) for line in "".join(_pieces(text)).split("\n"))
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The pieces of text that people read, and a line end for every block.
+
+    The parser of the standard library takes quadratic time for tags that never end.
+    """
+    text = _COMMENT.sub("", text) if "-->" in text else text
+    skipped, depth, position = "", 0, 0  # the element that is left out, how often it is open
+    for tag in _TOKEN.finditer(text):
+        if not skipped:
+            yield html.unescape(text[position : tag.start()])
+        position = tag.end()
+        name, closes = (tag["name"] or "").lower(), bool(tag["close"])
+        if skipped:
+            if name == skipped:
+                depth += -1 if closes else 1
+            skipped = skipped if depth else ""
+        elif not closes and name not in _VOID and (name in _DROPPED or _is_quote(name, tag)):
+            skipped, depth = name, 1
+        elif name in _BLOCKS:
+            yield "\n"
+    if not skipped:
+        yield html.unescape(text[position:])
+
+
+def _is_quote(name: str, tag: re.Match[str]) -> bool:
+    """Whether an element is the mail that this one replies to, as mail programs mark it."""
+    given = {m["key"].lower(): m["value"].strip("\"'").lower() for m in _ATTRIBUTE.finditer(tag[0])}
+    if name == "blockquote":
+        return given.get("type") == "cite" or "gmail_quote" in given.get("class", "")
+    marks = given.get("class", "").split()
+    return any(mark in _QUOTES for mark in marks) or given.get("id", "") in _QUOTE_IDS
+
+
+LARGEST_ARCHIVE = 1 << 28
+LARGEST_TEXT = 1 << 27
+_DOCUMENT = "word/document.xml"
+_WORD = "http://schemas.openxmlformats.org/wordprocessingml/2006/main "
+_FALLBACK = "http://schemas.openxmlformats.org/markup-compatibility/2006 Fallback"
+_STEP = 1 << 16
+
+
+def docx_text(chunks: Iterator[bytes]) -> bytes:
+    """Unpack the paragraphs of a .docx as lines of UTF-8.
+
+    Raises:
+        DataError: it is another kind of archive, damaged, or too large.
+    """
+    data = bytearray()
+    for chunk in chunks:
+        data += chunk
+        if len(data) > LARGEST_ARCHIVE:
+            raise DataError(f"is an archive of more than {LARGEST_ARCHIVE >> 20} MiB")
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = set(archive.namelist())
+            if _DOCUMENT not in names:
+                raise DataError(_other_archive(names))
+            with archive.open(_DOCUMENT) as document:
+                return "\n".join(_paragraphs(_limited(document))).encode("utf-8", "replace")
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise DataError(f"is a damaged or protected .docx or zip file: {error}") from None
+    except expat.ExpatError as error:
+        raise DataError(f"is a damaged .docx file: {error}") from None
+
+
+def _other_archive(names: set[str]) -> str:
+    if "xl/workbook.xml" in names:
+        return "is an Excel workbook: save the sheet as CSV (UTF-8) first"
+    if "content.xml" in names:
+        return "is an OpenDocument file: save it as .docx, .csv or .txt first"
+    return "is a zip archive: unpack it and give the folder"
+
+
+def _limited(document: IO[bytes]) -> Iterator[bytes]:
+    """Chunks of the unpacked text; a bomb is refused by what it unpacks to, not by what it says."""
+    size = 0
+    while chunk := document.read(_STEP):
+        size += len(chunk)
+        if size > LARGEST_TEXT:
+            raise DataError(f"unpacks to more than {LARGEST_TEXT >> 20} MiB of text")
+        yield chunk
+
+
+def _paragraphs(chunks: Iterator[bytes]) -> list[str]:
+    collector = _Collector()
+    parser = expat.ParserCreate(namespace_separator=" ")
+    parser.StartElementHandler = collector.start
+    parser.EndElementHandler = collector.end
+    parser.CharacterDataHandler = collector.characters
+    parser.StartDoctypeDeclHandler = collector.doctype
+    for chunk in chunks:
+        parser.Parse(chunk, False)
+    parser.Parse(b"", True)
+    return collector.lines
+
+
+class _Collector:
+    """Takes paragraphs as lines; the two cells of a row become ``first: second``."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._text: list[str] = []
+        self._cells: list[str] = []
+        self._in_text = False
+        self._fallback = 0  # the same text again, for old programs
+        self._rows = 0
+
+    def doctype(self, *_: object) -> None:
+        raise DataError("is no .docx as Word writes them: it declares a document type")
+
+    def start(self, name: str, _: object) -> None:
+        if name == _FALLBACK:
+            self._fallback += 1
+        elif name == f"{_WORD}tr":
+            self._rows += 1
+            self._cells = []
+        elif name == f"{_WORD}tc" and self._rows:
+            self._cells.append("")
+        elif name == f"{_WORD}t":
+            self._in_text = not self._fallback
+        elif name in (f"{_WORD}br", f"{_WORD}cr"):
+            self._text.append("\n")
+        elif name == f"{_WORD}tab":
+            self._text.append("\t")
+
+    def end(self, name: str) -> None:
+        if name == _FALLBACK:
+            self._fallback -= 1
+        elif name == f"{_WORD}t":
+            self._in_text = False
+        elif name == f"{_WORD}p":
+            self._end_paragraph()
+        elif name == f"{_WORD}tr":
+            self._rows -= 1
+            cells = [cell.strip() for cell in self._cells if cell.strip()]
+            two = len(cells) == 2 and not cells[0].endswith((":", "："))
+            self.lines.append((": " if two else " ").join(cells))
+            self._cells = []
+
+    def characters(self, text: str) -> None:
+        if self._in_text:
+            self._text.append(text)
+
+    def _end_paragraph(self) -> None:
+        text = "".join(self._text)
+        self._text = []
+        if self._rows and self._cells:
+            self._cells[-1] = f"{self._cells[-1]}\n{text}".strip("\n")
+        else:
+            self.lines.append(text)

@@ -1,1 +1,0 @@
-"""What to know before believing a figure."""

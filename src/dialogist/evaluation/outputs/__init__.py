@@ -1,1 +1,0 @@
-"""What systems said: anyone's files, joined with the dialogues."""

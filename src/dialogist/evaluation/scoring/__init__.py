@@ -1,1 +1,0 @@
-"""Outputs measured: the numbers of each, from which every figure is made."""

@@ -1,1 +1,0 @@
-"""Intervals of figures, and whether two systems differ by more than chance."""

@@ -1,0 +1,214 @@
+"""Masking whole dialogues, finished summaries and a program's own messages.
+
+The texts of a dialogue are, in this order: speaker and text of each utterance, the references, and
+every text within the metadata. Its id stays: it is what joins the dialogue with other files.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import lru_cache
+
+from dialogist.privacy.finding import is_person
+from dialogist.privacy.masks import Masked, MaskTable, mask_text, mask_texts
+from dialogist.privacy.packs import CODE, Privacy, privacy_of
+from dialogist.records import JSON, Dialogue, Entity, Statement, Summary, Warning
+
+_KINDS_OF_IDS = frozenset((CODE, "ORDER", "ID"))
+
+
+def mask_dialogue(dialogue: Dialogue, privacy: Privacy) -> tuple[Dialogue, MaskTable]:
+    """The dialogue with masks for personal data, and what stands behind them.
+
+    Roles (``agent``, ``客服``) and names that are masks already (``#Person1#``) are no such data.
+    """
+    speakers = tuple(filter(is_person, dialogue.speakers)) if privacy.names != "none" else ()
+    masked, table = mask_texts(dialogue_texts(dialogue), privacy, speakers, questions_of(dialogue))
+    return _with_texts(dialogue, iter([one.text for one in masked])), table
+
+
+def restore_dialogue(dialogue: Dialogue, table: MaskTable) -> Dialogue:
+    """The dialogue that was masked, exactly.
+
+    One that was changed since has the words of their first mention in place of the masks.
+    """
+    texts = dialogue_texts(dialogue)
+    try:
+        restored = table.restore_texts(texts)
+    except ValueError:
+        restored = tuple(map(table.restore, texts))
+    return _with_texts(dialogue, iter(restored))
+
+
+def dialogue_texts(dialogue: Dialogue) -> list[str]:
+    """All texts of a dialogue in order."""
+    said = [text for u in dialogue.utterances for text in (u.speaker, u.text)]
+    return [*said, *dialogue.references, *_texts_in(dict(dialogue.metadata))]
+
+
+def questions_of(dialogue: Dialogue) -> list[str]:
+    """For each of its texts the turn before, where there is one."""
+    said = ["", *(u.text for u in dialogue.utterances)][: len(dialogue.utterances)]
+    before = [question for text in said for question in ("", text)]
+    return [*before, *[""] * (len(dialogue_texts(dialogue)) - len(before))]
+
+
+def _with_texts(dialogue: Dialogue, texts: Iterator[str]) -> Dialogue:
+    """The dialogue with other texts, in the order of `dialogue_texts`."""
+    return replace(
+        dialogue,
+        utterances=tuple(
+            replace(u, speaker=next(texts), text=next(texts)) for u in dialogue.utterances
+        ),
+        references=tuple(next(texts) for _ in dialogue.references),
+        metadata={key: _replaced(value, texts) for key, value in dialogue.metadata.items()},
+    )
+
+
+def _texts_in(value: JSON) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts_in(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _texts_in(item)
+
+
+def _replaced(value: JSON, texts: Iterator[str]) -> JSON:
+    if isinstance(value, str):
+        return next(texts)
+    if isinstance(value, list):
+        return [_replaced(item, texts) for item in value]
+    if isinstance(value, dict):
+        return {key: _replaced(item, texts) for key, item in value.items()}
+    return value
+
+
+class DialogueMasking:
+    """Masks one dialogue after the other, and counts.
+
+    ``counts`` are mentions by kind; ``with_masks`` of ``dialogues`` have one; ``ids`` held personal
+    data, too (a chat that is called by its phone number).
+    """
+
+    def __init__(self, privacy: Privacy) -> None:
+        self.privacy = privacy
+        self.counts: Counter[str] = Counter()
+        self.dialogues = self.with_masks = self.ids = 0
+        # Ids are numbers and codes by nature: only what is personal beyond doubt is masked.
+        self._of_ids = replace(
+            privacy,
+            kinds=privacy.kinds - _KINDS_OF_IDS,
+            names="none" if privacy.names == "none" else "speakers",
+        )
+
+    def mask(self, dialogue: Dialogue) -> tuple[Dialogue, MaskTable]:
+        """`mask_dialogue`; an id with personal data is masked, and numbered so as to stay alone."""
+        masked, table = mask_dialogue(dialogue, self.privacy)
+        self.dialogues += 1
+        self.with_masks += bool(table.values)
+        self.counts += table.counts()
+        identity, _ = mask_text(dialogue.id, self._of_ids, table)
+        # One run of letters and digits is an id by nature, even if it could be dialled.
+        if identity.spans and not dialogue.id.isalnum():
+            self.ids += 1
+            masked = replace(masked, id=f"{identity.text}#{self.dialogues}")
+        return masked, table
+
+
+def restore_masked(dialogue: Dialogue, original_id: str, table: MaskTable) -> Dialogue:
+    """What `DialogueMasking.mask` masked, its id included."""
+    return replace(restore_dialogue(dialogue, table), id=original_id)
+
+
+def mask_summary(
+    summary: Summary, privacy: Privacy, table: MaskTable | None = None
+) -> tuple[Summary, MaskTable]:
+    """The summary with masks for personal data, and the table with what it added.
+
+    ``table`` is that of the dialogue (`mask_dialogue`): the same value has the same mask. Texts,
+    reason, warnings and alternatives are masked; the places of statements and warnings are those in
+    the masked text. Places in the dialogue (evidence, entities) stay those of the dialogue that
+    was read.
+    """
+    masking = _SummaryMasking(privacy, table or MaskTable())
+    entities = tuple(map(masking.entity, summary.entities))  # they tell what values are
+    text = masking.masked(summary.text)
+    done = replace(
+        summary,
+        text=text.text,
+        reason=masking.text(summary.reason),
+        key_points=masking.statements(summary.key_points, summary.text, text),
+        sentences=masking.statements(summary.sentences, summary.text, text),
+        warnings=tuple(masking.warning(one, summary.text, text) for one in summary.warnings),
+        entities=entities,
+        alternatives=tuple(map(masking.text, summary.alternatives)),
+    )
+    return done, masking.table
+
+
+class _SummaryMasking:
+    """Masks one text after the other with one table."""
+
+    def __init__(self, privacy: Privacy, table: MaskTable) -> None:
+        self.privacy = privacy
+        self.table = table
+
+    def masked(self, text: str) -> Masked:
+        done, self.table = mask_text(text, self.privacy, self.table)
+        return done
+
+    def text(self, text: str) -> str:
+        return self.masked(text).text
+
+    def statements(
+        self, statements: Iterable[Statement], text: str, masked: Masked
+    ) -> tuple[Statement, ...]:
+        return tuple(self._statement(one, text, masked) for one in statements)
+
+    def _statement(self, one: Statement, text: str, masked: Masked) -> Statement:
+        if text[one.start : one.end] != one.text:
+            return replace(one, text=self.text(one.text))
+        start, end = masked.place(one.start), masked.place(one.end)
+        return replace(one, text=masked.text[start:end], start=start, end=end)
+
+    def warning(self, one: Warning, text: str, masked: Masked) -> Warning:
+        message = self.text(one.message)
+        if one.start < 0 or text[one.start : one.end] != one.text:
+            return replace(one, message=message, text=self.text(one.text))
+        start, end = masked.around(one.start, one.end)
+        return replace(one, message=message, start=start, end=end, text=masked.text[start:end])
+
+    def entity(self, one: Entity) -> Entity:
+        """An entity without the word before it that told its kind: its kind tells."""
+        done, table = mask_text(one.text, self.privacy, self.table)
+        whole = done.spans and done.spans[0][:2] == (0, len(one.text))
+        if not whole and (kind := self._kind(one)):
+            done, table = self.table.with_value(kind, one.text)
+        self.table = table
+        return replace(one, text=done.text)
+
+    def _kind(self, one: Entity) -> str:
+        rules = (rule for rule in self.privacy.rules if rule.entity == one.kind and rule.is_plain)
+        kind = next((rule.kind for rule in rules), "")
+        return kind if kind in self.privacy.kinds else ""
+
+
+def masked_line(text: str) -> str:
+    """The line with masks, numbered within it.
+
+    All usual kinds but bare codes: counts of tokens, check sums and names of runs are long numbers,
+    too. Names of people stay.
+    """
+    # Every kind holds a digit or an @: most lines need no look.
+    if not any(c == "@" or c.isdecimal() for c in text):
+        return text
+    return mask_text(text, _usual())[0].text
+
+
+@lru_cache(maxsize=1)
+def _usual() -> Privacy:
+    usual = privacy_of()
+    return replace(usual, kinds=usual.kinds - {CODE})

@@ -1,0 +1,293 @@
+"""Ablations: the variants of a recipe, and how each differs from its base."""
+
+import json
+import math
+import shutil
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field, model_validator
+
+from dialogist.config import Config, read_yaml
+from dialogist.decoding.options import DecodingOptions
+from dialogist.engine.options import MEASURED
+from dialogist.errors import DataError
+from dialogist.evaluation.report_card import Card
+from dialogist.evaluation.report_card import CardRow as CardRow
+from dialogist.evaluation.significance import Difference
+from dialogist.files import write_text_atomically
+from dialogist.recipe.config import Place, Recipe, read_recipe
+from dialogist.recipe.corpus import Note
+from dialogist.recipe.systems import System
+from dialogist.recipe.train import train_recipe
+from dialogist.records import JSON
+from dialogist.training.progress import Progress
+from dialogist_lab.comparison import RunFacts
+
+BASE = "base"
+_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
+_WARMUP, _TIMED = 5, 20  # updates: the first ones find no memory kept and are slower
+_EPOCHS = 1_000_000  # so many that the updates end the run
+_BUDGETS = "budgets.json"
+
+
+class Budget(Config):
+    """What every row may use: ``minutes`` of training, or ``updates``."""
+
+    minutes: float | None = Field(None, gt=0)
+    updates: int | None = Field(None, ge=1)
+
+    @model_validator(mode="after")
+    def _one(self) -> "Budget":
+        if (self.minutes is None) == (self.updates is None):
+            raise ValueError("say either 'minutes' or 'updates'")
+        return self
+
+    def __str__(self) -> str:
+        """For people."""
+        if self.minutes is None:
+            return f"{self.updates} updates"
+        return f"{self.minutes:g} minutes of training"
+
+
+class AblationConfig(Config):
+    """See the module. ``settings`` and rows hold ``key.key=value``, as ``--set`` does."""
+
+    base: str = Field(min_length=1)
+    budget: Budget
+    settings: list[str] = Field(default_factory=list)
+    rows: dict[str, list[str]] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "AblationConfig":
+        for name, settings in self.rows.items():
+            if name == BASE:
+                raise ValueError(f"'{BASE}' is the row without changes: name that row otherwise")
+            if not settings:
+                raise ValueError(f"row '{name}' changes nothing")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A row: what it changes, its recipe before the budget, and its run folder.
+
+    ``searches``: it changes the search alone, and asks the base's model.
+    """
+
+    name: str
+    settings: tuple[str, ...]
+    recipe: Recipe
+    run: Path
+    searches: bool = False
+
+    @property
+    def decoding(self) -> DecodingOptions | None:
+        """How the base's model is searched; None: as it was trained to be."""
+        if not self.searches:
+            return None
+        return self.recipe.decoding.model_copy(update=MEASURED)
+
+
+def read_ablation(path: Path) -> AblationConfig:
+    """Read the file.
+
+    Raises:
+        ConfigError: it is none, or a key or value in it is wrong.
+    """
+    return AblationConfig.parse(read_yaml(path), str(path))
+
+
+def variants(config: AblationConfig, runs: Path) -> list[Variant]:
+    """The base and all rows, each looked at before anything is trained.
+
+    Raises:
+        ConfigError: a setting of a row is wrong; names it.
+    """
+    rows: dict[str, list[str]] = {BASE: [], **config.rows}
+    return [_variant(name, settings, config, runs) for name, settings in rows.items()]
+
+
+def _variant(name: str, settings: list[str], config: AblationConfig, runs: Path) -> Variant:
+    same = [*config.settings, "training.patience=null", f"training.epochs={_EPOCHS}"]
+    recipe = read_recipe(config.base, [*same, *settings, f"name={json.dumps(name)}"])
+    searches = bool(settings) and all(one.startswith("decoding.") for one in settings)
+    run = runs / (BASE if searches else name)
+    return Variant(name, tuple(settings), recipe, run, searches)
+
+
+def budgeted(variant: Variant, config: AblationConfig, place: Place, note: Note) -> System:
+    """The row as a system to be trained, its updates settled; minutes are timed at first.
+
+    Raises:
+        DataError: the folder of runs cannot be written.
+    """
+    if variant.searches:
+        return System(variant.name, folder=variant.run)
+    updates = config.budget.updates or _timed_updates(variant, config, place, note)
+    training = variant.recipe.training.model_copy(update={"max_steps": updates})
+    recipe = variant.recipe.model_copy(update={"training": training})
+    return System(variant.name, recipe, variant.run)
+
+
+def _timed_updates(variant: Variant, config: AblationConfig, place: Place, note: Note) -> int:
+    """How many updates the row makes in the minutes; written down, so that it stays so."""
+    path = variant.run.parent / _BUDGETS
+    known: dict[str, dict[str, float]] = {}
+    try:
+        known = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise DataError(f"{path}: cannot be read: {error}; remove it to time anew") from None
+    minutes = config.budget.minutes
+    assert minutes is not None
+    found = known.get(variant.name)
+    if found is None or found["minutes"] != minutes:
+        seconds = _seconds_an_update(variant, place, note)
+        updates = max(1, round(minutes * 60 / seconds))
+        found = {"minutes": minutes, "seconds_an_update": seconds, "updates": updates}
+        write_text_atomically(path, json.dumps(known | {variant.name: found}, indent=1) + "\n")
+        note(f"{variant.name}: {seconds:.2f} s an update, so {updates} updates")
+    return int(found["updates"])
+
+
+class _Enough(Exception):
+    """The updates that were to be timed are done."""
+
+
+class _Stopwatch:
+    """A reporter that times updates, and ends the run."""
+
+    def __init__(self, note: Note) -> None:
+        self._note = note
+        self._since = 0.0
+        self.seconds = 0.0
+
+    def update(self, progress: Progress, batches: int, loss: float) -> None:
+        if progress.step == _WARMUP:
+            self._since = time.perf_counter()
+        if progress.step == _WARMUP + _TIMED:
+            self.seconds = (time.perf_counter() - self._since) / _TIMED
+            raise _Enough
+
+    def epoch(self, record: object) -> None:
+        """Epochs of a few updates: validations are no part of the time."""
+
+    def note(self, text: str) -> None:
+        self._note(text)
+
+
+def _seconds_an_update(variant: Variant, place: Place, note: Note) -> float:
+    """Train the first updates in a folder that is removed afterwards."""
+    folder = variant.run.with_name(f".timing-{variant.name}")
+    shutil.rmtree(folder, ignore_errors=True)
+    quiet = variant.recipe.data.model_copy(update={"dev": []})
+    recipe = variant.recipe.model_copy(update={"data": quiet})
+    watch = _Stopwatch(lambda text: None)
+    note(f"{variant.name}: timing {_TIMED} updates")
+    try:
+        train_recipe(recipe, Place(place.data, folder, place.device), watch)
+    except _Enough:
+        pass
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return watch.seconds
+
+
+FIGURES: Mapping[str, str] = {
+    "R1": "rouge1.f1",
+    "R2": "rouge2.f1",
+    "RL": "rougeL.f1",
+    "unsupported %": "faithfulness.any",
+    "roles %": "faithfulness.swap",
+    "repeating %": "copying.repeats4",
+}
+"""The columns of the table, and their keys in the card."""
+
+REFERENCES_ROW = "references"
+"""The row of what people wrote: how often they say what the rules do not find, or repeat."""
+
+_OWN = frozenset(("R1", "R2", "RL"))  # of no meaning for what is compared with itself
+
+
+@dataclass(frozen=True, slots=True)
+class AblationFigure:
+    """``value``, and how far it is above the base's; ``chance``: p, corrected for all rows.
+
+    None where there is none.
+    """
+
+    value: float | None
+    gain: float | None = None
+    chance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AblationRow:
+    """``length``: mean words of an output to one of a reference. ``seconds``: of training alone."""
+
+    name: str
+    settings: tuple[str, ...]
+    figures: Mapping[str, AblationFigure]
+    length: float
+    cut: int
+    run: RunFacts
+
+    @property
+    def seconds(self) -> float | None:
+        """Training without its validations."""
+        return self.run.training_seconds
+
+    def to_json(self) -> dict[str, JSON]:
+        """Plain values."""
+        return {
+            "row": self.name,
+            "settings": list(self.settings),
+            "length": self.length,
+            "cut": self.cut,
+            "updates": self.run.updates,
+            "epochs": self.run.epochs,
+            "training_seconds": self.seconds,
+            "started_from": self.run.started_from,
+            "figures": {
+                name: {"value": one.value, "gain": one.gain, "p": one.chance}
+                for name, one in self.figures.items()
+            },
+        }
+
+
+def ablation_rows(
+    card: Card, settings: Mapping[str, tuple[str, ...]], runs: Mapping[str, RunFacts]
+) -> list[AblationRow]:
+    """The table's rows; ``settings`` and ``runs`` by row."""
+    found = card.differences if card.against == BASE else ()
+    gains = {one.one: by_key for by_key in found for one in by_key.values()}
+    return [
+        AblationRow(
+            name=row.name,
+            settings=settings.get(row.name, ()),
+            figures=dict(_figures(row, gains.get(row.name, {}))),
+            length=row.words / card.words,
+            cut=row.cut,
+            run=runs.get(row.name, RunFacts()),
+        )
+        for row in card.rows
+    ]
+
+
+def _figures(row: CardRow, gains: Mapping[str, Difference]) -> Iterable[tuple[str, AblationFigure]]:
+    for name, key in FIGURES.items():
+        found, gain = row.figures.get(key), gains.get(key)
+        itself = row.name == REFERENCES_ROW and name in _OWN
+        value = None if found is None or itself else _told(found.figure)
+        if gain is None or row.name in (BASE, REFERENCES_ROW):
+            yield name, AblationFigure(value)
+        else:
+            yield name, AblationFigure(value, _told(gain.difference), _told(gain.p_corrected))
+
+
+def _told(value: float) -> float | None:
+    return None if math.isnan(value) else value

@@ -1,0 +1,434 @@
+"""A comparison as text, Markdown, CSV, JSON and pictures."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dialogist.cli.csv_cells import card_csv
+from dialogist.errors import MissingExtraError
+from dialogist.text.listing import counted
+
+if TYPE_CHECKING:  # they are torch's: not for --help
+    from dialogist.data.keypoints import RulePack
+    from dialogist.evaluation.key_point_scoring import Bin, Figures, Quality, ReferenceFigures
+    from dialogist.evaluation.report_card import Card
+    from dialogist.records import JSON
+    from dialogist_lab.comparison import ComparisonRow
+
+
+COMPARISON_VERSION = 1
+
+_QUALITY = ("BLEU", "R1 rec", "R2 rec", "RL F1")
+_NONE = "-"
+_INTERVALS = (
+    *("bleu", "rouge1.recall", "rouge2.recall", "rougeL.f1"),
+    *("key_points.rougeL.f1", "key_facts.rougeL.f1"),
+)
+_IN_THE_TABLE = ("rouge", "bleu", "key-points", "key-points-by-rules")
+
+
+@dataclass(frozen=True, slots=True)
+class SystemFailure:
+    """A system that has no row, and why."""
+
+    name: str
+    error: str
+    exit_code: int
+
+
+@dataclass(slots=True)
+class Comparison:
+    """Everything there is to show; ``data`` are the files that the dialogues came from."""
+
+    data: tuple[str, ...]
+    pack: "RulePack | None"
+    unit: str
+    signatures: dict[str, str]
+    references: "ReferenceFigures"
+    rows: list["ComparisonRow"] = field(default_factory=list)
+    floors: list["ComparisonRow"] = field(default_factory=list)
+    card: "Card | None" = None
+    failed: list[SystemFailure] = field(default_factory=list)
+
+    def add(self, outcome: "ComparisonRow | SystemFailure") -> None:
+        """One more system."""
+        if isinstance(outcome, SystemFailure):
+            self.failed.append(outcome)
+        else:
+            self.rows.append(outcome)
+
+    def to_json(self) -> dict[str, "JSON"]:
+        """All of it as plain values."""
+        pack = self.pack
+        return {
+            "schema_version": COMPARISON_VERSION,
+            "data": list(self.data),
+            "pack": None
+            if pack is None
+            else {
+                "name": pack.name,
+                "version": pack.version,
+                "language": pack.language,
+                "key_facts": list(pack.key_facts),
+            },
+            "unit": self.unit,
+            "signatures": dict(self.signatures),
+            "references": self.references.to_json(),
+            "systems": [row.to_json() for row in self.rows],
+            "floors": [row.to_json() for row in self.floors],
+            "card": None if self.card is None else self.card.to_json(),
+            "failed": [{"system": f.name, "error": f.error} for f in self.failed],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    group: str
+    head: str
+    value: Callable[["ComparisonRow"], str]
+
+
+def comparison_json(comparison: Comparison, keys: Sequence[str] = ()) -> str:
+    """One object; see docs/compare.md for its fields."""
+    return json.dumps(comparison.to_json(), ensure_ascii=False, indent=2)
+
+
+def comparison_csv(comparison: Comparison, keys: Sequence[str] = ()) -> str:
+    """A line per system with all its figures; see `card_csv`."""
+    return "" if comparison.card is None else card_csv(comparison.card)
+
+
+def comparison_text(comparison: Comparison, keys: Sequence[str] = ()) -> str:
+    """Aligned columns under two lines of heads, then how sure they are, then remarks.
+
+    ``keys``: of the figures with intervals.
+    """
+    columns = list(_columns(comparison))
+    cells = [[c.group for c in columns], [c.head for c in columns], *_cells(comparison, columns)]
+    # A group's name stands over its first column and may reach over the others.
+    widths = _widths(cells[1:])
+    lines = [_groups(cells[0], widths), *_aligned(cells[1:])]
+    for rows in _chance(comparison, keys):
+        lines += ["", *_aligned(rows)]
+    return "\n".join([*lines, "", *_remarks(comparison, keys)])
+
+
+def comparison_markdown(comparison: Comparison, keys: Sequence[str] = ()) -> str:
+    """The same as Markdown tables and a list."""
+    from dialogist.evaluation.report_card import markdown_row
+
+    columns = list(_columns(comparison))
+    heads = [f"{c.group}: {c.head}" if c.group else c.head for c in columns]
+    lines = [markdown_row(heads), markdown_row(["---", *["---:"] * (len(columns) - 1)])]
+    lines += map(markdown_row, _cells(comparison, columns))
+    for heads, *rows in _chance(comparison, keys):
+        lines += [
+            "",
+            markdown_row(heads),
+            markdown_row(["---", *["---:"] * (len(heads) - 1)]),
+            *map(markdown_row, rows),
+        ]
+    return "\n".join([*lines, "", *(f"* {remark}" for remark in _remarks(comparison, keys))])
+
+
+def _cells(comparison: Comparison, columns: "Sequence[_Column]") -> Iterator[list[str]]:
+    """Systems, floors, ceilings, references."""
+    for row in (*comparison.rows, *comparison.floors):
+        yield [column.value(row) for column in columns]
+    yield _reference_row(comparison, columns)
+
+
+def _chance(comparison: Comparison, keys: Sequence[str]) -> "Iterator[list[list[str]]]":
+    """Tables of how sure figures and differences are."""
+    from dialogist.evaluation.report_card import chance_tables
+
+    if comparison.card is not None:
+        yield from chance_tables(comparison.card, keys or _usual(comparison.card))
+
+
+def _usual(card: "Card") -> list[str]:
+    known = {column.key for column in card.columns}
+    return [key for key in _INTERVALS if key in known]
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Names to the left, figures to the right."""
+    widths = _widths(rows)
+    for row in rows:
+        cells = (
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()
+
+
+def _groups(names: Sequence[str], widths: Sequence[int]) -> str:
+    line = ""
+    for i, name in enumerate(names):
+        start = sum(widths[:i]) + 2 * i
+        if name and name != names[i - 1]:
+            line = f"{line.ljust(start)}{name}"
+    return line
+
+
+def _columns(comparison: Comparison) -> Iterator[_Column]:
+    yield _Column("", "system", lambda row: row.name)
+    yield _Column("", "parameters", lambda row: _millions(row.parameters))
+    yield _Column("", "epochs", lambda row: _whole(row.run.epochs))
+    yield _Column("", "time", lambda row: clock_time(row.run.seconds))
+    yield from _quality("summaries", lambda figures: figures.summaries)
+    if comparison.pack is not None:
+        yield from _quality("key points", lambda figures: figures.key_points)
+        if comparison.pack.key_facts:
+            yield _Column("key facts", "RL F1", _key_facts)
+    yield _Column("", comparison.unit, lambda row: f"{row.figures.length:.1f}")
+    yield _Column("", "empty", lambda row: str(row.figures.empty))
+    yield _Column("", "cut", lambda row: str(row.figures.cut))
+
+
+def _quality(group: str, of: Callable[["Figures"], "Quality | None"]) -> Iterator[_Column]:
+    def figure(name: str) -> Callable[["ComparisonRow"], str]:
+        return lambda row: _score(getattr(of(row.figures), name, None))
+
+    names = ("bleu", "rouge1_recall", "rouge2_recall", "rougeL_f1")
+    for head, name in zip(_QUALITY, names, strict=True):
+        yield _Column(group, head, figure(name))
+
+
+def _key_facts(row: "ComparisonRow") -> str:
+    facts = row.figures.key_facts
+    return _NONE if facts is None else _score(facts.rougeL_f1)
+
+
+def _reference_row(comparison: Comparison, columns: Sequence[_Column]) -> list[str]:
+    length = f"{comparison.references.length:.1f}"
+    known = {"system": "references", comparison.unit: length}
+    return [known.get(column.head, "") for column in columns]
+
+
+def _remarks(comparison: Comparison, keys: Sequence[str]) -> Iterator[str]:
+    references, pack = comparison.references, comparison.pack
+    yield (
+        f"{counted(references.dialogues, 'dialogues')} of {', '.join(comparison.data)}, "
+        f"{references.references:.2f} references each; R1 and R2 are recall, RL is F1; the mean "
+        "over references"
+    )
+    if pack is not None:
+        count = f"{references.key_points:.2f}"
+        yield f"key points by {pack.name} {pack.version}; references have {count}"
+        own = [r.name for r in comparison.rows if r.figures.key_points_from == "system"]
+        if own:
+            yield f"{', '.join(own)}: key points as the system says; of all others by the rules"
+    if comparison.card is not None:
+        yield from _of_the_card(comparison.card, keys or _usual(comparison.card))
+    for row in comparison.rows:
+        yield from _warnings(row)
+    for failure in comparison.failed:
+        yield f"{failure.name}: failed: {failure.error}"
+    yield from comparison.signatures.values()
+    if comparison.card is not None:
+        yield comparison.card.resampling.signature
+
+
+def _of_the_card(card: "Card", keys: Sequence[str]) -> Iterator[str]:
+    from dialogist.evaluation.report_card import caution_lines, chance_remarks, other_figures
+
+    yield from chance_remarks(card, keys)
+    yield from other_figures(card, keys, _IN_THE_TABLE)
+    yield from caution_lines(card)
+
+
+def _warnings(row: "ComparisonRow") -> Iterator[str]:
+    figures = row.figures
+    if row.run.started_from is not None:
+        yield (
+            f"{row.name}: began with the weights of {row.run.started_from}; its epochs and time "
+            "are those after that"
+        )
+    if (
+        figures.key_points is not None
+        and not figures.key_points.bleu
+        and figures.key_points.rougeL_f1
+    ):
+        yield f"{row.name}: BLEU of key points is 0: no output has four (or what references have)"
+    if figures.key_points_by_rules is not None:
+        said = _sentence(figures.key_points_by_rules)
+        yield f"{row.name}: by the rules, the key points of its text have {said}"
+    if figures.partial:
+        yield f"{row.name}: could not read {figures.partial} of the dialogues to the end"
+    if figures.key_points_from == "rules" and 2 * figures.unpunctuated > figures.dialogues:
+        yield (
+            f"{row.name}: {figures.unpunctuated} outputs have no full stop or the like: the rules "
+            "take each for one sentence, so its key points and key facts say little"
+        )
+
+
+def comparison_line(row: "ComparisonRow") -> str:
+    """One line about a system, while the others are still at work."""
+    told = [f"{row.name}: {_sentence(row.figures.summaries)}"]
+    if row.figures.key_points is not None:
+        told.append(f"key points: {_sentence(row.figures.key_points)}")
+    return "; ".join(told)
+
+
+def _sentence(quality: "Quality") -> str:
+    return f"BLEU {_score(quality.bleu)}, RL {_score(quality.rougeL_f1)}"
+
+
+def clock_time(seconds: float | None) -> str:
+    """``1:02:03``; ``-`` for None."""
+    if seconds is None:
+        return _NONE
+    whole = round(seconds)
+    return f"{whole // 3600}:{whole // 60 % 60:02}:{whole % 60:02}"
+
+
+def _millions(count: int | None) -> str:
+    return _NONE if count is None else f"{count / 1e6:.2f}M"
+
+
+def _whole(count: int | None) -> str:
+    return _NONE if count is None else str(count)
+
+
+def _score(value: float | None) -> str:
+    return _NONE if value is None else f"{value:.1f}"
+
+
+# Okabe and Ito's colours, which the colour-blind can tell apart, and two more.
+_COLOURS = (
+    *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#999999"),
+    *("#6A3D9A", "#8C510A"),
+)
+_MARKERS = "osD^vPX*"
+
+_Panel = Callable[[Any], None]
+
+
+def plot_comparison(comparison: "Comparison", path: Path) -> None:
+    """Draw key facts, lengths, losses by epoch, and ROUGE-L by key points and by utterances.
+
+    Without a rule pack, or a system that was trained here, only the panels that need none.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("--plot", "eval") from None
+    bars, lines = list(_bar_panels(comparison)), list(_line_panels(comparison))
+    columns = max(len(bars), min(2, len(lines)))
+    systems = len(comparison.rows)
+    heights = [0.6 + 0.28 * systems, *[2.8] * (-(-len(lines) // columns))]
+    size = (5.6 * columns, sum(heights) + 0.9 + 0.16 * systems)
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.add_gridspec(len(heights), columns, height_ratios=heights)
+    for place, panel in enumerate(bars):
+        panel(figure.add_subplot(grid[0, place]))
+    for place, panel in enumerate(lines):
+        panel(figure.add_subplot(grid[1 + place // columns, place % columns]))
+    handles, labels = figure.axes[-1].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=min(systems, 2 * columns))
+    figure.savefig(path, dpi=120)
+
+
+def _bar_panels(comparison: "Comparison") -> Iterator[_Panel]:
+    rows = comparison.rows
+    if comparison.pack is not None and comparison.pack.key_facts:
+        facts = [row.figures.key_facts for row in rows]
+        scores = [0.0 if fact is None else fact.rougeL_f1 or 0.0 for fact in facts]
+        yield lambda axes: _bars(axes, rows, scores, "ROUGE-L on key facts")
+    lengths = [row.figures.length for row in rows]
+    wanted = comparison.references.length
+
+    def length(axes: Any) -> None:
+        _bars(axes, rows, lengths, f"mean length in {comparison.unit}")
+        axes.axvline(wanted, color="black", linestyle="--", linewidth=1, zorder=1.5)
+        axes.text(wanted, 1.0, f" references {wanted:.1f}", transform=axes.get_xaxis_transform())
+
+    yield length
+
+
+def _line_panels(comparison: "Comparison") -> Iterator[_Panel]:
+    def panel(of: Callable[["Figures"], Sequence["Bin"]], name: str, x: str) -> _Panel:
+        title = {"summaries": "summaries", "key_points": "key points"}[name]
+        return lambda axes: _lines(axes, comparison.rows, of, (name, title, x))
+
+    names = ("summaries", "key_points") if comparison.pack is not None else ("summaries",)
+    for name in names:
+        if comparison.pack is not None:
+            yield panel(lambda f: f.by_key_points, name, "key points of the reference")
+    for name in names:
+        yield panel(lambda f: f.by_utterances, name, "utterances of the dialogue")
+    if any(row.run.losses for row in comparison.rows):
+        yield lambda axes: _losses(axes, comparison.rows)
+
+
+def _bars(axes: Any, rows: Sequence["ComparisonRow"], values: Sequence[float], title: str) -> None:
+    places = range(len(rows))  # two folders may end alike
+    colours = [_COLOURS[i % len(_COLOURS)] for i in range(len(rows))]
+    bars = axes.barh(places, values, color=colours)
+    axes.set_yticks(places, [_short(row) for row in rows])
+    ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.5}  # a line may pass behind
+    axes.bar_label(bars, fmt="%.1f", padding=4, bbox=ground)
+    axes.invert_yaxis()  # the first system on top, as in the table
+    axes.margins(x=0.15)
+    axes.set_title(title, pad=16)
+
+
+def _lines(
+    axes: Any,
+    rows: Sequence["ComparisonRow"],
+    of: Callable[["Figures"], Sequence["Bin"]],
+    what: tuple[str, str, str],
+) -> None:
+    """ROUGE-L of every system over the same bins; under each how many outputs it holds."""
+    name, title, x = what
+    bins = of(rows[0].figures)  # they depend on the references and the dialogues alone
+    for i, row in enumerate(rows):
+        values = [getattr(one, name) for one in of(row.figures)]
+        axes.plot(range(len(bins)), values, label=_short(row), **_style(i))
+    axes.set_xticks(range(len(bins)), [f"{_range(one)}\n({one.count})" for one in bins])
+    axes.set(xlabel=f"{x} (how many)", ylabel="ROUGE-L", title=f"ROUGE-L of {title}")
+    axes.grid(alpha=0.3)
+
+
+def _losses(axes: Any, rows: Sequence["ComparisonRow"]) -> None:
+    """What was learned, by epoch: on dev, and dotted in training."""
+    for i, row in enumerate(rows):
+        losses = row.run.losses or ()
+        epochs, style = [one.epoch for one in losses], _style(i)
+        axes.plot(epochs, [one.dev for one in losses], label=_short(row), **style)
+        axes.plot(epochs, [one.train for one in losses], **style | {"marker": "", "ls": ":"})
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    title = "cross-entropy of dev (dotted: in training)"
+    axes.set(xlabel="epoch", ylabel="nats per token", title=title)
+    axes.grid(alpha=0.3)
+
+
+def _short(row: "ComparisonRow") -> str:
+    """Of a path the last part: the table beside the picture has it all."""
+    return Path(row.name).name
+
+
+def _style(i: int) -> dict[str, Any]:
+    """Of the i-th system's lines."""
+    return {
+        "color": _COLOURS[i % len(_COLOURS)],
+        "marker": _MARKERS[(i // len(_COLOURS) + i) % len(_MARKERS)],
+        "markersize": 5,
+        "linewidth": 1.3,
+    }
+
+
+def _range(one: "Bin") -> str:
+    if one.last is None:
+        return f"{one.first}+"
+    return str(one.first) if one.first == one.last else f"{one.first}-{one.last}"

@@ -1,0 +1,332 @@
+"""Several systems on the same dialogues: trained where needed, scored, put beside each other."""
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from dialogist.decoding.options import DecodingOptions
+from dialogist.errors import CheckpointError, DataError, UsageError, nearest
+from dialogist.evaluation.key_point_scoring import Figures, KeyPointScorer
+from dialogist.evaluation.metric_selection import MetricSelection as Chosen
+from dialogist.evaluation.metric_selection import choose_metrics
+from dialogist.evaluation.report_card import Card, MeasuredSystem, RowKind, make_card
+from dialogist.evaluation.scoring import Scores
+from dialogist.evaluation.system_outputs import DialogueChoice, Output
+from dialogist.evaluation.upper_bounds import human_scores
+from dialogist.recipe.config import DataSet, Place
+from dialogist.recipe.corpus import Note
+from dialogist.recipe.floors import floor_names, floors_and_ceilings, floors_for
+from dialogist.recipe.run_settings import changed_settings
+from dialogist.recipe.speaking import AS_USUAL, Read, Written, read_written, speaker_of
+from dialogist.recipe.start import STARTED
+from dialogist.recipe.systems import (
+    System,
+    choose_pack,
+    evaluation_sets,
+    read_evaluation_data,
+)
+from dialogist.recipe.train import train_recipe
+from dialogist.records import JSON, Summary
+from dialogist.training.interfaces import Reporter
+from dialogist.training.logs import RunLogs
+from dialogist.training.saving import checkpoint_folders
+
+
+@dataclass(frozen=True, slots=True)
+class EpochLoss:
+    """Cross-entropy in nats a token: of an epoch's training, with dropout, and of dev after it."""
+
+    epoch: int
+    train: float
+    dev: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """How a model came about, as far as its run folder tells; None where it does not.
+
+    ``training_seconds`` and ``validation_seconds`` are of the wall clock: all starts of the run
+    together, reading and encoding of the data not counted, nor work that a kill undid.
+    ``best_epoch`` is the one whose weights are kept where the recipe keeps the best.
+    ``started_from``: the model that it took its weights from; that one's cost is not counted.
+    """
+
+    epochs: int | None = None
+    best_epoch: int | None = None
+    updates: int | None = None
+    training_seconds: float | None = None
+    validation_seconds: float | None = None
+    started_from: str | None = None
+    losses: tuple[EpochLoss, ...] | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """Training and the validations in it."""
+        if self.training_seconds is None:
+            return None
+        return self.training_seconds + (self.validation_seconds or 0.0)
+
+
+def run_facts(run: Path) -> RunFacts:
+    """What the newest checkpoint and the settings of a run folder say; it may be no such folder."""
+    state = _read(checkpoint_folders(run / "checkpoints")[-1:])
+    best = state.get("best") or []
+    seconds = state.get("seconds") or {}
+    return RunFacts(
+        epochs=state.get("epoch"),
+        best_epoch=int(best[0][1].rpartition("-")[2]) if best else None,
+        updates=state.get("step"),
+        training_seconds=seconds.get("training"),
+        validation_seconds=seconds.get("validation"),
+        started_from=_started_from(run),
+        losses=_losses(run),
+    )
+
+
+def _losses(run: Path) -> tuple[EpochLoss, ...] | None:
+    try:
+        records = RunLogs(run).metrics.read()
+    except (OSError, ValueError):
+        return None
+    found = [
+        EpochLoss(record["epoch"], record["train_nll"], record.get("dev_loss"))  # type: ignore[arg-type]
+        for record in records
+        if record.get("kind") == "epoch" and "train_nll" in record
+    ]
+    return tuple(found) or None
+
+
+def _read(folders: Sequence[Path]) -> dict[str, Any]:
+    try:
+        state = json.loads((folders[0] / "state.json").read_text(encoding="utf-8"))
+    except (IndexError, OSError, ValueError):
+        return {}
+    return state if isinstance(state, dict) else {}
+
+
+def _started_from(run: Path) -> str | None:
+    try:
+        about = json.loads((run / STARTED).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return str(about["path"]) if "path" in about else None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRequest:
+    """What a person asks for.
+
+    ``on``: the data to compare on, None for the recipes' own; ``limit``: the first so many
+    dialogues of them; ``pack``: a rule pack, ``none``, or None for whatever fits; ``data``: where
+    relative paths of data begin; ``predictions``: the folder for the systems' summaries.
+    ``metrics``: names of those to be measured beside Table 4's; ``encoder``: for BERTScore.
+    ``baseline``: the system that the others' differences are from (empty: the first). ``floors``:
+    whether floors and ceilings are wanted. ``written``: how to read files of outputs;
+    ``processes``: how many share the scoring.
+    """
+
+    on: DataSet | None
+    limit: int | None
+    pack: str | None
+    data: Path
+    predictions: Path
+    device: torch.device
+    metrics: tuple[str, ...] = ()
+    encoder: Path | None = None
+    baseline: str = ""
+    floors: bool = True
+    written: Written = AS_USUAL
+    processes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonSetting:
+    """What all systems have in common; ``bad`` counts the records that could not be read.
+
+    ``files``: the data's; ``read``: by name, what files of outputs hold.
+    """
+
+    wanted: ComparisonRequest
+    files: tuple[str, ...]
+    bad: int
+    judge: KeyPointScorer
+    choice: DialogueChoice
+    read: Mapping[str, Read]
+
+    def score(self, system: str, outputs: Sequence[Output]) -> Scores:
+        """Measure outputs."""
+        return self.judge.score(system, outputs, self.wanted.processes)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRow:
+    """A system, floor or ceiling and its figures; ``entry``: what these were made of."""
+
+    entry: MeasuredSystem
+    figures: Figures
+    parameters: int | None = None
+    run: RunFacts = field(default_factory=RunFacts)
+    predictions: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """The system's."""
+        return self.entry.name
+
+    def to_json(self) -> dict[str, JSON]:
+        """All fields as plain values."""
+        return {
+            "system": self.name,
+            "kind": self.entry.kind.value,
+            "parameters": self.parameters,
+            **asdict(self.run),
+            "predictions": None if self.predictions is None else str(self.predictions),
+            **self.figures.to_json(),
+        }
+
+
+def settle_comparison(
+    systems: Sequence[System], wanted: ComparisonRequest, note: Note
+) -> ComparisonSetting:
+    """See that the systems can be compared, and read what they are compared on.
+
+    Raises:
+        ConfigError: a rule pack is at fault.
+        DataError: the data cannot be read, or hold no reference; outputs of a file do not fit
+            them; predictions cannot be written.
+        MissingExtraError: sacrebleu is not installed.
+        UsageError: the systems' data or rule packs differ, and none is given; there is no such
+            metric or baseline.
+    """
+    sets = evaluation_sets(systems, wanted.on)
+    pack = choose_pack(wanted.pack, systems, sets, wanted.data)
+    choice, bad = read_evaluation_data(sets, wanted.data, wanted.limit, note)
+    silent = _silent(choice)
+    floors = floor_names(silent) if wanted.floors else []
+    _check_baseline(wanted.baseline, [*(system.name for system in systems), *floors])
+    chosen = Chosen(wanted.metrics, encoder=wanted.encoder, pack=pack)
+    metrics, left = choose_metrics(chosen, silent)
+    for text in left:
+        note(text)
+    judge = KeyPointScorer(choice.wanted, pack, metrics)
+    read = {
+        system.name: read_written(system.outputs, choice, wanted.written, note)
+        for system in systems
+        if system.outputs is not None
+    }
+    try:
+        wanted.predictions.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{wanted.predictions}: cannot be written: {error.strerror}") from None
+    return ComparisonSetting(
+        wanted=wanted,
+        files=tuple(one.path for one in sets),
+        bad=bad + sum(one.bad for one in read.values()),
+        judge=judge,
+        choice=choice,
+        read=read,
+    )
+
+
+def _silent(choice: DialogueChoice) -> list[Output]:
+    """The dialogues as if nothing were said about them."""
+    return [Output.of(Summary("", one.id), one) for one in choice.wanted]
+
+
+def _check_baseline(name: str, known: Sequence[str]) -> None:
+    if name and name not in known:
+        raise UsageError(f"--baseline {name}: is no row of this table{nearest(name, known)}")
+
+
+def is_trained(system: System) -> bool:
+    """Whether there is a model of it, for a recipe: made by a run of the very same settings.
+
+    Raises:
+        CheckpointError: the run folder holds a run of other settings.
+    """
+    if system.recipe is None or system.folder is None:
+        return True
+    config, model = (system.folder / name for name in ("config.yaml", "model/config.json"))
+    if not config.is_file():
+        return False
+    changed = changed_settings(system.recipe, system.folder)
+    if changed and checkpoint_folders(system.folder / "checkpoints"):
+        raise CheckpointError(
+            f"{system.folder}: holds a run with other settings ({'; '.join(changed[:3])}): give "
+            "another folder with --runs, or remove that one"
+        )
+    # A start that was not finished has written the settings anew, and no model yet.
+    fresh = model.is_file() and model.stat().st_mtime_ns >= config.stat().st_mtime_ns
+    return fresh and not changed
+
+
+def train_system(system: System, setting: ComparisonSetting, reporter: Reporter) -> None:
+    """Train a recipe in its run folder, or go on where that stands; raises as `train_recipe`."""
+    assert system.recipe is not None
+    assert system.folder is not None
+    place = Place(setting.wanted.data, system.folder, setting.wanted.device)
+    train_recipe(system.recipe, place, reporter)
+
+
+def assess(
+    system: System,
+    setting: ComparisonSetting,
+    tell: Callable[[int], None],
+    options: DecodingOptions | None = None,
+) -> ComparisonRow:
+    """Let a trained system summarise all dialogues, and judge it; ``tell`` hears how many are done.
+
+    ``options``: how it is searched, None as its folder says.
+
+    Raises:
+        ModelError: its model is missing or damaged.
+        DataError: the predictions cannot be kept there.
+    """
+    if system.outputs is not None:
+        return _row(system.name, RowKind.system, setting.read[system.name].outputs, setting)
+    wanted = setting.wanted
+    speaker = speaker_of(system, wanted.device)
+    path = wanted.predictions / f"{system.file_name}.jsonl"
+    outputs = speaker.say(setting.choice, path, tell, options)
+    return replace(
+        _row(system.name, RowKind.system, tuple(outputs), setting),
+        parameters=speaker.parameters,
+        run=RunFacts() if speaker.model is None else run_facts(speaker.model.parent),
+        predictions=path,
+    )
+
+
+def reference_row(setting: ComparisonSetting) -> ComparisonRow:
+    """What people wrote, the first reference of each dialogue, as if a system had said it."""
+    said = [Output.of(Summary(one.references[0], one.id), one) for one in setting.choice.wanted]
+    return _row("references", RowKind.ceiling, tuple(said), setting)
+
+
+def floor_rows(setting: ComparisonSetting, without: Collection[str]) -> Iterator[ComparisonRow]:
+    """Floors and ceilings, but those that are there already."""
+    if not setting.wanted.floors:
+        return
+    silent = _silent(setting.choice)
+    floors = [floor for floor in floors_for(silent) if floor.name not in without]
+    people = partial(human_scores, metrics=setting.judge.metrics)
+    for entry in floors_and_ceilings(silent, floors, setting.score, people):
+        yield ComparisonRow(entry, setting.judge.sum_up(entry.outputs, entry.scores))
+
+
+def comparison_card(rows: Sequence[ComparisonRow], setting: ComparisonSetting) -> Card:
+    """The report card of rows, which hold a system at least."""
+    data = ", ".join(setting.files)
+    entries = [row.entry for row in rows]
+    return make_card(data, entries, setting.judge.metrics, against=setting.wanted.baseline)
+
+
+def _row(
+    name: str, kind: RowKind, outputs: tuple[Output, ...], setting: ComparisonSetting
+) -> ComparisonRow:
+    entry = MeasuredSystem(kind, outputs, setting.score(name, outputs))
+    return ComparisonRow(entry, setting.judge.sum_up(outputs, entry.scores))

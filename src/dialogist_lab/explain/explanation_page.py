@@ -1,0 +1,393 @@
+"""An explanation as one HTML page, and as JSON."""
+
+import base64
+import math
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialogist import __version__
+from dialogist.evaluation.pages import asset, content_policy, page_templates, script_data, trusted
+from dialogist.records import JSON
+from dialogist_lab.explain.explanation import (
+    TITLES,
+    Axis,
+    AxisKind,
+    Explanation,
+    KeyPoint,
+    Role,
+    SelectedMaps,
+    ShownMap,
+    SourceToken,
+    TargetToken,
+    TokenCandidate,
+    Weights,
+    focus_of,
+    map_label,
+    visible_token,
+)
+
+EXPLANATION_VERSION = 1
+_DIGITS = 6
+
+
+def explanation_to_json(explanation: Explanation, selected: SelectedMaps) -> JSON:
+    """Everything that the page shows. Places and utterances count from 0, layers and heads from 1.
+
+    ``weights`` are (heads, rows, columns), ``mean`` is over all heads of the layer, both rounded
+    to six digits. A place of an axis is an index into the list of its kind.
+    """
+    summary = explanation.summary
+    return {
+        "schema_version": EXPLANATION_VERSION,
+        "model": summary.model,
+        "kind": explanation.kind,
+        "id": summary.id,
+        "summary": summary.text,
+        "status": summary.status,
+        "score": summary.score,
+        "warnings": [warning.message for warning in summary.warnings],
+        "notes": list(selected.notes),
+        "source": [_source(token) for token in explanation.source],
+        "utterances": list(explanation.labels("utterances")),
+        "target": [_target(token) for token in explanation.target],
+        "fed": list(explanation.labels("fed")),
+        "key_points": [_key_point(key_point) for key_point in explanation.key_points],
+        "focus": [
+            {
+                "title": focus.title,
+                "layers": list(focus.layers),
+                "entropies": [list(map(_rounded, row)) for row in focus.entropies],
+                "columns": focus.columns,
+            }
+            for focus in focus_of(explanation)
+        ],
+        "maps": [_map(shown) for shown in selected.maps],
+    }
+
+
+def _source(token: SourceToken) -> JSON:
+    return {"text": token.text, "kind": token.kind, "utterance": token.utterance}
+
+
+def _target(token: TargetToken) -> JSON:
+    found: dict[str, JSON] = {
+        "text": token.text,
+        "kind": token.kind,
+        "part": token.part,
+        "log_prob": _rounded(token.log_prob),
+        "probability": _rounded(math.exp(token.log_prob)),
+        "alternatives": _candidates(token.alternatives),
+    }
+    if token.copying is not None:
+        found["p_gen"] = _rounded(token.copying.p_gen)
+        found["copied"] = _rounded(token.copying.share)
+        found["origins"] = [
+            {"place": place, "weight": _rounded(weight)} for place, weight in token.copying.origins
+        ]
+    if token.repeated is not None:
+        found["repeated"] = _rounded(token.repeated)
+    return found
+
+
+def _key_point(key_point: KeyPoint) -> JSON:
+    return {
+        "label": key_point.label,
+        "log_prob": _rounded(key_point.log_prob),
+        "alternatives": _candidates(key_point.alternatives),
+    }
+
+
+def _candidates(candidates: Sequence[TokenCandidate]) -> list[JSON]:
+    return [{"text": one.text, "probability": _rounded(one.probability)} for one in candidates]
+
+
+def _map(shown: ShownMap) -> JSON:
+    found = shown.map
+    values: dict[str, JSON] = {
+        "name": found.name,
+        "role": found.role,
+        "layer": found.layer or None,
+        "group": found.group,
+        "rows": _axis(found.rows),
+        "columns": _axis(found.columns),
+        "heads": list(shown.heads),
+        "weights": _numbers(found.weights),
+    }
+    return values if shown.single else {**values, "mean": _numbers(shown.mean)}
+
+
+def _axis(axis: Axis) -> JSON:
+    return {"kind": axis.kind, "places": list(axis.places)}
+
+
+def _numbers(weights: Weights) -> JSON:
+    found: list[JSON] = weights.astype(float).round(_DIGITS).tolist()
+    return found
+
+
+def _rounded(value: float) -> float:
+    return round(value, _DIGITS)
+
+
+_ALWAYS: frozenset[AxisKind] = frozenset(("source", "target", "utterances", "key points"))
+
+
+def packed_weights(weights: Weights) -> tuple[str, str]:
+    """(matrices, rows, columns) -> base64 of bytes, and of each row's largest as float32.
+
+    A weight is its byte / 255 x its row's largest: off by 1/510 of that at most.
+    """
+    scales = weights.max(axis=2).astype("<f4")
+    shares = weights / np.where(scales > 0, scales, 1)[:, :, None]
+    return _base64(np.rint(255 * shares).astype(np.uint8)), _base64(scales)
+
+
+def _base64(array: NDArray[Any]) -> str:
+    return base64.b64encode(np.ascontiguousarray(array).tobytes()).decode("ascii")
+
+
+def page_data(explanation: Explanation, selected: SelectedMaps) -> JSON:
+    """All of it as one JSON value; maps share their axes."""
+    axes: dict[Axis, int] = {}
+    maps: list[JSON] = [
+        {"id": number, **_page_map(explanation, shown, axes)}
+        for number, shown in enumerate(selected.maps)
+    ]
+    kinds = {axis.kind for axis in axes} | _ALWAYS
+    return {
+        "labels": {kind: list(explanation.labels(kind)) for kind in sorted(kinds)},
+        "utterance": [token.utterance for token in explanation.source],
+        "axes": [{"kind": axis.kind, "places": list(axis.places)} for axis in axes],
+        "tokens": [_token(token) for token in explanation.target],
+        "plan": [
+            {
+                "t": k.label,
+                "p": _round(math.exp(k.log_prob)),
+                "a": _page_candidates(k.alternatives),
+            }
+            for k in explanation.key_points
+        ],
+        "maps": maps,
+    }
+
+
+def _page_map(explanation: Explanation, shown: ShownMap, axes: dict[Axis, int]) -> dict[str, JSON]:
+    weights, scales = packed_weights(shown.stack)
+    title = TITLES[shown.map.role]
+    return {
+        "role": shown.map.role,
+        "title": title,
+        "short": title.partition(":")[0].partition(",")[0],
+        "label": map_label(explanation, shown),
+        "names": list(shown.names),
+        "rows": axes.setdefault(shown.map.rows, len(axes)),
+        "columns": axes.setdefault(shown.map.columns, len(axes)),
+        "weights": weights,
+        "scales": scales,
+    }
+
+
+def _token(token: TargetToken) -> JSON:
+    found: dict[str, JSON] = {
+        "t": token.text,
+        "p": _round(math.exp(token.log_prob)),
+        "a": _page_candidates(token.alternatives),
+    }
+    if token.copying is not None:
+        found["g"], found["s"] = _round(token.copying.p_gen), _round(token.copying.share)
+        found["o"] = [[place, _round(weight)] for place, weight in token.copying.origins]
+    if token.repeated is not None:
+        found["again"] = _round(token.repeated)
+    return found
+
+
+def _page_candidates(candidates: Sequence[TokenCandidate]) -> list[JSON]:
+    return [[one.text, _round(one.probability)] for one in candidates]
+
+
+def _round(value: float) -> float:
+    return round(value, 5)
+
+
+Values: TypeAlias = dict[str, object]
+"""What a template is given."""
+
+_ABOUT: dict[Role, str] = {
+    "cross": "tokens of the summary over the dialogue",
+    "copy": "tokens of the summary over the dialogue",
+    "self": "each token over what was said before it",
+    "leader self": "each key point over those before it",
+    "encoder": "tokens of the dialogue over one another",
+}
+_SCRIPTS = ("explain-data.js", "explain-text.js", "explain-maps.js")
+_SPEAKER_COLOURS = 8
+
+
+def explanation_page(explanation: Explanation, selected: SelectedMaps) -> str:
+    """The whole page as HTML.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    template = page_templates("dialogist explain").get_template("explain.html.j2")
+    script = "".join(asset(name) for name in _SCRIPTS)
+    return template.render(
+        policy=content_policy(script),
+        style=trusted(asset("style.css") + asset("explain.css")),
+        script=trusted(script),
+        page=script_data(page_data(explanation, selected)),
+        model=explanation.summary.model,
+        facts=list(_facts(explanation)),
+        warnings=[warning.message for warning in explanation.summary.warnings],
+        notes=selected.notes,
+        version=f"Dialogist {__version__}",
+        copies=explanation.copies,
+        repeats=any(token.repeated is not None for token in explanation.target),
+        parts=list(_parts(explanation)),
+        turns=_turns(explanation),
+        begin=_edge(explanation, 0),
+        end=_edge(explanation, -1),
+        rows=list(_rows(explanation)),
+        key_points=[_page_key_point(key_point) for key_point in explanation.key_points],
+        focus=list(_focus(explanation)),
+        families=list(_families(explanation, selected)),
+    )
+
+
+def _facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
+    summary, coverage = explanation.summary, explanation.summary.coverage
+    yield "model", f"{summary.model} ({explanation.kind})"
+    if summary.id:
+        yield "dialogue", summary.id
+    read = f"{coverage.utterances_read} utterances, {coverage.tokens_read} tokens"
+    yield "read", read if coverage.complete else f"{read}: not all of it"
+    yield "written", f"{sum(token.kind != 'end' for token in explanation.target)} tokens"
+    if summary.score is not None:
+        yield "mean log-probability", f"{summary.score:.3f} per token"
+
+
+def _turns(explanation: Explanation) -> list[list[Values]]:
+    """The tokens of each utterance; its speaker's in the speaker's colour."""
+    order = list(dict.fromkeys(name for name in explanation.speakers if name))
+    turns: list[list[Values]] = [[] for _ in explanation.speakers]
+    for place, token in enumerate(explanation.source):
+        if token.utterance < 0:
+            continue
+        turn, speaker = turns[token.utterance], explanation.speakers[token.utterance]
+        opens = not turn and token.kind == "speaker" and speaker
+        colour = f"opens speaker-{order.index(speaker) % _SPEAKER_COLOURS}" if opens else ""
+        turn.append(_spot(place, token, colour))
+    return turns
+
+
+def _edge(explanation: Explanation, place: int) -> Values | None:
+    """The begin or end symbol, where there is one."""
+    token, at = explanation.source[place], place % len(explanation.source)
+    return _spot(at, token) if token.utterance < 0 else None
+
+
+def _parts(explanation: Explanation) -> Iterator[Values]:
+    """The (sub-)summaries, each with its key point's label where a Leader chose it."""
+    planned = explanation.summary.key_points if explanation.key_points else ()
+    labels = [part.label for part in planned]
+    count = 1 + max((token.part for token in explanation.target), default=0)
+    for number, label in zip_longest(range(max(count, len(labels))), labels):
+        tokens = [
+            _spot(place, token, style=_style(token))
+            for place, token in enumerate(explanation.target)
+            if token.part == number
+        ]
+        yield {"number": number, "label": label, "tokens": tokens}
+
+
+def _spot(place: int, token: SourceToken | TargetToken, names: str = "", style: str = "") -> Values:
+    """One token: the space before it stands outside, so that colour keeps to the word."""
+    bare = token.text.lstrip()
+    lead = token.text[: len(token.text) - len(bare)] if bare else ""
+    shown = bare or token.text or visible_token("")
+    kind = "name" if token.kind == "speaker" else token.kind
+    return {"index": place, "lead": lead, "text": shown, "names": f"{kind} {names}", "style": style}
+
+
+def _style(token: TargetToken) -> str:
+    found = f"--p:{math.exp(token.log_prob):.3f}"
+    return found if token.copying is None else f"{found};--g:{token.copying.p_gen:.3f}"
+
+
+def _rows(explanation: Explanation) -> Iterator[Values]:
+    """The table of what was said."""
+    part = 0
+    for token in explanation.target:
+        row: Values = {
+            "text": visible_token(token.text),
+            "starts": token.part != part,
+            "probability": math.exp(token.log_prob),
+            "repeated": token.repeated,
+            "alternatives": _alternatives(token.alternatives, token.text),
+        }
+        if token.copying is not None:
+            row |= {"p_gen": token.copying.p_gen, "share": token.copying.share}
+            row["origin"] = _origin(explanation, token)
+        part = token.part
+        yield row
+
+
+def _origin(explanation: Explanation, token: TargetToken) -> str:
+    """Where a token that was copied, for the most part, stands."""
+    if token.copying is None or token.copying.share <= 0.5 or not token.copying.origins:
+        return ""
+    number = explanation.source[token.copying.origins[0][0]].utterance
+    return f"utterance {explanation.labels('utterances')[number]}" if number >= 0 else ""
+
+
+def _page_key_point(key_point: KeyPoint) -> Values:
+    return {
+        "label": key_point.label,
+        "probability": math.exp(key_point.log_prob),
+        "alternatives": _alternatives(key_point.alternatives, key_point.label),
+    }
+
+
+def _alternatives(candidates: Sequence[TokenCandidate], own: str) -> list[Values]:
+    return [
+        {
+            "text": visible_token(one.text),
+            "probability": one.probability,
+            "own": one.text.strip() == own.strip(),
+        }
+        for one in candidates
+    ]
+
+
+def _focus(explanation: Explanation) -> Iterator[Values]:
+    """Tables of how widely heads look: the narrower, the darker."""
+    for focus in focus_of(explanation):
+        most = math.log(max(2, focus.columns))
+        rows = [
+            {
+                "label": f"layer {layer}" if layer else "",
+                "cells": [
+                    {"text": f"{math.exp(h):.1f}", "shade": round(max(0.0, 1 - h / most), 3)}
+                    for h in entropies
+                ],
+            }
+            for layer, entropies in zip(focus.layers, focus.entropies, strict=True)
+        ]
+        heads = max(map(len, focus.entropies))
+        yield {"title": focus.title, "columns": focus.columns, "heads": heads, "rows": rows}
+
+
+def _families(explanation: Explanation, selected: SelectedMaps) -> Iterator[Values]:
+    """The maps by role; their numbers are those of `page_data`."""
+    for role, title in TITLES.items():
+        maps = [
+            {"id": number, "label": map_label(explanation, shown), "names": shown.names}
+            for number, shown in enumerate(selected.maps)
+            if shown.map.role == role
+        ]
+        if maps:
+            yield {"title": title, "about": _ABOUT.get(role, ""), "maps": maps}

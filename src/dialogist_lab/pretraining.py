@@ -1,0 +1,206 @@
+"""Word vectors trained on dialogues, and examples of what denoising does to them."""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pydantic import Field
+
+from dialogist.config import Config
+from dialogist.data.chance import Chance
+from dialogist.data.collate import Pair
+from dialogist.data.noise import KINDS, Kind, Noise
+from dialogist.data.prepare import Preparation
+from dialogist.data.windows import utterances_of
+from dialogist.errors import DataError, MissingExtraError, UsageError
+from dialogist.files import temporary_for
+from dialogist.objectives.denoising import DenoisingConfig
+from dialogist.recipe.config import Recipe
+from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer
+from dialogist.recipe.pairs import PairMaker, speaker_ids
+from dialogist.text.listing import counted
+from dialogist.text.words import words_of
+from dialogist.tokenizers import Tokenizer, placeholder, read_tokenizer
+
+NOISE_MASK = "____"
+_READ = 300  # dialogues for the examples, and for a tokenizer where none is given
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseExample:
+    """One window: what the model reads (utterance by utterance) and what it is to write."""
+
+    kind: Kind
+    dialogue: str
+    reads: tuple[str, ...]
+    writes: str
+
+
+def noise_examples(
+    recipe: Recipe, data: Path, tokenizer: Path | None, count: int, note: Note
+) -> list[NoiseExample]:
+    """``count`` examples of each kind that the recipe weighs above 0.
+
+    From its first dialogues; ``tokenizer`` is a folder, None trains one on these.
+
+    Raises:
+        UsageError: the recipe's objective is another one.
+    """
+    if not isinstance(recipe.objective, DenoisingConfig):
+        raise UsageError(f"{recipe.name}: objective.kind is {recipe.objective.kind}, not denoising")
+    preparation = Preparation(recipe.preparation)
+    dialogues = islice(Corpus(recipe.data.train, data, note), _READ)
+    examples = [preparation.prepare(dialogue) for dialogue in dialogues]
+    if tokenizer is not None:
+        known = read_tokenizer(tokenizer)
+    else:
+        with TemporaryDirectory() as place:
+            folder = Path(place) / "tokenizer"
+            known = settle_tokenizer(folder, recipe.tokenizer, examples, preparation, note)
+    windows = PairMaker(preparation, known, windows=True).all(examples)
+    speakers = speaker_ids(preparation, known)
+    longest = recipe.preparation.limits.summary_tokens
+    noise = Noise(recipe.objective.noise, known.symbols, speakers, longest)
+    return list(_shown(noise, windows, known, count))
+
+
+def _shown(
+    noise: Noise, windows: Sequence[Pair], tokenizer: Tokenizer, count: int
+) -> Iterator[NoiseExample]:
+    for kind, weight in zip(KINDS, noise.config.weights, strict=True):
+        order = Chance("examples", kind).order(len(windows) if weight else 0)
+        found = (noise.of_kind(kind, windows[i], Chance("example", kind, i)) for i in order)
+        for pair in islice((pair for pair in found if pair is not None), count):
+            reads = tuple(_readable(ids, tokenizer) for ids in utterances_of(pair))
+            yield NoiseExample(kind, pair.id, reads, _readable(pair.target, tokenizer))
+
+
+def _readable(ids: Sequence[int], tokenizer: Tokenizer) -> str:
+    """Text with the mask as `NOISE_MASK` and speakers as ``[1]``, ``[2]`` ..."""
+    pieces: list[list[int]] = [[]]
+    for token in ids:
+        if token == tokenizer.unk_id:
+            pieces.append([])
+        else:
+            pieces[-1].append(token)
+    text = f" {NOISE_MASK} ".join(tokenizer.decode(piece).strip() for piece in pieces)
+    for number in range(len(tokenizer.placeholder_ids())):
+        text = text.replace(placeholder(number), f" [{number + 1}] ")
+    return " ".join(text.split())
+
+
+VectorNote = Callable[[str], None]
+
+
+class VectorTraining(Config):
+    """Options of the training; ``window`` and ``min_count`` as the paper's software has them.
+
+    ``skip_gram`` learns better vectors from little text, and takes several times as long as the
+    bag of words that is trained without it.
+    """
+
+    width: int = Field(300, ge=1)
+    epochs: int = Field(5, ge=1)
+    window: int = Field(5, ge=1)
+    min_count: int = Field(5, ge=1)
+    skip_gram: bool = True
+    seed: int = Field(1, ge=0)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainedVectors:
+    """What was learned from: ``texts`` with ``words`` in all; ``vocabulary`` words got a vector."""
+
+    texts: int
+    words: int
+    vocabulary: int
+
+
+def train_vectors(
+    texts: Iterable[str], config: VectorTraining, output: Path, note: VectorNote
+) -> TrainedVectors:
+    """Train on ``texts`` and write word2vec's text format; texts are held on disk, not in memory.
+
+    Raises:
+        DataError: no word is frequent enough, or a file cannot be written.
+        MissingExtraError: gensim is not installed.
+    """
+    word2vec = _gensim()
+    try:
+        with tempfile.TemporaryDirectory(prefix="dialogist-") as folder:
+            corpus = Path(folder) / "corpus.txt"
+            lines, words = _write_corpus(texts, corpus)
+            note(f"{counted(lines, 'texts')} with {counted(words, 'words')} read")
+            model = _build(word2vec, corpus, config)
+            for epoch in range(config.epochs):
+                _one_epoch(model, word2vec, corpus, config, epoch)
+                note(f"epoch {epoch + 1} of {config.epochs} done")
+        _write(model.wv, output)
+    except OSError as error:
+        raise DataError(f"{output}: cannot be written: {error.strerror or error}") from None
+    return TrainedVectors(lines, words, len(model.wv))
+
+
+def _gensim() -> Any:
+    try:
+        from gensim.models import word2vec
+    except ImportError:
+        raise MissingExtraError("training word vectors", "vectors") from None
+    return word2vec
+
+
+def _write_corpus(texts: Iterable[str], path: Path) -> tuple[int, int]:
+    """One text a line, its words between spaces."""
+    lines = total = 0
+    with path.open("w", encoding="utf-8", errors="replace") as file:
+        for text in texts:
+            words = words_of(text.lower())
+            if words:
+                file.write(" ".join(words) + "\n")
+                lines += 1
+                total += len(words)
+    return lines, total
+
+
+def _build(word2vec: Any, corpus: Path, config: VectorTraining) -> Any:
+    model = word2vec.Word2Vec(
+        vector_size=config.width,
+        window=config.window,
+        min_count=config.min_count,
+        sg=int(config.skip_gram),
+        seed=config.seed,
+        workers=1,  # several would learn in random order
+    )
+    model.build_vocab(word2vec.LineSentence(str(corpus)))
+    if not len(model.wv):
+        raise DataError(
+            f"no word occurs {config.min_count} times in these texts: give more, or --min-count 1"
+        )
+    return model
+
+
+def _one_epoch(model: Any, word2vec: Any, corpus: Path, config: VectorTraining, epoch: int) -> None:
+    """The learning rate falls from 0.025 to 0.0001 over all epochs, as in one call for all."""
+    first, last = 0.025, 0.0001
+    step = (first - last) / config.epochs
+    model.train(
+        word2vec.LineSentence(str(corpus)),
+        total_examples=model.corpus_count,
+        epochs=1,
+        start_alpha=first - step * epoch,
+        end_alpha=first - step * (epoch + 1),
+    )
+
+
+def _write(vectors: Any, output: Path) -> None:
+    temporary = temporary_for(output)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with temporary.open("w", encoding="utf-8") as file:
+        file.write(f"{len(vectors)} {vectors.vector_size}\n")
+        for word, row in zip(vectors.index_to_key, vectors.vectors, strict=True):
+            file.write(f"{word} {' '.join(f'{value:.6g}' for value in row.tolist())}\n")
+    temporary.replace(output)

@@ -1,0 +1,420 @@
+"""Blind comparison of two systems by people: answers read, agreement, and which is preferred."""
+
+import base64
+import json
+import math
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from dialogist.errors import DataError
+from dialogist.evaluation.scoring import Scores
+from dialogist.evaluation.significance import Interval, intervals
+from dialogist.metrics.base import Floats, mean_column
+from dialogist.records import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """``items``: those that two raters or more answered. Of these alone all figures are.
+
+    ``same``: the share of pairs of answers to an item that are equal, 0-100. ``alpha`` is NaN
+    where all answers are the same, for then there is nothing to agree about.
+    """
+
+    items: int
+    same: float
+    alpha: float
+
+
+def agreement(values: Floats, *, ordered: bool) -> Agreement:
+    """(raters, items) answers as numbers, NaN where there is none.
+
+    ``ordered``: whether neighbouring values disagree less than distant ones (ordinal; else
+    nominal).
+    """
+    units = [tuple(column[~np.isnan(column)]) for column in values.T]
+    units = [unit for unit in units if len(unit) > 1]
+    if not units:
+        return Agreement(0, math.nan, math.nan)
+    pairs = [bool(one == other) for unit in units for one, other in combinations(unit, 2)]
+    return Agreement(len(units), 100 * sum(pairs) / len(pairs), _alpha(units, ordered))
+
+
+def _alpha(units: Sequence[tuple[float, ...]], ordered: bool) -> float:
+    levels = sorted({value for unit in units for value in unit})
+    found = _coincidences(units, levels)
+    totals = found.sum(axis=1)
+    expected = np.outer(totals, totals) - np.diag(totals)
+    distance = _ordinal(totals) if ordered else 1 - np.eye(len(levels))
+    chance = (expected * distance).sum()
+    if chance == 0:
+        return math.nan
+    return float(1 - (totals.sum() - 1) * (found * distance).sum() / chance)
+
+
+def _coincidences(units: Sequence[tuple[float, ...]], levels: Sequence[float]) -> Floats:
+    """(levels, levels) how often two values meet in a unit, each value counting once."""
+    found = np.zeros((len(levels), len(levels)))
+    for unit in units:
+        counts = np.array([unit.count(level) for level in levels], dtype=float)
+        found += (np.outer(counts, counts) - np.diag(counts)) / (len(unit) - 1)
+    return found
+
+
+def _ordinal(totals: Floats) -> Floats:
+    """(levels, levels) squared distances in ranks, by how many values lie between."""
+    ranks = np.cumsum(totals) - totals / 2
+    squared: Floats = (ranks[:, None] - ranks[None, :]) ** 2
+    return squared
+
+
+Choice: TypeAlias = Literal["first", "equal", "second"]
+"""Which summary is better, by its place on the page."""
+
+_KIND = "dialogist rating answers"
+_LARGEST = 20_000_000  # bytes of an unpacked key: nobody compares so many
+_MAKE_ANEW = "save it again from the page"
+
+_AnswerModel = TypeVar("_AnswerModel", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class RatingQuestion:
+    """One thing to compare summaries by."""
+
+    key: str
+    title: str
+    short: str
+    help: str
+
+
+QUESTIONS = (
+    RatingQuestion(
+        "faithful",
+        "Faithful",
+        "Which says only what the dialogue says?",
+        "Right people, names, numbers, who did what to whom; nothing made up.",
+    ),
+    RatingQuestion(
+        "complete",
+        "Complete",
+        "Which says more of what matters?",
+        "What was wanted, what came of it. A detail left out is fine, the point is not.",
+    ),
+    RatingQuestion(
+        "fluent",
+        "Fluent",
+        "Which reads better?",
+        "Whole sentences, no repetition, clear who is meant. Do not mind whether it is true.",
+    ),
+    RatingQuestion(
+        "overall",
+        "Overall",
+        "Which would you rather be given?",
+        "If you had not read the dialogue and had to rely on one of them.",
+    ),
+)
+"""In the order of the page; the last is the one that counts first."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class AnswerKey(_Strict):
+    """Who is who: the systems' names, and by item the dialogue's id and whether B stands first."""
+
+    systems: tuple[str, str]
+    ids: list[str]
+    swapped: list[bool]
+    identical: int
+    seed: int
+
+
+class Answer(_Strict):
+    """What a rater said about one item; None: not answered."""
+
+    faithful: Choice | None = None
+    complete: Choice | None = None
+    fluent: Choice | None = None
+    overall: Choice | None = None
+    false: list[Literal["first", "second"]] = Field(default_factory=list)
+    note: str = ""
+
+    def choice(self, question: str) -> Choice | None:
+        """The answer to a question by its key."""
+        chosen: Choice | None = getattr(self, question)
+        return chosen
+
+    @property
+    def complete_answer(self) -> bool:
+        """Whether every question is answered: only then is no mark a word about falsehoods."""
+        return all(self.choice(question.key) for question in QUESTIONS)
+
+
+class _File(_Strict):
+    kind: Literal["dialogist rating answers"]
+    version: Literal[1]
+    page: str
+    key: str
+    rater: str = Field(min_length=1)
+    answers: dict[int, Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Sheets:
+    """All answers to one page: by rater, then by the number of the item."""
+
+    page: str
+    key: AnswerKey
+    by_rater: dict[str, dict[int, Answer]]
+
+
+def read_answers(files: Sequence[Path]) -> Sheets:
+    """Read one file of answers by each rater.
+
+    Raises:
+        DataError: a file cannot be read, is no file of answers, belongs to another page than the
+            first, or has the rater of another file.
+    """
+    found = [_read(path) for path in files]
+    first = found[0]
+    by_rater: dict[str, dict[int, Answer]] = {}
+    for path, one in zip(files, found, strict=True):
+        if (one.page, one.key) != (first.page, first.key):
+            raise DataError(f"{path}: answers to another page ({one.page}) than {files[0]}'s")
+        name = " ".join(one.rater.split())
+        if name in by_rater:
+            raise DataError(f"{path}: rater '{name}' is there already: give one file by rater")
+        by_rater[name] = one.answers
+    key = _unseal(first.key, files[0])
+    for path, one in zip(files, found, strict=True):
+        if unknown := [number for number in one.answers if not 0 <= number < len(key.ids)]:
+            raise DataError(f"{path}: there is no item {unknown[0]} on its page; {_MAKE_ANEW}")
+    return Sheets(first.page, key, by_rater)
+
+
+def _read(path: Path) -> _File:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+    if _KIND.encode() not in data:
+        raise DataError(f"{path}: is no file of answers: save one from the page ('Save answers')")
+    return _checked(_File, data, path)
+
+
+def _unseal(sealed: str, path: Path) -> AnswerKey:
+    try:
+        packed = base64.b64decode(sealed, validate=True)
+        data = zlib.decompressobj().decompress(packed, _LARGEST)
+    except (ValueError, zlib.error):
+        raise DataError(f"{path}: its key is damaged; {_MAKE_ANEW}") from None
+    key = _checked(AnswerKey, data, path)
+    if not key.ids or len(key.ids) != len(key.swapped):
+        raise DataError(f"{path}: its key is damaged; {_MAKE_ANEW}")
+    return key
+
+
+def _checked(kind: type[_AnswerModel], data: bytes, path: Path) -> _AnswerModel:
+    try:
+        # Half of a pair, which JSON can hold and pydantic refuses, becomes a question mark.
+        text = json.dumps(json.loads(data), ensure_ascii=False).encode("utf-8", errors="replace")
+        return kind.model_validate_json(text)
+    except ValidationError as error:
+        raise DataError(f"{path}: {_first_fault(error.errors()[0])}; {_MAKE_ANEW}") from None
+    except (ValueError, RecursionError):
+        raise DataError(f"{path}: is no JSON, or not all of it is there; {_MAKE_ANEW}") from None
+
+
+def _first_fault(error: Any) -> str:
+    where = ".".join(str(part) for part in error["loc"])
+    return f"{where}: {error['msg']}" if where else str(error["msg"])
+
+
+RATING_VERSION = 1
+
+_SIGNS = {"first": 1.0, "equal": 0.0, "second": -1.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """The answers to one question. A and B are the systems of the key, in its order.
+
+    ``a``, ``equal`` and ``b`` count answers. ``share`` is A's, equals being half each, 0-100, with
+    its 95% interval. ``items_a`` and ``items_b`` count items by what most of their raters say;
+    ``p`` is of the sign test on these two.
+    """
+
+    question: str
+    a: int
+    equal: int
+    b: int
+    share: float
+    interval: tuple[float, float]
+    items_a: int
+    items_b: int
+    p: float
+    agreement: Agreement
+
+
+@dataclass(frozen=True, slots=True)
+class Falsehood:
+    """How many of a system's summaries are said to hold something false, 0-100."""
+
+    system: str
+    marked: int
+    answers: int
+    share: float
+    interval: tuple[float, float]
+    agreement: Agreement
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What a rater wrote about an item; ``item`` counts from 1, as the page does."""
+
+    rater: str
+    item: int
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rating:
+    """All that the answers to one page say.
+
+    ``answered``: how many items each rater answered whole. ``identical``: pairs drawn and not
+    shown, for both systems say the same. ``first`` and ``second`` count how often the summary in
+    that place was preferred overall, ``place_p`` is of the sign test on them: a small one says that
+    the place itself had a say.
+    """
+
+    page: str
+    systems: tuple[str, str]
+    items: int
+    identical: int
+    answered: dict[str, int]
+    preferences: tuple[Preference, ...]
+    falsehoods: tuple[Falsehood, ...]
+    first: int
+    second: int
+    place_p: float
+    remarks: tuple[Remark, ...]
+
+    def to_json(self) -> dict[str, JSON]:
+        """All fields as plain values; what is not known is null."""
+        fields = {"schema_version": RATING_VERSION, **asdict(self)}
+        return {name: _plain(value) for name, value in fields.items()}
+
+
+def rate(sheets: Sheets) -> Rating:
+    """Sum up the answers to a page."""
+    key, raters = sheets.key, list(sheets.by_rater.values())
+    places = [
+        answer.overall
+        for answers in raters
+        for answer in answers.values()
+        if answer.overall in ("first", "second")
+    ]
+    first, second = places.count("first"), places.count("second")
+    return Rating(
+        page=sheets.page,
+        systems=key.systems,
+        items=len(key.ids),
+        identical=key.identical,
+        answered={
+            name: sum(answer.complete_answer for answer in answers.values())
+            for name, answers in sheets.by_rater.items()
+        },
+        preferences=tuple(_preference(question.key, raters, key) for question in QUESTIONS),
+        falsehoods=tuple(_falsehood(which, raters, key) for which in (0, 1)),
+        first=first,
+        second=second,
+        place_p=sign_test(first, second),
+        remarks=tuple(_remarks(sheets)),
+    )
+
+
+def sign_test(one: int, other: int) -> float:
+    """Two-sided p of as uneven a split of ``one + other`` tosses of a fair coin (exact)."""
+    count, ways, tail = one + other, 1, 0
+    for k in range(min(one, other) + 1):
+        tail += ways
+        ways = ways * (count - k) // (k + 1)
+    both: float = 2 * tail / (1 << count)
+    return min(1.0, both)
+
+
+def _preference(question: str, raters: Sequence[dict[int, Answer]], key: AnswerKey) -> Preference:
+    signs = np.full((len(raters), len(key.ids)), math.nan)
+    for row, answers in zip(signs, raters, strict=True):
+        for number, answer in answers.items():
+            chosen = answer.choice(question)
+            if chosen is not None:
+                row[number] = _SIGNS[chosen] * (-1 if key.swapped[number] else 1)
+    balance = np.nansum(signs, axis=0)
+    items_a, items_b = int((balance > 0).sum()), int((balance < 0).sum())
+    share = _share(50 * (signs + 1), key)
+    return Preference(
+        question=question,
+        a=int((signs == 1).sum()),
+        equal=int((signs == 0).sum()),
+        b=int((signs == -1).sum()),
+        share=share.figure,
+        interval=(share.low, share.high),
+        items_a=items_a,
+        items_b=items_b,
+        p=sign_test(items_a, items_b),
+        agreement=agreement(signs, ordered=True),
+    )
+
+
+def _falsehood(which: int, raters: Sequence[dict[int, Answer]], key: AnswerKey) -> Falsehood:
+    """Of system A (0) or B (1); a summary left unmarked counts once its item is answered whole."""
+    marks = np.full((len(raters), len(key.ids)), math.nan)
+    for row, answers in zip(marks, raters, strict=True):
+        for number, answer in answers.items():
+            place = "second" if key.swapped[number] == (which == 0) else "first"
+            if place in answer.false or answer.complete_answer:
+                row[number] = place in answer.false
+    share = _share(100 * marks, key)
+    return Falsehood(
+        system=key.systems[which],
+        marked=int((marks == 1).sum()),
+        answers=int((~np.isnan(marks)).sum()),
+        share=share.figure,
+        interval=(share.low, share.high),
+        agreement=agreement(marks, ordered=False),
+    )
+
+
+def _share(values: Floats, key: AnswerKey) -> Interval:
+    """(raters, items), NaN where not answered: their mean, resampled by items."""
+    sums = np.stack([np.nansum(values, axis=0), (~np.isnan(values)).sum(axis=0)], axis=1)
+    column = mean_column("share", "share", "neither")
+    scores = Scores("raters", tuple(key.ids), (column,), sums, {})
+    return intervals(scores)["share"]
+
+
+def _remarks(sheets: Sheets) -> Iterable[Remark]:
+    for name, answers in sheets.by_rater.items():
+        for number, answer in sorted(answers.items()):
+            if answer.note.strip():
+                yield Remark(name, number + 1, sheets.key.ids[number], answer.note.strip())
+
+
+def _plain(value: JSON) -> JSON:
+    """NaN, which JSON has not, as null."""
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    return None if isinstance(value, float) and math.isnan(value) else value

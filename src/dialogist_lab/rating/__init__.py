@@ -1,1 +1,0 @@
-"""Blind comparison by people: the page, their answers, what these are worth."""

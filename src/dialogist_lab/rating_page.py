@@ -1,0 +1,117 @@
+"""The page on which people compare two systems' summaries without knowing whose they are."""
+
+import base64
+import hashlib
+import json
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dialogist.evaluation.pages import (
+    asset,
+    content_policy,
+    page_templates,
+    script_data,
+    source_hash,
+    trusted,
+)
+from dialogist.records import JSON, Dialogue
+from dialogist_lab.rating import QUESTIONS, AnswerKey
+
+
+@dataclass(frozen=True, slots=True)
+class RatedPair:
+    """A dialogue, and what systems A and B say about it."""
+
+    dialogue: Dialogue
+    texts: tuple[str, str]
+
+    @property
+    def identical(self) -> bool:
+        """Whether there is nothing to choose between."""
+        return self.texts[0].split() == self.texts[1].split()
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The pairs to show, in their order; ``swapped``: whether B stands first.
+
+    ``identical`` pairs were drawn as well, and not shown.
+    """
+
+    pairs: tuple[RatedPair, ...]
+    swapped: tuple[bool, ...]
+    identical: int
+
+
+def sample_pairs(pairs: Sequence[RatedPair], count: int, seed: int) -> Drawn:
+    """Up to ``count`` pairs at random; each system stands first in half of them.
+
+    A smaller count is the head of a larger one, but for the sides.
+    """
+    order = sorted(range(len(pairs)), key=lambda i: _hash(f"pair {seed} {i}"))
+    shown: list[int] = []
+    identical = 0
+    for i in order:
+        if len(shown) == count:
+            break
+        if pairs[i].identical:
+            identical += 1
+        else:
+            shown.append(i)
+    by_side = sorted(shown, key=lambda i: _hash(f"side {seed} {i}"))
+    swapped = set(by_side[: len(shown) // 2])
+    return Drawn(
+        pairs=tuple(pairs[i] for i in shown),
+        swapped=tuple(i in swapped for i in shown),
+        identical=identical,
+    )
+
+
+def make_rating_page(drawn: Drawn, systems: tuple[str, str], seed: int) -> str:
+    """The whole page as HTML.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    key = AnswerKey(
+        systems=systems,
+        ids=[pair.dialogue.id for pair in drawn.pairs],
+        swapped=list(drawn.swapped),
+        identical=drawn.identical,
+        seed=seed,
+    )
+    items = [_item(pair, swap) for pair, swap in zip(drawn.pairs, drawn.swapped, strict=True)]
+    sealed = seal(key)
+    style, script = (
+        asset("style.css") + asset("rating.css"),
+        asset("people.js") + asset("rating.js"),
+    )
+    page: JSON = {"page": _digest([items, sealed]), "items": items, "key": sealed}
+    template = page_templates("the page for raters").get_template("rating.html.j2")
+    return template.render(
+        policy=content_policy(script, source_hash(style)),
+        style=trusted(style),
+        script=trusted(script),
+        page=script_data(page),
+        questions=QUESTIONS,
+    )
+
+
+def seal(key: AnswerKey) -> str:
+    """The key as text that says nothing to whoever glances at it."""
+    return base64.b64encode(zlib.compress(json.dumps(key.model_dump()).encode())).decode()
+
+
+def _item(pair: RatedPair, swapped: bool) -> JSON:
+    first, second = reversed(pair.texts) if swapped else pair.texts
+    turns: list[JSON] = [[u.speaker, u.text] for u in pair.dialogue.utterances]
+    return {"turns": turns, "first": first, "second": second}
+
+
+def _digest(value: JSON) -> str:
+    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()

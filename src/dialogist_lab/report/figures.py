@@ -1,0 +1,376 @@
+"""Figures as SVG for a page and as PNG files, from the same drawing (matplotlib, without pyplot).
+
+A picture is a few small panels. In the page each is an SVG of its own, which a style sheet puts
+side by side or, on a phone, below each other, so letters never shrink; as PNG they are one file.
+SVG is made to be repeatable and to stand in HTML: no date, no metadata, no identifier that another
+figure has, text as text. In the page a colour is a variable of the style sheet, so a figure follows
+dark mode and print; matplotlib wants real colours, so each variable is drawn as a colour of its own
+that is put back afterwards.
+"""
+
+import io
+import re
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+from dialogist.errors import DataError, MissingExtraError
+from dialogist.evaluation.pages import displayable
+from dialogist.training.logs import RunLogs
+from dialogist_lab.report.subject import Run
+
+# Okabe and Ito's colours, which the colour-blind can tell apart, and two more.
+_SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#6a3d9a", "#8c510a")
+_MARKERS = "osD^vPX*"
+_PLAIN = {
+    "text": "#1f2328",
+    "muted": "#57606a",
+    "line": "#d9d6cf",
+    "ground": "#ffffff",
+    "floor": "#7d8590",
+    "ceiling": "#3d444d",
+}
+
+SERIES = len(_SERIES)
+"""How many systems have a colour of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ink:
+    """What to draw with; ``variables``: in colours that stand for the page's variables."""
+
+    variables: bool
+
+    @property
+    def text(self) -> str:
+        """Words and axes."""
+        return self._named("text")
+
+    @property
+    def muted(self) -> str:
+        """What should not catch the eye first."""
+        return self._named("muted")
+
+    @property
+    def line(self) -> str:
+        """Grids."""
+        return self._named("line")
+
+    @property
+    def ground(self) -> str:
+        """What a figure stands on."""
+        return self._named("ground")
+
+    @property
+    def floor(self) -> str:
+        """Baselines."""
+        return self._named("floor")
+
+    @property
+    def ceiling(self) -> str:
+        """People and oracles; references."""
+        return self._named("ceiling")
+
+    def series(self, number: int) -> str:
+        """The colour of a system; the ninth has that of the first, and another marker."""
+        place = number % SERIES
+        return _stand_in(len(_PLAIN) + place) if self.variables else _SERIES[place]
+
+    def _named(self, name: str) -> str:
+        place = list(_PLAIN).index(name)
+        return _stand_in(place) if self.variables else _PLAIN[name]
+
+
+def marker(number: int) -> str:
+    """A system's marker: systems of one colour have different ones."""
+    return _MARKERS[(number // SERIES + number) % len(_MARKERS)]
+
+
+def variables() -> dict[str, str]:
+    """What each stand-in colour is in the page."""
+    names = [*_PLAIN, *(f"series-{i}" for i in range(SERIES))]
+    return {_stand_in(place): f"var(--{name})" for place, name in enumerate(names)}
+
+
+def _stand_in(place: int) -> str:
+    """A colour that nothing else has."""
+    return f"#fe{place:02x}ef"
+
+
+Draw: TypeAlias = Callable[[Any, Ink], None]
+"""Draws on the axes."""
+
+_FONT = 8.0
+_NAME_LETTERS = 20  # letters of a name beside an axis
+_DPI = 150
+_NOT_WANTED = re.compile(
+    r"^.*?(?=<svg)|<metadata>.*?</metadata>|<!--.*?-->|<style.*?</style>|font-family: [^;\"]*;?",
+    re.DOTALL,
+)
+_SIZE = re.compile(r' (?:width|height)="[^"]*pt"')
+_IDENTIFIED = re.compile(r' id="([^"]*)"')
+_REFERENCE = re.compile(r'(?:url\(|href=")#([^")]*)')
+_BLANK = re.compile(r"\s+")
+_LONG_NUMBER = re.compile(r"(\d+\.\d{2})\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One small chart; ``height`` in inches, all are as wide.
+
+    ``alt`` says what can be seen to whoever cannot.
+    """
+
+    title: str
+    draw: Draw
+    alt: str
+    height: float = 2.5
+
+
+@dataclass(frozen=True, slots=True)
+class LegendKey:
+    """A line of a legend: whose colour is which. ``colour`` names a colour of `Ink`."""
+
+    label: str
+    colour: str
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """Panels that belong together: ``name`` is that of the file, the rest is for people."""
+
+    name: str
+    title: str
+    caption: str
+    panels: tuple[Panel, ...]
+    legend: tuple[LegendKey, ...] = ()
+
+    def svgs(self) -> list[str]:
+        """Each panel as an SVG element.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+        """
+        return [self._svg(i, panel) for i, panel in enumerate(self.panels)]
+
+    def png(self) -> bytes:
+        """All panels in one image.
+
+        Raises:
+            MissingExtraError: matplotlib is not installed.
+        """
+        ink = Ink(variables=False)
+        columns = min(len(self.panels), 3)
+        rows = -(-len(self.panels) // columns)
+        height = rows * (max(panel.height for panel in self.panels) + 0.2) + 0.3
+        with _drawing(self.name):
+            figure = _figure((_WIDTH * columns, height))
+            figure.set_facecolor(ink.ground)
+            for place, panel in enumerate(self.panels, 1):
+                _draw(figure.add_subplot(rows, columns, place), panel, ink, titled=True)
+            self._add_legend(figure, ink, columns)
+            data = io.BytesIO()
+            figure.savefig(data, format="png", dpi=_DPI, metadata={"Software": None})
+        return data.getvalue()
+
+    def _svg(self, number: int, panel: Panel) -> str:
+        name = f"{self.name}-{number}"
+        with _drawing(name):
+            figure = _figure((_WIDTH, panel.height))
+            figure.patch.set_alpha(0.0)
+            _draw(figure.add_subplot(), panel, Ink(variables=True), titled=False)
+            data = io.StringIO()
+            figure.savefig(data, format="svg", metadata={"Date": None})
+        return _for_page(data.getvalue(), name, f"{panel.title}. {panel.alt}")
+
+    def _add_legend(self, figure: Any, ink: Ink, columns: int) -> None:
+        if not self.legend:
+            return
+        from matplotlib.patches import Patch
+
+        patches = [Patch(color=colour_of(key, ink), label=key.label) for key in self.legend]
+        width = min(len(patches), 2 * columns)
+        figure.legend(handles=patches, loc="outside lower center", ncols=width, frameon=False)
+
+
+_WIDTH = 3.5  # inches of a panel
+
+
+def colour_of(key: LegendKey, ink: Ink) -> str:
+    """The colour of a line of the legend."""
+    return ink.series(key.number) if key.colour == "series" else str(getattr(ink, key.colour))
+
+
+def _figure(size: tuple[float, float]) -> Any:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=size, layout="constrained")
+
+
+def _draw(axes: Any, panel: Panel, ink: Ink, *, titled: bool) -> None:
+    axes.set_facecolor("none")
+    for side, spine in axes.spines.items():
+        spine.set_visible(side in ("left", "bottom"))
+        spine.set_color(ink.muted)
+    axes.tick_params(colors=ink.muted, labelcolor=ink.text, length=2.5)
+    axes.xaxis.label.set_color(ink.text)
+    axes.yaxis.label.set_color(ink.text)
+    axes.grid(color=ink.line, linewidth=0.6)
+    axes.set_axisbelow(True)
+    panel.draw(axes, ink)
+    if titled:
+        axes.set_title(panel.title, color=ink.text)
+
+
+@contextmanager
+def _drawing(name: str) -> Iterator[None]:
+    """matplotlib's settings for figures that can be repeated and hold any text."""
+    try:
+        import matplotlib as mpl
+    except ImportError:
+        raise MissingExtraError("figures", "eval") from None
+    settings: Any = {  # matplotlib's type for them is a list of all its names
+        "svg.fonttype": "none",
+        "svg.hashsalt": name,
+        "text.parse_math": False,  # a system may be called "$x"
+        "axes.unicode_minus": False,
+        "font.size": _FONT,
+        "axes.titlesize": _FONT + 1,
+        "axes.labelsize": _FONT,
+        "path.simplify": True,
+    }
+    with mpl.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from font")
+        yield
+
+
+def _for_page(svg: str, name: str, alt: str) -> str:
+    """An SVG file as an element of a page."""
+    svg = _SIZE.sub("", _NOT_WANTED.sub("", svg))
+    used = set(_REFERENCE.findall(svg))
+    svg = _IDENTIFIED.sub(lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", svg)
+    svg = _REFERENCE.sub(lambda m: m[0].replace(f"#{m[1]}", f"#{name}-{m[1]}"), svg)
+    svg = _LONG_NUMBER.sub(r"\1", svg)
+    for colour, variable in variables().items():
+        svg = svg.replace(colour, variable)
+    svg = _BLANK.sub(" ", svg).replace("> <", "><").strip()
+    return svg.replace("<svg", f'<svg role="img" aria-label="{_attribute(displayable(alt))}"', 1)
+
+
+def _attribute(text: str) -> str:
+    for mark, name in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
+        text = text.replace(mark, name)
+    return text
+
+
+def short(name: str) -> str:
+    """A name that fits beside an axis and can be drawn: its beginning and its end."""
+    name = displayable(" ".join(name.split()))
+    if len(name) <= _NAME_LETTERS:
+        return name
+    half = _NAME_LETTERS // 2
+    return f"{name[: half - 1]}…{name[-half:]}"
+
+
+_TITLES = {"rouge1": "ROUGE-1", "rouge2": "ROUGE-2", "rougeL": "ROUGE-L"}
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """One line: of which run, and whether of its training data."""
+
+    run: int
+    training: bool
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """One panel."""
+
+    title: str
+    unit: str
+    curves: tuple[Curve, ...]
+
+
+def learning(runs: Sequence[Run]) -> Picture | None:
+    """Curves of all runs, each quantity in a panel.
+
+    Raises:
+        DataError: a run's ``metrics.jsonl`` is damaged.
+    """
+    every = [one for one in _all_curves(runs) if one.curves]
+    if not every:
+        return None
+    dashed = any(c.training for one in every for c in one.curves)
+    return Picture(
+        "learning",
+        "Learning curves and learning rate",
+        "By updates of the weights." + (" Dotted: on training data." if dashed else ""),
+        tuple(
+            Panel(one.title, partial(_lines, one=one, runs=runs), _told(one, runs), 2.3)
+            for one in every
+        ),
+        tuple(LegendKey(short(run.name), "series", run.number) for run in runs),
+    )
+
+
+def _all_curves(runs: Sequence[Run]) -> list[Curves]:
+    loss = [("epoch", "dev_loss", False), ("train", "nll", True)]
+    every = [
+        Curves("Cross-entropy", "nats per token", _curves(runs, loss)),
+        Curves("Learning rate", "", _curves(runs, [("train", "learning_rate", False)])),
+    ]
+    for kind, title in _TITLES.items():
+        names = [("epoch", f"dev_{kind}", False), ("epoch", f"train_{kind}", True)]
+        every.append(Curves(f"{title} while learning", "F1", _curves(runs, names)))
+    return every
+
+
+def _curves(runs: Sequence[Run], names: Sequence[tuple[str, str, bool]]) -> tuple[Curve, ...]:
+    found = []
+    for number, run in enumerate(runs):
+        for kind, name, training in names:
+            points = _series(run, kind, name)
+            if points:
+                found.append(Curve(number, training, points))
+    return tuple(found)
+
+
+def _series(run: Run, kind: str, name: str) -> tuple[tuple[float, float], ...]:
+    logs = RunLogs(run.folder)
+    try:
+        rows = logs.series(kind, name)
+    except (ValueError, AttributeError):
+        raise DataError(f"{logs.metrics.path}: is damaged: a line is no JSON object") from None
+    except OSError as error:
+        raise DataError(f"{logs.metrics.path}: cannot be read: {error.strerror}") from None
+    return tuple((float(row[0]), float(row[1])) for row in rows)
+
+
+def _lines(axes: Any, ink: Ink, one: Curves, runs: Sequence[Run]) -> None:
+    for curve in one.curves:
+        few = len(curve.points) <= 30
+        axes.plot(
+            *zip(*curve.points, strict=True),
+            color=ink.series(runs[curve.run].number),
+            linewidth=1.0 if curve.training else 1.5,
+            linestyle=":" if curve.training else "-",
+            marker=marker(runs[curve.run].number) if few and not curve.training else None,
+            markersize=3.5,
+        )
+    axes.set(xlabel="update", ylabel=one.unit)
+    axes.margins(y=0.1)
+    axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 4))
+
+
+def _told(one: Curves, runs: Sequence[Run]) -> str:
+    return ", ".join(
+        f"{runs[c.run].name}{' (training)' if c.training else ''} {c.points[0][1]:.3g} to "
+        f"{c.points[-1][1]:.3g}"
+        for c in one.curves
+    )

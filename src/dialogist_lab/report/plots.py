@@ -1,0 +1,433 @@
+"""Figures of scores and of sizes: ranking, spread, scatter, lengths, scores by size."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialogist.evaluation.key_point_scoring import KEY_POINT_BINS, UTTERANCE_BINS
+from dialogist.evaluation.report_card import RowKind
+from dialogist.evaluation.scoring import Scores
+from dialogist.evaluation.significance import Interval, intervals
+from dialogist.metrics.base import Column, Floats
+from dialogist_lab.report.figures import Ink, LegendKey, Panel, Picture, marker, short
+from dialogist_lab.report.subject import ShownSystem, Subject, known, length, shown_alone
+
+HEADLINE = ("rouge1.f1", "rouge2.f1", "rougeL.f1", "bertscore.f1", "bleu", "chrf")
+"""What systems are first compared by, as far as it was measured."""
+
+_PARTS = ("precision", "recall", "f1")
+_SHOWN = 6  # systems with a panel of their own
+_NAMES = {
+    "faithfulness.any": "Outputs with anything unsupported",
+    "faithfulness.name": "Outputs with unsupported names",
+    "faithfulness.number": "Outputs with unsupported numbers",
+    "faithfulness.entity": "Outputs with unsupported entities",
+    "faithfulness.swap": "Outputs with swapped roles",
+    "faithfulness.negation": "Outputs with added denials",
+    "copying.copied": "Words copied",
+    "copying.novel2": "Pairs of words that are new",
+    "copying.repeats4": "Outputs that repeat themselves",
+}
+"""What columns are called where they stand alone."""
+
+_AHEAD = {"higher": "more is better", "lower": "less is better", "neither": ""}
+
+
+def ranking(
+    entries: Sequence[ShownSystem], keys: Sequence[str], name: str, title: str
+) -> Picture | None:
+    """A panel for every column: each entry's figure and where it may lie."""
+    columns = [_column(entries, key) for key in keys if any(_has(e, key) for e in entries)]
+    if not columns:
+        return None
+    panels = tuple(_ranked(entries, column) for column in columns)
+    caption = (
+        "A dot is the figure, the line its 95% interval. Systems have colours, baselines are grey, "
+        "the last rows are ceilings."
+    )
+    return Picture(name, title, caption, panels)
+
+
+def _ranked(entries: Sequence[ShownSystem], column: Column) -> Panel:
+    having = [entry for entry in entries if _has(entry, column.key)]
+    name = _NAMES.get(column.key, f"{column.title}{_unit(column)}")
+    title = ", ".join(filter(None, (name, _AHEAD[column.better])))
+    return Panel(
+        title,
+        partial(_dots, entries=having, key=column.key),
+        ", ".join(_told(entry, column.key) for entry in having),
+        0.55 + 0.21 * len(having),
+    )
+
+
+def scatter(entries: Sequence[ShownSystem], kind: str, title: str) -> Picture | None:
+    """Precision over recall of every output, a panel for each system."""
+    chosen = [e for e in entries if f"{kind}.precision" in e.scores][:_SHOWN]
+    if not chosen:
+        return None
+    panels = tuple(
+        Panel(
+            short(e.name),
+            partial(_cloud, entry=e, kind=kind),
+            f"Mean precision {e.scores.figure(f'{kind}.precision'):.1f}, recall "
+            f"{e.scores.figure(f'{kind}.recall'):.1f}",
+        )
+        for e in chosen
+    )
+    return Picture(
+        "precision-recall",
+        f"{title}: precision and recall of every output",
+        "Each dot is an output; the cross is the mean. Curves: equal F1. "
+        "Above the diagonal an output says less than its reference and what it says is in it; "
+        "below it says much, and part of it is not.",
+        panels,
+    )
+
+
+def spread(entries: Sequence[ShownSystem], kind: str, title: str) -> Picture | None:
+    """How precision, recall and F1 are spread over the outputs; beside the train sample."""
+    chosen = [e for e in entries if f"{kind}.precision" in e.scores][:_SHOWN]
+    if not chosen:
+        return None
+    sampled = any(entry.train is not None for entry in chosen)
+    panels = tuple(
+        Panel(short(e.name), partial(_violins, entry=e, kind=kind), _quartiles(e, f"{kind}.f1"))
+        for e in chosen
+    )
+    halves = (
+        " Left half: the sample of the training data; right half: the data of this report. Where "
+        "the left is far higher, the system knows its training data by heart."
+        if sampled
+        else ""
+    )
+    return Picture(
+        "spread",
+        f"{title}: how scores are spread over the outputs",
+        f"The wider, the more outputs have that score; the bar is the median.{halves}",
+        panels,
+        (LegendKey("train sample", "muted"), LegendKey("this data", "series")) if sampled else (),
+    )
+
+
+def colour_for(entry: ShownSystem, ink: Ink) -> str:
+    """An entry's own colour, the same in all figures."""
+    if entry.leads:
+        return ink.series(entry.number)
+    return ink.floor if entry.entry.kind is RowKind.floor else ink.ceiling
+
+
+def _column(entries: Sequence[ShownSystem], key: str) -> Column:
+    return next(e.scores.column(key) for e in entries if key in e.scores)
+
+
+def _unit(column: Column) -> str:
+    return "" if column.unit in column.title else f" ({column.unit})" if column.unit != "%" else ""
+
+
+def _has(entry: ShownSystem, key: str) -> bool:
+    return key in entry.intervals and not np.isnan(entry.intervals[key].figure)
+
+
+def _told(entry: ShownSystem, key: str) -> str:
+    found = entry.intervals[key]
+    return f"{entry.name} {found.figure:.1f} ({found.low:.1f} to {found.high:.1f})"
+
+
+def _dots(axes: Any, ink: Ink, entries: Sequence[ShownSystem], key: str) -> None:
+    for row, entry in enumerate(entries):
+        found = entry.intervals[key]
+        colour = colour_for(entry, ink)
+        if not np.isnan(found.low):
+            axes.plot([found.low, found.high], [row, row], color=colour, linewidth=2.2, alpha=0.55)
+        axes.plot(found.figure, row, marker="o", color=colour, markersize=4.5)
+    axes.set_yticks(range(len(entries)), [short(entry.name) for entry in entries])
+    axes.set_ylim(len(entries) - 0.5, -0.5)
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", visible=False)
+
+
+def _cloud(axes: Any, ink: Ink, entry: ShownSystem, kind: str) -> None:
+    precision, recall = (entry.scores.each(f"{kind}.{part}") for part in ("precision", "recall"))
+    _equal_f1(axes, ink)
+    # Many outputs have the very same scores: overlapping dots add up.
+    axes.scatter(
+        recall, precision, s=7, color=colour_for(entry, ink), alpha=0.45, linewidth=0, zorder=2
+    )
+    axes.plot(
+        np.nanmean(recall),
+        np.nanmean(precision),
+        marker="P",
+        markersize=8,
+        zorder=3,
+        color=ink.text,
+        markeredgecolor=ink.ground,
+    )
+    axes.set(xlabel="recall", ylabel="precision", xlim=(-2, 102), ylim=(-2, 102))
+    axes.set_aspect("equal")
+
+
+def _equal_f1(axes: Any, ink: Ink) -> None:
+    axes.plot([0, 100], [0, 100], color=ink.line, linewidth=0.8, zorder=1)
+    for f1 in (20, 40, 60, 80):
+        recall = np.linspace(f1 / (2 - f1 / 100) + 0.01, 100, 60)
+        axes.plot(recall, f1 * recall / (2 * recall - f1), color=ink.line, linewidth=0.9, zorder=1)
+        end = 100 * f1 / (200 - f1)
+        axes.text(101, end, str(f1), color=ink.muted, fontsize=6, va="center", clip_on=False)
+    axes.grid(visible=False)
+
+
+def _violins(axes: Any, ink: Ink, entry: ShownSystem, kind: str) -> None:
+    colours = (colour_for(entry, ink), ink.text)
+    if entry.train is None:
+        _bodies(axes, _values(entry.scores, kind), colours, "both")
+    else:
+        _bodies(axes, _values(entry.train.scores, kind), (ink.muted, ink.text), "low")
+        _bodies(axes, _values(entry.scores, kind), colours, "high")
+    axes.set_xticks(range(len(_PARTS)), ["precision", "recall", "F1"])
+    axes.set_ylim(-2, 102)
+    axes.grid(axis="x", visible=False)
+
+
+def _values(scores: Scores, kind: str) -> list[Floats]:
+    each = [scores.each(f"{kind}.{part}") for part in _PARTS]
+    return [values[~np.isnan(values)] for values in each]
+
+
+def _bodies(axes: Any, values: Sequence[Floats], colours: tuple[str, str], side: str) -> None:
+    for place, found in enumerate(values):
+        if not len(found):
+            continue
+        fill, edge = colours
+        parts = axes.violinplot(
+            [found], [place], widths=0.8, showextrema=False, side=side, points=60
+        )
+        for body in parts["bodies"]:
+            body.set(facecolor=fill, edgecolor=fill, alpha=0.5, linewidth=0.8)
+        left, right = {"low": (-0.22, 0), "high": (0, 0.22), "both": (-0.22, 0.22)}[side]
+        middle = float(np.median(found))
+        axes.plot([place + left, place + right], [middle, middle], color=edge, linewidth=1.6)
+
+
+def _quartiles(entry: ShownSystem, key: str) -> str:
+    values = entry.scores.each(key)
+    low, middle, high = np.nanquantile(values, (0.25, 0.5, 0.75))
+    return f"F1: median {middle:.1f}, half of the outputs {low:.1f} to {high:.1f}"
+
+
+def series_marker(entry: ShownSystem) -> str:
+    """The marker of an entry in line figures."""
+    return marker(entry.number) if entry.leads else "."
+
+
+_BINS = 24
+_SIZES_SHOWN = 6
+_FEW = 5  # outputs in a bin below which there is no interval to be drawn
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Outputs by size: ``places`` (N,) the bin of each, ``names`` and ``counts`` of the bins."""
+
+    places: NDArray[np.intp]
+    names: tuple[str, ...]
+    counts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, sizes: Sequence[float], starts: Sequence[int]) -> "Bins":
+        """Bins begin at ``starts``, the first takes what is smaller; empty ones are left out."""
+        whole = np.floor(np.asarray(sizes, dtype=float) + 0.5)
+        found = np.searchsorted(starts, whole, side="right").clip(min=1) - 1
+        used, places, counts = np.unique(found, return_inverse=True, return_counts=True)
+        ends = [*(start - 1 for start in starts[1:]), None]
+        names = tuple(_range(starts[i], ends[i]) for i in used)
+        return cls(places, names, tuple(map(int, counts)))
+
+
+def by_size(subject: Subject) -> Picture | None:
+    """ROUGE-L, and that of key points, by utterances of the dialogue and by key points."""
+    entries = _compared(subject)
+    asked = []
+    if subject.utterances:
+        bins = Bins.of(subject.utterances, UTTERANCE_BINS)
+        asked.append((bins, "utterances of the dialogue"))
+    if subject.key_points is not None:
+        bins = Bins.of(subject.key_points, KEY_POINT_BINS)
+        asked.append((bins, "key points of the reference"))
+    measured = {"rougeL.f1": "ROUGE-L", "key_points.rougeL.f1": "Key points' ROUGE-L"}
+    panels = [
+        Panel(
+            f"{title} by {of}",
+            partial(_lines, entries=entries, key=key, bins=bins, of=of),
+            "; ".join(_size_figures(entry, key, bins) for entry in entries if key in entry.scores),
+        )
+        for bins, of in asked
+        for key, title in measured.items()
+        if any(key in entry.scores for entry in entries)
+    ]
+    if not panels:
+        return None
+    return Picture(
+        "by-size",
+        "Scores by size of the dialogue",
+        "The mean of the outputs in each bin, in brackets how many these are; for systems with its "
+        f"95% interval where they are {_FEW} or more. Of the baselines the best is shown.",
+        tuple(panels),
+        tuple(_key(entry) for entry in entries),
+    )
+
+
+def _compared(subject: Subject) -> list[ShownSystem]:
+    """Systems, ceilings and the best of the floors: more lines cannot be told apart."""
+    able = [one for one in subject.shown if one.speaks and known(one.scores, ["rougeL.f1"])]
+    floors = [one for one in able if one.entry.kind is RowKind.floor]
+    best = max(floors, key=lambda one: one.scores.figure("rougeL.f1"), default=None)
+    return [one for one in able if one.entry.kind is not RowKind.floor or one is best]
+
+
+def lengths(subject: Subject) -> Picture | None:
+    """Histograms: utterances and words of dialogues, words of references and of outputs."""
+    systems = subject.systems[:_SIZES_SHOWN]
+    if not systems:
+        return None
+    wanted = subject.reference_words
+    panels = []
+    if subject.utterances:
+        told = [one.dialogue for one in subject.outputs if one.dialogue is not None]
+        words = [sum(length(u.text) for u in dialogue.utterances) for dialogue in told]
+        panels += [
+            _counted("Dialogues: utterances", subject.utterances),
+            _counted("Dialogues: words", words),
+        ]
+    top = _top([*wanted, *(n for entry in systems for n in _lengths(entry))])
+    panels += [
+        Panel(
+            f"Outputs of {short(entry.name)}: words",
+            partial(_beside, entry=entry, wanted=wanted, top=top),
+            f"Mean {fmean(_lengths(entry)):.1f}"
+            + (f", of references {fmean(wanted):.1f}" if wanted else ""),
+            2.1,
+        )
+        for entry in systems
+    ]
+    return Picture(
+        "lengths",
+        "How long dialogues and summaries are",
+        "Words and single Chinese characters; punctuation is not counted. The outline is the "
+        "references', dashed lines are means; the last bar also holds whatever is longer.",
+        tuple(panels),
+    )
+
+
+def _counted(title: str, values: Sequence[float]) -> Panel:
+    alt = f"Mean {fmean(values):.1f}, from {min(values)} to {max(values)}"
+    return Panel(title, partial(_histogram, values=values), alt, 2.1)
+
+
+def binned(scores: Scores, key: str, bins: Bins) -> list[Interval]:
+    """The mean of a column in every bin."""
+    return [
+        intervals(shown_alone(scores, key, bins.places == place))[key]
+        for place in range(len(bins.names))
+    ]
+
+
+def _lines(
+    axes: Any, ink: Ink, entries: Sequence[ShownSystem], key: str, bins: Bins, of: str
+) -> None:
+    places = np.arange(len(bins.names))
+    for entry in entries:
+        if key not in entry.scores:
+            continue
+        found = binned(entry.scores, key, bins)
+        colour = colour_for(entry, ink)
+        lead = entry.leads
+        axes.plot(
+            places,
+            [one.figure for one in found],
+            color=colour,
+            marker=series_marker(entry),
+            markersize=4,
+            linewidth=1.5 if lead else 0.9,
+            linestyle="-" if lead else "--",
+            zorder=3 if lead else 2,
+        )
+        if lead:
+            shown = [count >= _FEW for count in bins.counts]
+            low, high = (
+                np.where(shown, [getattr(one, side) for one in found], np.nan)
+                for side in ("low", "high")
+            )
+            axes.fill_between(places, low, high, color=colour, alpha=0.15, linewidth=0)
+    axes.set_xticks(places, [f"{n}\n({c})" for n, c in zip(bins.names, bins.counts, strict=True)])
+    axes.set_xlabel(of)
+    axes.set_ylim(bottom=0)
+    axes.grid(axis="x", visible=False)
+
+
+def _histogram(axes: Any, ink: Ink, values: Sequence[float]) -> None:
+    top = _top(values)
+    axes.hist(np.clip(values, 0, top), bins=_edges(top), color=ink.floor, alpha=0.8)
+    _mean_line(axes, values, ink.text)
+    _counting(axes, "dialogues")
+
+
+def _beside(axes: Any, ink: Ink, entry: ShownSystem, wanted: Sequence[float], top: float) -> None:
+    edges = _edges(top)
+    own = _lengths(entry)
+    axes.hist(np.clip(own, 0, top), bins=edges, color=colour_for(entry, ink), alpha=0.7)
+    _mean_line(axes, own, colour_for(entry, ink))
+    if wanted:
+        axes.hist(np.clip(wanted, 0, top), bins=edges, histtype="step", color=ink.text, linewidth=1)
+        _mean_line(axes, wanted, ink.text)
+    _counting(axes, "outputs")
+
+
+def _counting(axes: Any, what: str) -> None:
+    axes.set_ylabel(what)
+    axes.yaxis.get_major_locator().set_params(integer=True)
+    axes.grid(axis="x", visible=False)
+
+
+def _mean_line(axes: Any, values: Sequence[float], colour: str) -> None:
+    axes.axvline(fmean(values), color=colour, linewidth=1, linestyle="--")
+
+
+def _edges(top: float) -> Floats:
+    """Whole numbers, so that no bin holds more of them than its neighbour."""
+    step = max(1, int(np.ceil((top + 1) / _BINS)))
+    return np.arange(0, top + 1 + step, step) - 0.5
+
+
+def _top(values: Sequence[float]) -> float:
+    """Where histograms end: a few very long texts must not flatten all others."""
+    if not values:
+        return 1.0
+    return float(max(1.0, min(max(values), 3 * np.quantile(values, 0.95))))
+
+
+def _lengths(entry: ShownSystem) -> list[int]:
+    return [length(output.prediction) for output in entry.outputs]
+
+
+def _size_figures(entry: ShownSystem, key: str, bins: Bins) -> str:
+    found = binned(entry.scores, key, bins)
+    figures = ", ".join(
+        f"{one.figure:.1f} at {name}" for one, name in zip(found, bins.names, strict=True)
+    )
+    return f"{entry.name} {figures}"
+
+
+def _key(entry: ShownSystem) -> LegendKey:
+    return LegendKey(short(entry.name), "series" if entry.leads else entry.entry.kind, entry.number)
+
+
+def _range(first: int, last: int | None) -> str:
+    if last is None:
+        return f"{first}+"
+    return str(first) if first == last else f"{first}-{last}"

@@ -1,0 +1,236 @@
+"""What a report is about: systems, their scores, runs, and what figures were made with."""
+
+import json
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import metadata
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dialogist.evaluation.report_card import Card, CardRow, MeasuredSystem, RowKind
+from dialogist.evaluation.scoring import Scores, score
+from dialogist.evaluation.significance import Interval
+from dialogist.evaluation.system_outputs import Output
+from dialogist.evaluation.upper_bounds import HUMAN
+from dialogist.metrics.base import Metric, mean_column
+from dialogist.records import Summary
+from dialogist.text.words import words_of
+
+SUPPORT = {
+    "faithfulness": "Outputs with something that the dialogue does not bear out",
+    "slots": "Slot values beside the dialogue's true state",
+    "copying": "What is copied, new or repeated",
+}
+"""The metrics that look at output and dialogue, and what their tables are called."""
+
+REFERENCES_NAME = "references"
+"""The row of what people wrote, where only dialogues are looked at."""
+
+
+@dataclass(frozen=True)
+class ShownSystem:
+    """An entry as the report shows it.
+
+    ``number``: its place among the systems, for its colour (floors and ceilings have their own).
+    ``intervals``: its figures by key. ``train``: the same system on a sample of its training data.
+    """
+
+    entry: MeasuredSystem
+    intervals: Mapping[str, Interval]
+    number: int = 0
+    train: MeasuredSystem | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.entry.name
+
+    @property
+    def scores(self) -> Scores:
+        """What was measured."""
+        return self.entry.scores
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """What it said."""
+        return self.entry.outputs
+
+    @property
+    def leads(self) -> bool:
+        """Whether it is a system, and no floor or ceiling."""
+        return self.entry.kind is RowKind.system
+
+    @property
+    def speaks(self) -> bool:
+        """Whether it said one thing about each dialogue: people measured by each other do not."""
+        return len(self.outputs) == len(self.scores.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A training run: its name, and its folder with ``metrics.jsonl``.
+
+    ``number`` is that of the system it made, or of no system, for its colour.
+    """
+
+    name: str
+    folder: Path
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class Subject:
+    """All that a report tells; without a card, of training alone.
+
+    ``entries`` are those that the card was made of. ``key_points``: how many each dialogue's
+    references have, in the mean; None without a rule pack. ``environment``: what the figures were
+    made with. ``stated``: a date or the like that is to be stated, for a report knows no clock.
+    """
+
+    card: Card | None = None
+    entries: tuple[MeasuredSystem, ...] = ()
+    runs: tuple[Run, ...] = ()
+    key_points: tuple[float, ...] | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    title: str = "Evaluation report"
+    stated: str = ""
+
+    def with_references(self, metrics: Sequence[Metric]) -> "Subject":
+        """The first references as if they were outputs, by metrics that need none.
+
+        So what rules say of a system can be held against what they say of people. Where people are
+        measured by each other, that is told already.
+        """
+        chosen = [one for one in metrics if one.name in SUPPORT]
+        if self.card is None or not chosen or any(one.name == HUMAN for one in self.entries):
+            return self
+        said = tuple(
+            replace(one, summary=Summary(one.references[0], one.id)) for one in self.outputs
+        )
+        entry = MeasuredSystem(RowKind.ceiling, said, score(REFERENCES_NAME, said, chosen, 1))
+        row = CardRow.of(entry, self.card.resampling)
+        card = replace(self.card, rows=(*self.card.rows, row))
+        return replace(self, card=card, entries=(*self.entries, entry))
+
+    @cached_property
+    def shown(self) -> tuple[ShownSystem, ...]:
+        """Systems, floors and ceilings in the card's order, systems with their train samples."""
+        if self.card is None:
+            return ()
+        rows = {(row.kind, row.name): row.figures for row in self.card.rows}
+        train = {entry.name: entry for entry in self.entries if entry.kind is RowKind.train}
+        systems = [entry.name for entry in self.entries if entry.kind is RowKind.system]
+        return tuple(
+            ShownSystem(
+                entry=entry,
+                intervals=rows[entry.kind, entry.name],
+                number=systems.index(entry.name) if entry.kind is RowKind.system else 0,
+                train=train.get(entry.name) if entry.kind is RowKind.system else None,
+            )
+            for entry in self.entries
+            if entry.kind is not RowKind.train
+        )
+
+    @cached_property
+    def systems(self) -> tuple[ShownSystem, ...]:
+        """Those that are neither floor nor ceiling."""
+        return tuple(one for one in self.shown if one.leads)
+
+    @cached_property
+    def numbered_runs(self) -> tuple[Run, ...]:
+        """The runs in the colours of their systems; others in colours that no system has."""
+        numbers = {one.name: one.number for one in self.systems}
+        for run in self.runs:
+            numbers.setdefault(run.name, len(numbers))
+        return tuple(replace(run, number=numbers[run.name]) for run in self.runs)
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """The first system's: dialogues and references beside them are those of all."""
+        return self.systems[0].outputs if self.systems else ()
+
+    @cached_property
+    def utterances(self) -> list[int]:
+        """Of each dialogue; none where a dialogue is not known."""
+        found = [one.dialogue for one in self.outputs if one.dialogue is not None]
+        if len(found) < len(self.outputs):
+            return []
+        return [len(dialogue.utterances) for dialogue in found]
+
+    @cached_property
+    def reference_words(self) -> list[float]:
+        """The mean length of each dialogue's references."""
+        return [fmean(map(length, one.references)) for one in self.outputs if one.references]
+
+
+def length(text: str) -> int:
+    """Words, and single Chinese characters; punctuation is not counted."""
+    return len(words_of(text))
+
+
+def shown_alone(scores: Scores, key: str, chosen: NDArray[np.bool_] | None = None) -> Scores:
+    """One column of ``chosen`` (N,) outputs (without: of all), as the mean of what each has."""
+    places = np.arange(len(scores.ids)) if chosen is None else np.flatnonzero(chosen)
+    each = scores.each(key)[places]
+    there = ~np.isnan(each)
+    column = scores.column(key)
+    return Scores(
+        system=scores.system,
+        ids=tuple(scores.ids[i] for i in places),
+        columns=(mean_column(key, column.title, column.better, column.unit),),
+        values=np.stack([np.where(there, each, 0.0), there], axis=1),
+        signatures={},
+    )
+
+
+def known(scores: Scores, keys: Sequence[str]) -> list[str]:
+    """Those of the keys that were measured and have a figure."""
+    return [key for key in keys if key in scores and scores.figure(key) == scores.figure(key)]
+
+
+_PACKAGES = (
+    *("dialogist", "numpy", "nltk", "sacrebleu", "matplotlib", "jinja2"),
+    *("torch", "tokenizers", "transformers"),
+)
+_OF_RUNS = (
+    *("python", "machine", "cpu", "cores", "threads", "processes", "device", "precision"),
+    *("parameters", "seed"),
+)
+
+
+def process_environment() -> dict[str, str]:
+    """Of this process: what measured, and drew."""
+    return {
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+        **{name: found for name in _PACKAGES if (found := _version(name))},
+    }
+
+
+def environment_of(run: Run) -> dict[str, str]:
+    """Of a training run, as far as its folder tells."""
+    try:
+        text = (run.folder / "environment.json").read_text(encoding="utf-8")
+        found = json.loads(text)
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return dict(_told(found)) if isinstance(found, dict) else {}
+
+
+def _told(found: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+    yield from ((name, str(found[name])) for name in _OF_RUNS if name in found)
+    packages = found.get("packages")
+    if isinstance(packages, dict):
+        yield from ((str(name), str(version)) for name, version in packages.items())
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return ""

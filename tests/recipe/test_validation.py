@@ -1,0 +1,57 @@
+"""Evaluation by hand: a system that answers what it is told to."""
+
+import pytest
+
+from dialogist.errors import DataError
+from dialogist.recipe.validation import evaluate_system
+from dialogist.records import Dialogue, Summary, Utterance
+
+
+class Parrot:
+    """Says each dialogue's first utterance."""
+
+    name = "parrot"
+
+    def summarize(self, dialogues, options=None):
+        return [Summary(text=d.utterances[0].text, id=d.id, model=self.name) for d in dialogues]
+
+
+def dialogue(text, *references):
+    return Dialogue((Utterance("A", text),), text, references)
+
+
+def test_references_are_averaged_and_dialogues_without_one_left_out():
+    result = evaluate_system(
+        Parrot(),
+        [
+            dialogue("the cat sat", "the cat sat", "dogs bark"),
+            dialogue("no reference"),
+            dialogue("red", "blue", " "),
+        ],
+    )
+    assert (len(result.outputs), result.skipped) == (2, 1)
+    assert result.rouge()["rouge1"] == pytest.approx((50 + 0) / 2)
+    assert result.scores.figure("rouge1.max.f1") == pytest.approx((100 + 0) / 2)
+    first, second = result.lines()
+    assert (first["id"], first["prediction"]) == ("the cat sat", "the cat sat")
+    assert first["scores"]["rouge2"] == 50
+    assert second["references"] == ["blue"]
+
+
+def test_nothing_to_evaluate():
+    with pytest.raises(DataError, match="no dialogue in the data has a reference"):
+        evaluate_system(Parrot(), [dialogue("x")])
+
+
+def test_constant_and_lead_3_on_the_real_dev_set(corpora):
+    """The floors of the results page; a change of protocol would move them."""
+    from dialogist.baselines.extractive import BASELINES
+    from dialogist.data.readers import ReadOptions, read_dialogues
+
+    path = corpora / "dialogsum" / "dev.jsonl"
+    dialogues = list(read_dialogues(path, ReadOptions(), pytest.fail))
+    lead = evaluate_system(BASELINES["lead-3"], dialogues).rouge()
+    assert lead["rouge1"] == pytest.approx(28.36, abs=0.01)
+    assert lead["rougeL"] == pytest.approx(21.47, abs=0.01)
+    constant = evaluate_system(BASELINES["constant-dialogsum"], dialogues).rouge()
+    assert constant["rouge1"] == pytest.approx(23.68, abs=0.01)
