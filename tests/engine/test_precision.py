@@ -20,7 +20,7 @@ from dialogist.models.leader_writer import LeaderWriter, LeaderWriterConfig
 from dialogist.models.recurrent import RecurrentConfig
 from dialogist.models.table import Model
 from dialogist.models.transformer import TransformerConfig
-from dialogist.nn.hardware import has_bf16, has_int8
+from dialogist.nn.quantization import has_bf16, has_int8
 from dialogist.tokenizers import Symbols
 
 CPU = torch.device("cpu")

@@ -15,7 +15,7 @@ from dialogist.errors import ConfigError
 from dialogist.models.base import set_symbols
 from dialogist.models.checkpoint import weights_of
 from dialogist.models.transformer import Transformer
-from dialogist.nn.speakers import SpeakerMatch
+from dialogist.nn.attention import SpeakerMatch
 from dialogist.recipe.config import read_recipe
 from dialogist.tokenizers import Symbols
 

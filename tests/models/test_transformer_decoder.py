@@ -8,7 +8,7 @@ from torch import nn
 from dialogist.errors import ConfigError
 from dialogist.models.checkpoint import weights_of
 from dialogist.models.transformer import Transformer, TransformerConfig
-from dialogist.nn.positional import Positions
+from dialogist.nn.layers import Positions
 
 BERT = {
     "norm": "post",

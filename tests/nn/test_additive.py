@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from dialogist.nn import additive
-from dialogist.nn.additive import AdditiveAttention, AttentionMemory
+from dialogist.nn import recurrent_decoder
+from dialogist.nn.recurrent_decoder import AdditiveAttention, AttentionMemory
 
 REAL = torch.arange(5) < torch.tensor([5, 2, 1])[:, None]
 
@@ -39,7 +39,7 @@ def test_values_and_gradients(
     covered = torch.rand(3, 5, requires_grad=True) if coverage else None
     memory = attention.remember(states, REAL)
     if kept is not None:
-        monkeypatch.setattr(additive, "_KEPT", kept)
+        monkeypatch.setattr(recurrent_decoder, "_KEPT", kept)
         features = attention.memory(states)
         memory = AttentionMemory(states, features, memory.mask)
     found = attention(query, memory, covered)

@@ -15,13 +15,12 @@ from dialogist.nn.attention import (
     attend_apart,
     attention_weights,
     blend,
+    blockwise_attention,
     fused_attention,
     scaled_dot_product_attention,
 )
-from dialogist.nn.attention_in_blocks import attention_in_blocks
-from dialogist.nn.dropout import Dropout
-from dialogist.nn.masks import additive_mask, look_ahead_mask
-from dialogist.nn.packing import Packing
+from dialogist.nn.layers import Dropout
+from dialogist.nn.packing import Packing, additive_mask, look_ahead_mask
 
 # d_k = 4; the queries are e1, e2, e3; key 1 answers to e2 (2) and e3 (1), key 5 to e2 (1).
 QUERY = torch.eye(4)[:3]
@@ -286,7 +285,7 @@ def test_padding_behind_changes_no_bit(keys: int) -> None:
 def test_in_blocks_of_heads_it_is_the_same(
     mask: str, block: int, rate: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dialogist.nn.attention_in_blocks._BLOCK", block)
+    monkeypatch.setattr("dialogist.nn.attention._BLOCK", block)
     torch.manual_seed(0)
     query, key, value = (torch.randn(3, 5, 4, 8, requires_grad=True) for _ in range(3))
     hidden = additive_mask(
@@ -297,7 +296,7 @@ def test_in_blocks_of_heads_it_is_the_same(
     masks["both"] = hidden + look_ahead_mask(4, torch.float32, CPU)
     dropout, upstream = Dropout(rate), torch.randn(3, 5, 4, 8)
     results = []
-    for form in (attention_in_blocks, by_definition):
+    for form in (blockwise_attention, by_definition):
         torch.manual_seed(1)
         made = form(query, key, value, masks[mask], dropout)
         results.append([made, *torch.autograd.grad((made * upstream).sum(), (query, key, value))])

@@ -6,10 +6,8 @@ import torch
 from torch import Tensor
 
 from dialogist.nn.attention import KeyValue
-from dialogist.nn.decoder_state import DecoderState
-from dialogist.nn.past import appended
-from dialogist.nn.pointer import CopyMemory
-from dialogist.nn.transformer import LayerCache
+from dialogist.nn.kv_cache import DecoderState, LayerCache, appended
+from dialogist.nn.output_layer import CopyMemory
 
 State = DecoderState[CopyMemory]
 SEEN, HIDDEN = 0.0, -1e9

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dialogist.nn.additive import AdditiveAttention
-from dialogist.nn.lstm_steps import LstmSteps
+from dialogist.nn.recurrent_decoder import AdditiveAttention
+from dialogist.nn.recurrent_layers import LstmSteps
 
 
 def pass_of_lstm(x: Tensor) -> tuple[object, Tensor]:

@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from dialogist.nn import dropout
-from dialogist.nn.dropout import Dropout, keep_factors, random_bits
+from dialogist.nn import layers
+from dialogist.nn.layers import Dropout, keep_factors, random_bits
 
 CPU = torch.device("cpu")
 FORMATS = [torch.float32, torch.bfloat16, torch.float16, torch.float64]
@@ -282,13 +282,13 @@ def test_a_pool_is_as_large_as_the_one_of_the_batch_before_needed() -> None:
     key = (torch.float32, CPU, 0.1)
     torch.manual_seed(2)
     alone = keep_factors(small, 0.1).clone()
-    first = dropout._pools[key]
+    first = layers._pools[key]
     assert len(first.factors) == 250_000  # at once, so that `large` does not make it anew
     keep_factors(large, 0.1)
-    assert dropout._pools[key] is first
-    dropout._pools.clear()
+    assert layers._pools[key] is first
+    layers._pools.clear()
     torch.manual_seed(2)
     assert torch.equal(keep_factors(small, 0.1), alone)  # whatever was before
     torch.manual_seed(3)
     keep_factors(torch.empty(1000), 0.1)
-    assert len(dropout._pools[key].factors) < 250_000  # batches may become smaller
+    assert len(layers._pools[key].factors) < 250_000  # batches may become smaller

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from dialogist.models.transformer import Transformer, TransformerConfig
-from dialogist.nn.frozen import freeze_rows, frozen_rows
+from dialogist.nn.layers import freeze_rows, frozen_rows
 
 
 def model_of(share: bool, tie: bool) -> Transformer:

@@ -5,8 +5,13 @@ import math
 import pytest
 import torch
 
-from dialogist.nn.pointer import Copies, GeneratorGate, PointerLogProbs
-from dialogist.nn.vocabulary import LogProbs, VocabularyProjection
+from dialogist.nn.output_layer import (
+    Copies,
+    GeneratorGate,
+    LogProbs,
+    PointerLogProbs,
+    VocabularyProjection,
+)
 
 
 def gate_of(weights: list[float], bias: float) -> GeneratorGate:

@@ -4,15 +4,18 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dialogist.nn.gradient_sink import GradientSink, look_up, sink_of
-from dialogist.nn.vocabulary import VocabularyProjection
+from dialogist.nn.autograd import GradientSink, embedding_lookup, sink_of
+from dialogist.nn.output_layer import VocabularyProjection
 
 WORDS, WIDTH = 9, 4
 
 
 def loss_of(output: VocabularyProjection, ids: Tensor, weights: Tensor) -> Tensor:
     """The table is used three times: two look-ups and the output layer."""
-    one, two = look_up(output.weight, ids), look_up(output.weight, ids.flip(0)[:3])
+    one, two = (
+        embedding_lookup(output.weight, ids),
+        embedding_lookup(output.weight, ids.flip(0)[:3]),
+    )
     hidden = one + two.mean(dim=0)
     return (output.token_log_probs(hidden, ids, True).target * weights).sum()
 
@@ -49,7 +52,7 @@ def test_rows_alone_leave_the_others_zero() -> None:
     table = nn.Parameter(torch.randn(WORDS, WIDTH))
     buffer = torch.full((WORDS, WIDTH), 7.0)
     GradientSink.of(table, buffer)
-    found = look_up(table, torch.tensor([[2, 5], [2, 2]]))
+    found = embedding_lookup(table, torch.tensor([[2, 5], [2, 2]]))
     assert found.shape == (2, 2, WIDTH)
     found.sum().backward()
     expected = torch.zeros(WORDS, WIDTH)
@@ -72,5 +75,5 @@ def test_without_gradients_nothing_is_added() -> None:
     table = nn.Parameter(torch.randn(WORDS, WIDTH))
     sink = GradientSink.of(table, torch.zeros(WORDS, WIDTH))
     with torch.no_grad():
-        assert not look_up(table, torch.tensor([2])).requires_grad
+        assert not embedding_lookup(table, torch.tensor([2])).requires_grad
     assert sink.empty

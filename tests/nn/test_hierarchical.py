@@ -9,15 +9,16 @@ from torch import Tensor, nn
 from dialogist.batch import Batch
 from dialogist.data.collate import Pair, collate
 from dialogist.models.hierarchical import HierarchicalConfig, initialise
-from dialogist.nn.hierarchical import AttentivePooling, HierarchicalEncoder, Layout
-from dialogist.nn.hierarchical_pointer import (
+from dialogist.nn.hierarchical_encoder import (
+    AttentivePooling,
     HierarchicalCopyMemory,
+    HierarchicalEncoder,
     HierarchicalPointer,
+    UtteranceLayout,
     softmax_within,
 )
+from dialogist.nn.output_layer import Copies, LogProbs, PointerLogProbs, VocabularyProjection
 from dialogist.nn.packing import Packing
-from dialogist.nn.pointer import Copies, PointerLogProbs
-from dialogist.nn.vocabulary import LogProbs, VocabularyProjection
 from dialogist.tokenizers import Symbols
 
 SYMBOLS = Symbols(0, 1, 2, 3, 20)
@@ -42,7 +43,7 @@ def batch_of(*pairs: Pair) -> Batch:
 
 
 def test_layout_by_hand() -> None:
-    layout = Layout.of(batch_of(ONE, TWO))
+    layout = UtteranceLayout.of(batch_of(ONE, TWO))
     assert layout.tokens.shape == (3, 3)  # three utterances in all, the longest has 3 tokens
     assert layout.tokens.real[:, :3].tolist() == [
         [True, True, True],
@@ -63,7 +64,7 @@ def test_relative_positions_are_the_formula(utterances: int) -> None:
     """floor(i K / M) for i = 1 .. M: never 0, K at the end, so K + 1 rows with the unused first."""
     source = (1, *[5] * utterances, 2)
     one = Pair(source, starts=tuple(range(1, utterances + 1)))
-    layout = Layout.of(batch_of(TWO, one))
+    layout = UtteranceLayout.of(batch_of(TWO, one))
     found = layout.relative_positions(30)[1 : layout.utterances.count].tolist()
     assert found == [i * 30 // utterances for i in range(1, utterances + 1)]
     assert found[-1] == 30

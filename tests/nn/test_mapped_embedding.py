@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from dialogist.nn.mapped_embedding import MappedEmbedding
+from dialogist.nn.layers import MappedEmbedding
 
 
 def test_rows_are_mapped() -> None:

@@ -3,8 +3,7 @@
 import pytest
 import torch
 
-from dialogist.nn.masks import BLOCKED, additive_mask, look_ahead_mask
-from dialogist.nn.packing import Packing
+from dialogist.nn.packing import BLOCKED, Packing, additive_mask, look_ahead_mask
 
 CPU = torch.device("cpu")
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from dialogist.nn.norm import LayerNorm
+from dialogist.nn.layers import LayerNorm
 
 
 def norm(width: int = 24) -> LayerNorm:

@@ -5,8 +5,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from dialogist.nn.hardware import has_bf16, has_int8, has_int8_tiles
-from dialogist.nn.number_formats import Bf16Linear, FixedLinear, Int8Linear, Rows8
+from dialogist.nn.quantization import (
+    Bf16Linear,
+    FixedLinear,
+    Int8Linear,
+    Rows8,
+    has_bf16,
+    has_int8,
+    has_int8_tiles,
+)
 
 CPU = torch.device("cpu")
 
@@ -78,7 +85,7 @@ def test_packed_as_unpacked(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = Int8Linear(weight, bias)
     assert packed.packed is not None
     assert packed.values is None
-    monkeypatch.setattr("dialogist.nn.number_formats._can_pack", lambda device: False)
+    monkeypatch.setattr("dialogist.nn.quantization._can_pack", lambda device: False)
     plain = Int8Linear(weight, bias)
     assert plain.packed is None
     before = x.clone()
@@ -119,7 +126,7 @@ def test_units_are_read_from_cpuinfo(tmp_path: Path, text: str, units: bool, til
 @pytest.mark.parametrize("tiles", [True, False])
 def test_only_for_tiles_is_a_matrix_packed(tiles: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """With VNNI alone oneDNN would take a thousand times as long for signed inputs."""
-    monkeypatch.setattr("dialogist.nn.number_formats.has_int8_tiles", lambda device: tiles)
+    monkeypatch.setattr("dialogist.nn.quantization.has_int8_tiles", lambda device: tiles)
     layer = Int8Linear(torch.ones(LARGE), torch.zeros(LARGE[0]))
     assert (layer.packed is not None) is tiles
 

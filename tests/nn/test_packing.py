@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from torch import Tensor
 
-from dialogist.nn.masks import BLOCKED
-from dialogist.nn.packing import ROUND_TO, ROWS_AT_ONCE, Packing, by_rows, row_step
+from dialogist.nn.packing import BLOCKED, ROUND_TO, ROWS_AT_ONCE, Packing, by_rows, row_step
 
 CPU = torch.device("cpu")
 # Some sequences may be all padding, as those of no encoded dialogue are; all of them may not.

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from dialogist.nn.attention import KeyValue
-from dialogist.nn.past import Past, appended
+from dialogist.nn.kv_cache import KVCache, appended
 
 
 def numbered(first: int, positions: int, sequences: int = 2) -> KeyValue:
@@ -18,14 +18,14 @@ def joined(parts: list[KeyValue]) -> KeyValue:
     return KeyValue(*(torch.cat(list(part), dim=2) for part in zip(*parts, strict=True)))
 
 
-def same(past: Past, expected: KeyValue) -> bool:
+def same(past: KVCache, expected: KeyValue) -> bool:
     return torch.equal(past.key, expected.key) and torch.equal(past.value, expected.value)
 
 
 def test_appending_is_concatenating() -> None:
     """One position, several, and so many that the room has to grow twice."""
     parts = [numbered(i, positions) for i, positions in enumerate((1, 1, 4, 70, 1, 90, 2))]
-    past: Past | None = None
+    past: KVCache | None = None
     for count, part in enumerate(parts, start=1):
         past = appended(past, part)
         assert same(past, joined(parts[:count]))

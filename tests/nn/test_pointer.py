@@ -7,9 +7,14 @@ import torch
 from torch import Tensor
 
 from dialogist.batch import Batch
+from dialogist.nn.output_layer import (
+    Copies,
+    LogProbs,
+    Pointer,
+    PointerLogProbs,
+    VocabularyProjection,
+)
 from dialogist.nn.packing import Packing
-from dialogist.nn.pointer import Copies, Pointer, PointerLogProbs
-from dialogist.nn.vocabulary import LogProbs, VocabularyProjection
 
 WORDS, WIDTH = 6, 4
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from dialogist.errors import DataError
-from dialogist.nn.positional import Positions, sinusoids
+from dialogist.nn.layers import Positions, sinusoids
 
 
 def test_values_by_hand() -> None:

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dialogist.nn.products import Activation, feed_forward, linears
+from dialogist.nn.autograd import Activation, fused_feed_forward, fused_linears
 
 ROWS, WIDTH, INNER = 7, 6, 10
 
@@ -36,7 +36,7 @@ def test_several_layers_of_one_input(x: Tensor, frozen: bool) -> None:
     layers = [nn.Linear(WIDTH, size) for size in (3, 5, 3)]
     layers[1].weight.requires_grad_(not frozen)
     of = [x, *(p for layer in layers for p in layer.parameters())]
-    found, expected = linears(x, layers), [layer(x) for layer in layers]
+    found, expected = fused_linears(x, layers), [layer(x) for layer in layers]
     alike(found, expected)
     alike(gradients(torch.cat(found, 1), of), gradients(torch.cat(expected, 1), of))
 
@@ -44,7 +44,7 @@ def test_several_layers_of_one_input(x: Tensor, frozen: bool) -> None:
 def test_an_input_without_a_gradient(x: Tensor) -> None:
     layer = nn.Linear(WIDTH, 3)
     given = x.detach()
-    (found,) = linears(given, [layer])
+    (found,) = fused_linears(given, [layer])
     of = list(layer.parameters())
     alike(gradients(found, of), gradients(layer(given), of))
 
@@ -54,7 +54,7 @@ def test_other_layers_are_called_as_they_are(x: Tensor) -> None:
         def forward(self, x: Tensor) -> Tensor:
             return 2 * x
 
-    one, two = linears(x, [Doubled(), nn.Linear(WIDTH, 2)])
+    one, two = fused_linears(x, [Doubled(), nn.Linear(WIDTH, 2)])
     torch.testing.assert_close(one, 2 * x)
     assert two.shape == (ROWS, 2)
 
@@ -63,7 +63,7 @@ def test_other_layers_are_called_as_they_are(x: Tensor) -> None:
 def test_the_feed_forward_network(x: Tensor, activation: Activation) -> None:
     inner, outer = nn.Linear(WIDTH, INNER), nn.Linear(INNER, WIDTH)
     of = [x, *inner.parameters(), *outer.parameters()]
-    found = feed_forward(x, inner, outer, activation)
+    found = fused_feed_forward(x, inner, outer, activation)
     between = {"relu": nn.functional.relu, "gelu": nn.functional.gelu}[activation]
     expected = outer(between(inner(x)))
     alike([found], [expected])
@@ -74,7 +74,7 @@ def test_in_bf16_it_is_close(x: Tensor) -> None:
     inner, outer = nn.Linear(WIDTH, INNER), nn.Linear(INNER, WIDTH)
     expected = gradients(outer(nn.functional.gelu(inner(x))), [x])[0]
     halves = x.detach().bfloat16().requires_grad_()
-    made = feed_forward(halves, inner.bfloat16(), outer.bfloat16(), "gelu")
+    made = fused_feed_forward(halves, inner.bfloat16(), outer.bfloat16(), "gelu")
     found = gradients(made.float(), [halves])[0]
     assert found is not None
     assert expected is not None

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from dialogist.nn.real_steps import RealSteps
+from dialogist.nn.recurrent_layers import PackedSteps
 
 EXAMPLES = [
     # lengths, width, rows of each piece of 32 steps
@@ -19,7 +19,7 @@ EXAMPLES = [
 
 @pytest.mark.parametrize(("lengths", "width", "pieces"), EXAMPLES)
 def test_pieces(lengths, width, pieces):
-    steps = RealSteps.of(torch.tensor(lengths), width)
+    steps = PackedSteps.of(torch.tensor(lengths), width)
     assert steps.pieces == pieces
     x = torch.arange(len(lengths))
     assert steps.unsort(steps.sort(x)).tolist() == x.tolist()
@@ -30,6 +30,6 @@ def test_pieces(lengths, width, pieces):
 def test_few_steps_of_padding_are_run():
     torch.manual_seed(0)
     lengths = torch.randint(1, 500, (16,))
-    steps = RealSteps.of(lengths, 500)
+    steps = PackedSteps.of(lengths, 500)
     run = 32 * sum(steps.pieces)
     assert int(lengths.sum()) <= run < int(lengths.sum()) + 16 * 32

@@ -4,8 +4,7 @@ import math
 
 import torch
 
-from dialogist.nn.attention import attention_weights
-from dialogist.nn.speakers import PEOPLE, Mentions, SpeakerMatch
+from dialogist.nn.attention import PEOPLE, Mentions, SpeakerMatch, attention_weights
 
 BEGIN, END, STOP, ANN, BOB, WORD = 1, 2, 3, 10, 11, 5
 

@@ -7,9 +7,14 @@ import torch
 from torch import Tensor, nn
 
 from dialogist.nn.attention import MultiHeadAttention
-from dialogist.nn.masks import look_ahead_mask
-from dialogist.nn.packing import Packing
-from dialogist.nn.transformer import Decoder, DecoderLayer, Encoder, LayerCache, LayerShape, Masks
+from dialogist.nn.kv_cache import LayerCache
+from dialogist.nn.packing import Masks, Packing, look_ahead_mask
+from dialogist.nn.transformer_layers import (
+    DecoderLayer,
+    LayerShape,
+    TransformerDecoder,
+    TransformerEncoder,
+)
 
 CPU = torch.device("cpu")
 FORMS = [("post", "relu"), ("pre", "gelu"), ("post", "gelu"), ("pre", "relu")]
@@ -70,7 +75,7 @@ def layer_pairs(ours: nn.Module, theirs: nn.Module) -> list:
     return pairs
 
 
-def stack_pairs(ours: Encoder | Decoder, theirs: nn.Module) -> list:
+def stack_pairs(ours: TransformerEncoder | TransformerDecoder, theirs: nn.Module) -> list:
     pairs = [p for a, b in zip(ours.layers, theirs.layers, strict=True) for p in layer_pairs(a, b)]
     if theirs.norm is not None:
         pairs += [([ours.final_norm.weight], theirs.norm.weight)]
@@ -103,7 +108,10 @@ def torch_stacks(shape: LayerShape, layers: int) -> tuple[nn.Module, nn.Module]:
 def test_same_numbers_and_gradients_as_torch(norm: str, activation: str) -> None:
     torch.manual_seed(0)
     shape = replace(MODERN, norm=norm, activation=activation)
-    encoder, decoder = randomised(Encoder(2, shape)), randomised(Decoder(2, shape))
+    encoder, decoder = (
+        randomised(TransformerEncoder(2, shape)),
+        randomised(TransformerDecoder(2, shape)),
+    )
     their_encoder, their_decoder = torch_stacks(shape, 2)
     pairs = stack_pairs(encoder, their_encoder) + stack_pairs(decoder, their_decoder)
     for ours, theirs in pairs:
@@ -158,7 +166,7 @@ def test_decoder_shapes_of_report_2() -> None:
         activation="relu",
         memory_width=9,
     )
-    decoder = Decoder(7, shape)
+    decoder = TransformerDecoder(7, shape)
     target, memory = full(3, 4), full(3, 7)
     caches = decoder.start(torch.randn(3 * 7, 9), memory)
     x, masks = torch.randn(3 * 4, 15), masks_for(target, memory)
@@ -232,7 +240,7 @@ def test_the_third_norm_matters_where_there_is_one() -> None:
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_one_position_at_a_time_gives_the_same(norm: str) -> None:
     torch.manual_seed(0)
-    decoder = randomised(Decoder(2, replace(MODERN, norm=norm)))
+    decoder = randomised(TransformerDecoder(2, replace(MODERN, norm=norm)))
     target, source = full(2, 5), Packing.of(torch.arange(4) < torch.tensor([[4], [2]]))
     x, memory = torch.randn(2, 5, 12), source.pack(torch.randn(2, 4, 12))
     masks = masks_for(target, source)
@@ -251,7 +259,7 @@ def test_one_position_at_a_time_gives_the_same(norm: str) -> None:
 @pytest.mark.parametrize("where", ["dropout", "attention_dropout", "attention_output_dropout"])
 def test_each_dropout_has_its_place(where: str) -> None:
     torch.manual_seed(0)
-    encoder = randomised(Encoder(1, replace(MODERN, **{where: 0.5})))
+    encoder = randomised(TransformerEncoder(1, replace(MODERN, **{where: 0.5})))
     x, packing = torch.randn(4, 12), full(1, 4)
     assert not torch.equal(encoder(x, packing)[0], encoder(x, packing)[0])
     encoder.eval()
@@ -259,7 +267,7 @@ def test_each_dropout_has_its_place(where: str) -> None:
 
 
 def test_the_format_of_the_layers() -> None:
-    encoder = Encoder(1, MODERN)
+    encoder = TransformerEncoder(1, MODERN)
     assert encoder.dtype == torch.float32
     assert encoder.to(torch.bfloat16).dtype == torch.bfloat16
 
@@ -268,7 +276,7 @@ def test_the_format_of_the_layers() -> None:
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_in_use_an_encoder_computes_what_it_does_in_training(norm: str, short: bool) -> None:
     torch.manual_seed(0)
-    encoder = randomised(Encoder(2, replace(MODERN, norm=norm), short=short))
+    encoder = randomised(TransformerEncoder(2, replace(MODERN, norm=norm), short=short))
     packing = Packing.of(torch.arange(40) < torch.tensor([[40], [9], [33]]))
     x = packing.pack(torch.randn(3, 40, 12))
     trained, _ = encoder(x, packing)

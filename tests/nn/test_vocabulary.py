@@ -8,8 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dialogist.nn import vocabulary
-from dialogist.nn.vocabulary import LogProbs, TokenLogProbs, VocabularyProjection
+from dialogist.nn import output_layer
+from dialogist.nn.output_layer import LogProbs, TokenLogProbs, VocabularyProjection
 
 WIDTH, WORDS, POSITIONS = 24, 37, 150
 
@@ -59,8 +59,8 @@ def case(dtype: torch.dtype = torch.float32, seed: int = 0) -> Case:
 @pytest.fixture(params=["one piece", "several pieces"])
 def _pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "several pieces":
-        monkeypatch.setattr(vocabulary, "_PIECE", 1)
-        pieces = vocabulary._pieces(POSITIONS, torch.empty(WORDS, WIDTH))
+        monkeypatch.setattr(output_layer, "_PIECE", 1)
+        pieces = output_layer._pieces(POSITIONS, torch.empty(WORDS, WIDTH))
         assert [s.stop - s.start for s in pieces] == [64, 64, 22]
 
 
@@ -221,7 +221,7 @@ class Largest(TorchDispatchMode):
 def test_the_distribution_is_held_once_in_the_models_format(
     dtype: torch.dtype, with_mean: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vocabulary, "_PIECE", 1)
+    monkeypatch.setattr(output_layer, "_PIECE", 1)
     made = case(dtype)
     with Largest(POSITIONS * WORDS) as watch:
         found = made.found(with_mean)
@@ -238,7 +238,7 @@ def test_the_distribution_is_held_once_in_the_models_format(
 def test_without_gradients_it_is_not_held_at_all(
     without: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vocabulary, "_PIECE", 1)
+    monkeypatch.setattr(output_layer, "_PIECE", 1)
     made = case()
     expected = made.plainly()
     with without(), Largest(POSITIONS * WORDS) as watch:

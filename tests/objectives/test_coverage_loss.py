@@ -10,7 +10,7 @@ from torch import Tensor
 from dialogist.batch import Batch
 from dialogist.errors import ConfigError
 from dialogist.models.base import Outputs
-from dialogist.nn.vocabulary import TokenLogProbs
+from dialogist.nn.output_layer import TokenLogProbs
 from dialogist.objectives.cross_entropy import CrossEntropy, CrossEntropyConfig
 from dialogist.recipe.config import Recipe
 from dialogist.tokenizers import Symbols

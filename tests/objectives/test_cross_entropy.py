@@ -12,7 +12,7 @@ from dialogist.batch import Batch
 from dialogist.errors import ConfigError
 from dialogist.models.base import Outputs
 from dialogist.models.transformer import TransformerConfig
-from dialogist.nn.vocabulary import TokenLogProbs
+from dialogist.nn.output_layer import TokenLogProbs
 from dialogist.objectives.cross_entropy import CrossEntropy, CrossEntropyConfig
 from dialogist.tokenizers import Symbols
 

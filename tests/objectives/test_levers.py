@@ -11,7 +11,7 @@ from dialogist.batch import Batch
 from dialogist.data.collate import Pair, collate, differing
 from dialogist.models.base import Outputs
 from dialogist.models.transformer import TransformerConfig
-from dialogist.nn.vocabulary import LogProbs, TokenLogProbs, VocabularyProjection
+from dialogist.nn.output_layer import LogProbs, TokenLogProbs, VocabularyProjection
 from dialogist.objectives.contrast import ContrastConfig, lacking, unlikelihood
 from dialogist.objectives.cross_entropy import CrossEntropy, CrossEntropyConfig, divergence
 from dialogist.tokenizers import Symbols

@@ -14,7 +14,7 @@ from dialogist.decoding.search import Hypothesis
 from dialogist.models.base import Outputs
 from dialogist.models.leader_writer import LeaderWriter, LeaderWriterConfig
 from dialogist.models.transformer import TransformerConfig
-from dialogist.nn.vocabulary import LogProbs, VocabularyProjection
+from dialogist.nn.output_layer import LogProbs, VocabularyProjection
 from dialogist.objectives.leader_writer import LeaderWriterLossConfig, per_dialogue
 from dialogist.objectives.self_critical import (
     SelfCriticalConfig,

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from dialogist.batch import Batch
-from dialogist.nn.dropout import Dropout
+from dialogist.nn.layers import Dropout
 from dialogist.objectives.base import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.training import precision

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from dialogist.models.checkpoint import weights_of
 from dialogist.models.transformer import Transformer, TransformerConfig
-from dialogist.nn.frozen import freeze_rows
+from dialogist.nn.layers import freeze_rows
 from dialogist.training import precision
 from dialogist.training.interfaces import Validation
 from dialogist.training.interrupt import Interrupted

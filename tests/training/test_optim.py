@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from dialogist.errors import CheckpointError
-from dialogist.nn.positional import Positions
+from dialogist.nn.layers import Positions
 from dialogist.training.optim import OptimizerConfig, load_optimizer_tensors, optimizer_tensors
 from dialogist.training.weights import MasterWeights
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from dialogist.errors import ModelError
 from dialogist.models.checkpoint import copy_weights, weights_of
 from dialogist.models.transformer import Transformer, TransformerConfig
-from dialogist.nn.vocabulary import VocabularyProjection
+from dialogist.nn.output_layer import VocabularyProjection
 from dialogist.training.optim import OptimizerConfig
 from dialogist.training.weights import MasterWeights
 

@@ -22,7 +22,7 @@ from dialogist.evaluation.cautions.of_tables import leakage_cautions
 from dialogist.evaluation.cautions.overlap import find_overlaps
 from dialogist.evaluation.outputs.joining import Choice
 from dialogist.evaluation.outputs.output import Output
-from dialogist.nn.hardware import pick_device
+from dialogist.nn.quantization import pick_device
 from dialogist.recipe.config import DataSet
 from dialogist.recipe.evaluate import Part, choose_dialogues, sample_of
 from dialogist.recipe.speaking import Speaker, Written, read_written, speaker_of

@@ -49,7 +49,7 @@ def train(
     """Train a model. The same command after an interruption goes on exactly where it stopped."""
     import torch
 
-    from dialogist.nn.hardware import pick_device
+    from dialogist.nn.quantization import pick_device
     from dialogist.recipe.config import Place, data_folder, read_recipe
     from dialogist.recipe.train import train_recipe
     from dialogist.training.processes import device_of_process, group, restarted

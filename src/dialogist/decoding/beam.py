@@ -16,7 +16,7 @@ from dialogist.decoding.filters import NEVER, Filter
 from dialogist.decoding.options import DecodingOptions
 from dialogist.decoding.search import Hypothesis, fed, filtered
 from dialogist.models.base import Stepper
-from dialogist.nn.state import State
+from dialogist.nn.kv_cache import State
 from dialogist.tokenizers import Symbols
 
 

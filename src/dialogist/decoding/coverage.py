@@ -19,7 +19,7 @@ from dialogist.decoding.forced import targets_of
 from dialogist.decoding.options import CoverageKind, DecodingOptions
 from dialogist.decoding.search import Hypothesis
 from dialogist.models.base import Generator, Outputs
-from dialogist.nn.state import State
+from dialogist.nn.kv_cache import State
 from dialogist.tokenizers import Symbols
 
 _LEAST = 1e-4

@@ -19,7 +19,7 @@ from dialogist.decoding.search import (
     standard_filters,
 )
 from dialogist.models.base import Generator, Stepper
-from dialogist.nn.state import State
+from dialogist.nn.kv_cache import State
 from dialogist.tokenizers import Symbols
 
 

@@ -12,7 +12,7 @@ from dialogist.decoding.generate import search
 from dialogist.decoding.options import DecodingOptions
 from dialogist.decoding.search import Hypothesis
 from dialogist.models.leader_writer import LeaderWriter
-from dialogist.nn.hierarchical import HierarchicalMemory
+from dialogist.nn.hierarchical_encoder import HierarchicalMemory
 from dialogist.tokenizers import Symbols
 
 PLAN_SYMBOLS = Symbols(PLAN_PAD, PLAN_BOS, PLAN_EOS, unk=PLAN_PAD)

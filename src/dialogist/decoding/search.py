@@ -21,7 +21,7 @@ from dialogist.decoding.options import DecodingOptions
 from dialogist.decoding.plan_prefix import PlanPrefix
 from dialogist.decoding.whole_characters import WholeCharacters
 from dialogist.models.base import Stepper
-from dialogist.nn.state import State
+from dialogist.nn.kv_cache import State
 from dialogist.tokenizers import Symbols
 
 

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from dialogist.batch import Batch
 from dialogist.models.base import Generator, Outputs
-from dialogist.nn.attention import Wanted
-from dialogist.nn.state import State
+from dialogist.nn.attention import WantedWeights
+from dialogist.nn.kv_cache import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Uncached:
         """The wrapped model's."""
         return self.model.longest_target
 
-    def forward(self, batch: Batch, need_weights: Wanted = False) -> Outputs:
+    def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
         """The wrapped model's."""
         return self.model.forward(batch, need_weights)
 
@@ -42,7 +42,7 @@ class Uncached:
         """Nothing is computed yet."""
         return _Prefix(batch, batch.source.new_empty((len(batch), 0)))
 
-    def force(self, batch: Batch, state: State, need_weights: Wanted = False) -> Outputs:
+    def force(self, batch: Batch, state: State, need_weights: WantedWeights = False) -> Outputs:
         """All of it anew."""
         return self.model.forward(batch, need_weights)
 

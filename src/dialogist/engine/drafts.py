@@ -20,7 +20,7 @@ from dialogist.decoding.plan import generate_plan
 from dialogist.decoding.search import Hypothesis
 from dialogist.models.leader_writer import LeaderWriter
 from dialogist.models.table import Model
-from dialogist.nn.state import State
+from dialogist.nn.kv_cache import State
 from dialogist.tokenizers import PlanTokens, Symbols
 
 

@@ -89,7 +89,7 @@ class Summarizer:
 
         def load() -> "Bundle":
             from dialogist.engine.bundle import load_bundle  # torch
-            from dialogist.nn.hardware import pick_device
+            from dialogist.nn.quantization import pick_device
 
             return load_bundle(folder, pick_device(device), name_or_path, precision)
 

@@ -24,7 +24,7 @@ from dialogist.engine.retelling import looks_of, retold
 from dialogist.engine.safety import ROUNDS, Banned, bans_of, clean_first
 from dialogist.engine.written import Window, Written
 from dialogist.models.leader_writer import LeaderWriter
-from dialogist.nn.state import State
+from dialogist.nn.kv_cache import State
 from dialogist.text.function_words import FUNCTION_WORDS
 from dialogist.tokenizers import Tokenizer
 from dialogist.tokenizers.word_starts import words_of_entries

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from dialogist.errors import ModelError
-from dialogist.nn.positional import Positions
+from dialogist.nn.layers import Positions
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:

@@ -21,8 +21,8 @@ from dialogist.models.hierarchical import (
     UtteranceDecoderState,
     initialise,
 )
-from dialogist.nn.attention import Wanted
-from dialogist.nn.hierarchical import HierarchicalMemory
+from dialogist.nn.attention import WantedWeights
+from dialogist.nn.hierarchical_encoder import HierarchicalMemory
 
 
 class LeaderWriterConfig(HierarchicalConfig):
@@ -84,7 +84,7 @@ class LeaderWriter(nn.Module):
         """The number of target positions of a sub-summary."""
         return self.config.target_tokens
 
-    def forward(self, batch: Batch, need_weights: Wanted = False) -> PlanOutputs:
+    def forward(self, batch: Batch, need_weights: WantedWeights = False) -> PlanOutputs:
         """Teacher forcing under the reference key points; with attention if it is needed.
 
         ``need_weights``: ``last`` gives the Writer's last attention over the utterances alone.
@@ -102,7 +102,9 @@ class LeaderWriter(nn.Module):
             memory, torch.arange(len(memory.layout.batch)).to(memory.tokens.device)
         )
 
-    def lead(self, memory: HierarchicalMemory, plan: Plan, need_weights: Wanted = False) -> Decoded:
+    def lead(
+        self, memory: HierarchicalMemory, plan: Plan, need_weights: WantedWeights = False
+    ) -> Decoded:
         """The Leader over given key points; ``hidden`` is p-hat."""
         sequences = (plan.key_points_in, plan.key_points_out, plan.key_points_mask)
         decoded: Decoded = self.leader(*sequences, self.leader_state(memory), need_weights)
@@ -120,7 +122,7 @@ class LeaderWriter(nn.Module):
         return self.writer.start(memory, plan.owner, first)
 
     def write(
-        self, state: UtteranceDecoderState, plan: Plan, need_weights: Wanted = False
+        self, state: UtteranceDecoderState, plan: Plan, need_weights: WantedWeights = False
     ) -> Outputs:
         """The Writer over given sub-summaries."""
         target = (plan.target_in, plan.target_out, plan.target_mask)

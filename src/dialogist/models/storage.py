@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from dialogist.errors import ModelError
-from dialogist.nn.number_formats import Rows8
+from dialogist.nn.quantization import Rows8
 
 SCALE = ".scale"
 

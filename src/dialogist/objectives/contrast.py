@@ -13,7 +13,7 @@ from dialogist.batch import Batch, Corrupted
 from dialogist.config import Config
 from dialogist.data.corruption import CorruptionConfig
 from dialogist.models.base import GeneratorModule
-from dialogist.nn.state import State
+from dialogist.nn.kv_cache import State
 from dialogist.objectives.sequences import per_sequence
 
 _FLOOR = 1e-4

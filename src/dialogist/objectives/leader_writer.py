@@ -16,7 +16,7 @@ from dialogist.decoding.plan import PLAN_SYMBOLS, plan_of, plan_options
 from dialogist.models.base import Outputs
 from dialogist.models.hierarchical import UtteranceDecoderState
 from dialogist.models.leader_writer import LeaderWriter
-from dialogist.nn.hierarchical import HierarchicalMemory
+from dialogist.nn.hierarchical_encoder import HierarchicalMemory
 from dialogist.objectives.base import Loss, Per
 from dialogist.objectives.self_critical import (
     Rollouts,

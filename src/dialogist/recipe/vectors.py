@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from dialogist.errors import CheckpointError, DataError
 from dialogist.files import sha256_of, write_folder_atomically
-from dialogist.nn.frozen import freeze_rows
+from dialogist.nn.layers import freeze_rows
 from dialogist.recipe.config import Place, Recipe, VectorsConfig
 from dialogist.recipe.corpus import Note
 from dialogist.records import JSON

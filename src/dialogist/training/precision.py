@@ -5,7 +5,7 @@ from typing import Literal
 import torch
 
 from dialogist.errors import UsageError
-from dialogist.nn.hardware import has_bf16
+from dialogist.nn.quantization import has_bf16
 
 Precision = Literal["auto", "fp32", "bf16"]
 

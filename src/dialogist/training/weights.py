@@ -11,11 +11,9 @@ import itertools
 import torch
 from torch import Tensor, nn
 
-from dialogist.nn.frozen import frozen_rows
-from dialogist.nn.gradient_sink import GradientSink
-from dialogist.nn.mapped_embedding import MappedEmbedding
-from dialogist.nn.positional import Positions
-from dialogist.nn.vocabulary import VocabularyProjection
+from dialogist.nn.autograd import GradientSink
+from dialogist.nn.layers import MappedEmbedding, Positions, frozen_rows
+from dialogist.nn.output_layer import VocabularyProjection
 
 _ALIGN = 32
 """Every weight starts at a multiple of this many elements: whole cache lines, in bf16 too."""
@@ -24,7 +22,7 @@ _ALIGN = 32
 class MasterWeights:
     """Takes over a model's parameters: they become views of flat buffers until `release`.
 
-    Frozen rows (`dialogist.nn.frozen`) keep the values they have now: `clip` takes their gradient
+    Frozen rows (`dialogist.nn.layers`) keep the values they have now: `clip` takes their gradient
     out, and `refresh` takes back what weight decay did to them.
 
     Attributes:

@@ -277,7 +277,7 @@ def _starts(entries: Iterable[str]) -> dict[str, str]:
 def _device(device: str, threads: int | None) -> "torch.device":
     import torch
 
-    from dialogist.nn.hardware import pick_device
+    from dialogist.nn.quantization import pick_device
 
     if threads is not None:
         torch.set_num_threads(threads)

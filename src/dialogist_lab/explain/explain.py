@@ -22,7 +22,7 @@ from dialogist.errors import DataError
 from dialogist.models.base import Outputs
 from dialogist.models.hierarchical import Hierarchical
 from dialogist.models.leader_writer import LeaderWriter, PlanOutputs
-from dialogist.nn.pointer import Copies
+from dialogist.nn.output_layer import Copies
 from dialogist.records import Dialogue, Summary
 from dialogist_lab.explain.explanation import (
     END,

@@ -1,11 +1,4 @@
-"""`DecoderState`: what a Transformer decoder carries from step to step of a search.
-
-N rows are M groups of K that share one memory (a dialogue and its K beams). A step is computed as
-K positions of M sequences: the memory's keys and values are held, and read, once for K rows. Nor
-does the past of the rows move when beams are reordered: each group keeps everything its rows ever
-said, K slots for each step, and a mask, the ancestors, says which of these slots a row descends
-from. So reordering turns M * K rows of a mask instead of the keys and values of all layers.
-"""
+"""What search carries from step to step: keys and values of the past, and decoder states."""
 
 from dataclasses import dataclass, replace
 from typing import Generic, Protocol, Self, TypeVar
@@ -13,9 +6,105 @@ from typing import Generic, Protocol, Self, TypeVar
 import torch
 from torch import Tensor
 
-from dialogist.nn.masks import additive_mask
-from dialogist.nn.packing import Packing
-from dialogist.nn.transformer import LayerCache, Masks
+from dialogist.nn.attention import KeyValue
+from dialogist.nn.packing import Masks, Packing, additive_mask
+
+# `State`: what search carries from step to step, whatever the model.
+
+
+class State(Protocol):
+    """The memory of N search rows (key-value caches, recurrent cells, coverage vectors ...)."""
+
+    def select(self, rows: Tensor) -> Self:
+        """The given rows (M,) in the given order: beam start, reordering, dropping the finished."""
+        ...
+
+
+# `KVCache`: keys and values of the positions before, in memory that has room for those to come.
+#
+# Appending writes one slice where concatenating would copy everything so far. A past can be
+# continued from more than once: whoever finds the room behind it taken copies its own part first.
+
+_FIRST_ROOM = 64
+"""Positions that are allotted first; then twice as many whenever they do not suffice."""
+
+
+class _Room:
+    """Memory (2, M, H, capacity, d_k) for keys and values, and how many positions are taken."""
+
+    __slots__ = ("held", "taken")
+
+    def __init__(self, held: Tensor, taken: int) -> None:
+        self.held, self.taken = held, taken
+
+
+class KVCache:
+    """``length`` positions of M sequences; ``key`` and ``value`` are (M, H, length, d_k)."""
+
+    __slots__ = ("_room", "key", "length", "value")
+
+    def __init__(self, known: KeyValue, room: _Room | None = None) -> None:
+        self.key, self.value = known
+        self.length = self.key.shape[2]
+        self._room = room
+
+    @property
+    def known(self) -> KeyValue:
+        """As what is attended to."""
+        return KeyValue(self.key, self.value)
+
+    def append(self, later: KeyValue) -> "KVCache":
+        """With further positions at the end; ``later``: (M, H, more, d_k) each."""
+        end = self.length + later.key.shape[2]
+        room = self._room
+        if room is None or room.taken != self.length or room.held.shape[3] < end:
+            room = self._new_room(end)
+        room.held[0, :, :, self.length : end] = later.key
+        room.held[1, :, :, self.length : end] = later.value
+        room.taken = end
+        return KVCache(KeyValue(room.held[0, :, :, :end], room.held[1, :, :, :end]), room)
+
+    def _new_room(self, wanted: int) -> _Room:
+        """Room of one's own for ``wanted`` positions at least, this past copied into it."""
+        capacity = _FIRST_ROOM
+        while capacity < wanted:
+            capacity *= 2
+        sequences, heads, _, width = self.key.shape
+        held = self.key.new_empty((2, sequences, heads, capacity, width))
+        held[0, :, :, : self.length] = self.key
+        held[1, :, :, : self.length] = self.value
+        return _Room(held, self.length)
+
+    def select(self, sequences: Tensor) -> "KVCache":
+        """The given sequences (n,), copied."""
+        return KVCache(KeyValue(*self.known.select(sequences)))
+
+
+def appended(past: KVCache | None, later: KeyValue) -> KVCache:
+    """``past`` with further positions; None is the empty one, and costs nothing."""
+    return KVCache(later) if past is None else past.append(later)
+
+
+@dataclass(frozen=True, slots=True)
+class LayerCache:
+    """What one decoder layer needs of the past: the memory's keys and values, and its own."""
+
+    memory: KeyValue
+    past: KVCache | None = None
+
+    def select(self, sequences: Tensor) -> "LayerCache":
+        """The given sequences, in the given order."""
+        past = None if self.past is None else self.past.select(sequences)
+        return LayerCache(self.memory.select(sequences), past)
+
+
+# `DecoderState`: what a Transformer decoder carries from step to step of a search.
+#
+# N rows are M groups of K that share one memory (a dialogue and its K beams). A step is computed as
+# K positions of M sequences: the memory's keys and values are held, and read, once for K rows. Nor
+# does the past of the rows move when beams are reordered: each group keeps everything its rows ever
+# said, K slots for each step, and a mask, the ancestors, says which of these slots a row descends
+# from. So reordering turns M * K rows of a mask instead of the keys and values of all layers.
 
 
 class Copyable(Protocol):
@@ -26,11 +115,11 @@ class Copyable(Protocol):
         ...
 
 
-C = TypeVar("C", bound=Copyable)
+_C = TypeVar("C", bound=Copyable)
 
 
 @dataclass(frozen=True, slots=True)
-class DecoderState(Generic[C]):
+class DecoderState(Generic[_C]):
     """N = M * ``each`` rows of search.
 
     Attributes:
@@ -48,7 +137,7 @@ class DecoderState(Generic[C]):
     memory_mask: Tensor
     each: int = 1
     ancestors: Tensor | None = None
-    copies: C | None = None
+    copies: _C | None = None
     first: Tensor | None = None
     named: Tensor | None = None
     position: int = 0
@@ -78,7 +167,7 @@ class DecoderState(Generic[C]):
 
     def after(
         self, caches: tuple[LayerCache, ...], masks: Masks, named: Tensor | None = None
-    ) -> "DecoderState[C]":
+    ) -> "DecoderState[_C]":
         """The state behind a step that was made with ``masks``, talking of ``named``."""
         return replace(
             self,
@@ -88,7 +177,7 @@ class DecoderState(Generic[C]):
             position=self.position + 1,
         )
 
-    def select(self, rows: Tensor) -> "DecoderState[C]":
+    def select(self, rows: Tensor) -> "DecoderState[_C]":
         """The given rows; memories move only when whole dialogues leave, come or are repeated."""
         memory = rows // self.each if self.each > 1 else rows
         ancestors = self._of_rows(rows)
@@ -102,7 +191,7 @@ class DecoderState(Generic[C]):
         moved = replace(self, each=each, ancestors=self._grouped(ancestors, each), named=named)
         return moved if torch.equal(runs, self._every()) else moved._move(runs)
 
-    def expand(self, memories: Tensor) -> "DecoderState[C]":
+    def expand(self, memories: Tensor) -> "DecoderState[_C]":
         """A memory of its own for each of N rows, (N,) indices; before the first step only."""
         assert self.position == 0
         assert self.each == 1
@@ -111,12 +200,12 @@ class DecoderState(Generic[C]):
         named = None if self.named is None else self.named.index_select(0, memories)
         return replace(self, named=named)._move(memories)
 
-    def apart(self) -> "DecoderState[C]":
+    def apart(self) -> "DecoderState[_C]":
         """The same rows, each with a memory of its own; before the first step only."""
         assert self.ancestors is None
         return self if self.each == 1 else replace(self, each=1)._move(self._memory_of_rows())
 
-    def _move(self, memories: Tensor) -> "DecoderState[C]":
+    def _move(self, memories: Tensor) -> "DecoderState[_C]":
         """The given memories (M',), and with them all that is theirs and not their rows'."""
         return replace(
             self,

@@ -1,22 +1,17 @@
-"""Encoder and decoder layers and stacks: the reports' (post-norm, ReLU) and the modern form.
-
-They work on rows (P, D) of real tokens; a `Packing` says which sequence each belongs to. Attention
-weights, where they are wanted, have the packings' widths, not yet the sequences' own lengths.
-"""
+"""Transformer encoder and decoder: layers and stacks."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, cast
+from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
 
-from dialogist.nn.attention import KeyValue, MultiHeadAttention, Wanted
-from dialogist.nn.dropout import Dropout
-from dialogist.nn.norm import LayerNorm
-from dialogist.nn.packing import Packing, by_rows
-from dialogist.nn.past import Past, appended
-from dialogist.nn.products import Activation, feed_forward
+from dialogist.nn.attention import MultiHeadAttention, WantedWeights
+from dialogist.nn.autograd import Activation, fused_feed_forward
+from dialogist.nn.kv_cache import LayerCache, appended
+from dialogist.nn.layers import Dropout, LayerNorm
+from dialogist.nn.packing import Masks, Packing, by_rows
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -42,7 +37,7 @@ class LayerShape:
     width: int
     heads: int
     key_width: int
-    feed_forward: int
+    fused_feed_forward: int
     dropout: float
     attention_dropout: float
     attention_output_dropout: float
@@ -86,7 +81,7 @@ class FeedForward(nn.Module):
 
     def _transform(self, x: Tensor) -> Tensor:
         if self.training and torch.is_grad_enabled():
-            return feed_forward(x, self.inner, self.outer, self.kind)
+            return fused_feed_forward(x, self.inner, self.outer, self.kind)
         if x.is_cuda or torch.is_grad_enabled():
             return self._plain(x)
         return by_rows(self._plain, x)
@@ -99,7 +94,7 @@ class FeedForward(nn.Module):
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward, each with a residual and a layer norm.
 
-    ``short``: see `Encoder`.
+    ``short``: see `TransformerEncoder`.
     """
 
     def __init__(self, shape: LayerShape, short: bool = False) -> None:
@@ -132,19 +127,6 @@ class EncoderLayer(nn.Module):
         return self.attention.attend(heads, packing, memory, mask, need_weights)
 
 
-@dataclass(frozen=True, slots=True)
-class LayerCache:
-    """What one decoder layer needs of the past: the memory's keys and values, and its own."""
-
-    memory: KeyValue
-    past: Past | None = None
-
-    def select(self, sequences: Tensor) -> "LayerCache":
-        """The given sequences, in the given order."""
-        past = None if self.past is None else self.past.select(sequences)
-        return LayerCache(self.memory.select(sequences), past)
-
-
 class DecoderLayer(nn.Module):
     """Block 1 masked self-attention, block 2 attention over the memory, block 3 feed-forward."""
 
@@ -163,8 +145,8 @@ class DecoderLayer(nn.Module):
         x: Tensor,
         packing: Packing,
         cache: LayerCache,
-        masks: "Masks",
-        need_weights: Wanted,
+        masks: Masks,
+        need_weights: WantedWeights,
         named: Tensor | None = None,
     ) -> tuple[Tensor, LayerCache, tuple[Tensor | None, Tensor | None]]:
         """One layer over all positions, or over the newest one with the past in ``cache``.
@@ -198,19 +180,7 @@ class DecoderLayer(nn.Module):
         return x, replace(cache, past=past), (block1, block2)
 
 
-class Masks(NamedTuple):
-    """What a decoder must not see.
-
-    Attributes:
-        look_ahead: additive, broadcastable to (N, H, T, T_past + T); None where all is seen.
-        memory: additive (N, 1, 1, S).
-    """
-
-    look_ahead: Tensor | None
-    memory: Tensor
-
-
-class Encoder(nn.Module):
+class TransformerEncoder(nn.Module):
     """N encoder layers; pre-norm ends with one more layer norm.
 
     ``short``: its sequences are many and short (utterances), so that one padded grid of all is
@@ -239,7 +209,7 @@ class Encoder(nn.Module):
         return self.final_norm(x), weights
 
 
-class Decoder(nn.Module):
+class TransformerDecoder(nn.Module):
     """N decoder layers; pre-norm ends with one more layer norm."""
 
     def __init__(self, layers: int, shape: LayerShape) -> None:
@@ -269,7 +239,7 @@ class Decoder(nn.Module):
         packing: Packing,
         caches: Sequence[LayerCache],
         masks: Masks,
-        need_weights: Wanted = False,
+        need_weights: WantedWeights = False,
         named: Tensor | None = None,
     ) -> tuple[Tensor, list[LayerCache], dict[str, Tensor]]:
         """(P, D) embedded -> (P, D), new caches, and weights under the reports' names.
