@@ -28,9 +28,7 @@ from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.recipe.config import read_recipe
 from dialogist.records import JSON
 from dialogist.tokenizers import Symbols
-from dialogist.training.config import TrainingConfig
-from dialogist.training.interfaces import TrainingData, Validation
-from dialogist.training.progress import Progress
+from dialogist.training.base import Progress, TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
 
 

@@ -19,9 +19,9 @@ from dialogist.nn.autograd import GradientSink, embedding_lookup, fused_feed_for
 from dialogist.nn.layers import Dropout, keep_factors
 from dialogist.nn.output_layer import LogProbs, VocabularyProjection
 from dialogist.nn.packing import Packing, additive_mask
-from dialogist.training.memory import KeptMemory
-from dialogist.training.optim import OptimizerConfig
-from dialogist.training.weights import MasterWeights
+from dialogist.training.master_weights import MasterWeights
+from dialogist.training.optimizer import OptimizerConfig
+from dialogist.training.runtime import KeptMemory
 
 ROWS, WIDTH = 6144, 256
 Work = Callable[[], object]

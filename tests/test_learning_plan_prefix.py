@@ -16,7 +16,7 @@ from tests.test_learning_plans import SYMBOLS as WITHOUT
 
 from dialogist.batch import FIRST_KEY_POINT
 from dialogist.data.collate import Pair, collate
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.drafts import write_drafts
 from dialogist.models.hierarchical import HierarchicalConfig
 from dialogist.models.recurrent import RecurrentConfig
@@ -24,8 +24,7 @@ from dialogist.models.table import Model
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.tokenizers import PlanTokens
-from dialogist.training.config import TrainingConfig
-from dialogist.training.interfaces import TrainingData, Validation
+from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
 
 PLAN = PlanTokens(border=WITHOUT.size, count=len(MATTERS))

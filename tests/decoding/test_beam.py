@@ -6,9 +6,9 @@ from collections.abc import Callable
 import pytest
 
 from dialogist.batch import Batch
-from dialogist.decoding.beam import length_normaliser
-from dialogist.decoding.generate import generate
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.beam_search import length_normaliser
+from dialogist.decoding.generation import generate
 from dialogist.decoding.search import Hypothesis, Symbols
 
 Rows = Callable[[list[list[int]]], Batch]

@@ -3,14 +3,14 @@
 import pytest
 import torch
 
-from dialogist.decoding.best import best_of
+from dialogist.decoding.beam_search import blockwise_topk
 
 
 @pytest.mark.parametrize("columns", [8, 63, 64, 1000, 2048, 2049, 5000, 32_773])
 @pytest.mark.parametrize("count", [1, 2, 8])
 def test_as_topk(columns: int, count: int) -> None:
     scores = torch.randn(5, columns, generator=torch.Generator().manual_seed(columns))
-    values, places = best_of(scores, count)
+    values, places = blockwise_topk(scores, count)
     expected = scores.topk(count, dim=1)
     assert torch.equal(values, expected.values)
     assert torch.equal(places, expected.indices)
@@ -21,7 +21,7 @@ def test_few_that_are_possible() -> None:
     scores = torch.full((2, 4096), float("-inf"))
     scores[0, [7, 8, 4095]] = torch.tensor([1.0, 3.0, 2.0])
     scores[1] = 0.5
-    values, places = best_of(scores, 6)
+    values, places = blockwise_topk(scores, 6)
     assert values[0, :3].tolist() == [3.0, 2.0, 1.0]
     assert places[0, :3].tolist() == [8, 4095, 7]
     assert torch.isneginf(values[0, 3:]).all()

@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from dialogist.decoding.filters import (
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.constraints import (
     AllowPerDialogue,
     Filter,
     ForbidTokens,
@@ -15,8 +16,7 @@ from dialogist.decoding.filters import (
     NoRepeatNgram,
     RepetitionPenalty,
 )
-from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.search import Greedy, RowSearch, filtered, standard_filters
+from dialogist.decoding.search import Greedy, RowSearch, apply_constraints, standard_filters
 from dialogist.tokenizers import Symbols
 
 NONE = torch.zeros(1, dtype=torch.long)
@@ -87,7 +87,7 @@ def test_filters_work_in_turn_on_what_they_are_given() -> None:
 
     given = torch.zeros(1, 4)
     rules = [ForbidTokens((0,)), everything]
-    assert filtered(given, NONE[None], NONE, rules).tolist() == [[-1.0] * 4]
+    assert apply_constraints(given, NONE[None], NONE, rules).tolist() == [[-1.0] * 4]
 
 
 def test_sums_of_greedy_search_are_the_models_not_the_filters() -> None:

@@ -9,10 +9,10 @@ import torch
 from tests.decoding.conftest import TableModel
 
 from dialogist.batch import Batch
-from dialogist.decoding.filters import NEVER, NoRepeatNgram
-from dialogist.decoding.generate import generate
-from dialogist.decoding.known_words import KnownWords, Lexicon, Word, WordTable
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.constraints import NEVER, NoRepeatNgram
+from dialogist.decoding.generation import generate
+from dialogist.decoding.word_constraints import Lexicon, LexiconConstraint, WordPieceIds, WordTable
 from dialogist.tokenizers import Symbols
 
 EOS, DOT, RUN, WIND, SEY, SURF, ING, S, JOIN = range(2, 11)
@@ -23,11 +23,11 @@ TAUGHT = [(RUN,), (RUN, ING), (WIND, SURF, ING)]
 SYMBOLS = Symbols(0, 1, EOS, 1, VOCABULARY, inside=INSIDE)
 
 
-def lexicon(words: Iterable[Word] = TAUGHT) -> Lexicon:
+def lexicon(words: Iterable[WordPieceIds] = TAUGHT) -> Lexicon:
     return Lexicon(WordTable.of(words), INSIDE, LETTERS, INSIDE | LETTERS, JOIN, VOCABULARY)
 
 
-def ruled_out(rule: KnownWords, said: list[int], dialogue: int = 0) -> set[int]:
+def ruled_out(rule: LexiconConstraint, said: list[int], dialogue: int = 0) -> set[int]:
     before = torch.randn(1, VOCABULARY)
     after = rule(before.clone(), torch.tensor([said], dtype=torch.long), torch.tensor([dialogue]))
     gone = {i for i in range(VOCABULARY) if after[0, i] < -100}
@@ -36,7 +36,7 @@ def ruled_out(rule: KnownWords, said: list[int], dialogue: int = 0) -> set[int]:
     return gone
 
 
-def is_known(word: Word, words: Iterable[Word]) -> bool:
+def is_known(word: WordPieceIds, words: Iterable[WordPieceIds]) -> bool:
     return word in {*words} or (len(word) == 1 and word[0] not in LETTERS | INSIDE)
 
 
@@ -56,12 +56,12 @@ def test_words_of_a_text() -> None:
     assert list(lexicon().words_in(ids)) == words
     within = [DOT, SURF, ING, DOT]  # a window that begins within a word
     assert list(lexicon().words_in(within)) == [(DOT,), (SURF, ING), (DOT,)]
-    rule = KnownWords(lexicon(), [WordTable.of(lexicon().words_in(within))], EOS)
+    rule = LexiconConstraint(lexicon(), [WordTable.of(lexicon().words_in(within))], EOS)
     assert ruled_out(rule, [DOT]) == {SEY, *INSIDE}
 
 
 def test_by_hand() -> None:
-    rule = KnownWords(lexicon(), [WordTable.of([]), WordTable.of([(SEY, S), (RUN, S)])], EOS)
+    rule = LexiconConstraint(lexicon(), [WordTable.of([]), WordTable.of([(SEY, S), (RUN, S)])], EOS)
     everything = set(range(VOCABULARY))
     assert ruled_out(rule, []) == {SEY, *INSIDE}
     assert ruled_out(rule, [DOT]) == {SEY, *INSIDE}
@@ -82,7 +82,7 @@ def test_against_plain_python() -> None:
     chance = random.Random(3)
     pieces = sorted(INSIDE)
 
-    def some() -> list[Word]:
+    def some() -> list[WordPieceIds]:
         count = chance.randrange(1, 5)
         return [
             (
@@ -96,7 +96,7 @@ def test_against_plain_python() -> None:
         taught, spoken = some(), some()
         known = {*taught, *spoken}
         starts = {word[:end] for word in known for end in range(len(word) + 1)}
-        rule = KnownWords(lexicon(taught), [WordTable.of(spoken)], EOS)
+        rule = LexiconConstraint(lexicon(taught), [WordTable.of(spoken)], EOS)
         words = [chance.choice([*known, (DOT,)]) for _ in range(chance.randrange(4))]
         begun = chance.choice(sorted(starts))
         said = [*itertools.chain(*words), *begun]
@@ -109,9 +109,11 @@ def test_against_plain_python() -> None:
         assert ruled_out(rule, said) == set(range(VOCABULARY)) - may
 
 
-def said_by(batch: Batch, options: DecodingOptions, *rules: KnownWords) -> list[Word]:
+def said_by(
+    batch: Batch, options: DecodingOptions, *rules: LexiconConstraint
+) -> list[WordPieceIds]:
     """Every word that four hypotheses of random models end with."""
-    words: list[Word] = []
+    words: list[WordPieceIds] = []
     for spread in (0.5, 1.5, 3.0):
         found = generate(TableModel(VOCABULARY, spread), batch, options, SYMBOLS, rules)
         for one in itertools.chain(*found):
@@ -130,7 +132,7 @@ def test_searches_make_up_no_words(
     strategy = {"strategy": asked} if asked in ("greedy", "sample") else beams
     options = DecodingOptions.parse({"max_tokens": 9, "no_repeat_ngram": ngram, **strategy})
     spoken = [[(SEY, S)] if i % 2 else [] for i in range(12)]
-    rule = KnownWords(lexicon(), [WordTable.of(words) for words in spoken], EOS)
+    rule = LexiconConstraint(lexicon(), [WordTable.of(words) for words in spoken], EOS)
     words = said_by(batch, options, rule)
     assert any(len(word) > 1 for word in words)
     assert all(is_known(word, [*TAUGHT, (SEY, S)]) for word in words)
@@ -139,7 +141,7 @@ def test_searches_make_up_no_words(
 
 def test_who_can_go_on_in_no_way_ends() -> None:
     """Another rule may have taken the only piece that ends a word."""
-    rule = KnownWords(lexicon(), [WordTable.of([])], EOS)
+    rule = LexiconConstraint(lexicon(), [WordTable.of([])], EOS)
     said, owner = torch.tensor([[WIND, SURF], [DOT, WIND]]), torch.tensor([0, 0])
     before = torch.zeros(2, VOCABULARY)
     before[:, ING] = NEVER
@@ -153,7 +155,7 @@ def test_neighbours_do_not_matter(rows: Callable[[list[list[int]]], Batch]) -> N
     options = DecodingOptions(beam_size=3, max_tokens=8)
     spoken = [WordTable.of([(SEY, S)] if i % 2 else []) for i in range(6)]
     model = TableModel(VOCABULARY)
-    rule = KnownWords(lexicon(), spoken, EOS)
+    rule = LexiconConstraint(lexicon(), spoken, EOS)
     together = generate(model, rows([[i] for i in range(6)]), options, SYMBOLS, [rule])
     for i in range(6):
         (alone,) = generate(model, rows([[i]]), options, SYMBOLS, [rule.of([i])])

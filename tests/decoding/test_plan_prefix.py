@@ -9,10 +9,14 @@ import torch
 from torch import Tensor
 
 from dialogist.batch import Batch
-from dialogist.decoding.filters import MinimumLength, NoRepeatNgram, RepetitionPenalty
-from dialogist.decoding.generate import generate, roll_out
-from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.plan_prefix import PlanPrefix
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.constraints import (
+    MinimumLength,
+    NoRepeatNgram,
+    PlanPrefix,
+    RepetitionPenalty,
+)
+from dialogist.decoding.generation import generate, roll_out
 from dialogist.decoding.search import Hypothesis, standard_filters
 from dialogist.models.transformer import Transformer
 from dialogist.tokenizers import PlanTokens, Symbols

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from tests.decoding.conftest import TableModel
 
 from dialogist.batch import Batch
-from dialogist.decoding.filters import NEVER
-from dialogist.decoding.generate import generate
-from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.whole_characters import WholeCharacters
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.constraints import NEVER
+from dialogist.decoding.generation import generate
+from dialogist.decoding.word_constraints import WholeCharacters
 from dialogist.tokenizers import Characters, Symbols
 
 PAD, BOS, EOS = 0, 1, 2

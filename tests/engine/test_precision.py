@@ -7,9 +7,9 @@ import torch
 
 from dialogist.batch import Batch
 from dialogist.data.collate import Pair, collate
-from dialogist.decoding.generate import generate
-from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.plan import generate_plan
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.generation import generate
+from dialogist.decoding.plan_decoding import generate_plan
 from dialogist.engine import precision
 from dialogist.engine.bundle import load_bundle, save_bundle
 from dialogist.engine.precision import resolve_precision, use_precision

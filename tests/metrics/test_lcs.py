@@ -5,7 +5,7 @@ import pytest
 import torch
 from rouge_score.rouge_scorer import RougeScorer
 
-from dialogist.metrics.lcs import lcs_lengths, rouge_l
+from dialogist.objectives.self_critical import lcs_lengths, rouge_l
 
 
 def plain(one: list[int], other: list[int]) -> int:

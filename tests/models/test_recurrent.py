@@ -7,14 +7,13 @@ import torch
 from torch import Tensor, nn
 
 from dialogist.batch import Batch
-from dialogist.decoding.generate import generate
-from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.uncached import Uncached
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.generation import UncachedModel, generate
 from dialogist.models.recurrent import Recurrent, RecurrentConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.tokenizers import Symbols
-from dialogist.training.optim import OptimizerConfig
-from dialogist.training.weights import MasterWeights
+from dialogist.training.master_weights import MasterWeights
+from dialogist.training.optimizer import OptimizerConfig
 
 VOCABULARY = 20
 FORMS = {
@@ -152,7 +151,7 @@ def test_no_look_into_the_future_but_at_the_whole_source(form: str) -> None:
 def test_cached_is_uncached_through_every_selection(form: str) -> None:
     """Rows reordered, repeated across dialogues and dropped: cells, coverage and memory follow."""
     model = model_of(form).eval()
-    plain = Uncached(model)
+    plain = UncachedModel(model)
     cached, uncached = model.start(BATCH), plain.start(BATCH)
     chance = torch.Generator().manual_seed(2)
     moves = [
@@ -179,7 +178,7 @@ def test_search_is_the_same_without_the_cache_and_alone(form: str, strategy: str
     options = DecodingOptions.parse({"strategy": strategy, "beam_size": 3, "max_tokens": 7})
     symbols = Symbols(0, 1, 2)
     found = generate(model, BATCH, options, symbols)
-    plain = generate(Uncached(model), BATCH, options, symbols)
+    plain = generate(UncachedModel(model), BATCH, options, symbols)
     for row in range(3):
         (alone,) = generate(model, row_of(BATCH, row), options, symbols)
         said = [h.tokens for h in found[row]]

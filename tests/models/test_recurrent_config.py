@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.errors import ConfigError, ModelError
 from dialogist.models.checkpoint import weights_of

@@ -12,8 +12,14 @@ from dialogist.data.collate import Pair, collate, differing
 from dialogist.models.base import Outputs
 from dialogist.models.transformer import TransformerConfig
 from dialogist.nn.output_layer import LogProbs, TokenLogProbs, VocabularyProjection
-from dialogist.objectives.contrast import ContrastConfig, lacking, unlikelihood
-from dialogist.objectives.cross_entropy import CrossEntropy, CrossEntropyConfig, divergence
+from dialogist.objectives.cross_entropy import (
+    ContrastConfig,
+    CrossEntropy,
+    CrossEntropyConfig,
+    margin_loss,
+    symmetric_divergence,
+    unlikelihood_loss,
+)
 from dialogist.tokenizers import Symbols
 
 SYMBOLS = Symbols(0, 1, 2, 3, 12)
@@ -45,7 +51,7 @@ class Twofold(nn.Module):
 def test_r_drop_by_hand() -> None:
     """KL(p||q) + KL(q||p) = (0.5-0.8) ln(0.5/0.8) + (0.5-0.2) ln(0.5/0.2)."""
     both = 0.3 * math.log(1.6) + 0.3 * math.log(2.5)
-    apart = divergence(Table([0.5, 0.5]), Table([0.8, 0.2]))
+    apart = symmetric_divergence(Table([0.5, 0.5]), Table([0.8, 0.2]))
     assert apart.item() == pytest.approx(both / 2)
     loss = CrossEntropy(r_drop=3.0)(Twofold().train(), BATCH)  # type: ignore[arg-type]
     nll = (math.log(2) + math.log(1.25)) / 2
@@ -115,9 +121,9 @@ def test_unlikelihood_by_hand() -> None:
     wrong = collate(PAIRS, SYMBOLS).corrupted
     assert wrong is not None
     said = torch.tensor([0.9, 0.25, 0.5, 0.5]).log()
-    assert unlikelihood(said, wrong).item() == pytest.approx(-math.log(0.75), abs=1e-3)
+    assert unlikelihood_loss(said, wrong).item() == pytest.approx(-math.log(0.75), abs=1e-3)
     sure = torch.zeros(4, requires_grad=True)  # p = 1: the loss is finite, and so is its gradient
-    unlikelihood(sure, wrong).backward()
+    unlikelihood_loss(sure, wrong).backward()
     assert sure.grad is not None
     assert 0 < sure.grad[1].item() < 1e5
 
@@ -127,8 +133,8 @@ def test_margin_by_hand() -> None:
     batch = collate(PAIRS, SYMBOLS)
     right = torch.tensor([-9.0, -9.0, -9.0, -0.5, -0.5, -0.5, -0.5])
     said = torch.tensor([-0.4, -1.6, -0.4, -0.4])
-    assert lacking(said, right, batch, 0.5).item() == pytest.approx(4 * 0.3)
-    assert lacking(said, right, batch, 0.1).item() == 0.0
+    assert margin_loss(said, right, batch, 0.5).item() == pytest.approx(4 * 0.3)
+    assert margin_loss(said, right, batch, 0.1).item() == 0.0
 
 
 class Same(nn.Module):

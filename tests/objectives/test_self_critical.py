@@ -9,20 +9,20 @@ from torch import Tensor, nn
 
 from dialogist.batch import FIRST_KEY_POINT, Batch
 from dialogist.data.collate import Pair, collate
-from dialogist.decoding.forced import targets_of
+from dialogist.decoding.beam_search import forced_targets
 from dialogist.decoding.search import Hypothesis
 from dialogist.models.base import Outputs
 from dialogist.models.leader_writer import LeaderWriter, LeaderWriterConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.nn.output_layer import LogProbs, VocabularyProjection
-from dialogist.objectives.leader_writer import LeaderWriterLossConfig, per_dialogue
+from dialogist.objectives.leader_writer_loss import LeaderWriterLossConfig, per_dialogue
 from dialogist.objectives.self_critical import (
     SelfCriticalConfig,
+    UnsupportedCounter,
     per_sequence,
-    references_of,
     rollouts,
+    target_ids,
 )
-from dialogist.objectives.support import Unsupported
 from dialogist.tokenizers import Symbols, TokenizerConfig, build_tokenizer, placeholder
 
 SYMBOLS = Symbols(0, 1, 2, 3, 12)
@@ -53,11 +53,11 @@ def test_the_gap_is_greedy_less_sampled() -> None:
 
 def test_references_end_before_the_end_symbol() -> None:
     batch = collate(PAIRS, SYMBOLS)
-    assert references_of(batch.target_out, batch.target_mask) == [[9, 10, 5, 11], [9]]
+    assert target_ids(batch.target_out, batch.target_mask) == [[9, 10, 5, 11], [9]]
 
 
 def test_samples_as_targets() -> None:
-    inputs, out, mask = targets_of([said(7, 13), said(8, finished=False), said()], SYMBOLS)
+    inputs, out, mask = forced_targets([said(7, 13), said(8, finished=False), said()], SYMBOLS)
     assert out.tolist() == [[7, 13, 2], [8, 0, 0], [2, 0, 0]]
     assert inputs.tolist() == [[1, 7, 3], [1, 8, 0], [1, 2, 0]]  # 13 is unknown: fed as such
     assert mask.tolist() == [[True] * 3, [True, False, False], [True, False, False]]
@@ -267,7 +267,7 @@ def test_what_the_dialogue_does_not_bear_out_is_counted() -> None:
         "",
     )
     hypotheses = [said(*tokenizer.encode(text)) for text in summaries]
-    assert Unsupported(tokenizer)(batch, hypotheses).tolist() == [0, 2, 1, 0]
+    assert UnsupportedCounter(tokenizer)(batch, hypotheses).tolist() == [0, 2, 1, 0]
 
 
 def test_a_flat_pointer_model_learns_to_copy_from_its_reward() -> None:

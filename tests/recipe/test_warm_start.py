@@ -21,8 +21,8 @@ from dialogist.recipe.config import Place, Recipe, read_recipe
 from dialogist.recipe.train import train_recipe
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import read_tokenizer
-from dialogist.training.interrupt import Interrupted
-from dialogist.training.saving import checkpoint_folders, load_checkpoint
+from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
+from dialogist.training.runtime import Interrupted
 
 Make = Callable[..., Recipe]
 

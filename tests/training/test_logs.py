@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dialogist.training.logs import JsonLines, RunLogs
+from dialogist.training.run_logs import JsonLines, RunLogs
 
 
 def test_what_is_appended_is_read(tmp_path: Path) -> None:

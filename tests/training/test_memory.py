@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from dialogist import heap
-from dialogist.training import memory
+from dialogist.training import runtime
 from dialogist.training import trainer as trainer_module
-from dialogist.training.interfaces import Validation
-from dialogist.training.memory import KEPT, KeptMemory, resident_bytes
+from dialogist.training.base import Validation
+from dialogist.training.runtime import KEPT_BYTES, KeptMemory, resident_bytes
 
 MB = 1 << 20
 
@@ -41,7 +41,7 @@ def library(monkeypatch: pytest.MonkeyPatch) -> Glibc:
     made = Glibc()
     monkeypatch.setattr(sys, "platform", "linux")
     monkeypatch.setattr(heap.ctypes, "CDLL", lambda name: made)
-    monkeypatch.setattr(memory, "resident_bytes", lambda: made.size)
+    monkeypatch.setattr(runtime, "resident_bytes", lambda: made.size)
     return made
 
 
@@ -61,9 +61,9 @@ def test_settings_reach_the_allocator(library: Glibc) -> None:
 def test_few_kernels_are_kept_unless_somebody_says_how_many(
     before: str | None, after: str, library: Glibc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory.os, "environ", {} if before is None else {memory._KERNELS: before})
+    monkeypatch.setattr(runtime.os, "environ", {} if before is None else {runtime._KERNELS: before})
     KeptMemory()
-    assert memory.os.environ == {memory._KERNELS: after}
+    assert runtime.os.environ == {runtime._KERNELS: after}
 
 
 def test_the_first_update_shows_what_stays_when_all_is_given_back(library: Glibc) -> None:
@@ -75,7 +75,7 @@ def test_the_first_update_shows_what_stays_when_all_is_given_back(library: Glibc
 
 def test_it_trims_only_beyond_the_limit(library: Glibc) -> None:
     """The size at rest, and what may be kept."""
-    kept, most = KeptMemory(), 900 + KEPT // MB
+    kept, most = KeptMemory(), 900 + KEPT_BYTES // MB
     sizes(kept, library, 5000, 900, most, 1, most)
     assert kept.trims == 1
     sizes(kept, library, most + 1)
@@ -84,7 +84,7 @@ def test_it_trims_only_beyond_the_limit(library: Glibc) -> None:
 
 
 def test_the_size_at_rest_is_looked_at_anew(library: Glibc) -> None:
-    kept, keep = KeptMemory(), KEPT // MB
+    kept, keep = KeptMemory(), KEPT_BYTES // MB
     sizes(kept, library, 5000)
     library.after_trimming = 1500 * MB
     sizes(kept, library, 901 + keep)
@@ -102,8 +102,8 @@ def test_a_process_that_grows_on_is_bounded(library: Glibc) -> None:
         library.size += 10 * MB
         highest = max(highest, library.size)
         kept.watch()
-    assert highest <= 900 * MB + KEPT + 10 * MB + 100 * MB
-    assert 13 < kept.trims <= 1 + 2000 * 10 * MB // KEPT
+    assert highest <= 900 * MB + KEPT_BYTES + 10 * MB + 100 * MB
+    assert 13 < kept.trims <= 1 + 2000 * 10 * MB // KEPT_BYTES
 
 
 def test_elsewhere_nothing_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +112,7 @@ def test_elsewhere_nothing_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(sys, "platform", "darwin")
     monkeypatch.setattr(heap.ctypes, "CDLL", refuse)
-    monkeypatch.setattr(memory, "resident_bytes", lambda: refuse(""))
+    monkeypatch.setattr(runtime, "resident_bytes", lambda: refuse(""))
     kept = KeptMemory()
     kept.watch()
     assert kept.trims == 0
@@ -136,7 +136,7 @@ def test_resident_bytes_of_a_made_up_process(
 ) -> None:
     statm = tmp_path / "statm"
     statm.write_text("90000 1234 300 1 0 4000 0\n")
-    monkeypatch.setattr(memory, "_STATM", statm)
+    monkeypatch.setattr(runtime, "_STATM", statm)
     assert resident_bytes() == 1234 * 4096
 
 

@@ -8,8 +8,8 @@ from torch import nn
 
 from dialogist.errors import CheckpointError
 from dialogist.nn.layers import Positions
-from dialogist.training.optim import OptimizerConfig, load_optimizer_tensors, optimizer_tensors
-from dialogist.training.weights import MasterWeights
+from dialogist.training.master_weights import MasterWeights
+from dialogist.training.optimizer import OptimizerConfig, load_optimizer_tensors, optimizer_tensors
 
 RATES = [0.1, 0.03, 0.07, 0.0, 0.05, 0.02]  # a schedule goes up and down
 

@@ -11,12 +11,11 @@ from torch import Tensor, nn
 
 from dialogist.errors import ConfigError
 from dialogist.models.transformer import Transformer, TransformerConfig
-from dialogist.training.interfaces import Validation
-from dialogist.training.interrupt import Interrupted
-from dialogist.training.optim import OptimizerConfig
-from dialogist.training.parts import PartConfig, Parts
-from dialogist.training.saving import checkpoint_folders, load_checkpoint
-from dialogist.training.weights import MasterWeights
+from dialogist.training.base import Validation
+from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
+from dialogist.training.master_weights import MasterWeights
+from dialogist.training.optimizer import OptimizerConfig, ParameterGroupConfig, ParameterGroups
+from dialogist.training.runtime import Interrupted
 
 SGD_LIKE = OptimizerConfig(kind="adam", betas=(0.0, 0.0), eps=1e6)
 """Without memory, and with so large an epsilon that an update is nearly rate * gradient / 1e6."""
@@ -37,10 +36,12 @@ def three_layers() -> Transformer:
     ).build(12)
 
 
-def moved(model: nn.Module, parts: list[PartConfig], steps: int) -> list[dict[str, Tensor]]:
+def moved(
+    model: nn.Module, parts: list[ParameterGroupConfig], steps: int
+) -> list[dict[str, Tensor]]:
     """By how much each weight moves in each update, every gradient being 1."""
     weights = MasterWeights(model, torch.float32)
-    part, optimizer = Parts(parts, model, weights), SGD_LIKE.build(weights)
+    part, optimizer = ParameterGroups(parts, model, weights), SGD_LIKE.build(weights)
     found = []
     for step in range(1, steps + 1):
         part.begin(step)
@@ -55,8 +56,8 @@ def moved(model: nn.Module, parts: list[PartConfig], steps: int) -> list[dict[st
 
 def test_rates_by_hand() -> None:
     """The gradient is 1 and an update -rate * 1e6 * 1 / (1 + 1e6): about -rate."""
-    slow = PartConfig(weights="encoder.layers.0", rate=0.25)
-    fast = PartConfig(weights="encoder", rate=3)
+    slow = ParameterGroupConfig(weights="encoder.layers.0", rate=0.25)
+    fast = ParameterGroupConfig(weights="encoder", rate=3)
     (change,) = moved(three_layers(), [slow, fast], 1)
     for name, by in change.items():
         expected = (
@@ -67,7 +68,7 @@ def test_rates_by_hand() -> None:
 
 def test_layers_thaw_from_the_top() -> None:
     """2 updates frozen, then a layer each 3 updates: layers 2, 1, 0 from updates 3, 6 and 9."""
-    parts = [PartConfig(weights="encoder.layers", rate=0.5, frozen=2, every=3)]
+    parts = [ParameterGroupConfig(weights="encoder.layers", rate=0.5, frozen=2, every=3)]
     changes = moved(three_layers(), parts, 10)
     for layer, first in ((2, 3), (1, 6), (0, 9)):
         name = f"encoder.layers.{layer}.norm1.weight"
@@ -80,7 +81,7 @@ def test_frozen_weights_keep_their_bits_whatever_decay_does() -> None:
     model = three_layers()
     weights = MasterWeights(model, torch.float32)
     before = {name: value.clone() for name, value in weights.named().items()}
-    parts = Parts([PartConfig(weights="encoder", frozen=5)], model, weights)
+    parts = ParameterGroups([ParameterGroupConfig(weights="encoder", frozen=5)], model, weights)
     optimizer = OptimizerConfig(kind="adamw", weight_decay=0.3).build(weights)
     for step in range(1, 6):
         parts.begin(step)

@@ -17,9 +17,14 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from dialogist.errors import DialogistError
-from dialogist.training import processes
-from dialogist.training.processes import Processes, device_of_process, group, launched_by_torchrun
-from dialogist.training.saving import checkpoint_folders, load_checkpoint
+from dialogist.training import distributed
+from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
+from dialogist.training.distributed import (
+    Processes,
+    device_of_process,
+    launched_by_torchrun,
+    process_group,
+)
 
 CPU = torch.device("cpu")
 SCRIPT = Path(__file__).with_name("process_run.py")
@@ -49,7 +54,7 @@ def test_alone_nothing_is_exchanged() -> None:
     assert one.largest(None, CPU) is None
     assert one.largest(15, CPU) == 15
     assert one.tell_tensors({"x": flat}, CPU)["x"] is flat
-    with group(CPU) as met:
+    with process_group(CPU) as met:
         assert (met.rank, met.count) == (0, 1)
 
 
@@ -72,9 +77,9 @@ def test_what_the_launcher_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOCAL_RANK", "1")
     assert launched_by_torchrun()
     assert device_of_process(CPU) == CPU
-    assert not processes.restarted()
+    assert not distributed.restarted()
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
-    assert processes.restarted()
+    assert distributed.restarted()
 
 
 def test_a_lost_process_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +87,7 @@ def test_a_lost_process_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> No
         raise RuntimeError("[gloo/pair.cc:538] Connection closed by peer\nbacktrace\nof 40 lines")
 
     for name in ("all_reduce", "broadcast", "broadcast_object_list", "barrier"):
-        monkeypatch.setattr(processes.dist, name, lost)
+        monkeypatch.setattr(distributed.dist, name, lost)
     two = Processes(1, 2)
     for call in (
         lambda: two.add(torch.zeros(1)),

@@ -15,12 +15,12 @@ import torch
 import dialogist
 from dialogist.errors import CheckpointError
 from dialogist.files import write_text_atomically
-from dialogist.training import saving
-from dialogist.training.saving import (
+from dialogist.training import checkpoints
+from dialogist.training.checkpoints import (
     Checkpoint,
     checkpoint_folders,
     load_checkpoint,
-    prune,
+    prune_checkpoints,
     save_checkpoint,
 )
 
@@ -76,7 +76,7 @@ def test_prune(tmp_path: Path) -> None:
     for step in range(1, 5):
         save_checkpoint(tmp_path / f"step-{step}", checkpoint(step))
     (tmp_path / ".incomplete-step-9").mkdir()
-    prune(tmp_path, {"step-2", "step-4", "step-7"})
+    prune_checkpoints(tmp_path, {"step-2", "step-4", "step-7"})
     assert sorted(p.name for p in tmp_path.iterdir()) == ["step-2", "step-4"]
 
 
@@ -120,7 +120,7 @@ def killed_at(fatal: int, moment: str) -> Iterator[Executioner]:
         for owner, operations in (
             (Path, ("mkdir", "write_text", "rename", "replace", "open")),
             (os, ("open", "fsync", "unlink", "rmdir")),
-            (saving, ("save_file",)),
+            (checkpoints, ("save_file",)),
         ):
             for name in operations:
                 operation = getattr(owner, name)
@@ -172,7 +172,7 @@ def test_killed_while_saving_the_next(tmp_path: Path) -> None:
             assert same(load_checkpoint(folder), checkpoint(step))
         # and the next start saves over whatever the dead left
         save_checkpoint(parent / "step-2", checkpoint(2))
-        prune(parent, {"step-1", "step-2"})
+        prune_checkpoints(parent, {"step-1", "step-2"})
         assert sorted(p.name for p in parent.iterdir()) == ["step-1", "step-2"]
 
     deaths = die_everywhere(
@@ -219,10 +219,10 @@ def test_killed_while_pruning(tmp_path: Path) -> None:
         assert "step-3" in [folder.name for folder in listed]
         for folder in listed:
             assert same(load_checkpoint(folder), checkpoint(int(folder.name[-1])))
-        prune(parent, {"step-3"})
+        prune_checkpoints(parent, {"step-3"})
         assert [p.name for p in parent.iterdir()] == ["step-3"]
 
-    assert die_everywhere(prepare, lambda: prune(parent, {"step-3"}), check) > 15
+    assert die_everywhere(prepare, lambda: prune_checkpoints(parent, {"step-3"}), check) > 15
 
 
 @pytest.mark.usefixtures("_no_disk")

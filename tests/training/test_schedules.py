@@ -5,13 +5,18 @@ from itertools import pairwise
 import pytest
 
 from dialogist.errors import ConfigError
-from dialogist.training.config import TrainingConfig
-from dialogist.training.schedules import Constant, Cosine, InverseSquareRoot, Linear
+from dialogist.training.base import TrainingConfig
+from dialogist.training.optimizer import (
+    ConstantSchedule,
+    CosineSchedule,
+    InverseSquareRootSchedule,
+    LinearSchedule,
+)
 
 
 def test_the_curve_of_report_1() -> None:
     """d = 128, warm = 4000: the peak is at update 4000."""
-    schedule = InverseSquareRoot(d_model=128, warmup=4000)
+    schedule = InverseSquareRootSchedule(d_model=128, warmup=4000)
     rates = [schedule.rate(step, 0) for step in range(1, 12_001)]
     assert max(rates) == rates[3999] == pytest.approx(0.001398, abs=5e-7)
     assert rates[0] == pytest.approx(128**-0.5 * 4000**-1.5)
@@ -23,43 +28,43 @@ def test_the_curve_of_report_1() -> None:
 
 def test_scale_multiplies() -> None:
     one, two = (
-        InverseSquareRoot(d_model=64, warmup=9),
-        InverseSquareRoot(d_model=64, warmup=9, scale=2.0),
+        InverseSquareRootSchedule(d_model=64, warmup=9),
+        InverseSquareRootSchedule(d_model=64, warmup=9, scale=2.0),
     )
     assert [two.rate(t, 0) for t in (1, 9, 36)] == [2 * one.rate(t, 0) for t in (1, 9, 36)]
     assert one.rate(9, 0) == pytest.approx(1 / 24)
 
 
 def test_constant() -> None:
-    assert [Constant(peak=0.5).rate(t, 10) for t in (1, 10, 99)] == [0.5, 0.5, 0.5]
-    warm = Constant(peak=0.5, warmup=4)
+    assert [ConstantSchedule(peak=0.5).rate(t, 10) for t in (1, 10, 99)] == [0.5, 0.5, 0.5]
+    warm = ConstantSchedule(peak=0.5, warmup=4)
     assert [warm.rate(t, 10) for t in (1, 2, 4, 5)] == [0.125, 0.25, 0.5, 0.5]
 
 
 def test_linear_by_hand() -> None:
-    schedule = Linear(peak=1.0, warmup=2, floor=0.2)
+    schedule = LinearSchedule(peak=1.0, warmup=2, floor=0.2)
     found = [schedule.rate(t, 10) for t in (1, 2, 6, 10, 11, 50)]
     assert found == pytest.approx([0.5, 1.0, 0.6, 0.2, 0.2, 0.2])
-    assert Linear(peak=1.0).rate(10, 10) == 0.0
-    assert Linear(peak=1.0).rate(5, 10) == 0.5
+    assert LinearSchedule(peak=1.0).rate(10, 10) == 0.0
+    assert LinearSchedule(peak=1.0).rate(5, 10) == 0.5
 
 
 def test_cosine_by_hand() -> None:
-    schedule = Cosine(peak=2.0, warmup=4, floor=0.1)
+    schedule = CosineSchedule(peak=2.0, warmup=4, floor=0.1)
     found = [schedule.rate(t, 12) for t in (2, 4, 8, 12, 20)]
     assert found == pytest.approx([1.0, 2.0, 2.0 * (0.1 + 0.9 / 2), 0.2, 0.2])
     quarter = 0.1 + 0.9 * (1 + 0.5**0.5) / 2
     assert schedule.rate(6, 12) == pytest.approx(2.0 * quarter)
 
 
-@pytest.mark.parametrize("kind", [Linear, Cosine])
-def test_a_run_shorter_than_its_warm_up(kind: type[Linear | Cosine]) -> None:
+@pytest.mark.parametrize("kind", [LinearSchedule, CosineSchedule])
+def test_a_run_shorter_than_its_warm_up(kind: type[LinearSchedule | CosineSchedule]) -> None:
     schedule = kind(peak=1.0, warmup=100)
     assert [schedule.rate(t, 10) for t in (1, 10)] == pytest.approx([0.01, 0.1])
 
 
 def test_chosen_by_kind() -> None:
     values = {"schedule": {"kind": "cosine", "peak": 0.1}}
-    assert TrainingConfig.parse(values).schedule == Cosine(peak=0.1)
+    assert TrainingConfig.parse(values).schedule == CosineSchedule(peak=0.1)
     with pytest.raises(ConfigError, match="warmup"):
         TrainingConfig.parse({"schedule": {"kind": "cosine", "peak": 0.1, "warmpu": 3}})

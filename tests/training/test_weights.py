@@ -8,8 +8,8 @@ from dialogist.errors import ModelError
 from dialogist.models.checkpoint import copy_weights, weights_of
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.nn.output_layer import VocabularyProjection
-from dialogist.training.optim import OptimizerConfig
-from dialogist.training.weights import MasterWeights
+from dialogist.training.master_weights import MasterWeights
+from dialogist.training.optimizer import OptimizerConfig
 
 FP32, BF16 = torch.float32, torch.bfloat16
 FORMS = {

@@ -26,7 +26,7 @@ from torch import nn
 from dialogist.config import Config
 from dialogist.data.keypoints import RulePack, load_pack
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.licence import licence_of
 from dialogist.engine.model_files import (
     FORMAT_VERSION,

@@ -6,7 +6,7 @@ from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol, Self
 
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.faithful import faithful_summaries
 from dialogist.engine.given import checked_dialogues
 from dialogist.engine.model_files import options_of

@@ -13,8 +13,8 @@ import torch
 
 from dialogist.batch import Batch
 from dialogist.data.collate import collate, serving_pairs
-from dialogist.decoding.filters import NearRepeat
-from dialogist.decoding.known_words import KnownWords, Lexicon
+from dialogist.decoding.constraints import NearRepeat
+from dialogist.decoding.word_constraints import Lexicon, LexiconConstraint
 from dialogist.engine.batches import BatchLimits, batches_of
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.drafts import Bounds, Draft, write_drafts
@@ -197,7 +197,7 @@ class _Started:
     batch: Batch
     state: State | None
     allowed: torch.Tensor | None
-    known: KnownWords | None
+    known: LexiconConstraint | None
 
     def select(self, rows: torch.Tensor) -> "_Started":
         """Some of the windows, (n,)."""

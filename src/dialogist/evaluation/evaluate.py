@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.summarizer import SummarizerLike
 from dialogist.errors import DataError
 from dialogist.evaluation.outputs.output import Output, spoken

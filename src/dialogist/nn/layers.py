@@ -255,7 +255,7 @@ class TokenEmbedding(nn.Module):
 # Rows of an embedding table that training leaves as they are (word vectors that are kept).
 #
 # The mark is a buffer of the table's module: it moves with the model, and is not saved with it.
-# Whoever changes weights heeds it (`dialogist.training.weights`).
+# Whoever changes weights heeds it (`dialogist.training.master_weights`).
 
 _MARK = "frozen_rows"
 

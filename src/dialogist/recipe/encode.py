@@ -35,7 +35,7 @@ from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer
 from dialogist.recipe.pairs import PairMaker, makes_windows
 from dialogist.records import Dialogue
 from dialogist.tokenizers import Tokenizer, TokenizerConfig
-from dialogist.training.interrupt import SignalWatch
+from dialogist.training.runtime import SignalWatch
 
 SHARD_TOKENS = 50_000_000
 """Tokens of a shard unless said otherwise: 100 MB on disk, a few minutes of encoding."""

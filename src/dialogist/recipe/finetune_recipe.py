@@ -12,7 +12,7 @@ import torch
 
 from dialogist.data.keypoints import load_pack
 from dialogist.data.prepare import Preparation
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import KEY_POINTS, Bundle, load_bundle
 from dialogist.engine.names import find_model
 from dialogist.engine.options import SummaryOptions

@@ -15,13 +15,13 @@ from pathlib import Path
 import torch
 
 import dialogist
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.summarizer import SummarizerLike
 from dialogist.errors import DataError
 from dialogist.evaluation.outputs.output import Keys, Output, output_of, output_to_json
 from dialogist.files import sha256_of, write_text_atomically
 from dialogist.records import JSON, Dialogue, Summary
-from dialogist.training.logs import JsonLines
+from dialogist.training.run_logs import JsonLines
 
 _WINDOW = 64
 

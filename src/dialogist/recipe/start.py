@@ -26,8 +26,8 @@ from dialogist.models.table import Model
 from dialogist.recipe.config import Recipe
 from dialogist.recipe.corpus import Note
 from dialogist.tokenizers import read_tokenizer
-from dialogist.training.progress import Progress
-from dialogist.training.saving import Checkpoint, checkpoint_folders, load_checkpoint
+from dialogist.training.base import Progress
+from dialogist.training.checkpoints import Checkpoint, checkpoint_folders, load_checkpoint
 
 STARTED = "start.json"
 

@@ -22,7 +22,7 @@ from dialogist.recipe.corpus import Note
 from dialogist.records import JSON
 from dialogist.tokenizers import Tokenizer
 from dialogist.tokenizers.vectors import VectorReport, vectors_for
-from dialogist.training.saving import checkpoint_folders
+from dialogist.training.checkpoints import checkpoint_folders
 
 VECTORS = "vectors"
 

@@ -171,7 +171,7 @@ def _comparison(setting: "Setting") -> Comparison:
 
 def _outcome(system: "System", setting: "Setting", quiet: bool) -> "Row | Failure":
     """The row of a system. One that fails is told in one line, and the others still run."""
-    from dialogist.training.interrupt import Interrupted
+    from dialogist.training.runtime import Interrupted
     from dialogist_lab.comparison.compare import assess, is_trained, train
 
     try:

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dialogist.batch import FIRST_KEY_POINT, PLAN_EOS, Batch
 from dialogist.data.collate import collate
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.checking import with_checks
 from dialogist.engine.compose import compose
 from dialogist.engine.forcing import forced_pair

@@ -6,7 +6,7 @@ import torch
 
 from dialogist.data.limits import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.summarizer import Summarizer
 from dialogist.models.hierarchical import HierarchicalConfig

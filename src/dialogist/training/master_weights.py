@@ -1,19 +1,51 @@
-"""`MasterWeights`: weights and gradient of a model as two flat fp32 buffers.
-
-In bf16 training the layers compute with bf16 copies, cast once per update from the fp32 master
-that the optimizer changes: an update smaller than bf16 can hold still counts. Autocast casts each
-weight at each use instead. Flat buffers make the cast, the clipping, the optimizer and the sum over
-processes one long vectorised operation each (docs/results.md has the gains).
-"""
+"""Master weights in flat fp32 buffers, their moving average, and the working precision."""
 
 import itertools
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
+from dialogist.errors import UsageError
+from dialogist.models.checkpoint import copy_weights
 from dialogist.nn.autograd import GradientSink
 from dialogist.nn.layers import MappedEmbedding, Positions, frozen_rows
 from dialogist.nn.output_layer import VocabularyProjection
+from dialogist.nn.quantization import has_bf16
+
+# Which number format training computes in (`dialogist.training.master_weights` does it).
+
+TrainingPrecision = Literal["auto", "fp32", "bf16"]
+
+
+def resolve_training_precision(
+    wanted: TrainingPrecision, device: torch.device
+) -> Literal["fp32", "bf16"]:
+    """``auto`` takes bf16 where the hardware has it.
+
+    Raises:
+        UsageError: bf16 was asked for and the hardware lacks it (it would be slow, not wrong).
+    """
+    if wanted == "auto":
+        return "bf16" if has_bf16(device) else "fp32"
+    if wanted == "bf16" and not has_bf16(device):
+        raise UsageError(f"precision bf16: this {device.type} has no bf16 units; use fp32 or auto")
+    return wanted
+
+
+def working_dtype(precision: Literal["fp32", "bf16"]) -> torch.dtype:
+    """The format the linear layers compute in; master weights and sums stay fp32."""
+    return torch.bfloat16 if precision == "bf16" else torch.float32
+
+
+# `MasterWeights`: weights and gradient of a model as two flat fp32 buffers.
+#
+# In bf16 training the layers compute with bf16 copies, cast once per update from the fp32 master
+# that the optimizer changes: an update smaller than bf16 can hold still counts. Autocast casts each
+# weight at each use instead. Flat buffers make the cast, the clipping, the optimizer and the sum
+# over processes one long vectorised operation each (docs/results.md has the gains).
 
 _ALIGN = 32
 """Every weight starts at a multiple of this many elements: whole cache lines, in bf16 too."""
@@ -176,3 +208,67 @@ def _kept_in_fp32(model: nn.Module) -> set[int]:
 
 def _position_tables(model: nn.Module) -> set[int]:
     return {id(m.table) for m in model.modules() if isinstance(m, Positions)}
+
+
+# `MovingAverage`: an exponential moving average of the weights while they are trained.
+#
+# a <- d a + (1 - d) w after every update, with d = min(decay, (1 + t) / (10 + t)) at update t, so
+# that the first random weights are soon forgotten (TensorFlow's ``ExponentialMovingAverage``).
+# Validations see the average, checkpoints rank by it, and the finished model is it.
+
+GOING_ON = "training"
+"""The tensors of a checkpoint that training goes on from, where ``weights`` are an average."""
+
+
+def decay_at(update: int, decay: float) -> float:
+    """How much of the average is kept at update ``update``, which counts from 1."""
+    return min(decay, (1 + update) / (10 + update))
+
+
+class MovingAverage:
+    """The average of ``weights``; with ``decay`` None there is none: the weights stand for it."""
+
+    def __init__(self, weights: MasterWeights, decay: float | None) -> None:
+        self.weights = weights
+        self.decay = decay
+        self.flat = weights.master if decay is None else weights.master.clone()
+
+    def update(self, update: int) -> None:
+        """Take in the weights after update ``update``."""
+        if self.decay is not None:
+            self.flat.lerp_(self.weights.master, 1 - decay_at(update, self.decay))
+
+    @contextmanager
+    def in_place(self) -> Iterator[None]:
+        """The model computes with the average; afterwards with its own weights again."""
+        if self.decay is None:
+            yield
+            return
+        own = self.weights.master.clone()
+        self._set(self.flat)
+        try:
+            yield
+        finally:
+            self._set(own)
+
+    def _set(self, values: Tensor) -> None:
+        self.weights.master.copy_(values)
+        self.weights.refresh()
+
+    def tensors(self) -> dict[str, dict[str, Tensor]]:
+        """What a checkpoint holds: the weights to use, and those to go on from if they differ."""
+        own = self.weights.named()
+        if self.decay is None:
+            return {"weights": own}
+        return {"weights": self.weights.named(self.flat), GOING_ON: own}
+
+    def restore(self, tensors: Mapping[str, Mapping[str, Tensor]], source: str) -> None:
+        """Put back what `tensors` gave.
+
+        Raises:
+            ModelError: it is of another model.
+        """
+        own = tensors.get(GOING_ON, tensors["weights"])
+        copy_weights(self.weights.named(), own, source)
+        if self.decay is not None:
+            copy_weights(self.weights.named(self.flat), tensors["weights"], source)

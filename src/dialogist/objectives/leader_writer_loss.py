@@ -9,23 +9,22 @@ from torch import Tensor
 
 from dialogist.batch import Batch, Plan
 from dialogist.config import Config
-from dialogist.decoding.forced import targets_of
-from dialogist.decoding.generate import roll_out
-from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.plan import PLAN_SYMBOLS, plan_of, plan_options
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.beam_search import forced_targets
+from dialogist.decoding.generation import roll_out
+from dialogist.decoding.plan_decoding import PLAN_SYMBOLS, plan_of, plan_options
 from dialogist.models.base import Outputs
 from dialogist.models.hierarchical import UtteranceDecoderState
 from dialogist.models.leader_writer import LeaderWriter
 from dialogist.nn.hierarchical_encoder import HierarchicalMemory
-from dialogist.objectives.base import Loss, Per
+from dialogist.objectives.base import Loss, Per, per_sequence
 from dialogist.objectives.self_critical import (
     Rollouts,
-    chance,
-    references_of,
-    rolling,
+    draw_seed,
+    evaluation_mode,
     rollouts,
+    target_ids,
 )
-from dialogist.objectives.sequences import per_sequence
 from dialogist.tokenizers import Symbols, Tokenizer
 
 
@@ -100,12 +99,12 @@ class LeaderWriterLoss:
         assert batch.plan is not None
         plan, device = batch.plan, batch.source.device
         rows = torch.arange(len(batch), device=device)
-        with rolling(model), torch.inference_mode():
+        with evaluation_mode(model), torch.inference_mode():
             state = model.leader_state(model.encoder(batch))
             greedy, sampled = roll_out(
                 model.leader, state, rows, plan_options(self._options()), PLAN_SYMBOLS
             )
-        references = references_of(plan.key_points_out, plan.key_points_mask)
+        references = target_ids(plan.key_points_out, plan.key_points_mask)
         found = rollouts(greedy, sampled, references)
         said = plan_of([h.tokens for h in sampled], device)
         cut = torch.tensor([not h.finished for h in sampled], device=device)
@@ -123,7 +122,7 @@ class LeaderWriterLoss:
         assert batch.plan is not None
         plan, device = batch.plan, batch.source.device
         found = self._roll_writer(model, batch, plan)
-        inputs = [t.to(device) for t in targets_of(found.sampled, self.symbols)]
+        inputs = [t.to(device) for t in forced_targets(found.sampled, self.symbols)]
         said = replace(plan, target_in=inputs[0], target_out=inputs[1], target_mask=inputs[2])
         log_probs = _log_probs(model.write(state, said))
         gaps = found.gap.to(log_probs).repeat_interleave(said.target_mask.sum(dim=1))
@@ -132,14 +131,14 @@ class LeaderWriterLoss:
 
     def _roll_writer(self, model: LeaderWriter, batch: Batch, plan: Plan) -> Rollouts:
         rows = torch.arange(len(plan.owner), device=plan.owner.device)
-        with rolling(model), torch.inference_mode():
+        with evaluation_mode(model), torch.inference_mode():
             memory = model.encoder(batch)
             state = model.writer_state(memory, plan, model.lead(memory, plan))
             found = roll_out(model.writer, state, rows, self._options(), self.symbols)
-        return rollouts(*found, references_of(plan.target_out, plan.target_mask))
+        return rollouts(*found, target_ids(plan.target_out, plan.target_mask))
 
     def _options(self) -> DecodingOptions:
-        limits = {"max_tokens": self.config.longest_text, "seed": chance()}
+        limits = {"max_tokens": self.config.longest_text, "seed": draw_seed()}
         return DecodingOptions(max_key_points=self.config.longest_plan, **limits)
 
 

@@ -1,23 +1,56 @@
-"""Beam search over all dialogues of a batch at once, with length penalty.
-
-Numbered as in the loop: (1) step and filter, (2) extend every row by every token and keep the best
-2K per dialogue, (3) those that end are put aside, (4) the best K others go on, (5) dialogues that
-no unfinished row can improve any more leave the batch: sums only fall, so that is exact.
-"""
+"""Beam search, and reranking of its hypotheses by coverage."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 from torch import Tensor
 
-from dialogist.decoding.best import best_of
-from dialogist.decoding.filters import NEVER, Filter
-from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.search import Hypothesis, fed, filtered
-from dialogist.models.base import Stepper
+from dialogist.batch import Batch
+from dialogist.decoding import CoverageKind, DecodingOptions
+from dialogist.decoding.constraints import NEVER, Filter
+from dialogist.decoding.search import Hypothesis, apply_constraints, as_input
+from dialogist.models.base import Generator, Outputs, Stepper
 from dialogist.nn.kv_cache import State
 from dialogist.tokenizers import Symbols
+
+# The largest of many numbers, by halves: which blocks can hold them, then which in these.
+
+_BLOCK = 64
+"""Columns per block: about the root of a row of search, so both halves look at as many."""
+
+
+def blockwise_topk(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """``torch.topk`` over the last of (A, C), several times faster where C is large.
+
+    The ``count`` largest lie in the ``count`` blocks that have the largest maxima: a block beyond
+    these holds nothing that is larger than any of their maxima. Which of equal numbers is found
+    is left open, as by torch.
+
+    Returns:
+        (A, count) values, falling, and (A, count) columns.
+    """
+    rows, columns = scores.shape
+    blocks = columns // _BLOCK
+    if blocks < 4 * count:
+        return tuple(scores.topk(count, dim=1))  # type: ignore[return-value]
+    whole = blocks * _BLOCK
+    maxima = scores[:, :whole].reshape(rows, blocks, _BLOCK).amax(dim=2)
+    chosen = maxima.topk(count, dim=1).indices  # (A, count)
+    inside = torch.arange(_BLOCK, device=scores.device)
+    places = (chosen[:, :, None] * _BLOCK + inside).flatten(1)  # (A, count * block)
+    if whole < columns:
+        rest = torch.arange(whole, columns, device=scores.device)
+        places = torch.cat([places, rest.expand(rows, -1)], dim=1)
+    values, found = scores.gather(1, places).topk(count, dim=1)
+    return values, places.gather(1, found)
+
+
+# Beam search over all dialogues of a batch at once, with length penalty.
+#
+# Numbered as in the loop: (1) step and filter, (2) extend every row by every token and keep the best
+# 2K per dialogue, (3) those that end are put aside, (4) the best K others go on, (5) dialogues that
+# no unfinished row can improve any more leave the batch: sums only fall, so that is exact.
 
 
 def length_normaliser(length: int, alpha: float) -> float:
@@ -92,8 +125,8 @@ class BeamSearch:
         sums = torch.full((len(alive), width), NEVER, device=device)
         sums[:, 0] = 0.0
         while len(alive):
-            log_probs, state = model.step(fed(tokens, self.symbols), state)
-            scores = filtered(log_probs, prefix, owner, self.filters)  # (1)
+            log_probs, state = model.step(as_input(tokens, self.symbols), state)
+            scores = apply_constraints(log_probs, prefix, owner, self.filters)  # (1)
             candidates = self._extend(sums, scores)  # (2)
             here = [shelves[dialogue] for dialogue in alive.tolist()]
             beams = self._choose(here, prefix, candidates)  # (3), (4)
@@ -115,7 +148,7 @@ class BeamSearch:
         """(A, K) and (N, X) -> the best 2K extensions of each dialogue."""
         dialogues, width = sums.shape
         # No row gives more than all 2K: the best of each row first, and sums of these only.
-        of_rows, tokens = best_of(scores, min(2 * width, scores.shape[1]))  # (N, 2K)
+        of_rows, tokens = blockwise_topk(scores, min(2 * width, scores.shape[1]))  # (N, 2K)
         each = tokens.shape[1]
         totals = (sums.view(-1, 1) + of_rows).view(dialogues, -1)  # (A, K * 2K)
         best, places = totals.topk(min(2 * width, totals.shape[1]), dim=1)
@@ -167,3 +200,91 @@ class BeamSearch:
         length = len(tokens) + int(finished)
         score = total / length_normaliser(length, self.options.length_penalty)
         return Hypothesis(tuple(tokens), total, score, finished)
+
+
+# Hypotheses as targets: what was said is run once more with teacher forcing.
+
+
+def forced_targets(said: Sequence[Hypothesis], symbols: Symbols) -> tuple[Tensor, Tensor, Tensor]:
+    """A decoder's input, output and mask (N, T); a hypothesis that was cut has no end symbol."""
+    ids = [[*h.tokens, *([symbols.eos] if h.finished else [])] for h in said]
+    longest = max(map(len, ids))
+    out = torch.tensor([[*row, *[symbols.pad] * (longest - len(row))] for row in ids])
+    first = torch.full((len(ids), 1), symbols.bos)
+    mask = torch.arange(longest) < torch.tensor([len(row) for row in ids])[:, None]
+    return as_input(torch.cat([first, out[:, :-1]], dim=1), symbols), out, mask
+
+
+# The coverage penalty: beams are ranked anew by what of the dialogue they looked at.
+#
+# ``missed``: cp = sum over positions i of log(min(sum over tokens j of p_ij, 1)) is added, beta
+# times, to the score (Wu et al. 2016, equation 14): who never looked at a part of the source pays.
+# ``repeated``: cp = -sum over i of max(sum over j of p_ij - 1, 0) (Gehrmann et al. 2018, equation
+# 11): who looks at a part again and again pays, which suits summaries, for they leave things out.
+#
+# The finished beams are said once more with teacher forcing, so search itself carries no attention.
+
+_LEAST = 1e-4
+"""The smallest sum of weights that counts: half precision knows a zero where there is none."""
+
+
+def rerank_by_coverage(
+    model: Generator,
+    batch: Batch,
+    state: State,
+    found: Sequence[Sequence[Hypothesis]],
+    options: DecodingOptions,
+    symbols: Symbols,
+) -> list[list[Hypothesis]]:
+    """The hypotheses of each dialogue of a batch in their new order, ``n_best`` of them.
+
+    ``state`` is what the model's ``start`` gave for the batch. The hypotheses of a model without
+    attention keep their order.
+    """
+    said = [hypothesis for hypotheses in found for hypothesis in hypotheses]
+    if not said or not any(hypothesis.tokens for hypothesis in said):
+        return [list(hypotheses[: options.n_best]) for hypotheses in found]
+    counts = torch.tensor([len(hypotheses) for hypotheses in found])
+    owner = torch.arange(len(found)).repeat_interleave(counts).to(batch.source.device)
+    targets = (t.to(batch.source.device) for t in forced_targets(said, symbols))
+    forced = batch.select(owner).with_targets(*targets)
+    weights = attention_of(model.force(forced, state.select(owner), need_weights=True))
+    if weights is None:
+        return [list(hypotheses[: options.n_best]) for hypotheses in found]
+    spoken = weights * forced.target_mask[:, :, None]  # (N, T, S)
+    fines = coverage_penalty(spoken, _real(forced, weights.shape[2]), options.coverage_kind)
+    scored = iter(
+        replace(hypothesis, score=hypothesis.score + options.coverage_penalty * fine)
+        for hypothesis, fine in zip(said, fines.tolist(), strict=True)
+    )
+    again = [[next(scored) for _ in hypotheses] for hypotheses in found]
+    return [sorted(one, key=lambda h: -h.score)[: options.n_best] for one in again]
+
+
+def coverage_penalty(weights: Tensor, real: Tensor, kind: CoverageKind) -> Tensor:
+    """Weights (N, T, S) of attention, and which positions (N, S) are real -> cp (N,), at most 0."""
+    sums = weights.float().sum(dim=1)  # (N, S)
+    missed, repeated = sums.clamp(min=_LEAST, max=1).log(), -(sums - 1).clamp(min=0)
+    return ((missed if kind == "missed" else repeated) * real).sum(dim=1)
+
+
+def attention_of(outputs: Outputs) -> Tensor | None:
+    """(N, T, S) of the attention to the source: the last layer's, the mean of its heads."""
+    found = [maps for name, maps in outputs.attention.items() if _is_cross(name)]
+    if not found:
+        return None
+    last = found[-1]
+    return last.mean(dim=1) if last.ndim == 4 else last  # (N, H, T, S) -> (N, T, S)
+
+
+def _is_cross(name: str) -> bool:
+    return name == "decoder_attention" or name.endswith("decenc_att")
+
+
+def _real(batch: Batch, width: int) -> Tensor:
+    """(N, width) which positions are real: tokens, or utterances where these are looked at."""
+    if width == batch.source_mask.shape[1]:
+        return batch.source_mask
+    assert batch.utterance is not None
+    utterances = batch.utterance.amax(dim=1, keepdim=True) + 1  # (N, 1)
+    return torch.arange(width, device=utterances.device) < utterances

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from dialogist.batch import FIRST_KEY_POINT, PLAN_BOS, PLAN_EOS, PLAN_PAD, Batch, Plan
-from dialogist.decoding.filters import Filter
-from dialogist.decoding.generate import search
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.constraints import Filter
+from dialogist.decoding.generation import search_from
 from dialogist.decoding.search import Hypothesis
 from dialogist.models.leader_writer import LeaderWriter
 from dialogist.nn.hierarchical_encoder import HierarchicalMemory
@@ -54,7 +54,7 @@ def generate_plan(
     plan = plan_of([hypothesis.tokens for hypothesis in plans], batch.source.device)
     state = model.writer_state(memory, plan, model.lead(memory, plan))
     rows = torch.arange(len(plan.owner), device=plan.owner.device)
-    found = search(model.writer, state, rows, options, symbols, filters(plan.owner))
+    found = search_from(model.writer, state, rows, options, symbols, filters(plan.owner))
     parts = iter([hypotheses[0] for hypotheses in found])
     return [PlannedText(p, tuple(next(parts) for _ in p.tokens)) for p in plans]
 
@@ -65,7 +65,7 @@ def search_key_points(
     """The best key-point sequence of each dialogue."""
     rows = torch.arange(len(memory.layout.batch), device=memory.utterances.device)
     state = model.leader_state(memory)
-    found = search(model.leader, state, rows, plan_options(options), PLAN_SYMBOLS)
+    found = search_from(model.leader, state, rows, plan_options(options), PLAN_SYMBOLS)
     return [hypotheses[0] for hypotheses in found]
 
 

@@ -1,4 +1,4 @@
-"""Filters: what may not be said next. Each maps log-probabilities to log-probabilities."""
+"""Constraints: what may not be said next, and the plan that comes first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,12 +7,15 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from dialogist.decoding import DecodingOptions
 from dialogist.tokenizers import PlanTokens
+
+# Filters: what may not be said next. Each maps log-probabilities to log-probabilities.
 
 NEVER = float("-inf")
 
 
-def of_plan(ids: Tensor, plan: PlanTokens) -> Tensor:
+def in_plan(ids: Tensor, plan: PlanTokens) -> Tensor:
     """Which of some ids, of any shape, are a plan's."""
     return (ids >= plan.border) & (ids <= plan.border + plan.count)
 
@@ -95,7 +98,7 @@ class MinimumLength:
     def __call__(self, log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
         """Rule the end symbol out while the row is short."""
         if self.plan is not None:
-            short = (~of_plan(prefix, self.plan)).sum(dim=1) < self.tokens
+            short = (~in_plan(prefix, self.plan)).sum(dim=1) < self.tokens
             log_probs[short, self.eos] = NEVER
         elif prefix.shape[1] < self.tokens:
             log_probs[:, self.eos] = NEVER
@@ -124,7 +127,7 @@ class NoRepeatNgram:
         recent = prefix[:, length - self.n + 1 :]  # (N, n - 1): what the next token would extend
         seen = (grams[:, :, :-1] == recent[:, None, :]).all(dim=2)  # (N, t - n + 1)
         if self.plan is not None:
-            seen &= ~of_plan(grams, self.plan).any(dim=2)
+            seen &= ~in_plan(grams, self.plan).any(dim=2)
         rows, places = torch.nonzero(seen, as_tuple=True)
         tokens = grams[rows, places, -1]
         if self.inside and len(tokens):
@@ -213,7 +216,7 @@ class RepetitionPenalty:
         before = log_probs.gather(1, prefix)
         lowered = before * self.penalty
         if self.plan is not None:
-            lowered = torch.where(of_plan(prefix, self.plan), before, lowered)
+            lowered = torch.where(in_plan(prefix, self.plan), before, lowered)
         return log_probs.scatter(1, prefix, lowered)
 
 
@@ -228,3 +231,51 @@ class EndWhenStuck:
         stuck = log_probs.amax(dim=1) == NEVER
         log_probs[stuck, self.eos] = 0.0
         return log_probs
+
+
+# `PlanPrefix`: search says nothing but summaries whose plan comes first and is kept to.
+#
+# label_1 ... label_K, then K times: the border, and a token or more; then the end. Neighbouring
+# labels differ (`dialogist.tokenizers.plan_tokens`).
+
+_LEAST = 3
+"""Tokens of a key point at least: its label, a border, a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlanPrefix:
+    """Rules out what would make a plan, or what is written by it, ill-formed.
+
+    What a row has said so far is taken to be well-formed, as the same filter saw to it. ``most``
+    bounds the number of labels.
+    """
+
+    plan: PlanTokens
+    eos: int
+    most: int
+
+    @classmethod
+    def of(cls, plan: PlanTokens, eos: int, options: DecodingOptions) -> "PlanPrefix":
+        """At most as many labels as ``max_tokens`` has room for, with a word about each."""
+        room = max(1, options.max_tokens // _LEAST)
+        return cls(plan, eos, min(options.max_key_points, room))
+
+    def __call__(self, log_probs: Tensor, prefix: Tensor, owner: Tensor) -> Tensor:
+        """Words, labels, the border and the end are ruled out by how far each row is."""
+        if not prefix.shape[1]:
+            log_probs[:, : self.plan.border + 1] = NEVER
+            log_probs[:, self.plan.ids.stop :] = NEVER
+            return log_probs
+        own = torch.arange(self.plan.border, self.plan.ids.stop + 1, device=prefix.device)
+        own[-1] = self.eos  # (1 + L + 1,): the border, the labels, the end
+        last = prefix[:, -1:]
+        borders = (prefix == self.plan.border).sum(dim=1, keepdim=True)  # (N, 1)
+        labels = in_plan(prefix, self.plan).sum(dim=1, keepdim=True) - borders
+        planning, spoken = borders == 0, last != self.plan.border
+        allowed = (planning & (labels < self.most)) & (own != last)  # (N, 1 + L + 1)
+        allowed[:, :1] = spoken & (borders < labels)
+        allowed[:, -1:] = spoken & (borders == labels)
+        kept = log_probs.index_select(1, own).masked_fill_(~allowed, NEVER)
+        # By number, not by a mask: that would read the whole table for a few rows.
+        log_probs.index_fill_(0, planning[:, 0].nonzero()[:, 0], NEVER)
+        return log_probs.index_copy_(1, own, kept)

@@ -1,9 +1,4 @@
-"""`Processes`: training by several processes that `torchrun` starts, one GPU or CPU share each.
-
-Every process holds the whole model. A batch's rows are dealt out among them, gradients are summed
-(one flat buffer, one call), and each makes the same update: the update is the one that a single
-process would make, whatever their number. The first process alone reads and writes the run folder.
-"""
+"""`Processes`: training by several processes that `torchrun` starts."""
 
 import importlib
 import json
@@ -127,7 +122,7 @@ def _with_others() -> Iterator[None]:
 
 
 @contextmanager
-def group(device: torch.device) -> Iterator[Processes]:
+def process_group(device: torch.device) -> Iterator[Processes]:
     """Meet the other processes if `torchrun` started this one, and part at the end."""
     if not launched_by_torchrun():
         yield Processes()
