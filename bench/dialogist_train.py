@@ -22,7 +22,7 @@ from torch.profiler import ProfilerActivity, profile
 from dialogist.batch import Batch
 from dialogist.data.collate import Pair
 from dialogist.data.sampler import TokenBucketConfig
-from dialogist.models.table import ModelConfig
+from dialogist.models import ModelConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.recipe.config import read_recipe

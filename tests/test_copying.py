@@ -15,12 +15,12 @@ from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import Summarizer
+from dialogist.models import ModelConfig
 from dialogist.models.recurrent import RecurrentConfig
-from dialogist.models.table import ModelConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.records import Dialogue, Utterance
-from dialogist.tokenizers.word import train_word
+from dialogist.tokenizers.build import train_word
 from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
 

@@ -3,14 +3,14 @@ import pytest
 from dialogist.baselines import extractive
 from dialogist.baselines.extractive import (
     BASELINES,
-    Constant,
-    by_lot,
+    ConstantSummary,
     lead,
     lexrank,
     longest,
-    spoken,
+    random_utterances,
+    role_turns,
     textrank,
-    turns_of,
+    transcript_line,
 )
 from dialogist.records import Dialogue, Utterance, Warning
 
@@ -48,8 +48,8 @@ def test_chosen_utterances_in_their_order(system, text):
 
 
 def test_spoken():
-    assert spoken(Utterance("Ann", "Hi.")) == "Ann: Hi."
-    assert spoken(Utterance("", "Hi.")) == "Hi."
+    assert transcript_line(Utterance("Ann", "Hi.")) == "Ann: Hi."
+    assert transcript_line(Utterance("", "Hi.")) == "Hi."
 
 
 def test_summaries_say_where_they_come_from():
@@ -67,7 +67,7 @@ def test_no_dialogues_no_summaries():
 
 def test_what_says_nothing_is_not_taken():
     silent = Dialogue((Utterance("Ann", " \n"), Utterance("Bo", "Yes."), Utterance("Ann", "")), "s")
-    for system in (lead(2), longest(2), textrank(2), lexrank(2), by_lot(2)):
+    for system in (lead(2), longest(2), textrank(2), lexrank(2), random_utterances(2)):
         [summary] = system.summarize([silent])
         assert (summary.text, summary.status) == ("Bo: Yes.", "ok")
     [nothing] = lead(1).summarize([Dialogue((Utterance("Ann", " "),))])
@@ -93,12 +93,12 @@ CALL = Dialogue(
     ],
 )
 def test_turns_of_a_role_or_speaker(role, text):
-    [summary] = turns_of(role).summarize([CALL])
+    [summary] = role_turns(role).summarize([CALL])
     assert (summary.text, summary.warnings) == (text, ())
 
 
 def test_nobody_in_the_wanted_role_is_told():
-    [summary] = turns_of("doctor").summarize([CALL])
+    [summary] = role_turns("doctor").summarize([CALL])
     assert (summary.text, summary.status) == ("", "empty")
     assert summary.warnings == (Warning("input", "no utterance is of the wanted kind"),)
 
@@ -107,9 +107,9 @@ def test_a_lot_hangs_on_the_dialogue_and_the_seed_alone():
     talks = [
         Dialogue(tuple(Utterance("A", f"{n} {i}") for i in range(9)), str(n)) for n in range(30)
     ]
-    alone = [by_lot(2).summarize([talk])[0].text for talk in talks]
-    assert [s.text for s in by_lot(2).summarize(talks[::-1])][::-1] == alone
-    assert [s.text for s in by_lot(2, 7).summarize(talks)] != alone
+    alone = [random_utterances(2).summarize([talk])[0].text for talk in talks]
+    assert [s.text for s in random_utterances(2).summarize(talks[::-1])][::-1] == alone
+    assert [s.text for s in random_utterances(2, 7).summarize(talks)] != alone
     places = [int(line.split()[-1]) for text in alone for line in text.split("\n")]
     assert set(places) == set(range(9))  # no place is left out
     assert all(text.count("\n") == 1 for text in alone)
@@ -127,7 +127,7 @@ def test_a_dialogue_too_long_to_rank_is_read_in_part_and_that_is_told(monkeypatc
 
 
 def test_constant_says_the_same():
-    summaries = Constant("same", "They talk.").summarize([TALK, TALK])
+    summaries = ConstantSummary("same", "They talk.").summarize([TALK, TALK])
     assert [(s.text, s.id, s.model, s.status) for s in summaries] == [
         ("They talk.", "d1", "same", "ok")
     ] * 2

@@ -1,7 +1,6 @@
 import pytest
 
-from dialogist.baselines.extractive import BASELINES
-from dialogist.baselines.names import baseline, find_baseline
+from dialogist.baselines.extractive import BASELINES, baseline, find_baseline
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue, Utterance
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.baselines import ranking
-from dialogist.baselines.ranking import lexrank_scores, textrank_scores
+from dialogist.baselines import extractive
+from dialogist.baselines.extractive import lexrank_scores, textrank_scores
 
 RANKINGS = (textrank_scores, lexrank_scores)
 
@@ -87,7 +87,7 @@ def test_little_or_nothing_to_rank(rank, texts):
 def test_a_vocabulary_in_pieces_is_one_vocabulary(rank, monkeypatch):
     texts = ["we talk about a trip to Rome", "to Rome by train", "a train is late", "about Rome"]
     whole = rank(texts)
-    monkeypatch.setattr(ranking, "_WORDS_AT_ONCE", 3)
+    monkeypatch.setattr(extractive, "_WORDS_AT_ONCE", 3)
     assert rank(texts) == whole
 
 

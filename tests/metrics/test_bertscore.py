@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 
 from dialogist.errors import MissingExtraError, UsageError
 from dialogist.metrics import bertscore
-from dialogist.metrics.base import Case
+from dialogist.metrics.base import BatchMetric, Case
 from dialogist.metrics.bertscore import BertScore
-from dialogist.metrics.references import BatchMetric
-from dialogist.metrics.table import MetricOptions, make_metrics
+from dialogist.metrics.metric_registry import MetricOptions, make_metrics
 
 transformers = pytest.importorskip("transformers", reason="BERTScore needs the extra hf")
 
@@ -142,7 +141,7 @@ def test_unrelated_outputs_are_rescaled_to_about_nothing(folder):
 
 def test_the_published_baseline_is_taken_for_its_encoder(folder, monkeypatch):
     key = ("bert", 2, 16, 1)
-    published = bertscore.Baseline((50.0, 50.0, 50.0), "published for this")
+    published = bertscore.UnrelatedBaseline((50.0, 50.0, 50.0), "published for this")
     monkeypatch.setattr(bertscore, "_PUBLISHED", {key: published})
     found = figures(BertScore(folder, layer=1), [Case("a cat", ("a cat",))])
     assert found["bertscore.rescaled.f1"] == pytest.approx(100, abs=1e-3)

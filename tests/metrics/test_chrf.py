@@ -9,7 +9,7 @@ from sacrebleu.metrics.chrf import CHRF
 
 from dialogist.errors import MissingExtraError
 from dialogist.metrics.base import Case
-from dialogist.metrics.chrf import Chrf
+from dialogist.metrics.bleu import Chrf
 
 METRIC = Chrf()
 texts = st.lists(

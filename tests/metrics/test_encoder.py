@@ -7,10 +7,9 @@ import pytest
 import torch
 
 from dialogist.errors import ModelError
-from dialogist.metrics import encoder
+from dialogist.metrics import bertscore
 from dialogist.metrics.base import Case
-from dialogist.metrics.bertscore import BertScore
-from dialogist.metrics.encoder import Encoder
+from dialogist.metrics.bertscore import BertScore, PretrainedEncoder
 
 transformers = pytest.importorskip("transformers", reason="BERTScore needs the extra hf")
 
@@ -70,7 +69,7 @@ def test_roberta_counts_its_places_from_its_padding(tiny_encoder, tmp_path):
         pad_token_id=0,
     )
     transformers.RobertaModel(config).save_pretrained(tmp_path)
-    embedded = dict(Encoder(tmp_path).embed(["a " * 37, "a " * 38]))
+    embedded = dict(PretrainedEncoder(tmp_path).embed(["a " * 37, "a " * 38]))
     assert [len(embedded[i].ids) for i in (0, 1)] == [37, 37]
     assert [embedded[i].cut for i in (0, 1)] == [False, True]
     assert embedded[1].vectors.shape == (37, 16)
@@ -78,9 +77,9 @@ def test_roberta_counts_its_places_from_its_padding(tiny_encoder, tmp_path):
 
 def test_the_layer_for_a_known_shape(tiny_encoder):
     """As bert_score names them; of what it does not know, the last."""
-    assert encoder._BEST_LAYERS["roberta", 24, 1024] == 17
-    assert Encoder(tiny_encoder).layer == 2
-    assert Encoder(tiny_encoder, 1).layer == 1
+    assert bertscore._BEST_LAYERS["roberta", 24, 1024] == 17
+    assert PretrainedEncoder(tiny_encoder).layer == 2
+    assert PretrainedEncoder(tiny_encoder, 1).layer == 1
 
 
 def test_vectors_are_the_layers_of_length_one(tiny_encoder):
@@ -88,7 +87,7 @@ def test_vectors_are_the_layers_of_length_one(tiny_encoder):
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_encoder)
     states = model(**tokenizer("the red cats", return_tensors="pt"), output_hidden_states=True)
     expected = states.hidden_states[1][0, 1:-1]  # without begin and end
-    ((_, found),) = Encoder(tiny_encoder, 1).embed(["the red cats"])
+    ((_, found),) = PretrainedEncoder(tiny_encoder, 1).embed(["the red cats"])
     assert found.ids == tuple(tokenizer("the red cats")["input_ids"][1:-1])
     norms = expected.norm(dim=-1, keepdim=True)
     assert torch.allclose(found.vectors, expected / norms, atol=1e-6)

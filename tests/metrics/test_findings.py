@@ -4,14 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.metrics.findings import KINDS, Finding, checked, findings
+from dialogist.metrics.faithfulness import FINDING_KINDS, Finding, check_summary, findings
 from dialogist.records import Dialogue, Utterance
 
 from .dialogue_samples import CHAT, CHINESE, TAGGED, dialogue
 
 
 def found(summary: str, of: Dialogue, *kinds: str) -> list[str]:
-    return [one.text for one in findings(summary, of, kinds or KINDS)]
+    return [one.text for one in findings(summary, of, kinds or FINDING_KINDS)]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_chinese_numbers_and_entities_are_read_and_nothing_else():
     wrong = "用户等了七天。客服回答周五送达，[金额]元。"
     assert found(right, CHINESE) == []
     assert found(wrong, CHINESE) == ["七", "周五", "[金额]"]
-    assert checked(right, CHINESE).keys() == {"speaker", "number", "entity"}
+    assert check_summary(right, CHINESE).keys() == {"speaker", "number", "entity"}
 
 
 @pytest.mark.parametrize(
@@ -123,13 +123,13 @@ def test_chinese_numbers_and_entities_are_read_and_nothing_else():
         ("Amanda brings cookies.", CHINESE, {"speaker"}),
         ("用户询问订单。", CHAT, {"speaker"}),
         ("Встреча в понедельник.", CHAT, {"speaker"}),
-        ("", CHAT, set(KINDS)),
-        ("Hello Bob.", dialogue("Ann: Nobody answers me here."), set(KINDS) - {"swap"}),
+        ("", CHAT, set(FINDING_KINDS)),
+        ("Hello Bob.", dialogue("Ann: Nobody answers me here."), set(FINDING_KINDS) - {"swap"}),
         ("Hello Bob.", Dialogue(()), {"speaker"}),
     ],
 )
 def test_what_cannot_be_read_has_no_value(summary, of, read):
-    assert checked(summary, of).keys() == read
+    assert check_summary(summary, of).keys() == read
 
 
 def test_a_german_pair_cannot_be_read():
@@ -141,7 +141,7 @@ def test_a_german_pair_cannot_be_read():
 
 
 def test_counts_are_of_what_was_looked_at():
-    of = checked("Amanda, Tom and Jerry meet at 5 pm.", CHAT)
+    of = check_summary("Amanda, Tom and Jerry meet at 5 pm.", CHAT)
     assert (of["name"].count, len(of["name"].findings)) == (3, 1)
     assert (of["number"].count, len(of["number"].findings)) == (1, 0)
 
@@ -154,7 +154,7 @@ ODD = st.text(
 @given(ODD, ODD, ODD)
 def test_nothing_that_is_typed_breaks_it(summary, said, name):
     of = Dialogue((Utterance(name, said), Utterance("Bo", "no"), Utterance("", said)))
-    for one in findings(summary, of, (*KINDS, "lost_negation")):
+    for one in findings(summary, of, (*FINDING_KINDS, "lost_negation")):
         assert summary[one.start : one.end] == one.text
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.metrics.labels import LabelScore, LabelScorer
+from dialogist.metrics.bleu import LabelScore, LabelScorer
 
 LABELS = ("User approval", "User disapproval", "Solution", "End")
 A, D, S, E = LABELS

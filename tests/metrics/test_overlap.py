@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rouge_score import rouge_scorer
 
-from dialogist.metrics.overlap import lcs_length, lcs_positions, positions, shared, triple
+from dialogist.metrics.ngram_overlap import lcs_length, lcs_positions, positions, shared, triple
 
 sequences = st.lists(st.sampled_from("abcd"), max_size=70)  # longer than a machine word
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nltk.tokenize import NLTKWordTokenizer
 
 from dialogist.metrics.base import Case
-from dialogist.metrics.py_rouge import PyRouge
+from dialogist.metrics.rouge import PyRouge
 
 OURS = PyRouge()
 KINDS = ("rouge-1", "rouge-2", "rouge-l", "rouge-w")

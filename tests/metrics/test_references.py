@@ -4,14 +4,17 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pytest
 
-from dialogist.metrics.base import Case, Column, Metric, mean_column
-from dialogist.metrics.bleu import Bleu
-from dialogist.metrics.references import (
+from dialogist.metrics.base import (
     BatchMetric,
+    Case,
+    Column,
+    Metric,
     average_and_best,
     concatenate,
     concatenated,
+    mean_column,
 )
+from dialogist.metrics.bleu import Bleu
 from dialogist.metrics.rouge import Rouge
 
 CASE = Case("a b c d", ("a b", "c d", "x y"))

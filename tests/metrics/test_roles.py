@@ -2,9 +2,8 @@
 
 import pytest
 
-from dialogist.metrics.evidence import Evidence, evidence_of
-from dialogist.metrics.roles import against
-from dialogist.metrics.sayings import BARE, FIRST, SECOND
+from dialogist.metrics.dialogue_claims import BARE, FIRST, SECOND, evidence_against
+from dialogist.metrics.dialogue_facts import DialogueFacts, dialogue_facts
 from dialogist.text.clauses import clauses_of
 
 from .dialogue_samples import CHAT, TAGGED, dialogue
@@ -23,28 +22,28 @@ from .dialogue_samples import CHAT, TAGGED, dialogue
     ],
 )
 def test_speakers_by_name_and_nickname(word, speaker):
-    assert Evidence(CHAT).speakers.who(word) == speaker
+    assert DialogueFacts(CHAT).speakers.who(word) == speaker
 
 
 def test_names_that_speakers_call_each_other():
-    who = Evidence(TAGGED).speakers.who
+    who = DialogueFacts(TAGGED).speakers.who
     assert (who("#person1#"), who("#person2#"), who("#person3#")) == (0, 1, None)
     assert who("steven") == 1  # "Good morning, Steven"
 
 
 def test_who_introduces_himself_is_meant():
-    who = Evidence(
+    who = DialogueFacts(
         dialogue("#Person1#: Hello, this is Jenny Lee speaking.", "#Person2#: Hi.")
     ).speakers.who
     assert (who("jenny"), who("lee")) == (0, 0)
 
 
 def test_a_name_that_two_share_means_nobody():
-    assert Evidence(dialogue("Ann Lee: Hi", "Bo Lee: Hi")).speakers.who("lee") is None
+    assert DialogueFacts(dialogue("Ann Lee: Hi", "Bo Lee: Hi")).speakers.who("lee") is None
 
 
 def test_sayings_know_of_whom_words_are_said():
-    sayings = Evidence(
+    sayings = DialogueFacts(
         dialogue("Ann: I lost my key. Did you find it?", "Bo: Coming tonight?")
     ).sayings
     persons = {
@@ -63,14 +62,14 @@ def test_sayings_know_of_whom_words_are_said():
     ],
 )
 def test_more_speaks_for_the_true_subject(right, wrong):
-    evidence = evidence_of(TAGGED)
+    evidence = dialogue_facts(TAGGED)
 
     def balance(text: str) -> float:
         (clauses,) = clauses_of(text, evidence.speakers.who)
-        return against(clauses, evidence.sayings, len(evidence.speakers.names))
+        return evidence_against(clauses, evidence.sayings, len(evidence.speakers.names))
 
     assert balance(right) > 0 > balance(wrong)
 
 
 def test_evidence_is_kept_for_the_dialogue_that_comes_again():
-    assert evidence_of(CHAT) is evidence_of(CHAT)
+    assert dialogue_facts(CHAT) is dialogue_facts(CHAT)

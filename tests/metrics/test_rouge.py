@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from dialogist.metrics.base import Case
-from dialogist.metrics.rouge import TYPES, Rouge, corpus_f1
+from dialogist.metrics.rouge import ROUGE_TYPES, Rouge, corpus_f1
 from dialogist.text.sentences import split_sentences
 
 ROUGE = Rouge()
 PLAIN = Rouge(stemmer=False)
 GOOGLES = {
-    ROUGE: RougeScorer(list(TYPES), use_stemmer=True),
-    PLAIN: RougeScorer(list(TYPES), use_stemmer=False),
+    ROUGE: RougeScorer(list(ROUGE_TYPES), use_stemmer=True),
+    PLAIN: RougeScorer(list(ROUGE_TYPES), use_stemmer=False),
 }
 both = pytest.mark.parametrize("rouge", [ROUGE, PLAIN], ids=["stemmer", "no stemmer"])
 
@@ -38,7 +38,7 @@ def assert_equals_google(prediction, reference, rouge=ROUGE):
     ours = rouge.score(prediction, [reference])
     lines = ["\n".join(split_sentences(text)) for text in (reference, prediction)]
     theirs = GOOGLES[rouge].score(*lines)
-    for kind in TYPES:
+    for kind in ROUGE_TYPES:
         found, expected = ours.average[kind], theirs[kind]
         assert found.precision == pytest.approx(100 * expected.precision, abs=1e-9)
         assert found.recall == pytest.approx(100 * expected.recall, abs=1e-9)
@@ -105,7 +105,7 @@ def test_sentences_in_another_order():
 )
 def test_every_script_equals_itself(text):
     scores = ROUGE.score(text, [text]).average
-    assert [scores[kind].f1 for kind in TYPES] == pytest.approx([100] * 4)
+    assert [scores[kind].f1 for kind in ROUGE_TYPES] == pytest.approx([100] * 4)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_every_script_equals_itself(text):
 )
 def test_disjoint_texts_score_nothing(one, other):
     scores = ROUGE.score(one, [other]).average
-    assert [scores[kind].f1 for kind in TYPES] == [0] * 4
+    assert [scores[kind].f1 for kind in ROUGE_TYPES] == [0] * 4
 
 
 def test_chinese_counts_characters():
@@ -155,7 +155,7 @@ def test_corpus_means():
     scores = [ROUGE.score("a b", ["a b", "x"]), ROUGE.score("a", ["b"])]
     assert corpus_f1(scores)["rouge1"] == pytest.approx(25)
     assert corpus_f1(scores, best_reference=True)["rouge1"] == pytest.approx(50)
-    assert corpus_f1([]) == dict.fromkeys(TYPES, 0.0)
+    assert corpus_f1([]) == dict.fromkeys(ROUGE_TYPES, 0.0)
 
 
 def test_no_reference_is_refused():

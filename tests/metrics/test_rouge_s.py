@@ -6,8 +6,7 @@ from hypothesis import strategies as st
 
 from dialogist.errors import UsageError
 from dialogist.metrics.base import Case
-from dialogist.metrics.rouge import Rouge
-from dialogist.metrics.rouge_s import RougeS
+from dialogist.metrics.rouge import Rouge, RougeS
 
 texts = st.lists(st.sampled_from(["cat", "dog", "sat", "mat", "hat"]), max_size=12).map(" ".join)
 

@@ -1,11 +1,8 @@
 import pytest
 
-from dialogist.metrics.bleu import Bleu
-from dialogist.metrics.chrf import Chrf
-from dialogist.metrics.py_rouge import PyRouge
-from dialogist.metrics.references import concatenate
-from dialogist.metrics.rouge import Rouge
-from dialogist.metrics.scripts import letters, reads, unread
+from dialogist.metrics.base import concatenate, letters, reads, unread
+from dialogist.metrics.bleu import Bleu, Chrf
+from dialogist.metrics.rouge import PyRouge, Rouge
 
 
 def test_letters_by_script():

@@ -7,7 +7,7 @@ import pytest
 
 from dialogist.errors import UsageError
 from dialogist.metrics.base import Case
-from dialogist.metrics.table import METRICS, MetricOptions, make_metrics
+from dialogist.metrics.metric_registry import METRICS, MetricOptions, make_metrics
 from dialogist.records import Dialogue, Utterance
 
 ELSEWHERE = {"meteor", "bertscore"}  # they want files: see their own tests
@@ -77,6 +77,6 @@ def test_a_wrong_name(name, hint):
 
 def test_scoring_needs_no_torch():
     """Else every process that shares the work would load it."""
-    code = "import sys, dialogist.metrics.table; print('torch' in sys.modules)"
+    code = "import sys, dialogist.metrics.metric_registry; print('torch' in sys.modules)"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"

@@ -5,12 +5,7 @@ import torch
 from torch import nn
 
 from dialogist.errors import ModelError
-from dialogist.models.checkpoint import (
-    average_weights,
-    load_weights,
-    take_weights,
-    weights_of,
-)
+from dialogist.models.model_weights import average_weights, load_weights, take_weights, weights_of
 from dialogist.models.transformer import TransformerConfig
 
 

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from dialogist.data.collate import Pair, collate
+from dialogist.models import ModelConfig
 from dialogist.models.hierarchical import HierarchicalConfig
 from dialogist.models.recurrent import RecurrentConfig
-from dialogist.models.table import ModelConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.tokenizers import Symbols

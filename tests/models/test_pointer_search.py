@@ -16,7 +16,7 @@ from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import Summarizer
 from dialogist.models.recurrent import Recurrent, RecurrentConfig
 from dialogist.records import Dialogue, Utterance
-from dialogist.tokenizers.word import train_word
+from dialogist.tokenizers.build import train_word
 
 
 @pytest.mark.parametrize("form", FORMS)

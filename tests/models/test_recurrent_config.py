@@ -9,10 +9,10 @@ from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.errors import ConfigError, ModelError
-from dialogist.models.checkpoint import weights_of
+from dialogist.models.model_weights import weights_of
 from dialogist.models.recurrent import RecurrentConfig
 from dialogist.recipe.config import read_recipe
-from dialogist.tokenizers.word import train_word
+from dialogist.tokenizers.build import train_word
 
 VOCABULARY = 20
 CPU = torch.device("cpu")

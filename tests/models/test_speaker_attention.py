@@ -12,7 +12,7 @@ from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import UncachedModel, generate
 from dialogist.errors import ConfigError
 from dialogist.models.base import set_symbols
-from dialogist.models.checkpoint import weights_of
+from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import Transformer
 from dialogist.nn.attention import SpeakerMatch
 from dialogist.recipe.config import read_recipe

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from dialogist.errors import ModelError
-from dialogist.models.storage import packed, unpacked
+from dialogist.models.model_weights import pack_weights, unpack_weights
 
 
 def weights() -> dict[str, torch.Tensor]:
@@ -20,23 +20,23 @@ def weights() -> dict[str, torch.Tensor]:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
 def test_floating_point_formats_are_casts(dtype: torch.dtype) -> None:
-    stored = packed(weights(), dtype)
+    stored = pack_weights(weights(), dtype)
     assert all(tensor.is_contiguous() for tensor in stored.values())
-    back = unpacked(stored, "m")
+    back = unpack_weights(stored, "m")
     assert list(back) == list(weights())
     for name, weight in weights().items():
         assert torch.equal(back[name], weight.to(dtype))
 
 
 def test_large_matrices_become_int8() -> None:
-    stored = packed(weights(), torch.int8)
+    stored = pack_weights(weights(), torch.int8)
     kinds = {name: tensor.dtype for name, tensor in stored.items()}
     assert kinds["table.weight"] == kinds["layer.weight"] == torch.int8
     assert stored["table.weight.scale"].shape == (300,)
     assert kinds["gate.weight"] == kinds["norm.weight"] == kinds["odd.scale"] == torch.float16
     size = sum(tensor.numel() * tensor.element_size() for tensor in stored.values())
     assert size == (300 * 32 + 300 * 4) + (32 * 48 + 32 * 4) + 2 * (64 + 32 + 32)
-    back = unpacked(stored, "m")
+    back = unpack_weights(stored, "m")
     assert back.keys() == weights().keys()
     for name, weight in weights().items():
         limit = weight.abs().amax() / 127 / 2 * 1.001
@@ -45,9 +45,9 @@ def test_large_matrices_become_int8() -> None:
 
 @pytest.mark.parametrize("scale", [None, torch.ones(299), torch.ones(300, 1)])
 def test_scales_that_do_not_fit_are_refused(scale: torch.Tensor | None) -> None:
-    stored = packed(weights(), torch.int8)
+    stored = pack_weights(weights(), torch.int8)
     del stored["table.weight.scale"]
     if scale is not None:
         stored["table.weight.scale"] = scale
     with pytest.raises(ModelError, match=r"folder/f: .*'table.weight' has no scale for each row"):
-        unpacked(stored, "folder/f")
+        unpack_weights(stored, "folder/f")

@@ -13,11 +13,11 @@ from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import UncachedModel
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.errors import ConfigError
-from dialogist.models.checkpoint import weights_of
+from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.tokenizers import Symbols
-from dialogist.tokenizers.word import train_word
+from dialogist.tokenizers.build import train_word
 from dialogist.training.master_weights import MasterWeights
 
 VOCABULARY = 10

@@ -13,12 +13,11 @@ from torch import Tensor
 from dialogist.batch import Batch
 from dialogist.errors import ConfigError, ModelError
 from dialogist.files import sha256_of
-from dialogist.models.bert_folder import read_bert
-from dialogist.models.checkpoint import take_weights
+from dialogist.models.bert_warm_start import EncoderStart, encoder_weights, read_bert, token_rows
+from dialogist.models.model_weights import take_weights
 from dialogist.models.transformer import Transformer, TransformerConfig
-from dialogist.models.warm_start import EncoderStart, encoder_weights, token_rows
 from dialogist.tokenizers import Tokenizer, TokenizerConfig, build_tokenizer, placeholder
-from dialogist.tokenizers.wordpiece import read_vocabulary
+from dialogist.tokenizers.wordpiece_vocabulary import read_vocabulary
 
 SHAPE: dict[str, Any] = {
     "d_model": 12,

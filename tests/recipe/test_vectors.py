@@ -24,7 +24,7 @@ from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.train import train_recipe
 from dialogist.recipe.vectors import settle_vectors, token_tables, use_vectors
 from dialogist.tokenizers import read_tokenizer
-from dialogist.tokenizers.word_starts import words_of_entries
+from dialogist.tokenizers.word_vectors import words_of_entries
 from dialogist.training import master_weights
 from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
 from dialogist.training.runtime import Interrupted

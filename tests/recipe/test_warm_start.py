@@ -15,7 +15,7 @@ from tests.models.bert_samples import bert_folder
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import CheckpointError, ConfigError, DialogistError, ModelError
 from dialogist.files import sha256_of
-from dialogist.models.checkpoint import weights_of
+from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import Transformer
 from dialogist.recipe.config import Place, Recipe, read_recipe
 from dialogist.recipe.train import train_recipe

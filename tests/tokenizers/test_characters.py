@@ -9,8 +9,7 @@ from tests.tokenizers.test_pretrained import VARIANTS, train_sentencepiece
 from tokenizers import decoders, models
 
 from dialogist.tokenizers import Characters, Tokenizer, TokenizerConfig, build_tokenizer
-from dialogist.tokenizers.pretrained import load_pretrained
-from dialogist.tokenizers.subword import train_subword
+from dialogist.tokenizers.build import load_pretrained, train_subword
 
 TEXTS = [
     "naïve café – Bo’s",

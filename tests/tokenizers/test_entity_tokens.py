@@ -9,7 +9,7 @@ from dialogist.tokenizers import (
     placeholder,
     read_tokenizer,
 )
-from dialogist.tokenizers.entity_tokens import entity_placeholder, entity_placeholders
+from dialogist.tokenizers.special_tokens import entity_placeholder, entity_placeholders
 
 PHONE, TIME = entity_placeholder("PHONE", 1), entity_placeholder("TIME", 16)
 EVERY = entity_placeholders()

@@ -18,8 +18,8 @@ from dialogist.tokenizers import (
     build_tokenizer,
     read_tokenizer,
 )
-from dialogist.tokenizers.plan_tokens import plan_characters
-from dialogist.tokenizers.word_starts import words_of_entries
+from dialogist.tokenizers.special_tokens import plan_characters
+from dialogist.tokenizers.word_vectors import words_of_entries
 
 TEXTS = ["call me back later, please", "the order is late"] * 20
 KINDS = pytest.mark.parametrize("kind", ["bpe", "unigram", "word", "wordpiece"])

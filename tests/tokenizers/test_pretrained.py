@@ -14,7 +14,7 @@ from dialogist.tokenizers import (
     placeholder,
     read_tokenizer,
 )
-from dialogist.tokenizers.pretrained import load_pretrained
+from dialogist.tokenizers.build import load_pretrained
 
 WORDS = """
 the a quick brown fox jumps over lazy dog meeting noon Ann Bob said hello thanks order 12 3.5 % $

@@ -12,7 +12,7 @@ from dialogist.tokenizers import (
     placeholder,
     read_tokenizer,
 )
-from dialogist.tokenizers.subword import train_subword
+from dialogist.tokenizers.build import train_subword
 
 TEXTS = [
     f"{placeholder(0)} Hello there, how are you doing today?",

@@ -16,8 +16,7 @@ from tokenizers import models
 from dialogist.errors import DataError
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer, placeholder
 from dialogist.tokenizers.base import ControlSymbols, Tokenizer
-from dialogist.tokenizers.vectors import read_vectors, vectors_for
-from dialogist.tokenizers.word_starts import words_of_entries
+from dialogist.tokenizers.word_vectors import read_vectors, vectors_for, words_of_entries
 
 # As the slices of glove.6B have them: no header, no newline after the last row, Windows' dashes.
 GLOVE = b"the 0.418 0.24968 -0.41242\n, 0.013441 0.23682 -0.16899\n\x96 1 2 3\n\x92s 4 5 6\n"

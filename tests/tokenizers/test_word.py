@@ -9,7 +9,7 @@ from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.recipe.corpus import tokenizer_texts
 from dialogist.tokenizers import read_tokenizer
-from dialogist.tokenizers.word import split_words, train_word
+from dialogist.tokenizers.build import split_words, train_word
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(os.environ.get("DIALOGIST_DATA") or ROOT.parent / "shared" / "data")

@@ -17,8 +17,7 @@ from dialogist.tokenizers import (
     build_tokenizer,
     placeholder,
 )
-from dialogist.tokenizers.pieces import extra_tokens
-from dialogist.tokenizers.spacing import JOIN, SPACE
+from dialogist.tokenizers.wordpiece_codec import JOIN, SPACE, extra_tokens
 
 P0, P1 = placeholder(0), placeholder(1)
 CLEAN = [

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from dialogist.batch import Batch
-from dialogist.models.checkpoint import copy_weights, load_weights, weights_of
+from dialogist.models.model_weights import copy_weights, load_weights, weights_of
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.training import master_weights

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dialogist.models.checkpoint import weights_of
+from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.nn.layers import freeze_rows
 from dialogist.training import master_weights

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from dialogist.errors import ModelError
-from dialogist.models.checkpoint import copy_weights, weights_of
+from dialogist.models.model_weights import copy_weights, weights_of
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.nn.output_layer import VocabularyProjection
 from dialogist.training.master_weights import MasterWeights

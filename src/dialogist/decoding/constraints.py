@@ -236,7 +236,7 @@ class EndWhenStuck:
 # `PlanPrefix`: search says nothing but summaries whose plan comes first and is kept to.
 #
 # label_1 ... label_K, then K times: the border, and a token or more; then the end. Neighbouring
-# labels differ (`dialogist.tokenizers.plan_tokens`).
+# labels differ (`dialogist.tokenizers.special_tokens`).
 
 _LEAST = 3
 """Tokens of a key point at least: its label, a border, a word."""

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from dialogist.decoding.constraints import NEVER
 from dialogist.tokenizers import Characters
-from dialogist.tokenizers.characters import LONGEST_CHARACTER, continued, left_of
-from dialogist.tokenizers.pieces import length_of
+from dialogist.tokenizers.base import LONGEST_CHARACTER, continued, left_of
+from dialogist.tokenizers.wordpiece_codec import utf8_length
 
 # `LexiconConstraint`: no word that neither the dialogue nor the training texts hold.
 #
@@ -251,7 +251,7 @@ def _state_of(left: bytes) -> int:
     """The state of a text that ends with so much of a character."""
     if left in _BEGUN:
         return _BEGUN.index(left)
-    return length_of(left[0]) - len(left)
+    return utf8_length(left[0]) - len(left)
 
 
 @lru_cache(maxsize=8)

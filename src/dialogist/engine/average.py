@@ -14,7 +14,7 @@ from dialogist.config import differences
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.licence import combined
 from dialogist.errors import ModelError
-from dialogist.models.checkpoint import average_weights, copy_weights, weights_of
+from dialogist.models.model_weights import average_weights, copy_weights, weights_of
 from dialogist.models.transformer import TransformerConfig
 from dialogist.records import JSON
 from dialogist.tokenizers import Tokenizer

@@ -18,8 +18,8 @@ from dialogist.decoding.generation import generate
 from dialogist.decoding.plan_decoding import generate_plan
 from dialogist.decoding.search import Hypothesis
 from dialogist.decoding.word_constraints import LexiconConstraint
+from dialogist.models import AnyModel
 from dialogist.models.leader_writer import LeaderWriter
-from dialogist.models.table import Model
 from dialogist.nn.kv_cache import State
 from dialogist.tokenizers import PlanTokens, Symbols
 
@@ -129,7 +129,7 @@ FREE = Bounds()
 
 
 def write_drafts(
-    model: Model,
+    model: AnyModel,
     batch: Batch,
     options: DecodingOptions,
     symbols: Symbols,

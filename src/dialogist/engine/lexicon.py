@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dialogist.data.encode import Encoded
 from dialogist.decoding.word_constraints import Lexicon, LexiconConstraint, WordTable
 from dialogist.tokenizers import Tokenizer
-from dialogist.tokenizers.spacing import JOIN
+from dialogist.tokenizers.wordpiece_codec import JOIN
 
 
 def lexicon_of(tokenizer: Tokenizer) -> Lexicon | None:

@@ -27,7 +27,7 @@ from dialogist.models.leader_writer import LeaderWriter
 from dialogist.nn.kv_cache import State
 from dialogist.text.function_words import FUNCTION_WORDS
 from dialogist.tokenizers import Tokenizer
-from dialogist.tokenizers.word_starts import words_of_entries
+from dialogist.tokenizers.word_vectors import words_of_entries
 
 _ENDS = frozenset(".!?")
 

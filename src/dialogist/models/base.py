@@ -13,7 +13,7 @@ from dialogist.nn.output_layer import TokenLogProbs
 from dialogist.tokenizers import Symbols
 
 
-class Distribution(Protocol):
+class TokenDistribution(Protocol):
     """The next-token distributions at M positions, over X tokens; computed as far as asked for."""
 
     def of(self, targets: Tensor, with_mean: bool = False) -> TokenLogProbs:
@@ -38,7 +38,7 @@ class Outputs:
             None of models that do not keep count.
     """
 
-    log_probs: Distribution
+    log_probs: TokenDistribution
     targets: Tensor
     attention: dict[str, Tensor] = field(default_factory=dict)
     coverage: Tensor | None = None

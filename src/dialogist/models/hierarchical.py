@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from dialogist.batch import Batch
 from dialogist.config import Config
-from dialogist.models.base import Distribution, GeneratorModule, Outputs
+from dialogist.models.base import GeneratorModule, Outputs, TokenDistribution
 from dialogist.nn.attention import WantedWeights
 from dialogist.nn.hierarchical_encoder import (
     HierarchicalCopyMemory,
@@ -149,7 +149,7 @@ class UtteranceDecoder(nn.Module):
         real: Tensor,
         state: UtteranceDecoderState,
         need_weights: WantedWeights = False,
-    ) -> "Decoded":
+    ) -> "HierarchicalOutputs":
         """(N, T) ids, what shall be predicted from them, and where they are real.
 
         ``need_weights``: of every layer's self-attention (N, H, T, T), and cross-attention
@@ -163,7 +163,7 @@ class UtteranceDecoder(nn.Module):
         t = target_in.shape[1]
         maps = _cut(weights, t, state.memory_mask) if need_weights else {}
         outputs = Outputs(found, packing.pack(target_out)[: packing.count], maps)
-        return Decoded(outputs, packing.split(hidden, 1)[:, 0, :t])
+        return HierarchicalOutputs(outputs, packing.split(hidden, 1)[:, 0, :t])
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, UtteranceDecoderState]:
         """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
@@ -189,7 +189,7 @@ class UtteranceDecoder(nn.Module):
         state: UtteranceDecoderState,
         masks: Masks,
         need_weights: WantedWeights = False,
-    ) -> tuple[Distribution, tuple[LayerCache, ...], Tensor, dict[str, Tensor]]:
+    ) -> tuple[TokenDistribution, tuple[LayerCache, ...], Tensor, dict[str, Tensor]]:
         wanted = True if self.pointer is not None else need_weights
         hidden, caches, weights = self.decoder(x, packing, state.caches, masks, wanted)
         generated = LogProbs(self.output, hidden[: packing.count])
@@ -207,7 +207,7 @@ def _cut(weights: dict[str, Tensor], t: int, memory_mask: Tensor) -> dict[str, T
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class HierarchicalOutputs:
     """What a decoder makes of N given sequences.
 
     Attributes:
@@ -246,7 +246,7 @@ class Hierarchical(GeneratorModule):
         """As `forward`, from what `start` gave for the batch."""
         assert isinstance(state, DecoderState)
         target = (batch.target_in, batch.target_out, batch.target_mask)
-        decoded: Decoded = self.decoder(*target, state.apart(), need_weights)
+        decoded: HierarchicalOutputs = self.decoder(*target, state.apart(), need_weights)
         return decoded.outputs
 
     def start(self, batch: Batch) -> UtteranceDecoderState:

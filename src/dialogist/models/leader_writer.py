@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from dialogist.batch import FIRST_KEY_POINT, Batch, Plan
 from dialogist.models.base import Outputs
 from dialogist.models.hierarchical import (
-    Decoded,
     HierarchicalConfig,
+    HierarchicalOutputs,
     UtteranceDecoder,
     UtteranceDecoderState,
     initialise,
@@ -104,14 +104,16 @@ class LeaderWriter(nn.Module):
 
     def lead(
         self, memory: HierarchicalMemory, plan: Plan, need_weights: WantedWeights = False
-    ) -> Decoded:
+    ) -> HierarchicalOutputs:
         """The Leader over given key points; ``hidden`` is p-hat."""
         sequences = (plan.key_points_in, plan.key_points_out, plan.key_points_mask)
-        decoded: Decoded = self.leader(*sequences, self.leader_state(memory), need_weights)
+        decoded: HierarchicalOutputs = self.leader(
+            *sequences, self.leader_state(memory), need_weights
+        )
         return decoded
 
     def writer_state(
-        self, memory: HierarchicalMemory, plan: Plan, led: Decoded
+        self, memory: HierarchicalMemory, plan: Plan, led: HierarchicalOutputs
     ) -> UtteranceDecoderState:
         """What the Writer starts its R sub-summaries from."""
         if self.config.writer_start == "decoded":
@@ -126,5 +128,5 @@ class LeaderWriter(nn.Module):
     ) -> Outputs:
         """The Writer over given sub-summaries."""
         target = (plan.target_in, plan.target_out, plan.target_mask)
-        decoded: Decoded = self.writer(*target, state, need_weights)
+        decoded: HierarchicalOutputs = self.writer(*target, state, need_weights)
         return decoded.outputs

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from dialogist.batch import Batch
 from dialogist.config import Config
-from dialogist.models.base import Distribution, GeneratorModule, Outputs
+from dialogist.models.base import GeneratorModule, Outputs, TokenDistribution
 from dialogist.nn.attention import WantedWeights
 from dialogist.nn.kv_cache import State
 from dialogist.nn.layers import Dropout
@@ -205,7 +205,7 @@ class Recurrent(GeneratorModule):
 
     def _distribution(
         self, decoded: RecurrentOutputs, packing: Packing, state: RecurrentState
-    ) -> Distribution:
+    ) -> TokenDistribution:
         """The next token's, at the decoder's M positions, which lie as ``packing``."""
         generated = LogProbs(self.output, self._read_out(decoded))
         if self.gate is None:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from dialogist.batch import Batch
 from dialogist.config import Config
-from dialogist.models.base import Distribution, GeneratorModule, Outputs
+from dialogist.models.base import GeneratorModule, Outputs, TokenDistribution
 from dialogist.nn.attention import Mentions, MultiHeadAttention, WantedWeights
 from dialogist.nn.kv_cache import DecoderState, State
 from dialogist.nn.layers import Dropout, MappedEmbedding, PositionKind, Positions
@@ -260,7 +260,7 @@ class Transformer(GeneratorModule):
 
     def _distribution(
         self, hidden: Tensor, packing: Packing, copies: CopyMemory | None, named: Tensor | None
-    ) -> Distribution:
+    ) -> TokenDistribution:
         """The next token's, at the decoder's rows (P, D); ``named``: of whom each talks."""
         generated = LogProbs(self.output, hidden[: packing.count])
         if self.pointer is None or copies is None:

@@ -9,7 +9,7 @@ from dialogist.batch import Batch, Corrupted
 from dialogist.config import Config
 from dialogist.data.corruption import CorruptionConfig
 from dialogist.data.noise import NoiseConfig
-from dialogist.models.base import Distribution, GeneratorModule, Outputs
+from dialogist.models.base import GeneratorModule, Outputs, TokenDistribution
 from dialogist.nn.kv_cache import State
 from dialogist.objectives.base import Loss, Per, per_sequence
 from dialogist.tokenizers import Symbols, Tokenizer
@@ -158,7 +158,7 @@ class CrossEntropy:
         return value, found.target, terms
 
 
-def symmetric_divergence(one: Distribution, other: Distribution) -> Tensor:
+def symmetric_divergence(one: TokenDistribution, other: TokenDistribution) -> Tensor:
     """(KL(p || q) + KL(q || p)) / 2, summed over the positions (Liang et al., equation 2)."""
     p, q = one.all(), other.all()  # (M, X) log-probabilities each
     return ((p.exp() - q.exp()) * (p - q)).sum() / 2

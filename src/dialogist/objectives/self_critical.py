@@ -14,7 +14,7 @@ from dialogist.decoding import DecodingOptions
 from dialogist.decoding.beam_search import forced_targets
 from dialogist.decoding.generation import roll_out
 from dialogist.decoding.search import Hypothesis
-from dialogist.metrics.findings import Kind, findings
+from dialogist.metrics.faithfulness import FindingKind, findings
 from dialogist.models.base import GeneratorModule
 from dialogist.objectives.base import Loss, Per, per_sequence
 from dialogist.records import Dialogue, Utterance
@@ -64,10 +64,10 @@ def _padded(rows: list[list[int]], padding: int) -> Tensor:
 
 # `UnsupportedCounter`: how many things a sampled summary says that its dialogue does not bear out.
 #
-# The findings are those of `dialogist.metrics.findings`, in prepared text; a speaker's token is
+# The findings are those of `dialogist.metrics.faithfulness`, in prepared text; a speaker's token is
 # read as a tag of its own, ``#Person1#``, so a speaker that nobody is counts as well.
 
-_KINDS: tuple[Kind, ...] = ("name", "speaker", "number", "entity")
+_KINDS: tuple[FindingKind, ...] = ("name", "speaker", "number", "entity")
 _TAGS = {ord(placeholder(i)): f" #Person{i + 1}# " for i in range(PLACEHOLDERS)}
 
 

@@ -20,12 +20,12 @@ from dialogist.data.renaming import AugmentationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.options import SummaryOptions
 from dialogist.errors import ConfigError, nearest
+from dialogist.models import ModelConfig
+from dialogist.models.bert_warm_start import EncoderStart
 from dialogist.models.hierarchical import HierarchicalConfig
 from dialogist.models.leader_writer import LeaderWriterConfig
 from dialogist.models.recurrent import RecurrentConfig
-from dialogist.models.table import ModelConfig
 from dialogist.models.transformer import TransformerConfig
-from dialogist.models.warm_start import EncoderStart
 from dialogist.objectives import ObjectiveConfig
 from dialogist.objectives.cross_entropy import CrossEntropyConfig, DenoisingConfig
 from dialogist.recipe.changed_words import changed_words
@@ -89,7 +89,7 @@ class ValidationConfig(Config):
 class VectorsConfig(Config):
     """Which file the token embeddings start from (below the data folder, or absolute).
 
-    See `dialogist.tokenizers.vectors` for its format, and for which row an entry of the vocabulary
+    See `dialogist.tokenizers.word_vectors` for its format, and for which row an entry of the vocabulary
     takes. ``frozen``: rows that have a vector keep it; the others, which start random, are learned.
     ``rescale``: multiply all of them by one number, so that their deviation is that of the values
     the model would start from otherwise; what comes after the embeddings is made for these.

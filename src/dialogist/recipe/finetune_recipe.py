@@ -18,8 +18,8 @@ from dialogist.engine.names import find_model
 from dialogist.engine.options import SummaryOptions
 from dialogist.errors import ConfigError, UsageError
 from dialogist.files import located
+from dialogist.models.bert_warm_start import EncoderStart
 from dialogist.models.leader_writer import LeaderWriterConfig
-from dialogist.models.warm_start import EncoderStart
 from dialogist.recipe.config import Recipe, read_recipe
 
 OPEN = "open"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import torch
 
-from dialogist.baselines.names import baseline
+from dialogist.baselines.extractive import baseline
 from dialogist.data.readers import Problem
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import load_bundle

@@ -23,10 +23,10 @@ from dialogist.engine.bundle import Bundle, save_bundle
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ConfigError, MissingExtraError
 from dialogist.files import alone_in, write_folder_atomically, write_text_atomically
+from dialogist.models import AnyModel
 from dialogist.models.base import set_symbols
-from dialogist.models.checkpoint import load_weights
-from dialogist.models.table import Model
-from dialogist.models.warm_start import EncoderStart
+from dialogist.models.bert_warm_start import EncoderStart
+from dialogist.models.model_weights import load_weights
 from dialogist.recipe.card import model_card
 from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.corpus import Note, read_sets
@@ -106,7 +106,7 @@ def _train(recipe: Recipe, place: Place, reporter: TrainingReporter, processes: 
         _finish(recipe, place.run, bundle, dev, reporter)
 
 
-def _begin(recipe: Recipe, place: Place, note: Note, first: bool) -> tuple[TrainingSet, Model]:
+def _begin(recipe: Recipe, place: Place, note: Note, first: bool) -> tuple[TrainingSet, AnyModel]:
     """What to train on, and the model as it is before the first update.
 
     Weights of another model the first process alone takes: the trainer tells them to the others.

@@ -21,7 +21,7 @@ from dialogist.recipe.config import Place, Recipe, VectorsConfig
 from dialogist.recipe.corpus import Note
 from dialogist.records import JSON
 from dialogist.tokenizers import Tokenizer
-from dialogist.tokenizers.vectors import VectorReport, vectors_for
+from dialogist.tokenizers.word_vectors import VectorReport, vectors_for
 from dialogist.training.checkpoints import checkpoint_folders
 
 VECTORS = "vectors"

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from dialogist.errors import UsageError
-from dialogist.models.checkpoint import copy_weights
+from dialogist.models.model_weights import copy_weights
 from dialogist.nn.autograd import GradientSink
 from dialogist.nn.layers import MappedEmbedding, Positions, frozen_rows
 from dialogist.nn.output_layer import VocabularyProjection

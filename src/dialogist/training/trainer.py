@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from dialogist.data.sampler import Indices, Plan
 from dialogist.errors import CheckpointError, DataError, DialogistError
-from dialogist.models.checkpoint import average_weights
+from dialogist.models.model_weights import average_weights
 from dialogist.objectives.base import Objective
 from dialogist.records import JSON
 from dialogist.training.base import (

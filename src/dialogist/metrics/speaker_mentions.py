@@ -1,8 +1,4 @@
-"""Which speaker a word of a summary means: by name, nickname, tag, or as others call him.
-
-In DialogSum speakers are ``#Person1#`` and ``#Person2#``, and summaries use the names by which they
-call each other: "Hi, Tom" is said to Tom, "this is Tom" by him.
-"""
+"""Which speaker a word of a summary means: by name, nickname, tag, or as others call him."""
 
 import re
 from collections import defaultdict

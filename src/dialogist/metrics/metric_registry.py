@@ -1,8 +1,4 @@
-"""All metrics by name, and how to make them.
-
-A new metric is one file and one line of `METRICS`. ``NAME-concatenated`` is any of them beside all
-references as one text (`references.Concatenated`).
-"""
+"""All metrics by name, and how to make them."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -10,16 +6,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from dialogist.errors import UsageError, nearest
-from dialogist.metrics.base import Metric
-from dialogist.metrics.bleu import Bleu
-from dialogist.metrics.chrf import Chrf
+from dialogist.metrics.base import SUFFIX, Metric, concatenate
+from dialogist.metrics.bleu import Bleu, Chrf
 from dialogist.metrics.copying import Copying
 from dialogist.metrics.faithfulness import Faithfulness
 from dialogist.metrics.meteor import Meteor
-from dialogist.metrics.py_rouge import PyRouge
-from dialogist.metrics.references import SUFFIX, concatenate
-from dialogist.metrics.rouge import Rouge
-from dialogist.metrics.rouge_s import RougeS
+from dialogist.metrics.rouge import PyRouge, Rouge, RougeS
 from dialogist.metrics.slots import Slots
 
 

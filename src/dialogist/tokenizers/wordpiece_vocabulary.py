@@ -1,9 +1,4 @@
-"""The WordPiece tokenizer of a BERT-like encoder's folder, no larger than a corpus needs.
-
-Of the folder's vocabulary the pieces are kept that the training texts use, the most used first. A
-word whose pieces are all kept is split as before, because WordPiece takes the longest piece that
-fits; another is spelt by smaller ones, down to single characters.
-"""
+"""The WordPiece tokenizer of a BERT-like encoder's folder, no larger than a corpus needs."""
 
 import json
 from collections import Counter
@@ -19,13 +14,18 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers
 from dialogist.errors import ConfigError, ModelError
 from dialogist.text.casing import Casing, learn_casing
 from dialogist.tokenizers.base import PLACEHOLDERS, ControlSymbols, Tokenizer, placeholder
-from dialogist.tokenizers.entity_tokens import entity_placeholders
-from dialogist.tokenizers.pieces import LONGEST, PREFIX, WordPieces, common_words, extra_tokens
-from dialogist.tokenizers.plan_tokens import plan_characters
+from dialogist.tokenizers.special_tokens import entity_placeholders, plan_characters
+from dialogist.tokenizers.wordpiece_codec import (
+    LONGEST_PIECE,
+    PREFIX,
+    WordPieces,
+    common_words,
+    extra_tokens,
+)
 
-CONTROLS = ControlSymbols(pad="[PAD]", unk="[UNK]", bos="[CLS]", eos="[SEP]")
+BERT_CONTROLS = ControlSymbols(pad="[PAD]", unk="[UNK]", bos="[CLS]", eos="[SEP]")
 
-_CONTROLS = (CONTROLS.pad, CONTROLS.unk, CONTROLS.bos, CONTROLS.eos)
+_CONTROLS = (BERT_CONTROLS.pad, BERT_CONTROLS.unk, BERT_CONTROLS.bos, BERT_CONTROLS.eos)
 _ASCII = "".join(map(chr, range(0x21, 0x7F)))
 
 
@@ -127,12 +127,14 @@ def prune_wordpiece(
     kept = _chosen(vocabulary, words.pieces(), room, min_count)
     casing = casing if vocabulary.lowercase else Casing()
     pipeline = _pipeline(vocabulary, [*kept, *added])
-    return Tokenizer("wordpiece", pipeline, CONTROLS, casing, words.common())
+    return Tokenizer("wordpiece", pipeline, BERT_CONTROLS, casing, words.common())
 
 
 def _pipeline(vocabulary: FolderVocabulary, entries: Iterable[str]) -> tokenizers.Tokenizer:
     ids = {piece: i for i, piece in enumerate(dict.fromkeys((*_CONTROLS, *entries)))}
-    model = models.WordPiece(ids, unk_token=CONTROLS.unk, max_input_chars_per_word=LONGEST)
+    model = models.WordPiece(
+        ids, unk_token=BERT_CONTROLS.unk, max_input_chars_per_word=LONGEST_PIECE
+    )
     pipeline = tokenizers.Tokenizer(model)
     pipeline.normalizer = vocabulary.normalizer()
     pipeline.pre_tokenizer = pre_tokenizers.WhitespaceSplit()

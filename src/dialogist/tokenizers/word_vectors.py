@@ -1,9 +1,4 @@
-"""Word vectors from a text file (GloVe, word2vec) for the vocabulary of a tokenizer.
-
-A row is a word and its numbers: ``the 0.418 0.24968 ...``; the first line may be a header with the
-number of rows and their width (word2vec). Files are read as a stream, and only the rows of wanted
-words are kept. Real files are odd in many ways; each oddity is counted and reported.
-"""
+"""Word vectors from a file, for the entries of a vocabulary that spell whole words."""
 
 import gzip
 import itertools
@@ -16,11 +11,60 @@ from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
+from tokenizers import decoders
 
 from dialogist.errors import DataError
 from dialogist.records import JSON
 from dialogist.tokenizers.base import Tokenizer
-from dialogist.tokenizers.word_starts import words_of_entries
+
+# Which entries of a vocabulary spell a whole word, and which one: what word vectors are for.
+
+_BYTE_LEVEL, _METASPACE, _WORDPIECE = "Ġ", "▁", "##"
+
+
+def words_of_entries(tokenizer: Tokenizer) -> list[str | None]:
+    """For each id the word it spells where it begins one, else None (V,).
+
+    Control symbols and placeholders are no words. Of word tokenizers every other entry is one; of
+    subword ones those that stand after a space (``Ġhello`` of byte-level pieces, ``▁hello`` of
+    SentencePiece; without ``##`` in WordPiece).
+    """
+    entries = [tokenizer.token(index) for index in range(len(tokenizer))]
+    others = {tokenizer.pad_id, tokenizer.unk_id, tokenizer.bos_id, tokenizer.eos_id}
+    others |= {*tokenizer.placeholder_ids(), *tokenizer.entity_ids().values()}
+    others |= {*tokenizer.plan_ids()}
+    ours = {"word": "", "bpe": _BYTE_LEVEL, "unigram": _BYTE_LEVEL}
+    style = ours[tokenizer.kind] if tokenizer.kind in ours else _style(entries)
+    return [None if index in others else _word(entry, style) for index, entry in enumerate(entries)]
+
+
+def _style(entries: list[str]) -> str:
+    """The mark that most marked entries bear; none at all: every entry is a word."""
+    marks = Counter(
+        mark
+        for entry in entries
+        for mark in (_BYTE_LEVEL, _METASPACE, _WORDPIECE)
+        if entry.startswith(mark)
+    )
+    return marks.most_common(1)[0][0] if marks else ""
+
+
+def _word(entry: str, style: str) -> str | None:
+    if style == _WORDPIECE:
+        return None if entry.startswith(style) else entry
+    if not entry.startswith(style) or entry == style:
+        return None
+    word = entry.removeprefix(style)
+    if style == _BYTE_LEVEL:
+        word = str(decoders.ByteLevel().decode([word]))
+    return None if "\ufffd" in word else word
+
+
+# Word vectors from a text file (GloVe, word2vec) for the vocabulary of a tokenizer.
+#
+# A row is a word and its numbers: ``the 0.418 0.24968 ...``; the first line may be a header with
+# the number of rows and their width (word2vec). Files are read as a stream, and only the rows of
+# wanted words are kept. Real files are odd in many ways; each oddity is counted and reported.
 
 Vector = NDArray[np.float32]
 
