@@ -258,7 +258,7 @@ _LISTED: tuple[BaselineSystem, ...] = (
 )
 
 BASELINES: Mapping[str, BaselineSystem] = {system.name: system for system in _LISTED}
-"""Those to be listed, by name; `names.find_baseline` knows any number and text."""
+"""Those to be listed, by name; `find_baseline` knows any number and text."""
 
 
 # Baselines by the names people give them.

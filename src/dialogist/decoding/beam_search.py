@@ -48,9 +48,9 @@ def blockwise_topk(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 # Beam search over all dialogues of a batch at once, with length penalty.
 #
-# Numbered as in the loop: (1) step and filter, (2) extend every row by every token and keep the best
-# 2K per dialogue, (3) those that end are put aside, (4) the best K others go on, (5) dialogues that
-# no unfinished row can improve any more leave the batch: sums only fall, so that is exact.
+# Numbered as in the loop: (1) step and filter, (2) extend every row by every token and keep the
+# best 2K per dialogue, (3) those that end are put aside, (4) the best K others go on, (5) dialogues
+# that no unfinished row can improve any more leave the batch: sums only fall, so that is exact.
 
 
 def length_normaliser(length: int, alpha: float) -> float:

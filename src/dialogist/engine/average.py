@@ -25,7 +25,7 @@ _LICENCE = re.compile(r"^license:.*$", re.MULTILINE)
 def average(bundles: Sequence[Bundle]) -> Bundle:
     """The first of them (two or more) with the mean of all weights.
 
-    The first that knows who speaks, if any does; its numbers (`dialogist.nn.attention`) are the mean
+    The first that knows who speaks, if any does; its numbers (`nn.attention`) are the mean
     of those that have them.
 
     Raises:

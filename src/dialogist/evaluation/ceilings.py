@@ -1,6 +1,6 @@
 """What could be reached: the oracle extract, and people measured by each other.
 
-Both read the references, so they are rows of a table and never systems: `baselines.extractive` does not
+Both read the references, so they are rows of a table and never systems: `baselines` does not
 know them.
 """
 

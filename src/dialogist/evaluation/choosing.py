@@ -1,4 +1,4 @@
-"""Metrics by name for some outputs: those of `metrics.metric_registry`, and key points, which need rules."""
+"""Metrics by name for some outputs: those of `metric_registry`, and key points by rules."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

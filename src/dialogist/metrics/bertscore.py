@@ -263,7 +263,7 @@ def _transformers() -> Any:
 # Which one stands in the signature, as does the encoder with a sum of its weights: scores of two
 # encoders, layers or baselines have nothing to do with each other.
 
-_T = TypeVar("T")
+_T = TypeVar("_T")
 
 _PARTS = {"precision": " P", "recall": " R", "f1": " F1"}
 

@@ -16,10 +16,10 @@ from dialogist.text.porter import porter_stem
 Triple: TypeAlias = tuple[float, float, float]
 """Precision, recall and F1, 0-100."""
 
-_Token = TypeVar("Token", bound=Hashable)
+SequenceItem = TypeVar("SequenceItem", bound=Hashable)
 
 
-def shared(one: Counter[_Token], other: Counter[_Token]) -> int:
+def shared(one: Counter[SequenceItem], other: Counter[SequenceItem]) -> int:
     """How many the two multisets have in common, each counted as often as both have it."""
     if len(one) > len(other):
         one, other = other, one
@@ -35,15 +35,15 @@ def triple(common: float, size: float, reference_size: float) -> Triple:
     return 100 * precision, 100 * recall, 100 * (2 * precision * recall / (precision + recall))
 
 
-def positions(tokens: Iterable[_Token]) -> dict[_Token, int]:
+def positions(tokens: Iterable[SequenceItem]) -> dict[SequenceItem, int]:
     """Where each token stands, as bits."""
-    places: dict[_Token, int] = {}
+    places: dict[SequenceItem, int] = {}
     for i, token in enumerate(tokens):
         places[token] = places.get(token, 0) | 1 << i
     return places
 
 
-def lcs_length(places: dict[_Token, int], size: int, tokens: Sequence[_Token]) -> int:
+def lcs_length(places: dict[SequenceItem, int], size: int, tokens: Sequence[SequenceItem]) -> int:
     """Length of the longest common subsequence of ``tokens`` and a reference.
 
     Args:
@@ -61,7 +61,7 @@ def lcs_length(places: dict[_Token, int], size: int, tokens: Sequence[_Token]) -
     return size - flat.bit_count()
 
 
-def lcs_positions(places: dict[_Token, int], size: int, tokens: Sequence[_Token]) -> int:
+def lcs_positions(places: dict[SequenceItem, int], size: int, tokens: Sequence[SequenceItem]) -> int:
     """Which positions of the reference are in the common subsequence, as bits; see `lcs_length`.
 
     There can be several longest ones. This is the one that ``rouge-score`` and ROUGE-1.5.5 read
@@ -96,7 +96,7 @@ def lcs_positions(places: dict[_Token, int], size: int, tokens: Sequence[_Token]
 # so Chinese would score 0: here each CJK character is a word, and so is a run of letters of another
 # script that is not Latin. Latin letters with accents split a word, as in ``rouge-score``.
 
-_T = TypeVar("T")
+_T = TypeVar("_T")
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _LATIN = "\u0000-\u024f"

@@ -29,7 +29,7 @@ from dialogist.text.sentences import split_sentences
 # ROUGE-1/2/L/Lsum (Lin 2004), equal to Google's ``rouge-score``, for any script, and quick.
 #
 # For English the numbers are those of ``rouge-score`` 0.1.2, digit by digit (tested), with and
-# without its stemmer; how words of other scripts are told apart stands in `rouge_words`. Texts are
+# without its stemmer; how words of other scripts are told apart stands in `RougeWords`. Texts are
 # split into sentences for Lsum by `split_sentences`. Scores are 0-100.
 #
 # Several references are averaged, and the best one by F1 is taken, type by type, in the same pass.
@@ -296,8 +296,8 @@ class PyRouge:
 
     name = "py-rouge"
     signature = (
-        f"py-rouge 1.1 | stemming | first {_LENGTH_LIMIT} words | alpha 0.5 | weight factor {_WEIGHT}, "
-        "of L too | one line | references: counts added up | F1 x 100"
+        f"py-rouge 1.1 | stemming | first {_LENGTH_LIMIT} words | alpha 0.5 | "
+        f"weight factor {_WEIGHT}, of L too | one line | references: counts added up | F1 x 100"
     )
     columns = tuple(
         mean_column(f"py-rouge.{kind}.{part}", f"py-rouge {title}{of}", "higher")

@@ -63,7 +63,7 @@ class PlanOutputs:
 class LeaderWriter(nn.Module):
     """Hierarchical encoder, Leader, Writer.
 
-    It is no `Generator`, for it writes in two stages (`dialogist.decoding.plan_decoding`): ``leader`` and
+    It is no `Generator`, for it writes in two stages (`decoding.plan_decoding`): ``leader`` and
     ``writer`` can both be searched.
     """
 

@@ -98,15 +98,16 @@ def _blocks(weights: Tensor) -> list[slice]:
 
 # Attention that knows who speaks: a number for what is said by whom the summary is talking about.
 #
-# The score of a source position grows by a learned number, one for each head, where its utterance is
-# spoken by the subject of the sentence being written (the first speaker named in it), and by another
-# where it is spoken by the last speaker named at all. Both begin at zero. (Ours: what a network lacks
-# that mixes up who is "I"; docs/results.md. Relations as biases on scores: Shaw et al. 2018,
-# section 3.1; Raffel et al. 2020, section 2.1.)
+# The score of a source position grows by a learned number, one for each head, where its utterance
+# is spoken by the subject of the sentence being written (the first speaker named in it), and by
+# another where it is spoken by the last speaker named at all. Both begin at zero. (Ours: what a
+# network lacks that mixes up who is "I"; docs/results.md. Relations as biases on scores: Shaw et
+# al. 2018, section 3.1; Raffel et al. 2020, section 2.1.)
 #
-# A speaker is a unit vector, so such a number is a product like those of queries and keys. Keys have
-# the speaker's vector behind them, queries the two numbers in the places of the two speakers: no mask
-# of all targets over all sources is ever made, and every kernel for attention can be used as it is.
+# A speaker is a unit vector, so such a number is a product like those of queries and keys. Keys
+# have the speaker's vector behind them, queries the two numbers in the places of the two speakers:
+# no mask of all targets over all sources is ever made, and every kernel for attention can be used
+# as it is.
 
 PEOPLE = 16
 """So many speakers of a dialogue are told apart; what further ones say matches nobody."""
@@ -214,8 +215,8 @@ class SpeakerMatch(nn.Module):
 
 # Scaled dot-product and multi-head attention (Vaswani et al. 2017, equations 1 and 3.2.2).
 #
-# Masks are additive (`dialogist.nn.packing`). Attention works on heads (N, H, T, d_k), the projections
-# around it on rows of real tokens (`dialogist.nn.packing`).
+# Masks are additive (`dialogist.nn.packing`). Attention works on heads (N, H, T, d_k), the
+# projections around it on rows of real tokens (`dialogist.nn.packing`).
 
 WantedWeights: TypeAlias = bool | Literal["last"]
 """Which attention weights a model gives: all (True), none (False), or only those of the decoder's

@@ -8,10 +8,11 @@ from torch import Tensor, nn
 
 # `GradientSink`: where the gradient of a large table is added up by those who use the table.
 #
-# Autograd makes one dense gradient per use of a table, adds them and gives the sum away to be copied:
-# for a tied table, which is used three times, a profile shows seven passes over all of it for each
-# batch, most of whose rows the batch does not touch. With a sink, whoever uses the table adds what it
-# has to one fp32 buffer itself and gives autograd nothing (Megatron-LM's ``main_grad`` is the same).
+# Autograd makes one dense gradient per use of a table, adds them and gives the sum away to be
+# copied: for a tied table, which is used three times, a profile shows seven passes over all of it
+# for each batch, most of whose rows the batch does not touch. With a sink, whoever uses the table
+# adds what it has to one fp32 buffer itself and gives autograd nothing (Megatron-LM's ``main_grad``
+# is the same).
 
 
 class GradientSink:
@@ -90,7 +91,7 @@ class _LookUp(torch.autograd.Function):
 class DeferredSums(Protocol):
     """What the gradients are made of, as the steps' backward passes leave it here.
 
-    It must not hold the tensors that `defer_gradients` returned: they hold it, by their graph, and such a
+    It must not hold the tensors that `defer_gradients` returned: they hold it by their graph, and a
     ring waits for Python's garbage collector, which counts objects and not gigabytes.
     """
 
@@ -121,9 +122,9 @@ class _Deferred(torch.autograd.Function):
 
 # Products of matrices whose backward passes move less memory than autograd's.
 #
-# Training a small network on a CPU waits for memory more than for arithmetic: adding two gradients of
-# (4736, 256) takes as long as the product that makes one of them (docs/results.md). The gradients
-# here are those of autograd but for the order in which a sum is rounded.
+# Training a small network on a CPU waits for memory more than for arithmetic: adding two gradients
+# of (4736, 256) takes as long as the product that makes one of them (docs/results.md). The
+# gradients here are those of autograd but for the order in which a sum is rounded.
 
 Activation = Literal["relu", "gelu"]
 

@@ -115,7 +115,7 @@ class Copyable(Protocol):
         ...
 
 
-_C = TypeVar("C", bound=Copyable)
+_C = TypeVar("_C", bound=Copyable)
 
 
 @dataclass(frozen=True, slots=True)

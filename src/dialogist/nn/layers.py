@@ -25,16 +25,16 @@ class LayerNorm(nn.LayerNorm):
 # Dropout with cheap randomness, the same on every run of a seed.
 #
 # torch's own dropout costs more than the linear layer before it on a CPU: it draws one float per
-# element from a generator that runs on one thread. Here the seed of torch's generator makes a pool of
-# masks, by SplitMix64 (Steele, Lea and Flood 2014), which as a function of a counter is a few
+# element from a generator that runs on one thread. Here the seed of torch's generator makes a pool
+# of masks, by SplitMix64 (Steele, Lea and Flood 2014), which as a function of a counter is a few
 # vectorised integer operations on all threads; each application takes a window of the pool, where
 # torch's generator says. So a mask costs one multiplication, and no memory of its own.
 #
-# Within a window elements are independent. Two windows of one pool are shifted copies of each other:
-# they agree nowhere in particular (two of one size lie at the same place once in 16,384 times, large
-# ones once in a quarter of their size), but where one drops an element, the other drops one a random
-# distance away. The pool is made anew whenever torch is seeded, which the trainer does for every
-# batch.
+# Within a window elements are independent. Two windows of one pool are shifted copies of each
+# other: they agree nowhere in particular (two of one size lie at the same place once in 16,384
+# times, large ones once in a quarter of their size), but where one drops an element, the other
+# drops one a random distance away. The pool is made anew whenever torch is seeded, which the
+# trainer does for every batch.
 
 _GOLDEN = -7046029254386353131  # 2^64 / golden ratio, odd: SplitMix64's step
 _MIX = -4658895280553007687, -7723592293110705685  # its two multipliers

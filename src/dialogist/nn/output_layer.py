@@ -13,10 +13,11 @@ from dialogist.nn.packing import Packing, row_step
 
 # From hidden states to words: the output projection and what the loss needs of it.
 #
-# A distribution over 23,000 words at 1,700 positions is 157 MB in fp32, and every pass over it costs
-# as much as a product of matrices. `LogProbs.of` computes it in pieces that stay in the cache, where
-# it is kept, in the model's own number format, and returns two numbers per position. The table itself
-# stays fp32; its gradient is rounded to bf16 once, as the result of one product, and adds up in fp32.
+# A distribution over 23,000 words at 1,700 positions is 157 MB in fp32, and every pass over it
+# costs as much as a product of matrices. `LogProbs.of` computes it in pieces that stay in the
+# cache, where it is kept, in the model's own number format, and returns two numbers per position.
+# The table itself stays fp32; its gradient is rounded to bf16 once, as the result of one product,
+# and adds up in fp32.
 
 _PIECE = 3_000_000
 """Elements of the distribution that are computed at a time: about 6 MB in bf16."""

@@ -68,8 +68,8 @@ def _has_unit(units: set[str], device: torch.device, cpuinfo: Path) -> bool:
 #
 # A weight row w is stored as round(w / s), s = max |w| / 127 (symmetric, per output channel). For a
 # product the rows of the input are brought to int8 in the same way, each by its own scale, and the
-# sums are exact in int32 (Jacob et al. 2018, section 2.2, with a scale per row on both sides). So no
-# row of a batch has a say in another's result.
+# sums are exact in int32 (Jacob et al. 2018, section 2.2, with a scale per row on both sides). So
+# no row of a batch has a say in another's result.
 
 LARGEST = 127
 _TINY = 1e-30  # stands for the largest of a row of zeros

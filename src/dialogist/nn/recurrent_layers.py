@@ -14,9 +14,9 @@ from dialogist.nn.layers import Dropout
 
 # An LSTM layer (Hochreiter and Schmidhuber 1997) step by step in training, on a CPU.
 #
-# For decoders whose next input depends on this step's attention. torch's cell leaves a dozen tensors
-# and as many autograd nodes per step, and a gradient of all weights to be added up; here a step is
-# one node, and the weights' gradient one product over all steps.
+# For decoders whose next input depends on this step's attention. torch's cell leaves a dozen
+# tensors and as many autograd nodes per step, and a gradient of all weights to be added up; here a
+# step is one node, and the weights' gradient one product over all steps.
 
 
 class LstmSteps:
@@ -89,8 +89,8 @@ class _Step(torch.autograd.Function):
 #
 # torch's packed sequences leave padding out, too, but not by oneDNN's kernels: forward and backward
 # of a bidirectional LSTM on (16, 250, 256) took one core 1,060 ms so, 175 ms as padded layers. Here
-# the rows are sorted, the longest first, and the layer runs piece by piece, a few steps at a time, on
-# the rows that are not over yet.
+# the rows are sorted, the longest first, and the layer runs piece by piece, a few steps at a time,
+# on the rows that are not over yet.
 
 _PIECE = 32
 """Steps of a piece. All have as many: oneDNN makes, and keeps, kernels for each size there is."""
@@ -158,7 +158,7 @@ def _given(
 
 # Recurrent layers (GRU: Cho et al. 2014; LSTM: Hochreiter and Schmidhuber 1997) over padding.
 #
-# Sequences are padded at the right; `real_steps` says how work on padding is spared.
+# Sequences are padded at the right; `PackedSteps` says how work on padding is spared.
 # What stands at padding comes after all that is real, in both directions, and so changes nothing.
 # torch keeps no memory cell but the last: a sequence's final state is its hidden state alone, which
 # is also what Cho et al. start their decoder from.

@@ -37,7 +37,7 @@ class LayerShape:
     width: int
     heads: int
     key_width: int
-    fused_feed_forward: int
+    feed_forward: int
     dropout: float
     attention_dropout: float
     attention_output_dropout: float

@@ -31,7 +31,7 @@ class ContrastConfig(Config):
     corrupted one, by ``margin``; what lacks counts once for each token of the right one.
     """
 
-    kind: Literal["unlikelihood_loss", "margin"] = "unlikelihood"
+    kind: Literal["unlikelihood", "margin"] = "unlikelihood"
     weight: float = Field(1.0, gt=0, le=1000)
     margin: float = Field(0.5, gt=0)
     corruption: CorruptionConfig = CorruptionConfig()
@@ -95,7 +95,7 @@ class CrossEntropyConfig(Config):
     label_smoothing: float = Field(0.0, ge=0, lt=1)
     coverage_weight: float = Field(0.0, ge=0, le=1000)
     r_drop: float = Field(0.0, ge=0, le=1000)
-    contrastive_loss: ContrastConfig | None = None
+    contrast: ContrastConfig | None = None
 
     def build(self, symbols: Symbols, tokenizer: Tokenizer | None = None) -> "CrossEntropy":
         """The objective."""
@@ -120,7 +120,7 @@ class CrossEntropy:
         self.contrast = contrast
 
     def __call__(self, model: GeneratorModule, batch: Batch) -> Loss:
-        """``terms``: ``nll`` without anything added, and what was weighed (`symmetric_divergence` ...).
+        """``terms``: ``nll`` without anything added, and what was weighed (``divergence`` ...).
 
         R-Drop and corrupted summaries are for training: in evaluation mode there are none.
         """

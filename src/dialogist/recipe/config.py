@@ -89,7 +89,7 @@ class ValidationConfig(Config):
 class VectorsConfig(Config):
     """Which file the token embeddings start from (below the data folder, or absolute).
 
-    See `dialogist.tokenizers.word_vectors` for its format, and for which row an entry of the vocabulary
+    See `tokenizers.word_vectors` for its format, and for which row an entry of the vocabulary
     takes. ``frozen``: rows that have a vector keep it; the others, which start random, are learned.
     ``rescale``: multiply all of them by one number, so that their deviation is that of the values
     the model would start from otherwise; what comes after the embeddings is made for these.

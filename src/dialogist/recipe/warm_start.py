@@ -1,7 +1,7 @@
 """Starting a run from a pretrained encoder's folder: what of it becomes our weights.
 
 The flat Transformer takes encoder, positions and token table, every other model the token table if
-it has its width. The tokenizer is the recipe's own (`dialogist.tokenizers.wordpiece_vocabulary`): rows are
+it has its width. The tokenizer is the recipe's own (`tokenizers.wordpiece_vocabulary`): rows are
 found by how pieces are spelt, so it may hold any part of the encoder's vocabulary.
 """
 

@@ -100,7 +100,7 @@ _LEVEL = _byte_level()
 #
 # Every kind (`word`, `bpe`, `unigram`, `wordpiece`, `pretrained`) is expressed as such a pipeline,
 # so one file format (``tokenizer.json``) and one loader serve them all. The four control symbols
-# (padding, unknown, begin, end) and the tokens of a plan (`plan_tokens`) can never be produced by a
+# (padding, unknown, begin, end) and the tokens of a plan (`PlanTokens`) can never be produced by a
 # user's text, whatever it spells; the placeholders of speakers and entities can, and are atomic:
 # one character in the text, one id.
 

@@ -160,7 +160,7 @@ _RULES: tuple[Callable[[str, str, str], bool | None], ...] = (
 
 # `WordPieces`: text to what a WordPiece pipeline can look up, and pieces back to text.
 #
-# What BERT's own tokenizer forgets comes back: spaces by `spacing`; capitals and accents (of an
+# What BERT's own tokenizer forgets comes back: spaces by `SpacingRule`; capitals and accents (of an
 # uncased encoder) of words that the training texts always write so; characters that the
 # vocabulary lacks, as the bytes of their UTF-8. Typographic marks that it lacks are those of a
 # keyboard, though: a model reads a "don’t" of three unknown bytes as if nothing were denied.
@@ -235,7 +235,7 @@ class WordPieces:
         return (self._spelt(unit) for unit, _ in self._units(self._folded(text)))
 
     def marked(self, text: str) -> str:
-        """The text as units with spaces between, and marks where `spacing` errs."""
+        """The text as units with spaces between, and marks where `SpacingRule` errs."""
         units = list(self._units(self._folded(text)))
         words: list[str] = []
         for (unit, _), mark in zip(units, marks_between(units), strict=True):
