@@ -1,4 +1,4 @@
-"""Dropout by SplitMix64: what it keeps, how evenly, how independently, how reproducibly."""
+"""Tests of nn.layers."""
 
 import itertools
 import math
@@ -6,10 +6,68 @@ from collections.abc import Iterator
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
+from dialogist.errors import DataError
+from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.nn import layers
-from dialogist.nn.layers import Dropout, keep_factors, random_bits
+from dialogist.nn.layers import (
+    Dropout,
+    LayerNorm,
+    MappedEmbedding,
+    Positions,
+    freeze_rows,
+    frozen_rows,
+    keep_factors,
+    random_bits,
+    sinusoids,
+)
+
+# Layer norm whose parameters stay fp32 whatever it is given.
+
+
+def norm(width: int = 24) -> LayerNorm:
+    torch.manual_seed(0)
+    made = LayerNorm(width, eps=1e-6)
+    nn.init.normal_(made.weight, 1.0, 0.3)
+    nn.init.normal_(made.bias, 0.0, 0.3)
+    return made
+
+
+def test_by_hand() -> None:
+    made = norm()
+    x = torch.randn(5, 24) * 3 + 1
+    centred = x - x.mean(-1, keepdim=True)
+    expected = centred / ((centred**2).mean(-1, keepdim=True) + 1e-6).sqrt()
+    torch.testing.assert_close(made(x), expected * made.weight + made.bias, atol=1e-5, rtol=1e-5)
+
+
+def test_bf16_is_the_fp32_result_rounded_once() -> None:
+    made = norm()
+    x = torch.randn(5, 24).to(torch.bfloat16)
+    y = made(x)
+    assert y.dtype == torch.bfloat16
+    # bf16 has 8 significant bits: half of the last one is 2^-9 of the number
+    torch.testing.assert_close(y.float(), made(x.float()), atol=1e-4, rtol=2**-8)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_gradients_of_the_parameters_stay_fp32(dtype: torch.dtype) -> None:
+    made, plain = norm(), nn.LayerNorm(24, eps=1e-6)
+    plain.load_state_dict(made.state_dict())
+    x, goal = torch.randn(40, 24).to(dtype), torch.randn(40, 24)
+    one, other = x.clone().requires_grad_(), x.float().requires_grad_()
+    (made(one) * goal).sum().backward()
+    (plain(other) * goal).sum().backward()
+    assert one.grad.dtype == dtype
+    assert made.weight.grad.dtype == made.bias.grad.dtype == torch.float32
+    close = {"atol": 1e-5, "rtol": 1e-4} if dtype == torch.float32 else {"atol": 0.1, "rtol": 0.02}
+    torch.testing.assert_close(made.weight.grad, plain.weight.grad, **close)
+    torch.testing.assert_close(made.bias.grad, plain.bias.grad, **close)
+    torch.testing.assert_close(one.grad.float(), other.grad, **close)
+
+
+# Dropout by SplitMix64: what it keeps, how evenly, how independently, how reproducibly.
 
 CPU = torch.device("cpu")
 FORMATS = [torch.float32, torch.bfloat16, torch.float16, torch.float64]
@@ -292,3 +350,144 @@ def test_a_pool_is_as_large_as_the_one_of_the_batch_before_needed() -> None:
     torch.manual_seed(3)
     keep_factors(torch.empty(1000), 0.1)
     assert len(layers._pools[key].factors) < 250_000  # batches may become smaller
+
+
+# Tables that are narrower than the layers they feed (KDD 2019, section 3.3.2).
+
+
+def test_rows_are_mapped() -> None:
+    table = MappedEmbedding(10, 3, 5)
+    found = table(torch.tensor([[7, 2]]))
+    assert found.shape == (1, 2, 5)
+    assert table.projection is not None
+    expected = table.weight[7] @ table.projection.weight.t() + table.projection.bias
+    torch.testing.assert_close(found[0, 0], expected)
+
+
+def test_of_equal_widths_it_is_a_plain_table() -> None:
+    table = MappedEmbedding(10, 3, 3)
+    assert [name for name, _ in table.named_parameters()] == ["weight"]
+    ids = torch.tensor([4, 4, 0])
+    assert torch.equal(table(ids), nn.functional.embedding(ids, table.weight))
+
+
+def test_the_projection_alone_computes_in_bf16() -> None:
+    table = MappedEmbedding(10, 3, 5)
+    assert table.projection is not None
+    table.projection.to(torch.bfloat16)
+    assert table.weight.dtype == torch.float32
+    assert table(torch.tensor([1])).dtype == torch.bfloat16
+
+
+# Positions: sinusoids by hand, odd widths, limits, and the learned table.
+
+
+def test_values_by_hand() -> None:
+    table = sinusoids(3, 4)
+    for pos in range(3):
+        row = [math.sin(pos), math.cos(pos), math.sin(pos / 100), math.cos(pos / 100)]
+        torch.testing.assert_close(table[pos], torch.tensor(row), atol=1e-7, rtol=0)
+
+
+def test_odd_width_ends_on_a_sine() -> None:
+    table = sinusoids(50, 15)
+    assert table.shape == (50, 15)
+    for pos in (0, 1, 49):
+        for column in range(15):
+            angle = pos / 10000 ** ((column - column % 2) / 15)
+            expected = math.cos(angle) if column % 2 else math.sin(angle)
+            assert table[pos, column].item() == pytest.approx(expected, abs=1e-6)
+
+
+def test_far_positions_keep_their_precision() -> None:
+    assert sinusoids(60_001, 2)[60_000, 0].item() == pytest.approx(math.sin(60_000), abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
+def test_each_row_gets_its_own_position(kind: str) -> None:
+    positions = Positions(kind, 10, 6)
+    x, places = torch.randn(5, 6), torch.tensor([4, 0, 9, 4, 1])
+    expected = torch.stack(
+        [row + positions.table[place] for row, place in zip(x, places, strict=True)]
+    )
+    assert torch.equal(positions(x, places), expected)
+    assert not torch.equal(positions(x, places.flip(0)), expected)
+
+
+@pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
+def test_one_position_for_all_rows(kind: str) -> None:
+    positions = Positions(kind, 10, 6)
+    x = torch.randn(5, 6)
+    assert torch.equal(positions(x, torch.tensor([7])), x + positions.table[7])
+
+
+@pytest.mark.parametrize("kind", ["sinusoidal", "learned"])
+def test_too_long_is_one_clear_line(kind: str) -> None:
+    with pytest.raises(DataError) as caught:
+        Positions(kind, 10, 4).require(11)
+    message = str(caught.value)
+    assert "\n" not in message
+    assert "11 tokens" in message
+    assert "10 positions" in message
+
+
+def test_the_last_position_fits() -> None:
+    positions = Positions("sinusoidal", 10, 4)
+    positions.require(10)
+    assert positions(torch.zeros(10, 4), torch.arange(10)).shape == (10, 4)
+
+
+def test_a_position_beyond_the_table_is_never_silently_another() -> None:
+    with pytest.raises((IndexError, RuntimeError)):
+        Positions("sinusoidal", 10, 4)(torch.zeros(1, 4), torch.tensor([10]))
+
+
+def test_only_the_learned_table_is_trained_and_saved() -> None:
+    fixed, learned = Positions("sinusoidal", 10, 4), Positions("learned", 10, 4)
+    assert list(fixed.parameters()) == []
+    assert fixed.state_dict() == {}
+    assert list(learned.state_dict()) == ["table"]
+    before = learned.table.detach().clone()
+    optimizer = torch.optim.SGD(learned.parameters(), lr=1.0)
+    learned(torch.zeros(6, 4), torch.tensor([0, 1, 2, 0, 1, 2])).sum().backward()
+    optimizer.step()
+    change = learned.table.detach() - before
+    torch.testing.assert_close(change[:3], torch.full((3, 4), -2.0))
+    assert (change[3:] == 0).all()
+
+
+# Marked rows of a table: which they are, and that the mark stays out of files.
+
+
+def model_of(share: bool, tie: bool) -> Transformer:
+    sizes = {"d_model": 8, "heads": 2, "feed_forward": 8, "encoder_layers": 1, "decoder_layers": 1}
+    options = {**sizes, "share_embeddings": share, "tie_output": tie}
+    return TransformerConfig.parse(options).build(11)
+
+
+@pytest.mark.parametrize("tie", [True, False])
+def test_rows_are_found_by_the_name_of_their_weight(tie: bool) -> None:
+    model = model_of(share=False, tie=tie)
+    assert frozen_rows(model) == {}
+    freeze_rows(model.target_embedding, torch.tensor([3, 5]))
+    found = frozen_rows(model)
+    assert list(found) == ["target_embedding.weight"]
+    assert found["target_embedding.weight"].tolist() == [3, 5]
+
+
+def test_a_shared_table_is_one() -> None:
+    model = model_of(share=True, tie=True)
+    freeze_rows(model.target_embedding, torch.tensor([1]))
+    freeze_rows(model.source_embedding, torch.tensor([2]))  # the last word counts
+    assert {name: rows.tolist() for name, rows in frozen_rows(model).items()} == {
+        "source_embedding.weight": [2]
+    }
+
+
+def test_the_mark_is_not_saved_and_moves_along() -> None:
+    table = nn.Embedding(4, 2)
+    before = list(table.state_dict())
+    freeze_rows(table, torch.tensor([0]))
+    assert list(table.state_dict()) == before == ["weight"]
+    moved = nn.ModuleDict({"table": table}).to("meta")
+    assert frozen_rows(moved)["table.weight"].device.type == "meta"

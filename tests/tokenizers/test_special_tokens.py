@@ -1,4 +1,4 @@
-"""Tokens of plans: an id each, no other id changed, and no text has anything to do with them."""
+"""Tests of tokenizers.special_tokens."""
 
 from pathlib import Path
 from typing import Any
@@ -16,12 +16,70 @@ from dialogist.tokenizers import (
     Tokenizer,
     TokenizerConfig,
     build_tokenizer,
+    placeholder,
     read_tokenizer,
 )
-from dialogist.tokenizers.special_tokens import plan_characters
+from dialogist.tokenizers.special_tokens import (
+    entity_placeholder,
+    entity_placeholders,
+    plan_characters,
+)
 from dialogist.tokenizers.word_vectors import words_of_entries
 
-TEXTS = ["call me back later, please", "the order is late"] * 20
+# Tokenizers made for entities: one id each, no other id changed, room counted.
+
+PHONE, TIME = entity_placeholder("PHONE", 1), entity_placeholder("TIME", 16)
+EVERY = entity_placeholders()
+TEXTS = [f"{placeholder(0)} call {PHONE} at {TIME}, please", "call me back later, please"] * 20
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "word"])
+def test_every_entity_is_one_id(kind, tmp_path):
+    tokenizer = build_tokenizer(TokenizerConfig(kind=kind, size=600), TEXTS, entities=True)
+    ids = tokenizer.entity_ids()
+    assert list(ids) == EVERY
+    assert len(set(ids.values())) == len(EVERY)
+    assert max(ids.values()) == len(tokenizer) - 1
+    assert len(tokenizer) <= 600
+    for character, index in ids.items():
+        assert tokenizer.encode(character) == [index]
+    text = f"call {PHONE} at {TIME} please"
+    assert tokenizer.decode(tokenizer.encode(text)) == text
+    glued = tokenizer.encode(f"call{PHONE}please")
+    assert ids[PHONE] in glued
+    assert tokenizer.unk_id not in tokenizer.encode(f"call,{PHONE},please")
+    tokenizer.save(tmp_path)
+    assert read_tokenizer(tmp_path).entity_ids() == ids
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "word"])
+def test_without_them_nothing_changes(kind):
+    plain = [text.replace(PHONE, "x").replace(TIME, "y") for text in TEXTS]
+    config = TokenizerConfig(kind=kind, size=400 + len(EVERY))
+    without = build_tokenizer(TokenizerConfig(kind=kind, size=400), plain)
+    with_them = build_tokenizer(config, plain, entities=True)
+    assert without.entity_ids() == {}
+    assert len(with_them) == len(without) + len(EVERY)
+    assert [with_them.encode(t) for t in plain] == [without.encode(t) for t in plain]
+    assert with_them.placeholder_ids() == without.placeholder_ids()
+
+
+def test_a_pretrained_tokenizer_gains_them(tmp_path):
+    build_tokenizer(TokenizerConfig(size=400), TEXTS).save(tmp_path)
+    config = TokenizerConfig(kind="pretrained", path=str(tmp_path))
+    tokenizer = build_tokenizer(config, [], entities=True)
+    assert tokenizer.encode(PHONE) == [tokenizer.entity_ids()[PHONE]]
+    assert build_tokenizer(config, []).entity_ids() == {}
+
+
+def test_too_small_a_vocabulary_is_refused():
+    with pytest.raises(ConfigError, match=r"tokenizer\.size must be at least 528"):
+        build_tokenizer(TokenizerConfig(size=500), TEXTS, entities=True)
+
+
+# Tokens of plans: an id each, no other id changed, and no text has anything to do with them.
+
+PLAN_TEXTS = ["call me back later, please", "the order is late"] * 20
 KINDS = pytest.mark.parametrize("kind", ["bpe", "unigram", "word", "wordpiece"])
 CHARACTERS = plan_characters(3)
 
@@ -31,7 +89,7 @@ def made(kind: str, folder: Path, labels: int = 3, **options: Any) -> Tokenizer:
     if kind == "wordpiece":
         vocabulary_file(folder)
         config |= {"path": str(folder), "size": None}
-    texts = BERT_TEXTS if kind == "wordpiece" else TEXTS
+    texts = BERT_TEXTS if kind == "wordpiece" else PLAN_TEXTS
     return build_tokenizer(TokenizerConfig.parse(config), texts, labels=labels)
 
 
@@ -44,7 +102,7 @@ def test_they_are_the_last_ids_and_change_no_other(kind: str, tmp_path: Path) ->
     assert tokenizer.plan_ids() == [*range(count, count + 4)]
     assert tokenizer.plan == tokenizer.symbols.plan == PlanTokens(count, 3)
     assert (without.plan, without.symbols.plan, without.plan_ids()) == (None, None, [])
-    assert [tokenizer.encode(t) for t in TEXTS] == [without.encode(t) for t in TEXTS]
+    assert [tokenizer.encode(t) for t in PLAN_TEXTS] == [without.encode(t) for t in PLAN_TEXTS]
     tokenizer.save(tmp_path)
     assert read_tokenizer(tmp_path).plan == tokenizer.plan
     assert all(words_of_entries(tokenizer)[i] is None for i in tokenizer.plan_ids())
@@ -69,7 +127,7 @@ def test_wordpiece_still_spells_every_character(tmp_path: Path) -> None:
     assert tokenizer.decode(tokenizer.encode(text)) == text
 
 
-def test_a_pretrained_tokenizer_gains_them(tmp_path: Path) -> None:
+def test_a_pretrained_tokenizer_gains_them_plan_tokens(tmp_path: Path) -> None:
     made("bpe", tmp_path, labels=0).save(tmp_path)
     config = TokenizerConfig(kind="pretrained", path=str(tmp_path))
     tokenizer = build_tokenizer(config, [], labels=3)
@@ -83,12 +141,12 @@ def test_a_pretrained_tokenizer_gains_them(tmp_path: Path) -> None:
         assert "\n" not in str(caught.value)
 
 
-def test_too_small_a_vocabulary_is_refused() -> None:
+def test_too_small_a_vocabulary_is_refused_plan_tokens() -> None:
     with pytest.raises(ConfigError, match=r"tokenizer\.size must be at least 324 with prep"):
-        build_tokenizer(TokenizerConfig(size=323), TEXTS, labels=3)
+        build_tokenizer(TokenizerConfig(size=323), PLAN_TEXTS, labels=3)
     both = r"at least 532 with preparation\.entities and preparation\.plan on"
     with pytest.raises(ConfigError, match=both):
-        build_tokenizer(TokenizerConfig(size=500), TEXTS, entities=True, labels=3)
+        build_tokenizer(TokenizerConfig(size=500), PLAN_TEXTS, entities=True, labels=3)
 
 
 def test_a_damaged_vocabulary_is_refused(tmp_path: Path) -> None:

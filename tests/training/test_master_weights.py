@@ -1,15 +1,51 @@
-"""Flat master weights: what becomes a view, what bf16, what is decayed, and the way back."""
+"""Tests of training.master_weights."""
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from dialogist.errors import ModelError
+from dialogist.errors import ModelError, UsageError
 from dialogist.models.model_weights import copy_weights, weights_of
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.nn.output_layer import VocabularyProjection
-from dialogist.training.master_weights import MasterWeights
+from dialogist.training import master_weights
+from dialogist.training.master_weights import (
+    MasterWeights,
+    resolve_training_precision,
+    working_dtype,
+)
 from dialogist.training.optimizer import OptimizerConfig
+
+# Number formats: what `auto` picks, what is refused.
+
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("capable", [True, False])
+def test_auto_takes_what_the_hardware_has(capable: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(master_weights, "has_bf16", lambda device: capable)
+    assert resolve_training_precision("auto", CPU) == ("bf16" if capable else "fp32")
+    assert resolve_training_precision("fp32", CPU) == "fp32"
+
+
+def test_bf16_where_there_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(master_weights, "has_bf16", lambda device: True)
+    assert resolve_training_precision("bf16", CPU) == "bf16"
+    monkeypatch.setattr(master_weights, "has_bf16", lambda device: False)
+    with pytest.raises(UsageError, match="use fp32 or auto"):
+        resolve_training_precision("bf16", CPU)
+
+
+def test_the_hardware_is_asked() -> None:
+    assert isinstance(master_weights.has_bf16(CPU), bool)
+
+
+def test_the_working_format() -> None:
+    assert working_dtype("fp32") == torch.float32
+    assert working_dtype("bf16") == torch.bfloat16
+
+
+# Flat master weights: what becomes a view, what bf16, what is decayed, and the way back.
 
 FP32, BF16 = torch.float32, torch.bfloat16
 FORMS = {

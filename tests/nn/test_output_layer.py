@@ -1,5 +1,6 @@
-"""Log-probabilities of targets in pieces against softmax over everything, with their gradients."""
+"""Tests of nn.output_layer."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,8 +9,20 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from dialogist.batch import Batch
 from dialogist.nn import output_layer
-from dialogist.nn.output_layer import LogProbs, TokenLogProbs, VocabularyProjection
+from dialogist.nn.output_layer import (
+    Copies,
+    GeneratorGate,
+    LogProbs,
+    Pointer,
+    PointerLogProbs,
+    TokenLogProbs,
+    VocabularyProjection,
+)
+from dialogist.nn.packing import Packing
+
+# Log-probabilities of targets in pieces against softmax over everything, with their gradients.
 
 WIDTH, WORDS, POSITIONS = 24, 37, 150
 
@@ -297,3 +310,174 @@ def test_the_mean_is_right_where_the_target_is_impossible() -> None:
     found = projection.token_log_probs(hidden, torch.tensor([1]), True)
     expected = projection.log_probs(hidden).mean()  # -110
     assert found.mean.item() == pytest.approx(expected.item(), rel=1e-3)
+
+
+# The pointer: equations 16-18 with numbers by hand; what the loss takes is what is said.
+
+POINTER_WORDS, POINTER_WIDTH = 6, 4
+
+
+def mixture(copies: Copies, bias: Tensor | None = None) -> PointerLogProbs:
+    """A vocabulary distribution softmax(``bias``) at every position, and ``copies``."""
+    projection = VocabularyProjection(POINTER_WIDTH, POINTER_WORDS)
+    torch.nn.init.zeros_(projection.weight)
+    with torch.no_grad():
+        projection.bias.copy_(torch.zeros(POINTER_WORDS) if bias is None else bias)
+    return PointerLogProbs(
+        LogProbs(projection, torch.ones(len(copies.gate), POINTER_WIDTH)), copies
+    )
+
+
+def test_equation_18_by_hand() -> None:
+    """Word 2 stands twice in the source: .5 + .3; p_gen = .25, every word 1/6 in the vocabulary."""
+    copies = Copies(
+        torch.tensor([math.log(0.25 / 0.75)]),
+        torch.tensor([[0.5, 0.2, 0.3]]),
+        torch.tensor([[2, 5, 2]]),
+    )
+    said = mixture(copies).all().exp()[0]
+    generated = 0.25 / 6
+    expected = [generated] * POINTER_WORDS
+    expected[2] += 0.75 * 0.8
+    expected[5] += 0.75 * 0.2
+    torch.testing.assert_close(said, torch.tensor(expected))
+
+
+@pytest.mark.parametrize("with_mean", [False, True])
+def test_of_is_all_at_the_targets(with_mean: bool) -> None:
+    torch.manual_seed(0)
+    copies = Copies(
+        torch.randn(20), torch.randn(20, 7).softmax(1), torch.randint(0, POINTER_WORDS, (20, 7))
+    )
+    found = mixture(copies, torch.randn(POINTER_WORDS))
+    targets = torch.randint(0, POINTER_WORDS, (20,))
+    expected = found.all().gather(1, targets[:, None]).squeeze(1)
+    torch.testing.assert_close(found.of(targets, with_mean).target, expected)
+    assert (found.of(targets, with_mean).mean is not None) == with_mean
+    torch.testing.assert_close(found.all().exp().sum(1), torch.ones(20))
+
+
+@pytest.mark.parametrize("gate", [-200.0, 0.0, 200.0])
+def test_gradients_are_finite_whatever_is_impossible(gate: float) -> None:
+    """The target is nowhere in the source, or the vocabulary never says it."""
+    gates = torch.full((2,), gate, requires_grad=True)
+    weights = torch.tensor([[0.0, 1.0], [1.0, 0.0]], requires_grad=True)
+    copies = Copies(gates, weights, torch.tensor([[1, 2], [1, 2]]))
+    bias = torch.tensor([500.0, 0, 0, 0, 0, 0])
+    found = mixture(copies, bias).of(torch.tensor([4, 1])).target
+    assert torch.isfinite(found).all()
+    found.sum().backward()
+    assert torch.isfinite(gates.grad).all()
+    assert torch.isfinite(weights.grad).all()
+
+
+def batch_of(ids: torch.Tensor) -> Batch:
+    nothing = ids[:, :0]
+    return Batch(ids, ids > 0, nothing, nothing, nothing.bool())
+
+
+def test_equations_16_and_17_by_hand() -> None:
+    torch.manual_seed(0)
+    pointer = Pointer(POINTER_WIDTH)
+    real = torch.tensor([[True, True, True], [True, False, False]])
+    source, target = Packing.of(real), Packing.of(torch.tensor([[True, True], [True, False]]))
+    encoded, hidden = torch.randn(4, POINTER_WIDTH), torch.randn(3, POINTER_WIDTH)
+    ids = torch.tensor([[7, 8, 9], [5, 0, 0]])
+    copies = pointer(hidden, target, pointer.memory(encoded, batch_of(ids), source))
+    for row, own in enumerate([encoded[:3], encoded[:3], encoded[3:]]):
+        query, keys = pointer.query(hidden[row]), pointer.key(own)
+        weights = torch.softmax(keys @ query / math.sqrt(POINTER_WIDTH), dim=0)
+        torch.testing.assert_close(copies.weights[row, : len(own)], weights)
+        assert (copies.weights[row, len(own) :] == 0).all()
+        gate = pointer.gate(torch.cat([hidden[row], weights @ own]))
+        torch.testing.assert_close(copies.gate[row : row + 1], gate)
+    assert copies.ids[:, :3].tolist() == [[7, 8, 9], [7, 8, 9], [5, 0, 0]]
+
+
+def test_a_step_is_a_row_of_teacher_forcing() -> None:
+    torch.manual_seed(0)
+    pointer = Pointer(POINTER_WIDTH)
+    encoded, hidden, ids = (
+        torch.randn(6, POINTER_WIDTH),
+        torch.randn(4, POINTER_WIDTH),
+        torch.arange(6).view(2, 3),
+    )
+    every = torch.ones(2, 3, dtype=torch.bool)
+    memory = pointer.memory(encoded, batch_of(ids), Packing.of(every))
+    whole = pointer(hidden, Packing.of(torch.ones(2, 2, dtype=torch.bool)), memory)
+    one = pointer(hidden[[1, 3]], Packing.single(2, hidden.device), memory)
+    torch.testing.assert_close(one.weights, whole.weights[[1, 3]])
+    torch.testing.assert_close(one.gate, whole.gate[[1, 3]])
+    turned = pointer(
+        hidden[[3, 1]], Packing.single(2, hidden.device), memory.select(torch.tensor([1, 0]))
+    )
+    torch.testing.assert_close(turned.weights, one.weights[[1, 0]])
+    assert torch.equal(turned.ids, one.ids[[1, 0]])
+
+
+# See et al. 2017, equations 8 and 9, with numbers by hand.
+
+
+def gate_of(weights: list[float], bias: float) -> GeneratorGate:
+    """Context of 2, state of 1, embedding of 1."""
+    gate = GeneratorGate(2, 1, 1)
+    with torch.no_grad():
+        gate.gate.weight.copy_(torch.tensor([weights]))
+        gate.gate.bias.fill_(bias)
+    return gate
+
+
+def test_equation_8_by_hand() -> None:
+    """0.5 x 2 - 1 x 1 + 3 x 0.2 + 2 x 0.1 - 1 = -0.2; and, all inputs being 0, the bias."""
+    gate = gate_of([0.5, -1.0, 3.0, 2.0], -1.0)
+    context, state = torch.tensor([[2.0, 1.0], [0.0, 0.0]]), torch.tensor([[0.2], [0.0]])
+    odds = gate(context, state, torch.tensor([[0.1], [0.0]]))
+    torch.testing.assert_close(odds, torch.tensor([-0.2, -1.0]))
+    p_gen = [1 / (1 + math.exp(0.2)), 1 / (1 + math.e)]
+    torch.testing.assert_close(torch.sigmoid(odds), torch.tensor(p_gen))
+
+
+def test_inputs_of_other_formats_give_fp32() -> None:
+    gate = gate_of([0.5, -1.0, 3.0, 2.0], -1.0).to(torch.bfloat16)
+    odds = gate(torch.tensor([[2.0, 1.0]]).bfloat16(), torch.tensor([[0.2]]), torch.tensor([[0.1]]))
+    assert odds.dtype == torch.float32
+    torch.testing.assert_close(odds, torch.tensor([-0.2]), atol=0.02, rtol=0)
+
+
+def test_equation_9_by_hand_with_a_word_beyond_the_vocabulary() -> None:
+    """Three words of probability 1/2, 1/4, 1/4, p_gen 0.6; the source says 1, 3, 3: 3 is unknown.
+
+    p(0) = .3, p(1) = .15 + .4 x .2, p(2) = .15, p(3) = .4 x .8; the other unknown word, 4, is not
+    in this dialogue.
+    """
+    projection = VocabularyProjection(1, 3)
+    with torch.no_grad():
+        projection.weight.zero_()
+        projection.bias.copy_(torch.tensor([0.5, 0.25, 0.25]).log())
+    odds = torch.tensor([math.log(0.6 / 0.4)], requires_grad=True)
+    weights = torch.tensor([[0.2, 0.5, 0.3]], requires_grad=True)
+    copies = Copies(odds, weights, torch.tensor([[1, 3, 3]]), extra=2)
+    found = PointerLogProbs(LogProbs(projection, torch.zeros(1, 1)), copies)
+    said = found.all().exp()[0]
+    torch.testing.assert_close(said, torch.tensor([0.3, 0.23, 0.15, 0.32, 0.0]))
+    for target, probability in enumerate([0.3, 0.23, 0.15, 0.32]):
+        of = found.of(torch.tensor([target])).target
+        torch.testing.assert_close(of.exp(), torch.tensor([probability]))
+    # d log p(3) / d odds = -p_gen; d / d a = 0.4 / p(3) where the word stands
+    found.of(torch.tensor([3])).target.sum().backward()
+    torch.testing.assert_close(odds.grad, torch.tensor([-0.6]))
+    torch.testing.assert_close(weights.grad, torch.tensor([[0.0, 1.25, 1.25]]))
+
+
+@pytest.mark.parametrize("odds", [-300.0, 300.0])
+def test_a_copied_word_at_either_end_of_the_gate(odds: float) -> None:
+    """What is impossible costs a finite loss."""
+    projection = VocabularyProjection(1, 3)
+    gates = torch.tensor([odds], requires_grad=True)
+    copies = Copies(gates, torch.tensor([[0.0, 1.0]]), torch.tensor([[0, 3]]), extra=1)
+    found = PointerLogProbs(LogProbs(projection, torch.zeros(1, 1)), copies)
+    for target in (3, 2):
+        loss = -found.of(torch.tensor([target])).target.sum()
+        assert torch.isfinite(loss)
+        (gradient,) = torch.autograd.grad(loss, gates)
+        assert torch.isfinite(gradient).all()
