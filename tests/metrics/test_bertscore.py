@@ -115,9 +115,6 @@ def test_nothing_is_asked_of_a_network(tiny_encoder, monkeypatch):
 
 # BERTScore with a tiny encoder of random weights, made here, beside torchmetrics' own.
 
-    "transformers", reason="BERTScore needs the extra hf"
-)
-
 TEXTS = ["the cat sat on a mat.", "a red dog", "the hats and cats", "unable", "a dog, a cat"]
 texts = st.lists(
     st.sampled_from(["the", "cats", "dog", "hat,", "red", "xyz"]), min_size=1, max_size=9

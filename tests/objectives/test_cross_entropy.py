@@ -32,7 +32,7 @@ EMPTY = Batch(NOTHING, NOTHING.bool(), NOTHING, NOTHING, NOTHING.bool())
 
 
 class Table:
-    """A `Distribution` that is there already: (M, X) log-probabilities."""
+    """A `TokenDistribution` that is there already: (M, X) log-probabilities."""
 
     def __init__(self, log_probs: Tensor) -> None:
         self.log_probs = log_probs
@@ -169,7 +169,7 @@ def test_configuration() -> None:
 
 
 class CoverageTable:
-    """A `Distribution` that is there already: (M, X) log-probabilities."""
+    """A `TokenDistribution` that is there already: (M, X) log-probabilities."""
 
     def __init__(self, log_probs: Tensor) -> None:
         self.log_probs = log_probs

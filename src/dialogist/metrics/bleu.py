@@ -12,7 +12,7 @@ import numpy as np
 
 from dialogist.errors import MissingExtraError
 from dialogist.metrics.base import UNSPACED, Case, Column, Floats
-from dialogist.metrics.ngram_overlap import SequenceItem, lcs_length, positions, shared, triple
+from dialogist.metrics.ngram_overlap import SequenceT, lcs_length, positions, shared, triple
 
 # Corpus BLEU by ``sacrebleu`` (the extra ``eval``); several references are averaged.
 #
@@ -250,7 +250,7 @@ class LabelScorer:
         return " ".join(self._numbers[label] for label in labels)
 
 
-def _recall(found: Sequence[SequenceItem], wanted: Sequence[SequenceItem]) -> float | None:
+def _recall(found: Sequence[SequenceT], wanted: Sequence[SequenceT]) -> float | None:
     if not wanted:
         return None
     return 100 * shared(Counter(found), Counter(wanted)) / len(wanted)

@@ -16,10 +16,10 @@ from dialogist.text.porter import porter_stem
 Triple: TypeAlias = tuple[float, float, float]
 """Precision, recall and F1, 0-100."""
 
-SequenceItem = TypeVar("SequenceItem", bound=Hashable)
+SequenceT = TypeVar("SequenceT", bound=Hashable)
 
 
-def shared(one: Counter[SequenceItem], other: Counter[SequenceItem]) -> int:
+def shared(one: Counter[SequenceT], other: Counter[SequenceT]) -> int:
     """How many the two multisets have in common, each counted as often as both have it."""
     if len(one) > len(other):
         one, other = other, one
@@ -35,15 +35,15 @@ def triple(common: float, size: float, reference_size: float) -> Triple:
     return 100 * precision, 100 * recall, 100 * (2 * precision * recall / (precision + recall))
 
 
-def positions(tokens: Iterable[SequenceItem]) -> dict[SequenceItem, int]:
+def positions(tokens: Iterable[SequenceT]) -> dict[SequenceT, int]:
     """Where each token stands, as bits."""
-    places: dict[SequenceItem, int] = {}
+    places: dict[SequenceT, int] = {}
     for i, token in enumerate(tokens):
         places[token] = places.get(token, 0) | 1 << i
     return places
 
 
-def lcs_length(places: dict[SequenceItem, int], size: int, tokens: Sequence[SequenceItem]) -> int:
+def lcs_length(places: dict[SequenceT, int], size: int, tokens: Sequence[SequenceT]) -> int:
     """Length of the longest common subsequence of ``tokens`` and a reference.
 
     Args:
@@ -61,7 +61,9 @@ def lcs_length(places: dict[SequenceItem, int], size: int, tokens: Sequence[Sequ
     return size - flat.bit_count()
 
 
-def lcs_positions(places: dict[SequenceItem, int], size: int, tokens: Sequence[SequenceItem]) -> int:
+def lcs_positions(
+    places: dict[SequenceT, int], size: int, tokens: Sequence[SequenceT]
+) -> int:
     """Which positions of the reference are in the common subsequence, as bits; see `lcs_length`.
 
     There can be several longest ones. This is the one that ``rouge-score`` and ROUGE-1.5.5 read

@@ -304,7 +304,7 @@ class GeneratorGate(nn.Module):
 
 
 class PointerLogProbs:
-    """A `Distribution` that mixes generating and copying (equation 18; See et al., 9).
+    """A `TokenDistribution` that mixes generating and copying (equation 18; See et al., 9).
 
     ``copies`` say what each position would copy, and how readily.
     """
