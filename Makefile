@@ -8,7 +8,7 @@ WORKERS ?= 2
 N ?= 20000
 SEED ?= 0
 
-.PHONY: demo test test-slow fuzz check format bench bench-train bench-generate bench-summarize docs minilm selector default-model no-data clean help
+.PHONY: demo demo-text serve test test-postgresql test-slow fuzz check format bench bench-train bench-generate bench-summarize docs minilm selector default-model no-data clean help
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -22,14 +22,28 @@ help: ## this list
 	$(PIP) --editable '.[dev]'
 	@touch $@
 
-demo: .venv/.core ## what is true today: a ticket, masks and back, a hard chat, a meeting (20 s)
+demo: .venv/.core ## what is true today: a ticket, a visit, minutes, a hard chat, masks and back (20 s)
 	@$(BIN)/python bench/demo.py
+
+demo-text: .venv/.core ## store what the demo prints for its test, and draw the picture
+	$(BIN)/python bench/demo.py > tests/demo.txt
+	$(BIN)/python bench/demo_picture.py
+
+.venv/.serve: .venv/.core
+	$(PIP) --editable '.[serve]'
+	@touch $@
+
+serve: .venv/.serve ## the service on this machine; prints its address and a first key
+	@exec $(BIN)/dialogist serve $(ARGS)
 
 test: .venv/.dev ## all tests but the slow ones
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m 'not slow'
 
 test-slow: .venv/.dev ## the slow ones: training to a bar, kills, fuzz
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(WORKERS) -m slow
+
+test-postgresql: .venv/.dev ## the tests of the service on Debian's PostgreSQL, too
+	PYTHON=$(BIN)/python deploy/test-postgresql.sh
 
 fuzz: .venv/.dev ## 20,000 mutated dialogues and files; N, SEED: how many, which; failing ones are kept
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzz --count $(N) --seed $(SEED) $(ARGS)

@@ -1,7 +1,8 @@
 """Show what Dialogist does today, on the example dialogues: `make demo`.
 
 Each command is printed before its output, and runs in a temporary folder with copies of
-src/dialogist/assets/examples. Numbers are fp32, so that machines agree on what is printed.
+src/dialogist/assets/examples. The network computes in fp32, so that machines agree on what is
+printed. `make demo-text` stores the output for the test, and draws the picture of it.
 """
 
 import os
@@ -26,14 +27,35 @@ class Step:
 
 
 SUPPORT = Step(
-    "A support chat as a ticket: fields, next steps, and where each is said",
+    "A support chat as a ticket: problem, what was done, next steps, and where each is said",
     (
         "cat support-chat.txt",
-        "dialogist summarize support-chat.txt --template ticket --precision fp32",
+        "dialogist summarize support-chat.txt --template ticket",
     ),
 )
+VISIT = Step(
+    "A visit to the doctor, as text",
+    ("cat visit.txt", "dialogist summarize visit.txt"),
+)
+MEETING = Step(
+    "A short meeting: decisions, actions, open questions",
+    (
+        "cat meeting.txt",
+        "dialogist summarize meeting.txt --template meeting",
+    ),
+)
+HARD = Step(
+    "A chat that is hard: what the tool says, and what the network alone would say",
+    (
+        "cat hard-chat.txt",
+        "dialogist summarize hard-chat.txt",
+        "dialogist summarize hard-chat.txt --style free --precision fp32",
+    ),
+    "The first output holds what was said. Who drives whom and when it leaves to you.\n"
+    "The second is what the network writes. It is wrong, and marked: nothing verifies it.",
+)
 MASKS = Step(
-    "The same chat without personal data, and back",
+    "The support chat without personal data, and back",
     (
         "dialogist mask support-chat.txt --table masks.jsonl --output masked/support-chat.txt",
         "cat masked/support-chat.txt",
@@ -41,19 +63,7 @@ MASKS = Step(
         "cmp support-chat.txt back.txt && echo the same, byte for byte",
     ),
 )
-HARD = Step(
-    "A chat that is hard for the small model",
-    ("cat hard-chat.txt", "dialogist summarize hard-chat.txt --precision fp32"),
-    "(!) marks a sentence that you should not trust. This is why every sentence has its quote.",
-)
-MEETING = Step(
-    "A short meeting: decisions, actions, open questions",
-    (
-        "cat meeting.txt",
-        "dialogist summarize meeting.txt --template meeting --precision fp32",
-    ),
-)
-STEPS = (SUPPORT, MASKS, HARD, MEETING)
+STEPS = (SUPPORT, VISIT, MEETING, HARD, MASKS)
 NEXT = """
 === Next
 Your own chats:          .venv/bin/dialogist summarize chat.txt

@@ -1,8 +1,8 @@
-"""Draw docs/demo.svg: the first and the third part of `make demo`.
+"""Draw docs/demo.svg: the support chat and the hard chat of `make demo`.
 
     python bench/demo_picture.py
 
-For the README, to be run again whenever the demo's output changes (tests/test_demo.py).
+For the README; `make demo-text` runs it.
 """
 
 import io

@@ -1,6 +1,10 @@
 """Sum up the reader's sheets: shares with 95% Wilson intervals, before and after side by side.
 
-    python bench/reading/sum_up.py [--save results/reading.json]
+    python bench/reading/sum_up.py [--save results/reading.json] [--pages]
+
+``--pages`` writes the table of both styles into README.md, the model card and docs/summary.md, between
+the marks ``reading`` and ``/reading``. The sheet of faithful style is faithful.jsonl, once it is read:
+name its commit and date in SHEETS.
 
 A sheet holds one JSON record a line: one read sentence (before.jsonl, after.jsonl) or one read
 template entry (before-templates.jsonl, after-templates.jsonl). README.md says how they were judged.
@@ -8,6 +12,7 @@ template entry (before-templates.jsonl, after-templates.jsonl). README.md says h
 
 import argparse
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from math import sqrt
@@ -22,14 +27,30 @@ BARS = (0.5, 0.55, 0.6, 0.65, 0.7)
 SHEETS = {
     "before": {"commit": "dc66615", "date": "2026-11-24"},
     "after": {"commit": "08dc94b", "templates_commit": "050ab5d", "date": "2026-11-25"},
+    "faithful": {"commit": "", "date": ""},
 }
+FAITHFUL = "faithful"
+STYLES = {FAITHFUL: "faithful style, the default", "after": "free style, the network's sentences"}
+SHOWN = (
+    "wrong sentences",
+    "dialogues with a wrong sentence",
+    "garbled sentences",
+    "key facts fully right",
+)
+ROOT = HERE.parents[1]
+PAGES = (
+    ROOT / "README.md",
+    ROOT / "docs" / "summary.md",
+    ROOT / "src" / "dialogist" / "assets" / "models" / "default" / "README.md",
+)
+BLOCK = re.compile(r"(?<=<!-- reading -->\n).*?(?=<!-- /reading -->)", re.S)
 TEMPLATES = ("call", "ticket", "meeting", "clinical")
 READER = "one reader, a language model; nobody read the sheets a second time"
 COMMANDS = (
     'grep \'"split": "sheet"\' bench/reading/dialogues.jsonl > sheet.jsonl',
     "dialogist summarize --format json sheet.jsonl",
     "dialogist summarize --format json --template NAME CHOSEN.jsonl",
-    "python bench/reading/sum_up.py --save results/reading.json",
+    "python bench/reading/sum_up.py --save results/reading.json --pages",
 )
 
 
@@ -231,8 +252,9 @@ def entry_counts(rows: list[Row]) -> Row:
 
 
 def read(name: str) -> list[Row]:
-    """Read a sheet."""
-    text = (HERE / f"{name}.jsonl").read_text(encoding="utf-8")
+    """Read a sheet; one that nobody has read yet is empty."""
+    path = HERE / f"{name}.jsonl"
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
     return [json.loads(line) for line in text.splitlines()]
 
 
@@ -241,6 +263,8 @@ def saved() -> Row:
     figures: Row = {}
     for name, origin in SHEETS.items():
         rows, entries = read(name), read(f"{name}-templates")
+        if not rows:
+            continue
         shares = [
             *summary_shares(rows),
             *(s._replace(name=f"check {s.name}: wrong") for s in check_shares(rows)),
@@ -285,15 +309,46 @@ def printed() -> str:
     return "\n\n".join("\n".join(part) for part in parts)
 
 
+def page_table() -> str:
+    """Return the table of both styles as pages show it."""
+    lines = [
+        "| read on 60 hard dialogues that it never saw, % (95% interval) | wrong statements "
+        "| dialogues with a wrong one | garbled statements | key facts held |",
+        "|---|---|---|---|---|",
+    ]
+    for sheet, title in STYLES.items():
+        rows = read(sheet)
+        found = {one.name: one for one in summary_shares(rows)} if rows else {}
+        cells = [page_cell(found[name]) if found else "not read yet" for name in SHOWN]
+        lines.append(f"| {title} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def page_cell(one: Share) -> str:
+    """Format a share as pages show it."""
+    low, high = one.interval()
+    return f"{one.hits / one.total:.0%} ({low:.0%} to {high:.0%})"
+
+
+def write_pages() -> None:
+    """Put the table into every page that shows it."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        page.write_text(BLOCK.sub(lambda _: page_table(), text), encoding="utf-8")
+
+
 def main() -> None:
     """Print the tables; save the figures where asked to."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--save", type=Path, help="file to write the figures to")
+    parser.add_argument("--pages", action="store_true", help="write the table into the pages")
     options = parser.parse_args()
     print(printed())
     if options.save:
         text = json.dumps(saved(), indent=1, ensure_ascii=False)
         options.save.write_text(text + "\n", encoding="utf-8")
+    if options.pages:
+        write_pages()
 
 
 if __name__ == "__main__":

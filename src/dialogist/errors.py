@@ -15,7 +15,6 @@ line counts. 130 and 143 are SIGINT and SIGTERM.
 import difflib
 import re
 from collections.abc import Iterable
-from importlib import metadata
 
 _EXTRA = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]")
 
@@ -60,6 +59,8 @@ def how_to_install(extra: str) -> str:
 
     It names the packages themselves: no index need know Dialogist.
     """
+    from importlib import metadata  # slow to load, and every command loads this module
+
     try:
         requirements = metadata.requires("dialogist") or []
     except metadata.PackageNotFoundError:

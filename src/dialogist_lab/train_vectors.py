@@ -15,6 +15,7 @@ from pydantic import Field
 from dialogist.config import Config
 from dialogist.errors import DataError, MissingExtraError
 from dialogist.files import temporary_for
+from dialogist.text.listing import counted
 from dialogist.text.words import words_of
 
 Note = Callable[[str], None]
@@ -58,7 +59,7 @@ def train_vectors(
         with tempfile.TemporaryDirectory(prefix="dialogist-") as folder:
             corpus = Path(folder) / "corpus.txt"
             lines, words = _write_corpus(texts, corpus)
-            note(f"{lines} texts with {words} words read")
+            note(f"{counted(lines, 'texts')} with {counted(words, 'words')} read")
             model = _build(word2vec, corpus, config)
             for epoch in range(config.epochs):
                 _one_epoch(model, word2vec, corpus, config, epoch)

@@ -58,6 +58,11 @@ def test_the_saved_figures_are_those_of_the_sheets(bench, monkeypatch, tmp_path,
     assert "| wrong sentences |" in capsys.readouterr().out
 
 
+def test_the_pages_show_the_table_of_the_sheets(bench):
+    for page in bench.PAGES:
+        assert bench.BLOCK.findall(page.read_text(encoding="utf-8")) == [bench.page_table()], page
+
+
 def test_what_both_sheets_hold_has_one_verdict(bench):
     verdicts = {(one["id"], one["sentence"]): one["verdict"] for one in bench.read("before")}
     for one in bench.read("after"):

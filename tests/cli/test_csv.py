@@ -10,8 +10,9 @@ from tests.cli.calling import caller
 
 from dialogist.cli.csv_cells import csv_row
 from dialogist.cli.csv_output import columns_of
-from dialogist.cli.shaping import Shape, shape_of
+from dialogist.cli.shaping import shape_of
 from dialogist.errors import UsageError
+from dialogist.present.shaping import Shape
 
 CHAT = "Ann: My order is number 4711-22, mail ann@example.com.\nBo: I will send a refund.\n"
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -193,7 +194,7 @@ def test_several_references(evaluate: Evaluate, tmp_path: Path) -> None:
     done = evaluate(*arguments, "--format", "json")
     assert (done.json["average"]["rouge1"], done.json["maximum"]["rouge1"]) == (50, 100)
     assert done.json["skipped"] == 1
-    assert "1 dialogues without a reference were left out" in done.err
+    assert "1 dialogue without a reference left out" in done.err
     best = evaluate(*arguments, "--references", "maximum").out.splitlines()
     assert best[3].split() == ["lead-1", "100.00", "100.00", "100.00", "100.00"]
     joined = evaluate(*arguments, "--references", "concatenated").out
@@ -288,7 +289,7 @@ WRONG = [
     (["lead-3", "DATA", "--exclude", "none.txt"], 1, "none.txt: cannot be read"),
     (["lead-3", "BARE"], 1, "nothing to evaluate: no dialogue there has a reference"),
     (["lead-3", "DATA", "--predictions", "BARE"], 1, "is no file of predictions of ours"),
-    (["FEW", "DATA"], 1, "11 dialogues have no output"),
+    (["FEW", "DATA"], 1, "no output for 11 dialogues"),
     (["FEW", "DATA", "--prediction-key", "said"], 1, "has no 'said'"),
 ]
 
@@ -349,3 +350,21 @@ def test_whatever_people_write(evaluate: Evaluate, tmp_path: Path) -> None:
         done = evaluate("p.jsonl", "--metrics", "all", "-f", form)
         assert done.code == 0, done.err
         assert "\x1b" not in done.out
+
+
+def test_a_model_of_faithful_style_is_measured_by_its_network(
+    evaluate: Evaluate, data: Path, tiny_model: Path, tmp_path: Path
+) -> None:
+    model = tmp_path / "m"
+    shutil.copytree(tiny_model, model)
+    options = json.loads((model / "generation_config.json").read_text(encoding="utf-8"))
+    faithful = json.dumps({**options, "style": "faithful"})
+    (model / "generation_config.json").write_text(faithful, encoding="utf-8")
+    flags = (data, "--limit", "2", "--no-floors", "--metrics", "rouge")
+    written = evaluate(model, *flags, "--predictions", "free.jsonl")
+    assert "m: measured in free style, by what its network writes" in written.err
+    told = evaluate(model, *flags, "--style", "faithful", "--predictions", "faithful.jsonl")
+    assert "free style" not in told.err
+    free, own = (rows_of(tmp_path / f"{name}.jsonl") for name in ("free", "faithful"))
+    assert {one["status"] for one in own} == {"ok"}
+    assert "ok" not in {one["status"] for one in free}

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from dialogist.cli import main
-from dialogist.cli.presenting import Presenter
-from dialogist.cli.shaping import Shape, Shaped
 from dialogist.engine.reading import Reader
+from dialogist.present.presenting import Presenter
+from dialogist.present.shaping import Shape, Shaped
 from dialogist.records import Dialogue, Summary
 from dialogist.text.quantities import quantities
 
@@ -85,7 +85,7 @@ def test_masks_and_templates_are_isolated(monkeypatch: pytest.MonkeyPatch) -> No
         return Shaped(summary)
 
     monkeypatch.setattr(Shape, "apply", apply)
-    presenter = Presenter(Shape(), None, "none")
+    presenter = Presenter(Shape(), None, "none", print)
     talks = [Dialogue((), name) for name in ("gym", "poison", "park")]
     read = list(presenter.before(talks))
     shown = list(presenter.after(Summary("They meet.", id=one.id) for one in read))

@@ -39,7 +39,7 @@ def test_label_as_text(dialogist, data):
         "b: No",
         "  0-15 No: Bo  [1mrefuses.",
     ]
-    assert b"1 dialogues have no summary" in result.stderr
+    assert b"1 dialogue without a summary" in result.stderr
 
 
 def test_label_as_json_lines_from_stdin(dialogist, data):
@@ -81,7 +81,7 @@ def test_stats(dialogist, data):
     assert result.returncode == 0, result.stderr
     text = result.stdout.decode()
     assert "mine: 2 summaries, 4 sentences, 75.0% of them labelled by a rule" in text
-    assert "1 dialogues have no summary" in text
+    assert "1 dialogue without a summary" in text
     assert "Start -> Yes" in text
     result = dialogist("keypoints", "stats", data, "--pack", "mine.yaml", "--format", "json")
     facts = json.loads(result.stdout)

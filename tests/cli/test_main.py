@@ -129,7 +129,7 @@ def test_bad_records_are_reported_and_the_rest_is_done(dialogist, tiny_model, tm
         (["--strategy", "beam", "--beam-size", "0"], "beam_size"),
         (["--format", "dialogsun"], "did you mean --input-format 'dialogsum'"),
         (["--column", "speaker"], "NAME=KEY"),
-        (["--device", "tpu"], "use auto, cpu or cuda"),
+        (["--device", "tpu"], "'tpu' is not one of"),
     ],
 )
 def test_wrong_calls(dialogist, tiny_model, arguments, said):

@@ -63,7 +63,7 @@ def test_counts_are_not_masked_themselves(call, tmp_path):
     said = "12 Oak Road, 9 Elm Road: 9400111899223817"
     (tmp_path / "c.txt").write_text(f"Ann: {said}\nBo: Yes.\n")
     _, _, err = call("mask", "c.txt")
-    assert err == "dialogist: masked 2 ADDRESS, 1 CODE in 1 of 1 dialogues\n"
+    assert err == "dialogist: masked 2 ADDRESS, 1 CODE in 1 of 1 dialogue\n"
 
 
 def test_as_a_transcript(call, file):
@@ -91,7 +91,8 @@ def test_a_dialogue_without_a_table_is_said_and_counted(call, file, tmp_path):
     code, out, err = call("mask", file, "--restore", "t.jsonl")
     assert code == 3
     assert [json.loads(line)["id"] for line in out.splitlines()] == ["a"]
-    assert "has no table of dialogue '[PHONE_1]'" in err
+    assert "nothing for a dialogue with the id '[PHONE_2]'" in err
+    assert "a transcript's id is its file's name" in err
 
 
 def test_kinds_and_a_pack_of_ones_own(call, file, tmp_path):

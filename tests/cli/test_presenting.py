@@ -61,7 +61,7 @@ def test_speakers_are_renamed_everywhere(call):
     [
         (["--speaker", "Agent"], 2, "write it as OLD=NEW"),
         (["--template", "nope"], 2, "no template of that name"),
-        (["--perspective", "it"], 2, "no such one"),
+        (["--perspective", "it"], 2, "'it' is not one of"),
         (["--mask-names", "all"], 2, "with --mask only"),
         (["--length", "huge"], 2, "length"),
         (["--words", "0"], 2, "words"),

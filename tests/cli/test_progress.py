@@ -37,7 +37,7 @@ def test_how_many_there_are_may_be_unknown(clock, capsys):
     for _ in tracked(range(3), Meter("read", None, "dialogues")):
         clock[0] += 60
     lines = capsys.readouterr().err.splitlines()
-    assert lines[0] == "dialogist: read 1 dialogues, 0.0/s"
+    assert lines[0] == "dialogist: read 1 dialogue, 0.0/s"
     assert lines[-1] == "dialogist: 3 dialogues in 3:00 min (0.0/s)"
 
 

@@ -35,7 +35,7 @@ def test_atomic_by_hand():
         speakers=("Ann", "Bob"),
         origins=((0,), (1,), (3,)),
         merged=0,
-        notes=("1 utterances without text left out",),
+        notes=("1 utterance without text left out",),
     )
 
 

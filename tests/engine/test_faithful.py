@@ -11,8 +11,8 @@ from dialogist.engine.faithful import faithful_summaries
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.session import Session
 from dialogist.engine.summarizer import Summarizer
-from dialogist.errors import UsageError
-from dialogist.records import Dialogue, Summary
+from dialogist.errors import ConfigError, UsageError
+from dialogist.records import Dialogue, Summary, Utterance
 
 FAITHFUL = SummaryOptions(style="faithful")
 TEXTS = (
@@ -75,12 +75,48 @@ def test_a_dialogue_without_text_is_empty():
     assert _summary("")[1].status == "empty"
 
 
+def test_what_cannot_be_shown_is_replaced_and_places_stay():
+    odd = "The \x07train is\x1b late,\ud83d so we \U0010f005 miss the meeting.\nBo knows it."
+    dialogue = Dialogue((Utterance("Ann\n\x00", odd), Utterance("\ud83d", "Then I go home.")), "a")
+    [summary] = faithful_summaries([dialogue], FAITHFUL, "default")
+    assert summary.sentences
+    assert not re.search("[\x00-\x1f\x7f-\x9f\ud800-\udfff\U0010f000-\U0010f4ff]", summary.text)
+    [one] = [one for one in summary.sentences if "late" in one.text]
+    span = one.evidence[0]
+    assert odd[span.start : span.end].startswith("The \x07train is\x1b late")
+
+
+def test_an_answer_of_marks_alone_is_no_answer():
+    _, summary = _summary("Ann: What time does the train leave for Boston?\nBo: {{{{.\nAnn: Hello?")
+    assert summary.status != "error"
+    assert "{" not in summary.text
+
+
 def test_a_long_dialogue_is_told_within_the_budget_and_in_linear_time():
     text = "\n".join(
         f"{'AB'[i % 2]}: I will send {i} reports to the office on day {i}." for i in range(2000)
     )
     _, summary = _summary(text)
     assert len(summary.text.split()) <= 150
+
+
+def test_a_long_dialogue_whose_statements_need_others_is_told():
+    asked = "A: Have you seen the blue report number {0} of the new office in town?"
+    said = "B: It is on the table of Mr Brown with {0} other papers, and he signs it on Monday."
+    _, summary = _summary("\n".join(f"{asked}\n{said}".format(i) for i in range(60)))
+    assert summary.status == "ok"
+    assert 50 < len(summary.text.split()) <= 150
+
+
+def test_a_focus_tells_of_one_speaker():
+    text = f"{TEXTS[1]}\nBo: I will ask my brother on Monday.\nAnn: I need 50 dollars by Friday."
+    _, summary = _summary(text, focus="Bo")
+    assert summary.sentences
+    assert all("Bo" in one.text for one in summary.sentences)
+    _, other = _summary(text, focus="Ann")
+    assert {one.text for one in other.sentences}.isdisjoint(one.text for one in summary.sentences)
+    with pytest.raises(ConfigError, match="'focus' goes with 'style' faithful"):
+        SummaryOptions.parse({"focus": "Bo"}, "options")
 
 
 def test_the_default_model_is_faithful_and_its_network_writes_on_request():

@@ -43,13 +43,13 @@ def test_refusals(text: str, language: str, status: str | None) -> None:
 
 
 def test_shortness_is_told() -> None:
-    assert shortness(said("Hi", "Hello there")) == "only 3 words are said"
+    assert shortness(said("Hi", "Hello there")) == "only 3 words said"
     assert shortness(said(ENGLISH)) == ""
 
 
 def test_a_short_dialogue_is_summarised_all_the_same(summarizer: Summarizer) -> None:
     [summary] = summarizer.summarize([said("Hi", "Hello there")], SummaryOptions(max_tokens=12))
-    assert (summary.status, summary.reason) == ("too_short", "only 3 words are said")
+    assert (summary.status, summary.reason) == ("too_short", "only 3 words said")
 
 
 def test_the_smallest_windows_are_for_long_summaries(summarizer: Summarizer) -> None:

@@ -54,7 +54,7 @@ def as_alone(say: Callable[[Dialogue], Summary], dialogues: list[Dialogue]) -> N
     assert together == alone
 
 
-@pytest.mark.parametrize("kind", ["summarize", "session", "several"])
+@pytest.mark.parametrize("kind", ["summarize", "faithful", "session", "several"])
 def test_threads_say_what_one_says(tiny_model: Path, kind: str) -> None:
     summarizer = Summarizer.load(str(tiny_model))
     sampling = SummaryOptions(strategy="sample", seed=3)
@@ -66,7 +66,8 @@ def test_threads_say_what_one_says(tiny_model: Path, kind: str) -> None:
             return session.summary()
         if kind == "several":
             return summarizer.summarize([dialogue, dialogue], sampling)[1]
-        return summarizer.summarize([dialogue])[0]
+        style = "faithful" if kind == "faithful" else "free"
+        return summarizer.summarize([dialogue], style=style)[0]
 
     as_alone(say, talks(24))
 
@@ -85,10 +86,22 @@ def test_threads_explain_what_one_explains(tiny_model: Path) -> None:
 
 
 @pytest.mark.slow
-def test_threads_of_the_bundled_model() -> None:
-    """8 threads, 200 dialogues each."""
-    summarizer = Summarizer.load("default")
-    as_alone(lambda dialogue: summarizer.summarize([dialogue])[0], talks(200 * THREADS))
+@pytest.mark.parametrize("style", ["faithful", "free"])
+def test_threads_of_the_bundled_model(style: str) -> None:
+    """8 threads with the same 200 dialogues, each in an order of its own."""
+    summarizer, dialogues = Summarizer.load("default"), talks(200)
+
+    def say(dialogue: Dialogue) -> str:
+        return content(summarizer.summarize([dialogue], style=style)[0])
+
+    def say_all(thread: int) -> dict[str, str]:
+        order = random.Random(thread).sample(dialogues, len(dialogues))
+        return {dialogue.id: say(dialogue) for dialogue in order}
+
+    alone = {dialogue.id: say(dialogue) for dialogue in dialogues}
+    with ThreadPoolExecutor(THREADS) as pool:
+        together = [*pool.map(say_all, range(THREADS))]
+    assert together == [alone] * THREADS
 
 
 def test_many_threads_add_to_one_session(tiny_model: Path) -> None:

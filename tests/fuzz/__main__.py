@@ -1,12 +1,18 @@
 """``python -m tests.fuzz``: many mutated dialogues and files; see `tests.fuzz.running`."""
 
 import argparse
+import json
 import logging
+import platform
 import sys
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 import torch
-from tests.fuzz.running import run
+from tests.fuzz.running import Found, Fuzz, run
+
+from dialogist.files import write_text_atomically
 
 
 def main() -> int:
@@ -14,18 +20,54 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make fuzz", description=__doc__)
     parser.add_argument("--count", type=int, default=20_000, help="dialogues and files")
     parser.add_argument("--seed", type=int, default=0, help="the same seed, the same inputs")
-    parser.add_argument("--share", type=float, default=0.005, help="by the bundled model")
+    parser.add_argument("--share", type=float, default=0.002, help="by the bundled model")
     parser.add_argument("--failures", type=Path, default=Path("fuzz-failures"), help="folder")
+    parser.add_argument(
+        "--results", type=Path, help="JSON with what each seed found; a seed goes on from there"
+    )
     flags = parser.parse_args()
     torch.set_num_threads(1)
     logging.getLogger("dialogist").setLevel(logging.CRITICAL)
-    found = run(
-        flags.seed, flags.count, flags.share, flags.failures, lambda line: print(line, flush=True)
-    )
+    found, save = Found(), _nothing
+    if flags.results is not None:
+        found, save = _stored(flags.results, flags.seed)
+
+    def tell(found: Found) -> None:
+        save(found)
+        print(f"{found.cases}/{flags.count}: {found}", flush=True)
+
+    run(Fuzz(flags.seed, flags.failures, found), flags.count, flags.share, tell)
     for failure in found.failures:
         print(failure)
-    print(found)
     return 1 if found.failures else 0
+
+
+def _stored(path: Path, seed: int) -> tuple[Found, Callable[[Found], None]]:
+    """What a seed has found before, and how to store what it finds next."""
+
+    def save(found: Found) -> None:
+        seeds = {**_seeds(path), str(seed): asdict(found)}
+        every = [Found(**values) for values in seeds.values()]
+        values = {
+            "command": f"make fuzz N=COUNT SEED=SEED ARGS='--results {path}'",
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "dialogues": sum(one.dialogues for one in every),
+            "files": sum(one.files for one in every),
+            "failures": sum(len(one.failures) for one in every),
+            "seeds": dict(sorted(seeds.items())),
+        }
+        write_text_atomically(path, json.dumps(values, indent=1) + "\n")
+
+    return Found(**_seeds(path).get(str(seed), {})), save
+
+
+def _seeds(path: Path) -> dict[str, dict[str, object]]:
+    return json.loads(path.read_text("utf-8"))["seeds"] if path.exists() else {}
+
+
+def _nothing(found: Found) -> None:
+    """Where nothing is to be stored."""
 
 
 if __name__ == "__main__":

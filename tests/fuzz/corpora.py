@@ -1,81 +1,169 @@
-"""Summarise every file of a folder of corpora; count what goes in, what comes out, and how.
+"""Summarise every file of a folder of corpora with `dialogist summarize`; nothing may get lost.
 
-    python -m tests.fuzz.corpora FOLDER                     # a tiny model, up to 2,000 of a file
-    python -m tests.fuzz.corpora FOLDER --model default --count 100
+    python -m tests.fuzz.corpora FOLDER                  # faithful style, whole files
+    python -m tests.fuzz.corpora FOLDER --style free --model default --count 50
+    python -m tests.fuzz.corpora FOLDER --style free --model tiny --only csds
 
-The tiny model has random weights: it is fast, and everything else of the pipeline is as in use.
+``tiny`` has random weights: it is fast, and everything else of the pipeline is as in use. With
+``--results`` a file that was done already is left out.
 """
 
 import argparse
-import logging
+import gzip
+import json
+import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO
 
 import torch
+from tests.conftest import tiny_bundle
 from tests.fuzz.checking import faults
-from tests.fuzz.running import tiny_summarizer
 
-from dialogist import DialogistError, Dialogue, Summarizer
+from dialogist import Summary
 from dialogist.data.readers import read_dialogues
+from dialogist.engine.bundle import save_bundle
+from dialogist.files import write_text_atomically
 
 ENDINGS = (".jsonl", ".jsonl.gz")
+SHOWN = 5
+
+
+@dataclass(slots=True)
+class Row:
+    """What came of one file: ids in that did not come out are ``lost``."""
+
+    file: str
+    model: str
+    style: str
+    dialogues: int = 0
+    lost: int = 0
+    exit_code: int = 0
+    seconds: float = 0.0
+    statuses: dict[str, int] = field(default_factory=dict)
+    faults: list[str] = field(default_factory=list)
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What was run."""
+        return self.file, self.model, self.style
 
 
 def main() -> int:
     """Print a line per file; 1 where a dialogue has no summary, or one at fault."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--model", default="tiny", help="tiny, or a model's name or folder")
-    parser.add_argument("--count", type=int, default=2000, help="dialogues of a file")
+    parser.add_argument("--style", default="faithful", choices=("faithful", "free"))
+    parser.add_argument("--model", default="default", help="tiny, or a model's name or folder")
+    parser.add_argument("--count", type=int, help="records of a file (all)")
     parser.add_argument("--only", default="", help="files whose path holds this")
+    parser.add_argument("--results", type=Path, help="JSON file with what came of each file")
     flags = parser.parse_args()
-    torch.set_num_threads(1)
-    logging.getLogger("dialogist").setLevel(logging.CRITICAL)
-    tiny = flags.model == "tiny"
-    summarizer = tiny_summarizer() if tiny else Summarizer.load(flags.model)
-    wrong = 0
-    print("| file | dialogues | summaries | unread | faults | seconds | statuses |")
-    print("|---|---|---|---|---|---|---|")
+    rows = _stored(flags.results)
+    done = {row.key for row in rows}
+    new: list[Row] = []
     for path in sorted(flags.folder.rglob("*")):
-        name = path.relative_to(flags.folder).as_posix()
-        if path.name.endswith(ENDINGS) and flags.only in name:
-            wrong += _told(summarizer, path, name, flags.count)
-    return 1 if wrong else 0
+        row = Row(path.relative_to(flags.folder).as_posix(), flags.model, flags.style)
+        if not path.name.endswith(ENDINGS) or flags.only not in row.file or row.key in done:
+            continue
+        with TemporaryDirectory() as folder:
+            _fill(row, path, flags.count, Path(folder))
+        new.append(row)
+        print(
+            f"{row.file}: {row.dialogues} in, {row.lost} lost, {row.seconds:.0f} s, "
+            f"{row.statuses}, {len(row.faults)} faults",
+            flush=True,
+        )
+        print(*row.faults[:SHOWN], sep="\n", end="", file=sys.stderr)
+        if flags.results is not None:
+            _store(flags.results, [*rows, *new])
+    return 1 if any(row.lost or row.faults for row in new) else 0
 
 
-def _told(summarizer: Summarizer, path: Path, name: str, count: int) -> int:
-    """Print the line of a file; how much is wrong with it."""
+def _fill(row: Row, path: Path, count: int | None, folder: Path) -> None:
+    """Run the command on a file, or on its first records, and compare."""
+    if count is not None:
+        path = _first(path, count, folder)
+    model = row.model
+    if model == "tiny":
+        model = str(folder / "tiny")
+        save_bundle(Path(model), tiny_bundle(), "# tiny\n", torch.float32)
+    output = folder / "summaries.jsonl"
+    command = ["summarize", str(path), "--model", model, "--style", row.style, "--quiet"]
+    start = time.monotonic()
+    ran = subprocess.run(
+        [sys.executable, "-m", "dialogist", *command, "--output", str(output)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    row.seconds = round(time.monotonic() - start, 1)
+    row.exit_code = ran.returncode
+    if ran.returncode not in (0, 3) or "Traceback" in ran.stderr:
+        row.faults.append(f"exit {ran.returncode}: {ran.stderr[-500:]}")
+    _compare(row, path, output)
+
+
+def _first(path: Path, count: int, folder: Path) -> Path:
+    """A file with the first records of another."""
+    found = folder / f"first-{path.name.removesuffix('.gz')}"
+    with _opened(path) as lines:
+        found.write_text("".join(islice(lines, count)), encoding="utf-8")
+    return found
+
+
+def _opened(path: Path) -> IO[str]:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8")
+    return path.open(encoding="utf-8")
+
+
+def _compare(row: Row, path: Path, output: Path) -> None:
+    """Whether each dialogue has its summary, in order, and each is in order itself."""
     unread: list[str] = []
-    found: list[str] = []
     statuses: Counter[str] = Counter()
-    start, read, written = time.monotonic(), 0, 0
-    try:
-        dialogues = read_dialogues(path, None, lambda problem: unread.append(str(problem)))
-        for group in _groups(islice(dialogues, count)):
-            read += len(group)
-            summaries = summarizer.summarize(group)
-            written += len(summaries)
-            statuses.update(summary.status for summary in summaries)
-            both = zip(group, summaries, strict=True)
-            found += [fault for pair in both for fault in faults(*pair)]
-    except DialogistError as error:
-        found.append(str(error))
-    shown = ", ".join(f"{number} {status}" for status, number in statuses.most_common())
-    seconds = time.monotonic() - start
-    cells = (name, read, written, len(unread), len(found), f"{seconds:.0f}", shown)
-    print(f"| {' | '.join(map(str, cells))} |", flush=True)
-    for line in (unread + found)[:5]:
-        print(f"  {name}: {line}", file=sys.stderr)
-    return read - written + len(unread) + len(found)
+    summaries = _summaries(output)
+    for dialogue in read_dialogues(path, None, lambda problem: unread.append(str(problem))):
+        row.dialogues += 1
+        summary = next(summaries, None)
+        if summary is None or summary.id != dialogue.id:
+            row.lost += 1
+            continue
+        statuses[summary.status] += 1
+        row.faults += [f"{dialogue.id}: {fault}" for fault in faults(dialogue, summary)]
+    row.faults += [f"summary {more.id!r} too many" for more in summaries]
+    row.faults += [f"not read: {problem}" for problem in unread]
+    row.statuses = dict(statuses.most_common())
 
 
-def _groups(dialogues: Iterator[Dialogue], size: int = 32) -> Iterator[list[Dialogue]]:
-    while group := list(islice(dialogues, size)):
-        yield group
+def _summaries(path: Path) -> Iterator[Summary]:
+    if path.exists():
+        with path.open(encoding="utf-8") as lines:
+            for line in lines:
+                yield Summary.from_json(json.loads(line))
+
+
+def _stored(path: Path | None) -> list[Row]:
+    if path is None or not path.exists():
+        return []
+    return [Row(**values) for values in json.loads(path.read_text(encoding="utf-8"))["files"]]
+
+
+def _store(path: Path, rows: list[Row]) -> None:
+    values = {
+        "command": "python -m tests.fuzz.corpora FOLDER --style STYLE --model MODEL --results FILE",
+        "dialogues": sum(row.dialogues for row in rows),
+        "lost": sum(row.lost for row in rows),
+        "faults": sum(len(row.faults) for row in rows),
+        "files": [asdict(row) for row in sorted(rows, key=lambda row: row.key)],
+    }
+    write_text_atomically(path, json.dumps(values, indent=1, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,16 @@ Thank you very much for your help. Bye!
 #Person1# told #Person2# about the dog: https://example.org/a?b=c
 用户询问订单，客服回答请放心。 我们下周二见。
 Ich möchte morgen kommen, aber der Zug ist zu spät.
+What time does the train leave, and who is coming with us?
+At nine. Not me.
+Tea or coffee? Would you like me to call you back?
+Coffee, please. Yes, call me at 5.
+Could you send me the form, and tell Bob that I'm late?
+Don't worry about it, I'll do it myself tomorrow.
+Why don't we take the bus? You can't be serious...
+Nope. Yes, I have. Neither do I, my sister does.
+brb, gotta feed the cat lol :) u coming 2nite??
+If it rains, we'll stay at home, won't we? My wife's birthday is next Friday!!
 ok"""
 TURNS = _TURNS.split("\n")
 NAMES = """Ann Bo Carla Agent Customer #Person1# #Person2# User System Dr.&nbsp;Lee O'Brien I A 客服

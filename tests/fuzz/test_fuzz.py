@@ -10,7 +10,15 @@ import pytest
 from tests.fuzz.checking import faults
 from tests.fuzz.dialogues import case_of
 from tests.fuzz.files import file_of
-from tests.fuzz.running import Fuzz, Hang, from_values, limited, tiny_summarizer
+from tests.fuzz.running import (
+    Fuzz,
+    Hang,
+    faithful,
+    from_values,
+    limited,
+    network,
+    tiny_summarizer,
+)
 
 from dialogist import Dialogue, Summarizer
 from dialogist.records import EvidenceSpan, Statement
@@ -35,9 +43,11 @@ def short_ones(seed: int) -> Iterator[int]:
 
 def test_dialogues_and_files_go_through(summarizer: Summarizer) -> None:
     fuzz, numbers = Fuzz(seed=0), short_ones(0)
-    fuzz.dialogues(summarizer, [next(numbers) for _ in range(160)])
-    for number in range(60):
-        fuzz.file(summarizer, number)
+    for group in range(3):  # each asks for another length
+        fuzz.dialogues(faithful(summarizer, group), [next(numbers) for _ in range(60)])
+        fuzz.dialogues(network(summarizer, group), [next(numbers) for _ in range(20)])
+    fuzz.files(faithful(summarizer), range(40))
+    fuzz.files(network(summarizer), range(40, 60))
     assert fuzz.found.failures == []
     assert fuzz.found.unread < fuzz.found.files  # damage leaves something to read
 
@@ -46,7 +56,8 @@ def test_dialogues_and_files_go_through(summarizer: Summarizer) -> None:
 def test_what_failed_once_does_not_again(summarizer: Summarizer, path: Path) -> None:
     dialogue = from_values(json.loads(path.read_text(encoding="utf-8")))
     fuzz = Fuzz(seed=0)
-    fuzz.check(summarizer, [dialogue], [path.stem])
+    fuzz.check(faithful(summarizer), [dialogue], [path.stem])
+    fuzz.check(network(summarizer), [dialogue], [path.stem])
     assert fuzz.found.failures == []
 
 

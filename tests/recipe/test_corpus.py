@@ -42,7 +42,7 @@ def test_reported_references_are_made_and_what_cannot_be_told_is_left_out_and_sa
     assert found.id == "1"
     assert found.references[0].startswith(("#Person1#'s printer", "#Person1# says", "#Person1# t"))
     assert (corpus.counts[0].dialogues, corpus.counts[0].excluded) == (1, 1)
-    assert notes == ["some.jsonl: 1 dialogues left out: no rule reports what is said"]
+    assert notes == ["some.jsonl: 1 dialogue left out: no rule reports what is said"]
 
 
 def test_other_references_than_these_are_an_error():

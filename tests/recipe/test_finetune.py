@@ -175,7 +175,7 @@ def test_rows_that_repeat_a_held_out_one_are_dropped(notes: Any) -> None:
     assert [one.id for one in rows.held_out] == ["x"]
     assert "d3" not in [one.id for one in rows.train]
     assert len(rows.train) == 19
-    assert any("1 dialogues that repeat one of --dev were left out" in n for n in notes.notes)
+    assert any("1 dialogue left out: in --dev, too" in n for n in notes.notes)
 
 
 def test_too_few_are_refused(notes: Any) -> None:
@@ -188,7 +188,7 @@ def test_too_few_are_refused(notes: Any) -> None:
         divide(without, None, 1, notes.note)
     rows = divide([*dialogues(12), *without], None, 1, notes.note)
     assert len(rows.train) + len(rows.held_out) == 12
-    assert any("30 dialogues without a summary were left out" in note for note in notes.notes)
+    assert any("30 dialogues without a summary left out" in note for note in notes.notes)
 
 
 def test_held_out_rows_of_no_use_are_refused(notes: Any) -> None:

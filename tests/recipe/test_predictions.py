@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dialogist.engine.options import SummaryOptions
 from dialogist.errors import DataError
 from dialogist.recipe.predictions import key_of, summarize_kept
 from dialogist.records import Dialogue, Statement, Summary, Utterance, Warning
@@ -134,3 +135,16 @@ def test_what_failed_is_tried_again(tmp_path: Path) -> None:
     assert [one.status for one in found] == ["error", "truncated", "truncated"]
     summarize_kept(again, "key", talks(3), path, silent)
     assert again.asked == ["d0"]
+
+
+def test_another_selector_makes_another_key_in_faithful_style(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faithful, free = SummaryOptions(style="faithful"), SummaryOptions(style="free")
+    before = [key_of("m", None, "cpu", options) for options in (faithful, free)]
+    selector = tmp_path / "open.safetensors"
+    selector.write_bytes(b"another")
+    monkeypatch.setattr("dialogist.recipe.predictions.BUNDLED", selector)
+    after = [key_of("m", None, "cpu", options) for options in (faithful, free)]
+    assert after[0] != before[0]
+    assert after[1] == before[1]

@@ -127,7 +127,7 @@ def test_evaluation_data(data: Path, notes: Notes) -> None:
     # Eight rows, every second without a summary, and one broken line.
     assert (len(choice.dialogues), len(choice.wanted), bad) == (8, 4, 1)
     assert choice.file == "two.jsonl"
-    assert "4 dialogues without a reference were left out" in notes.notes
+    assert "4 dialogues without a reference left out" in notes.notes
     few, _ = read_evaluation_data([DataSet(path="two.jsonl")], data, 3, notes.note)
     assert few.wanted == choice.wanted[:1]
     (data / "bare.jsonl").write_text(json.dumps({"turns": [["A", "b"]], "summary": " "}) + "\n")

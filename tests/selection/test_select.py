@@ -3,9 +3,10 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pytest
 
-from dialogist.selection.choice import chosen
-from dialogist.selection.network import bundled_network
+from dialogist.selection.choice import Choice
+from dialogist.selection.network import Worth, bundled_network
 from dialogist.selection.select import select, told_of
 from dialogist.selection.statements import Candidate, candidates_of
 from dialogist.selection.units import units_of
@@ -67,10 +68,58 @@ def test_a_short_summary_holds_the_issue():
     assert "internet has been down since Monday" in text
 
 
+def _worth(
+    alone: list[float],
+    together: dict[tuple[int, int], float] | None = None,
+    stale: list[float] | None = None,
+) -> Worth:
+    pairs = together or {}
+    return Worth(
+        np.array(alone, dtype=np.float32),
+        np.array(alone, dtype=np.float32),
+        np.array(stale or [0.0] * len(alone), dtype=np.float32),
+        np.array(list(pairs), dtype=np.int64).reshape(-1, 2),
+        np.array(list(pairs.values()), dtype=np.float32),
+    )
+
+
 def test_the_most_likely_of_equal_length_is_chosen():
-    units = units_of([("Ann", "A long day at work. We meet at noon. You pay the bill.")])
-    candidates = [Candidate("four words of text", "quoted", (i,)) for i in range(3)]
-    assert chosen(candidates, [0.1, 0.2, 0.9], units, 4) == [2]
+    assert Choice([4, 4, 4], _worth([0.2, 0.3, 0.9]), 9).within(4) == [2]
+    assert Choice([4, 4, 4], _worth([0.2, 0.3, 0.9]), 9).within(9) == [1, 2]
+
+
+def test_two_that_tell_a_fact_together_are_chosen_together():
+    apart = Choice([4, 4, 4], _worth([0.2, 0.5, 0.2]), 8)
+    assert apart.within(4) == [1]
+    joint = Choice([4, 4, 4], _worth([0.2, 0.5, 0.2], {(0, 2): 0.9}), 8)
+    assert joint.within(4) == [1]
+    assert joint.within(8) == [0, 2]
+    assert joint.facts([0, 2]) == pytest.approx(1.3)
+
+
+def test_what_a_later_turn_changes_is_not_chosen():
+    assert Choice([4, 4], _worth([0.8, 0.5], stale=[0.2, 0.0]), 4).within(4) == [1]
+
+
+def test_unlikely_ones_are_left_out_unless_there_is_nothing_else():
+    assert Choice([4, 4], _worth([0.1, 0.5]), 9).within(9) == [1]
+    assert Choice([4, 4], _worth([0.1, 0.05]), 9).within(9) == [0]
+
+
+def test_the_choice_is_as_good_as_the_best_of_all_subsets():
+    random = np.random.default_rng(3)
+    for _ in range(20):
+        words = random.integers(1, 6, 8).tolist()
+        pairs = {(i, j): random.uniform() for i in range(8) for j in range(i + 1, min(8, i + 4))}
+        choice = Choice(words, _worth(random.uniform(0.2, 1, 8).tolist(), pairs), 14)
+        subsets = ([i for i in range(8) if bits >> i & 1] for bits in range(256))
+        best = max(choice.facts(own) for own in subsets if sum(words[i] for i in own) <= 14)
+        assert sum(words[i] for i in choice.within(14)) <= 14
+        assert choice.facts(choice.within(14)) == pytest.approx(best)
+
+
+def test_what_must_be_there_comes_first():
+    assert Choice([4, 4], _worth([0.9, 0.2]), 4, must=[1]).within(4) == [1]
 
 
 def test_probabilities_are_the_same_in_many_threads():

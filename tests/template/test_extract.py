@@ -192,3 +192,22 @@ def test_a_huge_turn_without_marks_is_read_in_time():
     extract(dialogue_of(f"A: {words}"))
     extract(dialogue_of("A: I'll send" + " " * 100_000 + "it", "B: ok"))
     assert time.process_time() - start < 5
+
+
+def test_an_action_that_points_back_is_quoted_with_what_it_points_to():
+    asked = "Ann: Ask Hanne, please. I'd rather stay on the wing."
+    [found] = extract(dialogue_of(asked, "Bo: I'll call her tonight.")).actions
+    assert found.text == 'Ann: "Ask Hanne, please." – Bo: "I\'ll call her tonight."'
+    assert [one.utterance for one in found.evidence] == [1, 0]
+    [alone] = extract(dialogue_of("Ann: For me too.", "Bo: I'll book it today.")).actions
+    assert alone.text == 'Bo: "I\'ll book it today."'
+
+
+def test_the_issue_is_no_greeting_and_no_question_about_the_desk():
+    talk = (
+        "Customer: Hello, is that the cancellation department?",
+        "Agent: It is. What would you like to cancel?",
+        "Customer: Not cancel. I want a second SIM for my tablet.",
+    )
+    [issue] = extract(dialogue_of(*talk)).issue
+    assert issue.text == 'Customer: "I want a second SIM for my tablet."'

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from tests.template.samples import MEETING, MINUTES, dialogue_of, summary_of
+from tests.template.samples import MEETING, MINUTES, dialogue_of, span, summary_of
 
 from dialogist.records import Statement, Summary, Warning
 from dialogist.template.fill import fill
@@ -200,3 +200,19 @@ def test_every_bundled_template_takes_anything(name):
                 e.text for e in filled.left_out
             ]
             assert all(text == text.strip() != "" for text in held)
+
+
+def test_actions_hold_what_the_summary_reports_that_a_speaker_will_do():
+    dialogue = dialogue_of("Jon: Eight is fine.", "Jon: I'll come with Paul's car.")
+    told = ("Jon will come with Paul's car.", "Jon will be late.", "Jon will tell it.", "Eight.")
+    summary = summary_of(*told, evidence=[[span(1)], [span(0)], [span(0)], [span(0)]])
+    reported = tuple(replace(one, kind="reported") for one in summary.sentences)
+    form = parse_template(
+        "name: x\nlanguage: en\nversion: 1\nsections:\n  - {title: A, source: actions}\n"
+    )
+    [section] = fill(replace(summary, sentences=reported), dialogue, form).sections
+    [entry] = section.entries
+    assert (entry.owner, entry.text, entry.kind) == ("Jon", "come with Paul's car", "reported")
+    assert [one.utterance for one in entry.evidence] == [1]
+    [section] = fill(summary, dialogue, form).sections  # what a network wrote is no action
+    assert section.empty

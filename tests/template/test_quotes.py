@@ -3,7 +3,7 @@
 from tests.template.samples import MEETING
 
 from dialogist.records import EvidenceSpan
-from dialogist.template.quotes import cited_of, excerpt, quotes_of
+from dialogist.template.quotes import cited_of, excerpt, quotes_of, shown_of
 
 SAID = cited_of(MEETING.utterances)
 
@@ -13,7 +13,7 @@ def test_the_best_utterances_are_quoted_once_each():
     quotes = quotes_of(evidence, SAID, 2)
     assert [(q.number, q.speaker) for q in quotes] == [(2, "Anna"), (0, "Anna")]
     assert quotes[0].text == MEETING.utterances[2].text
-    assert quotes_of(evidence[:1], SAID, 2, whole=False)[0].text == "Bo, "
+    assert quotes_of(evidence[:1], SAID, 2, whole=False)[0].text == "Bo,"
 
 
 def test_a_long_utterance_is_cut_between_words_around_what_is_cited():
@@ -25,3 +25,11 @@ def test_a_long_utterance_is_cut_between_words_around_what_is_cited():
     assert shown.startswith("...word")
     assert shown.endswith("word...")
     assert excerpt("x" * 500, 100, 120).startswith("...x")
+
+
+def test_cited_stretches_stand_in_the_order_of_the_utterance():
+    text = "Sure. I'll bring it, and then, well, we can eat at eight."
+    places = [(text.index("we can"), len(text)), (6, 19)]
+    assert shown_of(text, places, whole=False) == "I'll bring it ... we can eat at eight."
+    assert shown_of(text, [(0, 5), (6, 19)], whole=False) == "Sure. I'll bring it"
+    assert shown_of(text, places, whole=True) == text

@@ -23,7 +23,8 @@ def test_text():
         "\nActions\n- Bo: Send the *minutes* to the team by Friday (reported) [3] [4]\n"
         '    [3] Anna: "Bo, can you send the *minutes* to the team by Friday?"\n'
         "- Cy: Call the supplier tomorrow morning (reported) [5]\n"
-        "\nOpen questions\n- Anna: Who pays for the buttons and the remote control? (reported) [6] [7]\n"
+        "\nOpen questions\n"
+        "- Anna: Who pays for the buttons and the remote control? (reported) [6] [7]\n"
         "\nSummary\n- The group decided to use rubber buttons. (not verified) [1]\n"
         "- Cy will call the supplier. (not verified) [5]\n"
         '    [5] Cy: "I\'ll call the supplier tomorrow morning."\n'

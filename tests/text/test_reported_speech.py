@@ -126,10 +126,47 @@ def test_the_words_of_a_quotation_are_whole():
 
 
 def test_a_report_that_says_it_refers_to_something_said_before():
-    first, second = Conversation([("Ann", "It's late. I'm tired."), ("Bo", "Oh.")]).report(0)
+    first, second = Conversation([("Ann", "It's broken. I'm tired."), ("Bo", "Oh.")]).report(0)
 
     assert first.refers_back
     assert not second.refers_back
+
+
+@pytest.mark.parametrize(
+    ("reply", "told"),
+    [
+        ("That's not true, I was here.", "Agent: the door was locked."),
+        ("No, it wasn't.", "Agent: the door was locked."),
+        ("Then I'll come again.", "The door was locked."),
+    ],
+)
+def test_a_fact_that_others_deny_keeps_the_label_of_who_says_it(reply, told):
+    [one] = Conversation([("Agent", "The door was locked."), ("Customer", reply)]).report(0)
+
+    assert one.text == told
+
+
+@pytest.mark.parametrize(
+    ("said", "back"),
+    [
+        ("It is broken.", True),
+        ("The lamp fell when it broke.", False),
+        ("It is eleven at night.", False),
+        ("I don't want trouble before that.", True),
+        ("There is no money in the box.", False),
+        ("He's never at home.", True),
+    ],
+)
+def test_only_pronouns_that_the_words_do_not_explain_refer_back(said, back):
+    [one] = Conversation([("Ann", said), ("Bo", "Hm.")]).report(0)
+
+    assert one.refers_back is back
+
+
+def test_a_quotation_leaves_out_how_people_begin_to_speak():
+    [one] = Conversation([("Ann", "Oh, okay, then we meet at six!"), ("Bo", "Hm.")]).report(0)
+
+    assert one.text == "Ann: “then we meet at six!”"
 
 
 @pytest.mark.parametrize(

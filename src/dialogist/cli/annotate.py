@@ -11,6 +11,7 @@ from dialogist.cli.flags import (
     Threads,
     load_summarizer,
 )
+from dialogist.cli.forms import DeviceKind
 from dialogist.cli.progress import progress
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
@@ -38,7 +39,7 @@ def annotate(
     count: Annotated[int, typer.Option(min=1, help="How many dialogues to show.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Draws the dialogues.")] = 1,
     read: ReadOptions = ReadOptions(),
-    device: Device = "auto",
+    device: Device = DeviceKind.auto,
     threads: Threads = None,
 ) -> int:
     """Make one HTML page on which people write summaries, and save them as training data.

@@ -11,10 +11,11 @@ from typing import Any
 import torch
 
 from dialogist.cli.console import note
-from dialogist.cli.flags import decoding_options
+from dialogist.cli.flags import decoding_options, tell_measured_style
 from dialogist.cli.progress import progress
 from dialogist.cli.reading import Reading
-from dialogist.decoding import DecodingOptions
+from dialogist.decoding.options import DecodingOptions
+from dialogist.engine.names import find_model
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import DataError, UsageError
 from dialogist.evaluation.cautions.caution import Caution
@@ -97,6 +98,8 @@ class Voice:
             if asking.threads is not None:
                 torch.set_num_threads(asking.threads)
             self._speaker = speaker_of(system, pick_device(asking.device))
+            if system.folder is not None and "style" not in asking.search:
+                tell_measured_style(system.name, find_model(str(system.folder)))
 
     def about(self, choice: Choice | None, path: Path) -> tuple[Output, ...]:
         """Its outputs for some dialogues, kept in ``path``; ``choice`` None: its file says which.

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from dialogist.cli.csv_cells import csv_row
-from dialogist.cli.shaping import Shape, Shaped
 from dialogist.errors import UsageError, nearest
+from dialogist.present.shaping import Shape, Shaped
 from dialogist.template.filled import FilledSection
 
 _USUAL = ("id", "status", "reason", "text", "kinds", "warnings")

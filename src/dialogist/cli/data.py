@@ -18,14 +18,15 @@ from dialogist.cli.flags import (
 from dialogist.cli.forms import Facts
 from dialogist.cli.laboratory import add_laboratory
 from dialogist.cli.plots import SHOWN, plot_lengths
-from dialogist.cli.progress import counted
+from dialogist.cli.progress import Meter, tracked
 from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import Reading
+from dialogist.cli.reading import Reading, expected_records
 from dialogist.data.check import CheckReport, check_dialogues
 from dialogist.data.readers import ReadOptions
 from dialogist.data.stats import CorpusStats, CutLimits, corpus_stats
 from dialogist.data.writer import dialogue_to_line
 from dialogist.errors import UsageError
+from dialogist.text.listing import counted
 
 app = typer.Typer(help="Check, measure, split and encode dialogue files.", no_args_is_help=True)
 
@@ -44,11 +45,11 @@ def check(
     read: ReadOptions = ReadOptions(),
     output: OutputFile = None,
     format: FactsForm = None,
+    quiet: Quiet = False,
 ) -> int:
     """Read files whole and list every bad line and every oddity. Exit code 3 if lines are bad."""
     form = form_of(output, format, Facts.text)
-    options = read
-    reports = {str(file): check_dialogues(file, options) for file in files}
+    reports = {str(file): _checked(file, read) for file in files}
     with output_to(output):
         if form is Facts.json:
             shown = {name: report.to_json() for name, report in reports.items()}
@@ -57,6 +58,11 @@ def check(
             for name, report in reports.items():
                 _print_check(name, report)
     return 0 if all(report.ok for report in reports.values()) else 3
+
+
+def _checked(file: Path, options: ReadOptions) -> CheckReport:
+    meter = Meter("checked", expected_records([file]), "dialogues")
+    return check_dialogues(file, options, watch=lambda dialogues: tracked(dialogues, meter))
 
 
 def _print_check(name: str, report: CheckReport) -> None:
@@ -159,8 +165,9 @@ def split(
         typer.echo(f"{output / f'{name}.jsonl'}: {counted(len(part), 'dialogues')}")
     together = sum(len(cluster) for cluster in result.clusters)
     note(
-        f"{len(result.clusters)} groups of duplicates or near-duplicates ({together} dialogues) "
-        "were kept together"
+        f"{counted(len(result.clusters), 'groups')} of duplicates or near-duplicates kept together "
+        f"({counted(together, 'dialogues')})",
+        own=True,
     )
     return reading.finish()
 

@@ -24,6 +24,7 @@ EXTRAS = {
     "eval": ("matplotlib", "sacrebleu", "jinja2"),
     "hf": ("sentencepiece", "protobuf", "transformers"),
     "vectors": ("gensim",),
+    "serve": ("fastapi", "uvicorn", "prometheus-client", "sqlalchemy", "alembic", "jinja2"),
     "zh": ("jieba",),
 }
 _MEASURING = 2.0

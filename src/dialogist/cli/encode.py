@@ -7,7 +7,7 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import Data
-from dialogist.cli.progress import counted
+from dialogist.text.listing import counted
 
 
 def encode(
@@ -38,8 +38,10 @@ def encode(
     )
     totals, bad = manifest.summed(), sum(one.bad for one in manifest.sets)
     note(f"train: {totals.cuts}")
-    note(f"{totals.pairs} pairs, {totals.tokens} tokens in {len(manifest.shards)} shards")
+    pairs, tokens = counted(totals.pairs, "pairs"), counted(totals.tokens, "tokens")
+    shards = counted(len(manifest.shards), "shards")
+    note(f"{pairs}, {tokens} in {shards}", own=True)
     typer.echo(output)
     if bad:
-        note(f"{counted(bad, 'records')} could not be read; the others are done")
+        note(f"{counted(bad, 'records')} could not be read; the others are done", own=True)
     return 3 if bad else 0

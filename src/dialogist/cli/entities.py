@@ -13,10 +13,10 @@ from dialogist.cli.flags import (
     Quiet,
 )
 from dialogist.cli.forms import Facts
-from dialogist.cli.progress import counted
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
 from dialogist.data.readers import ReadOptions
+from dialogist.text.listing import counted
 
 if TYPE_CHECKING:
     from dialogist.data.entity_report import EntityReport

@@ -30,7 +30,7 @@ from dialogist.cli.flags import (
     Threads,
     Train,
 )
-from dialogist.cli.forms import Card, Style
+from dialogist.cli.forms import Card, DeviceKind, Style
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
 from dialogist.data.readers import ReadOptions
@@ -110,7 +110,7 @@ def evaluate(
     max_tokens: MaxTokens = None,
     processes: Processes = None,
     read: ReadOptions = ReadOptions(),
-    device: Device = "auto",
+    device: Device = DeviceKind.auto,
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> int:

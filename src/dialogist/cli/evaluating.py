@@ -31,6 +31,7 @@ from dialogist.recipe.evaluate import (
 )
 from dialogist.recipe.systems import System, choose_pack, find_systems
 from dialogist.records import Summary
+from dialogist.text.listing import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +98,7 @@ class Result:
         for path in self.files:
             note(f"predictions are in {path}")
         if self.skipped:
-            note(f"{self.skipped} dialogues without a reference were left out")
+            note(f"{counted(self.skipped, 'dialogues')} without a reference left out", own=True)
         for text in self.evaluated.notes:
             note(text)
         return self.call.asking.reading.finish() or (3 if self.bad else 0)

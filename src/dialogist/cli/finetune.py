@@ -7,6 +7,7 @@ import typer
 
 from dialogist.cli.console import TrainingDisplay, note
 from dialogist.cli.flags import Device, Threads
+from dialogist.cli.forms import DeviceKind
 from dialogist.cli.progress import progress
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
@@ -43,7 +44,7 @@ def finetune(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Draws the held-out part and the order.")] = 1,
     read: ReadOptions = ReadOptions(),
-    device: Device = "auto",
+    device: Device = DeviceKind.auto,
     threads: Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.forms import Card, Facts, LongInput, PrecisionKind, Strategies, Table
+from dialogist.cli.forms import Card, DeviceKind, Facts, LongInput, PrecisionKind, Strategies, Table
 from dialogist.cli.progress import silence
 from dialogist.errors import UsageError
 
@@ -34,7 +34,12 @@ FactsForm = Annotated[Facts | None, typer.Option("--format", "-f", help=FORM_HEL
 CardForm = Annotated[Card | None, typer.Option("--format", "-f", help=FORM_HELP)]
 TableForm = Annotated[Table | None, typer.Option("--format", "-f", help=FORM_HELP)]
 Device = Annotated[
-    str, typer.Option("--device", envvar="DIALOGIST_DEVICE", help="auto, cpu or cuda.")
+    DeviceKind,
+    typer.Option(
+        "--device",
+        envvar="DIALOGIST_DEVICE",
+        help="Where to compute; auto: the GPU if there is one.",
+    ),
 ]
 PrecisionName = Annotated[
     PrecisionKind,
@@ -182,6 +187,14 @@ def tell_idle_machine_flags(
     idle = [flag for flag, is_given in given.items() if is_given]
     if options.style == "faithful" and idle:
         note(f"{', '.join(idle)}: has an effect with --style free only", own=True)
+
+
+def tell_measured_style(name: str, folder: Path) -> None:
+    """Say that a model of faithful style is measured by what its network writes."""
+    from dialogist.engine.model_files import options_of
+
+    if options_of(folder).style == "faithful":
+        note(f"{name}: measured in free style, by what its network writes", own=True)
 
 
 def _prepare_network(model: str, threads: int | None) -> None:

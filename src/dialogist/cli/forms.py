@@ -53,6 +53,21 @@ class Names(StrEnum):
     all = "all"
 
 
+class PersonNames(StrEnum):
+    """What people are called in a summary."""
+
+    name = "name"
+    role = "role"
+
+
+class DeviceKind(StrEnum):
+    """Where a model computes; auto is the GPU where there is one."""
+
+    auto = "auto"
+    cpu = "cpu"
+    cuda = "cuda"
+
+
 class PrecisionKind(StrEnum):
     """What a model computes in."""
 

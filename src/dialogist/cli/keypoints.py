@@ -21,6 +21,7 @@ from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import ConfigError
+from dialogist.text.listing import counted
 
 if TYPE_CHECKING:  # a pack is checked by pydantic: not for --help
     from dialogist.data.keypoint_stats import KeyPointStats
@@ -62,7 +63,7 @@ def label(
                 text = _line(record) if form is Records.jsonl else _text(record)
                 sys.stdout.buffer.write(text.encode("utf-8", errors="backslashreplace"))
     if without:
-        note(f"{without} dialogues have no summary: nothing to label")
+        note(f"{counted(without, 'dialogues')} without a summary: nothing to label", own=True)
     return reading.finish()
 
 
@@ -134,14 +135,17 @@ def stats(
 
 def _print_stats(result: "KeyPointStats") -> None:
     typer.echo(
-        f"{result.pack}: {result.summaries} summaries, {result.sentences} sentences, "
+        f"{result.pack}: {counted(result.summaries, 'summaries')}, "
+        f"{counted(result.sentences, 'sentences')}, "
         f"{100 * result.coverage:.1f}% of them labelled by a rule"
     )
     typer.echo("  " + ", ".join(f"{name} {count}" for name, count in result.origins.items()))
     if result.dialogues_without_summary:
-        typer.echo(f"  {result.dialogues_without_summary} dialogues have no summary")
+        typer.echo(f"  {counted(result.dialogues_without_summary, 'dialogues')} without a summary")
     for name, count in result.unknown_sections.items():
-        typer.echo(_printable(f"  section {name} is not in the pack: {count} summaries"))
+        typer.echo(
+            _printable(f"  section {name} is not in the pack: {counted(count, 'summaries')}")
+        )
     typer.echo(f"\n{'key point':30}{'sentences':>10}{'share':>8}{'parts':>8}{'summaries':>10}")
     for name, each in sorted(result.labels.items(), key=lambda item: -item[1].sentences):
         share = 100 * each.sentences / max(1, result.sentences)
@@ -179,8 +183,8 @@ def check(
             continue
         examples = sum(len(rule.examples) for rule in pack.rules)
         typer.echo(
-            f"{name}: {pack.name} {pack.version}, {len(pack.labels)} labels, "
-            f"{len(pack.rules)} rules, {examples} examples hold"
+            f"{name}: {pack.name} {pack.version}, {counted(len(pack.labels), 'labels')}, "
+            f"{counted(len(pack.rules), 'rules')}, {examples} examples hold"
         )
         for odd in pack_warnings(pack):
             typer.echo(f"  odd  {odd}")

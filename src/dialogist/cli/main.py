@@ -27,6 +27,7 @@ from dialogist.cli import (
     mask,
     models,
     recipes,
+    serve,
     summarize,
     template,
     train,
@@ -60,6 +61,9 @@ app.add_typer(data.app, name="data")
 app.add_typer(keypoints.app, name="keypoints")
 app.add_typer(template.app, name="templates")
 add_laboratory(app, "report", "rate")
+app.command()(serve.serve)
+app.add_typer(serve.keys_app, name="keys")
+app.add_typer(serve.feedback_app, name="feedback")
 app.command()(init.init)
 app.command()(doctor.doctor)
 

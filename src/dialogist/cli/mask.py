@@ -21,10 +21,12 @@ from dialogist.cli.forms import Names, Records
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
 from dialogist.data.readers import ReadOptions
+from dialogist.data.readers.keys import some
 from dialogist.data.writer import dialogue_to_line
 from dialogist.errors import UsageError
 from dialogist.files import sync, temporary_for
 from dialogist.records import Dialogue
+from dialogist.text.listing import counted
 
 if TYPE_CHECKING:
     from dialogist.privacy.dialogues import Masking
@@ -56,7 +58,11 @@ def mask(
         Path | None, typer.Option(help="A new file that keeps what stands behind the masks.")
     ] = None,
     restore: Annotated[
-        Path | None, typer.Option(help="Put back what such a file keeps, instead of masking.")
+        Path | None,
+        typer.Option(
+            help="Put back what such a file keeps, instead of masking. It is found by the "
+            "dialogue's id, which for a transcript is its file's name."
+        ),
     ] = None,
     show_kinds: Annotated[bool, typer.Option("--list", help="Show the kinds and stop.")] = False,
     read: ReadOptions = ReadOptions(),
@@ -106,7 +112,11 @@ def _restored(reading: Reading, files: list[Path], path: Path) -> Iterator[Dialo
             yield restored(dialogue, *tables[dialogue.id])
         else:
             reading.problems += 1
-            note(f"{path}: has no table of dialogue '{dialogue.id}'")
+            note(
+                f"{path}: nothing for a dialogue with the id '{dialogue.id}' (it has: "
+                f"{some(tables)}); a transcript's id is its file's name: give it the name of the "
+                "file that was masked, or mask to JSON lines, which keep ids"
+            )
 
 
 def _write(dialogues: Iterator[Dialogue], form: Records) -> None:
@@ -129,7 +139,7 @@ def _transcript(dialogue: Dialogue) -> str:
 def _say_counts(masking: "Masking") -> None:
     counts: Counter[str] = masking.counts
     said = ", ".join(f"{count} {kind}" for kind, count in counts.most_common())
-    dialogues = f"{masking.with_masks} of {masking.dialogues} dialogues"
+    dialogues = f"{masking.with_masks} of {counted(masking.dialogues, 'dialogues')}"
     note(f"masked {said or 'nothing'} in {dialogues}", own=True)
     if masking.ids:
         note(f"ids that held personal data are masked and numbered: {masking.ids}")

@@ -12,6 +12,7 @@ from dialogist.cli.console import note
 from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import FactsForm, OutputFile
 from dialogist.cli.forms import Facts
+from dialogist.cli.progress import Meter, tracked
 from dialogist.errors import ModelError, UsageError
 
 app = typer.Typer(help="List models, show one; pack, average or export them.", no_args_is_help=True)
@@ -167,7 +168,7 @@ def average_models(
         raise UsageError("one model has no other mean than itself: name two or more")
     folders = [find_model(model) for model in models]
     _is_free(output)
-    pairs = zip(folders, models, strict=True)
+    pairs = tracked(zip(folders, models, strict=True), Meter("read", len(models), "models"))
     mean = average([load_bundle(path, torch.device("cpu"), name) for path, name in pairs])
     card = folders[0] / "README.md"
     first = card.read_text(encoding="utf-8") if card.is_file() else ""

@@ -7,19 +7,10 @@ from itertools import chain, islice
 
 from dialogist.cli.csv_output import summaries_as_csv
 from dialogist.cli.forms import Output
-from dialogist.cli.plain_text import markdown_of, text_of
-from dialogist.cli.shaping import Shaped
-from dialogist.template.as_json import filled_to_json
+from dialogist.present.plain_text import markdown_of, text_of
+from dialogist.present.shaping import Shaped
 from dialogist.template.kinds import legend
 from dialogist.template.render import plain, printable
-
-
-def shown_to_json(shown: Shaped) -> dict[str, object]:
-    """A summary, with its template under ``filled`` if it has one."""
-    written: dict[str, object] = {**shown.summary.to_json()}
-    if shown.filled is not None:
-        written["filled"] = filled_to_json(shown.filled)
-    return written
 
 
 def _text(summaries: Iterable[Shaped]) -> Iterator[str]:
@@ -49,14 +40,14 @@ def _markdown(summaries: Iterable[Shaped]) -> Iterator[str]:
 def _json(summaries: Iterable[Shaped]) -> Iterator[str]:
     separator = "[\n"
     for summary in summaries:
-        yield separator + json.dumps(shown_to_json(summary), ensure_ascii=False)
+        yield separator + json.dumps(summary.to_json(), ensure_ascii=False)
         separator = ",\n"
     yield "[]\n" if separator == "[\n" else "\n]\n"
 
 
 def _jsonl(summaries: Iterable[Shaped]) -> Iterator[str]:
     for summary in summaries:
-        yield json.dumps(shown_to_json(summary), ensure_ascii=False) + "\n"
+        yield json.dumps(summary.to_json(), ensure_ascii=False) + "\n"
 
 
 _FORMS: dict[Output, Callable[[Iterable[Shaped]], Iterator[str]]] = {

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from dialogist.cli.console import note
+from dialogist.text.listing import counted
 
 SILENT_SECONDS = 2.0
 LINE_SECONDS = 10.0
@@ -70,13 +71,15 @@ class Meter:
             self._bar.update(self._task, completed=done, line=self.line())
         elif time.monotonic() - self._shown >= LINE_SECONDS:
             self._shown = time.monotonic()
-            note(self.line())
+            note(self.line(), own=True)
 
     def line(self) -> str:
         """How far it is: ``summarized 128/500 dialogues, 5.4/s, 1:09 left``."""
         rate = self._done / max(self.seconds, 1e-9)
-        total = "" if self._total is None else f"/{self._total:,}"
-        parts = [f"{self._doing} {self._done:,}{total} {self._unit}", f"{rate:.1f}/s"]
+        done = counted(self._done, self._unit)
+        if self._total is not None:
+            done = f"{self._done:,}/{counted(self._total, self._unit)}"
+        parts = [f"{self._doing} {done}", f"{rate:.1f}/s"]
         if self._total is not None and self._done:
             parts.append(f"{_clock((self._total - self._done) / rate)} left")
         return ", ".join(parts)
@@ -129,14 +132,6 @@ def progress(what: str, total: int, quiet: bool = False) -> Callable[[int], None
             meter.finish(f"{what} {counted(total, 'dialogues')}")
 
     return tell
-
-
-def counted(count: int, unit: str) -> str:
-    """``1 dialogue``, ``312 summaries``."""
-    if count != 1:
-        return f"{count:,} {unit}"
-    singular = f"{unit[:-3]}y" if unit.endswith("ies") else unit.removesuffix("s")
-    return f"1 {singular}"
 
 
 def _has_terminal() -> bool:

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from dialogist.cli.console import note
-from dialogist.cli.progress import Meter, counted, tracked
+from dialogist.cli.progress import Meter, tracked
 from dialogist.data.readers import Problem, ReadOptions, read_dialogues
 from dialogist.errors import DataError
 from dialogist.records import Dialogue
+from dialogist.text.listing import counted
 
 
 class Reading:
@@ -42,7 +43,8 @@ class Reading:
     def finish(self) -> int:
         """Say how many problems there were; the exit code."""
         if self.problems:
-            note(f"{counted(self.problems, 'records')} could not be read; the others are done")
+            count = counted(self.problems, "records")
+            note(f"{count} could not be read; the others are done", own=True)
         return 3 if self.problems else 0
 
     def _report(self, problem: Problem) -> None:

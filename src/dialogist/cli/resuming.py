@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 
-from dialogist.cli.progress import counted
 from dialogist.config import differences
 from dialogist.errors import DataError, UsageError
 from dialogist.files import sync, write_text_atomically
 from dialogist.records import JSON, Dialogue
+from dialogist.text.listing import counted
 
 WINDOW = 32
 """Dialogues that are summarized together: a group is done again whole, so that the bytes of a

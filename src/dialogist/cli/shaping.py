@@ -1,31 +1,22 @@
-"""What ``summarize`` does to a summary on request: focus, names and roles, a template.
+"""The flags of ``summarize`` that say how a summary is to be shown, and what they stand for."""
 
-The order matters: focus and template read the dialogue by its own names, renaming comes last.
-"""
-
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialogist.errors import UsageError, nearest
-from dialogist.records import JSON, Dialogue, Statement, Summary
+from dialogist.cli.forms import PersonNames
+from dialogist.errors import UsageError
 
 if TYPE_CHECKING:  # a template is checked by pydantic: not for --help
-    from dialogist.template.config import Template
-    from dialogist.template.filled import Filled
-    from dialogist.template.quotes import Quote
-
-_QUOTED = 2  # utterances shown for a statement, at most
+    from dialogist.present.shaping import Shape
 
 TemplateName = Annotated[
     str | None,
     typer.Option("--template", "-t", help="Fill a template: its name or YAML file."),
 ]
-Focus = Annotated[str | None, typer.Option("--focus", help="Keep only what is about one speaker.")]
+Focus = Annotated[str | None, typer.Option("--focus", help="Only what is about one speaker.")]
 PerspectiveName = Annotated[
-    str | None, typer.Option("--perspective", help="Call people by name or by role.")
+    PersonNames | None, typer.Option("--perspective", help="Call people by name or by role.")
 ]
 SpeakerNames = Annotated[
     list[str] | None,
@@ -33,137 +24,29 @@ SpeakerNames = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Shaped:
-    """A summary as it was wished for; ``filled`` if a template was; ``notes`` for stderr.
-
-    ``quotes`` has what was said for each sentence, or where there are none for each key point.
-    ``with_evidence``: text output shows them, and what the checks say. ``with_labels``: text and
-    Markdown name the key points.
-    """
-
-    summary: Summary
-    filled: "Filled | None" = None
-    notes: tuple[str, ...] = ()
-    quotes: "tuple[tuple[Quote, ...], ...]" = ()
-    with_evidence: bool = True
-    with_labels: bool = False
-
-    @property
-    def kinds(self) -> set[str]:
-        """The kinds of the statements that are shown."""
-        if self.filled is None:
-            return {one.kind for one in _shown(self.summary)}
-        sections = self.filled.sections
-        return {entry.kind for section in sections for entry in section.entries}
-
-    @property
-    def stated(self) -> "list[tuple[Statement, tuple[Quote, ...]]]":
-        """The statements to show, each with its quotes."""
-        return list(zip(_shown(self.summary), self.quotes, strict=True))
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """The wishes of one call; see `shape_of`."""
-
-    template: "Template | None" = None
-    focus: str | None = None
-    perspective: str | None = None
-    names: Mapping[str, str] | None = None
-    with_evidence: bool = True
-
-    def to_json(self) -> dict[str, JSON]:
-        """What is wished for, as plain values."""
-        template = self.template.model_dump(mode="json") if self.template is not None else None
-        names: dict[str, JSON] = {**(self.names or {})}
-        return {
-            "template": template,
-            "focus": self.focus,
-            "perspective": self.perspective,
-            "names": names,
-        }
-
-    def apply(self, summary: Summary, dialogue: Dialogue) -> Shaped:
-        """Shape one summary of one dialogue, whose names are still the dialogue's own.
-
-        Raises:
-            UsageError: ``focus`` or an old name is nobody's in this dialogue.
-        """
-        from dialogist.template.fill import fill
-        from dialogist.template.focus import focus
-        from dialogist.template.rename import rename, rename_filled
-
-        notes: tuple[str, ...] = ()
-        if self.focus is not None:
-            focused = focus(summary, dialogue, self.focus)
-            summary, notes = focused.summary, focused.notes
-        filled = fill(summary, dialogue, self.template) if self.template is not None else None
-        names, unknown = self._names(dialogue)
-        quotes = _quotes(summary, dialogue, names)
-        if names:
-            summary = rename(summary, names)
-            filled = rename_filled(filled, names) if filled is not None else None
-        return Shaped(summary, filled, (*notes, *unknown), quotes, self.with_evidence)
-
-    def _names(self, dialogue: Dialogue) -> tuple[Mapping[str, str], tuple[str, ...]]:
-        """What to rename: what is asked for by name goes before the perspective."""
-        from dialogist.template.perspective import names_by
-        from dialogist.template.rename import check_names
-
-        own = self.names or {}
-        check_names(own, dialogue)
-        if self.perspective is None:
-            return own, ()
-        found, notes = names_by("role" if self.perspective == "role" else "name", dialogue)
-        kept = {old: new for old, new in found.items() if new not in own.values()}
-        return {**kept, **own}, notes
-
-
-def _shown(summary: Summary) -> tuple[Statement, ...]:
-    return summary.sentences or summary.key_points
-
-
-def _quotes(
-    summary: Summary, dialogue: Dialogue, names: Mapping[str, str]
-) -> "tuple[tuple[Quote, ...], ...]":
-    """What was said for each statement, its speaker by the new name."""
-    from dialogist.template.quotes import cited_of, quotes_of
-
-    said = cited_of(dialogue.utterances)
-    return tuple(
-        tuple(
-            replace(quote, speaker=names.get(quote.speaker, quote.speaker))
-            for quote in quotes_of(statement.evidence, said, _QUOTED)
-        )
-        for statement in _shown(summary)
-    )
-
-
 def shape_of(
     template: str | None,
     focus: str | None,
-    perspective: str | None,
+    perspective: PersonNames | None,
     speakers: list[str] | None,
     with_evidence: bool = True,
-) -> Shape:
+) -> "Shape":
     """The flags as a `Shape`; a template is read and checked here.
 
     Raises:
         ConfigError: the template is at fault; names the line.
-        UsageError: a --speaker is not OLD=NEW, or there is no such perspective.
+        UsageError: a --speaker is not OLD=NEW.
     """
-    from dialogist.template.loading import load_template
-    from dialogist.template.perspective import PERSPECTIVES
+    from dialogist.present.shaping import Shape
     from dialogist.template.rename import Renamer
 
-    if perspective is not None and perspective not in PERSPECTIVES:
-        hint = nearest(perspective, PERSPECTIVES)
-        choices = ", ".join(PERSPECTIVES)
-        raise UsageError(f"--perspective {perspective}: no such one{hint} (one of: {choices})")
     names = _pairs(speakers or [])
     Renamer(names)
-    read = load_template(template) if template is not None else None
+    read = None
+    if template is not None:
+        from dialogist.template.loading import load_template
+
+        read = load_template(template)
     return Shape(read, focus, perspective, names, with_evidence)
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from dialogist.cli.console import note
 from dialogist.cli.destination import form_of
 from dialogist.cli.failures import tell_failures
 from dialogist.cli.flags import (
@@ -28,7 +29,7 @@ from dialogist.cli.flags import (
     load_summarizer,
     tell_idle_machine_flags,
 )
-from dialogist.cli.forms import Length, Mask, Names, Output, PrecisionKind, Style
+from dialogist.cli.forms import DeviceKind, Length, Mask, Names, Output, PrecisionKind, Style
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading, expected_records
 from dialogist.cli.shaping import (
@@ -43,6 +44,7 @@ from dialogist.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from dialogist.engine.precision import Precision
+    from dialogist.present.presenting import Where
 
 
 @with_read_flags()
@@ -114,15 +116,15 @@ def summarize(
     top_k: Annotated[int | None, typer.Option(help="Sample from the k best (0: all).")] = None,
     top_p: Annotated[float | None, typer.Option(help="Sample from this share of the mass.")] = None,
     seed: Seed = None,
-    device: Device = "auto",
+    device: Device = DeviceKind.auto,
     precision: PrecisionName = PrecisionKind.auto,
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> int:
     """Summarise dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
     from dialogist.cli.csv_output import columns_of  # pydantic: not for --help
-    from dialogist.cli.presenting import Presenter
     from dialogist.cli.summarizing import Destination, Work, settings_of
+    from dialogist.present.presenting import Presenter
 
     form = form_of(output, format, Output.text)
     sources = _sources(files)
@@ -132,7 +134,7 @@ def summarize(
         raise UsageError("--columns goes with --format csv")
     to = Destination(output, form, columns_of(columns, shape), resume)
     to.check()
-    presenter = Presenter(shape, mask, mask_names, read.strict)
+    presenter = Presenter(shape, cast("Where | None", mask), mask_names, note, read.strict)
     tell_failures(lines=not read.strict)  # the first one ends a strict run, and is its error
     summarizer = load_summarizer(model, device, threads, cast("Precision", precision), style)
     wanted = {
@@ -155,6 +157,8 @@ def summarize(
         "seed": seed,
     }
     options = decoding_options(summarizer.options, wanted)
+    if options.style == "faithful":
+        options = options.model_copy(update={"focus": focus})
     tell_idle_machine_flags(options, device, threads, precision)
     dialogues = reading.dialogues(sources)
     work = Work(summarizer, options, presenter, dialogues, expected_records(sources), labels)

@@ -11,16 +11,17 @@ from dialogist.cli.console import note
 from dialogist.cli.destination import is_file, output_to
 from dialogist.cli.forms import Output
 from dialogist.cli.output import pieces_of, write_summaries
-from dialogist.cli.presenting import Presenter
-from dialogist.cli.progress import Meter, counted
+from dialogist.cli.progress import Meter
 from dialogist.cli.resuming import WINDOW, RunFile
-from dialogist.cli.shaping import Shape, Shaped
 from dialogist.engine.names import find_model
 from dialogist.engine.options import SummaryOptions
 from dialogist.errors import UsageError
 from dialogist.files import sha256_of
+from dialogist.present.presenting import Presenter
+from dialogist.present.shaping import Shape, Shaped
 from dialogist.records import JSON, Dialogue, Warning
 from dialogist.selection.network import BUNDLED
+from dialogist.text.listing import counted
 
 if TYPE_CHECKING:  # torch: not for what is only reported
     from dialogist.engine.summarizer import Summarizer

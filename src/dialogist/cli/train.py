@@ -9,6 +9,7 @@ import typer
 
 from dialogist.cli.console import TrainingDisplay, note
 from dialogist.cli.flags import Data, Device, Threads
+from dialogist.cli.forms import DeviceKind
 from dialogist.errors import CheckpointError
 
 
@@ -42,7 +43,7 @@ def train(
         typer.Option(help="Train on what `data encode` wrote there, streamed from disk."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Short for --set training.seed=N.")] = None,
-    device: Device = "auto",
+    device: Device = DeviceKind.auto,
     threads: Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:

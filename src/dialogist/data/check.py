@@ -14,6 +14,8 @@ from dialogist.text.words import count_words
 
 _EXAMPLES = 5
 
+Watch = Callable[[Iterator[Dialogue]], Iterator[Dialogue]]
+
 # Each kind of finding, and what it says about the dialogues concerned.
 FINDINGS = {
     "duplicate_id": "have an id that occurred before",
@@ -111,9 +113,14 @@ class _Seen:
 
 
 def check_dialogues(
-    origin: Path | BinaryIO, options: ReadOptions, on_note: Callable[[str], None] = no_note
+    origin: Path | BinaryIO,
+    options: ReadOptions,
+    on_note: Callable[[str], None] = no_note,
+    watch: Watch = iter,
 ) -> CheckReport:
     """Read a file to its end, and report on it; ``on_note`` as for `read_dialogues`.
+
+    ``watch`` passes the dialogues on, and can show how far it is.
 
     Raises:
         DataError: it cannot be opened, or no format is recognised.
@@ -124,7 +131,7 @@ def check_dialogues(
     error = ""
     dialogues = read_dialogues(origin, options, problems.append, on_note)
     try:
-        for dialogue in dialogues:
+        for dialogue in watch(dialogues):
             seen.add(dialogue)
     except DataError as broken:
         error = str(broken)

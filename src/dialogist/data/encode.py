@@ -8,6 +8,7 @@ from typing import TypeAlias
 from dialogist.batch import FIRST_KEY_POINT
 from dialogist.data.limits import Limits
 from dialogist.records import Coverage, Example
+from dialogist.text.listing import counted
 from dialogist.tokenizers import PlanTokens, Tokenizer
 
 
@@ -78,7 +79,8 @@ class Cuts:
         share = 100 * self.cut / max(1, self.dialogues)
         unread = f"; {self.unread} have no token and are left out" if self.unread else ""
         return (
-            f"{self.dialogues} dialogues; {self.cut} ({share:.1f}%) exceed the source limit and "
+            f"{counted(self.dialogues, 'dialogues')}; {self.cut} ({share:.1f}%) exceed the "
+            f"source limit and "
             f"lose {self.tokens_lost} tokens; {self.summaries_cut} summaries are cut{unread}"
         )
 

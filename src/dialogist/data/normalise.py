@@ -23,6 +23,7 @@ _RESERVED = re.compile(r"[\U0010f000-\U0010f01f]")
 _NO_TEXT = re.compile(r"[\ud800-\udfff\U0010f000-\U0010f01f]")
 # What stands for speakers, entities, marks, bytes and plans (`dialogist.tokenizers`).
 _OURS = re.compile(r"[\U0010f000-\U0010f4ff]")
+_UNREADABLE = re.compile(r"[\ud800-\udfff\U0010f000-\U0010f4ff]")
 # All of category Cc.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 # All of category Cc that is no white space (folding treats that).
@@ -83,6 +84,14 @@ def without_controls(text: str) -> str:
 def without_placeholders(text: str) -> str:
     """A model's text with a space for each private character of ours that nothing stands behind."""
     return _OURS.sub(" ", text)
+
+
+def readable_in_place(text: str) -> str:
+    """Replace what cannot be shown, one character by one: places in the text stay true.
+
+    Controls become spaces; halves of characters, and characters of ours, become U+FFFD.
+    """
+    return _UNREADABLE.sub("\ufffd", without_controls(text))
 
 
 def has_reserved(text: str) -> bool:

@@ -11,16 +11,8 @@ from dataclasses import replace
 
 from dialogist.records import Dialogue, Utterance
 from dialogist.text.introductions import initials, names_called, own_names, unsigned
-from dialogist.text.listing import word_set
-from dialogist.text.people import is_only_name
+from dialogist.text.people import ROLES, is_only_name
 
-_ROLES = word_set("""
-agent assistant advisor adviser associate bot buyer caller callee client clerk consultant
-coordinator customer doctor driver employee expert guest helpdesk host interviewer interviewee
-lead manager member moderator nurse officer operator participant patient person physician presenter
-receptionist rep representative seller shop speaker specialist staff student support system teacher
-technician therapist unknown user visitor voice
-""")
 _LABEL_PARTS = re.compile(r"[^\W\d_]+")
 _FULL_NAME = re.compile(
     r"([A-Z\u00c0-\u00de][\w'’-]*[a-z])(?: [A-Z]\.?)? [A-Z\u00c0-\u00de][\w'’-]*[a-z]"
@@ -32,7 +24,7 @@ _SIGNS_OFTEN = 2  # utterances of one speaker that end in two capital letters
 def is_generic(label: str) -> bool:
     """Whether a speaker's label says a role or a number, and no name."""
     parts = _LABEL_PARTS.findall(label)
-    return bool(parts) and not label.startswith("#") and all(p.lower() in _ROLES for p in parts)
+    return bool(parts) and not label.startswith("#") and all(p.lower() in ROLES for p in parts)
 
 
 def other_names(dialogue: Dialogue) -> dict[str, str]:
@@ -83,7 +75,7 @@ def _forms(name: str) -> Iterator[str]:
 def _first_names(labels: tuple[str, ...]) -> Iterator[tuple[str, str]]:
     for label in labels:
         full = _FULL_NAME.fullmatch(label)
-        if full and not any(p.lower() in _ROLES for p in _LABEL_PARTS.findall(label)):
+        if full and not any(p.lower() in ROLES for p in _LABEL_PARTS.findall(label)):
             yield full[1], label
 
 

@@ -27,11 +27,12 @@ from dialogist.data.normalise import (
     without_placeholders,
 )
 from dialogist.data.own_names import other_names, without_signatures
-from dialogist.data.segment import join, segment
+from dialogist.data.segment import CHINESE_PROFILES, join, segment
 from dialogist.data.speakers import RoleTable, SpeakerTable, restore_speakers
 from dialogist.records import Dialogue, Example, SubSummary, Utterance
 from dialogist.text.casing import recased
 from dialogist.text.chat import written_out
+from dialogist.text.listing import counted
 from dialogist.tokenizers import Tokenizer, placeholder
 
 
@@ -151,8 +152,9 @@ class Preparation:
 
     def restore(self, text: str, example: Example) -> str:
         """The model's text with the speakers' names and the entities' words back in place."""
-        names = {placeholder(i): name for i, name in enumerate(example.speakers)}
-        text = join(without_controls(text), self.config.profile, {**example.entities, **names})
+        # For every token of a draft, so words are looked up where they make a difference.
+        surfaces = _surfaces(example) if self.config.profile in CHINESE_PROFILES else {}
+        text = join(without_controls(text), self.config.profile, surfaces)
         if self.config.case == "restored":
             text = recased(text, [utterance.text for utterance in example.utterances])
         if self.masks_entities:
@@ -248,6 +250,12 @@ class Preparation:
         return normalise(text, self.config.profile)
 
 
+def _surfaces(example: Example) -> dict[str, str]:
+    """The words behind each placeholder of a dialogue."""
+    names = {placeholder(i): name for i, name in enumerate(example.speakers)}
+    return {**example.entities, **names}
+
+
 def _origins(
     spoken: Sequence[Utterance], groups: Sequence[Sequence[Utterance]]
 ) -> tuple[tuple[int, ...], ...]:
@@ -260,7 +268,7 @@ def _notes(
     dialogue: Dialogue, table: SpeakerTable | RoleTable | None, entities: EntityTable, empty: int
 ) -> Iterator[str]:
     if empty:
-        yield f"{empty} utterances without text left out"
+        yield f"{counted(empty, 'utterances')} without text left out"
     if table is not None and table.overflow:
         instead = "stay text" if isinstance(table, SpeakerTable) else "share one"
         yield f"{len(table.overflow)} of the speakers have no token of their own ({instead})"

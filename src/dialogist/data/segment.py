@@ -45,8 +45,8 @@ _NAMES = {code: 0xE000 + code for code in range(0x21, 0x7F) if not chr(code).isa
 _BACK = {name: code for code, name in _NAMES.items()}
 _TAKEN = {**dict.fromkeys(_BACK, "\ufffd"), ord(_JOINER): "■"}
 
-_CHINESE_PROFILES = ("zh-characters", "zh-words")
-_PROFILES = ("words", *_CHINESE_PROFILES)
+CHINESE_PROFILES = ("zh-characters", "zh-words")
+_PROFILES = ("words", *CHINESE_PROFILES)
 
 Split = Callable[[str], list[str]]
 
@@ -82,7 +82,7 @@ def join(text: str, profile: Profile, surfaces: Mapping[str, str]) -> str:
     if profile not in _PROFILES:
         return text
     text = _JOINED.sub("", text).translate(_BACK)
-    if profile not in _CHINESE_PROFILES:
+    if profile not in CHINESE_PROFILES:
         return text
     before = "".join(c for c, words in surfaces.items() if _ONE.fullmatch(words[-1:]))
     behind = "".join(c for c, words in surfaces.items() if _ONE.fullmatch(words[:1]))

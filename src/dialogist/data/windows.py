@@ -13,6 +13,7 @@ from dialogist.data.collate import Pair
 from dialogist.data.encode import Encoded, encode
 from dialogist.data.limits import Limits
 from dialogist.records import Example
+from dialogist.text.listing import counted
 from dialogist.tokenizers import Tokenizer
 
 _UNLIMITED = Limits(source_tokens=None, summary_tokens=None)
@@ -44,7 +45,8 @@ class WindowCounts:
         """One line for people."""
         empty = f"; {self.empty} have no token and are left out" if self.empty else ""
         return (
-            f"{self.dialogues} dialogues as {self.windows} windows; {self.divided} are longer than "
+            f"{counted(self.dialogues, 'dialogues')} as {counted(self.windows, 'windows')}; "
+            f"{self.divided} are longer than "
             f"one; {self.longer} times an utterance was divided{empty}"
         )
 

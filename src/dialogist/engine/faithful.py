@@ -6,6 +6,7 @@ It needs neither torch nor a model: a small selector says what matters (`dialogi
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from dialogist.data.normalise import readable_in_place
 from dialogist.engine.clock import Clock
 from dialogist.engine.failing import failed
 from dialogist.engine.legible import refusal, shortness
@@ -66,9 +67,10 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
         coverage = Coverage(count, count - len(said), dropped=dropped)
         warnings = (Warning("not_read", reason),)
         return replace(blank, status=status, reason=reason, coverage=coverage, warnings=warnings)
-    turns = [(one.speaker, one.text) for one in dialogue.utterances]
+    turns = [(_name(one.speaker), readable_in_place(one.text)) for one in dialogue.utterances]
     is_short = options.length == "short"
-    found = select(turns, bundled_network(), _budget(dialogue, options), is_short)
+    about = options.focus or ""
+    found = select(turns, bundled_network(), _budget(dialogue, options), is_short, about)
     statements = tuple(_statements(found))
     words = sum(len(one.text.split()) for one in dialogue.utterances)
     summary = replace(
@@ -80,9 +82,14 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
     return _judged(summary, dialogue, options)
 
 
+def _name(speaker: str) -> str:
+    return " ".join(readable_in_place(speaker).split())
+
+
 def _budget(dialogue: Dialogue, options: SummaryOptions) -> int:
     share, fewest, most = _BUDGETS[options.length]
-    words = sum(len(one.text.split()) for one in dialogue.utterances)
+    said = [u for u in dialogue.utterances if options.focus in (None, u.speaker)]
+    words = sum(len(one.text.split()) for one in said)
     budget = min(max(int(share * words), fewest), most)
     return budget if options.words is None else options.words
 
@@ -112,4 +119,6 @@ def _judged(summary: Summary, dialogue: Dialogue, options: SummaryOptions) -> Su
         reason = f"no statement has {options.words} words or fewer: ask for more with words"
         warnings = (Warning("length", reason),)
         return replace(summary, status="low_confidence", reason=reason, warnings=warnings)
-    return replace(summary, status="low_confidence", reason="nothing was said that matters")
+    about = "" if options.focus is None else f" about {options.focus}"
+    reason = f"nothing was said that matters{about}"
+    return replace(summary, status="low_confidence", reason=reason)

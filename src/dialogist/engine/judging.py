@@ -9,6 +9,7 @@ from dialogist.engine.reading import Reading
 from dialogist.engine.written import Written
 from dialogist.metrics.faithfulness import FindingKind, findings
 from dialogist.records import Coverage, Status, Summary, Warning, WarningKind
+from dialogist.text.listing import counted
 from dialogist.text.words import count_words
 
 _MESSAGES: dict[FindingKind, tuple[WarningKind, str]] = {
@@ -55,7 +56,9 @@ def warnings_of(
         yield Warning(kind, message.format(found.text), found.start, found.end, found.text)
     words = options.words
     if words is not None and count_words(summary.text) > words:
-        yield Warning("length", f"the shortest whole sentence has more than {words} words")
+        yield Warning(
+            "length", f"the shortest whole sentence has more than {counted(words, 'words')}"
+        )
 
 
 def judged(summary: Summary, reading: Reading, options: SummaryOptions) -> Summary:

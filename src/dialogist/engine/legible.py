@@ -2,6 +2,7 @@
 
 from dialogist.records import Dialogue, Status
 from dialogist.text.languages import language_of
+from dialogist.text.listing import counted
 from dialogist.text.words import words_of
 
 FEWEST_WORDS = 6
@@ -26,4 +27,4 @@ def refusal(dialogue: Dialogue, language: str) -> Refusal | None:
 def shortness(dialogue: Dialogue) -> str:
     """Why a dialogue is called too short; empty if it is not."""
     words = sum(len(words_of(utterance.text)) for utterance in dialogue.utterances)
-    return f"only {words} words are said" if words < FEWEST_WORDS else ""
+    return f"only {counted(words, 'words')} said" if words < FEWEST_WORDS else ""

@@ -14,7 +14,7 @@ Style = Literal["faithful", "free"]
 MEASURED: Mapping[str, object] = MappingProxyType({"style": "free", "evidence": False})
 """What figures about a network are made with: it writes, and nobody looks at evidence."""
 
-_OF_BOTH_STYLES = frozenset(("style", "length", "words", "evidence"))
+_OF_BOTH_STYLES = frozenset(("style", "length", "words", "evidence", "focus"))
 
 
 def only_in_free_style(names: Iterable[str]) -> list[str]:
@@ -34,6 +34,7 @@ class SummaryOptions(DecodingOptions):
     ``length``: ``medium`` is as the model writes, ``short`` its most telling sentences, ``long``
     reads in smaller windows, which tells more. In faithful style they are shares of the dialogue's
     words: a quarter, two fifths and three fifths. ``words``: at most so many, in whole sentences.
+    ``focus``: in faithful style a speaker, whose words alone count then: see `selection.select`.
     ``min_confidence``: a sentence of a confidence below this is marked as unchecked; None never.
     ``low_confidence``: a mean log-probability per token below this is told; None never.
     """
@@ -45,6 +46,7 @@ class SummaryOptions(DecodingOptions):
     evidence: bool = True
     length: Length = "medium"
     words: int | None = Field(None, ge=1)
+    focus: str | None = None
     min_confidence: float | None = Field(None, ge=0, le=1)
     low_confidence: float | None = Field(None, le=0)
 
@@ -52,6 +54,15 @@ class SummaryOptions(DecodingOptions):
     def of(cls, options: DecodingOptions) -> "SummaryOptions":
         """The same search, with the usual wishes if it has none."""
         return options if isinstance(options, cls) else cls(**options.model_dump())
+
+    @model_validator(mode="after")
+    def _focus_is_faithful(self) -> "SummaryOptions":
+        if self.focus is not None and self.style == "free":
+            raise ValueError(
+                "'focus' goes with 'style' faithful; of a free summary dialogist.template.focus "
+                "keeps what is about a speaker"
+            )
+        return self
 
     @model_validator(mode="after")
     def _cut_is_one_window(self) -> "SummaryOptions":

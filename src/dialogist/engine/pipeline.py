@@ -63,23 +63,26 @@ class Pipeline:
             self._each(tasks, self._read)
         with clock.of("search"):
             self._search(tasks)
-        with clock.of("compose"):
-            self._each(tasks, self._compose)
-        if self._options.evidence:
-            with clock.of("evidence"):
-                self._each(tasks, self._support)
-        with clock.of("checks"):
-            self._each(tasks, self._check)
+        # One dialogue after the other: these stages share an index of it, and few are kept.
+        for task in tasks:
+            with clock.of("compose"):
+                self._try(task, self._compose)
+            if self._options.evidence:
+                with clock.of("evidence"):
+                    self._try(task, self._support)
+            with clock.of("checks"):
+                self._try(task, self._check)
         licence = str(self._bundle.about.get("licence", ""))
         found = (replace(_summary(task), licence=licence) for task in tasks)
         return [clock.on(summary, len(tasks)) for summary in found]
 
     def _each(self, tasks: Iterable[_Task], step: _Step) -> None:
         for task in tasks:
-            if task.failure is None:
-                self._try(task, step)
+            self._try(task, step)
 
     def _try(self, task: _Task, step: _Step) -> None:
+        if task.failure is not None:
+            return
         try:
             step(task)
         except Exception as error:  # a bug of ours, or memory: the others go on

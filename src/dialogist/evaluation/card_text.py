@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dialogist.evaluation.card import Card, Kind, Row
 from dialogist.evaluation.statistics.resampling import Interval
 from dialogist.evaluation.statistics.significance import Difference
+from dialogist.text.listing import counted
 
 _NAME, _FIGURE = 20, 7
 _BRIEF = {
@@ -63,9 +64,8 @@ def figure_text(found: Interval, digits: int = 2) -> str:
 
 def _about(card: Card) -> str:
     name = card.of_kind(Kind.system)[0].name
-    return (
-        f"{name}: {card.dialogues} dialogues of {card.data}, {card.references:.2f} references each"
-    )
+    dialogues = counted(card.dialogues, "dialogues")
+    return f"{name}: {dialogues} of {card.data}, {card.references:.2f} references each"
 
 
 def _table(card: Card, headline: Sequence[str]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from dialogist.errors import DataError
 from dialogist.files import write_folder_atomically
 from dialogist.recipe.config import DataSet
 from dialogist.records import Dialogue, Example
+from dialogist.text.listing import counted
 from dialogist.tokenizers import Tokenizer, TokenizerConfig, build_tokenizer, read_tokenizer
 
 Note = Callable[[str], None]
@@ -89,11 +90,14 @@ class Corpus:
         if bad:
             self.note(f"{path}: {bad} bad records left out, {read} read")
         if untold:
-            self.note(f"{path.name}: {untold} dialogues left out: no rule reports what is said")
+            self.note(
+                f"{path.name}: {counted(untold, 'dialogues')} left out: no rule reports what "
+                f"is said"
+            )
         if data.exclude is not None:
             if not out:
                 raise DataError(f"{self.folder / data.exclude}: names no dialogue of {path}")
-            self.note(f"{path.name}: {out} rows excluded by {data.exclude}")
+            self.note(f"{path.name}: {counted(out, 'rows')} excluded by {data.exclude}")
 
 
 def _read_options(data: DataSet) -> ReadOptions:

@@ -34,6 +34,7 @@ from dialogist.recipe.config import DataSet, Recipe
 from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer
 from dialogist.recipe.pairs import PairMaker, makes_windows
 from dialogist.records import Dialogue
+from dialogist.text.listing import counted
 from dialogist.tokenizers import Tokenizer, TokenizerConfig
 from dialogist.training.runtime import SignalWatch
 
@@ -160,7 +161,10 @@ def _encode(
         manifest = _with_tokenizer(manifest, tokenizer, bounded, folder)
         sample, done = FixedSample(settings.sample), manifest.summed().dialogues
         if done:
-            corpus.note(f"going on after {len(manifest.shards)} shards, {done} dialogues")
+            corpus.note(
+                f"going on after {counted(len(manifest.shards), 'shards')}, "
+                f"{counted(done, 'dialogues')}"
+            )
         with ShardWriter(folder, manifest, settings.shard_tokens) as writer:
             dialogues = progress.watch("encoded", sample.watch(corpus))
             for position, dialogue in enumerate(dialogues):
@@ -210,6 +214,6 @@ class _Progress:
             self._watch.check()
             if time.monotonic() - self._said > _SECONDS:
                 self._said = time.monotonic()
-                self._note(f"{count} dialogues {what}")
+                self._note(f"{counted(count, 'dialogues')} {what}")
             yield dialogue
         self._watch.check()

@@ -29,7 +29,9 @@ from dialogist.recipe.finetune_data import DATA, FEW, Rows, divide, settle
 from dialogist.recipe.finetune_recipe import Base, Schedule, count_pairs, finetune_recipe
 from dialogist.recipe.train import train_recipe
 from dialogist.records import JSON, Dialogue, Summary
-from dialogist.training.base import Progress, TrainingReporter
+from dialogist.text.listing import counted
+from dialogist.training.interfaces import Reporter
+from dialogist.training.progress import Progress
 
 BEFORE, AFTER = "before", "after"
 TABLE = "held-out.md"
@@ -71,7 +73,8 @@ def plan_finetuning(job: Job, run: Path, note: Note) -> Plan:
     settle(rows, run)
     pairs = count_pairs(job.base.recipe, [len(one.references) for one in rows.train])
     note(
-        f"{len(rows.train)} dialogues ({pairs} pairs) to learn from, {len(rows.held_out)} held out"
+        f"{counted(len(rows.train), 'dialogues')} ({counted(pairs, 'pairs')}) to learn from, "
+        f"{len(rows.held_out)} held out"
     )
     if len(rows.train) + len(rows.held_out) < FEW:
         note(
@@ -138,7 +141,8 @@ class _Estimate:
         left = self._epochs * batches - progress.step
         self.note(
             f"about {_duration(left * each)} of training left: {left} updates of {each:.1f} s in "
-            f"{self._epochs} epochs at most; fewer when the held-out loss no longer falls"
+            f"{counted(self._epochs, 'epochs')} at most; fewer when the held-out loss no "
+            f"longer falls"
         )
 
 

@@ -11,7 +11,8 @@ from dialogist.evaluation.outputs.output import spoken
 from dialogist.files import write_text_atomically
 from dialogist.recipe.corpus import Note
 from dialogist.records import Dialogue
-from dialogist.training.checkpoints import checkpoint_folders
+from dialogist.text.listing import counted
+from dialogist.training.saving import checkpoint_folders
 
 DATA = "data"
 """The folder of the run that holds train.jsonl and dev.jsonl."""
@@ -75,7 +76,7 @@ def settle(rows: Rows, run: Path) -> None:
 def _with_summary(dialogues: Sequence[Dialogue], note: Note) -> list[Dialogue]:
     found = [dialogue for dialogue in dialogues if spoken(dialogue.references)]
     if len(found) < len(dialogues):
-        note(f"{len(dialogues) - len(found)} dialogues without a summary were left out")
+        note(f"{counted(len(dialogues) - len(found), 'dialogues')} without a summary left out")
     return found
 
 
@@ -87,7 +88,8 @@ def _require_enough(told: Sequence[Dialogue], read: int) -> None:
         )
     if len(told) < FEWEST:
         raise DataError(
-            f"only {len(told)} dialogues have a summary, and fine-tuning needs at least {FEWEST} "
+            f"only {counted(len(told), 'dialogues')} with a summary, and fine-tuning needs at "
+            f"least {FEWEST} "
             f"({FEW} to 300 for a first model): write more with dialogist annotate, or take your "
             "agents' wrap-up notes"
         )
@@ -110,7 +112,7 @@ def _apart(told: list[Dialogue], dev: list[Dialogue], note: Note) -> Rows:
     held = {n for cluster in together if min(cluster) < len(dev) for n in cluster}
     train = [one for n, one in enumerate(told, len(dev)) if n not in held]
     if len(train) < len(told):
-        note(f"{len(told) - len(train)} dialogues that repeat one of --dev were left out")
+        note(f"{counted(len(told) - len(train), 'dialogues')} left out: in --dev, too")
     if not train:
         raise DataError("every dialogue repeats one of --dev: nothing is left to learn from")
     return Rows(train, dev)

@@ -15,13 +15,15 @@ from pathlib import Path
 import torch
 
 import dialogist
-from dialogist.decoding import DecodingOptions
+from dialogist.decoding.options import DecodingOptions
+from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import SummarizerLike
 from dialogist.errors import DataError
 from dialogist.evaluation.outputs.output import Keys, Output, output_of, output_to_json
 from dialogist.files import sha256_of, write_text_atomically
 from dialogist.records import JSON, Dialogue, Summary
-from dialogist.training.run_logs import JsonLines
+from dialogist.selection.network import BUNDLED
+from dialogist.training.logs import JsonLines
 
 _WINDOW = 64
 
@@ -38,6 +40,8 @@ def key_of(
     ``options``: those of the search, None: the model's own.
     """
     paths = [] if folder is None else sorted(p for p in folder.iterdir() if p.is_file())
+    if isinstance(options, SummaryOptions) and options.style == "faithful":
+        paths = [*paths, BUNDLED]
     files = [(path.name, sha256_of(path)) for path in paths]
     search = None if options is None else options.model_dump(mode="json", exclude_unset=True)
     return _digest([name, files, device, search, torch.__version__, _code()])

@@ -2,96 +2,162 @@
 
 python -m dialogist.recipe.selector corpus/*.jsonl --output selector.safetensors
 
-A line of the files is a dialogue: ``turns`` (speaker, text) and ``statements``, each with ``key``
-(whether a summary must hold it) and ``spans`` (turn, exact words). A summary must hold a unit where
-key statements rest on half of it.
+`dialogist.recipe.marked_dialogues` has the form of the files, and which dialogues are left for
+validation (bench/selection.py).
 """
 
 import argparse
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from safetensors.numpy import save
-from torch import nn
+from torch import Tensor, nn
 
-from dialogist.errors import DataError
+from dialogist.recipe.marked_dialogues import Marked, needed, read_marked
+from dialogist.selection.candidate_features import pairs_of, rows_of
 from dialogist.selection.features import Matrix
-from dialogist.selection.network import around
-from dialogist.selection.select import Told, told_of
+from dialogist.selection.network import CLIP
+from dialogist.selection.select import Told
+from dialogist.selection.statements import Candidate
 from dialogist.selection.terms import Rarity, terms_of
 
-_NETWORKS, _HIDDEN, _EPOCHS, _BATCH = 4, 48, 8, 512
-_RATE, _DECAY, _DROPOUT = 2e-3, 0.02, 0.3
+_NETWORKS, _HIDDEN, _PAIR_HIDDEN, _EPOCHS, _BATCH = 4, 128, 48, 8, 16
+_RATE, _DECAY, _DROPOUT = 2e-3, 0.02, 0.5
+_KEY, _ALONE, _STALE = range(3)
 
 
-@dataclass(frozen=True, slots=True)
-class _Marked:
-    told: Told
-    worth: Matrix
+class _Example(NamedTuple):
+    """Of a dialogue: features of its candidates and pairs, and what they are worth."""
+
+    rows: Tensor
+    places: Tensor
+    pairs: Tensor
+    worth: Tensor
+    together: Tensor
 
 
-def train(marked: Sequence[_Marked]) -> dict[str, np.ndarray]:
+def train(marked: Sequence[Marked]) -> dict[str, np.ndarray]:
     """The tensors of a network for some dialogues."""
     rarity = _rarity(one.told for one in marked)
     features = [one.told.features(rarity) for one in marked]
     every = np.concatenate(features)
     mean, deviation = every.mean(axis=0), every.std(axis=0) + np.float32(1e-3)
-    x = torch.from_numpy(
-        np.concatenate([around(np.clip((own - mean) / deviation, -4, 4)) for own in features])
-    )
-    y = torch.from_numpy(np.concatenate([one.worth for one in marked]))
-    nets = [_trained(x, y, seed) for seed in range(_NETWORKS)]
+    examples = [
+        _example(one, np.clip((own - mean) / deviation, -CLIP, CLIP), rarity)
+        for one, own in zip(marked, features, strict=True)
+        if one.told.candidates
+    ]
+    nets = [_trained(examples, seed) for seed in range(_NETWORKS)]
     stems = sorted(stem for stem, count in rarity.counts.items() if count > 1)
-    first, last = [net.first for net in nets], [net.last for net in nets]
+    layers = {name: [getattr(net, name) for net in nets] for name in _Perceptron.layers}
+    weights = {
+        name: _stacked([layer.weight.T for layer in own]).astype(np.float16)
+        for name, own in layers.items()
+    }
+    weights |= {f"{name}_bias": _stacked([one.bias for one in own]) for name, own in layers.items()}
+    weights["pair_out"] = weights["pair_out"][:, :, 0]
+    weights["pair_out_bias"] = weights["pair_out_bias"][:, 0]
     return {
         "mean": mean,
         "deviation": deviation,
-        "hidden": _stacked([one.weight.T for one in first]).astype(np.float16),
-        "hidden_bias": _stacked([one.bias for one in first]),
-        "out": _stacked([one.weight[0] for one in last]),
-        "out_bias": _stacked([one.bias for one in last]),
+        **{name: np.ascontiguousarray(own) for name, own in weights.items()},
         "stems": np.frombuffer("\n".join(stems).encode("utf-8"), dtype=np.uint8),
         "counts": np.array([rarity.counts[stem] for stem in stems], dtype=np.int32),
         "dialogues": np.array([rarity.dialogues], dtype=np.int32),
     }
 
 
-def _stacked(tensors: Sequence[torch.Tensor]) -> np.ndarray:
-    return np.ascontiguousarray(torch.stack([t.detach() for t in tensors]).numpy())
+def _stacked(tensors: Sequence[Tensor]) -> np.ndarray:
+    return torch.stack([t.detach() for t in tensors]).numpy()
+
+
+def _example(marked: Marked, features: Matrix, rarity: Rarity) -> _Example:
+    told = marked.told
+    candidates = told.candidates
+    pairs = pairs_of(candidates, told.units, rarity)
+    worth, both = _worth_of(marked, candidates)
+    together = [both[i, j] for i, j in pairs.places.tolist()]
+    return _Example(
+        torch.from_numpy(rows_of(candidates, told.units, features)),
+        torch.from_numpy(pairs.places),
+        torch.from_numpy(pairs.features),
+        worth.clamp(max=1),
+        torch.tensor(together, dtype=torch.float32).clamp(max=1),
+    )
+
+
+def _worth_of(
+    marked: Marked, candidates: Sequence[Candidate]
+) -> tuple[Tensor, Counter[tuple[int, int]]]:
+    """(C, 3), and of pairs the facts that they tell together; one fact of many is shared out."""
+    worth = torch.zeros(len(candidates), 3)
+    both: Counter[tuple[int, int]] = Counter()
+    for fact in marked.facts:
+        own = needed(fact, candidates)
+        worth[own, _KEY] = 1
+        if len(own) == 1:
+            worth[own, _ALONE] += 1
+        pairs = [(i, j) for i in own for j in own if i < j]
+        for pair in pairs:
+            both[pair] += 1 / len(pairs)  # type: ignore[assignment]
+    for span in marked.stale:
+        worth[needed(span, candidates), _STALE] = 1
+    return worth, both
 
 
 class _Perceptron(nn.Module):
-    def __init__(self, width: int) -> None:
+    layers = ("hidden", "out", "pair_hidden", "pair_out")
+
+    def __init__(self, width: int, pair_width: int) -> None:
         super().__init__()
-        self.first = nn.Linear(width, _HIDDEN)
-        self.dropout = nn.Dropout(_DROPOUT)
-        self.last = nn.Linear(_HIDDEN, 1)
+        self.hidden = nn.Linear(width, _HIDDEN)
+        self.out = nn.Linear(_HIDDEN, 3)
+        self.pair_hidden = nn.Linear(2 * _HIDDEN + pair_width, _PAIR_HIDDEN)
+        self.pair_out = nn.Linear(_PAIR_HIDDEN, 1)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        hidden = nn.functional.gelu(self.first(x), approximate="tanh")
-        found: torch.Tensor = self.last(self.dropout(hidden))[:, 0]
-        return found
+    def forward(self, rows: Tensor, places: Tensor, pairs: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits of candidates (C, 3) and of pairs (P,)."""
+        hidden = self._dropped(self.hidden(rows))
+        both = torch.cat([hidden[places[:, 0]], hidden[places[:, 1]], pairs], dim=1)
+        return self.out(hidden), self.pair_out(self._dropped(self.pair_hidden(both)))[:, 0]
+
+    def _dropped(self, x: Tensor) -> Tensor:
+        x = nn.functional.gelu(x, approximate="tanh")
+        return nn.functional.dropout(x, _DROPOUT, self.training)
 
 
-def _trained(x: torch.Tensor, y: torch.Tensor, seed: int) -> _Perceptron:
+def _trained(examples: Sequence[_Example], seed: int) -> _Perceptron:
     torch.manual_seed(seed)
-    net = _Perceptron(x.shape[1])
-    steps = _EPOCHS * -(-len(x) // _BATCH)
+    net = _Perceptron(examples[0].rows.shape[1], examples[0].pairs.shape[1])
+    steps = _EPOCHS * -(-len(examples) // _BATCH)
     optimizer = torch.optim.AdamW(net.parameters(), lr=_RATE, weight_decay=_DECAY)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.02, steps)
-    loss_of = nn.BCEWithLogitsLoss()
     for _ in range(_EPOCHS):
-        for part in torch.split(torch.randperm(len(x)), _BATCH):
+        for part in torch.split(torch.randperm(len(examples)), _BATCH):
+            batch = _joined([examples[i] for i in part])
             optimizer.zero_grad()
-            loss_of(net(x[part]), y[part]).backward()
+            loss = _loss(net(batch.rows, batch.places, batch.pairs), batch)
+            loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             schedule.step()
     return net.eval()
+
+
+def _loss(found: tuple[Tensor, Tensor], batch: _Example) -> Tensor:
+    loss_of = nn.functional.binary_cross_entropy_with_logits
+    each = loss_of(found[0], batch.worth, reduction="none").mean(dim=0).sum()
+    return each + loss_of(found[1], batch.together)
+
+
+def _joined(examples: Sequence[_Example]) -> _Example:
+    upto = np.cumsum([0, *(len(one.rows) for one in examples)]).tolist()
+    places = [one.places + start for one, start in zip(examples, upto, strict=False)]
+    rows, _, pairs, worth, together = (torch.cat(own) for own in zip(*examples, strict=True))
+    return _Example(rows, torch.cat(places), pairs, worth, together)
 
 
 def _rarity(dialogues: Iterable[Told]) -> Rarity:
@@ -103,29 +169,6 @@ def _rarity(dialogues: Iterable[Told]) -> Rarity:
     return Rarity(counts, number)
 
 
-def read_marked(path: Path) -> list[_Marked]:
-    """The dialogues of a file with what each unit is worth.
-
-    Raises:
-        DataError: a span is not in its turn; names the record.
-    """
-    found = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        record = json.loads(line)
-        turns = [(speaker, text) for speaker, text in record["turns"]]
-        told = told_of(turns)
-        marks = [np.zeros(len(text), dtype=np.float32) for _, text in turns]
-        for statement in record["statements"]:
-            for turn, words in statement["spans"] if statement["key"] else ():
-                place = turns[turn][1].find(words)
-                if place < 0:
-                    raise DataError(f"{path}:{number}: turn {turn} does not have '{words}'")
-                marks[turn][place : place + len(words)] = 1.0
-        worth_of = [marks[u.turn][u.start : u.end].mean() >= 0.5 for u in told.units]
-        found.append(_Marked(told, np.array(worth_of, dtype=np.float32)))
-    return found
-
-
 def main() -> None:
     """Train from the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
@@ -133,9 +176,9 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    marked = [one for path in asked.files for one in read_marked(path)]
+    marked = [one for path in asked.files for one in read_marked(path) if not one.is_validation]
     asked.output.write_bytes(save(train(marked)))
-    print(f"{len(marked)} dialogues, {sum(len(one.worth) for one in marked)} units")
+    print(f"{len(marked)} dialogues, {sum(len(one.facts) for one in marked)} facts")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from dialogist.evaluation.outputs.names import plain_name
 from dialogist.evaluation.outputs.output import spoken
 from dialogist.recipe.config import DataSet, Recipe, bundled_recipes, read_recipe
 from dialogist.recipe.corpus import Corpus, Note
+from dialogist.text.listing import counted
 
 _PACKS = {
     "dialogsum": "dialogsum",
@@ -175,7 +176,7 @@ def read_evaluation_data(
     if not chosen:
         raise DataError("nothing to compare: no dialogue in the data has a reference summary")
     if len(chosen) < len(first):
-        note(f"{len(first) - len(chosen)} dialogues without a reference were left out")
+        note(f"{counted(len(first) - len(chosen), 'dialogues')} without a reference left out")
     names = ", ".join(one.path for one in sets)
     return Choice(names, every, chosen), sum(counts.bad for counts in corpus.counts)
 

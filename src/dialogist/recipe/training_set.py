@@ -20,6 +20,7 @@ from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer, teach_words
 from dialogist.recipe.encode import EncodingSettings
 from dialogist.recipe.pairs import PairMaker, epochs_of, makes_windows
 from dialogist.records import Dialogue
+from dialogist.text.listing import counted
 from dialogist.tokenizers import Tokenizer, read_tokenizer
 from dialogist.training.base import TrainingData
 from dialogist.training.checkpoints import checkpoint_folders
@@ -79,11 +80,14 @@ def _encoded_before(recipe: Recipe, place: Place, folder: Path, note: Note) -> T
     _require_same_recipe(recipe, settings, folder)
     _require_same_files(settings, place.data, folder)
     totals = pairs.manifest.summed()
-    note(f"{folder}: checking {len(pairs.manifest.shards)} shards with {totals.tokens:,} tokens")
+    note(
+        f"{folder}: checking {counted(len(pairs.manifest.shards), 'shards')} with "
+        f"{totals.tokens:,} tokens"
+    )
     pairs.verify()
     start = recipe.start if isinstance(recipe.start, str) else None
     tokenizer = _adopted_tokenizer(pairs, place.run, start)
-    divided = f"{totals.dialogues} dialogues as {totals.pairs} windows"
+    divided = f"{counted(totals.dialogues, 'dialogues')} as {counted(totals.pairs, 'windows')}"
     note(f"train: {divided if makes_windows(recipe) else totals.cuts}")
     sample = _sample(recipe, pairs, totals.dialogues)
     shares = _stored_shares(recipe, pairs, tokenizer)

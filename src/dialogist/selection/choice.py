@@ -1,70 +1,97 @@
-"""Which statements a summary holds: the most likely ones that a budget of words has room for."""
+"""Which statements a summary holds: those that tell the most facts in a budget of words."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogist.selection.statements import Candidate
-from dialogist.selection.units import Unit
+from dialogist.selection.candidate_features import REACH
+from dialogist.selection.network import Worth
 
 LEAST = 0.15
 """The chance below which a statement is left out even where there is room."""
 
-_ISSUE = 0.7  # of the budget: the best statement of the first quarter, why they talk at all
-_BEGINNING = 0.25
+_STALE = 4.0
+_MUST = 1000.0  # more than all facts of a dialogue
+_STATES = 1 << REACH
+_NONE = -1e9
 
 
-def chosen(
-    candidates: Sequence[Candidate],
-    chances: Sequence[float],
-    units: Sequence[Unit],
-    budget: int,
-    with_issue: bool = False,
-) -> list[int]:
-    """The numbers of the chosen candidates; at least one where one has room.
+@dataclass(slots=True)
+class Choice:
+    """The best choices of candidates, each of so many words, for all budgets up to ``most``.
 
-    ``with_issue``: the best of the beginning is among them. It costs other facts.
+    A choice is worth the facts that it is expected to tell: those of one candidate alone, and
+    those of two that it holds both. Exact: candidates are decided in their order, and what is
+    known of the last `REACH` decisions is enough. ``must``: candidates that come first.
     """
-    values = np.array(chances, dtype=np.float64)
-    words = np.array([one.words for one in candidates], dtype=np.int64)
-    likely = [i for i, value in enumerate(values) if value >= LEAST]
-    usable = likely or ([int(values.argmax())] if len(values) else [])
-    begin = [i for i in _beginning(candidates, units) if words[i] <= _ISSUE * budget]
-    kept = [max(begin, key=lambda i: values[i])] if with_issue and begin else []
-    rest = [i for i in usable if i not in kept]
-    left = budget - int(words[kept].sum())
-    return sorted(kept + _packed(rest, values * np.sqrt(np.maximum(words, 1)), words, left))
 
+    words: Sequence[int]
+    worth: Worth
+    most: int
+    must: Collection[int] = ()
+    _alone: NDArray[np.float64] = field(init=False)
+    _together: dict[tuple[int, int], float] = field(init=False)
+    _best: NDArray[np.float64] = field(init=False)
+    _before: NDArray[np.bool_] = field(init=False)
 
-def _beginning(candidates: Sequence[Candidate], units: Sequence[Unit]) -> list[int]:
-    """The candidates of the first quarter of a dialogue that ask nothing."""
-    words = [unit.words for unit in units]
-    upto = np.cumsum(words) - words
-    return [
-        i
-        for i, one in enumerate(candidates)
-        if upto[one.units[0]] < _BEGINNING * sum(words)
-        and not any("?" in units[unit].text for unit in one.units)
-    ]
+    def __post_init__(self) -> None:
+        fresh = np.clip(1 - _STALE * self.worth.stale, 0, 1).astype(np.float64)
+        usable = self.worth.key >= LEAST
+        if len(usable) and not usable.any():
+            usable[self.worth.key.argmax()] = True
+        self._alone = np.where(usable, self.worth.alone * fresh, _NONE)
+        self._alone[list(self.must)] = _MUST
+        self._together = {
+            (int(i), int(j)): float(chance) * min(fresh[i], fresh[j])
+            for (i, j), chance in zip(self.worth.places, self.worth.together, strict=True)
+        }
+        self._fill()
 
+    def within(self, budget: int) -> list[int]:
+        """The numbers of the best candidates of at most that many words, in order."""
+        found: list[int] = []
+        state = int(self._best[:, budget].argmax())
+        for i in range(len(self.words) - 1, -1, -1):
+            oldest = int(self._before[i, state, budget]) << (REACH - 1)
+            if state & 1:
+                found.append(i)
+                budget -= self.words[i]
+            state = state >> 1 | oldest
+        return found[::-1]
 
-def _packed(
-    usable: Sequence[int], values: NDArray[np.float64], words: NDArray[np.int64], budget: int
-) -> list[int]:
-    """The subset of the greatest value that is not longer than the budget (0/1 knapsack)."""
-    best = np.zeros(budget + 1)
-    took = np.zeros((len(usable), budget + 1), dtype=bool)
-    for k, i in enumerate(usable):
-        cost = words[i]
-        if cost <= budget:
-            new = best[: budget + 1 - cost] + values[i]
-            better = new > best[cost:]
-            took[k, cost:] = better
-            best[cost:] = np.where(better, new, best[cost:])
-    found, left = [], budget
-    for k in range(len(usable) - 1, -1, -1):
-        if took[k, left]:
-            found.append(usable[k])
-            left -= words[usable[k]]
-    return found
+    def facts(self, chosen: Sequence[int]) -> float:
+        """How many facts some candidates are expected to tell."""
+        own = set(chosen)
+        both = sum(chance for (i, j), chance in self._together.items() if {i, j} <= own)
+        return float(sum(max(self._alone[i], 0.0) for i in chosen)) + both
+
+    def _fill(self) -> None:
+        """Best values by the last decisions (a bit each) and budget, and which led to them."""
+        self._best = np.full((_STATES, self.most + 1), _NONE)
+        self._best[0] = 0.0
+        self._before = np.zeros((len(self.words), _STATES, self.most + 1), dtype=np.bool_)
+        for i in range(len(self.words)):
+            new = np.full_like(self._best, _NONE)
+            for state in range(_STATES):
+                ways = [self._with(i, state, state >> 1 | old) for old in (0, _STATES >> 1)]
+                self._before[i, state] = ways[1] > ways[0]
+                new[state] = np.maximum(*ways)
+            self._best = new
+
+    def _with(self, i: int, state: int, before: int) -> NDArray[np.float64]:
+        """Values of all budgets once candidate ``i`` leads from one state to the next."""
+        value: NDArray[np.float64] = self._best[before]
+        if not state & 1:
+            return value
+        gain = self._alone[i] + sum(
+            self._together.get((i - 1 - back, i), 0.0)
+            for back in range(REACH)
+            if before >> back & 1
+        )
+        cost = self.words[i]
+        found = np.full(self.most + 1, _NONE)
+        if cost <= self.most:
+            found[cost:] = value[: self.most + 1 - cost] + gain
+        return found

@@ -1,4 +1,4 @@
-"""Chosen statements that follow each other told as one: a subject, a label or a quotation shared."""
+"""Chosen neighbours told as one: they share their subject, their label or their quotation."""
 
 import re
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""The selector's network: a few small perceptrons on a unit and its neighbours, in NumPy."""
+"""The selector's network: a few small perceptrons on candidates and pairs of them, in NumPy."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -9,19 +9,69 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
+from dialogist.selection.candidate_features import Pairs
 from dialogist.selection.features import Matrix
 from dialogist.selection.terms import Rarity
 
 BUNDLED = Path(__file__).resolve().parents[1] / "assets" / "selection" / "open.safetensors"
 """The selector that the package holds."""
 
-_CLIP = 4.0  # standard deviations
+CLIP = 4.0
+"""Standard deviations: features beyond are cut."""
+
 _ROOT = np.float32(0.7978845608)
+_WEIGHTS = (
+    "mean",
+    "deviation",
+    "hidden",
+    "hidden_bias",
+    "out",
+    "out_bias",
+    "pair_hidden",
+    "pair_hidden_bias",
+    "pair_out",
+    "pair_out_bias",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What candidates are worth to a summary.
+
+    Attributes:
+        key: (C,) how likely a summary must hold each.
+        alone: (C,) how likely each tells a fact that a summary must hold, whole.
+        stale: (C,) how likely a later turn changes what each says.
+        places, together: (P, 2), (P,) how likely the two of a pair tell a fact together.
+    """
+
+    key: NDArray[np.float32]
+    alone: NDArray[np.float32]
+    stale: NDArray[np.float32]
+    places: NDArray[np.int64]
+    together: NDArray[np.float32]
+
+    def only(self, numbers: Sequence[int]) -> "Worth":
+        """The worth where all other candidates are worth nothing."""
+        kept = np.zeros(len(self.key), dtype=np.float32)
+        kept[list(numbers)] = 1
+        both = kept[self.places].prod(axis=1)
+        return replace(
+            self, key=self.key * kept, alone=self.alone * kept, together=self.together * both
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """``hidden`` (N, 3F, H) and ``out`` (N, H) of N perceptrons; their mean counts."""
+    """N perceptrons whose mean counts; H and K are the widths of their hidden layers.
+
+    Attributes:
+        mean, deviation: (F,) of the features of units.
+        hidden, hidden_bias: (N, W, H), (N, H) of candidates.
+        out, out_bias: (N, H, 3), (N, 3) for key, alone and stale.
+        pair_hidden, pair_hidden_bias: (N, 2H + P, K), (N, K) of pairs.
+        pair_out, pair_out_bias: (N, K), (N,).
+    """
 
     mean: Matrix
     deviation: Matrix
@@ -29,23 +79,33 @@ class Network:
     hidden_bias: Matrix
     out: Matrix
     out_bias: Matrix
+    pair_hidden: Matrix
+    pair_hidden_bias: Matrix
+    pair_out: Matrix
+    pair_out_bias: Matrix
     rarity: Rarity
 
-    def probabilities(self, features: Matrix) -> NDArray[np.float32]:
-        """(U,) of features (U, F): how likely a summary must hold each unit."""
-        if not len(features):
-            return np.zeros(0, dtype=np.float32)
-        x = around(np.clip((features - self.mean) / self.deviation, -_CLIP, _CLIP))
-        hidden = _gelu(np.einsum("uf,nfh->nuh", x, self.hidden) + self.hidden_bias[:, None])
-        logits = np.einsum("nuh,nh->nu", hidden, self.out) + self.out_bias
-        found: NDArray[np.float32] = (1 / (1 + np.exp(-logits))).mean(axis=0)
+    def normalized(self, features: Matrix) -> Matrix:
+        """Features of units (U, F) by their mean and deviation."""
+        found: Matrix = np.clip((features - self.mean) / self.deviation, -CLIP, CLIP)
         return found
 
+    def worth(self, rows: Matrix, pairs: Pairs) -> Worth:
+        """Of candidates (C, W) and pairs of them."""
+        hidden = _gelu(rows @ self.hidden + self.hidden_bias[:, None])
+        each = _chances(hidden @ self.out + self.out_bias[:, None])
+        first, second = (hidden[:, pairs.places[:, side]] for side in (0, 1))
+        told = np.broadcast_to(pairs.features, (len(hidden), *pairs.features.shape))
+        both = np.concatenate([first, second, told], axis=2)
+        joint = _gelu(both @ self.pair_hidden + self.pair_hidden_bias[:, None])
+        logits = (joint @ self.pair_out[:, :, None])[:, :, 0] + self.pair_out_bias[:, None]
+        return Worth(each[:, 0], each[:, 1], each[:, 2], pairs.places, _chances(logits))
 
-def around(x: Matrix) -> Matrix:
-    """(U, 3F): each row with the one before and the one behind it, zeros beyond the ends."""
-    none = np.zeros_like(x[:1])
-    return np.concatenate([x, np.vstack([none, x[:-1]]), np.vstack([x[1:], none])], axis=1)
+
+def _chances(logits: Matrix) -> NDArray[np.float32]:
+    """The mean over the perceptrons."""
+    found: NDArray[np.float32] = (1 / (1 + np.exp(-logits))).mean(axis=0)
+    return found
 
 
 def _gelu(x: Matrix) -> Matrix:
@@ -58,10 +118,7 @@ def read_network(path: Path) -> Network:
     stored: Mapping[str, NDArray[np.generic]] = load_file(path)
     stems = stored["stems"].tobytes().decode("utf-8").split("\n")
     counts = dict(zip(stems, stored["counts"].tolist(), strict=True))
-    weights = {
-        name: stored[name].astype(np.float32)
-        for name in ("mean", "deviation", "hidden", "hidden_bias", "out", "out_bias")
-    }
+    weights = {name: stored[name].astype(np.float32) for name in _WEIGHTS}
     return Network(**weights, rarity=Rarity(counts, int(stored["dialogues"][0])))
 
 

@@ -8,16 +8,21 @@ from typing import Literal
 from dialogist.selection.terms import terms_of
 from dialogist.selection.units import Unit
 from dialogist.text.reported_speech import Conversation, Reported
+from dialogist.text.reported_speech.trimming import without_addresses
 
 _OF_ITS_OWN = re.compile(
     r"(?i)\b(?:i|you|we|he|she|it|they|that|this|there)(?:['’]\w+)?\b|\b(?:let['’]?s|please)\b"
 )
 _ASKS = re.compile(
-    r"(?i)(?:\w+\W+)?(?:is|are|can|could|do|does|did|will|would|what|when|where|who|how|which|why|have)\b"
+    r"(?i)(?:(?:hi+|hey|yo|so|and|but|ok|okay|bro|hello)\W+)*(?:is|are|can|could|do|does|did|will|would|what|when|where|who|how|which|why|have)\b"
 )
 _DENIES = re.compile(r"(?i)(?:no|nope|nah)\b\W*\w")
 _SHORTEST_QUESTION = 4  # words of a question that is understood alone
 _LONGEST_FRAGMENT = 2  # words that are taken for a reply to whatever was said before
+_UNFINISHED = re.compile(
+    r"(?i)(?:\b(?:the|a|an|my|your|to|of|for|in|on|with|at|and|or|but|if|that|have|will|is|are|was|can|could"
+    r"|would|so|because|when|than|from|by)|,)$"
+)
 _LONGEST_ANSWER = 8  # words of an answer that is not understood without its question
 
 
@@ -55,14 +60,15 @@ def candidates_of(
                 found[i] = answered
                 continue
         own = told.get((unit.turn, unit.start))
-        if own is None or len(_plain(unit)) < 2 or not _says_something(unit):
+        if own is None or not _says_something(unit):
             continue
-        if _goes_on(units, i) and i - 1 in found:
+        joint = _joint(units, i)
+        if joint is not None and i - 1 in found and len(found[i - 1].units) == 1:
             before = found.pop(i - 1)
-            quoted = conversation.quote(units[i - 1].turn, units[i - 1].start).text
-            text = f"{quoted} {own.text.partition(': ')[2]}"
-            found[i] = Candidate(text, "quoted", (*before.units, i), before.needs)
-        else:
+            quoted = [conversation.quote(units[j].turn, units[j].start).text for j in (i - 1, i)]
+            text = quoted[0].removesuffix("”") + joint + quoted[1].partition("“")[2]
+            found[i] = Candidate(text, "quoted", (i - 1, i), before.needs)
+        elif len(_plain(unit)) > 1:
             needs = _antecedent(units, i) if own.refers_back else None
             found[i] = Candidate(own.text, own.kind, (i,), needs)
     return list(found.values())
@@ -73,12 +79,20 @@ def _antecedent(units: Sequence[Unit], i: int) -> int | None:
     return next((j for j in range(i - 1, max(-1, i - 4), -1) if terms_of(units[j].text)), None)
 
 
-def _goes_on(units: Sequence[Unit], i: int) -> bool:
-    """Whether a message goes on with the one before, by the same speaker: "2-10"."""
+def _joint(units: Sequence[Unit], i: int) -> str | None:
+    """What stands between a message and the one before it that it goes on with; None: it does not.
+
+    It does where it is a mere fragment ("2-10") or where the one before ends in mid-sentence.
+    """
     if i == 0 or units[i - 1].speaker != units[i].speaker or units[i - 1].turn == units[i].turn:
-        return False
-    is_short = units[i].words <= _LONGEST_FRAGMENT and not units[i].text[:1].isupper()
-    return is_short and not _OF_ITS_OWN.search(units[i].text)
+        return None
+    before, text = without_addresses(units[i - 1].text), units[i].text
+    if text[:1].isupper():
+        return None
+    if _UNFINISHED.search(before):
+        return " "
+    is_short = units[i].words <= _LONGEST_FRAGMENT and not _OF_ITS_OWN.search(text)
+    return "” “" if is_short else None
 
 
 def _says_something(unit: Unit) -> bool:
@@ -133,9 +147,7 @@ def _answered(
 
 def _is_fragment(asked: Unit, answer: Unit) -> bool:
     """Whether an answer is hardly understood without what it answers."""
-    is_question = "?" in asked.text or _ASKS.match(asked.text) is not None
-    if not is_question and any(map(str.isdigit, answer.text)):
+    is_question = "?" in asked.text or (asked.words > 1 and bool(_ASKS.match(asked.text)))
+    if not is_question or _OF_ITS_OWN.search(answer.text) or not _says_something(answer):
         return False
-    if _OF_ITS_OWN.search(answer.text) or not _says_something(answer):
-        return False
-    return answer.words <= (_LONGEST_ANSWER if is_question else _LONGEST_FRAGMENT)
+    return answer.words <= _LONGEST_ANSWER

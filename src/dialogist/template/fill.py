@@ -1,7 +1,7 @@
 """`fill`: a template, a summary and its dialogue become the form that a team wants."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dialogist.records import Dialogue, Statement, StatementKind, Summary
@@ -13,6 +13,7 @@ from dialogist.template.extract.titles import title_of
 from dialogist.template.extract.turns import Found
 from dialogist.template.fields import Values
 from dialogist.template.filled import Cited, Entry, Filled, FilledSection, Origin
+from dialogist.template.promises import promise_in
 from dialogist.template.ruled import RULED, is_ruled
 from dialogist.template.sentences import Sentences, sentences_of
 from dialogist.text.languages import language_of
@@ -158,7 +159,17 @@ class _Filler:
         told: tuple[Found, ...] = ()
         if section.source == "outcome" and any(s.source == "done" for s in self.template.sections):
             told = self._extracted.done
-        return [_found(one) for one in getattr(self._extracted, section.source) if one not in told]
+        found = [_found(one) for one in getattr(self._extracted, section.source) if one not in told]
+        return [*found, *self._promised(found)] if section.source == "actions" else found
+
+    def _promised(self, found: Sequence[Entry]) -> Iterator[Entry]:
+        """What the summary reports that a speaker will do, where the rules found nothing."""
+        known = {span.utterance for entry in found for span in entry.evidence}
+        for statement in self.summary.sentences:
+            promise = promise_in(statement, self.dialogue.speakers)
+            places = {span.utterance for span in statement.evidence}
+            if promise is not None and known.isdisjoint(places):
+                yield replace(promise, evidence=statement.evidence)
 
     def _stated(self, statement: Statement) -> Entry:
         return Entry(

@@ -33,10 +33,7 @@ def focus(summary: Summary, dialogue: Dialogue, speaker: str) -> Focused:
     Raises:
         UsageError: nobody of that name says anything in the dialogue.
     """
-    if speaker not in dialogue.speakers:
-        there = ", ".join(dialogue.speakers) or "nobody by name"
-        hint = nearest(speaker, dialogue.speakers)
-        raise UsageError(f"'{speaker}' says nothing in this dialogue{hint} (there are: {there})")
+    check_speaker(speaker, dialogue)
     judge = _Judge(dialogue, speaker)
     sentences = list(summary.sentences) or list(_sentences(summary.text))
     kept = [s for s in sentences if judge.is_about(s)]
@@ -47,6 +44,18 @@ def focus(summary: Summary, dialogue: Dialogue, speaker: str) -> Focused:
     if summary.alternatives:
         notes.append("alternatives are left out: a focus chooses among sentences with evidence")
     return Focused(_only(summary, kept), left_out, tuple(notes) if left_out else ())
+
+
+def check_speaker(speaker: str, dialogue: Dialogue) -> None:
+    """See that somebody of that name says something.
+
+    Raises:
+        UsageError: nobody does.
+    """
+    if speaker not in dialogue.speakers:
+        there = ", ".join(dialogue.speakers) or "nobody by name"
+        hint = nearest(speaker, dialogue.speakers)
+        raise UsageError(f"'{speaker}' says nothing in this dialogue{hint} (there are: {there})")
 
 
 class _Judge:

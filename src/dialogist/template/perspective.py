@@ -3,14 +3,13 @@
 import re
 from collections import Counter
 from collections.abc import Mapping
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue
 from dialogist.text.names import name_mentions
 
 Perspective: TypeAlias = Literal["name", "role"]
-PERSPECTIVES: tuple[Perspective, ...] = get_args(Perspective)
 
 _TITLE = re.compile(r"\b(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Doctor)\b\.? ?$")
 _TAG = re.compile(r"#\s?[Pp]erson\s?\d+\s?#|(?:speaker|person|spk)[ _]?\d+", re.I)

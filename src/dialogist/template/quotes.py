@@ -19,6 +19,10 @@ class Quote:
     speaker: str
     text: str
 
+    def is_within(self, text: str) -> bool:
+        """Whether a text has these words, whatever stands between them."""
+        return _bare(self.text) in _bare(text)
+
 
 def cited_of(utterances: Sequence[Utterance]) -> dict[int, Cited]:
     """All utterances by number."""
@@ -29,20 +33,34 @@ def quotes_of(
     evidence: Sequence[EvidenceSpan], said: Mapping[int, Cited], most: int, whole: bool = True
 ) -> tuple[Quote, ...]:
     """The best utterances of some evidence, each once; not ``whole``: what is cited of them."""
-    best: dict[int, EvidenceSpan] = {}
+    cited: dict[int, list[tuple[int, int]]] = {}
     for span in evidence:
         if span.utterance in said:
-            best.setdefault(span.utterance, span)
+            cited.setdefault(span.utterance, []).append((span.start, span.end))
     return tuple(
-        Quote(
-            number,
-            said[number].speaker,
-            excerpt(said[number].text, span.start, span.end)
-            if whole
-            else said[number].text[span.start : span.end],
-        )
-        for number, span in list(best.items())[:most]
+        Quote(number, said[number].speaker, shown_of(said[number].text, places, whole))
+        for number, places in list(cited.items())[:most]
     )
+
+
+def shown_of(text: str, places: Sequence[tuple[int, int]], whole: bool) -> str:
+    """What is shown of an utterance: what stands around its best place, or the places alone."""
+    if whole:
+        return excerpt(text, *places[0])
+    parts, end = "", 0
+    for start, stop in sorted(places):
+        begin = max(start, end)
+        if begin < stop:
+            between = text[end:begin].strip()
+            gap = " ..." if any(map(str.isalnum, between)) else between
+            parts += f"{gap if parts else ''} {text[begin:stop].strip()}"
+            end = stop
+    return parts.strip()
+
+
+def _bare(text: str) -> str:
+    """Return the letters and digits of a text."""
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def excerpt(text: str, start: int, end: int) -> str:

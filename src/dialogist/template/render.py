@@ -77,8 +77,9 @@ def _beside(entry: Entry, said: Mapping[int, Cited]) -> Iterator[str]:
         yield f"check this: {printable(entry.doubt)}"
     if entry.origin == "dialogue" and '"' in entry.text:
         return  # a quote itself
-    for quote in quotes_of(entry.evidence, said, _BESIDE, whole=entry.origin == "summary"):
-        if not _repeats(entry.text, quote.text):
+    for quote in quotes_of(entry.evidence, said, _BESIDE, whole=entry.kind == "free"):
+        is_told = entry.kind == "quoted" and quote.is_within(entry.text)
+        if not is_told and not _repeats(entry.text, quote.text):
             yield quoted(quote)
 
 

@@ -9,7 +9,7 @@ import typer
 from dialogist.cli.console import TrainingDisplay, note
 from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import Data, Device, OutputFile, TableForm, Threads
-from dialogist.cli.forms import Table
+from dialogist.cli.forms import DeviceKind, Table
 from dialogist.cli.progress import progress
 from dialogist.errors import DialogistError, UsageError, nearest
 from dialogist_lab.cli.ablate_table import Ablation, as_json, as_markdown, as_text
@@ -39,7 +39,7 @@ def ablate(
     data: Data = None,
     output: OutputFile = None,
     format: TableForm = None,
-    device: Device = "auto",
+    device: Device = DeviceKind.auto,
     threads: Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from dialogist.text.listing import counted
 from dialogist_lab.cli.compare_table import Failure, clock
 
 if TYPE_CHECKING:  # they are torch's: not for --help
@@ -98,7 +99,8 @@ def _remarks(shown: Ablation) -> Iterator[str]:
     card = shown.card
     if card is not None:
         yield (
-            f"{card.dialogues} dialogues of {card.data}, {card.references:.2f} references each; "
+            f"{counted(card.dialogues, 'dialogues')} of {card.data}, {card.references:.2f} "
+            f"references each; "
             "R1, R2, RL: F1 x 100; in brackets the gain over the base, * p < 0.05 over dialogues, "
             "corrected for all rows and knowing nothing of other seeds"
         )

@@ -24,8 +24,9 @@ from dialogist.cli.flags import (
     PredictionKey,
     Processes,
     Threads,
+    tell_measured_style,
 )
-from dialogist.cli.forms import Card
+from dialogist.cli.forms import Card, DeviceKind
 from dialogist.cli.progress import progress
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.data.readers import ReadOptions
@@ -116,11 +117,12 @@ def compare(
     plot: Annotated[
         Path | None, typer.Option(help="Figures 3 and 4 of the paper as a PNG file.")
     ] = None,
-    device: Device = "auto",
+    device: Device = DeviceKind.auto,
     threads: Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:
     """Compare systems on the same dialogues. The same command goes on after an interruption."""
+    from dialogist.engine.names import find_model
     from dialogist.evaluation.choosing import check_columns, keys_of, listed, with_needs
     from dialogist.evaluation.outputs.joining import How
     from dialogist.recipe.config import data_folder
@@ -146,6 +148,9 @@ def compare(
         processes=processes,
     )
     found = find_systems(systems, runs, assignments or [], _starts(start or []))
+    for one in found:
+        if one.recipe is None and one.folder is not None:
+            tell_measured_style(one.name, find_model(str(one.folder)))
     setting = settle(found, wanted, note)
     keys = listed(columns)
     check_columns(keys, keys_of(setting.judge.every))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dialogist.cli.csv_cells import card_csv
+from dialogist.text.listing import counted
 
 if TYPE_CHECKING:  # they are torch's: not for --help
     from dialogist.data.keypoints import RulePack
@@ -206,7 +207,7 @@ def _reference_row(comparison: Comparison, columns: Sequence[_Column]) -> list[s
 def _remarks(comparison: Comparison, keys: Sequence[str]) -> Iterator[str]:
     references, pack = comparison.references, comparison.pack
     yield (
-        f"{references.dialogues} dialogues of {', '.join(comparison.data)}, "
+        f"{counted(references.dialogues, 'dialogues')} of {', '.join(comparison.data)}, "
         f"{references.references:.2f} references each; R1 and R2 are recall, RL is F1; the mean "
         "over references"
     )

@@ -26,7 +26,7 @@ from dialogist.cli.flags import (
     decoding_options,
     load_summarizer,
 )
-from dialogist.cli.forms import Explained
+from dialogist.cli.forms import DeviceKind, Explained
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.data.readers import Problem, ReadOptions, read_dialogues
 from dialogist.errors import DataError, UsageError, nearest
@@ -98,7 +98,7 @@ def explain(
     max_tokens: MaxTokens = None,
     seed: Seed = None,
     read: ReadOptions = ReadOptions(),
-    device: Device = "auto",
+    device: Device = DeviceKind.auto,
     threads: Threads = None,
 ) -> int:
     """Show how a network writes a summary: attention per layer and head, copying, probabilities.

@@ -17,6 +17,7 @@ from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError
+from dialogist.text.listing import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +66,10 @@ def make(
         raise DataError(f"{output}: cannot be written: {error.strerror}") from None
     shown = len(drawn.pairs)
     fewer = "" if shown == count else f" (no more of the {len(pairs)} pairs differ)"
-    note(f"{output}: {shown} dialogues{fewer}; open it in any browser, or send it to raters")
+    note(
+        f"{output}: {counted(shown, 'dialogues')}{fewer}; open it in any browser, or send it "
+        f"to raters"
+    )
     if drawn.identical:
         note(f"{drawn.identical} pairs drawn are identical: not shown, but told in the report")
     return reading.finish()
@@ -134,5 +138,8 @@ def _shared(
         said = [{p.output.id for p in placed if not p.output.missing} for placed in found]
         chosen = [i for i in every if all(dialogues[i].id in ids for ids in said)] or chosen
     if len(chosen) < len(dialogues):
-        note(f"{len(chosen)} of {len(dialogues)} dialogues have a summary of both systems")
+        note(
+            f"{len(chosen)} of {counted(len(dialogues), 'dialogues')} have a summary of both "
+            f"systems"
+        )
     return Choice(str(on), dialogues, chosen)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from dialogist.cli.forms import Table
+from dialogist.text.listing import counted
 
 if TYPE_CHECKING:
     from dialogist_lab.rating.preference import Falsehood, Preference, Rating
@@ -56,7 +57,7 @@ def _about(rating: "Rating") -> Iterator[str]:
     a, b = rating.systems
     yield f"A is {_line(a)}, B is {_line(b)}"
     raters = ", ".join(f"{_line(name)} {count}" for name, count in rating.answered.items())
-    yield f"{rating.items} dialogues; answered whole: {raters}"
+    yield f"{counted(rating.items, 'dialogues')}; answered whole: {raters}"
     if rating.identical:
         yield (
             f"{rating.identical} more were drawn whose summaries are identical: not shown, not "

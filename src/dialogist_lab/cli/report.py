@@ -20,6 +20,7 @@ from dialogist.cli.flags import (
     Threads,
     Train,
 )
+from dialogist.cli.forms import DeviceKind
 from dialogist.cli.read_flags import with_read_flags
 from dialogist.cli.reading import Reading
 from dialogist.data.readers import ReadOptions
@@ -84,7 +85,7 @@ def report(
     limit: Limit = None,
     processes: Processes = None,
     read: ReadOptions = ReadOptions(),
-    device: Device = "auto",
+    device: Device = DeviceKind.auto,
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> int:

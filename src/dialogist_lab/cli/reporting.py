@@ -23,6 +23,7 @@ from dialogist.recipe.evaluate import (
 )
 from dialogist.recipe.floors import floor_names
 from dialogist.recipe.systems import System
+from dialogist.text.listing import counted
 from dialogist_lab.cli.reporting_call import (
     Call,
     aligned,
@@ -65,7 +66,7 @@ class _Work:
         wanted = wanted_of(call, systems)
         choice, skipped = call.asking.choice(whole=True)
         if skipped:
-            note(f"{skipped} dialogues without a reference were left out")
+            note(f"{counted(skipped, 'dialogues')} without a reference left out", own=True)
         said = self._said(systems, choice)
         _check_baseline(call, said)
         about = choice.file if choice else systems[0].name

@@ -8,9 +8,10 @@ import typer
 from dialogist.cli.console import note
 from dialogist.cli.destination import check_file, is_file, output_to
 from dialogist.cli.flags import OutputFile, Quiet
-from dialogist.cli.progress import Meter, counted, tracked
+from dialogist.cli.progress import Meter, tracked
 from dialogist.data.writer import dialogue_to_line
 from dialogist.records import Dialogue
+from dialogist.text.listing import counted
 
 
 def synth(

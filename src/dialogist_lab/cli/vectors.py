@@ -16,6 +16,7 @@ from dialogist.cli.reading import Reading
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue
+from dialogist.text.listing import counted
 
 
 @with_read_flags()
@@ -60,7 +61,10 @@ def vectors(
     values = {"width": width, "epochs": epochs, "min_count": min_count, "seed": seed}
     config = VectorTraining.parse(values, "data vectors")
     trained = train_vectors(_texts(reading.dialogues(files)), config, output, note)
-    note(f"{trained.vocabulary} words of {trained.words} have vectors of width {width}")
+    note(
+        f"vectors of width {width} for {trained.vocabulary:,} of {counted(trained.words, 'words')}",
+        own=True,
+    )
     typer.echo(output)
     return reading.finish()
 
@@ -81,7 +85,7 @@ def _check(path: Path, folder: Path, form: Facts) -> int:
     if form is Facts.json:
         typer.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
         return 0
-    typer.echo(f"{path}: {report.rows} rows of width {report.width}")
+    typer.echo(f"{path}: {counted(report.rows, 'rows')} of width {report.width}")
     typer.echo(f"  header             {'yes' if report.header else 'no'}")
     shown = ", ".join(map(str, report.bad_lines))
     first = f" (first in lines {shown})" if shown else ""
@@ -89,7 +93,7 @@ def _check(path: Path, folder: Path, form: Facts) -> int:
     typer.echo(f"  duplicates         {report.duplicates} (the first counts)")
     typer.echo(f"  in cp1252          {report.cp1252_rows}")
     typer.echo(f"  invalid bytes      {report.invalid_rows}")
-    typer.echo(f"vocabulary: {report.vocabulary} words, {report.pieces} other entries")
+    typer.echo(f"vocabulary: {counted(report.vocabulary, 'words')}, {report.pieces} other entries")
     typer.echo(f"  in this spelling   {report.exact}")
     typer.echo(f"  in small letters   {report.lowercase}")
     typer.echo(f"  covered            {100 * report.coverage:.1f}%")

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from dialogist.evaluation.card import Card
 from dialogist.evaluation.cautions.caution import Caution
-from dialogist.metrics.base import BEST
+from dialogist.metrics.references import BEST
+from dialogist.text.listing import counted
 from dialogist_lab.report.canvas import Picture
 from dialogist_lab.report.environment import environment_of
 from dialogist_lab.report.examples import Choice, FindSpots, choose
@@ -95,7 +96,7 @@ def _about(subject: Subject) -> str:
         runs = f"{len(subject.runs)} training run{'' if len(subject.runs) == 1 else 's'}"
         return ", ".join(filter(None, [runs, subject.stated]))
     references = f"{card.references:.3g} reference{'' if card.references == 1 else 's'} each"
-    parts = [card.data, f"{card.dialogues} dialogues", references, subject.stated]
+    parts = [card.data, counted(card.dialogues, "dialogues"), references, subject.stated]
     return ", ".join(filter(None, parts))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dialogist.evaluation.card import Kind
 from dialogist.evaluation.ceilings import HUMAN
 from dialogist.evaluation.statistics.significance import Difference, compare
+from dialogist.text.listing import counted
 from dialogist_lab.report.model import REFERENCES, Shown, Subject, alone
 from dialogist_lab.report.tables import number
 
@@ -44,7 +45,7 @@ def _reached(best: Shown, subject: Subject) -> str:
     known = "" if math.isnan(found.low) else f" (ROUGE-L {found.low:.1f} to {found.high:.1f})"
     return (
         f"{best.name} {leads} ROUGE-1 / 2 / L of {figures}{known} on "
-        f"{subject.card.dialogues} dialogues."
+        f"{counted(subject.card.dialogues, 'dialogues')}."
     )
 
 

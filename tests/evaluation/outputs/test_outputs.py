@@ -248,9 +248,9 @@ def test_the_same_ids_in_the_same_order_may_be_there_twice() -> None:
 
 
 WRONG: list[tuple[list[Placed], list[Dialogue], str]] = [
-    (placed(("a", "A")), talks("a", "b", "c"), r"2 dialogues have no output \('b', 'c'\)"),
-    (placed(("a", "A"), ("b", None)), talks("a", "b"), "1 dialogues have no output"),
-    (placed(("", "A"), ("", None)), talks("a", "b"), "1 dialogues have no output"),
+    (placed(("a", "A")), talks("a", "b", "c"), r"no output for 2 dialogues \('b', 'c'\)"),
+    (placed(("a", "A"), ("b", None)), talks("a", "b"), "no output for 1 dialogue"),
+    (placed(("", "A"), ("", None)), talks("a", "b"), "no output for 1 dialogue"),
     (placed(("a", "A"), ("a", "B")), talks("a", "b"), "p: the id 'a' is there more than once"),
     (placed(("b", "A"), ("a", "B")), talks("a", "b", "b"), "data: the id 'b' is there more"),
     (placed(("a", "A"), ("x", "B")), talks("a", "b"), "data has no dialogue 'x'"),
@@ -272,7 +272,7 @@ def test_missing_outputs_are_empty_only_where_one_says_so() -> None:
     found = joined(placed(("b", "B"), ("a", None)), talks("a", "b", "c"), empty=True)
     assert [one.prediction for one in found.outputs] == ["", "B", ""]
     assert [one.summary.status for one in found.outputs] == ["empty", "ok", "empty"]
-    assert found.notes == ("p: 2 dialogues have no output ('a', 'c'): counted as empty outputs",)
+    assert found.notes == ("p: no output for 2 dialogues ('a', 'c'): counted as empty outputs",)
 
 
 def test_by_order_on_demand() -> None:
@@ -291,11 +291,11 @@ def test_outputs_beside_the_references_of_their_own_file() -> None:
     own = Placed("p", 1, Output(Summary("x"), ("r",)))
     found = alone("p", [own, *placed(("", "y"))], How())
     assert len(found.outputs) == 1
-    assert found.notes == ("1 outputs without a reference were left out",)
+    assert found.notes == ("1 output without a reference left out",)
     with pytest.raises(DataError, match="holds no references: say --on DATA"):
         alone("p", placed(("", "y")), How())
     lost = Placed("p", 2, Output(Summary(""), ("r",), missing=True))
-    with pytest.raises(DataError, match=r"1 dialogues have no output \('2'\)"):
+    with pytest.raises(DataError, match=r"no output for 1 dialogue \('2'\)"):
         alone("p", [own, lost], How())
     assert len(alone("p", [own, lost], How(empty=True)).outputs) == 2
 

@@ -2,8 +2,6 @@
 
 import codecs
 
-from charset_normalizer import from_bytes
-
 from dialogist.errors import UsageError
 
 _SAMPLE = 1 << 16
@@ -94,6 +92,8 @@ def _legacy(sample: bytes) -> str:
     western = high <= _FEW * letters and _is_western(sample)
     if high < _ENOUGH and (western or high < 3):
         return "cp1252" if western else ""
+    from charset_normalizer import from_bytes  # slow to load, and hardly ever needed
+
     best = from_bytes(sample, cp_isolation=_CANDIDATES, enable_fallback=False).best()
     if best is None:
         return "cp1252" if western else ""

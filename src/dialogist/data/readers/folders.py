@@ -6,7 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
-from dialogist.data.readers.keys import counted
+from dialogist.text.listing import counted
 
 _ABOUT = ("readme", "license", "licence", "changelog")
 
@@ -20,7 +20,7 @@ class Listing(NamedTuple):
     def described(self) -> str:
         """What is skipped, for a note."""
         kinds = ", ".join(f"{count} {ending}" for ending, count in self.skipped.most_common(8))
-        return f"{counted(sum(self.skipped.values()), 'file')} skipped: no known ending ({kinds})"
+        return f"{counted(sum(self.skipped.values()), 'files')} skipped: no known ending ({kinds})"
 
 
 def files_in(folder: Path, endings: Collection[str]) -> Listing:

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 from dialogist.data.readers.base import BadRecord, ReadOptions, Reporter
 from dialogist.data.readers.fields import said
-from dialogist.data.readers.keys import counted
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, Utterance
+from dialogist.text.listing import counted
 
 
 class Message(NamedTuple):
@@ -84,7 +84,7 @@ def grouped(
         references = (group.summary,) if group.summary.strip() else ()
         yield Dialogue(found, id=identity, references=references)
     if moved:
-        report.note(f"{counted(moved, 'dialogue')} put in the order of the time stamps")
+        report.note(f"{counted(moved, 'dialogues')} put in the order of the time stamps")
     if count > 1 and single == count:
         report.note(f"each of the {count} dialogues is a single message: is the id the dialogue's?")
 

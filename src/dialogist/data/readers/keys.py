@@ -44,8 +44,3 @@ def some(names: Iterable[str], most: int = 20) -> str:
     listed = list(names)
     shown = ", ".join(" ".join(name.split())[:40] for name in listed[:most])
     return f"{shown}, ..." if len(listed) > most else shown or "none"
-
-
-def counted(count: int, thing: str) -> str:
-    """A number of things in words: ``1 record``, ``2 records``."""
-    return f"{count} {thing}{'' if count == 1 else 's'}"

@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from dialogist.data.readers.base import ReadOptions, Reporter
-from dialogist.data.readers.keys import counted, some
+from dialogist.data.readers.keys import some
 from dialogist.data.readers.where import value_at
 from dialogist.errors import DataError
 from dialogist.records import JSON
+from dialogist.text.listing import counted
 
 _PUBLIC = "public"
 
@@ -83,9 +84,9 @@ class Selection:
         asked = " ".join(f"--where {condition}" for condition in self._conditions)
         for what in ("record", "turn"):
             if self._left[what]:
-                report.note(f"{counted(self._left[what], what)} left out by {asked}")
+                report.note(f"{counted(self._left[what], f'{what}s')} left out by {asked}")
         if count := self._left["internal note"]:
-            left = counted(count, "internal note")
+            left = counted(count, "internal notes")
             report.note(f"{left} left out (public=false); --internal-notes reads them, too")
 
     def _all_hold(self, record: Mapping[str, JSON]) -> bool:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 from dialogist.data.readers.base import BadRecord, ReadOptions, Reporter
 from dialogist.data.readers.fields import id_of
 from dialogist.data.readers.groups import Message, grouped
-from dialogist.data.readers.keys import counted
 from dialogist.data.readers.parsing import Record
 from dialogist.data.readers.roles import role_of
 from dialogist.data.readers.rows import json_values, kind_of
@@ -19,6 +18,7 @@ from dialogist.data.readers.selection import Selection
 from dialogist.data.readers.source import Source, open_source
 from dialogist.errors import DataError
 from dialogist.records import JSON, Dialogue, Utterance
+from dialogist.text.listing import counted
 
 USERS = "users.json"
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -114,7 +114,7 @@ def _dialogues(
     kept = [post for post in posts if _is_message(post, selection, report)]
     events = sum(isinstance(p.value, dict) and p.value.get("subtype") in _EVENTS for p in kept)
     if events:
-        report.note(f"{counted(events, 'notice')} left out (who joined a channel, its topic ...)")
+        report.note(f"{counted(events, 'notices')} left out (who joined a channel, its topic ...)")
     threads = {_thread(post.value) for post in kept if _is_reply(post.value)}
     yield from grouped(_messages(kept, threads, users, options, stem), options, report)
     selection.tell(report)

@@ -11,6 +11,7 @@ from dialogist.data.readers.source import Line, Source
 from dialogist.data.readers.speaker_lines import has_speakers, named_lines
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, Utterance
+from dialogist.text.listing import counted
 
 DIVIDER = re.compile(r"\s*(?:-{3,}|={3,})\s*")
 
@@ -48,7 +49,8 @@ def read_transcript(source: Source, options: ReadOptions, report: Reporter) -> I
         yield Dialogue(utterances, id=source.stem if alone else f"{source.stem}:{first}")
     if dialogues > 1:
         report.note(
-            f"{dialogues} dialogues, divided by lines of dashes; --one-dialogue reads it as one"
+            f"{counted(dialogues, 'dialogues')}, divided by lines of dashes; --one-dialogue "
+            f"reads it as one"
         )
 
 

@@ -12,6 +12,7 @@ from dialogist.errors import DataError
 from dialogist.evaluation.outputs.output import Output
 from dialogist.evaluation.outputs.reading import Placed
 from dialogist.records import Dialogue, Summary
+from dialogist.text.listing import counted
 
 _NAMED = 3  # ids that a message names
 
@@ -86,7 +87,9 @@ def alone(file: str, placed: Iterable[Placed], how: How) -> Joined:
         raise DataError(f"{file}: holds no references: say --on DATA, the dialogues with theirs")
     notes = []
     if len(outputs) < len(every):
-        notes.append(f"{len(every) - len(outputs)} outputs without a reference were left out")
+        notes.append(
+            f"{counted(len(every) - len(outputs), 'outputs')} without a reference left out"
+        )
     missing = [one.id or str(i) for i, one in enumerate(every, 1) if one.missing and one.references]
     notes += _missing(file, missing, how)
     return Joined(tuple(outputs), tuple(notes))
@@ -138,14 +141,14 @@ def _beside(file: str, outputs: Sequence[Output], choice: Choice, how: How, left
     pairs = list(zip(outputs, choice.wanted, strict=True))
     notes = _missing(file, [d.id for output, d in pairs if output.missing], how)
     if left:
-        notes.append(f"{file}: {left} outputs are of dialogues that are not evaluated here")
+        notes.append(f"{file}: {counted(left, 'outputs')} of dialogues that are not evaluated here")
     return Joined(tuple(output.beside(d) for output, d in pairs), tuple(notes))
 
 
 def _missing(file: str, ids: Sequence[str], how: How) -> list[str]:
     if not ids:
         return []
-    said = f"{file}: {len(ids)} dialogues have no output ({_few(ids)})"
+    said = f"{file}: no output for {counted(len(ids), 'dialogues')} ({_few(ids)})"
     if not how.empty:
         raise DataError(f"{said}; --missing-as-empty counts these as empty outputs")
     return [f"{said}: counted as empty outputs"]

@@ -8,6 +8,7 @@ from its verb on, in the dialogue's own words with names for "me" and "you", or 
 import re
 from collections.abc import Iterator
 
+from dialogist.records import EvidenceSpan
 from dialogist.template.extract.agreeing import agrees, declines
 from dialogist.template.extract.clause import (
     before,
@@ -87,6 +88,17 @@ _ASKS_HOW = re.compile(
     re.I,
 )
 _REFUSES = re.compile(r"\W*(?:no|sorry|unfortunately)\b", re.I)
+# "Write to them": whom is told by what was said before.
+_REFERS = re.compile(
+    r"\w+(?: (?:up|out|off|back|to|for|with|at|about|on))? "
+    r"(?:it|them|him|her|that|those|these|this)"
+    r"(?=\W*$|,| (?:to|for|by|on|at|in|from|with|after|before|until|when|once|back|up|off|out|over|"
+    r"tomorrow|today|tonight|right|as|now|again|then|next|this|and|about|whether|if|myself)\b)",
+    re.I,
+)
+_PEOPLE = re.compile(r"\b(?:him|her|them)\b", re.I)
+_NAMED = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
+_TELLING = 4  # words of a sentence that something may be called by
 _TWO = 2  # speakers: what "we" will do in a larger round is nobody's task
 _HERE = re.compile(r"\b(?:over there|right here|here|at the (?:counter|desk|cashier))\W*$", re.I)
 _MOMENT = re.compile(
@@ -240,10 +252,24 @@ def _action(
     if not _CONDITION.match(sentence.text):  # a condition belongs to it: quoted whole
         addressee = owner if asked else turns.addressee(sentence)
         text = resolved(clause, sentence.speaker, addressee, owner)
+    evidence: tuple[EvidenceSpan, ...] = (sentence.span(),)
+    if text is not None and not asked and _REFERS.match(clause):
+        named = _antecedent(clause, sentence, turns)
+        text = None if named is None else quoted(named, sentence)
+        evidence += () if named is None else (named.span(),)
     text = text or quoted(sentence)
-    if text is None:
+    return None if text is None else Found(text, evidence, owner, deadline, clause)
+
+
+def _antecedent(clause: str, sentence: Sentence, turns: Turns) -> Sentence | None:
+    """What the turn before says that "it" or "her" may be of; of people a sentence with a name."""
+    last = turns.before(sentence)
+    if last is None:
         return None
-    return Found(text, (sentence.span(),), owner, deadline, clause)
+    said = turns.sentences[last.utterance]
+    if _PEOPLE.search(clause):
+        return next((one for one in reversed(said) if _NAMED.search(one.text)), None)
+    return next((one for one in reversed(said) if len(one.text.split()) >= _TELLING), None)
 
 
 def _handled(sentence: Sentence, clause: str, owner: str, turns: Turns) -> Found | None:

@@ -33,6 +33,11 @@ _NOTHING = re.compile(
     r"^\W*(?:\w+\W+)?(?:what ?['’]?s (?:wrong|up|the matter)|can you help(?: me)?\W*$|"
     r"how are you|good (?:morning|afternoon|evening)[\w ,.]*$)|^\W*(?:no|not really|never mind|"
     r"thanks|no worries|i don ?['’]?t (?:think|know|mind))\b", re.I)  # fmt: skip
+_OPENS = re.compile(
+    r"^\W*(?:(?:hi|hello|hey|yes|good \w+)\W+)?(?:this is|it ?['’]?s|my name|i ?['’]?m|i am)\b"
+    r"[^.!?]{0,30}\W*$|.*\?$",
+    re.I,
+)
 _HEAD = 6  # utterances: a problem is told at the beginning
 _FEWEST = 4  # words of a sentence that tells something
 
@@ -43,13 +48,17 @@ def issues_in(turns: Turns) -> Iterator[Found]:
     They are taken from the first turn in which those who are served say more than a greeting.
     """
     served = served_in(turns)
+    first: list[Sentence] = []
     for number, said in enumerate(turns.sentences[:_HEAD]):
         if turns.dialogue.utterances[number].speaker not in served:
             continue
         telling = [one for one in said if _tells(one)]
-        if telling:
-            yield from _issues(telling)
-            return
+        first = first or telling
+        if telling and not all(one.text.endswith("?") for one in telling):
+            first = telling
+            break
+    if first:
+        yield from _issues(first)
 
 
 def _issues(telling: list[Sentence]) -> Iterator[Found]:
@@ -57,8 +66,8 @@ def _issues(telling: list[Sentence]) -> Iterator[Found]:
     wish = next((s for s in telling if _WISH.search(s.text)), None)
     chosen = {s.start: s for s in (complaint, wish) if s is not None}
     if not chosen:
-        longest = max(telling, key=lambda s: len(s.text))
-        chosen = {longest.start: longest}
+        stated = [one for one in telling if not _OPENS.match(one.text)] or telling
+        chosen = {stated[0].start: stated[0]}
     for start in sorted(chosen):
         text = quoted(chosen[start])
         if text is not None:

@@ -32,11 +32,13 @@ was watch way week weeks weekend welcome well while whole wonderful wondering wo
 world worry would wow wrong yeah year years yesterday yet young don didn won doesn couldn wouldn
 isn aren ain mm-hmm uh-huh mm hmm huh mhm mmm kay alright get give go sort sorts interested
 interesting available abroad cuz uh um er bye hello mister mrs says said um afternoon evening
+euro euros dollar dollars pound pounds buck bucks cent cents percent agreed agree
 """
 _STOP = OPENERS | REPORTING | word_set(_COMMON) | {*DAYS, *MONTHS} | set(IRREGULAR)
 _MOST = 3  # words or pairs in a title
 _PAIRED = 0.5  # a pair of words is one topic if it makes up that part of the rarer word's uses
 _OFTEN = 2  # times that a topic is spoken of at least
+_ALONE = 3  # times that a word is said which is the whole title
 _HAN_RUN = re.compile("[\u4e00-\u9fff]{2,}")
 _MASK = re.compile(r"[\[【<][^\]】>]{1,20}[\]】>]")
 _FREE = 0.6  # of a word's uses at most have the same neighbour: else it is part of a longer word
@@ -71,7 +73,7 @@ def _english(dialogue: Dialogue) -> Found | None:
             counts[stem] += 1
         pairs.update((a, b) for a, b in pairwise(stems) if a != b)
     topics = _topics(counts, pairs)
-    if not topics:
+    if not topics or (len(topics) == 1 and len(topics[0]) == 1 and counts[topics[0][0]] < _ALONE):
         return None
     words = [" ".join(forms[stem].most_common(1)[0][0] for stem in topic) for topic in topics]
     return Found(_capital(", ".join(words)), tuple(first[topic[0]] for topic in topics))

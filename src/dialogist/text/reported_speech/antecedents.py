@@ -1,4 +1,4 @@
-"""Whether a statement is understood alone, or its "it", "that" or "she" needs what was said before."""
+"""Whether "it", "that" or "she" in a statement needs what was said before."""
 
 import re
 from collections.abc import Sequence
@@ -24,13 +24,15 @@ _STOPS = _CLOSED | w.SINGULAR_THIRD | w.SUBORDINATORS | w.BEFORE_A_SUBJECT
 _PRONOUN = re.compile(
     "(?i)"
     + alternatives(r"""
-    \bit\b(?!['’]) | \bits\b | \bthey\b | \bthem\b | \btheirs?\b | \bhe\b | \bshe\b | \bhim\b | \bhis\b | \bhers?\b
+    \bit\b(?!['’]) | \bits\b | \bthey\b | \bthem\b | \btheirs?\b | \bhe\b | \bshe\b | \bhim\b
+    | \bhis\b | \bhers?\b
     | \b(?:this|these|those|that)(?= (?:is|are|was|were|will|would|can|could|may|might|has|had|does
     |did|should|must|cannot|works?|one|ones|[a-z]+(?:ed|es))\b|$|\s*[,.;!?])
     | (?<=before )that | (?<=after )that | (?<=like )that | (?<=about )that | (?<=with )that
     | (?<=for )that | (?<=to )that | (?<=do )that | (?<=of )that | (?<=than )that
     | \bthere\b(?! (?:is|are|was|were|will|has|have|might|may|can|could|would|'s|seems?)\b)
-    | (?<!\w )\bones?\b(?=$|\s*[,.;!?]| (?:is|was|again)\b) | (?<=another )one\b | (?<=other )ones?\b
+    | (?<!\w )\bones?\b(?=$|\s*[,.;!?]| (?:is|was|again)\b) | (?<=another )one\b
+    | (?<=other )ones?\b
     | (?<=right )one\b | (?<=left )one\b | (?<=new )ones?\b | (?<=old )ones?\b | (?<=next )one\b
     """)
 )
@@ -38,9 +40,10 @@ _PRONOUN = re.compile(
 _EMPTY = re.compile(
     r"(?i)\bit (?:(?:also|just|really|only|still|already|now|almost) )?"
     + alternatives(r"""
-    (?:is|was|will be|would be|has been|is not|was not) (?:(?:not|so|too|very|getting|about|almost) )*
-    (?:late|early|dark|cold|hot|warm|rain\w*|snow\w*|time|\w+ o'clock|\d+(?::\d+)? ?[ap]\.?m|eleven
-    |ten|nine|eight|seven|six|five|noon|midnight|monday|tuesday|wednesday|thursday|friday|saturday
+    (?:is|was|will be|would be|has been|is not|was not)
+    (?:(?:not|so|too|very|getting|about|almost) )*(?:late|early|dark|cold|hot|warm|rain\w*
+    |snow\w*|time|\w+ o'clock|\d+(?::\d+)?
+    ?[ap]\.?m|eleven|ten|nine|eight|seven|six|five|noon|midnight|monday|tuesday|wednesday|thursday|friday|saturday
     |sunday|my birthday|christmas|\w+ (?:to|that|if|when)|(?:eleven|ten|nine|eight|seven) at night)
     | rain\w* | snow\w* | takes?\b.*\bto | depends | seems? (?:that|like) | looks? like
     """)

@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
+from dialogist.text.introductions import own_names
 from dialogist.text.reported_speech.antecedents import refers_back
 from dialogist.text.reported_speech.exchanges import Exchange
 from dialogist.text.reported_speech.framing import Frame, label_of
-from dialogist.text.reported_speech.participants import Participant, introductions, participants_of
+from dialogist.text.reported_speech.orders import is_order
+from dialogist.text.reported_speech.participants import Participant, participants_of
 from dialogist.text.reported_speech.telling import tell
 from dialogist.text.reported_speech.third_persons import (
     Person,
@@ -30,14 +32,16 @@ _LOOK_BACK = 12  # sentences in which "he" may have been mentioned
 _CORRECTS = re.compile(r"(?i)(?:no|sorry|actually|wait|hm+|well|or|but|i mean)\b")
 _DENIES = re.compile(
     r"(?i)(?:that is|it is|you are) (?:not (?:true|right|so|fair|correct)|wrong|nonsense)\b"
-    r"|(?:certainly )?not true\b|i (?:did|was|have|do|am) not\b|i never\b|nonsense\b|certainly not\b"
+    r"|(?:certainly )?not true\b|i (?:did|was|have|do|am) not\b|i never\b|nonsense\b"
+    r"|certainly not\b"
 )
 _DOUBTS = re.compile(
     r"(?i)(?:but|really\?|what\?|no way|since when|are you sure)\b|[\w ]{1,20}\?!|\w+\? "
 )
 # What a quotation may leave out at its beginning.
 _SPOKEN = re.compile(
-    r"(?i)(?:(?:(?:oh|ah|um|uh|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg|so|and)[,.!… ]+"
+    r"(?i)(?:(?:(?:oh|ah|um|uh|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg|so"
+    r"|and)[,.!… ]+"
     r"|(?:thanks?(?: you)?|great|perfect|good|sure)[,.!…]+)\s*)+(?=[\w“\"$€£])"
 )
 _STANDS_FOR_A_SPEAKER = re.compile(r"\b(?:they|them|theirs?)\b")
@@ -52,7 +56,8 @@ class Reported:
     """A statement about ``text[start:end]`` of a turn.
 
     ``kind``: ``reported`` (in the third person, by rules) or ``quoted`` (the words themselves).
-    ``refers_back``: it says "it", "that" or "she" of something that only what was said before names.
+    ``refers_back``: it says "it", "that" or "she" of something that only what was said before
+    names.
     """
 
     text: str
@@ -106,7 +111,7 @@ class Conversation:
         return tuple(found)
 
     def quote(self, turn: int, start: int, end: int | None = None) -> Reported:
-        """The parts of a turn from ``start`` to ``end``, or one part, in the words that were said."""
+        """The words of a turn from ``start`` to ``end``, or of the part that begins there."""
         part = next(one for one in self._of(turn) if one.start == start)
         if end is not None and end != part.end:
             text = self._turns[turn][1][start:end]
@@ -122,9 +127,9 @@ class Conversation:
         meant = self._meant(question, len(asked) - 1, voice)
         if meant is None:
             return None
-        exchange = Exchange(
-            voice.speaker, self._people[self._turns[answer][0]].name, len(self._people) == 2
-        )
+        answerer = self._people[self._turns[answer][0]].name
+        several = sum(one.said.question for one in asked) > 1
+        exchange = Exchange(voice.speaker, answerer, len(self._people) == 2, several)
         last, first = asked[-1].said, said[0]
         found = exchange.agreement(last, first.said, first.words) or exchange.told(last, first.said)
         told = self._finished(found, meant)
@@ -202,14 +207,19 @@ class Conversation:
         meant = self._meant(turn, place, voice)
         if meant is None:
             return None
-        if introductions(self._of(turn)[place].words):
+        if any(own_names(self._of(turn)[place].words)):
             said = replace(said, text=_INTRODUCED.sub("I am ", said.text, count=1))
+        if place == 0 and said.joined and not said.question and is_order(said.text):
+            return None  # "And meet other drivers" goes on with what somebody else said
         frame = Frame(voice, self._small, self._is_contested(turn, place), self._is_chat(turn))
         return self._finished(tell(frame, said), meant)
 
     def _is_chat(self, turn: int) -> bool:
-        """Whether a message is typed in passing: it begins with a small letter."""
-        return next((c.islower() for c in self._turns[turn][1] if c.isalpha()), False)
+        """Whether a message is typed in passing: in small letters, or as a public reply."""
+        text = self._turns[turn][1].strip()
+        if text != without_addresses(text):
+            return True
+        return next((c.islower() for c in text if c.isalpha()), False)
 
     def _is_contested(self, turn: int, place: int) -> bool:
         """Whether a statement denies what others say, or others deny it."""

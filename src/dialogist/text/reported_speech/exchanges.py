@@ -7,13 +7,13 @@ import re
 from dataclasses import dataclass
 
 from dialogist.text.listing import word_set
-from dialogist.text.reported_speech.asking import asked as asked_clause
 from dialogist.text.reported_speech.framing import Frame, decapitalised, label_of
 from dialogist.text.reported_speech.morphology import is_gerund
 from dialogist.text.reported_speech.orders import REQUEST, is_order, is_request
 from dialogist.text.reported_speech.phrases import ASSENT, CONFIRMED, ECHO, alternatives
 from dialogist.text.reported_speech.proposals import agreed
 from dialogist.text.reported_speech.questions import Question, question_of
+from dialogist.text.reported_speech.questions import asked as asked_clause
 from dialogist.text.reported_speech.stating import is_plain, offered
 from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
@@ -44,7 +44,8 @@ _DAY = re.compile(
     r"(?: (?:morning|afternoon|evening|night|noon))?"
 )
 _DATE = re.compile(
-    r"(?i)(?:(?:the )?\d{1,2}(?:st|nd|rd|th)|(?:january|february|march|april|may|june|july|august|september"
+    r"(?i)(?:(?:the )?\d{1,2}(?:st|nd|rd|th)|(?:january|february|march|april|may|june|july"
+    r"|august|september"
     r"|october|november|december) \d{1,2}(?:st|nd|rd|th)?)"
 )
 _TIME = re.compile(
@@ -67,7 +68,8 @@ _CHOICE = re.compile(r"(?i)(.*?\b)([\w'-]+(?: [\w'-]+)?) or ([\w'-]+(?: [\w'-]+)
 _NAME = re.compile(r"(?!I\b)[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?")
 _MEASURES = word_set("cost costs is are was takes take took pay pays paid")
 _AMOUNT = re.compile(
-    r"(?i)(?:(?:about|around|only|just|under|over) )?(?:[$€£]?\d|a |an |one|two|three|four|five|six|seven"
+    r"(?i)(?:(?:about|around|only|just|under|over) )?(?:[$€£]?\d|a |an |one|two|three|four"
+    r"|five|six|seven"
     r"|eight|nine|ten|half|forty|fifty|free)"
 )
 _HAVING = word_set("""
@@ -82,10 +84,15 @@ _IT_FIRST = re.compile(
 _IT_IS = re.compile(r"(?i)(?:it|that) (?:is|was) (?=\S)")
 _IT_WORDS = word_set("it that this they them these those he she")
 _TAKES_UP = re.compile(
-    r"(?i)(?:fine|ok|okay|k|kk|great|perfect|deal|good|sure|yes|yeah|yep|alright|all right|lovely|cool|agreed"
-    r"|that is (?:fine|great|good|perfect)|that['’]?s (?:fine|great|good|perfect|ok|okay)|sounds good|works"
+    r"(?i)(?:fine|ok|okay|k|kk|great|perfect|deal|good|sure|yes|yeah|yep|alright|all right"
+    r"|lovely|cool|agreed"
+    r"|that is (?:fine|great|good|perfect)|that['’]?s (?:fine|great|good|perfect|ok|okay)"
+    r"|sounds good|works"
     r"|wonderful|excellent|done)\b"
 )
+_SPAN = re.compile(r"(?i)(?:until|till|since|for|from) [^,]+")
+_LATER = re.compile(r"(?i)right now|now|yet|today|at the moment|this time")
+_NOT_NOW = re.compile(rf"(?i)not ({_LATER.pattern[4:]})")
 _HOURS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon|midnight"
 _TIMES = re.compile(
     rf"(?i)(?:(?:at|on|by|around|in|next|this|half|past|quarter|to|o'clock|the|from|until|till|morning|afternoon"
@@ -103,12 +110,13 @@ _NOT_SAID = PERSON | PLURAL | THEY | SINGULAR_THIRD
 class Exchange:
     """What ``asker`` says to the speaker of the answer, ``answerer``; names as written.
 
-    ``two``: nobody else takes part.
+    ``two``: nobody else takes part; ``several``: more than one thing was asked.
     """
 
     asker: str
     answerer: str
     two: bool = True
+    several: bool = False
 
     def agreement(self, asked: Trimmed, answer: Trimmed, words: str) -> str | None:
         """A time or an offer that is taken up; ``words``: the answer as it was said."""
@@ -137,23 +145,25 @@ class Exchange:
 
     def told(self, asked: Trimmed, answer: Trimmed) -> str | None:
         """The answer as a statement, without its full stop; None where no rule is sure."""
-        polarity, rest = self._read(answer)
-        if asked.is_empty:
-            return None
-        if answer.question or len(answer.text.split()) > _LENGTH:
+        if asked.is_empty or answer.question or len(answer.text.split()) > _LENGTH:
             return None
         if told := self._about(asked, answer.text):
             return told
-        if asked.question and (said := _IT_IS.match(answer.text)) and polarity is None:
-            rest = answer.text[said.end() :]
-            return self._filled(asked, rest) if _is_answer_of_thing(asked.text) else None
+        polarity, rest = self._read(answer)
         if _agrees(answer):
             return self._settled(asked, True)
+        if self.several and not (polarity and rest):
+            return None  # of which question?
         if polarity is not None:
             return self._decided(asked, polarity, rest)
-        if asked.question and _when(rest) and (told := self._decided(asked, True, _when(rest))):
-            return told
-        return self._filled(asked, rest)
+        return self._implied(asked, rest) or self._filled(asked, _named(asked, rest))
+
+    def _implied(self, asked: Trimmed, rest: str) -> str | None:
+        """A yes or no that is not said: "Will you call?" "Tomorrow.", "Not yet."."""
+        if asked.question and (when := _when(rest)):
+            return self._decided(asked, True, when)
+        not_now = _NOT_NOW.fullmatch(rest)
+        return None if not_now is None else self._decided(asked, False, not_now[1].lower())
 
     def _about(self, asked: Trimmed, answer: str) -> str | None:
         """ "And a new card?" "It comes on Friday.": what "it" is was asked about."""
@@ -188,7 +198,8 @@ class Exchange:
     # Yes and no
 
     def _decided(self, asked: Trimmed, yes: bool, rest: str) -> str | None:
-        if rest and not (yes and (_ADVERBIAL.fullmatch(rest) or _when(rest))):
+        is_behind = _ADVERBIAL.fullmatch(rest) or _when(rest) if yes else _LATER.fullmatch(rest)
+        if rest and not is_behind:
             return None
         frame = Frame(Voice(self.asker, self.answerer))
         if told := self._settled(asked, yes):
@@ -232,7 +243,7 @@ class Exchange:
             told = frame.turn(question.rest, self.asker, self.asker)
             if told is not None and yes:
                 return f"{self.asker} will {told.text}"
-            rest = re.sub(r"(?i) you\b", "", question.rest, count=1)
+            rest = re.sub(r"(?i) (?:for )?you\b", "", question.rest, count=1)
             told = frame.turn(rest, self.asker, self.asker, self.answerer)
             if told is not None:
                 return f"{self.answerer} declines {possessive(self.asker)} offer to {told.text}"
@@ -270,11 +281,7 @@ class Exchange:
     # Questions with question words, and choices
 
     def _filled(self, asked: Trimmed, rest: str) -> str | None:
-        if not rest or is_statement(rest) or not asked.question or asked.tag:
-            return None
-        if re.search(r"[\"“”?!]|:\s|\.\.", rest) or rest[0] in "'’":
-            return None
-        if is_order(rest) or words_of(rest)[0].low in _NO_FRAGMENT:
+        if not asked.question or asked.tag or not _is_phrase(rest):
             return None
         if told := self._chosen(asked, rest):
             return told
@@ -320,6 +327,8 @@ class Exchange:
 
     def _placed(self, question: Question, rest: str) -> str | None:
         """ "When does it arrive?" "Thursday.": "it arrives on Thursday"."""
+        if question.opening.lower() == "how long" and question.subject:
+            return self._lasting(question, rest)
         where = _adverbial(question.opening.lower(), rest)
         clause = question.clause()
         if where is None or clause is None or not question.subject:
@@ -330,6 +339,20 @@ class Exchange:
         if told is None or maybe or _ENDS_IN_A_PLACE.search(told.text):
             return None
         return self._finished(question, f"{told.text} {where}")
+
+    def _lasting(self, question: Question, rest: str) -> str | None:
+        """ "How long do you need it?" "Until Friday.": "needs it until Friday"."""
+        clause = (question.clause() or "").removesuffix(" for")
+        told = Frame(Voice(self.asker, self.answerer)).turn(clause)
+        if not clause or told is None or told.plural or question.auxiliary in _MAYBE - {"will"}:
+            return None
+        if _SPAN.fullmatch(rest):
+            behind = decapitalised(rest)
+        elif _AMOUNT.match(rest) and words_of(clause)[-1].low not in _MEASURES:
+            behind = f"for {decapitalised(rest)}"
+        else:
+            return None
+        return self._finished(question, f"{told.text} {behind}")
 
     def _quoting(self, question: Question, rest: str) -> str | None:
         told = asked_clause(Frame(Voice(self.asker, self.answerer)), question)
@@ -359,6 +382,22 @@ def _is_answer_of_thing(asked: str) -> bool:
         and question.subject.lower() not in ("", "it", "that", "this", "he", "she", "there")
         and (question.auxiliary != "does" or question.rest in ("cost", "start", "open", "close"))
     )
+
+
+def _named(asked: Trimmed, rest: str) -> str:
+    """An answer without "it is", where "it" is what was asked about."""
+    said = _IT_IS.match(rest)
+    return rest[said.end() :] if said and _is_answer_of_thing(asked.text) else rest
+
+
+def _is_phrase(rest: str) -> bool:
+    """Whether an answer is a phrase that can stand behind a verb."""
+    if not rest or is_statement(rest) or re.search(r"[\"“”?!]|:\s|\.\.", rest) or rest[0] in "'’":
+        return False
+    if rest.count("(") != rest.count(")"):
+        return False
+    words = words_of(rest)
+    return bool(words) and not is_order(rest) and words[0].low not in _NO_FRAGMENT
 
 
 def _takes_object(opening: str, clause: str, rest: str) -> bool:

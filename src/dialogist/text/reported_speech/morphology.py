@@ -38,7 +38,8 @@ contain continue contribute control convince cook cooperate copy correct cough c
 create cross cry cycle damage dance decide decline decorate delay delete deliver demand deny depend
 deposit describe deserve design despise detest develop dial die disagree disappear disappoint
 discover discuss dislike disturb divide double doubt download drag dress drop dry earn email employ
-encourage end enjoy enter escape estimate exaggerate examine exchange excuse exercise exist expect
+encourage end enjoy ensure enter escape estimate exaggerate examine exchange excuse exercise
+exist expect
 experience explain explore express extend face fail fancy fasten faint fear file fill finish fit
 fix flush focus follow force frighten function gain gather graduate greet guarantee guess guide
 handle happen hate head help hesitate hike hire hope hurry identify ignore imagine improve include

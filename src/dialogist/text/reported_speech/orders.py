@@ -4,7 +4,13 @@ import re
 
 from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.framing import Frame, decapitalised
-from dialogist.text.reported_speech.morphology import AUXILIARIES, NOUNS_TOO, is_base, is_past
+from dialogist.text.reported_speech.morphology import (
+    AUXILIARIES,
+    NOUNS_TOO,
+    is_base,
+    is_participle,
+    is_past,
+)
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
@@ -13,6 +19,7 @@ from dialogist.text.reported_speech.words import (
     DETERMINERS,
     PERSON,
     PREPOSITIONS,
+    SUBJECTS,
     SUBORDINATORS,
     Word,
     words_of,
@@ -29,13 +36,11 @@ write sign buy make find order search look confirm share feed cover cook clean
 ask let teach keep add remind print carry mail deliver send forward fill provide recommend
 """)
 _NO_ORDER = word_set("""
-need want love hope think guess wish miss thank sound seem mean feel know hate like understand
+need mind matter want love hope think guess wish miss thank sound seem mean feel know hate like
+understand
 appreciate prefer believe suppose agree bet cost have
 """)
-_BEING = word_set("""
-careful patient quiet there here polite nice sure ready back honest kind quick punctual gentle home
-on
-""")
+_BEING = word_set("careful patient quiet polite nice sure honest kind quick punctual gentle")
 _NO_ORDERS = re.compile(
     "(?i)"
     + alternatives("""
@@ -46,7 +51,8 @@ _NO_ORDERS = re.compile(
 )
 _FOR_ME = re.compile(
     r"(?i)(give|tell|send|bring|show|get|pass|dm) me (?:also |just )?"
-    r"((?:the|a|an|your|my|his|her|their|some|another|\d[\w.,]*|two|three|four|five|ten) (?!call\b).+)"
+    r"((?:the|a|an|your|my|his|her|their|some|another|\d[\w.,]*|two|three|four|five"
+    r"|ten) (?!call\b).+)"
 )
 _ABOUT = re.compile(r"(?i)tell me (?:more |something )?about (.+)")
 _OBJECTS = PERSON | DETERMINERS | PREPOSITIONS | word_set("it him them us")
@@ -72,6 +78,8 @@ def request(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
     match = REQUEST.fullmatch(said.text)
     if match is None or frame.listener is None or not is_request(said):
         return False, None
+    if frame.chat and is_statement(match[3]):
+        return True, None  # clauses without a joint
     what = match[2].lower() + match[3]
     told = _wanted(frame, what) or _made(frame, "asks", "to", what)
     return told is not None, told
@@ -105,6 +113,8 @@ def order(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
         condition, text = match[1], match[2]
     if not is_order(text):
         return False, None
+    if _is_noun(text):
+        return True, None
     return True, _ordered(frame, text, condition, said.please)
 
 
@@ -116,15 +126,30 @@ def is_order(text: str) -> bool:
     first, second = words[0].low, words[1]
     if first in ("do", "never"):
         verb = words[2:3] if first == "do" else words[1:2]
-        return (first == "never" or second.low == "not") and bool(verb) and is_base(verb[0].low)
+        negative = first == "never" or second.low == "not"
+        return negative and bool(verb) and is_base(verb[0].low) and verb[0].low not in _NO_ORDER
     if first == "be":
         return second.low in _BEING
     return _may_order(first, second)
 
 
+def _is_noun(text: str) -> bool:
+    """Whether the first word is a noun after all: "Check in only took a minute"."""
+    words = words_of(text)
+    return any(
+        is_past(word.low)
+        and not is_base(word.low)
+        and not is_participle(word.low)
+        and not any(before.low in SUBJECTS for before in words[:i])
+        for i, word in enumerate(words)
+    )
+
+
 def _may_order(first: str, second: Word) -> bool:
     if not is_base(first) or first in _NO_ORDER or second.low in AUXILIARIES:
         return False
+    if is_past(second.low) and not is_base(second.low) and second.low not in _OBJECTS:
+        return False  # "DM sent"
     is_doubtful = first in NOUNS_TOO or is_past(first)
     return second.low in _OBJECTS if is_doubtful else True
 
@@ -158,6 +183,8 @@ def _asked(frame: Frame, text: str, please: bool) -> str | None:
     negative = re.match(r"(?i)(?:do not|never) ", text)
     what = text[negative.end() :] if negative else text
     is_favour = please or re.search(r"(?i)\b(?:me|us|my|our)\b", text)
+    if frame.chat and not frame.is_adviser and not is_favour:
+        return None  # as often a sentence without its subject
     if frame.is_adviser and not is_favour and not frame.contested:
         told = frame.turn(decapitalised(what), frame.listener, frame.listener)
         should = "should not" if negative else "should"

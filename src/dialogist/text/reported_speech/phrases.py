@@ -16,7 +16,8 @@ _BEFORE_A_MARK = alternatives(r"""
 | (?:i am )?(?:(?:so|very|really|terribly) )?sorry(?: (?:about|to hear) that)? | all right | alright
 | of course | certainly | absolutely | exactly | great | good | perfect | fine | cool | nice
 | wonderful | excellent | fantastic | lovely | awesome | brilliant | really | right | true | look
-| listen | see | i see | you see | you know | i know | i mean | to be honest | tbh | by the way | btw
+| listen | see | i see | you see | you know | i know | i mean | to be honest | tbh | by the way
+| btw
 | come on | excuse me | pardon | oh dear | oh no | (?:oh )?my god | god | damn | no problem
 | no worries | fair enough | fair point | understood | got it | good (?:morning|afternoon|evening)
 | anyways? | unfortunately | i am afraid | as you know | you are right
@@ -25,7 +26,8 @@ _BEFORE_A_MARK = alternatives(r"""
 """)
 _BEFORE_A_WORD = alternatives(r"""
 wait no,? | and | but | so | well | oh | ah | hey | hi | hello | okay | ok | yeah | i mean
-| or(?= (?:i|you) (?:can|could)\b) | of course | you know(?= i ) | (?:sure|yes|yeah)(?= (?:i|we|that|it|you)\b) | then | also
+| or(?= (?:i|you) (?:can|could)\b) | i know (?:and|but) | of course | you know(?= i )
+| (?:sure|yes|yeah)(?= (?:i|we|that|it|you)\b) | then | also
 | i am afraid | to be honest | yo | um | uh | hm+
 """)
 LEADING = re.compile(
@@ -36,7 +38,8 @@ NO_LEADING = re.compile(r"(?i)(?:so (?:far|much|many|do|did|am|is|long)\b|but fo
 
 _AFTER_A_WORD = alternatives(r"""
 please | thanks | thank you(?: (?:so|very) much)? | you know | i am afraid | sorry | i mean
-| if you do not mind | if you please
+| if you do not mind | if you please | sorry (?:mate|bro|dude|man|guys)
+| (?<=you )(?:man|dude|bro|mate) | (?<=know )(?:man|dude|bro|mate) | (?<=it )(?:man|dude|bro|mate)
 """)
 _AFTER_A_COMMA = alternatives(r"""
 though | anyway | actually | honestly | sir | madam | ma'am | dear | honey | darling | mate | bro
@@ -51,7 +54,7 @@ _TAGS = alternatives(rf"""
 | yes | yeah | huh | eh | agreed | is that (?:right|correct) | do (?:not )?you think | you know
 | remember
 """)
-TAG = re.compile(rf"(?i),\s*{_TAGS}$")
+TAG = re.compile(rf"(?i)(?:,\s*{_TAGS}| {_AUXILIARY} not (?:it|you|ya|he|she|they))$")
 """What makes a question of the statement before it: "isn't it"."""
 POLITE = re.compile(
     r"(?i)^please\b,?\s*|\bplease\b\s*|\bkindly\b\s*"
@@ -64,11 +67,13 @@ ASIDE = re.compile(
 HESITATION = re.compile(r"(?i)(?<=\s)(?:um+|uh+|er+|erm+|uhm+),?\s+")
 
 _GREETINGS = r"""
+(?:hi|hey|hello|yo) (?:man|guys|all|mate|bro|there|everyone)|howdy.* |
 (?:good )?(?:morning|afternoon|evening|night)(?: \w+)? | how are (?:you|things)\b.* | how do you do
 | how is it going | how (?:have|are) you (?:been|doing)\b.*
 | (?:nice|good|great) to (?:meet|see) you.*
 | what is up | wh?at is new | long time no see | take care.* | bye.* | good ?bye.* | see ya.*
-| (?:[\w'’&-]+,? ){0,7}\w+ speaking | see you(?: (?:later|soon|then|there|around))? | you have reached .* | welcome\b.*
+| (?:[\w'’&-]+,? ){0,7}\w+ speaking | see you(?: (?:later|soon|then|there|around))?
+| you have reached .* | welcome\b.*
 | (?:have|enjoy|hope you have) (?:a|your|the) .*(?:day|evening|night|weekend|trip|stay|time|one|rest
 |flight|journey|meal)\b.* | good luck.* | congrat.*
 | happy (?:birthday|new year|anniversary|easter|christmas|holidays|to help)\b.*
@@ -77,12 +82,14 @@ _THANKS = r"""
 (?:thank|thanks|thankyou|cheers)\b.* | (?:it (?:is|was) )?(?:my|a) pleasure.* | do not mention it
 | you are (?:(?:very|most|always) )?welcome.* | not at all | no problem.* | no worries
 | i am (?:(?:so|very|really|terribly) )?sorry(?: (?:about|for|to hear) (?:that|this|it|the .*))?
-| sorry about that | my apologies.* | i apologi[sz]e.* | (?:i am )?glad to hear.*
+| i am (?:so|very|really) sorry \w+ | sorry about that | my apologies.* | i apologi[sz]e.*
+| (?:i am )?glad to hear.*
 | glad i could help.* | never mind | do not worry(?: about it)?
 """
 _SERVICE = r"""
 (?:how|what) (?:can|may|could) (?:i|we) (?:help|assist|do)\b.*
-| (?:can|may|could) (?:i|we) (?:help|assist) you\b.* | (?:do you need |is there )?anything else\b.*
+| (?:can|may|could|shall) (?:i|we) (?:help|assist) (?:you|with)\b.*
+| (?:do you need |is there )?anything else\b.*
 | anything else i can.* | what else can i.* | may i have your attention.*
 | let me (?:see|check|think|look|have a look|take a look)(?: .*)? | hold on | hang on.*
 | one (?:moment|second|sec) | just a (?:moment|minute|second)
@@ -96,11 +103,19 @@ of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will d
 | sounds? (?:great|good|fine|perfect|nice)(?: to me)? | you are right | really | excuse me
 | pardon(?: me)? | sorry | yes | no | okay | ok | yeah | go ahead | come on | come in
 | (?:here|there) you (?:are|go) | guess what | you know what | sure thing | (?:i )?promise | look
-| that (?:is|will be) (?:it|all)(?: (?:for (?:now|today)|i need))? | that (?:will|works?)(?: work| do)? | speak(?:ing)? | listen | let us see
+| that (?:is|will be) (?:it|all)(?: (?:for (?:now|today)|i need))?
+| that (?:will|works?)(?: work| do)? | speak(?:ing)? | listen | let us see
 | please do | fair enough | fair point | (?:my )?god | i (?:hope|think|guess) so
 | (?:do )?you think so | thank god | (?:it|that) depends | all right | i (?:love|like) it
 | i do not think so | i am (?:fine|good) | me too | same here | deal | agreed | done | why not
-| what | who | where | when | why | how | how come | oh dear | what an? \w+
+| (?:i )?get your point | i will try | hard to say | (?:always )?happy to help | good to know
+| keep (?:us|me) in the loop | let (?:us|me) know(?: (?:if|how) (?:this|that|it) \w+)?
+| one more thing
+| that (?:is|sounds) (?:acceptable|reasonable|odd) | (?:definitely )?odd | i like that
+| not (?:sure|really)
+| that makes sense | (?:you are |we are )?all set | you know what i mean | i know what you mean
+| i give up | i forgot | let me know | what | who | where | when | why | how | how come
+| oh dear | what an? \w+
 """
 COURTESY = re.compile("(?i)" + alternatives("|".join((_GREETINGS, _THANKS, _SERVICE, _REPLIES))))
 """Whole sentences, after trimming, that say nothing of the matter."""

@@ -10,7 +10,7 @@ from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.words import PERSON, words_of
 
 _WISH = re.compile(r"(?i)i (?:was|am) wondering (?:if|whether) (.+)")
-_LET_US = re.compile(r"(?i)let(?:'s| us) (not )?(.+)")
+_LET_US = re.compile(r"(?i)let(?:'s| us) (?!know\b|have you\b|see\b)(not )?(.+)")
 _SHALL_WE = re.compile(r"(?i)(?:shall we|why do not we|why not we) ()(.+)")
 _WHY_NOT_YOU = re.compile(r"(?i)why do not you (\w+)(.*)")
 _LET_ME = re.compile(r"(?i)let me (?!know\b)(\w+)(.*)")
@@ -68,6 +68,12 @@ def _suggested(frame: Frame, negative: bool, what: str) -> str | None:
     gerund = gerund_of(verb.lower())
     if gerund is None:
         return None
+    if re.search(r"(?i)\band (?!\w+ing\b)(\w+)", rest) and any(
+        is_base(word) for word in re.findall(r"(?i)\band (\w+)", rest)
+    ):
+        return None
+    if gerund == "going" and rest and is_base(rest.split()[0].lower()):
+        rest = "to " + rest
     return frame.behind("suggests" + (" not" if negative else ""), f"{gerund} {rest}".strip())
 
 
@@ -95,4 +101,6 @@ def _about(frame: Frame, how: str, what: str) -> str | None:
     if first in ("i", "we") or (len(words) == 1 and first in PERSON):
         return None
     is_offer = is_gerund(first) or first in ("a", "an") or _A_TIME.match(what)
-    return frame.behind("suggests" if how == "how" and is_offer else "asks about", what)
+    if how != "how" or not is_offer:
+        return frame.behind("asks about", what)
+    return frame.behind("suggests", re.sub(r"(?i)^(?:at|on|in|by) ", "", what))

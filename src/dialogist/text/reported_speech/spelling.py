@@ -11,14 +11,16 @@ _SPELLINGS = WRITTEN_OUT | {
     "lets": "let's", "dunno": "do not know", "plss": "please", "tmrrw": "tomorrow",
     "tomoz": "tomorrow", "w": "with", "wld": "would", "cld": "could", "shld": "should",
     "bcz": "because", "srry": "sorry", "w/o": "without", "amp": "and", "y'all": "you all",
-    "yall": "you all", "c'mon": "come on", "'cause": "because", "’cause": "because",
+    "yall": "you all", "c'mon": "come on", "d'you": "do you", "'cause": "because",
+    "’cause": "because",
     "luv": "love", "l8r": "later", "availble": "available", "goin": "going", "comin": "coming",
     "doin": "doing", "wont": "won't",
 }  # fmt: skip
 _UNSURE = word_set("n l8 ye em ty np yw ik cu ya 4u")  # may be something else
 _SHORT_DAYS = {"mon": "Monday", "wed": "Wednesday", "sat": "Saturday", "sun": "Sunday"}
 _SHORT_DAY = re.compile(
-    r"(?<![\w'’-])(?:(?<=\bon )|(?<=\bby )|(?<=\bnext )|(?<=\bthis )|(?<=\bfor )|(?<=\buntil )|(?<=\btill )"
+    r"(?<![\w'’-])(?:(?<=\bon )|(?<=\bby )|(?<=\bnext )|(?<=\bthis )|(?<=\bfor )"
+    r"|(?<=\buntil )|(?<=\btill )"
     r"|(?<=\bmy )|(?<=\bevery )|^(?=\w+$)|(?=\w+ (?:\d|morning|afternoon|evening|night|at)))"
     r"(mon|wed|sat|sun)(?![\w'’-])"
 )
@@ -27,7 +29,7 @@ _LAUGHTER = re.compile(
     r"(?i)(?<!\w)(?:lo+l+|lmf?ao+|rofl|(?:a?ha){2,}h?|(?:he){2,}|xd|omg|[xo]{2,})(?!\w)"
 )
 _SMILEY = re.compile(
-    r"(?<!\S)(?:[:;=]['-]?[)(DPpOo3/|\\*]+|<3+|\^\^|:-?\)+|;-?\)+)(?!\w)|[:;]-?\)+|(?<=[a-z])[:;][DP]+$"
+    r"(?<!\S)(?:[B8]-\)|[:;=]['-]?[)(DPpOo3/|\\*]+|<3+|\^\^|:-?\)+|;-?\)+)(?!\w)|[:;]-?\)+|(?<=[a-z])[:;][DP]+$"
 )
 _EMOJI = re.compile(
     "[\U0001f000-\U0001faff\u2600-\u27bf\u2b00-\u2bff\u200d\ufe0f\U000e0000-\U000e007f]+"
@@ -55,7 +57,8 @@ _NOT = re.compile(
     r"(?i)\b(is|are|was|were|have|has|had|do|does|did|would|could|should|must|need)n['’]t\b"
 )
 _HAS_GOT = re.compile(
-    r"(?i)\b(have|has) got(?= (?:a|an|the|my|your|his|her|their|our|some|no|any|to|another|only|until|lots|two|three|four"
+    r"(?i)\b(have|has) got(?= (?:a|an|the|my|your|his|her|their|our|some|no|any|to|another"
+    r"|only|until|lots|two|three|four"
     r"|five|six|seven|eight|nine|ten|half|\d+)\b)"
 )
 _LONG = (
@@ -68,10 +71,10 @@ _LONG = (
     (re.compile(r"(?i)\b([^\W\d_]+)['’]ve\b"), r"\1 have"),
     (re.compile(r"(?i)\b([^\W\d_]+)['’]ll\b"), r"\1 will"),
 )
-_HAD_OR_WOULD = re.compile(r"(?i)\b(I|you|he|she|it|we|they|that|who|there)['’]d((?: \w+)*)")
+_HAD_OR_WOULD = re.compile(r"(?i)\b(I|you|he|she|it|we|they|that|who|there)['’]d(?=((?: \w+)*))")
 _IS_OR_HAS = re.compile(
     r"(?i)\b(he|she|it|that|this|there|here|what|where|who|when|how|everything|everyone|everybody"
-    r"|nobody|somebody|someone|something|nothing|one)['’]s((?: \w+){0,3})"
+    r"|nobody|somebody|someone|something|nothing|one)['’]s(?=((?: \w+){0,3}))"
 )
 _NOUN_IS = re.compile(
     r"(?i)\b(?!let['’])([^\W\d_]{2,})['’]s"
@@ -93,8 +96,8 @@ def normalised(text: str) -> str:
     text = _BE.sub(" be", text)
     for contraction, words in _LONG:
         text = contraction.sub(words, text)
-    text = _HAD_OR_WOULD.sub(lambda found: found[1] + _had_or_would(found[2]) + found[2], text)
-    text = _IS_OR_HAS.sub(lambda found: found[1] + _is_or_has(found[1], found[2]) + found[2], text)
+    text = _HAD_OR_WOULD.sub(lambda found: found[1] + _had_or_would(found[2]), text)
+    text = _IS_OR_HAS.sub(lambda found: found[1] + _is_or_has(found[1], found[2]), text)
     text = _NOUN_IS.sub(lambda found: f"{found[1]} {_is_behind_a_noun(found[2])}", text)
     text = _HAS_GOT.sub(r"\1", text)
     return _SPACE_BEFORE.sub("", " ".join(text.split()))

@@ -2,27 +2,30 @@
 
 import re
 
-from dialogist.text.reported_speech.asking import question
 from dialogist.text.reported_speech.framing import Frame
 from dialogist.text.reported_speech.morphology import AUXILIARIES
 from dialogist.text.reported_speech.orders import order, request
 from dialogist.text.reported_speech.proposals import proposal
+from dialogist.text.reported_speech.questions import question
 from dialogist.text.reported_speech.stating import statement
 from dialogist.text.reported_speech.trimming import Trimmed
 
 _MOST_WORDS = 45
 # Quotations, asides, several people, clauses without a joint.
 _UNTOLD = re.compile(
-    r"[\"“”«»„?*~^\\{}|=\n]|\.\.|…|--|—|\s['‘’](?=\w)|: |[.!]\s|![^\s]| - |[({\[](?![^)\]]*[)\]])"
-    r"|(?i:\byou (?:all|both|two|guys|yourself)\b|, (?:thank you|excuse me)\b|\bknow about you\b)"
+    r"[\"“”«»„?*~^\\{}|=\n]|\.\.|…|--|—|\s['‘’]\s?(?=\w)|: |[.!]\s|[a-z]\.[A-Z]|![^\s]| - "
+    r"|[({\[](?![^)\]]*[)\]])"
+    r"|(?i:\byou (?:all|both|two|guys|yourself)\b|, (?:thank you|excuse me)\b"
+    r"|\bknow about you\b|\band you$|\band note that\b|\bthat,)"
 )
 _VERB = "|".join(sorted(AUXILIARIES))
 # A question joined to a statement, or a second sentence without a full stop before it.
 _TWO = re.compile(
     r"(?i:(?:,|;|\b(?:and|but|so|or)) (?:(?:what|when|where|why|how|who|which)(?: \w+)? )?"
     rf"(?!(?:have|do) (?:it|that|there)\b)(?:{_VERB}) (?:not )?"
-    r"(?:i|you|we|he|she|they|it|there|your|my|that)\b)"
+    r"(?:i|you|we|he|she|they|it|there|your|my|their|this|that)\b)"
     r"|\w, (?:It|He|She|They|You|We|The|This|That|But|And)\b"
+    r"|(?i:\band (?:what|where|when|how) (?:is|are|was|were) )"
     r"|\w (?:What|Why|How|When|Where|Is|Are|Do|Does|Did|But)\b"
 )
 _RULES = (proposal, request, question, order, statement)

@@ -37,7 +37,8 @@ _GREETED = re.compile(
 )
 _CALLED_BARE = re.compile(
     r"([A-Z][\w'’-]*) (?=(?:can|could|will|would|do|did|are) you\b)"
-    r"|((?:Mom|Mum|Dad|Mommy|Mummy|Daddy|Sir|Bro|Honey|mom|mum|dad|bro|honey)) (?=(?:I|i|can|could|please)\b)"
+    r"|((?:Mom|Mum|Dad|Mommy|Mummy|Daddy|Sir|Bro|Honey|mom|mum|dad|bro|honey)) (?=(?:I|i|can"
+    r"|could|please)\b)"
 )
 _CALL_END = re.compile(rf",\s*({_TITLED}|#Person\d+#)$")
 _ADDRESSES = re.compile(
@@ -80,7 +81,8 @@ _JOINED = re.compile(r"(?i)(?:\w+, )?(?:and|but) ")
 _ACCOUNT = re.compile(
     r"(@\w+|[A-Z]\w+)\s+(?=\S)(?!(?:"
     + "|".join(sorted(AUXILIARIES))
-    + r"|and|or|of|for|at|in|on|to|from|with|says?|said|just|also|has|gets?|goes|comes|needs?|wants?)\b)"
+    + r"|and|or|of|for|at|in|on|to|from|with|says?|said|just|also|has|gets?|goes|comes|needs?"
+    r"|wants?)\b)"
 )
 _SIGNATURE = re.compile(r"(?:^|\s)(\w+[.!?]*)\s+[-^*/]?([A-Z]{2})(?=$|\s*<LINK>$)")
 _PART = re.compile(r"\s?\d$")  # which message of several it is

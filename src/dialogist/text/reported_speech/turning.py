@@ -37,7 +37,8 @@ _BARE_VERB = word_set(
 _PERCEIVING = word_set("see saw hear heard")
 _SUBJUNCTIVE = word_set("if wish though")
 _LINKS = word_set(
-    "swear swears promise promised and or but then so yet please yesterday today tomorrow thing time"
+    "swear swears promise promised and or but then so yet please yesterday today tomorrow "
+    "thing time"
 )
 _GROUPS = word_set("guys all both two three folks lot everyone")
 _REFLEXIVE = word_set("""

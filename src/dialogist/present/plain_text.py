@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from dialogist.cli.shaping import Shaped
+from dialogist.present.shaping import Shaped
 from dialogist.records import Statement, Summary
 from dialogist.template.doubts import doubt_of
 from dialogist.template.kinds import SHOWN
@@ -78,14 +78,9 @@ def _items(statement: Statement, quotes: tuple[Quote, ...], whole: Shaped) -> It
 
 
 def _beside(statement: Statement, quotes: tuple[Quote, ...]) -> Iterator[Quote]:
-    """Yield the quotes whose words a statement does not hold already."""
-    own = _bare(statement.text) if statement.kind == "quoted" else ""
-    yield from (quote for quote in quotes if _bare(quote.text) not in own)
-
-
-def _bare(text: str) -> str:
-    """Return the letters and digits of a text."""
-    return "".join(filter(str.isalnum, text.casefold()))
+    """Yield the quotes whose words a quoted statement does not hold already."""
+    is_quoted = statement.kind == "quoted"
+    yield from (one for one in quotes if not (is_quoted and one.is_within(statement.text)))
 
 
 def _label(statement: Statement, whole: Shaped) -> str:

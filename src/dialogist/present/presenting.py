@@ -1,27 +1,40 @@
 """Dialogues on their way in, summaries on their way out: masked, and in the form wished for."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from dialogist.cli.console import note
-from dialogist.cli.forms import Mask
-from dialogist.cli.shaping import Shape, Shaped
 from dialogist.engine.failing import failed
 from dialogist.errors import DataError, UsageError
-from dialogist.privacy.dialogues import mask_dialogue
-from dialogist.privacy.masks import MaskTable, mask_text
-from dialogist.privacy.options import Privacy, privacy_of
-from dialogist.privacy.summaries import mask_summary
+from dialogist.present.shaping import Shape, Shaped
 from dialogist.records import Dialogue, Statement, Summary
-from dialogist.template.quotes import Quote, excerpt
+from dialogist.template.quotes import Quote, shown_of
+from dialogist.text.listing import counted
+
+if TYPE_CHECKING:  # the rules of privacy take a while to load: not unless something is masked
+    from dialogist.privacy.masks import MaskTable
+    from dialogist.privacy.options import Privacy
+
+Where: TypeAlias = Literal["input", "output"]
+"""Where personal data are masked: in what the model reads, or in what is shown."""
 
 
 class Presenter:
     """Sees each dialogue before the model and its summary afterwards, in the same order."""
 
-    def __init__(self, shape: Shape, mask: Mask | None, names: str, strict: bool = False) -> None:
-        """``names``: whose are masked, see `privacy_of`. ``strict``: the first failure ends it all.
+    def __init__(
+        self,
+        shape: Shape,
+        mask: Where | None,
+        names: str,
+        note: Callable[[str], None],
+        strict: bool = False,
+    ) -> None:
+        """Take the wishes of one call.
+
+        ``names``: whose are masked, see `privacy_of`. ``note`` is told what could not be shown.
+        ``strict``: the first failure ends it all.
 
         Raises:
             UsageError: there is no such choice of names, or nothing is masked.
@@ -29,8 +42,8 @@ class Presenter:
         if mask is None and names != "none":
             raise UsageError("--mask-names has an effect with --mask only")
         self._shape, self._mask = shape, mask
-        self._privacy = None if mask is None else privacy_of(names=names)
-        self._strict = strict
+        self._privacy = None if mask is None else _privacy_of(names)
+        self._note, self._strict = note, strict
         self._waiting: deque[_Waiting] = deque()
         self._unshown = 0
         self._failed = 0
@@ -42,7 +55,7 @@ class Presenter:
                 waiting = self._prepared(dialogue)
             except Exception as error:  # a bug of ours: the others go on
                 unread = Dialogue((), dialogue.id)
-                waiting = _Waiting(unread, MaskTable(), failed(dialogue, error))
+                waiting = _Waiting(unread, failure=failed(dialogue, error))
             self._waiting.append(waiting)
             yield waiting.dialogue
 
@@ -61,7 +74,7 @@ class Presenter:
                 shaped = self._shaped(summary, waiting)
             except UsageError as error:
                 self._unshown += 1
-                note(f"{summary.id}: {error}")
+                self._note(f"{summary.id}: {error}")
                 continue
             except Exception as error:  # a bug of ours: the others go on
                 shaped = Shaped(failed(waiting.dialogue, error, summary.model))
@@ -74,19 +87,21 @@ class Presenter:
     def finish(self) -> int:
         """Say how many summaries failed or could not be shown as asked; the exit code."""
         if self._unshown:
-            count = "1 summary" if self._unshown == 1 else f"{self._unshown} summaries"
-            note(f"{count} could not be shown as asked; the others are done")
+            count = counted(self._unshown, "summaries")
+            self._note(f"{count} could not be shown as asked; the others are done")
         if self._failed:
-            count = "1 dialogue" if self._failed == 1 else f"{self._failed} dialogues"
-            note(f"{count} failed (status error); the others are done")
+            count = counted(self._failed, "dialogues")
+            self._note(f"{count} failed (status error); the others are done")
         return 3 if self._unshown or self._failed else 0
 
     def _prepared(self, dialogue: Dialogue) -> "_Waiting":
         if self._privacy is None:
-            return _Waiting(dialogue, MaskTable())
+            return _Waiting(dialogue)
+        from dialogist.privacy.dialogues import mask_dialogue
+
         masked, table = mask_dialogue(dialogue, self._privacy)
         # A template quotes the dialogue: it gets the masked one.
-        whole = self._mask == Mask.input or self._shape.template is not None
+        whole = self._mask == "input" or self._shape.template is not None
         return _Waiting(masked if whole else dialogue, table)
 
     def _shaped(self, summary: Summary, waiting: "_Waiting") -> Shaped:
@@ -101,12 +116,20 @@ class _Waiting:
     """A dialogue as the model reads it, until its summary comes; or why the model does not."""
 
     dialogue: Dialogue
-    table: MaskTable
+    table: "MaskTable | None" = None
     failure: Summary | None = None
 
 
-def _masked(shaped: Shaped, waiting: _Waiting, privacy: Privacy) -> Shaped:
+def _privacy_of(names: str) -> "Privacy":
+    from dialogist.privacy.options import privacy_of
+
+    return privacy_of(names=names)
+
+
+def _masked(shaped: Shaped, waiting: _Waiting, privacy: "Privacy") -> Shaped:
     """Quotes, too: with ``--mask output`` the dialogue that they are from is not masked."""
+    from dialogist.privacy.summaries import mask_summary
+
     quotes = tuple(
         tuple(_masked_quote(quote, statement, waiting, privacy) for quote in row)
         for statement, row in shaped.stated
@@ -115,12 +138,20 @@ def _masked(shaped: Shaped, waiting: _Waiting, privacy: Privacy) -> Shaped:
     return replace(shaped, summary=summary, quotes=quotes)
 
 
-def _masked_quote(quote: Quote, statement: Statement, waiting: _Waiting, privacy: Privacy) -> Quote:
+def _masked_quote(
+    quote: Quote, statement: Statement, waiting: _Waiting, privacy: "Privacy"
+) -> Quote:
     """Masked before it is shortened: a part of a number that was cut off is not found."""
-    span = next(one for one in statement.evidence if one.utterance == quote.number)
+    from dialogist.privacy.masks import mask_text
+
     said, _ = mask_text(waiting.dialogue.utterances[quote.number].text, privacy, waiting.table)
+    places = [
+        (said.place(span.start), said.place(span.end))
+        for span in statement.evidence
+        if span.utterance == quote.number
+    ]
     return replace(
         quote,
         speaker=mask_text(quote.speaker, privacy, waiting.table)[0].text,
-        text=excerpt(said.text, said.place(span.start), said.place(span.end)),
+        text=shown_of(said.text, places, statement.kind == "free"),
     )

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 from tests.template.samples import MEETING, MINUTES, dialogue_of, summary_of
 
-from dialogist.cli.forms import Mask
-from dialogist.cli.plain_text import markdown_of, text_of
-from dialogist.cli.presenting import Presenter
-from dialogist.cli.shaping import Shaped, shape_of
+from dialogist.cli.shaping import shape_of
+from dialogist.present.plain_text import markdown_of, text_of
+from dialogist.present.presenting import Presenter
+from dialogist.present.shaping import Shaped
 from dialogist.records import EvidenceSpan, Statement, Summary, Warning
 
 
@@ -90,7 +90,7 @@ def test_a_long_utterance_is_masked_before_it_is_shortened():
     dialogue = dialogue_of(f"Ann: {said}")
     start = said.index("7946")  # a cut that would leave a part of the number
     spans = [[EvidenceSpan(0, start + 60, start + 80, 0.9)]]
-    presenter = Presenter(shape_of(None, None, None, None), Mask.output, "none")
+    presenter = Presenter(shape_of(None, None, None, None), "output", "none", print)
     assert list(presenter.before([dialogue])) == [dialogue]
     [shaped] = presenter.after([summary_of("Ann waits.", evidence=spans)])
     [[quote]] = shaped.quotes

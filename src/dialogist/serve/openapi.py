@@ -1,0 +1,163 @@
+"""The description of the routes: bodies, replies and examples that run as they are."""
+
+import json
+from collections.abc import Sequence
+from importlib import resources
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from starlette.routing import BaseRoute
+
+from dialogist.serve.problems import CODES, MEDIA_TYPE
+from dialogist.serve.reviews import Feedback
+from dialogist.serve.wishes import Options
+
+EXAMPLE: dict[str, Any] = {
+    "id": "call-17",
+    "utterances": [
+        {"speaker": "Ann", "text": "My order 4711 has not arrived yet.", "role": "customer"},
+        {"speaker": "Bo", "text": "I will send a new one today, free of charge.", "role": "agent"},
+        {"speaker": "Ann", "text": "Thank you, please use my office address."},
+    ],
+    "options": {"length": "short"},
+}
+TRANSCRIPT = "Ann: My order 4711 has not arrived yet.\nBo: I will send a new one today.\n"
+_FEEDBACK = {"verdict": "edited", "edits": {"kept": 2, "changed": 1}, "right": 1}
+
+_UTTERANCE = {
+    "type": "object",
+    "properties": {
+        "speaker": {"type": "string"},
+        "text": {"type": "string"},
+        "role": {"type": "string"},
+    },
+    "required": ["text"],
+}
+_DIALOGUE = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string"},
+        "utterances": {"type": "array", "items": _UTTERANCE, "minItems": 1},
+        "options": {"$ref": "#/components/schemas/Options"},
+        "timeout_ms": {"type": "number", "exclusiveMinimum": 0},
+        "review": {"type": "boolean", "description": "Store it for review, with its dialogue."},
+    },
+    "required": ["utterances"],
+}
+
+
+def described(is_open: bool = False, **extra: Any) -> dict[str, Any]:
+    """What a route's description has beside its summary: who may call it, how it refuses."""
+    problem = {"description": "A problem", "content": {MEDIA_TYPE: {"schema": _ref("Problem")}}}
+    security: list[dict[str, list[str]]] = [] if is_open else [{"key": []}]
+    return {"security": security, "responses": {"default": problem}, **extra}
+
+
+def _ref(name: str) -> dict[str, str]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _body(**content: Any) -> dict[str, Any]:
+    return {"requestBody": {"required": True, "content": content}}
+
+
+SUMMARY = described(
+    **_body(
+        **{
+            "application/json": {"schema": _ref("Dialogue"), "example": EXAMPLE},
+            "text/plain": {"schema": {"type": "string"}, "example": TRANSCRIPT},
+        }
+    )
+)
+SUMMARY["responses"] = {
+    **SUMMARY["responses"],
+    "200": {
+        "description": "The summary",
+        "content": {"application/json": {"schema": _ref("Summary")}},
+    },
+}
+BATCH = described(
+    **_body(
+        **{
+            "application/json": {
+                "schema": {
+                    "type": "object",
+                    "properties": {
+                        "dialogues": {"type": "array", "items": _ref("Dialogue"), "minItems": 1},
+                        "options": _ref("Options"),
+                    },
+                    "required": ["dialogues"],
+                },
+                "example": {"dialogues": [{k: EXAMPLE[k] for k in ("id", "utterances")}]},
+            }
+        }
+    )
+)
+FEEDBACK = described(
+    **_body(**{"application/json": {"schema": _ref("Feedback"), "example": _FEEDBACK}})
+)
+
+CHAT = described(
+    **_body(
+        **{
+            "application/json": {
+                "schema": {
+                    "type": "object",
+                    "properties": {
+                        "model": {"type": "string"},
+                        "messages": {"type": "array", "items": {"type": "object"}, "minItems": 1},
+                        "stream": {"type": "boolean"},
+                    },
+                    "required": ["messages"],
+                },
+                "example": {
+                    "model": "default",
+                    "messages": [{"role": "user", "content": TRANSCRIPT}],
+                },
+            }
+        }
+    )
+)
+
+
+def openapi_of(app: FastAPI, routes: Sequence[BaseRoute]) -> dict[str, Any]:
+    """The whole description, made once."""
+    if app.openapi_schema is None:
+        schema = get_openapi(
+            title=app.title,
+            version=app.version,
+            description=app.description,
+            routes=routes,
+        )
+        for path in schema["paths"].values():
+            for operation in path.values():
+                operation["responses"].pop("422", None)  # problems are described instead
+        components = schema.setdefault("components", {})
+        components["schemas"] = _schemas()
+        components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
+        app.openapi_schema = schema
+    return app.openapi_schema
+
+
+def _schemas() -> dict[str, Any]:
+    """The components that routes refer to."""
+    text = (resources.files("dialogist") / "assets" / "summary.schema.json").read_text("utf-8")
+    summary = json.loads(text.replace("#/$defs/", "#/components/schemas/"))
+    found: dict[str, Any] = {**summary.pop("$defs"), "Summary": summary, "Dialogue": _DIALOGUE}
+    for model in (Options, Feedback):
+        own = model.model_json_schema(ref_template="#/components/schemas/{model}")
+        found |= {**own.pop("$defs", {}), model.__name__: own}
+    found["Problem"] = {
+        "type": "object",
+        "properties": {
+            "type": {"type": "string"},
+            "title": {"type": "string"},
+            "status": {"type": "integer"},
+            "code": {"type": "string", "enum": list(CODES)},
+            "detail": {"type": "string"},
+            "request_id": {"type": "string"},
+        },
+        "required": ["type", "title", "status", "code"],
+    }
+    return found

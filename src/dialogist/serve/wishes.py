@@ -1,0 +1,192 @@
+"""What a client asks for: a dialogue and options in, a `Wish` for the worker out.
+
+A JSON body is the dialogue itself, under any of the keys that ``jsonl`` files may have, and beside
+it the keys of `RESERVED`. Text is read as `dialogist summarize` reads a file.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from io import BytesIO
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from dialogist.config import Config
+from dialogist.data.readers import Problem as ReadProblem
+from dialogist.data.readers import ReadOptions, read_dialogues
+from dialogist.engine.options import Length, Style, SummaryOptions, only_in_free_style
+from dialogist.errors import ConfigError, DataError, UsageError
+from dialogist.present.presenting import Presenter, Where
+from dialogist.present.shaping import Shape, Shaped
+from dialogist.privacy.options import Names
+from dialogist.records import JSON, Dialogue, Summary
+from dialogist.serve.problems import Problem
+from dialogist.template.loading import bundled_templates, load_template
+
+RESERVED = ("options", "timeout_ms", "review", "profile")
+_OF_THE_MODEL = {"style", "length", "words", "evidence", "long", "safe"}
+
+
+class Options(Config):
+    """The options of one summary, as in ``dialogist summarize``; None: as the model was made for.
+
+    Search (beams, sampling) is the operator's business: it could make a request cost any time.
+    """
+
+    style: Style | None = None
+    length: Length | None = None
+    words: int | None = Field(None, ge=1, le=100_000)
+    evidence: bool = True
+    long: Literal["windows", "cut"] | None = None
+    safe: bool | None = None
+    template: str | None = Field(None, max_length=64, description="The name of a bundled template.")
+    focus: str | None = Field(None, max_length=200)
+    perspective: Literal["name", "role"] | None = None
+    speakers: dict[str, str] = Field({}, max_length=50, description="New names by old ones.")
+    mask: Where | None = None
+    mask_names: Names = "none"
+
+
+@dataclass(slots=True)
+class Wish:
+    """One dialogue, and what is to be done with it; worked off by one thread."""
+
+    dialogue: Dialogue
+    options: SummaryOptions
+    presenter: Presenter
+    size: int
+    seen: Dialogue = field(default_factory=lambda: Dialogue(()))
+    """What the model read: masked where that was asked for."""
+
+    def read(self) -> Dialogue:
+        """Give the model what it reads."""
+        [self.seen] = self.presenter.before([self.dialogue])
+        return self.seen
+
+    def shown(self, summary: Summary) -> Shaped:
+        """The summary as it was asked for.
+
+        Raises:
+            Problem: the focus or a renamed speaker is nobody's in the dialogue.
+        """
+        for shaped in self.presenter.after([summary]):
+            return shaped
+        raise Problem("unknown_speaker", "focus or speakers name nobody in this dialogue")
+
+
+def options_of(values: object) -> Options:
+    """The options of a request.
+
+    Raises:
+        Problem: one is unknown or not valid; says which, without its value.
+    """
+    try:
+        return Options.model_validate(values)
+    except ValidationError as error:
+        raise Problem("invalid_options", _told(error)) from None
+
+
+def _told(error: ValidationError) -> str:
+    """The first fault: the name of an option is ours, anything else the client's."""
+    first = error.errors(include_input=False, include_url=False)[0]
+    name = str(first["loc"][0]) if first["loc"] else ""
+    if name not in Options.model_fields:
+        return f"options: use only {', '.join(Options.model_fields)}"
+    return f"options: {name}: {first['msg']}"
+
+
+def wish_of(dialogue: Dialogue, options: Options, base: SummaryOptions, size: int) -> Wish:
+    """Put a dialogue and its options together.
+
+    Raises:
+        Problem: the options do not go together.
+    """
+    given = options.model_dump(include=_OF_THE_MODEL)
+    wanted = {name: value for name, value in given.items() if value is not None}
+    try:
+        chosen = SummaryOptions.parse({**base.model_dump(), **wanted}, "options")
+    except ConfigError:
+        raise Problem("invalid_options", "options: length long does not go with long cut") from None
+    if chosen.style == "faithful" and only_in_free_style(wanted):
+        raise Problem("invalid_options", "options: long and safe have an effect in style free only")
+    if options.template is not None and options.template not in bundled_templates():
+        names = ", ".join(bundled_templates())
+        raise Problem("invalid_options", f"options: template: use one of {names}")
+    if options.mask is None and options.mask_names != "none":
+        raise Problem("invalid_options", "options: mask_names has an effect with mask only")
+    template = None if options.template is None else load_template(options.template)
+    names_by = options.speakers
+    shape = Shape(template, options.focus, options.perspective, names_by, options.evidence)
+    presenter = Presenter(shape, options.mask, options.mask_names, _silent)
+    return Wish(dialogue, chosen, presenter, size)
+
+
+def _silent(_: str) -> None:
+    """Presenters tell what they leave out; `Wish.shown` answers with a problem instead."""
+
+
+def dialogue_of(record: JSON) -> Dialogue:
+    """The dialogue of a JSON record.
+
+    Raises:
+        Problem: it holds none.
+    """
+    if not isinstance(record, dict):
+        raise Problem("unreadable_dialogue", "a dialogue is a JSON object")
+    if "profile" in record:
+        raise Problem("unreadable_dialogue", "profile is not supported yet")
+    own = {name: value for name, value in record.items() if name not in RESERVED}
+    line = json.dumps(own, ensure_ascii=False).encode()
+    given = own.get("id", "")
+    if not isinstance(given, str | int) or isinstance(given, bool):
+        raise Problem("unreadable_dialogue", "id must be a string")
+    return replace(_read(line, ReadOptions(format="jsonl")), id=str(given))
+
+
+def dialogue_of_text(text: str, identity: str) -> Dialogue:
+    """The dialogue of a transcript, in any format that files may have.
+
+    Raises:
+        Problem: the format is unknown, or it holds no dialogue, or several.
+    """
+    return replace(_read(text.encode(), ReadOptions()), id=identity)
+
+
+def _read(data: bytes, options: ReadOptions) -> Dialogue:
+    problems: list[ReadProblem] = []
+    try:
+        found = list(read_dialogues(BytesIO(data), options, problems.append, _silent))
+    except (DataError, UsageError):
+        found = []
+    if len(found) > 1:
+        raise Problem("several_dialogues", "send one dialogue, or several to /v1/batches")
+    if not found or problems:
+        raise Problem("unreadable_dialogue", _ADVICE[options.format])
+    return found[0]
+
+
+_ADVICE: Mapping[str, str] = {
+    "jsonl": (
+        "give 'utterances', a list of objects with 'speaker' and 'text', or 'dialogue', a text "
+        "with a line 'Name: words' for each turn"
+    ),
+    "auto": "begin each turn with its speaker ('Name: words'), or use a known export format",
+}
+
+
+def timeout_of(value: Any, most: float) -> float:
+    """The deadline that a client sets, in seconds; no longer than the operator allows.
+
+    Raises:
+        Problem: it is no positive number of milliseconds.
+    """
+    if value is None:
+        return most
+    try:
+        milliseconds = float(value)
+    except (TypeError, ValueError):
+        milliseconds = 0
+    if isinstance(value, bool) or not milliseconds > 0:
+        raise Problem("invalid_options", "timeout_ms must be a positive number")
+    return min(milliseconds / 1000, most)

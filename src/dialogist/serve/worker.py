@@ -1,0 +1,273 @@
+"""The worker: one thread that alone calls the model, fed by a bounded queue.
+
+Places are counted before anything of a request is read, so what is refused costs nothing. The
+thread takes the most urgent request and others like it (same options, similar length), leaves out
+those whose deadline has passed or whose client has left, and summarizes the rest together.
+"""
+
+import asyncio
+import hashlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from dialogist.decoding.options import DecodingOptions
+from dialogist.engine.options import SummaryOptions
+from dialogist.present.shaping import Shaped
+from dialogist.records import Dialogue, Summary
+from dialogist.serve.metrics import Metrics, log_failure
+from dialogist.serve.problems import Problem
+from dialogist.serve.settings import Settings
+from dialogist.serve.wishes import Wish
+
+_MOST_TRIES = 2
+_REMEMBERED = 1000  # dialogues that failed
+_FIRST_GUESS = 0.05  # seconds for a dialogue, until some were measured
+
+
+class Model(Protocol):
+    """What the worker needs of a `Summarizer`."""
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        ...
+
+    @property
+    def options(self) -> SummaryOptions:
+        """The options the model was made for."""
+        ...
+
+    def stream(
+        self, dialogues: Iterable[Dialogue], options: DecodingOptions, window: int = 64
+    ) -> Iterator[Summary]:
+        """One summary per dialogue, in order."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class _Item:
+    wish: Wish
+    deadline: float
+    done: Callable[[Shaped | Problem], None]
+    is_background: bool
+    is_cancelled: bool = False
+    since: float = field(default_factory=time.monotonic)
+
+
+class Worker:
+    """Takes wishes from the event loop, works on them in its thread, and answers in the loop."""
+
+    def __init__(self, model: Model, settings: Settings, metrics: Metrics) -> None:
+        self.model, self._settings, self._metrics = model, settings, metrics
+        self._queue: list[_Item] = []
+        self._changed = threading.Condition()
+        self._requests = self._bytes = 0
+        self._seconds = _FIRST_GUESS
+        self._is_closing = False
+        self._failures: OrderedDict[str, int] = OrderedDict()
+        self._thread = threading.Thread(target=self._run, name="dialogist-worker", daemon=True)
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Take no more requests, finish those that were taken, and end the thread."""
+        self.drain()
+        self._thread.join(self._settings.drain_seconds)
+
+    def drain(self) -> None:
+        """Take no more requests."""
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify_all()
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether requests are taken, and nine tenths of the queue are not yet full."""
+        is_alive = self._thread.is_alive() and not self._is_closing
+        return is_alive and self._requests < max(1, 0.9 * self._settings.queue_requests)
+
+    @property
+    def has_spare_time(self) -> bool:
+        """Whether less than half of the queue is taken: stored batches may go on."""
+        return not self._is_closing and self._requests < self._settings.queue_requests / 2
+
+    @contextmanager
+    def place(self, size: int) -> Iterator[None]:
+        """Hold a place in the queue for a request of ``size`` bytes.
+
+        Raises:
+            Problem: all are taken, or the service is stopping; says when to come back.
+        """
+        settings = self._settings
+        with self._changed:
+            if self._is_closing:
+                self._metrics.rejected.labels("draining").inc()
+                raise Problem("draining", "another instance may answer", self._seconds)
+            full = self._requests >= settings.queue_requests
+            if full or (self._requests and self._bytes + size > settings.queue_bytes):
+                self._metrics.rejected.labels("queue_full").inc()
+                wait = self._requests * self._seconds
+                raise Problem("queue_full", "try again after the time given", wait)
+            self._count(1, size)
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._count(-1, -size)
+                self._changed.notify_all()
+
+    def _count(self, requests: int, size: int) -> None:
+        self._requests += requests
+        self._bytes += size
+        self._metrics.queue.set(self._requests)
+        self._metrics.queue_bytes.set(self._bytes)
+
+    async def summarize(
+        self,
+        wish: Wish,
+        seconds: float,
+        leaves: asyncio.Task[None] | None = None,
+        is_background: bool = False,
+    ) -> Shaped:
+        """The summary of one dialogue; ``leaves`` ends when the client does.
+
+        Raises:
+            Problem: the deadline passed, the client left, or the dialogue failed twice before.
+        """
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Shaped | Problem] = loop.create_future()
+
+        def settle(result: Shaped | Problem) -> None:
+            if not future.done():
+                future.set_result(result)
+
+        def done(result: Shaped | Problem) -> None:
+            loop.call_soon_threadsafe(settle, result)
+
+        item = _Item(wish, time.monotonic() + seconds, done, is_background)
+        with self._changed:
+            if not self._thread.is_alive():
+                raise Problem("draining", "another instance may answer", self._seconds)
+            self._queue.append(item)
+            self._changed.notify_all()
+        waited: set[asyncio.Future[Any]] = {future} if leaves is None else {future, leaves}
+        try:
+            await asyncio.wait(waited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            item.is_cancelled = not future.done()
+        if not future.done():
+            if leaves is not None and leaves.done():
+                self._metrics.cancelled.inc()
+                raise Problem("client_closed")
+            self._metrics.rejected.labels("deadline").inc()
+            raise Problem("deadline", "send less, or allow more time", self._seconds)
+        result = future.result()
+        if isinstance(result, Problem):
+            raise result
+        return result
+
+    def _run(self) -> None:
+        while batch := self._next():
+            started = time.monotonic()
+            self._metrics.batches.observe(len(batch))
+            for item in batch:
+                self._metrics.waited.observe(started - item.since)
+            self._work(batch)
+            seconds = time.monotonic() - started
+            self._metrics.worked.observe(seconds)
+            self._seconds = 0.8 * self._seconds + 0.2 * seconds / len(batch)
+
+    def _next(self) -> list[_Item]:
+        """The next requests to work on together; none when the service stops."""
+        with self._changed:
+            while True:
+                self._changed.wait_for(lambda: bool(self._queue) or self._is_finished())
+                self._changed.wait_for(self._is_full, self._settings.batch_wait)
+                self._queue = [item for item in self._queue if not self._is_over(item)]
+                if self._queue:
+                    return self._batch()
+                if self._is_finished():
+                    return []
+
+    def _batch(self) -> list[_Item]:
+        """Take the most urgent request from the queue, and those most like it."""
+        first = min(self._queue, key=lambda item: (item.is_background, item.deadline))
+        alike = [item for item in self._queue if item.wish.options == first.wish.options]
+        alike.sort(key=lambda item: (item is not first, abs(item.wish.size - first.wish.size)))
+        batch = alike[: self._settings.batch_requests]
+        self._queue = [item for item in self._queue if item not in batch]
+        return batch
+
+    def _is_finished(self) -> bool:
+        return self._is_closing and self._requests == 0 and not self._queue
+
+    def _is_full(self) -> bool:
+        return len(self._queue) >= self._settings.batch_requests or self._is_closing
+
+    def _is_over(self, item: _Item) -> bool:
+        return item.is_cancelled or time.monotonic() > item.deadline
+
+    def _work(self, batch: list[_Item]) -> None:
+        """Summarize; what a failure leaves undone is tried once more, each alone."""
+        for item in self._undone(batch):
+            if self._undone([item]):
+                self._note_failure(item.wish.dialogue, _MOST_TRIES)
+                item.done(Problem("internal"))
+
+    def _undone(self, batch: list[_Item]) -> list[_Item]:
+        """Summarize together; returns what a failure left undone."""
+        read: list[_Item] = []
+
+        def dialogues() -> Iterator[Dialogue]:
+            for item in batch:
+                if self._is_over(item):
+                    continue
+                if self._failures.get(_mark_of(item.wish.dialogue), 0) >= _MOST_TRIES:
+                    item.done(Problem("quarantined", "it was tried twice; report it to us"))
+                    continue
+                read.append(item)
+                yield item.wish.read()
+
+        answered = 0
+        try:
+            options = batch[0].wish.options
+            # Without a network nothing is gained together: each is answered as soon as it is done.
+            window = 1 if options.style == "faithful" else len(batch)
+            for summary in self.model.stream(dialogues(), options, window):
+                self._answer(read[answered], summary)
+                answered += 1
+        except Exception as error:  # a bug of ours, or of a library: the others go on
+            log_failure(error, "")
+            return [item for item in batch if item not in read[:answered]]
+        return []
+
+    def _answer(self, item: _Item, summary: Summary) -> None:
+        try:
+            shaped = item.wish.shown(summary)
+        except Problem as problem:
+            item.done(problem)
+            return
+        status = shaped.summary.status
+        self._metrics.statuses.labels(status).inc()
+        if status == "error":
+            self._note_failure(item.wish.dialogue, 1)
+        item.done(shaped)
+
+    def _note_failure(self, dialogue: Dialogue, tries: int) -> None:
+        mark = _mark_of(dialogue)
+        self._failures[mark] = self._failures.pop(mark, 0) + tries
+        while len(self._failures) > _REMEMBERED:
+            self._failures.popitem(last=False)
+
+
+def _mark_of(dialogue: Dialogue) -> str:
+    """A dialogue that failed is remembered by a hash, not by its words."""
+    said = "\0".join(f"{one.speaker}\1{one.text}" for one in dialogue.utterances)
+    return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()

@@ -1,0 +1,78 @@
+"""Training the selector, and what a summary is said to hold."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dialogist.errors import DataError
+from dialogist.recipe.marked_dialogues import holds, needed, read_marked
+from dialogist.selection.network import read_network
+from dialogist.selection.select import select
+
+TURNS = [
+    ["Agent", "Hello, Northlink."],
+    ["Customer", "My internet has been down since Monday."],
+    ["Agent", "I can send an engineer on Thursday."],
+    ["Customer", "Thursday is bad, Friday please."],
+    ["Agent", "Friday at ten then, it costs 40 pounds."],
+]
+STATEMENTS = [
+    {"key": True, "spans": [[1, "My internet has been down since Monday."]]},
+    {"key": True, "spans": [[3, "Friday please"], [4, "Friday at ten then"]]},
+    {"key": False, "type": "stale", "spans": [[2, "I can send an engineer on Thursday."]]},
+]
+
+
+def _written(folder: Path, statements: list[dict[str, object]], copies: int = 1) -> Path:
+    path = folder / "marked.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        for n in range(copies):
+            record = {"id": f"t-{n}", "turns": TURNS, "statements": statements}
+            file.write(json.dumps(record) + "\n")
+    return path
+
+
+def test_a_fact_is_held_where_all_of_its_words_are(tmp_path: Path):
+    [one] = read_marked(_written(tmp_path, STATEMENTS))
+    issue, agreed = one.facts
+    number = {unit.text: i for i, unit in enumerate(one.told.units)}
+    down = number["My internet has been down since Monday."]
+    assert holds(issue, {down})
+    asked = number["Thursday is bad, Friday please."]
+    then = next(i for text, i in number.items() if text.startswith("Friday at ten"))
+    assert not holds(agreed, {asked})
+    assert holds(agreed, {asked, then})
+    for fact in one.facts:
+        numbers = needed(fact, one.told.candidates)
+        assert holds(fact, {unit for i in numbers for unit in one.told.candidates[i].units})
+    assert len(one.stale) == 1
+
+
+def test_a_span_that_is_nowhere_is_named(tmp_path: Path):
+    path = _written(tmp_path, [{"key": True, "spans": [[1, "My router"]]}])
+    with pytest.raises(DataError, match=r"marked.jsonl:1: turn 1 does not have 'My router'"):
+        read_marked(path)
+
+
+def test_a_selector_learns_what_is_marked(tmp_path: Path):
+    path, weights = _written(tmp_path, STATEMENTS, 120), tmp_path / "small.safetensors"
+    command = [sys.executable, "-m", "dialogist.recipe.selector", str(path), "--output"]
+    subprocess.run([*command, str(weights)], check=True)
+    turns = [(speaker, text) for speaker, text in TURNS]
+    told = " ".join(one.candidate.text for one in select(turns, read_network(weights), 20))
+    assert "internet" in told
+    assert "Thursday" not in told.replace("Thursday is bad", "")
+
+
+def test_the_measuring_command_prints_what_is_held(tmp_path: Path):
+    path = _written(tmp_path, STATEMENTS, 30)
+    script = Path(__file__).parents[2] / "bench" / "selection.py"
+    found = subprocess.run(
+        [sys.executable, str(script), str(path)], check=True, capture_output=True, text=True
+    )
+    count = sum(one.is_validation for one in read_marked(path))
+    assert found.stdout.startswith(f"{count} dialogues, {2 * count} facts, {count} stale spans")
+    assert "45%" in found.stdout

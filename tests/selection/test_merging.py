@@ -1,0 +1,135 @@
+"""Neighbours told as one, and what holds of the statements of any dialogue."""
+
+import re
+from pathlib import Path
+
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dialogist.selection.merging import merged
+from dialogist.selection.network import bundled_network
+from dialogist.selection.select import select, told_of
+from dialogist.selection.statements import candidates_of
+
+_SAID = [
+    line.partition(" => ")[0]
+    for group in yaml.safe_load(
+        (Path(__file__).parents[1] / "text" / "reported_speech.yaml").read_text(encoding="utf-8")
+    )
+    for line in group.get("pairs", "").splitlines()
+]
+_DIALOGUES = st.lists(
+    st.tuples(st.sampled_from(["Agent", "Customer"]), st.sampled_from(_SAID)),
+    min_size=2,
+    max_size=12,
+)
+
+
+def _all(turns: list[tuple[str, str]]) -> list[str]:
+    """All statements of a dialogue, with neighbours told as one."""
+    found = told_of(turns)
+    candidates = candidates_of(found.conversation, found.units, found.told)
+    return [one.text for one, _ in merged(candidates, found.units, found.conversation)]
+
+
+def test_two_things_that_one_speaker_does_share_the_subject():
+    turns = [
+        ("Agent", "I'm blocking the card now. I'll send you a new one."),
+        ("Customer", "Fine."),
+    ]
+    assert _all(turns) == [
+        "The agent is blocking the card now and will send the customer a new one."
+    ]
+
+
+def test_will_is_said_once():
+    turns = [("Ann", "I'll buy the flour. I'll bring the tables."), ("Bo", "Fine.")]
+    assert _all(turns) == ["Ann will buy the flour and bring the tables."]
+
+
+def test_a_clause_that_would_take_in_the_next_one_stays_alone():
+    turns = [("Ann", "I'll come if Ben pays. I'll bring the tables."), ("Bo", "Fine.")]
+    assert _all(turns) == ["Ann will come if Ben pays.", "Ann will bring the tables."]
+
+
+def test_quotations_of_one_turn_are_one_stretch_of_its_words():
+    turns = [("Mum", "You can mow Grandpa's lawn, he gives you ten."), ("Chidi", "Hm.")]
+    told = _all([("Mum", "Or we mow Grandpa's lawn, he gives us ten."), ("Chidi", "Hm.")])
+    assert told == ["Mum: “Or we mow Grandpa's lawn, he gives us ten.”"]
+    assert all("Chidi:" not in text for text in _all(turns))
+
+
+def test_quotations_of_two_speakers_are_never_joined():
+    turns = [("Ann", "We never eat fish."), ("Bo", "We eat it on Fridays.")]
+    assert _all(turns) == ["Ann: “We never eat fish.”", "Bo: “We eat it on Fridays.”"]
+
+
+def test_claims_under_one_label_are_joined():
+    turns = [("Ann", "The soup might be cold. The bread is good."), ("Bo", "Hm.")]
+    assert _all(turns) == ["Ann: the soup might be cold; the bread is good."]
+
+
+def test_a_message_that_goes_on_in_the_next_one_is_quoted_with_it():
+    turns = [("abdi", "can u cover me thurs"), ("abdi", "2-10"), ("maja", "cant got my kids")]
+    assert _all(turns)[0] == "abdi: “can u cover me thurs” “2-10”"
+    assert _all([("Agent", "You can dial 0 and"), ("Agent", "ask for the manager."), ("Bo", "k")])[
+        0
+    ] == ("Agent: “You can dial 0 and ask for the manager.”")
+
+
+def test_candidates_name_the_unit_that_their_pronouns_need():
+    found = told_of([("Ann", "I bought a lamp. It is broken."), ("Bo", "Oh.")])
+    first, second = candidates_of(found.conversation, found.units, found.told)
+    assert first.needs is None
+    assert second.needs == 0
+
+
+def test_antecedents_are_chosen_with_what_needs_them():
+    turns = [
+        ("Agent", "Hello, how can I help?"),
+        ("Customer", "My hearing aid from March whistles."),
+        ("Agent", "It is insured until May 2027 for 95 pounds."),
+        ("Customer", "Thank you."),
+    ]
+    text = " ".join(one.candidate.text for one in select(turns, bundled_network(), 20))
+    assert "It is insured" in text
+    assert "hearing aid" in text
+
+
+@settings(max_examples=60, deadline=None)
+@given(_DIALOGUES)
+def test_statements_say_only_what_their_units_say(turns):
+    found = told_of(turns)
+    candidates = candidates_of(found.conversation, found.units, found.told)
+    for one, _ in merged(candidates, found.units, found.conversation):
+        said = " ".join(found.units[i].text for i in one.units)
+        for number in re.findall(r"\d[\d.:]*\d|\d", one.text):
+            assert number in said
+
+
+@settings(max_examples=60, deadline=None)
+@given(_DIALOGUES)
+def test_statements_are_well_formed(turns):
+    for text in _all(turns):
+        assert text.count("“") == text.count("”")
+        assert not re.search(r"\b([a-z]{2,}) \1\b(?<!\bhad had)(?<!\bthat that)", text)
+        assert "  " not in text
+
+
+@settings(max_examples=60, deadline=None)
+@given(_DIALOGUES)
+def test_quotations_are_the_words_of_their_speaker(turns):
+    said = {speaker: "\n".join(t for s, t in turns if s == speaker) for speaker, _ in turns}
+    for text in _all(turns):
+        for label, words in re.findall(r"(Agent|Customer): “([^“”]*)”", text):
+            assert words in said[label]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(_SAID), min_size=1, max_size=4))
+def test_who_does_it_is_who_said_it(said):
+    """A report that begins with a speaker's deed rests on that speaker's words."""
+    turns = [("Ann", text) for text in said if text.startswith("I ")] + [("Bo", "Hm.")]
+    for text in _all(turns):
+        assert not text.startswith("Bo ")

@@ -1,0 +1,220 @@
+"""The worker: what is taken, refused, grouped, given up, tried again."""
+
+import asyncio
+import threading
+import time
+
+import pytest
+from tests.serve.conftest import ask
+from tests.serve.test_api import CALL
+
+from dialogist.engine.options import SummaryOptions
+from dialogist.records import Summary
+from dialogist.serve.metrics import Metrics
+from dialogist.serve.problems import Problem
+from dialogist.serve.settings import Settings
+from dialogist.serve.wishes import Options, dialogue_of, wish_of
+from dialogist.serve.worker import Worker
+
+BASE = SummaryOptions(style="faithful")
+
+
+class Slow:
+    """A model that waits until it is told to go on, and fails on some words."""
+
+    name = "slow"
+    options = BASE
+
+    def __init__(self, is_open=True):
+        self.go = threading.Event()
+        self.batches = []
+        self.windows = []
+        self.begun = []
+        if is_open:
+            self.go.set()
+
+    def stream(self, dialogues, options, window=64):
+        self.windows.append(window)
+        self.batches.append([])
+        for dialogue in dialogues:
+            self.batches[-1].append(dialogue.id)
+            self.begun.append(dialogue.id)
+            self.go.wait(5)
+            if "crash" in dialogue.id:
+                raise MemoryError
+            status = "error" if "bad" in dialogue.id else "ok"
+            yield Summary("It was said.", dialogue.id, status)
+
+
+def wish(identity, size=10, **options):
+    return wish_of(dialogue_of({**CALL, "id": identity}), Options(**options), BASE, size)
+
+
+def work(conversation, model=None, **settings):
+    """Run ``conversation(worker)``."""
+    model = model or Slow()
+    worker = Worker(model, Settings(**settings), Metrics("slow"))
+
+    async def all_of_it():
+        worker.start()
+        try:
+            return await conversation(worker)
+        finally:
+            model.go.set()
+            await asyncio.to_thread(worker.close)
+
+    return asyncio.run(all_of_it())
+
+
+async def code_of(waiting):
+    try:
+        await waiting
+    except Problem as problem:
+        return problem.code
+    return "done"
+
+
+def test_requests_of_like_options_are_worked_on_together():
+    model = Slow(is_open=False)
+
+    async def conversation(worker):
+        first = asyncio.create_task(worker.summarize(wish("0"), 5))
+        while not model.begun:
+            await asyncio.sleep(0.001)
+        others = [worker.summarize(wish(str(n), size=n), 5) for n in (1, 2, 3)]
+        others += [worker.summarize(wish("short", length="short"), 4)]
+        waiting = [asyncio.create_task(one) for one in others]
+        await asyncio.sleep(0.01)
+        model.go.set()
+        return [one.summary.id for one in await asyncio.gather(first, *waiting)]
+
+    assert work(conversation, model, batch_wait=0) == ["0", "1", "2", "3", "short"]
+    assert model.batches == [["0"], ["short"], ["1", "2", "3"]]
+
+
+def test_a_batch_has_a_size():
+    model = Slow()
+
+    async def conversation(worker):
+        await asyncio.gather(*(worker.summarize(wish(str(n)), 5) for n in range(7)))
+
+    work(conversation, model, batch_requests=3, batch_wait=0.2)
+    assert [len(batch) for batch in model.batches] == [3, 3, 1]
+
+
+def test_places_are_bounded_by_requests_and_bytes():
+    async def conversation(worker):
+        with worker.place(10), worker.place(1000):
+            assert not worker.is_ready
+            with pytest.raises(Problem) as refused, worker.place(10):
+                pass
+        with worker.place(1000), pytest.raises(Problem) as too_large, worker.place(100):
+            pass
+        with worker.place(10_000):  # alone it is taken: it could never be answered else
+            pass
+        assert worker.is_ready
+        return refused.value, too_large.value
+
+    for problem in work(conversation, queue_requests=2, queue_bytes=1024):
+        assert (problem.code, problem.status) == ("queue_full", 503)
+        assert problem.retry_after > 0
+
+
+def test_what_is_late_or_left_never_reaches_the_model():
+    model = Slow(is_open=False)
+
+    async def conversation(worker):
+        first = asyncio.create_task(worker.summarize(wish("first"), 5))
+        while not model.begun:
+            await asyncio.sleep(0.001)
+        gone = asyncio.create_task(asyncio.sleep(0.02))
+        started = time.monotonic()
+        late = await code_of(worker.summarize(wish("late"), 0.05))
+        waited = time.monotonic() - started
+        left = await code_of(worker.summarize(wish("left"), 5, gone))
+        model.go.set()
+        await first
+        await worker.summarize(wish("last"), 5)
+        return late, waited, left
+
+    late, waited, left = work(conversation, model)
+    assert (late, left) == ("deadline", "client_closed")
+    assert waited < 0.15
+    assert model.begun == ["first", "last"]
+
+
+def test_a_failure_leaves_the_others_and_is_tried_once_more():
+    model = Slow()
+
+    async def conversation(worker):
+        names = ("a", "crash", "b")
+        wishes = [wish(name) for name in names]
+        wishes[1].dialogue = dialogue_of({**CALL, "id": "crash", "utterances": [{"text": "boom"}]})
+        found = await asyncio.gather(*(code_of(worker.summarize(one, 5)) for one in wishes))
+        again = await code_of(worker.summarize(wishes[1], 5))
+        return found, again
+
+    found, again = work(conversation, model, batch_wait=0.1)
+    assert found == ["done", "internal", "done"]
+    assert again == "quarantined"
+    assert model.begun.count("crash") == 2
+
+
+def test_a_dialogue_that_fails_twice_is_refused():
+    async def conversation(worker):
+        return [await code_of(worker.summarize(wish("bad"), 5)) for _ in range(3)]
+
+    assert work(conversation) == ["done", "done", "quarantined"]
+
+
+def test_a_worker_that_stops_finishes_what_it_took():
+    model = Slow(is_open=False)
+
+    async def conversation(worker):
+        with worker.place(1):
+            taken = asyncio.create_task(worker.summarize(wish("taken"), 5))
+            await asyncio.sleep(0.01)
+            worker.drain()
+            with pytest.raises(Problem) as refused, worker.place(1):
+                pass
+            model.go.set()
+            return refused.value.code, await code_of(taken), worker.is_ready
+
+    assert work(conversation, model) == ("draining", "done", False)
+
+
+def test_a_full_service_refuses_before_it_reads_anything(engine):
+    model = Slow(is_open=False)
+    read = []
+
+    async def body():
+        read.append(1)
+        yield b"{}"
+
+    async def conversation(service):
+        async with service.client() as client:
+            first = asyncio.create_task(client.post("/v1/summaries", json=CALL))
+            while not model.begun:
+                await asyncio.sleep(0.001)
+            full = await client.post("/v1/summaries", content=body())
+            ready = await client.get("/readyz")
+            model.go.set()
+            return full, ready, await first
+
+    full, ready, first = ask(engine, conversation, model, queue_requests=1)
+    assert (full.status_code, full.json()["code"], read) == (503, "queue_full", [])
+    assert int(full.headers["Retry-After"]) >= 1
+    assert (ready.status_code, first.status_code) == (503, 200)
+
+
+def test_a_client_can_set_a_deadline(engine):
+    model = Slow(is_open=False)
+
+    async def conversation(service):
+        async with service.client() as client:
+            reply = await client.post("/v1/summaries", json={**CALL, "timeout_ms": 30})
+            model.go.set()
+            return reply
+
+    reply = ask(engine, conversation, model)
+    assert (reply.status_code, reply.json()["code"]) == (504, "deadline")
