@@ -14,7 +14,7 @@ from dialogist.cli.console import note
 from dialogist.cli.flags import decoding_options, tell_measured_style
 from dialogist.cli.progress import progress
 from dialogist.cli.reading import Reading
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.names import find_model
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import DataError, UsageError

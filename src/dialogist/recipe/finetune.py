@@ -30,8 +30,7 @@ from dialogist.recipe.finetune_recipe import Base, Schedule, count_pairs, finetu
 from dialogist.recipe.train import train_recipe
 from dialogist.records import JSON, Dialogue, Summary
 from dialogist.text.listing import counted
-from dialogist.training.interfaces import Reporter
-from dialogist.training.progress import Progress
+from dialogist.training.base import Progress, TrainingReporter
 
 BEFORE, AFTER = "before", "after"
 TABLE = "held-out.md"
