@@ -318,7 +318,7 @@ def by_definition(
 def test_training_without_weights_takes_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[int] = []
     monkeypatch.setattr(
-        attention_module, "attention_in_blocks", lambda query, *rest: taken.append(1) or query
+        attention_module, "blockwise_attention", lambda query, *rest: taken.append(1) or query
     )
     query = torch.randn(1, 2, 3, 4)
     memory, dropout = KeyValue(query, query), Dropout(0.0)
