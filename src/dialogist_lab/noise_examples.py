@@ -12,7 +12,7 @@ from dialogist.data.noise import KINDS, Kind, Noise
 from dialogist.data.prepare import Preparation
 from dialogist.data.windows import utterances_of
 from dialogist.errors import UsageError
-from dialogist.objectives.denoising import DenoisingConfig
+from dialogist.objectives.cross_entropy import DenoisingConfig
 from dialogist.recipe.config import Recipe
 from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer
 from dialogist.recipe.pairs import PairMaker, speaker_ids

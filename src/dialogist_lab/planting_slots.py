@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 
 from dialogist.data.planting import Ground, Planted
-from dialogist.metrics.slots import STATE, compared, state_of
+from dialogist.metrics.slots import STATE, compare_slots, state_of
 
 _DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 _TIMES = [f"{hour:02}:{minute:02}" for hour in range(24) for minute in range(0, 60, 15)]
@@ -50,4 +50,4 @@ def detects_slot(ground: Ground, sown: Planted) -> bool:
 
 def _wrong(ground: Ground, summary: str) -> list[str] | None:
     state = state_of(ground.dialogue.metadata)
-    return None if state is None else [one.value for one in compared(summary, state).wrong]
+    return None if state is None else [one.value for one in compare_slots(summary, state).wrong]

@@ -26,7 +26,7 @@ from dialogist.evaluation.reading_sheet import (
 from dialogist.evaluation.scoring.scores import Scores
 from dialogist.evaluation.statistics.resampling import DEFAULT, Interval, intervals
 from dialogist.files import write_text_atomically
-from dialogist.nn.hardware import pick_device
+from dialogist.nn.quantization import pick_device
 from dialogist.recipe.speaking import read_written, speaker_of
 from dialogist.recipe.systems import System, find_systems
 from dialogist.records import Dialogue, Summary

@@ -1,4 +1,4 @@
-"""Metrics by name for some outputs: those of `metrics.table`, and key points, which need rules."""
+"""Metrics by name for some outputs: those of `metric_registry`, and key points by rules."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +10,8 @@ from dialogist.errors import DialogistError, UsageError, nearest
 from dialogist.evaluation.judge import by_characters
 from dialogist.evaluation.key_points import NAME, KeyPoints, find_labels
 from dialogist.evaluation.outputs.output import Output
-from dialogist.metrics.base import Metric
-from dialogist.metrics.references import SUFFIX
-from dialogist.metrics.table import METRICS, MetricOptions, make_metrics
+from dialogist.metrics.base import SUFFIX, Metric
+from dialogist.metrics.metric_registry import METRICS, MetricOptions, make_metrics
 
 ALL = "all"
 """The name that stands for every metric that can be measured here."""
@@ -33,7 +32,7 @@ class References(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be measured: see `metrics.table`, and `KeyPoints` for ``pack``."""
+    """What is to be measured: see `metrics.metric_registry`, and `KeyPoints` for ``pack``."""
 
     names: tuple[str, ...] = DEFAULT
     references: References = References.average

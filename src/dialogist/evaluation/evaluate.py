@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.summarizer import SummarizerLike
 from dialogist.errors import DataError
 from dialogist.evaluation.outputs.output import Output, spoken
 from dialogist.evaluation.scoring.score import score
 from dialogist.evaluation.scoring.scores import Scores
-from dialogist.metrics.rouge import TYPES, Rouge
+from dialogist.metrics.rouge import ROUGE_TYPES, Rouge
 from dialogist.records import JSON, Dialogue
 
 _WINDOW = 64
@@ -29,11 +29,11 @@ class Evaluation:
 
     def rouge(self) -> dict[str, float]:
         """F1 by type, 0-100: the mean over a dialogue's references, then over dialogues."""
-        return {kind: self.scores.figure(f"{kind}.f1") for kind in TYPES}
+        return {kind: self.scores.figure(f"{kind}.f1") for kind in ROUGE_TYPES}
 
     def lines(self) -> Iterator[dict[str, JSON]]:
         """Every output beside its references and scores."""
-        each = {kind: self.scores.each(f"{kind}.f1").tolist() for kind in TYPES}
+        each = {kind: self.scores.each(f"{kind}.f1").tolist() for kind in ROUGE_TYPES}
         for number, output in enumerate(self.outputs):
             yield {
                 "id": output.id,

@@ -12,7 +12,7 @@ from statistics import fmean
 
 from dialogist.data.keypoints import RulePack, parse_pack, section_of
 from dialogist.metrics.base import Case, Column, Floats, Metric, mean_column, mean_of
-from dialogist.metrics.labels import LabelScore, LabelScorer
+from dialogist.metrics.bleu import LabelScore, LabelScorer
 from dialogist.text.words import words_of
 
 Labels = tuple[str, ...]

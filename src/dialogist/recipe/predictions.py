@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 import dialogist
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import SummarizerLike
 from dialogist.errors import DataError
@@ -23,7 +23,7 @@ from dialogist.evaluation.outputs.output import Keys, Output, output_of, output_
 from dialogist.files import sha256_of, write_text_atomically
 from dialogist.records import JSON, Dialogue, Summary
 from dialogist.selection.network import BUNDLED
-from dialogist.training.logs import JsonLines
+from dialogist.training.run_logs import JsonLines
 
 _WINDOW = 64
 

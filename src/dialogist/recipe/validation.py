@@ -12,7 +12,7 @@ from dialogist.evaluation.evaluate import evaluate
 from dialogist.objectives.base import Objective
 from dialogist.recipe.config import ValidationConfig
 from dialogist.records import JSON, Dialogue
-from dialogist.training.interfaces import TrainingData, Validation
+from dialogist.training.base import TrainingData, Validation
 
 
 class Validator:

@@ -21,7 +21,7 @@ from pathlib import Path
 from pydantic import Field, model_validator
 
 from dialogist.config import Config, read_yaml
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.options import MEASURED
 from dialogist.errors import DataError
 from dialogist.files import write_text_atomically
@@ -29,7 +29,7 @@ from dialogist.recipe.config import Place, Recipe, read_recipe
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.systems import System
 from dialogist.recipe.train import train_recipe
-from dialogist.training.progress import Progress
+from dialogist.training.base import Progress
 
 BASE = "base"
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"

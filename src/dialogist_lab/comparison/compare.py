@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.errors import CheckpointError, DataError, UsageError, nearest
 from dialogist.evaluation.card import Card, Entry, Kind, make_card
 from dialogist.evaluation.ceilings import human_scores
@@ -31,8 +31,8 @@ from dialogist.recipe.systems import (
 )
 from dialogist.recipe.train import train_recipe
 from dialogist.records import JSON, Summary
-from dialogist.training.interfaces import Reporter
-from dialogist.training.saving import checkpoint_folders
+from dialogist.training.base import TrainingReporter
+from dialogist.training.checkpoints import checkpoint_folders
 from dialogist_lab.comparison.run_facts import RunFacts, run_facts
 
 
@@ -182,7 +182,7 @@ def is_trained(system: System) -> bool:
     return fresh and not changed
 
 
-def train(system: System, setting: Setting, reporter: Reporter) -> None:
+def train(system: System, setting: Setting, reporter: TrainingReporter) -> None:
     """Train a recipe in its run folder, or go on where that stands; raises as `train_recipe`."""
     assert system.recipe is not None
     assert system.folder is not None

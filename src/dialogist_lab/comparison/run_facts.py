@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from dialogist.recipe.start import STARTED
-from dialogist.training.logs import RunLogs
-from dialogist.training.saving import checkpoint_folders
+from dialogist.training.checkpoints import checkpoint_folders
+from dialogist.training.run_logs import RunLogs
 
 
 @dataclass(frozen=True, slots=True)

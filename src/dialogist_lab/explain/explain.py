@@ -12,7 +12,7 @@ from torch import Tensor
 
 from dialogist.batch import FIRST_KEY_POINT, PLAN_EOS, Batch
 from dialogist.data.collate import collate
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.checking import with_checks
 from dialogist.engine.compose import compose
 from dialogist.engine.forcing import forced_pair
@@ -22,7 +22,7 @@ from dialogist.errors import DataError
 from dialogist.models.base import Outputs
 from dialogist.models.hierarchical import Hierarchical
 from dialogist.models.leader_writer import LeaderWriter, PlanOutputs
-from dialogist.nn.pointer import Copies
+from dialogist.nn.output_layer import Copies
 from dialogist.records import Dialogue, Summary
 from dialogist_lab.explain.explanation import (
     END,

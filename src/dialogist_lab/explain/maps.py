@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from dialogist.models.base import Outputs
-from dialogist.nn.pointer import Copies, PointerLogProbs
+from dialogist.nn.output_layer import Copies, PointerLogProbs
 from dialogist_lab.explain.explanation import AttentionMap, Axis, AxisKind, Role, Weights
 
 

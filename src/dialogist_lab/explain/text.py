@@ -11,7 +11,7 @@ from dialogist.engine.pieces import BROKEN, pieces
 from dialogist.engine.written import Written
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import Tokenizer
-from dialogist.tokenizers.entity_tokens import readable
+from dialogist.tokenizers.special_tokens import readable_entity
 from dialogist_lab.explain.explanation import BEGIN, END, SourceToken, TokenKind
 
 
@@ -127,7 +127,7 @@ def _described(tokenizer: Tokenizer, index: int) -> str:
         return f"‹speaker {tokenizer.placeholder_ids().index(index) + 1}: not here›"
     raw = tokenizer.decode([index])
     if MASK.search(raw):
-        return f"‹{readable(raw.strip())[1:-1]}: not here›"
+        return f"‹{readable_entity(raw.strip())[1:-1]}: not here›"
     if BROKEN in raw:
         return "‹part of a character›"
     return tokenizer.token(index)

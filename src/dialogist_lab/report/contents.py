@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from dialogist.evaluation.card import Card
 from dialogist.evaluation.cautions.caution import Caution
-from dialogist.metrics.references import BEST
+from dialogist.metrics.base import BEST
 from dialogist.text.listing import counted
 from dialogist_lab.report.canvas import Picture
 from dialogist_lab.report.environment import environment_of

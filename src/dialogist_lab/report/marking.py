@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from dialogist.metrics.rouge_words import RougeWords
+from dialogist.metrics.ngram_overlap import RougeWords
 from dialogist.text.words import words_of
 
 _TAG = "#"

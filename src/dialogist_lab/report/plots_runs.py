@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from dialogist.errors import DataError
-from dialogist.training.logs import RunLogs
+from dialogist.training.run_logs import RunLogs
 from dialogist_lab.report.canvas import Key, Panel, Picture
 from dialogist_lab.report.ink import Ink, marker
 from dialogist_lab.report.model import Run

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dialogist.errors import DataError
-from dialogist.training.logs import RunLogs
+from dialogist.training.run_logs import RunLogs
 from dialogist_lab.report.marking import Marker, Piece
 from dialogist_lab.report.model import Run
 

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from dialogist.evaluation.outputs.output import Output
-from dialogist.metrics.findings import Finding, Kind, findings
+from dialogist.metrics.faithfulness import Finding, FindingKind, findings
 from dialogist_lab.report.marking import Spot
 
-_WHY: Mapping[Kind, str] = {
+_WHY: Mapping[FindingKind, str] = {
     "name": "a name that the dialogue does not have",
     "speaker": "no speaker of the dialogue",
     "number": "a number that the dialogue does not have",

@@ -1,5 +1,5 @@
 from dialogist.evaluation.cautions.of_runs import gap_cautions
-from dialogist.training.config import TrainingConfig
+from dialogist.training.base import TrainingConfig
 
 
 def records(*gaps):

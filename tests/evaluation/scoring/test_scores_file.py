@@ -16,8 +16,8 @@ from dialogist.evaluation.scoring.scores import Scores
 from dialogist.evaluation.scoring.scores_file import read_scores, write_scores
 from dialogist.evaluation.statistics.resampling import intervals
 from dialogist.metrics.base import Column, Metric
+from dialogist.metrics.metric_registry import METRICS, make_metrics
 from dialogist.metrics.rouge import Rouge
-from dialogist.metrics.table import METRICS, make_metrics
 from dialogist.records import Dialogue, Summary, Utterance
 
 STATE = {"dst_str": {"train": ["inform ( departure = cambridge ; leave at = 15:00 )"]}}

@@ -11,8 +11,7 @@ from dialogist.data.shingles import dialogue_words
 from dialogist.evaluation.cautions.caution import SHOWN, Caution, Severity, severity_of
 from dialogist.evaluation.cautions.sameness import same_groups
 from dialogist.evaluation.outputs.output import Output
-from dialogist.metrics.base import Metric
-from dialogist.metrics.scripts import unread
+from dialogist.metrics.base import Metric, unread
 from dialogist.text.words import words_of
 
 # From which share of the outputs it is a caution, and from which it is serious.

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping
 
 from dialogist.evaluation.cautions.caution import Caution
 from dialogist.records import JSON
-from dialogist.training.config import TrainingConfig
-from dialogist.training.progress import Progress
-from dialogist.training.selection import watch_gap
+from dialogist.training.base import Progress, TrainingConfig
+from dialogist.training.checkpoints import watch_gap
 
 
 def gap_cautions(

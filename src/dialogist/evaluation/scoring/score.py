@@ -16,8 +16,7 @@ from dialogist.evaluation.key_points import labels_of
 from dialogist.evaluation.outputs.output import Output, cases_of
 from dialogist.evaluation.scoring.scores import Scores
 from dialogist.evaluation.scoring.workers import MeasureError, Numbers, measure, working
-from dialogist.metrics.base import Case, Floats, Metric
-from dialogist.metrics.references import BatchMetric
+from dialogist.metrics.base import BatchMetric, Case, Floats, Metric
 
 _TRIED = 24  # outputs that are measured here before it is decided how to go on
 _WORTH = 6.0  # seconds of work for each process: it takes two or three until it can begin

@@ -17,8 +17,7 @@ from dialogist.evaluation.key_points import total
 from dialogist.evaluation.scoring.scores import Scores
 from dialogist.files import write_text_atomically
 from dialogist.metrics.base import Better, Column, Floats, percentage, ratio
-from dialogist.metrics.bleu import Bleu
-from dialogist.metrics.chrf import Chrf
+from dialogist.metrics.bleu import Bleu, Chrf
 from dialogist.metrics.slots import Slots
 from dialogist.records import JSON
 
