@@ -9,7 +9,6 @@ import argparse
 import asyncio
 import json
 import random
-import resource
 import tempfile
 import time
 from collections import Counter
@@ -149,6 +148,12 @@ async def _send(app: Any, request: tuple[dict[str, Any], list[bytes]]) -> tuple[
     return status, got
 
 
+def _resident() -> int:
+    """MiB of memory that this process holds."""
+    text = Path("/proc/self/status").read_text()
+    return int(text.split("VmRSS:")[1].split()[0]) >> 10
+
+
 async def _main(count: int, seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         engine = open_store(f"sqlite:///{Path(folder) / 'service.db'}")
@@ -156,12 +161,12 @@ async def _main(count: int, seed: int) -> None:
         async with app.router.lifespan_context(app):
             key = add_key(engine, "fuzz")
             await fuzz(app, key, 200, random.Random(seed + 1))  # what is loaded once is loaded
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            before = _resident()
             started = time.perf_counter()
             statuses, longest = await fuzz(app, key, count, random.Random(seed))
             seconds = time.perf_counter() - started
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    print(f"{count} requests in {seconds:.1f} s, memory +{grown >> 10} MiB")
+            grown = _resident() - before
+    print(f"{count} requests in {seconds:.1f} s, memory {before} MiB before, {grown:+} MiB after")
     print("statuses:", dict(sorted(statuses.items())), "longest refusal:", longest, "bytes")
     failed = sum(n for status, n in statuses.items() if status >= 500 and status != 504)
     print("5xx:", failed)

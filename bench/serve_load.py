@@ -23,8 +23,9 @@ from pathlib import Path
 
 import httpx2
 
-_TURNS = 60
+_TURNS = 20
 _CLIENTS = 8  # that wait for their answer, to measure capacity
+_MEASURED = 8.0  # seconds for the capacity
 _AFTER = 5.0  # seconds after the overload, at half of the capacity
 
 Answer = tuple[int, float, float]
@@ -78,6 +79,11 @@ class Service:
         except httpx2.TransportError:
             status = 0
         return status, started, time.perf_counter() - started
+
+    def cpu(self) -> float:
+        """Seconds of CPU that the server has used."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def resident(self) -> int:
         """MiB of memory that the server holds."""
@@ -136,9 +142,12 @@ async def _measure(
     while (await ask())[0] != 200:
         await asyncio.sleep(0.1)
     await _closed(ask, 2)
-    capacity = await _closed(ask, 8)
-    before = service.resident()
+    used = service.cpu()
+    capacity = await _closed(ask, _MEASURED)
+    alone = (service.cpu() - used) / (capacity * _MEASURED)
+    before, used = service.resident(), service.cpu()
     answers = await _open(ask, times * capacity, seconds)
+    used = service.cpu() - used
     after = await _open(ask, capacity / 2, _AFTER)
     done = [one for one in answers if one[0] == 200]
     refused = [one for one in answers if one[0] in (429, 503)]
@@ -147,6 +156,10 @@ async def _measure(
     print(f"capacity {capacity:.1f}/s; sent {len(answers)} in {seconds:g} s ({times:g} times)")
     print("answers:", dict(sorted(Counter(status for status, _, _ in answers).items())))
     print(f"goodput {goodput:.1f}/s, {100 * goodput / capacity:.0f}% of capacity")
+    print(
+        f"server's CPU for an answer: {1000 * alone:.1f} ms at capacity, "
+        f"{1000 * used / len(done):.1f} ms in overload, refusals included"
+    )
     print(f"accepted p50 {_percentile(done, 0.5)}, p99 {_percentile(done, 0.99)}")
     print(f"refused p50 {_percentile(refused, 0.5)}, p99 {_percentile(refused, 0.99)}")
     print(

@@ -18,10 +18,8 @@ import argparse
 import gzip
 import json
 import random
-import re
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,92 +31,7 @@ from dialogist.engine.options import SummaryOptions
 from dialogist.evaluation.scoring.scores import Scores
 from dialogist.evaluation.statistics.resampling import intervals
 from dialogist.metrics.base import Column, percentage
-
-Turn = dict[str, Any]
-
-_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-BOTH_WAYS = {"True", "False", "dontcare"}
-"""Values that stand for a choice and not for words."""
-NUMBERS = dict(zip("123456789", _WORDS, strict=True))
-OUTCOMES = {"NOTIFY_SUCCESS", "NOTIFY_FAILURE"}
-
-
-@dataclass(slots=True)
-class Said:
-    """What one dialogue says: values by turn, those that hold at the end, and outcomes by turn."""
-
-    values: list[tuple[int, str, str]] = field(default_factory=list)
-    """(turn, service and slot, words)"""
-    outcomes: list[int] = field(default_factory=list)
-    latest: dict[str, set[str]] = field(default_factory=dict)
-    answers: set[str] = field(default_factory=set)
-    offered: dict[str, tuple[str, str]] = field(default_factory=dict)
-
-    def take(self, number: int, turn: Turn) -> None:
-        """Add one turn."""
-        for service, acts in turn["a"]:
-            self._choose(number, service, {act for act, _, _ in acts})
-            for act, slot, values in acts:
-                for words in values:
-                    self._value(number, turn["s"], act, f"{service}.{slot}", words)
-
-    def _choose(self, number: int, service: str, acts: set[str]) -> None:
-        """Keep what is selected, and forget the offers that are not taken."""
-        if acts & OUTCOMES:
-            self.outcomes.append(number)
-        if "SELECT" in acts:
-            for slot, (_, words) in self.offered.items():
-                if slot.startswith(f"{service}."):
-                    self.latest.setdefault(slot, set()).add(words)
-        if acts & {"REQUEST_ALTS", "OFFER"}:
-            self._drop_offers(service)
-        if "OFFER" in acts:  # another thing: what was answered about the last one is over
-            self._drop_answers(service)
-
-    def _drop_offers(self, service: str) -> None:
-        self.offered = {k: v for k, v in self.offered.items() if not k.startswith(f"{service}.")}
-
-    def _drop_answers(self, service: str) -> None:
-        for key in self.answers:
-            if key.startswith(f"{service}."):
-                self.latest.pop(key, None)
-
-    def _value(self, number: int, speaker: str, act: str, key: str, words: str) -> None:
-        if words in BOTH_WAYS or key.endswith((".intent", ".count")):
-            return
-        self.values.append((number, key, words))
-        if act == "OFFER":
-            self.offered[key] = (key, words)
-        elif speaker == "USER":  # the user's own word replaces all that was said of it before
-            self.latest[key] = {words}
-        else:  # a confirmation or an answer says the same in other words
-            self.latest.setdefault(key, set()).add(words)
-            if act == "INFORM":
-                self.answers.add(key)
-
-    def facts(self) -> dict[str, set[str]]:
-        """The words for each value that holds at the end."""
-        return {key: words for key, words in self.latest.items() if words}
-
-
-def said_in(turns: Sequence[Turn]) -> Said:
-    """Return what a dialogue says."""
-    said = Said()
-    for number, turn in enumerate(turns):
-        said.take(number, turn)
-    return said
-
-
-def plain(text: str) -> str:
-    """Return a text as it is compared: lower case, words and numbers alone."""
-    kept = " ".join(re.findall(r"[a-z0-9$#.:&+-]+", text.lower()))
-    return f" {re.sub(r'[.:]+(?= |$)', '', kept)} "
-
-
-def stands_in(words: str, text: str) -> bool:
-    """Tell whether a value stands in a text, a small number also as a word."""
-    forms = (words, NUMBERS.get(words, words))
-    return any(plain(form) in plain(text) for form in forms)
+from dialogist.recipe.sgd_marks import Said, said_in, stands_in
 
 
 def checked(said: Said, summary: Summary) -> Iterator[tuple[float, float]]:

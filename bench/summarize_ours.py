@@ -82,7 +82,8 @@ Say = Callable[[Sequence[Dialogue]], list[str]]
 def ours(summarizer: Summarizer, mode: str, early_stop: bool) -> Say:
     """The product, or its search alone."""
     options = SummaryOptions.of(summarizer.options)
-    asked: dict[str, object] = {"strategy": "beam", "beam_size": 4, "early_stop": early_stop}
+    asked: dict[str, object] = {"style": "free", "strategy": "beam", "beam_size": 4}
+    asked["early_stop"] = early_stop
     if mode == "search":
         asked |= {"safe": False, "evidence": False}
     options = options.model_copy(update=asked)

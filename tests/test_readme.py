@@ -38,7 +38,9 @@ def test_commands_exist(page: Path, dialogist) -> None:
     helps: dict[tuple[str, ...], str] = {}
     for line in commands:
         words = shlex.split(line)[1:]
-        command = tuple(words[: 2 if words[0] in ("models", "data", "keypoints", "rate") else 1])
+        command = tuple(
+            words[: 2 if words[0] in ("models", "data", "keypoints", "rate", "keys") else 1]
+        )
         if command not in helps:
             result = dialogist(*command, "--help", env={"COLUMNS": "250"})
             assert result.returncode == 0, line

@@ -2,9 +2,9 @@
 
     python bench/reading/sum_up.py [--save results/reading.json] [--pages]
 
-``--pages`` writes the table of both styles into README.md, the model card and docs/summary.md, between
-the marks ``reading`` and ``/reading``. The sheet of faithful style is faithful.jsonl, once it is read:
-name its commit and date in SHEETS.
+``--pages`` writes the table of both styles into README.md, the model card and docs/summary.md,
+between the marks ``reading`` and ``/reading``. The sheet of faithful style is faithful.jsonl, once
+it is read: name its commit and date in SHEETS.
 
 A sheet holds one JSON record a line: one read sentence (before.jsonl, after.jsonl) or one read
 template entry (before-templates.jsonl, after-templates.jsonl). README.md says how they were judged.

@@ -223,7 +223,7 @@ def test_a_dialogue_too_long_to_rank_is_read_in_part_and_that_is_told(monkeypatc
     assert summary.text.count("\n") == 2
     assert summary.status == "truncated"
     assert (summary.coverage.utterances, summary.coverage.utterances_read) == (5, 3)
-    assert summary.warnings == (Warning("not_read", "the last 2 utterances were not read"),)
+    assert summary.warnings == (Warning("not_read", "2 utterances at the end not read"),)
     assert lead(4).summarize([long])[0].status == "ok"
 
 

@@ -180,7 +180,7 @@ def test_limit_and_exclude(evaluate: Evaluate, data: Path, tmp_path: Path) -> No
     evaluate("lead-1", data, "--predictions", "all.jsonl")
     found = evaluate("all.jsonl", data, *part)
     assert figures(found) == figures(lead)
-    assert "9 outputs are of dialogues that are not evaluated here" in found.err
+    assert "9 outputs of dialogues that are not evaluated here" in found.err
 
 
 def test_several_references(evaluate: Evaluate, tmp_path: Path) -> None:

@@ -244,3 +244,5 @@ def test_faithful_style_writes_nothing_and_takes_no_options_of_search(dialogist)
     refused = dialogist("summarize", "--n-best", "3", input=chat)
     assert refused.returncode == 2
     assert b"--n-best has an effect with --style free only" in refused.stderr
+    refused = dialogist("summarize", "--labels", input=chat)
+    assert (refused.returncode, b"--labels has an effect" in refused.stderr) == (2, True)

@@ -133,7 +133,7 @@ def test_words_are_a_limit_in_whole_sentences(summarizer: Summarizer) -> None:
     tight = said(summarizer, [text], SAFE.model_copy(update={"words": 1}))
     assert len(tight.sentences) == 1
     [warning] = [w for w in tight.warnings if w.kind == "length"]
-    assert "1 words" in warning.message
+    assert "1 word" in warning.message
 
 
 def test_short_is_shorter(summarizer: Summarizer) -> None:

@@ -49,7 +49,7 @@ def _stored(path: Path, seed: int) -> tuple[Found, Callable[[Found], None]]:
         seeds = {**_seeds(path), str(seed): asdict(found)}
         every = [Found(**values) for values in seeds.values()]
         values = {
-            "command": f"make fuzz N=COUNT SEED=SEED ARGS='--results {path}'",
+            "command": "make fuzz N=COUNT SEED=SEED ARGS='--results FILE'",
             "python": platform.python_version(),
             "torch": torch.__version__,
             "dialogues": sum(one.dialogues for one in every),

@@ -1,6 +1,7 @@
 """Tests of metrics.faithfulness."""
 
 import pickle
+import time
 from math import isnan
 
 import numpy as np
@@ -176,7 +177,9 @@ def test_nothing_that_is_typed_breaks_it(summary, said, name):
     "text", ["Ann's " * 20_000, "a" * 100_000, "x-1 " * 20_000, "not " * 20_000]
 )
 def test_long_texts_end(text):
+    start = time.process_time()
     findings(text, dialogue(f"Ann: {text}", f"Bo: {text}"))
+    assert time.process_time() - start < 20  # quadratic time would be minutes
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def test_what_was_left_out_is_told_and_counted(tmp_path, data, recipe, notes):
     assert manifest.summed().pairs == 11 + 2 * 4 + 4
     assert sum("one.jsonl:4: " in note for note in notes.notes) == 1
     assert any("one.jsonl: 1 bad records left out" in note for note in notes.notes)
-    assert any("1 rows excluded by out.txt" in note for note in notes.notes)
+    assert any("1 row excluded by out.txt" in note for note in notes.notes)
 
 
 def test_a_complete_folder_is_left_as_it_is(tmp_path, data, recipe, notes):
@@ -118,8 +118,10 @@ def test_another_recipe_is_refused(tmp_path, data, recipe, notes, setting, named
 
 def test_what_does_not_touch_the_data_may_change(tmp_path, data, recipe, notes):
     folder = tmp_path / "encoded"
-    encode_recipe(recipe(), data, folder, notes.note)
-    encode_recipe(recipe("training.epochs=9", "model.dropout=0.3"), data, folder, notes.note)
+    before = encode_recipe(recipe(), data, folder, notes.note)
+    changed = recipe("training.epochs=9", "model.dropout=0.3")
+    assert encode_recipe(changed, data, folder, notes.note) == before
+    assert notes.notes[-1] == f"{folder}: is complete already"
 
 
 def test_changed_input_is_refused(tmp_path, data, recipe, notes):

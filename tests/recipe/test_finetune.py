@@ -179,7 +179,7 @@ def test_rows_that_repeat_a_held_out_one_are_dropped(notes: Any) -> None:
 
 
 def test_too_few_are_refused(notes: Any) -> None:
-    with pytest.raises(DataError, match=r"only 9 dialogues have a summary.*at least 10"):
+    with pytest.raises(DataError, match=r"only 9 dialogues with a summary.*at least 10"):
         divide(dialogues(9), None, 1, notes.note)
     without = [replace(one, references=()) for one in dialogues(30)]
     with pytest.raises(

@@ -110,7 +110,9 @@ def test_shards_of_another_recipe(tmp_path, encoded, recipe, notes, setting, nam
 
 
 def test_other_training_settings_do_not_matter(tmp_path, encoded, recipe, notes):
-    train(recipe("training.epochs=1", "model.dropout=0.0"), tmp_path / "run", notes, encoded)
+    changed = recipe("training.epochs=1", "model.dropout=0.0")
+    train(changed, tmp_path / "run", notes, encoded)
+    assert (tmp_path / "run" / "metrics.jsonl").exists()
 
 
 def test_data_that_have_changed_since(tmp_path, encoded, recipe, notes):

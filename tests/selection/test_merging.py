@@ -38,9 +38,7 @@ def test_two_things_that_one_speaker_does_share_the_subject():
         ("Agent", "I'm blocking the card now. I'll send you a new one."),
         ("Customer", "Fine."),
     ]
-    assert _all(turns) == [
-        "The agent is blocking the card now and will send the customer a new one."
-    ]
+    assert _all(turns) == ["Agent is blocking the card now and will send Customer a new one."]
 
 
 def test_will_is_said_once():

@@ -42,7 +42,7 @@ def test_a_sentence_is_cut_before_a_new_subject_but_not_inside_a_condition():
 
 def test_a_short_answer_is_told_with_its_question():
     texts = {one.text: one for one in _candidates(TALK)}
-    twice = texts["The customer has restarted the router twice."]
+    twice = texts["Customer has restarted the router twice."]
     assert twice.kind == "reported"
     assert len(twice.units) == 2
     assert not any(text.startswith("The agent asks whether") for text in texts)
@@ -66,6 +66,18 @@ def test_the_budget_holds_and_the_order_is_the_dialogues():
 def test_a_short_summary_holds_the_issue():
     text = " ".join(one.candidate.text for one in select(TALK, bundled_network(), 20, True))
     assert "internet has been down since Monday" in text
+
+
+def test_a_short_summary_holds_the_outcome_too():
+    turns = [
+        *TALK[:2],
+        *[("Agent", "I can see your line and your router from here.")] * 6,
+        *TALK[4:7],
+    ]
+    turns += [("Customer", "Then please send the engineer on Thursday.")]
+    told = select(turns, bundled_network(), 24, True)
+    assert told[0].units[0].turn == 1
+    assert told[-1].units[0].turn >= len(turns) - 4
 
 
 def _worth(
@@ -116,6 +128,16 @@ def test_the_choice_is_as_good_as_the_best_of_all_subsets():
         best = max(choice.facts(own) for own in subsets if sum(words[i] for i in own) <= 14)
         assert sum(words[i] for i in choice.within(14)) <= 14
         assert choice.facts(choice.within(14)) == pytest.approx(best)
+
+
+def test_a_budget_for_all_takes_all_that_is_likely():
+    assert Choice([4, 4, 4], _worth([0.2, 0.01, 0.9]), 10**9).within(10**9) == [0, 2]
+
+
+def test_of_two_only_one_may_be_chosen_where_the_other_is_not_asked_for():
+    worth = _worth([0.9, 0.4, 0.3], {(0, 1): 0.9}).only([1, 2])
+    assert Choice([4, 4, 4], worth, 12).within(12) == [1, 2]
+    assert Choice([4, 4, 4], worth, 12).facts([0, 1]) == pytest.approx(0.4)
 
 
 def test_what_must_be_there_comes_first():

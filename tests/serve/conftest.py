@@ -2,7 +2,10 @@
 
 import asyncio
 import os
-from contextlib import asynccontextmanager
+import socket
+import threading
+import time
+from contextlib import asynccontextmanager, contextmanager
 
 import httpx2
 import pytest
@@ -12,6 +15,7 @@ from dialogist.engine.summarizer import Summarizer
 from dialogist.serve import tables
 from dialogist.serve.app import create_app
 from dialogist.serve.keys import add_key
+from dialogist.serve.server import server_of
 from dialogist.serve.settings import Settings
 from dialogist.serve.tables import open_store
 
@@ -74,3 +78,22 @@ def ask(engine, conversation, model=None, **settings):
             return await conversation(service)
 
     return asyncio.run(all_of_it())
+
+
+@contextmanager
+def listening(engine, **settings):
+    """A service behind a real socket; its port."""
+    chosen = Settings(**{"rate_per_minute": 100_000, **settings})
+    server = server_of(chosen, create_app(chosen, engine, Summarizer.load("default")))
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(500)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        try:
+            yield listener.getsockname()[1]
+        finally:
+            server.should_exit = True
+            thread.join()

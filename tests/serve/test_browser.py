@@ -5,17 +5,11 @@ Skipped where playwright or Debian's Chromium are not installed.
 
 import contextlib
 import shutil
-import socket
-import threading
-import time
 
 import pytest
-import uvicorn
+from tests.serve.conftest import listening
 
-from dialogist.engine.summarizer import Summarizer
-from dialogist.serve.app import create_app
 from dialogist.serve.keys import add_key
-from dialogist.serve.settings import Settings
 from dialogist.serve.tables import open_store
 
 sync_api = pytest.importorskip("playwright.sync_api")
@@ -34,18 +28,9 @@ _ARGUMENTS = ["--no-sandbox", "--disable-background-networking", "--disable-comp
 def service(tmp_path_factory):
     """The address of a service, and a key."""
     engine = open_store(f"sqlite:///{tmp_path_factory.mktemp('store') / 'service.db'}")
-    app = create_app(Settings(rate_per_minute=100_000), engine, Summarizer.load("default"))
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen()
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-        thread.start()
-        while not server.started:
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}/", add_key(engine, "browser")
-        server.should_exit = True
-        thread.join()
+    with listening(engine) as port:
+        yield f"http://127.0.0.1:{port}/", add_key(engine, "browser")
+    engine.dispose()
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +104,7 @@ def test_a_review_is_done_by_keys_alone(chromium, service):
         for key in ("Enter", "j", "x"):
             page.keyboard.press(key)
         lines = page.input_value("#after").split("\n")
-        assert lines[0] == 'Guest: "The air conditioning is dripping on the bed."'
+        assert lines[0] == "Guest: “The air conditioning is dripping on the bed.”"
         assert lines[1].endswith("in ten minutes. Soon.")
         assert len(lines) == 2
         page.keyboard.press("u")

@@ -145,6 +145,7 @@ def test_a_summary_is_edited_and_approved_by_a_form_alone(engine):
 
     waiting, done, again, home, quality = browse(engine, visit)
     assert "1 summary, the oldest first" in waiting.text
+    assert 'Guest, Agent <span class="quiet">3 turns' in waiting.text
     assert (done.status_code, done.headers["Location"]) == (303, "/?done=edited")
     assert again.status_code == 409
     assert "Your edit is recorded." in home.text

@@ -60,7 +60,7 @@ def test_shared_summaries_are_exported_as_data_to_train_on(store, tmp_path):
 
 def test_an_open_address_wants_a_key_first(store, monkeypatch):
     served = []
-    monkeypatch.setattr("dialogist.serve.app.run", lambda settings, app: served.append(settings))
+    monkeypatch.setattr("dialogist.serve.server.run", lambda settings, app: served.append(settings))
     with pytest.raises(UsageError, match="dialogist keys add"):
         command.serve(host="0.0.0.0", store=store)
     assert served == []
@@ -98,10 +98,11 @@ def test_a_process_gives_a_first_key_answers_and_drains(store):
     try:
         key = process.stderr.readline().split("#key=")[1].strip()
         address = f"http://127.0.0.1:{port}"
-        with httpx2.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}) as client:
+        bearer = {"Authorization": f"Bearer {key}"}
+        with httpx2.Client(base_url=address, headers=bearer, timeout=60) as client:
             _wait_for(client)
             said = [
-                {"speaker": f"S{n % 2}", "text": f"I will call at {n} today."} for n in range(99)
+                {"speaker": f"S{n % 2}", "text": f"I will call at {n} today."} for n in range(40)
             ]
             body = json.dumps({**CALL, "utterances": said, "options": {"style": "faithful"}})
             headers = {"Content-Type": "application/json"}

@@ -120,6 +120,21 @@ def test_places_are_bounded_by_requests_and_bytes():
         assert problem.retry_after > 0
 
 
+def test_what_would_wait_too_long_is_refused():
+    """A dialogue is expected to take 0.05 s until some were measured."""
+
+    async def conversation(worker):
+        with worker.place(1), worker.place(1), worker.place(1):
+            return await code_of(_take(worker))
+
+    async def _take(worker):
+        with worker.place(1):
+            pass
+
+    assert work(conversation, queue_seconds=0.12) == "queue_full"
+    assert work(conversation, queue_seconds=0.2) == "done"
+
+
 def test_what_is_late_or_left_never_reaches_the_model():
     model = Slow(is_open=False)
 

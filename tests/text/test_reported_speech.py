@@ -171,9 +171,9 @@ def test_a_quotation_leaves_out_how_people_begin_to_speak():
 
 @pytest.mark.parametrize(
     ("label", "written"),
-    [("Agent", "the agent"), ("CUSTOMER", "the customer"), ("Bo", "Bo"), ("Dr  Lang", "Dr Lang")],
+    [("Agent", "Agent"), ("CUSTOMER", "Customer"), ("Bo", "Bo"), ("Dr  Lang", "Dr Lang")],
 )
-def test_labels_that_name_a_role_are_written_with_the(label, written):
+def test_labels_that_name_a_role_are_written_as_names(label, written):
     assert written_name(label) == written
 
 

@@ -50,7 +50,8 @@ def finetune(
 ) -> int:
     """Fine-tune a model on your own dialogues and summaries, and measure what it gained.
 
-    The same command after an interruption goes on where it stopped.
+    Both models are measured in free style, by what their networks write, and the new one writes by
+    itself. The same command after an interruption goes on where it stopped.
 
     Example: dialogist finetune chats.csv --column summary=wrap_up --output runs/chats
     """

@@ -9,8 +9,10 @@ _PANELS = {
     "Input": "--input-format --column --strict --where --encoding --by --on --data --limit "
     "--one-dialogue --sorted --internal-notes "
     "--exclude --prediction-key --missing-as-empty --by-order --references --train --train-sample",
-    "Output": "--output --format --columns --resume --quiet --scores --predictions --plot --png",
-    "Model": "--model --device --precision --threads --processes",
+    "Output": "--output --format --columns --resume --restart --grow --state --sample --quiet "
+    "--scores --predictions --plot --png",
+    "Model": "--model --device --precision --threads --processes --workers --engine --address "
+    "--shard-size --time-limit",
     "Decoding": "--strategy --beam-size --n-best --length-penalty --no-repeat-ngram --min-tokens "
     "--max-tokens --temperature --top-k --top-p --seed --long --safe",
     "Privacy": "--mask --mask-names --kinds --names --table --restore",
@@ -25,6 +27,11 @@ _EXAMPLES = {
         "dialogist summarize chat.txt",
         "dialogist summarize calls/*.txt --template call --output calls.csv",
         "dialogist summarize tickets.jsonl --output summaries.jsonl --resume",
+    ),
+    "batch": (
+        "dialogist batch calls.jsonl.gz --sample 5",
+        "dialogist batch 'calls/*.jsonl' --output summaries --workers 4",
+        "dialogist batch 'sqlite:///desk.db#calls' --output summaries --format parquet",
     ),
     "mask": (
         "dialogist mask calls.jsonl --output masked.jsonl",

@@ -18,6 +18,7 @@ import typer
 from dialogist import __version__
 from dialogist.cli import (
     annotate,
+    batch,
     data,
     doctor,
     evaluate,
@@ -49,6 +50,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(summarize.summarize)
+app.command()(batch.batch)
 app.command()(mask.mask)
 app.command()(annotate.annotate)
 app.command()(finetune.finetune)

@@ -30,6 +30,11 @@ def silence(silent: bool) -> bool:
     return silent
 
 
+def is_silent() -> bool:
+    """Whether nothing is to be said but what went wrong."""
+    return bool(_silent)
+
+
 def close_all() -> None:
     """Take away the bars of work that was interrupted."""
     for meter in list(_open):
@@ -48,6 +53,8 @@ class Meter:
         self._quiet = quiet or bool(_silent)
         self._started = self._shown = time.monotonic()
         self._done = 0
+        self.failed = 0
+        """How many of those done are errors."""
         self._bar: Progress | None = None
         self._task = TaskID(0)
 
@@ -80,6 +87,8 @@ class Meter:
         if self._total is not None:
             done = f"{self._done:,}/{counted(self._total, self._unit)}"
         parts = [f"{self._doing} {done}", f"{rate:.1f}/s"]
+        if self.failed:
+            parts.append(counted(self.failed, "errors"))
         if self._total is not None and self._done:
             parts.append(f"{_clock((self._total - self._done) / rate)} left")
         return ", ".join(parts)

@@ -40,9 +40,10 @@ def serve(
     """Answer requests for summaries over HTTP, and show a page to review them."""
     try:
         from dialogist.engine.summarizer import Summarizer
-        from dialogist.serve.app import create_app, run
+        from dialogist.serve.app import create_app
         from dialogist.serve.keys import add_key, valid_keys
         from dialogist.serve.metrics import log_as_json
+        from dialogist.serve.server import run
         from dialogist.serve.settings import load_settings
         from dialogist.serve.tables import open_store
     except ModuleNotFoundError:

@@ -123,7 +123,8 @@ def summarize(
 ) -> int:
     """Summarise dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
     from dialogist.cli.csv_output import columns_of  # pydantic: not for --help
-    from dialogist.cli.summarizing import Destination, Work, settings_of
+    from dialogist.cli.summarizing import Destination, Work
+    from dialogist.jobs.wishes import settings_of
     from dialogist.present.presenting import Presenter
 
     form = form_of(output, format, Output.text)
@@ -158,11 +159,13 @@ def summarize(
     }
     options = decoding_options(summarizer.options, wanted)
     if options.style == "faithful":
+        if labels:
+            raise UsageError("--labels has an effect with --style free only")
         options = options.model_copy(update={"focus": focus})
     tell_idle_machine_flags(options, device, threads, precision)
     dialogues = reading.dialogues(sources)
     work = Work(summarizer, options, presenter, dialogues, expected_records(sources), labels)
-    work.write(to, settings_of(work, model, shape, (mask, mask_names)))
+    work.write(to, settings_of(summarizer, model, options, shape, (mask, mask_names)))
     return max(reading.finish(), presenter.finish())
 
 

@@ -1,26 +1,22 @@
 """How ``dialogist summarize`` works through its dialogues: counted, told, written, gone on with."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dialogist import __version__
 from dialogist.cli.console import note
 from dialogist.cli.destination import is_file, output_to
 from dialogist.cli.forms import Output
 from dialogist.cli.output import pieces_of, write_summaries
 from dialogist.cli.progress import Meter
 from dialogist.cli.resuming import WINDOW, RunFile
-from dialogist.engine.names import find_model
 from dialogist.engine.options import SummaryOptions
 from dialogist.errors import UsageError
-from dialogist.files import sha256_of
 from dialogist.present.presenting import Presenter
-from dialogist.present.shaping import Shape, Shaped
+from dialogist.present.shaping import Shaped
 from dialogist.records import JSON, Dialogue, Warning
-from dialogist.selection.network import BUNDLED
 from dialogist.text.listing import counted
 
 if TYPE_CHECKING:  # torch: not for what is only reported
@@ -106,35 +102,16 @@ class Work:
             if statuses.total() % WINDOW == 0:  # a group comes at once: within it the rate is none
                 meter.update(statuses.total())
         meter.count(statuses.total())
-        meter.finish(_tally(statuses))
+        meter.finish(tally(statuses))
 
 
-def settings_of(
-    work: Work, model: str, shape: Shape, mask: tuple[str | None, str]
-) -> dict[str, JSON]:
-    """Everything but the dialogues that the summaries of a call depend on."""
-    summarizer = work.summarizer
-    writes = work.options.style == "free"
-    weights = find_model(model) / "model.safetensors" if writes else BUNDLED
-    return {
-        "schema_version": 1,
-        "dialogist": __version__,
-        "model": summarizer.name,
-        "weights": sha256_of(weights),
-        "precision": summarizer.precision if writes else None,
-        "options": work.options.model_dump(mode="json"),
-        "shape": shape.to_json(),
-        "mask": list(mask),
-    }
-
-
-def _tally(statuses: Counter[str]) -> str:
+def tally(statuses: Mapping[str, int]) -> str:
     """``312 summaries: 290 ok, 20 warning, 2 errors``."""
     shown = [
         counted(count, "errors") if status == "error" else f"{count} {status.replace('_', ' ')}"
-        for status, count in statuses.most_common()
+        for status, count in Counter(statuses).most_common()
     ]
-    return f"{counted(statuses.total(), 'summaries')}: {', '.join(shown) or 'none'}"
+    return f"{counted(sum(statuses.values()), 'summaries')}: {', '.join(shown) or 'none'}"
 
 
 def _tell(shaped: Shaped, bare: bool) -> None:

@@ -80,8 +80,8 @@ class Cuts:
         unread = f"; {self.unread} have no token and are left out" if self.unread else ""
         return (
             f"{counted(self.dialogues, 'dialogues')}; {self.cut} ({share:.1f}%) exceed the "
-            f"source limit and "
-            f"lose {self.tokens_lost} tokens; {self.summaries_cut} summaries are cut{unread}"
+            f"source limit and lose {self.tokens_lost} tokens; "
+            f"{self.summaries_cut} summaries are cut{unread}"
         )
 
 

@@ -32,7 +32,7 @@ _OTHER_LANGUAGE = (
 _LICENCE = "Apache-2.0"
 _BUDGETS: dict[Length, tuple[float, int, int]] = {
     "short": (0.25, 18, 60),
-    "medium": (0.4, 25, 150),
+    "medium": (0.46, 25, 150),
     "long": (0.6, 40, 400),
 }
 """Of each length: the share of the dialogue's words, and the fewest and most words."""

@@ -83,10 +83,11 @@ def read_marked(path: Path) -> list[Marked]:
         DataError: a span is not in its turn; names the record.
     """
     lines = path.read_text(encoding="utf-8").splitlines()
-    return [_marked(json.loads(line), f"{path}:{n}") for n, line in enumerate(lines, start=1)]
+    return [marked_of(json.loads(line), f"{path}:{n}") for n, line in enumerate(lines, start=1)]
 
 
-def _marked(record: Any, where: str) -> Marked:
+def marked_of(record: Any, where: str) -> Marked:
+    """The dialogue of a record; ``where`` names it in errors."""
     turns = [(speaker, text) for speaker, text in record["turns"]]
     told = told_of(turns)
     facts, stale = [], []

@@ -1,6 +1,7 @@
 """Train the selector of `dialogist.selection` on dialogues whose important words are marked.
 
-python -m dialogist.recipe.selector corpus/*.jsonl --output selector.safetensors
+python -m dialogist.recipe.selector corpus/*.jsonl --output selector.safetensors \\
+    --sgd sgd_annotated/train.jsonl.gz
 
 `dialogist.recipe.marked_dialogues` has the form of the files, and which dialogues are left for
 validation (bench/selection.py).
@@ -18,6 +19,7 @@ from safetensors.numpy import save
 from torch import Tensor, nn
 
 from dialogist.recipe.marked_dialogues import Marked, needed, read_marked
+from dialogist.recipe.sgd_marks import read_sgd
 from dialogist.selection.candidate_features import pairs_of, rows_of
 from dialogist.selection.features import Matrix
 from dialogist.selection.network import CLIP
@@ -174,9 +176,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--output", type=Path, required=True)
+    parser.add_argument("--sgd", type=Path, help="annotated dialogues: some are learned from, too")
+    parser.add_argument("--sgd-count", type=int, default=300)
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    marked = [one for path in asked.files for one in read_marked(path) if not one.is_validation]
+    marked = [one for path in asked.files for one in read_marked(path)]
+    marked += read_sgd(asked.sgd, asked.sgd_count) if asked.sgd else []
+    marked = [one for one in marked if not one.is_validation]
     asked.output.write_bytes(save(train(marked)))
     print(f"{len(marked)} dialogues, {sum(len(one.facts) for one in marked)} facts")
 

@@ -37,6 +37,7 @@ class Choice:
     _before: NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.most = min(self.most, sum(self.words))  # all of them: more makes no difference
         fresh = np.clip(1 - _STALE * self.worth.stale, 0, 1).astype(np.float64)
         usable = self.worth.key >= LEAST
         if len(usable) and not usable.any():
@@ -52,6 +53,7 @@ class Choice:
     def within(self, budget: int) -> list[int]:
         """The numbers of the best candidates of at most that many words, in order."""
         found: list[int] = []
+        budget = min(budget, self.most)
         state = int(self._best[:, budget].argmax())
         for i in range(len(self.words) - 1, -1, -1):
             oldest = int(self._before[i, state, budget]) << (REACH - 1)

@@ -22,7 +22,7 @@ _MOST_SAVED, _MOST_ADDED = 12, 40
 _STEP = 5
 _ENOUGH = 12  # words of a choice that has room for antecedents
 # The issue is told in the first quarter, the outcome in the last; the issue leaves room for more.
-_BEGINNING, _ENDING, _FRAME = 0.25, 0.75, 0.6
+_BEGINNING, _ENDING, _FRAME = 0.25, 0.75, 0.7
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,10 @@
-"""The application: its routes, how it starts and stops, and how it runs as a server."""
+"""The application: its routes, and how it starts and stops."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import sqlalchemy as sa
-import uvicorn
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.concurrency import run_in_threadpool
@@ -25,8 +24,6 @@ from dialogist.serve.settings import Settings
 from dialogist.serve.worker import Model, Worker
 
 _UPLOADS = 2  # batches that are read at the same time: each may be large
-_KEEP_ALIVE = 75
-"""Seconds; longer than proxies and clients keep idle connections, which would else be reset."""
 
 
 def create_app(settings: Settings, engine: sa.Engine, model: Model) -> FastAPI:
@@ -87,18 +84,3 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 async def _not_valid(request: Request, _: Exception) -> Response:
     return await _problem(request, Problem("bad_request"))
-
-
-def run(settings: Settings, app: FastAPI) -> None:
-    """Serve until SIGTERM or SIGINT; what was begun is finished first."""
-    uvicorn.run(
-        app,
-        host=settings.host,
-        port=settings.port,
-        access_log=False,
-        log_config=None,
-        server_header=False,
-        timeout_keep_alive=_KEEP_ALIVE,
-        timeout_graceful_shutdown=settings.drain_seconds,
-        h11_max_incomplete_event_size=32 << 10,
-    )

@@ -114,6 +114,11 @@ class KeyRing:
         self._per_minute = per_minute
         self._lock = threading.Lock()
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether keys are found without a look at the store."""
+        return bool(self._keys) and time.monotonic() - self._read <= _FRESH
+
     def find(self, secret: str) -> Key | None:
         """The key that a client holds; every stored digest is compared, in constant time."""
         return self._where("digest", digest_of(secret))
@@ -161,9 +166,8 @@ class KeyRing:
 
     def _known(self) -> list[Key]:
         with self._lock:
-            now = time.monotonic()
-            if not self._keys or now - self._read > _FRESH:
-                self._keys, self._read = valid_keys(self._engine), now
+            if not self.is_fresh:
+                self._keys, self._read = valid_keys(self._engine), time.monotonic()
             return self._keys
 
 

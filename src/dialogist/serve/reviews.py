@@ -9,7 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Any, Literal
 
 import sqlalchemy as sa
 from pydantic import Field, ValidationError
@@ -137,16 +137,24 @@ def add_review(
 
 
 def open_reviews(engine: sa.Engine, most: int = 100) -> list[dict[str, JSON]]:
-    """The reviews that wait, the oldest first, without their content."""
+    """The reviews that wait, the oldest first: who spoke, and how many turns."""
     table = tables.reviews
-    query = sa.select(table.c.id, table.c.created).where(table.c.state == "open")
+    query = sa.select(table).where(table.c.state == "open")
     with engine.connect() as connection:
         rows = connection.execute(query.order_by(table.c.created, table.c.id).limit(most))
-        return [{"id": row.id, "created": row.created, "time": _time(row.created)} for row in rows]
+        return [_listed(row) for row in rows]
 
 
-def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def _listed(row: sa.Row[Any]) -> dict[str, JSON]:
+    turns = row.dialogue["utterances"]
+    speakers = dict.fromkeys(one["speaker"] for one in turns if one["speaker"])
+    return {
+        "id": row.id,
+        "created": datetime.fromtimestamp(row.created, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "conversation": row.dialogue["id"],
+        "speakers": [*speakers],
+        "turns": len(turns),
+    }
 
 
 def open_review(engine: sa.Engine, identity: str) -> dict[str, JSON]:

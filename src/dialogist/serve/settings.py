@@ -20,8 +20,8 @@ class Settings(Config):
     """What an operator can set.
 
     Limits of size are in bytes, times in seconds. ``store`` is an SQLAlchemy URL.
-    ``queue_requests`` and ``queue_bytes`` bound what waits or is worked on; beyond that requests
-    are refused.
+    ``queue_requests`` and ``queue_bytes`` bound what waits or is worked on, and ``queue_seconds``
+    how long that takes as far as one can tell; beyond that requests are refused.
     ``batch_wait`` is how long the worker waits for more requests to work on together.
     ``retention_days``: stored jobs, reviews and feedback are deleted after so many days.
     """
@@ -36,6 +36,7 @@ class Settings(Config):
     receive_seconds: float = Field(15, gt=0, le=600)
     queue_requests: int = Field(64, ge=1, le=100_000)
     queue_bytes: int = Field(16 << 20, ge=1024)
+    queue_seconds: float = Field(5, gt=0)
     batch_requests: int = Field(8, ge=1, le=1024)
     batch_wait: float = Field(0.005, ge=0, le=1)
     deadline_seconds: float = Field(30, gt=0, le=3600)

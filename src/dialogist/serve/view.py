@@ -158,7 +158,7 @@ def _quote(dialogue: Dialogue, evidence: list[tuple[int, int, int]]) -> str:
         said = sorted((start, end) for where, start, end in evidence if where == line)
         one = dialogue.utterances[line]
         words = " ... ".join(one.text[start:end].strip() for start, end in said)
-        return f'{one.speaker}: "{words}"' if one.speaker else f'"{words}"'
+        return f"{one.speaker}: “{words}”" if one.speaker else f"“{words}”"
     return ""
 
 

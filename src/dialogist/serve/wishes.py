@@ -110,6 +110,8 @@ def wish_of(dialogue: Dialogue, options: Options, base: SummaryOptions, size: in
         raise Problem("invalid_options", "options: length long does not go with long cut") from None
     if chosen.style == "faithful" and only_in_free_style(wanted):
         raise Problem("invalid_options", "options: long and safe have an effect in style free only")
+    if chosen.style == "faithful":  # in free style the shape sees to it afterwards
+        chosen = chosen.model_copy(update={"focus": options.focus})
     if options.template is not None and options.template not in bundled_templates():
         names = ", ".join(bundled_templates())
         raise Problem("invalid_options", f"options: template: use one of {names}")

@@ -110,10 +110,13 @@ class Worker:
             if self._is_closing:
                 self._metrics.rejected.labels("draining").inc()
                 raise Problem("draining", "another instance may answer", self._seconds)
-            full = self._requests >= settings.queue_requests
-            if full or (self._requests and self._bytes + size > settings.queue_bytes):
+            wait = self._requests * self._seconds
+            if self._requests and (
+                self._requests >= settings.queue_requests
+                or self._bytes + size > settings.queue_bytes
+                or wait > settings.queue_seconds
+            ):
                 self._metrics.rejected.labels("queue_full").inc()
-                wait = self._requests * self._seconds
                 raise Problem("queue_full", "try again after the time given", wait)
             self._count(1, size)
         try:

@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 from dialogist.errors import UsageError, nearest
 from dialogist.records import Dialogue, Statement, Summary, Warning
 from dialogist.template.filled import Cited, Entry, Filled, FilledSection
+from dialogist.text.reported_speech.participants import written_name
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _LETTER = rf"[^\W{_HAN}]"  # of words with spaces around them; Chinese has none
 # Names in addresses are no mentions: anna@example.com, example.com/anna, @anna.
 _ADDRESS = r"\S+@\S+|(?:https?://|www\.)\S+|(?<!\w)@\w+"
+
+_QUOTATION = "“[^”]*”"  # was said so
 
 
 class Renamer:
@@ -19,8 +22,9 @@ class Renamer:
 
     A name is found as a whole word, the longest first, with the capitals that it is given with;
     ``'s`` behind it stays. A part of a word, of a double name (``Anna-Maria``, ``O'Neil``) or of an
-    address is not touched. Chinese has no spaces: there a name of one character is only found where
-    no other character of Chinese is beside it.
+    address is not touched, nor what stands in quotation marks (“ ”). A role is found as reports
+    write it, too: "the agent" for ``Agent``. Chinese has no spaces: there a name of one character
+    is only found where no other character of Chinese is beside it.
     """
 
     def __init__(self, names: Mapping[str, str]) -> None:
@@ -36,10 +40,10 @@ class Renamer:
             owners = [old for old, given in names.items() if given == new]
             if len(owners) > 1:
                 raise UsageError(f"renaming: {' and '.join(owners)} would both be called '{new}'")
-        self._names = dict(names)
-        patterns = (_pattern(name) for name in sorted(names, key=lambda n: (-len(n), n)))
+        self._names = _with_roles(names)
+        patterns = (_pattern(name) for name in sorted(self._names, key=lambda n: (-len(n), n)))
         found = f"(?P<name>{'|'.join(patterns)})" if names else "(?!)(?P<name>)"
-        self._pattern = re.compile(rf"(?:{_ADDRESS})|{found}")
+        self._pattern = re.compile(rf"(?:{_ADDRESS}|{_QUOTATION})|{found}")
 
     def text(self, text: str) -> str:
         """The text with the new names."""
@@ -144,6 +148,16 @@ def check_names(names: Mapping[str, str], dialogue: Dialogue) -> None:
             raise UsageError(f"'{old}' says nothing in this dialogue{hint} (there are: {there})")
         if new != old and new in dialogue.speakers and new not in names:
             raise UsageError(f"'{old}' cannot be called '{new}': somebody else is; rename both")
+
+
+def _with_roles(names: Mapping[str, str]) -> dict[str, str]:
+    """The names, and how reports write those that are roles."""
+    forms = dict(names)
+    for old, new in names.items():
+        written = written_name(old)
+        if written.startswith("the "):
+            forms |= {written: new, written.capitalize(): new}
+    return forms
 
 
 def _pattern(name: str) -> str:

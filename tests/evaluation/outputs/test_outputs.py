@@ -229,7 +229,7 @@ def test_joined_by_order_where_no_ids_are() -> None:
 def test_only_some_dialogues_are_wanted() -> None:
     """--limit and --exclude: outputs of the whole file, or of just these."""
     data = talks("a", "b", "c")
-    left = "p: 1 outputs are of dialogues that are not evaluated here"
+    left = "p: 1 output of dialogues that are not evaluated here"
     for outputs in (placed(("c", "C"), ("b", "B"), ("a", "A")), placed(*ABC_BY_ORDER)):
         found = joined(outputs, data, [0, 1])
         assert said(found) == AB

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
+from dialogist.data.readers.source import without_compression
 from dialogist.text.listing import counted
 
 _ABOUT = ("readme", "license", "licence", "changelog")
@@ -30,7 +31,7 @@ def files_in(folder: Path, endings: Collection[str]) -> Listing:
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
-            ending = Path(name.lower().removesuffix(".gz")).suffix
+            ending = Path(without_compression(name.lower())).suffix
             if ending in endings and not name.lower().startswith((".", *_ABOUT)):
                 files.append(Path(parent) / name)
             else:
@@ -41,5 +42,5 @@ def files_in(folder: Path, endings: Collection[str]) -> Listing:
 def stem_in(folder: Path, file: Path) -> str:
     """A file's name without its ending, below the folder: two of one name stay apart."""
     relative = file.relative_to(folder)
-    stem = Path(relative.name.removesuffix(".gz")).stem
+    stem = Path(without_compression(relative.name)).stem
     return (relative.parent / stem).as_posix()

@@ -6,6 +6,7 @@ ZIP_MAGIC = b"PK\x03\x04"
 
 _MAGIC = (
     (b"%PDF-", "is a PDF: save its text first (pdftotext FILE.pdf, or 'Save as text')"),
+    (b"PAR1", "is a Parquet file: give it a name that ends in .parquet"),
     (b"\xd0\xcf\x11\xe0", "is an old Office file: save it as .docx, .csv or .txt first"),
     (b"{\\rtf", "is rich text (RTF): save it as .docx or .txt first"),
     (b"ID3", "is a recording: transcribe it first (the JSON of Whisper is read)"),

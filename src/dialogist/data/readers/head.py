@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from dialogist.data.readers.parsing import Record, first_record
-from dialogist.data.readers.source import Source
+from dialogist.data.readers.source import Source, without_compression
 
 _KEY = re.compile(r"""["']([^"'\\]{1,40})["']\s*:""")
 _LINE_END = re.compile(r"\r\n|\n|\r")
@@ -36,7 +36,7 @@ def head_of(source: Source) -> Head:
     lines = _LINE_END.split(text)
     if not source.head_is_all and len(lines) > 1:
         lines.pop()  # the last one may be cut
-    suffix = "." + source.name.lower().removesuffix(".gz").rpartition(".")[2]
+    suffix = "." + without_compression(source.name.lower()).rpartition(".")[2]
     shape, record = first_record(text)
     keys = frozenset(record) if record else frozenset(_KEY.findall(text) if shape else ())
     filled = tuple(line for line in lines if line.strip())

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dialogist.data.readers.base import Problem, Reader, ReadOptions, Reporter
+from dialogist.data.readers.columnar import dataset_files
 from dialogist.data.readers.folders import files_in, stem_in
 from dialogist.data.readers.head import Head, head_of
 from dialogist.data.readers.keys import some
@@ -80,6 +81,8 @@ def _folder(
     report = Reporter(str(folder), options.strict, on_problem, on_note)
     if options.format in ("auto", "slack") and is_slack_export(folder):
         return read_slack_folder(folder, options, report)
+    if saved := dataset_files(folder):
+        return _files(saved, folder, options, report)
     listing = files_in(folder, ENDINGS)
     if not listing.files:
         raise DataError(f"{folder}: no file with a known ending ({', '.join(sorted(ENDINGS))})")

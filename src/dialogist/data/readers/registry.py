@@ -1,6 +1,7 @@
 """The table of all formats, in the order in which detection tries them."""
 
 from dialogist.data.readers.base import Reader
+from dialogist.data.readers.columnar import ARROW, PARQUET
 from dialogist.data.readers.corpora import CORPORA
 from dialogist.data.readers.generic import read_json
 from dialogist.data.readers.headed import read_headed
@@ -38,6 +39,7 @@ from dialogist.data.readers.whatsapp import read_whatsapp
 from dialogist.data.readers.whisper import whisper
 
 _JSON = (".json", ".jsonl", ".ndjson")
+_ROWS = (*_JSON, PARQUET, ARROW)
 
 
 def _corpus(name: str, sniff: Sniff) -> Reader:
@@ -81,7 +83,9 @@ READERS: dict[str, Reader] = {
         record_reader(whisper), is_whisper, "Whisper or WhisperX transcription.", (".json",)
     ),
     "json": Reader(read_json, is_json, "One JSON object, or an array of them.", _JSON, True),
-    "jsonl": Reader(read_json, is_jsonl, "A JSON object with turns per line.", _JSON, True),
+    "jsonl": Reader(
+        read_json, is_jsonl, "A JSON object with turns per line; Parquet, Arrow.", _ROWS, True
+    ),
     "webvtt": Reader(read_subtitles, is_webvtt, "WebVTT, as of Zoom or Teams.", (".vtt",)),
     "srt": Reader(read_subtitles, is_srt, "SubRip subtitles.", (".srt",)),
     "html": Reader(read_html, is_html_page, "A page of 'Name: text' lines.", (".html", ".htm")),

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from itertools import groupby
 
+from dialogist.data.readers.columnar import ARROW, PARQUET
 from dialogist.data.readers.head import Head
 from dialogist.data.readers.headed import is_headed
 from dialogist.data.readers.keys import SPEAKERS, TEXT_KEYS, TEXTS, TURN_KEYS, plain_name
@@ -15,6 +16,7 @@ from dialogist.data.readers.whatsapp import clean, message_of
 Sniff = Callable[[Head], bool]
 
 _TABLE_SUFFIXES = (".csv", ".tsv")
+_ROWS = (".jsonl", ".ndjson", PARQUET, ARROW)
 
 
 def has(*keys: str) -> Sniff:
@@ -45,8 +47,8 @@ def is_json(head: Head) -> bool:
 
 
 def is_jsonl(head: Head) -> bool:
-    """JSON records with turns, or whatever begins a file that calls itself .jsonl."""
-    return head.shape == "rows" and (_has_turns(head) or head.suffix in (".jsonl", ".ndjson"))
+    """JSON records with turns, or whatever begins a file of records by its name."""
+    return head.shape == "rows" and (_has_turns(head) or head.suffix in _ROWS)
 
 
 def _has_turns(head: Head) -> bool:

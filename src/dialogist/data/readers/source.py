@@ -1,6 +1,6 @@
-"""A file or stream as numbered lines of text: gzip, Word files and encodings end here.
+"""A file or stream as numbered lines of text: compression, Word files and encodings end here.
 
-path or stream -> chunks of bytes -> (gunzip) -> (text of a .docx) -> (UTF-16 to UTF-8) -> lines
+path or stream -> chunks of bytes -> (unpacked) -> (text of a .docx) -> (UTF-16 to UTF-8) -> lines
 """
 
 import codecs
@@ -11,15 +11,18 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from dialogist.data.readers.columnar import columnar_lines, is_columnar
 from dialogist.data.readers.docx import docx_text
 from dialogist.data.readers.encodings import check_encoding, detect_encoding, keeps_lines
 from dialogist.data.readers.foreign import ZIP_MAGIC, refusal_of
-from dialogist.errors import DataError
+from dialogist.errors import DataError, MissingExtraError
 
 CHUNK = 1 << 16
 HEAD = 1 << 20  # a meeting of QMSum is one line of some 100 kB: detection wants a whole record
 LONGEST_LINE = 1 << 28
 GZIP_MAGIC = b"\x1f\x8b"
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_ZSTD_STEP = 1 << 10  # bytes taken at once: they may grow to 32 MB
 MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -77,6 +80,8 @@ class Source:
         head, chunks = _peek(self._guarded(chunks), len(ZIP_MAGIC))
         if head.startswith(GZIP_MAGIC):
             chunks = self._guarded(_gunzip(chunks))
+        elif head.startswith(ZSTD_MAGIC):
+            chunks = self._guarded(_unzstd(chunks))
         head, chunks = _peek(chunks, HEAD)
         if not head.startswith(ZIP_MAGIC):
             return head, chunks
@@ -117,8 +122,8 @@ class Source:
         """Pass chunks on; when reading fails, note why and end."""
         try:
             yield from chunks
-        except EOFError:
-            self._fail("is a truncated gzip file: the end is missing")
+        except EOFError as error:
+            self._fail(f"is a truncated {error} file: the end is missing")
         except zlib.error as error:
             self._fail(f"is a damaged gzip file: {error}")
         except UnicodeError as error:
@@ -160,13 +165,22 @@ def open_source(origin: Path | BinaryIO, encoding: str = "", stem: str = "") -> 
     if isinstance(origin, Path) and str(origin) == "-":
         origin = sys.stdin.buffer
     if isinstance(origin, Path):
-        stem = stem or Path(origin.name.removesuffix(".gz")).stem
-        source = Source(str(origin), stem, _read_path(origin), encoding)
+        name = str(origin)
+        stem = stem or Path(without_compression(origin.name)).stem
+        chunks = columnar_lines(origin, name) if is_columnar(name) else _read_path(origin)
+        source = Source(name, stem, chunks, encoding)
         source.path = origin
         return source
-    name = getattr(origin, "name", None)
-    name = name if isinstance(name, str) else "<stream>"
-    return Source(name, Path(name).stem.strip("<>"), _read_stream(origin), encoding)
+    given = getattr(origin, "name", None)
+    name = given if isinstance(given, str) else "<stream>"
+    stem = stem or Path(without_compression(name)).stem.strip("<>")
+    chunks = columnar_lines(origin, name) if is_columnar(name) else _read_stream(origin)
+    return Source(name, stem, chunks, encoding)
+
+
+def without_compression(name: str) -> str:
+    """A file's name without an ending that says how it is packed."""
+    return name.removesuffix(".gz").removesuffix(".zst")
 
 
 def source_of_bytes(data: bytes, name: str = "<bytes>") -> Source:
@@ -211,7 +225,30 @@ def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
             rest = engine.unconsumed_tail or (engine.unused_data if engine.eof else b"")
     yield engine.flush()
     if not engine.eof:
-        raise EOFError
+        raise EOFError("gzip")
+
+
+def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """Decompress one or several zstd frames."""
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingExtraError("reading .zst files", "scale") from None
+    unpacker = zstandard.ZstdDecompressor()
+    engine = unpacker.decompressobj()
+    try:
+        for chunk in chunks:
+            for start in range(0, len(chunk), _ZSTD_STEP):
+                rest = chunk[start : start + _ZSTD_STEP]
+                while rest:
+                    if engine.eof:
+                        engine = unpacker.decompressobj()
+                    yield engine.decompress(rest)
+                    rest = engine.unused_data if engine.eof else b""
+    except zstandard.ZstdError as error:
+        raise OSError(f"damaged zstd data: {error}") from None
+    if not engine.eof:
+        raise EOFError("zstd")
 
 
 def _recode(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:

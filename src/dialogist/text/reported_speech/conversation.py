@@ -9,7 +9,7 @@ from typing import Literal
 from dialogist.text.introductions import own_names
 from dialogist.text.reported_speech.antecedents import refers_back
 from dialogist.text.reported_speech.exchanges import Exchange
-from dialogist.text.reported_speech.framing import Frame, label_of
+from dialogist.text.reported_speech.framing import Frame
 from dialogist.text.reported_speech.orders import is_order
 from dialogist.text.reported_speech.participants import Participant, participants_of
 from dialogist.text.reported_speech.telling import tell
@@ -20,7 +20,7 @@ from dialogist.text.reported_speech.third_persons import (
     written_out,
 )
 from dialogist.text.reported_speech.trimming import Trimmed, trimmed, without_addresses
-from dialogist.text.reported_speech.turning import Voice, is_role
+from dialogist.text.reported_speech.turning import Voice
 from dialogist.text.reported_speech.words import SINGULAR_THIRD, THEY, words_of
 from dialogist.text.tokens import sentence_spans
 
@@ -44,6 +44,7 @@ _SPOKEN = re.compile(
     r"|and)[,.!… ]+"
     r"|(?:thanks?(?: you)?|great|perfect|good|sure)[,.!…]+)\s*)+(?=[\w“\"$€£])"
 )
+_GARBLED = re.compile(r"\b(?!had\b|that\b)([a-z]{2,}) \1\b|^\w+ ,")
 _STANDS_FOR_A_SPEAKER = re.compile(r"\b(?:they|them|theirs?)\b")
 _LOOSE = " ,;-–—"
 _GREETS = re.compile(r"(?i)(?:hi|hello|hey)\b")
@@ -148,9 +149,8 @@ class Conversation:
         return not any(word.low in SINGULAR_THIRD for word in words_of(said[0].said.text))
 
     def subject_of(self, label: str) -> str:
-        """A speaker's name as it begins a report: "The agent "."""
-        name = self._people[label].name
-        return (name[0].upper() + name[1:] if is_role(name) else name) + " "
+        """A speaker's name as it begins a report: "Agent "."""
+        return f"{self._people[label].name} "
 
     def listener(self, turn: int) -> str | None:
         """The label of whom a turn addresses; None: not known."""
@@ -265,17 +265,19 @@ class Conversation:
         """With a capital and a full stop; None where a first or second person is left."""
         if told is not None and meant:
             told = written_out(told, meant)
-        if told is None or _LEFT.search(self._without_names(told)) or self._repeats_a_name(told):
+        if told is None or _LEFT.search(self._without_names(told)) or _GARBLED.search(told):
+            return None
+        if self._repeats_a_name(told):
             return None
         told = " ".join(told.split()).rstrip(",;: ") + "."
         is_label = any(told.startswith(p.name) for p in self._people.values())
-        return told if is_label and not told.startswith("the ") else told[0].upper() + told[1:]
+        return told if is_label else told[0].upper() + told[1:]
 
     def _repeats_a_name(self, told: str) -> bool:
         """Whether a participant is named twice: a quotation reads better."""
         for person in self._people.values():
             if person.name and person.name in told:
-                name = re.escape(person.name.removeprefix("the "))
+                name = re.escape(person.name)
                 if len(re.findall(rf"(?i)(?<!\w){name}(?![\w-])", told)) > 1:
                     return True
         return False
@@ -292,7 +294,7 @@ class Conversation:
         return self._quoted(turn, sentence)
 
     def _quoted(self, turn: int, sentence: _Sentence) -> Reported:
-        label = label_of(self._people[self._turns[turn][0]].name)
+        label = self._people[self._turns[turn][0]].name
         words = without_addresses(sentence.words)
         spoken = _SPOKEN.match(words)
         if spoken and len(words[spoken.end() :].split()) > 1:

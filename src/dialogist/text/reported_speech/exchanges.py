@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from dialogist.text.listing import word_set
-from dialogist.text.reported_speech.framing import Frame, decapitalised, label_of
+from dialogist.text.reported_speech.framing import Frame, decapitalised
 from dialogist.text.reported_speech.morphology import is_gerund
 from dialogist.text.reported_speech.orders import REQUEST, is_order, is_request
 from dialogist.text.reported_speech.phrases import ASSENT, CONFIRMED, ECHO, alternatives
@@ -272,11 +272,10 @@ class Exchange:
     def _said(self, frame: Frame, text: str) -> str:
         """What the answerer says of others, with the name where it may be an opinion."""
         is_adviser = Frame(Voice(self.answerer, self.asker)).is_adviser
-        return (
-            text
-            if is_plain(text, is_adviser)
-            else f"{label_of(self.answerer)}: {frame.lowered(text)}"
-        )
+        is_own = text.startswith(self.answerer)
+        if is_own or is_plain(text, is_adviser):
+            return text
+        return f"{self.answerer}: {frame.lowered(text)}"
 
     # Questions with question words, and choices
 
@@ -403,7 +402,8 @@ def _is_phrase(rest: str) -> bool:
 def _takes_object(opening: str, clause: str, rest: str) -> bool:
     """Whether an answer may stand right behind the clause of its question."""
     last, first = words_of(clause)[-1].low, words_of(rest)[0].low
-    if opening in ("how much", "how long", "how old") and last in _MEASURES:
+    is_price = opening == "what" and last in ("cost", "costs")
+    if is_price or (opening in ("how much", "how long", "how old") and last in _MEASURES):
         return _AMOUNT.match(rest) is not None
     if opening not in ("what", "which") or first in PREPOSITIONS or is_gerund(first):
         return False

@@ -5,8 +5,9 @@ from collections.abc import Container
 from dialogist.text.function_words import OPENERS
 from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.morphology import is_base, is_gerund
+from dialogist.text.reported_speech.participants import is_role
 from dialogist.text.reported_speech.third_persons import people_in
-from dialogist.text.reported_speech.turning import Setting, Turned, Voice, is_role, turned
+from dialogist.text.reported_speech.turning import Setting, Turned, Voice, turned
 from dialogist.text.reported_speech.words import words_of
 
 _FAMILY = "mom mum mommy mummy dad daddy grandma grandpa granny aunt uncle auntie"
@@ -47,12 +48,7 @@ class Frame:
     @property
     def is_adviser(self) -> bool:
         """Whether others do what the speaker tells them, as patients and customers do."""
-        return self.speaker.lower().removeprefix("the ") in _ADVISERS
-
-    @property
-    def label(self) -> str:
-        """How the speaker is named before a colon."""
-        return label_of(self.speaker)
+        return self.speaker.lower() in _ADVISERS
 
     def turn(self, text: str, owner: str | None = None, *mentioned: str) -> Turned | None:
         """``text`` in the third person.
@@ -74,7 +70,7 @@ class Frame:
             return None
         if not is_role(self.speaker) and any(word.low in _OF_SPEAKER for word in words_of(text)):
             return None
-        return f"{self.label}: {told.text}"
+        return f"{self.speaker}: {told.text}"
 
     def lowered(self, text: str) -> str:
         """``text`` with a small first letter, unless its first word may be a name."""
@@ -91,11 +87,6 @@ class Frame:
         if bare in _CAPITALS or not first.text[0].isalpha() or not first.text[1:].islower():
             return bare in ("a", "i")
         return bare in OPENERS or bare in self._small or is_base(bare) or is_gerund(bare)
-
-
-def label_of(name: str) -> str:
-    """A name as it is written before a colon: "Agent" for "the agent"."""
-    return name[4:].capitalize() if is_role(name) else name
 
 
 def decapitalised(text: str) -> str:

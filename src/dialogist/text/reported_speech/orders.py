@@ -11,10 +11,10 @@ from dialogist.text.reported_speech.morphology import (
     is_participle,
     is_past,
 )
+from dialogist.text.reported_speech.participants import is_role
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
-from dialogist.text.reported_speech.turning import is_role
 from dialogist.text.reported_speech.words import (
     DETERMINERS,
     PERSON,

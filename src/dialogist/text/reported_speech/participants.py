@@ -8,15 +8,20 @@ from dialogist.text.introductions import own_names
 from dialogist.text.listing import word_set
 from dialogist.text.people import ROLES
 
-# Labels that are written without "the".
-_BARE = word_set("support team staff helpdesk unknown voice")
+# Labels that stand for several people, or for nobody known.
+_MANY = word_set("support team staff helpdesk unknown voice")
 _TITLES = word_set("mr mrs ms miss dr doctor prof professor sir madam")
 
 
 def written_name(label: str) -> str:
-    """How reports write a speaker's label: "Agent" as "the agent", a name as it is."""
+    """How reports write a speaker's label: a role as a name, "Agent"; a name as it is."""
     name = " ".join(label.split())
-    return "the " + name.lower() if name.lower() in ROLES - _BARE else name
+    return name.capitalize() if is_role(name) else name
+
+
+def is_role(name: str) -> bool:
+    """Whether a name is that of one person's role: "Agent"."""
+    return name.lower() in ROLES - _MANY
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,9 @@ from dialogist.text.reported_speech.words import (
 
 _WH = word_set("what which who whom whose where when why how")
 _BE = word_set("am is are was were")
+_TWO_QUESTIONS = re.compile(
+    r"(?i)\b(?:and|or) (?:is|are|was|were|do|does|did|can|could|will|would)\b"
+)
 _LONGEST = 6  # words of a question without a verb
 _NOT_ABOUT = AUXILIARIES | SUBORDINATORS | SUBJECTS - DETERMINERS | word_set("what then how why")
 _SHALL_I = re.compile(r"(?i)(?:should|shall) i (?!have\b)(\w+)(.*)")
@@ -90,7 +93,7 @@ class Question:
 def question_of(text: str, marked: bool) -> Question | None:
     """The parts of a question; ``marked``: it ends in a question mark. None: not certain."""
     words = words_of(text)
-    if not words or len(words) < 2:
+    if not words or len(words) < 2 or _TWO_QUESTIONS.search(text):
         return None
     first = words[0].low
     if first in AUXILIARIES:

@@ -88,7 +88,8 @@ _MAY_OFFER = re.compile(
 )
 # Who hears this can have it, has to do it or gets it.
 _OF_LISTENER = re.compile(
-    r"(?i)you (?:can|will|have|get|need|do not (?:have|need)|cannot|may|owe|would (?:have"
+    r"(?i)you (?:can|will|have(?! (?:not )?(?:\w+ed|taken|got|been|done|made|sent|lost|left"
+    r"|put|given)\b)|get|need|do not (?:have|need)|cannot|may|owe|would (?:have"
     r"|need|get|pay)"
     r"|(?:are|were|have been) (?:not )?\w+ed)\b"
 )

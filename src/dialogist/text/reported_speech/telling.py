@@ -13,7 +13,8 @@ from dialogist.text.reported_speech.trimming import Trimmed
 _MOST_WORDS = 45
 # Quotations, asides, several people, clauses without a joint.
 _UNTOLD = re.compile(
-    r"[\"“”«»„?*~^\\{}|=\n]|\.\.|…|--|—|\s['‘’]\s?(?=\w)|: |[.!]\s|[a-z]\.[A-Z]|![^\s]| - "
+    r"[\"“”«»„?*~^\\{}|=\n]|\.\.|…|--|—|\s['‘’]\s?(?=\w)|: |[.!]\s|[a-z]\.[A-Z]|\w,[a-z]"
+    r"|\[[A-Z]?[a-z]|![^\s]| - "
     r"|[({\[](?![^)\]]*[)\]])"
     r"|(?i:\byou (?:all|both|two|guys|yourself)\b|, (?:thank you|excuse me)\b"
     r"|\bknow about you\b|\band you$|\band note that\b|\bthat,)"

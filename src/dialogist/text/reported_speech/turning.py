@@ -20,6 +20,7 @@ from dialogist.text.reported_speech.morphology import (
     is_present,
     third_person,
 )
+from dialogist.text.reported_speech.participants import is_role
 from dialogist.text.reported_speech.words import Word, is_adverb, words_of
 
 _GIVING = word_set("""
@@ -389,11 +390,6 @@ class _Turner:
         if form is None or is_past(low):
             raise Unsure
         self.new[i] = form
-
-
-def is_role(name: str) -> bool:
-    """Whether a name is that of a role: "the agent"."""
-    return name.startswith("the ")
 
 
 def possessive(name: str) -> str:

@@ -1,0 +1,256 @@
+"""``dialogist batch``: any number of dialogues in, a folder of records out, each exactly once."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dialogist.cli.console import note
+from dialogist.cli.flags import (
+    BeamSize,
+    Device,
+    Long,
+    MaxTokens,
+    Model,
+    PrecisionName,
+    Quiet,
+    Safe,
+    Strategy,
+    decoding_options,
+)
+from dialogist.cli.forms import DeviceKind, Length, Mask, Names, PrecisionKind, Style
+from dialogist.cli.read_flags import with_read_flags
+from dialogist.cli.reading import expected_records
+from dialogist.cli.shaping import Focus, PerspectiveName, SpeakerNames, TemplateName, shape_of
+from dialogist.data.readers import ReadOptions
+from dialogist.errors import UsageError
+from dialogist.records import JSON
+
+if TYPE_CHECKING:  # pydantic: not for --help
+    from dialogist.engine.options import SummaryOptions
+    from dialogist.jobs.sinks import Form, Sink
+    from dialogist.jobs.sources import Origin
+
+_FILE_ENDINGS = (".jsonl", ".json", ".csv", ".txt", ".md", ".parquet", ".gz", ".zst")
+
+
+class Engines(StrEnum):
+    """Where a job's workers are."""
+
+    local = "local"
+    ray = "ray"
+
+
+class Parts(StrEnum):
+    """Forms of a job's parts."""
+
+    jsonl = "jsonl"
+    parquet = "parquet"
+
+
+@with_read_flags(strict=False)
+def batch(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="IN...",
+            help="Files, folders, 'patterns*', URLs such as s3://..., tables (sqlite:///FILE#TABLE).",
+        ),
+    ],
+    output: Annotated[
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="PLACE",
+            help="Folder, URL or table to write to; a folder can be gone on with.",
+        ),
+    ] = "",
+    state: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the journal of the job (needed where --output is a URL or a table)."
+        ),
+    ] = None,
+    format: Annotated[
+        Parts, typer.Option("--format", "-f", help="Form of the parts.")
+    ] = Parts.jsonl,
+    workers: Annotated[
+        int, typer.Option(min=1, max=256, help="Processes, each with a model and one thread.")
+    ] = 1,
+    engine: Annotated[
+        Engines, typer.Option(help="Processes of this machine, or actors of a Ray cluster.")
+    ] = Engines.local,
+    address: Annotated[
+        str, typer.Option(help="Address of a running Ray cluster (default: one started here).")
+    ] = "",
+    sample: Annotated[
+        int | None,
+        typer.Option(min=1, help="Only show the first N summaries, and what all would cost."),
+    ] = None,
+    restart: Annotated[
+        bool, typer.Option("--restart", help="Throw away what was done, and start over.")
+    ] = False,
+    grow: Annotated[
+        bool,
+        typer.Option("--grow", help="The input has more at its end than before: do what is new."),
+    ] = False,
+    shard_size: Annotated[
+        int, typer.Option(min=1, max=1_000_000, help="Dialogues of a part.")
+    ] = 1_000,
+    time_limit: Annotated[
+        float,
+        typer.Option(min=1, help="Seconds without an answer after which a worker is replaced."),
+    ] = 600,
+    model: Model = "default",
+    template: TemplateName = None,
+    focus: Focus = None,
+    perspective: PerspectiveName = None,
+    speaker: SpeakerNames = None,
+    style: Annotated[
+        Style | None,
+        typer.Option(help="faithful: told or quoted; free: the network's words, not verified."),
+    ] = None,
+    length: Annotated[Length | None, typer.Option(help="How long the summary is.")] = None,
+    words: Annotated[int | None, typer.Option(help="At most N words, in whole sentences.")] = None,
+    long: Long = None,
+    safe: Safe = None,
+    evidence: Annotated[
+        bool, typer.Option("--evidence/--no-evidence", help="Link sentences to what was said.")
+    ] = True,
+    mask: Annotated[
+        Mask | None, typer.Option(help="Mask personal data in what the model reads, or writes.")
+    ] = None,
+    mask_names: Annotated[Names, typer.Option(help="Whose names to mask as well.")] = Names.none,
+    read: ReadOptions = ReadOptions(),
+    strategy: Strategy = None,
+    beam_size: BeamSize = None,
+    max_tokens: MaxTokens = None,
+    device: Device = DeviceKind.auto,
+    precision: PrecisionName = PrecisionKind.auto,
+    quiet: Quiet = False,
+) -> int:
+    """Summarise any number of dialogues: run it again after an interruption, and it goes on."""
+    from dialogist.cli.batching import JobMeter, show_sample
+    from dialogist.jobs.run import Watcher, run_job
+    from dialogist.jobs.sinks import Form
+    from dialogist.jobs.sources import items_of, origins_of
+    from dialogist.jobs.wishes import Wishes
+    from dialogist.jobs.workers import Plan
+
+    if address and engine is not Engines.ray:
+        raise UsageError("--address goes with --engine ray")
+    if not output and sample is None:
+        raise UsageError("--output: name the folder, URL or table to write to (or give --sample N)")
+    wanted = {
+        "style": style,
+        "length": length,
+        "words": words,
+        "long": long,
+        "safe": safe,
+        "evidence": evidence,
+        "strategy": strategy,
+        "beam_size": beam_size,
+        "max_tokens": max_tokens,
+    }
+    wishes = Wishes(
+        model,
+        _options(model, wanted),
+        shape_of(template, focus, perspective, speaker, evidence),
+        None if mask is None else mask.value,
+        mask_names.value,
+        device,
+        precision.value,
+    )
+    origins = origins_of(inputs)
+    items = items_of(origins, read, note)
+    total = _expected(origins)
+    if sample is not None:
+        return show_sample(wishes.open(), items, sample, total)
+    form = Form(format.value)
+    folder, sink = _destination(output, state, form)
+    plan = Plan(
+        wishes,
+        folder,
+        sink,
+        form,
+        workers,
+        shard_size,
+        time_limit,
+        engine.value,
+        address,
+        restart,
+        grow,
+    )
+    meter = JobMeter(total)
+    try:
+        totals = run_job(plan, items, _description(origins, read, output), Watcher(meter, note))
+    except KeyboardInterrupt:
+        note("stopped: run the same command again to go on", own=True)
+        raise
+    meter.finish(totals)
+    return 3 if totals.failed else 0
+
+
+def _options(model: str, wanted: dict[str, Any]) -> "SummaryOptions":
+    from dialogist.cli.licence_note import tell_licence
+    from dialogist.engine.model_files import options_of
+    from dialogist.engine.names import find_model
+
+    options = decoding_options(options_of(find_model(model)), wanted)
+    if options.style == "free":
+        tell_licence(model)
+    return options
+
+
+def _destination(output: str, state: Path | None, form: "Form") -> tuple[Path, "Sink"]:
+    """The folder of the journal, and where the parts go.
+
+    Raises:
+        UsageError: the two do not go together, or a file is named where a folder is wanted.
+    """
+    from dialogist.jobs.sinks import FolderSink, Form, TableSink, UrlSink, check_form
+    from dialogist.jobs.sources import kind_of, path_of
+
+    check_form(form)
+    kind = kind_of(output)
+    if kind == "path":
+        folder = path_of(output)
+        if state is not None:
+            raise UsageError("--state goes with an --output that is a URL or a table")
+        if folder.is_file() or (not folder.exists() and folder.suffix in _FILE_ENDINGS):
+            raise UsageError(f"--output {output}: a job writes a folder of parts: name a folder")
+        return folder, FolderSink(folder, form)
+    if state is None:
+        raise UsageError("--state FOLDER: name a folder here for the journal of the job")
+    if kind == "url":
+        return state, UrlSink(output, form)
+    if form is Form.parquet:
+        raise UsageError("--format parquet does not go with a table")
+    return state, TableSink(output)
+
+
+def _description(origins: "list[Origin]", read: ReadOptions, output: str) -> dict[str, JSON]:
+    """What the records are made of, and where they go: of one job all that stays the same."""
+    from dialogist.jobs.sources import shown_name
+
+    return {
+        "inputs": [[origin.name, origin.size] for origin in origins],
+        "reading": {
+            "format": read.format,
+            "columns": dict(read.columns),
+            "where": [str(condition) for condition in read.where],
+            "encoding": read.encoding,
+            "one_dialogue": read.one_dialogue,
+            "sorted": read.by_neighbours,
+            "internal_notes": read.internal_notes,
+        },
+        "output": shown_name(output),
+    }
+
+
+def _expected(origins: "list[Origin]") -> int | None:
+    """How many dialogues there are, going by the names of files."""
+    paths = [origin.path for origin in origins if origin.path is not None]
+    return expected_records(paths) if len(paths) == len(origins) else None

@@ -1,0 +1,4 @@
+"""Jobs: any number of dialogues summarized by several processes, each exactly once.
+
+sources -> items -> shards -> workers -> parts -> sink        journal: which shards are done
+"""

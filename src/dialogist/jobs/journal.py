@@ -1,0 +1,193 @@
+"""The state of a job: which shards are done, and what they were made with.
+
+FOLDER/.lock           held while a process works on the job; it dies with the process
+FOLDER/journal.jsonl   what the job is made of, then a line for each shard that is done
+FOLDER/manifest.json   both, and the sums; it is there once the job is complete
+FOLDER/part-00000.*    the records, unless they go to another place
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import Field
+
+from dialogist.config import Config, differences
+from dialogist.errors import ConfigError, DataError, UsageError
+from dialogist.files import TEMPORARY, alone_in, sync, write_text_atomically
+from dialogist.records import JSON
+
+JOURNAL, MANIFEST = "journal.jsonl", "manifest.json"
+FORMAT = "dialogist-job"
+FORMAT_VERSION = 1
+
+
+class ShardDone(Config):
+    """A shard whose part is in its place.
+
+    ``input`` is the SHA-256 of what was read for it, ``sha256`` that of the part. ``statuses``
+    count its records.
+    """
+
+    number: int = Field(ge=0)
+    records: int = Field(ge=0)
+    statuses: dict[str, int]
+    bytes: int = Field(ge=0)
+    sha256: str
+    input: str
+
+
+class Totals(Config):
+    """The sums over all shards; ``double_ids``: records that have the id of an earlier one."""
+
+    records: int
+    statuses: dict[str, int]
+    bytes: int
+    double_ids: int = 0
+
+    @property
+    def failed(self) -> int:
+        """How many records are errors."""
+        return self.statuses.get("error", 0)
+
+
+class Journal:
+    """The journal of one folder, open to be gone on with."""
+
+    def __init__(self, folder: Path, description: Mapping[str, JSON]) -> None:
+        """``description``: all that the job's records depend on, but the model; plain values."""
+        self.folder = folder
+        self.done: dict[int, ShardDone] = {}
+        self.complete: Totals | None = None
+        self._description = {"format": FORMAT, "format_version": FORMAT_VERSION, **description}
+
+    @classmethod
+    @contextmanager
+    def alone(cls, folder: Path, description: Mapping[str, JSON]) -> Iterator[Self]:
+        """The journal of a folder that no other process works on.
+
+        Raises:
+            UsageError: one does, or the folder cannot be made.
+        """
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UsageError(f"{folder}: cannot be made a folder: {error.strerror}") from None
+        with alone_in(folder, "working on this job"):
+            _clean(folder)  # a process that was killed cannot
+            try:
+                yield cls(folder, description)
+            finally:
+                _clean(folder)
+
+    @property
+    def exists(self) -> bool:
+        """Whether a job was begun here."""
+        return (self.folder / JOURNAL).exists() or (self.folder / MANIFEST).exists()
+
+    def clear(self) -> None:
+        """Forget all that was done."""
+        for name in (JOURNAL, MANIFEST):
+            (self.folder / name).unlink(missing_ok=True)
+        self.done, self.complete = {}, None
+
+    def begin(self, settings: Mapping[str, JSON], grown: bool = False) -> None:
+        """Begin the job, or go on with it; ``settings`` say what the model is and does.
+
+        ``grown``: its inputs may have become more, and a job that is complete goes on.
+
+        Raises:
+            UsageError: it was begun with other settings or inputs.
+            DataError: the journal is damaged.
+        """
+        self._description["settings"] = dict(settings)
+        # As it reads back: tuples are lists there.
+        self._description = json.loads(json.dumps(self._description))
+        if not self.exists:
+            self._write()
+            return
+        before, shards, totals = self._read()
+        changed = differences(before, self._description)
+        is_more = grown and all(each.startswith("inputs:") for each in changed)
+        if changed and not is_more:
+            raise UsageError(
+                f"{self.folder}: this job was begun with other settings or inputs "
+                f"({'; '.join(changed[:3])}): give the same ones, name another --output, or start "
+                "over with --restart (inputs that grow at their end: --grow)"
+            )
+        self.done = {shard.number: shard for shard in shards}
+        if is_more:
+            self._write()
+            (self.folder / MANIFEST).unlink(missing_ok=True)
+        else:
+            self.complete = totals
+
+    def add(self, shard: ShardDone) -> None:
+        """A part is in its place: from now on its shard is done."""
+        with (self.folder / JOURNAL).open("a", encoding="utf-8") as file:
+            file.write(shard.model_dump_json() + "\n")
+            file.flush()
+        sync(self.folder / JOURNAL)
+        self.done[shard.number] = shard
+
+    def summed(self, double_ids: int = 0) -> Totals:
+        """The sums of the shards that are done."""
+        statuses: Counter[str] = Counter()
+        for shard in self.done.values():
+            statuses.update(shard.statuses)
+        return Totals(
+            records=sum(shard.records for shard in self.done.values()),
+            statuses=dict(sorted(statuses.items())),
+            bytes=sum(shard.bytes for shard in self.done.values()),
+            double_ids=double_ids,
+        )
+
+    def finish(self, double_ids: int) -> Totals:
+        """All shards are done: the manifest replaces the journal."""
+        totals = self.summed(double_ids)
+        shards = [self.done[number].model_dump(mode="json") for number in sorted(self.done)]
+        manifest = {**self._description, "totals": totals.model_dump(), "shards": shards}
+        text = json.dumps(manifest, ensure_ascii=False, indent=1)
+        write_text_atomically(self.folder / MANIFEST, text + "\n")
+        sync(self.folder)
+        (self.folder / JOURNAL).unlink(missing_ok=True)
+        self.complete = totals
+        return totals
+
+    def _write(self) -> None:
+        """The journal anew: what the job is made of, and the shards that are done."""
+        lines = [json.dumps(self._description, ensure_ascii=False)]
+        lines += [shard.model_dump_json() for shard in self.done.values()]
+        write_text_atomically(self.folder / JOURNAL, "".join(f"{line}\n" for line in lines))
+        sync(self.folder)
+
+    def _read(self) -> tuple[dict[str, Any], list[ShardDone], Totals | None]:
+        """What was begun, which shards are done, and the sums if all are."""
+        path = self.folder / (MANIFEST if (self.folder / MANIFEST).exists() else JOURNAL)
+        try:
+            text = path.read_text(encoding="utf-8")
+            if path.name == MANIFEST:
+                values = json.loads(text)
+                shards, totals = values.pop("shards"), values.pop("totals")
+            else:
+                # A last line that was cut short by a kill is of a shard that is not done.
+                lines = [line for line in text.splitlines(keepends=True) if line.endswith("\n")]
+                values, *shards = map(json.loads, lines)
+                self._cut(len("".join(lines).encode("utf-8")))
+                totals = None
+            found = [ShardDone.parse(shard, str(path)) for shard in shards]
+            return values, found, None if totals is None else Totals.parse(totals, str(path))
+        except (OSError, ValueError, KeyError, ConfigError) as error:
+            raise DataError(f"{path}: is damaged ({error}): start over with --restart") from None
+
+    def _cut(self, whole: int) -> None:
+        with (self.folder / JOURNAL).open("r+b") as file:
+            file.truncate(whole)
+
+
+def _clean(folder: Path) -> None:
+    for path in folder.glob(f"{TEMPORARY}*"):
+        path.unlink(missing_ok=True)

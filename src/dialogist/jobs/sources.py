@@ -1,0 +1,363 @@
+"""What a job reads: files, URLs and tables, as items in order, cut into shards.
+
+``calls/*.jsonl.gz``                a pattern, a file or a folder
+``s3://bucket/calls/*.jsonl.gz``    anything that fsspec opens; its packages have to be there
+``sqlite:///calls.db#calls``        a table, by the URL of SQLAlchemy and its name
+
+A shard depends on the input and on the limits alone, so a run that goes on cuts the same ones.
+"""
+
+import hashlib
+import io
+import json
+import re
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from glob import glob
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, TypeAlias, cast
+
+import numpy as np
+
+from dialogist.data.readers import Problem, ReadOptions, read_dialogues
+from dialogist.data.readers.columnar import json_lines
+from dialogist.data.readers.registry import ENDINGS
+from dialogist.data.readers.source import without_compression
+from dialogist.errors import DataError, MissingExtraError, UsageError
+from dialogist.jobs.wishes import error_record
+from dialogist.records import Dialogue, Summary, Utterance
+
+Item: TypeAlias = Dialogue | Problem
+"""What a job has a record for."""
+
+SHARD_SIZE = 1_000
+LARGEST_SHARD = 1 << 24
+"""Bytes with which a shard ends, however few its dialogues: several shards are in memory."""
+
+_DATABASES = ("sqlite", "postgresql", "mysql", "mariadb", "oracle", "mssql")
+_SCHEME = re.compile(r"([a-z][a-z0-9]*)(?:\+[a-z0-9]+)?://")
+_LOCAL = re.compile(r"(?:file|local)://")
+_PAGE = 1_000  # rows of a table read at once
+
+Kind = Literal["path", "url", "table"]
+
+
+def kind_of(given: str) -> Kind:
+    """What somebody names: a path, a URL of fsspec, or a table of a database."""
+    found = _SCHEME.match(given)
+    if found is None or _LOCAL.match(given):
+        return "path"
+    return "table" if found[1] in _DATABASES else "url"
+
+
+def shown_name(given: str) -> str:
+    """The name of a place without the password that a URL may hold."""
+    return re.sub(r"(?<=://)([^/@:]*):[^/@]*@", r"\1:***@", given)
+
+
+def path_of(given: str) -> Path:
+    """The path that is named, as it is or as ``file://``."""
+    return Path(_LOCAL.sub("", given))
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """One input: its name, its size where that is known, and how its dialogues are read.
+
+    ``path`` is where it lies, if it is a file or folder here. ``form`` is the format of what has
+    no name to tell it.
+    """
+
+    name: str
+    size: int | None
+    open: Callable[[], Path | BinaryIO]
+    path: Path | None = None
+    form: str = "auto"
+
+
+def origins_of(given: Sequence[str]) -> list[Origin]:
+    """The inputs that somebody names; patterns stand for the files that fit them, sorted.
+
+    Raises:
+        DataError: there is no such file.
+        UsageError: it is not clear which table is meant.
+        MissingExtraError: a package for such a place is not installed.
+    """
+    find = {"path": _files, "url": _urls, "table": _tables}
+    return [origin for each in given for origin in find[kind_of(each)](each)]
+
+
+def items_of(
+    origins: Sequence[Origin], options: ReadOptions, on_note: Callable[[str], None]
+) -> Iterator[Item]:
+    """All dialogues of all inputs; what cannot be read stands between them as a problem.
+
+    Raises:
+        DataError: the only input cannot be read at all; with ``strict``, at the first problem.
+    """
+    waiting: list[Problem] = []
+    anything = False
+    for origin in origins:
+        own = replace(options, format=origin.form) if options.format == "auto" else options
+        try:
+            for dialogue in read_dialogues(origin.open(), own, waiting.append, on_note):
+                yield from _taken(waiting)
+                anything = True
+                yield dialogue
+        except DataError as error:
+            if options.strict or (len(origins) == 1 and not anything and not waiting):
+                raise
+            waiting.append(Problem(origin.name, 0, str(error).removeprefix(f"{origin.name}: ")))
+        anything = anything or bool(waiting)
+        yield from _taken(waiting)
+
+
+def _taken(problems: list[Problem]) -> Iterator[Problem]:
+    while problems:
+        yield problems.pop(0)
+
+
+def _files(given: str) -> list[Origin]:
+    path = path_of(given)
+    if given == "-" or path.exists():
+        return [_file(path)]
+    found = sorted(glob(str(path), recursive=True))
+    if not found:
+        raise DataError(f"{given}: no such file")
+    return [_file(Path(each)) for each in found]
+
+
+def _file(path: Path) -> Origin:
+    files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
+    size = sum(each.stat().st_size for each in files) if path.exists() else None
+    return Origin(str(path), size, lambda: path, path)
+
+
+def _urls(given: str) -> list[Origin]:
+    """The files of a URL: itself, those that fit a pattern, or those in a folder."""
+    files = file_system(given)
+    try:
+        if any(sign in given for sign in "*?["):
+            paths = sorted(files.glob(given))
+        elif files.isdir(given):
+            paths = [path for path in sorted(files.find(given)) if _is_dialogues(path)]
+        else:
+            paths = [given] if files.exists(given) else []
+        if not paths:
+            raise DataError(f"{given}: no such file")
+        return [_remote(files, path) for path in paths]
+    except (OSError, ValueError) as error:
+        raise DataError(f"{given}: cannot be read: {error}") from None
+
+
+def _is_dialogues(path: str) -> bool:
+    return Path(without_compression(path.lower())).suffix in ENDINGS
+
+
+def _remote(files: Any, path: str) -> Origin:
+    name = files.unstrip_protocol(path)
+
+    def opened() -> BinaryIO:
+        try:
+            file = files.open(path, "rb")
+        except OSError as error:
+            raise DataError(f"{name}: cannot be read: {error}") from None
+        with suppress(AttributeError):
+            file.name = name  # messages tell it, and its ending the format
+        return cast(BinaryIO, file)
+
+    return Origin(name, files.size(path), opened)
+
+
+def file_system(url: str) -> Any:
+    """The file system of a URL, as fsspec has it.
+
+    Raises:
+        MissingExtraError: fsspec is not installed.
+        DataError: its package for such URLs is not, which its message names.
+        UsageError: there are no such URLs.
+    """
+    try:
+        import fsspec
+    except ImportError:
+        raise MissingExtraError(f"{url}: reading and writing URLs", "scale") from None
+    try:
+        return fsspec.core.url_to_fs(url)[0]
+    except ImportError as error:
+        raise DataError(f"{url}: {error}") from None
+    except ValueError as error:
+        raise UsageError(f"{url}: {error}") from None
+
+
+def table_of(given: str) -> tuple[Any, str, str]:
+    """The engine of a database, the name of the table, and both as they may be shown.
+
+    Raises:
+        UsageError: no table is named, or the URL is not understood.
+        MissingExtraError: SQLAlchemy is not installed.
+        DataError: the package of this database is not.
+    """
+    try:
+        import sqlalchemy
+    except ImportError:
+        raise MissingExtraError("reading and writing tables", "scale") from None
+    url, _, table = given.partition("#")
+    try:
+        parsed = sqlalchemy.make_url(url)
+        shown = f"{parsed.render_as_string(hide_password=True)}#{table}"
+        if not table:
+            raise UsageError(f"{shown}TABLE: name the table behind the URL, after #")
+        return sqlalchemy.create_engine(parsed), table, shown
+    except ImportError as error:
+        raise DataError(f"{url.partition('://')[0]}: {error}") from None
+    except sqlalchemy.exc.ArgumentError:
+        raise UsageError("a table is named as sqlite:///FILE#TABLE (see docs/batch.md)") from None
+
+
+def _tables(given: str) -> list[Origin]:
+    engine, table, shown = table_of(given)
+
+    def opened() -> BinaryIO:
+        rows = _Rows(_pages(engine, table, shown), shown)
+        return cast(BinaryIO, io.BufferedReader(rows, 1 << 16))
+
+    return [Origin(shown, None, opened, form="jsonl")]
+
+
+def _pages(engine: Any, name: str, shown: str) -> Iterator[bytes]:
+    """The rows of a table by its primary key, a page at a time: no row is read twice.
+
+    Raises:
+        DataError: there is no such table, or it has no primary key.
+    """
+    import sqlalchemy as sa
+
+    try:
+        table = sa.Table(name, sa.MetaData(), autoload_with=engine)
+        key = list(table.primary_key.columns)
+        if not key:
+            raise DataError(f"{shown}: has no primary key, by which its rows are read in order")
+        last: tuple[Any, ...] | None = None
+        with engine.connect() as connection:
+            while True:
+                query = sa.select(table).order_by(*key).limit(_PAGE)
+                if last is not None:
+                    query = query.where(_behind(key, last))
+                rows = connection.execute(query).all()
+                if not rows:
+                    return
+                last = tuple(rows[-1]._mapping[column] for column in key)
+                yield json_lines(dict(row._mapping) for row in rows)
+    except sa.exc.NoSuchTableError:
+        raise DataError(f"{shown}: there is no table of that name") from None
+    except sa.exc.SQLAlchemyError as error:
+        reason = str(error).splitlines()[0]
+        raise DataError(f"{shown}: cannot be read: {reason}") from None
+
+
+def _behind(key: list[Any], last: tuple[Any, ...]) -> Any:
+    import sqlalchemy as sa
+
+    if len(key) == 1:
+        return key[0] > last[0]
+    return sa.tuple_(*key) > sa.tuple_(*map(sa.literal, last))
+
+
+class _Rows(io.RawIOBase):
+    """Pieces of bytes as a file that is read once."""
+
+    def __init__(self, pieces: Iterator[bytes], name: str) -> None:
+        self.name = name
+        self._pieces, self._rest = pieces, b""
+
+    def readable(self) -> bool:
+        """It can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer as far as the next piece goes."""
+        while not self._rest:
+            piece = next(self._pieces, None)
+            if piece is None:
+                return 0
+            self._rest = piece
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Items as lines of JSON, as a worker is sent them; ``digest`` is the SHA-256 of all."""
+
+    number: int
+    lines: tuple[bytes, ...]
+    digest: str
+
+
+class Cutter:
+    """Cuts items into shards and notes which ids come twice."""
+
+    def __init__(self, size: int = SHARD_SIZE) -> None:
+        self._size = size
+        self._ids = array("Q")
+
+    def shards(self, items: Iterable[Item]) -> Iterator[Shard]:
+        """All items, in order."""
+        number, lines, held = 0, list[bytes](), 0
+        for item in items:
+            line = packed(item)
+            self._ids.append(_short_hash(_id_of(item)))
+            lines.append(line)
+            held += len(line)
+            if len(lines) == self._size or held >= LARGEST_SHARD:
+                yield _shard(number, lines)
+                number, lines, held = number + 1, [], 0
+        if lines:
+            yield _shard(number, lines)
+
+    def doubles(self) -> int:
+        """How many items had the id of an earlier one; eight bytes an item are held to tell."""
+        if not self._ids:
+            return 0
+        return len(self._ids) - len(np.unique(np.frombuffer(self._ids, dtype=np.uint64)))
+
+
+def _shard(number: int, lines: list[bytes]) -> Shard:
+    digest = hashlib.sha256(b"\n".join(lines)).hexdigest()
+    return Shard(number, tuple(lines), digest)
+
+
+def _short_hash(id: str) -> int:
+    digest = hashlib.blake2b(id.encode("utf-8", "surrogatepass"), digest_size=8)
+    return int.from_bytes(digest.digest(), "little")
+
+
+def _id_of(item: Item) -> str:
+    return item.id if isinstance(item, Dialogue) else _place(item)
+
+
+def _place(problem: Problem) -> str:
+    return f"{problem.file}:{problem.line}" if problem.line else problem.file
+
+
+def packed(item: Item) -> bytes:
+    """An item as a line of JSON without its end; references are left out, nothing reads them."""
+    values: list[Any]
+    if isinstance(item, Problem):
+        values = [_place(item), item.reason]
+    else:
+        turns = [[one.speaker, one.text, one.role] for one in item.utterances]
+        values = [item.id, turns, dict(item.metadata)]
+    return json.dumps(values, separators=(",", ":")).encode("ascii")
+
+
+def unpacked(line: bytes) -> Dialogue | Summary:
+    """The dialogue of a line; of what cannot be read the record that says so."""
+    values = json.loads(line)
+    if len(values) == 2:
+        return error_record(*values)
+    id, turns, metadata = values
+    return Dialogue(tuple(Utterance(*turn) for turn in turns), id, metadata=metadata)

@@ -1,0 +1,31 @@
+"""The same job by actors of Ray; skipped where Ray is not installed."""
+
+import sys
+
+import pytest
+from tests.jobs.conftest import Job
+from tests.jobs.works import First
+
+from dialogist.errors import MissingExtraError, UsageError
+
+
+def test_without_ray(job, calls, monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(MissingExtraError, match="--engine ray needs"):
+        job.run([calls], engine="ray")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_the_bytes_are_those_of_local_workers(tmp_path, calls):
+    pytest.importorskip("ray")
+    here, there = Job(tmp_path / "here"), Job(tmp_path / "there")
+    assert here.run([calls], workers=2) == there.run([calls], workers=2, engine="ray")
+    assert here.parts() == there.parts()
+    deadly = Job(tmp_path / "deadly")
+    totals = deadly.run([calls], First(deadly=("c5",)), engine="ray")
+    assert totals.statuses == {"error": 1, "ok": 9}
+    assert [record["id"] for record in deadly.records()] == [f"c{n}" for n in range(10)]
+    assert "even alone" in deadly.records()[5]["reason"]
+    with pytest.raises(UsageError, match="no such model"):
+        Job(tmp_path / "refused").run([calls], First(refused="no such model"), engine="ray")

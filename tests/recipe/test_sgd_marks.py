@@ -1,0 +1,52 @@
+"""What SGD's annotations say a summary must hold."""
+
+import gzip
+import json
+from pathlib import Path
+
+from dialogist.recipe.marked_dialogues import holds
+from dialogist.recipe.sgd_marks import read_sgd, said_in
+
+TURNS = [
+    ("USER", "I want a table in Oakland.", [["Food", [["INFORM", "city", ["Oakland"]]]]]),
+    ("SYSTEM", "How about Rico's Diner?", [["Food", [["OFFER", "name", ["Rico's Diner"]]]]]),
+    ("USER", "Anything else?", [["Food", [["REQUEST_ALTS", "", []]]]]),
+    ("SYSTEM", "How about Mua Grill?", [["Food", [["OFFER", "name", ["Mua Grill"]]]]]),
+    (
+        "USER",
+        "Good. Book it for 7 pm.",
+        [["Food", [["SELECT", "", []], ["INFORM", "t", ["7 pm"]]]]],
+    ),
+    (
+        "SYSTEM",
+        "Please confirm: a table at Mua Grill in Oakland at 7 pm.",
+        [["Food", [["CONFIRM", "name", ["Mua Grill"]], ["CONFIRM", "t", ["7 pm"]]]]],
+    ),
+    ("USER", "Make it 8 pm.", [["Food", [["INFORM", "t", ["8 pm"]]]]]),
+    ("SYSTEM", "Your table has been reserved.", [["Food", [["NOTIFY_SUCCESS", "", []]]]]),
+]
+
+
+def _turns() -> list[dict[str, object]]:
+    return [{"s": who, "t": text, "a": acts} for who, text, acts in TURNS]
+
+
+def test_the_last_word_holds_and_refused_offers_do_not():
+    facts = said_in(_turns()).facts()
+    assert facts["Food.t"] == {"8 pm"}
+    assert facts["Food.name"] == {"Mua Grill"}
+
+
+def test_marks_are_values_that_hold_outcomes_and_stale_ones(tmp_path: Path):
+    path = tmp_path / "train.jsonl.gz"
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        file.write(json.dumps({"id": "1_00001", "turns": _turns()}) + "\n")
+    [one] = read_sgd(path, 5)
+    number = {unit.turn: i for i, unit in enumerate(one.told.units)}
+    whole = {i: unit.text for i, unit in enumerate(one.told.units)}
+    eight = next(i for i, text in whole.items() if "8 pm" in text)
+    assert any(holds(fact, {eight}) for fact in one.facts)
+    assert any(holds(fact, {number[7]}) for fact in one.facts)
+    rico = next(i for i, text in whole.items() if "Rico" in text)
+    assert any(holds(span, {rico}) for span in one.stale)
+    assert not any(holds(fact, {rico}) for fact in one.facts)
