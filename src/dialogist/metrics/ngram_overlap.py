@@ -61,9 +61,7 @@ def lcs_length(places: dict[SequenceT, int], size: int, tokens: Sequence[Sequenc
     return size - flat.bit_count()
 
 
-def lcs_positions(
-    places: dict[SequenceT, int], size: int, tokens: Sequence[SequenceT]
-) -> int:
+def lcs_positions(places: dict[SequenceT, int], size: int, tokens: Sequence[SequenceT]) -> int:
     """Which positions of the reference are in the common subsequence, as bits; see `lcs_length`.
 
     There can be several longest ones. This is the one that ``rouge-score`` and ROUGE-1.5.5 read
