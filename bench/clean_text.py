@@ -10,7 +10,7 @@ from dialogist.data.prepare import Preparation
 from dialogist.recipe.config import data_folder, read_recipe
 from dialogist.recipe.corpus import read_sets, tokenizer_texts
 from dialogist.tokenizers import Tokenizer, build_tokenizer
-from dialogist.tokenizers.spacing import JOIN, SPACE
+from dialogist.tokenizers.wordpiece_codec import JOIN, SPACE
 
 
 def main() -> None:

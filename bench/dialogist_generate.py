@@ -11,9 +11,8 @@ import numpy as np
 import torch
 
 from dialogist.data.collate import Pair, collate
-from dialogist.decoding.generate import generate
-from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.uncached import Uncached
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.generation import UncachedModel, generate
 from dialogist.recipe.config import read_recipe
 from dialogist.tokenizers import Symbols
 
@@ -31,7 +30,7 @@ def main() -> None:
     load = os.getloadavg()[0]
     torch.manual_seed(1)
     model = read_recipe("dialogsum-report-1").model.build(flags.vocab).eval()
-    system = model if flags.mode == "cached" else Uncached(model)
+    system = model if flags.mode == "cached" else UncachedModel(model)
     # Random weights may stop anywhere: the end symbol is forbidden, every peer makes max-tokens.
     options = DecodingOptions(
         strategy="greedy", min_tokens=flags.max_tokens, max_tokens=flags.max_tokens

@@ -22,15 +22,13 @@ from torch.profiler import ProfilerActivity, profile
 from dialogist.batch import Batch
 from dialogist.data.collate import Pair
 from dialogist.data.sampler import TokenBucketConfig
-from dialogist.models.table import ModelConfig
+from dialogist.models import ModelConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.recipe.config import read_recipe
 from dialogist.records import JSON
 from dialogist.tokenizers import Symbols
-from dialogist.training.config import TrainingConfig
-from dialogist.training.interfaces import TrainingData, Validation
-from dialogist.training.progress import Progress
+from dialogist.training.base import Progress, TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
 
 

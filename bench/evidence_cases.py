@@ -9,8 +9,7 @@ from evidence_facts import FACTS, Sown, sow
 from evidence_labels import LABELS, read_label
 
 from dialogist.data.readers import ReadOptions, read_dialogues
-from dialogist.metrics.slot_mentions import TIMES, Mention, mentions_of
-from dialogist.metrics.slots import state_of
+from dialogist.metrics.slots import TIME_SLOTS, SlotMention, slot_mentions_of, state_of
 from dialogist.records import Dialogue
 from dialogist.text.tokens import sentence_spans
 
@@ -115,11 +114,11 @@ def slots(folder: Path, part: str) -> Iterator[Case]:
         if i % 2 != (part == "report"):
             continue
         state = {_loose(one) for one in state_of(dialogue.metadata) or ()}
-        said = [{_loose(one) for one in mentions_of(u.text)} for u in dialogue.utterances]
+        said = [{_loose(one) for one in slot_mentions_of(u.text)} for u in dialogue.utterances]
         texts = [u.text.lower() for u in dialogue.utterances]
         statements = sentences(dialogue.references[0])
         for number, statement in enumerate(statements):
-            values = {_loose(one) for one in mentions_of(statement)} & state
+            values = {_loose(one) for one in slot_mentions_of(statement)} & state
             values |= {one for one in state if one[0] in _LITERAL and one[1] in statement}
             needed = [frozenset(_bearing(value, said, texts)) for value in values]
             needed = [group for group in needed if group]
@@ -133,9 +132,9 @@ def slots(folder: Path, part: str) -> Iterator[Case]:
 _LITERAL = frozenset(("name", "departure", "destination"))
 
 
-def _loose(mention: Mention) -> tuple[str, str]:
+def _loose(mention: SlotMention) -> tuple[str, str]:
     """Slot and value; which time it is of is not always told."""
-    return "time" if mention.slot in TIMES else mention.slot, mention.value
+    return "time" if mention.slot in TIME_SLOTS else mention.slot, mention.value
 
 
 def _bearing(

@@ -20,7 +20,7 @@ from dialogist import Dialogue, Summarizer
 from dialogist.data.collate import Pair, collate
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.data.reported import reported
-from dialogist.objectives.sequences import per_sequence
+from dialogist.objectives.base import per_sequence
 from dialogist.tokenizers import Tokenizer
 
 

@@ -31,8 +31,8 @@ from sacrebleu.metrics.chrf import CHRF
 from dialogist.baselines.extractive import lead, longest
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.metrics.base import Case
-from dialogist.metrics.rouge import TYPES
-from dialogist.metrics.table import MetricOptions, make_metrics
+from dialogist.metrics.metric_registry import MetricOptions, make_metrics
+from dialogist.metrics.rouge import ROUGE_TYPES
 from dialogist.records import Dialogue
 from dialogist.text.sentences import split_sentences
 
@@ -79,18 +79,18 @@ def _numbers(name: str, cases: Sequence[Case], options: MetricOptions | None = N
 
 
 def _rouge(cases: Sequence[Case], stemmer: bool) -> Differences:
-    scorer = RougeScorer(list(TYPES), use_stemmer=stemmer)
+    scorer = RougeScorer(list(ROUGE_TYPES), use_stemmer=stemmer)
     ours = _numbers("rouge", cases, MetricOptions(stemmer=stemmer))[:, ::2]
     for case, row in zip(cases, ours, strict=True):
         theirs = np.array([_google(scorer, text, case.prediction) for text in case.references])
-        best = theirs[theirs[:, :, 2].argmax(0), range(len(TYPES))]
+        best = theirs[theirs[:, :, 2].argmax(0), range(len(ROUGE_TYPES))]
         expected = np.concatenate([theirs.mean(0).ravel(), best.ravel()])
         yield float(np.abs(row - 100 * expected).max())
 
 
 def _google(scorer: RougeScorer, *texts: str) -> list[tuple[float, float, float]]:
     scores = scorer.score(*("\n".join(split_sentences(text)) for text in texts))
-    return [tuple(scores[kind]) for kind in TYPES]
+    return [tuple(scores[kind]) for kind in ROUGE_TYPES]
 
 
 def _py_rouge(cases: Sequence[Case]) -> Differences:

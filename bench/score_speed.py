@@ -24,8 +24,8 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.metrics.base import Case
-from dialogist.metrics.rouge import TYPES
-from dialogist.metrics.table import METRICS, make_metrics
+from dialogist.metrics.metric_registry import METRICS, make_metrics
+from dialogist.metrics.rouge import ROUGE_TYPES
 from dialogist.records import Dialogue
 from dialogist.text.sentences import split_sentences
 from dialogist_lab.synth import CorpusConfig, generate_pairs
@@ -89,7 +89,7 @@ def _google(cases: Sequence[Case]) -> Callable[[], None]:
     ]
 
     def run() -> None:
-        scorer = RougeScorer(list(TYPES), use_stemmer=True)
+        scorer = RougeScorer(list(ROUGE_TYPES), use_stemmer=True)
         for reference, prediction in pairs:
             scorer.score(reference, prediction)
 

@@ -14,17 +14,14 @@ from time import perf_counter
 import torch
 from torch import Tensor, nn
 
-from dialogist.nn.attention import attention_weights
-from dialogist.nn.attention_in_blocks import attention_in_blocks
-from dialogist.nn.dropout import Dropout, keep_factors
-from dialogist.nn.gradient_sink import GradientSink, look_up
-from dialogist.nn.masks import additive_mask
-from dialogist.nn.packing import Packing
-from dialogist.nn.products import feed_forward, linears
-from dialogist.nn.vocabulary import LogProbs, VocabularyProjection
-from dialogist.training.memory import KeptMemory
-from dialogist.training.optim import OptimizerConfig
-from dialogist.training.weights import MasterWeights
+from dialogist.nn.attention import attention_weights, blockwise_attention
+from dialogist.nn.autograd import GradientSink, embedding_lookup, fused_feed_forward, fused_linears
+from dialogist.nn.layers import Dropout, keep_factors
+from dialogist.nn.output_layer import LogProbs, VocabularyProjection
+from dialogist.nn.packing import Packing, additive_mask
+from dialogist.training.master_weights import MasterWeights
+from dialogist.training.optimizer import OptimizerConfig
+from dialogist.training.runtime import KeptMemory
 
 ROWS, WIDTH = 6144, 256
 Work = Callable[[], object]
@@ -106,7 +103,7 @@ def blocks() -> Pair:
     mask, none = torch.zeros(30, 1, 1, 192, dtype=torch.bfloat16), Dropout(0.0)
     return (
         "attention: some heads at a time, own backward / explicit, autograd's",
-        lambda: attention_in_blocks(q, q, q, mask, none).sum().backward(),
+        lambda: blockwise_attention(q, q, q, mask, none).sum().backward(),
         lambda: (attention_weights(q, q, mask) @ q).sum().backward(),
     )
 
@@ -118,7 +115,7 @@ def inputs() -> Pair:
     gradient = numbers(ROWS, WIDTH)
     return (
         "query, key, value: gradients added up by the products / by autograd",
-        lambda: torch.autograd.backward(linears(x, layers), [gradient] * 3),
+        lambda: torch.autograd.backward(fused_linears(x, layers), [gradient] * 3),
         lambda: torch.autograd.backward([layer(x) for layer in layers], [gradient] * 3),
     )
 
@@ -129,7 +126,7 @@ def feed_forwards() -> Pair:
     inner, outer = nn.Linear(WIDTH, 1024).bfloat16(), nn.Linear(1024, WIDTH).bfloat16()
     return (
         "feed-forward: widest gradient changed in place / autograd's",
-        lambda: feed_forward(x, inner, outer, "gelu").backward(gradient),
+        lambda: fused_feed_forward(x, inner, outer, "gelu").backward(gradient),
         lambda: outer(nn.functional.gelu(inner(x))).backward(gradient),
     )
 
@@ -158,7 +155,7 @@ def table() -> Pair:
     sink = GradientSink.of(ours.weight, buffer)
 
     def loss_of(layer: VocabularyProjection) -> Tensor:
-        hidden = look_up(layer.weight, ids).to(torch.bfloat16)
+        hidden = embedding_lookup(layer.weight, ids).to(torch.bfloat16)
         return LogProbs(layer, hidden[:1700]).of(targets).target.mean() + hidden.float().mean()
 
     def one() -> None:

@@ -13,7 +13,7 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from dialogist.metrics.oneself import told_themselves
+from dialogist.metrics.dialogue_claims import reflexive_statements
 from dialogist.text.clauses import is_content
 from dialogist.text.function_words import FUNCTION_WORDS
 from dialogist.text.tokens import Token, sentence_spans, tokens_of
@@ -43,7 +43,7 @@ def _counts(texts: Iterable[tuple[str, set[str]]]) -> str:
         words += bool(again - known)
         speakers += bool(again & known)
         who = known.__contains__
-        told = told_themselves(text, lambda word, who=who: 0 if who(word) else None)
+        told = reflexive_statements(text, lambda word, who=who: 0 if who(word) else None)
         oneself += any(same for _, _, same in told)
     counts = (words, speakers, oneself)
     shares = (f"{count} ({100 * count / max(1, total):.1f}%)" for count in counts)

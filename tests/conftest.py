@@ -16,7 +16,7 @@ import torch
 
 from dialogist.data.limits import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import Bundle, save_bundle
 from dialogist.models.transformer import TransformerConfig
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer

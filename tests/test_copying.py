@@ -11,18 +11,17 @@ import torch
 
 from dialogist.data.collate import training_pairs
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import Summarizer
+from dialogist.models import ModelConfig
 from dialogist.models.recurrent import RecurrentConfig
-from dialogist.models.table import ModelConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.records import Dialogue, Utterance
-from dialogist.tokenizers.word import train_word
-from dialogist.training.config import TrainingConfig
-from dialogist.training.interfaces import TrainingData, Validation
+from dialogist.tokenizers.build import train_word
+from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
 
 TALK = ("hello", "my order {order} is late", "please call {phone} today")

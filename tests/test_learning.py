@@ -11,15 +11,14 @@ import pytest
 import torch
 
 from dialogist.data.collate import Pair, collate
-from dialogist.decoding.generate import generate
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.generation import generate
+from dialogist.models import AnyModel
 from dialogist.models.recurrent import RecurrentConfig
-from dialogist.models.table import Model
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.tokenizers import Symbols
-from dialogist.training.config import TrainingConfig
-from dialogist.training.interfaces import TrainingData, Validation
+from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
 
 PAD, BOS, EOS = 0, 1, 2
@@ -70,7 +69,7 @@ def reversed_pairs(count: int, seed: int) -> list[Pair]:
     return [Pair((BOS, *row, EOS), (BOS, *reversed(row), EOS)) for row in rows]
 
 
-def accuracy(model: Model, pairs: Sequence[Pair]) -> float:
+def accuracy(model: AnyModel, pairs: Sequence[Pair]) -> float:
     """Share of target tokens that greedy search says in their place."""
     options = DecodingOptions(strategy="greedy", max_tokens=8)
     found = generate(model, collate(pairs, SYMBOLS), options, SYMBOLS)

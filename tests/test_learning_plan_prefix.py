@@ -16,16 +16,15 @@ from tests.test_learning_plans import SYMBOLS as WITHOUT
 
 from dialogist.batch import FIRST_KEY_POINT
 from dialogist.data.collate import Pair, collate
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.drafts import write_drafts
+from dialogist.models import AnyModel
 from dialogist.models.hierarchical import HierarchicalConfig
 from dialogist.models.recurrent import RecurrentConfig
-from dialogist.models.table import Model
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.tokenizers import PlanTokens
-from dialogist.training.config import TrainingConfig
-from dialogist.training.interfaces import TrainingData, Validation
+from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
 
 PLAN = PlanTokens(border=WITHOUT.size, count=len(MATTERS))
@@ -55,9 +54,9 @@ def prefixed(pair: Pair) -> Pair:
     return Pair(pair.source, (1, *PLAN.written(labels, parts), 2), pair.id, pair.starts)
 
 
-def trained(folder: Path, form: str, steps: int) -> Model:
+def trained(folder: Path, form: str, steps: int) -> AnyModel:
     torch.manual_seed(0)
-    model: Model = FORMS[form].build(SYMBOLS.size)
+    model: AnyModel = FORMS[form].build(SYMBOLS.size)
     config = TrainingConfig.parse(
         {
             "epochs": 100,
@@ -74,7 +73,7 @@ def trained(folder: Path, form: str, steps: int) -> Model:
     return model
 
 
-def right(model: Model, pairs: Sequence[Pair], options: DecodingOptions) -> tuple[float, float]:
+def right(model: AnyModel, pairs: Sequence[Pair], options: DecodingOptions) -> tuple[float, float]:
     """Shares of dialogues whose plan is right, and whose every sub-summary is, too."""
     found = write_drafts(model, collate(list(map(prefixed, pairs)), SYMBOLS), options, SYMBOLS)
     plans = texts = 0

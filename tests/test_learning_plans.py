@@ -15,13 +15,12 @@ import torch
 
 from dialogist.batch import FIRST_KEY_POINT
 from dialogist.data.collate import Pair, collate
-from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.plan import generate_plan
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.plan_decoding import generate_plan
 from dialogist.models.leader_writer import LeaderWriter, LeaderWriterConfig
-from dialogist.objectives.leader_writer import LeaderWriterLossConfig
+from dialogist.objectives.leader_writer_loss import LeaderWriterLossConfig
 from dialogist.tokenizers import Symbols
-from dialogist.training.config import TrainingConfig
-from dialogist.training.interfaces import TrainingData, Validation
+from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
 
 SYMBOLS = Symbols(pad=0, bos=1, eos=2, unk=3, size=16)

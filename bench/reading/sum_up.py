@@ -27,7 +27,7 @@ BARS = (0.5, 0.55, 0.6, 0.65, 0.7)
 SHEETS = {
     "before": {"commit": "dc66615", "date": "2026-11-24"},
     "after": {"commit": "08dc94b", "templates_commit": "050ab5d", "date": "2026-11-25"},
-    "faithful": {"commit": "", "date": ""},
+    "faithful": {"commit": "d2c7691", "date": "2026-11-25"},
 }
 FAITHFUL = "faithful"
 STYLES = {FAITHFUL: "faithful style, the default", "after": "free style, the network's sentences"}

@@ -28,14 +28,14 @@ __all__ = [
 
 if TYPE_CHECKING:
     from dialogist.data.readers import ReadOptions, read_dialogues
-    from dialogist.decoding.options import DecodingOptions
+    from dialogist.decoding import DecodingOptions
     from dialogist.engine.options import SummaryOptions
     from dialogist.engine.session import Session
     from dialogist.engine.summarizer import Summarizer
 else:  # a type checker must not take any name for one of ours
     # Imported only when asked for: ``dialogist --help`` stays fast.
     _LAZY = {
-        "DecodingOptions": "dialogist.decoding.options",
+        "DecodingOptions": "dialogist.decoding",
         "ReadOptions": "dialogist.data.readers",
         "Session": "dialogist.engine.session",
         "Summarizer": "dialogist.engine.summarizer",

@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import Field, model_validator
 
 from dialogist.config import Config, read_yaml
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.options import MEASURED
 from dialogist.errors import DataError
 from dialogist.evaluation.report_card import Card
@@ -23,7 +23,7 @@ from dialogist.recipe.corpus import Note
 from dialogist.recipe.systems import System
 from dialogist.recipe.train import train_recipe
 from dialogist.records import JSON
-from dialogist.training.progress import Progress
+from dialogist.training.base import Progress
 from dialogist_lab.comparison import RunFacts
 
 BASE = "base"

@@ -24,8 +24,8 @@ from dialogist.data.planting_roles import (
     plant_swap,
     plant_swaps,
 )
-from dialogist.metrics.findings import Kind, checked
-from dialogist.metrics.slots import STATE, compared, state_of
+from dialogist.metrics.faithfulness import FindingKind, check_summary
+from dialogist.metrics.slots import STATE, compare_slots, state_of
 from dialogist.records import Dialogue
 
 _DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
@@ -70,7 +70,7 @@ def detects_slot(ground: Ground, sown: Planted) -> bool:
 
 def _wrong(ground: Ground, summary: str) -> list[str] | None:
     state = state_of(ground.dialogue.metadata)
-    return None if state is None else [one.value for one in compared(summary, state).wrong]
+    return None if state is None else [one.value for one in compare_slots(summary, state).wrong]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +86,18 @@ class Probe:
     detects: Callable[[Ground, Planted], bool]
 
 
-def _alarms(kind: Kind, ground: Ground) -> Sequence[str] | None:
-    found = checked(ground.summary, ground.dialogue, (kind,)).get(kind)
+def _alarms(kind: FindingKind, ground: Ground) -> Sequence[str] | None:
+    found = check_summary(ground.summary, ground.dialogue, (kind,)).get(kind)
     return None if found is None else [one.text for one in found.findings]
 
 
-def _detects(kind: Kind, ground: Ground, sown: Planted) -> bool:
-    found = checked(sown.text, ground.dialogue, (kind,)).get(kind)
+def _detects(kind: FindingKind, ground: Ground, sown: Planted) -> bool:
+    found = check_summary(sown.text, ground.dialogue, (kind,)).get(kind)
     findings = found.findings if found else ()
     return any(one.start < sown.end and sown.start < one.end for one in findings)
 
 
-def _probe(kind: Kind, plant: Planter) -> Probe:
+def _probe(kind: FindingKind, plant: Planter) -> Probe:
     return Probe(plant, partial(_alarms, kind), partial(_detects, kind))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.errors import CheckpointError, DataError, UsageError, nearest
 from dialogist.evaluation.key_point_scoring import Figures, KeyPointScorer
 from dialogist.evaluation.metric_selection import MetricSelection as Chosen
@@ -32,9 +32,9 @@ from dialogist.recipe.systems import (
 )
 from dialogist.recipe.train import train_recipe
 from dialogist.records import JSON, Summary
-from dialogist.training.interfaces import Reporter
-from dialogist.training.logs import RunLogs
-from dialogist.training.saving import checkpoint_folders
+from dialogist.training.base import TrainingReporter
+from dialogist.training.checkpoints import checkpoint_folders
+from dialogist.training.run_logs import RunLogs
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +265,7 @@ def is_trained(system: System) -> bool:
     return fresh and not changed
 
 
-def train_system(system: System, setting: ComparisonSetting, reporter: Reporter) -> None:
+def train_system(system: System, setting: ComparisonSetting, reporter: TrainingReporter) -> None:
     """Train a recipe in its run folder, or go on where that stands; raises as `train_recipe`."""
     assert system.recipe is not None
     assert system.folder is not None

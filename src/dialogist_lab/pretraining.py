@@ -18,7 +18,7 @@ from dialogist.data.prepare import Preparation
 from dialogist.data.windows import utterances_of
 from dialogist.errors import DataError, MissingExtraError, UsageError
 from dialogist.files import temporary_for
-from dialogist.objectives.denoising import DenoisingConfig
+from dialogist.objectives.cross_entropy import DenoisingConfig
 from dialogist.recipe.config import Recipe
 from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer
 from dialogist.recipe.pairs import PairMaker, speaker_ids

@@ -6,8 +6,7 @@ from dialogist.data.encode import encode
 from dialogist.data.limits import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.records import Coverage, Dialogue, Example, Utterance
-from dialogist.tokenizers.subword import train_subword
-from dialogist.tokenizers.word import train_word
+from dialogist.tokenizers.build import train_subword, train_word
 
 WORDS = train_word(["a b c d e f g h person1 person2"])
 BPE = train_subword("bpe", ["hello there, how are you?"], 330)

@@ -11,12 +11,12 @@ from tests.data.entity_samples import card, chinese_id, iban, samples, score
 
 from dialogist.data.entities import MASK, EntityTable, compared, mask
 from dialogist.data.entity_finding import find_entities
-from dialogist.tokenizers.entity_tokens import (
+from dialogist.tokenizers.special_tokens import (
     ENTITIES_PER_KIND,
     ENTITY_KINDS,
     entity_placeholder,
     entity_placeholders,
-    readable,
+    readable_entity,
 )
 
 SAMPLES = list(samples(60, seed=7))
@@ -93,10 +93,10 @@ def test_a_value_has_one_mask_and_a_mask_one_value(spoken):
     for text, said in zip(masked, table.mentions, strict=True):
         own = [c for c in MASK.findall(text) if c not in table.foreign]
         for character, surface in zip(own, said, strict=True):
-            kind = readable(character)[1:].rsplit("_", 1)[0]
+            kind = readable_entity(character)[1:].rsplit("_", 1)[0]
             values.setdefault(character, set()).add(compared(kind, surface)[1])
     assert all(len(found) == 1 for found in values.values())
-    assert len({min(found) + readable(c)[:3] for c, found in values.items()}) == len(values)
+    assert len({min(found) + readable_entity(c)[:3] for c, found in values.items()}) == len(values)
 
 
 @given(dialogues, texts)
@@ -243,7 +243,7 @@ def test_placeholders():
     every = entity_placeholders()
     assert len(set(every)) == len(every) == 16 * len(ENTITY_KINDS)
     assert every[0] == entity_placeholder("TIME", 1) == "\U0010f100"
-    assert {readable(c) for c in every} == {
+    assert {readable_entity(c) for c in every} == {
         f"<{k}_{n + 1}>" for k in ENTITY_KINDS for n in range(16)
     }
     assert all(MASK.fullmatch(c) for c in every)

@@ -15,7 +15,7 @@ from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.errors import ConfigError
 from dialogist.records import Dialogue, Example, SubSummary, Utterance
 from dialogist.tokenizers import PlanTokens, TokenizerConfig, build_tokenizer
-from dialogist.tokenizers.word import train_word
+from dialogist.tokenizers.build import train_word
 
 LABELS = ("Question", "Solution", "End")
 WORDS = train_word(["a b c d e f g h"], labels=len(LABELS))

@@ -14,7 +14,7 @@ from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.errors import ConfigError
 from dialogist.records import Dialogue, Example, SubSummary, Utterance
 from dialogist.tokenizers import Symbols
-from dialogist.tokenizers.word import train_word
+from dialogist.tokenizers.build import train_word
 
 WORDS = train_word(["a b c d e f g h"])
 B, E, UNK, V = WORDS.bos_id, WORDS.eos_id, WORDS.unk_id, len(WORDS)

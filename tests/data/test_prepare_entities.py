@@ -9,7 +9,7 @@ from dialogist.data.normalise import PROFILES, normalise, normalise_between
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import placeholder
-from dialogist.tokenizers.entity_tokens import entity_placeholder
+from dialogist.tokenizers.special_tokens import entity_placeholder
 
 A, B = placeholder(0), placeholder(1)
 PHONE, TIME, ORDER = (entity_placeholder(kind, 1) for kind in ("PHONE", "TIME", "ORDER"))

@@ -9,7 +9,7 @@ from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.speakers import RoleTable
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import PLACEHOLDERS, placeholder
-from dialogist.tokenizers.word import train_word
+from dialogist.tokenizers.build import train_word
 
 ASKS, SERVES = placeholder(0), placeholder(1)
 

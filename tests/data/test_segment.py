@@ -17,8 +17,8 @@ from dialogist.evaluation.key_point_scoring import KeyPointScorer
 from dialogist.records import Dialogue, Summary, Utterance
 from dialogist.text.words import words_of
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer, placeholder
-from dialogist.tokenizers.entity_tokens import entity_placeholder
-from dialogist.tokenizers.word import KERAS_FILTERS
+from dialogist.tokenizers.build import KERAS_FILTERS
+from dialogist.tokenizers.special_tokens import entity_placeholder
 from dialogist_lab.synth import CorpusConfig, generate_pairs
 
 CHINESE = ("zh-characters", "zh-words")

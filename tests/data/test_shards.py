@@ -18,7 +18,7 @@ from dialogist.data.shards import ShardedPairs
 from dialogist.errors import DataError
 from dialogist.records import Coverage
 from dialogist.tokenizers import Symbols
-from dialogist.training.interfaces import TrainingData
+from dialogist.training.base import TrainingData
 
 VOCABULARY = 70_000
 ids = st.lists(st.integers(0, VOCABULARY - 1), max_size=12).map(tuple)

@@ -17,7 +17,7 @@ from dialogist.data.shard_writer import ShardWriter
 from dialogist.data.shards import ShardedPairs
 from dialogist.records import Coverage
 from dialogist.tokenizers import Symbols
-from dialogist.training.interfaces import TrainingData
+from dialogist.training.base import TrainingData
 
 def anonymous():
     with open("/proc/self/status") as status:

@@ -17,7 +17,7 @@ from dialogist.tokenizers import (
     placeholder,
     read_tokenizer,
 )
-from dialogist.tokenizers.word import KERAS_FILTERS, split_words, train_word
+from dialogist.tokenizers.build import KERAS_FILTERS, split_words, train_word
 
 WORDS = train_word(["a b c", "order is late"], speakers=True)
 V = len(WORDS)

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from dialogist.batch import Batch
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.models.base import Outputs
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.tokenizers import Symbols

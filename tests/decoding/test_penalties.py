@@ -10,10 +10,10 @@ from torch import Tensor
 
 from dialogist.batch import Batch
 from dialogist.data.collate import Pair, collate
-from dialogist.decoding.coverage import coverage_penalty, ranked_by_coverage
-from dialogist.decoding.filters import NEVER, NearRepeat, NoDoubleWords, RepetitionPenalty
-from dialogist.decoding.generate import generate
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.beam_search import coverage_penalty, rerank_by_coverage
+from dialogist.decoding.constraints import NEVER, NearRepeat, NoDoubleWords, RepetitionPenalty
+from dialogist.decoding.generation import generate
 from dialogist.decoding.search import Hypothesis
 from dialogist.errors import ConfigError
 from dialogist.models.base import Outputs
@@ -74,12 +74,12 @@ def test_beams_in_a_new_order(heads: bool) -> None:
     found = [[said(-1.0, 6, 6), said(-1.5, 5, 6)], [said(-3.0, 5)]]
     options = DecodingOptions(coverage_penalty=1.0, coverage_kind="repeated", n_best=2)
     start: tuple[Any, Batch, Rows] = Looking(heads), batch, Rows(batch.source)
-    first, second = ranked_by_coverage(*start, found, options, SYMBOLS)
+    first, second = rerank_by_coverage(*start, found, options, SYMBOLS)
     assert [h.tokens for h in first] == [(5, 6), (6, 6)]
     assert [h.score for h in first] == pytest.approx([-1.5 - 1, -1.0 - 2])
     assert [h.score for h in second] == [-3.0]
     one = options.model_copy(update={"n_best": 1, "coverage_penalty": 0.1})
-    ((best,), _) = ranked_by_coverage(*start, found, one, SYMBOLS)
+    ((best,), _) = rerank_by_coverage(*start, found, one, SYMBOLS)
     assert best.tokens == (6, 6)
 
 

@@ -8,10 +8,9 @@ import pytest
 import torch
 
 from dialogist.batch import Batch
-from dialogist.decoding.generate import generate
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.generation import UncachedModel, generate
 from dialogist.decoding.search import Hypothesis, Sampling, Symbols
-from dialogist.decoding.uncached import Uncached
 from dialogist.errors import ConfigError
 from dialogist.models.transformer import Transformer
 
@@ -68,7 +67,7 @@ def test_cached_is_uncached(
 ) -> None:
     model, batch = transformer(norm), rows(SOURCES)
     cached = generate(model, batch, strategy, symbols)
-    close(cached, generate(Uncached(model), batch, strategy, symbols))
+    close(cached, generate(UncachedModel(model), batch, strategy, symbols))
     assert len({h.tokens for (h, *_) in cached}) > 1
 
 

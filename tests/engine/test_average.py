@@ -11,7 +11,7 @@ from dialogist.engine.average import average
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.errors import ModelError
 from dialogist.models.base import set_symbols
-from dialogist.models.checkpoint import weights_of
+from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import TransformerConfig
 
 CPU = torch.device("cpu")

@@ -13,7 +13,7 @@ from dialogist.engine.bundle import describe, load_bundle, save_bundle
 from dialogist.engine.names import find_model
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ModelError
-from dialogist.models.checkpoint import weights_of
+from dialogist.models.model_weights import weights_of
 from dialogist.records import Dialogue, Utterance
 
 CPU = torch.device("cpu")

@@ -8,9 +8,9 @@ import torch
 
 from dialogist.data.collate import Pair, collate
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.decoding.forced import targets_of
-from dialogist.decoding.generate import generate
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.beam_search import forced_targets
+from dialogist.decoding.generation import generate
 from dialogist.decoding.search import Hypothesis
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.engine.export_ctranslate2 import export_ctranslate2
@@ -90,7 +90,7 @@ def test_the_same_tokens_and_probabilities(form: str, tmp_path: Path) -> None:
         [[tokenizer.token(i) for i in one.tokens] for one in ours],
     )
     said = [Hypothesis(one.tokens, 0.0, 0.0, True) for one in ours]
-    log_probs = bundle.model.forward(batch.with_targets(*targets_of(said, symbols))).log_probs
+    log_probs = bundle.model.forward(batch.with_targets(*forced_targets(said, symbols))).log_probs
     targets = torch.tensor([[*one.tokens, symbols.eos] for one in ours]).flatten()
     expected = log_probs.of(targets).target.view(2, 13)
     for row, one in enumerate(scored):

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.faithful import faithful_summaries
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.session import Session

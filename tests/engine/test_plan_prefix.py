@@ -11,7 +11,7 @@ import pytest
 import torch
 from tests.lab.explain.explaining import CONFIGS, TALK, TEXTS, summarizer_of
 
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import load_bundle, save_bundle
 from dialogist.engine.export_ctranslate2 import export_ctranslate2
 from dialogist.engine.options import SummaryOptions

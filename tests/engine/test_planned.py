@@ -8,7 +8,7 @@ import torch
 
 from dialogist.data.limits import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import KEY_POINTS, Bundle, load_bundle, save_bundle
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ModelError, UsageError

@@ -6,10 +6,10 @@ import pytest
 import torch
 
 from dialogist import Dialogue, Summarizer, SummaryOptions, Utterance
-from dialogist.decoding.filters import NEVER, ForbidSequences
+from dialogist.decoding.constraints import NEVER, ForbidSequences
 from dialogist.engine.safety import bans_of, clean_first, faults
 from dialogist.engine.writing import Writer
-from dialogist.metrics.findings import findings
+from dialogist.metrics.faithfulness import findings
 
 TALK = Dialogue(
     (

@@ -24,8 +24,8 @@ from dialogist.evaluation.scoring import (
 from dialogist.evaluation.significance import intervals
 from dialogist.evaluation.system_outputs import Output, cases_of
 from dialogist.metrics.base import Case, Column, Metric, mean_column, mean_of, percentage
+from dialogist.metrics.metric_registry import METRICS, make_metrics
 from dialogist.metrics.rouge import Rouge
-from dialogist.metrics.table import METRICS, make_metrics
 from dialogist.records import Dialogue, Summary, Utterance
 
 COLUMNS = (mean_column("length.characters", "characters", "neither", "characters"),)

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from dialogist.baselines.extractive import extract, lead, textrank
+from dialogist.baselines.extractive import join_utterances, lead, textrank
 from dialogist.evaluation.system_outputs import Output
 from dialogist.evaluation.upper_bounds import Oracle, human_scores, leave_one_out
 from dialogist.metrics.rouge import Rouge
@@ -17,7 +17,7 @@ def talk(*texts, references=(), name="d"):
 
 
 def one_and_two(dialogue, chosen):
-    scores = Rouge().score(extract(dialogue, chosen), dialogue.references).average
+    scores = Rouge().score(join_utterances(dialogue, chosen), dialogue.references).average
     return scores["rouge1"].f1 + scores["rouge2"].f1
 
 
@@ -47,7 +47,7 @@ def test_no_extract_is_better_here():
     places = range(len(LUNCH.utterances))
     every = [c for n in places for c in combinations(places, n + 1)]
     best = max(every, key=lambda chosen: one_and_two(LUNCH, chosen))
-    assert text_of(Oracle(), LUNCH) == extract(LUNCH, best)
+    assert text_of(Oracle(), LUNCH) == join_utterances(LUNCH, best)
 
 
 def test_the_oracle_is_above_every_baseline_on_real_dialogues(corpora):

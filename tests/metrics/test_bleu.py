@@ -1,3 +1,5 @@
+"""Tests of metrics.bleu."""
+
 import pickle
 import sys
 
@@ -6,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sacrebleu.metrics.bleu import BLEU
+from sacrebleu.metrics.chrf import CHRF
 
 from dialogist.errors import MissingExtraError
 from dialogist.metrics.base import Case
-from dialogist.metrics.bleu import Bleu
+from dialogist.metrics.bleu import Bleu, Chrf, LabelScore, LabelScorer
 
 VOCABULARY = ["the", "The", "cat", "sat", "on", "a", "mat.", "订单", "询问，", "3.5", "don't"]
 words = st.lists(st.sampled_from(VOCABULARY), max_size=12)
@@ -114,3 +117,101 @@ def test_scripts_and_other_processes():
     case = Case("用户询问", ("用户",))
     assert copy.measure(case) == Bleu("zh").measure(case)
     assert pickle.loads(pickle.dumps(copy.columns))[0].key == "bleu"
+
+
+METRIC = Chrf()
+chrf_texts = st.lists(
+    st.sampled_from(["the", "The", "cat", "sat", "mat.", "订单", "询问，", "3.5", "don't", "x"]),
+    max_size=8,
+).map(" ".join) | st.text(max_size=15)
+
+
+def chrf(*pairs: tuple[str, tuple[str, ...]]) -> float:
+    rows = [METRIC.measure(Case(prediction, several)) for prediction, several in pairs]
+    (column,) = METRIC.columns
+    assert {len(row) for row in rows} == {column.width}
+    return float(column.figure(np.array(rows, dtype=np.float64).sum(0)[None])[0])
+
+
+@given(st.lists(st.tuples(chrf_texts, chrf_texts), min_size=1, max_size=5))
+def test_one_reference_equals_sacrebleu_chrf(pairs):
+    found = chrf(*((prediction, (text,)) for prediction, text in pairs))
+    predictions, references = map(list, zip(*pairs, strict=True))
+    expected = CHRF().corpus_score(predictions, [references]).score
+    assert found == pytest.approx(expected, abs=1e-9) or (np.isnan(found) and not expected)
+
+
+def test_by_hand_chrf():
+    # One letter of two shared, no pair: P and R are 1/2 and 0, their means 1/4.
+    assert chrf(("ab", ("ac",))) == pytest.approx(25)
+    assert chrf(("a b c", ("abc",))) == pytest.approx(100)  # spaces play no part
+    assert chrf(("", ("abc",))) == 0
+    assert np.isnan(chrf(("", ("",))))
+
+
+def test_counts_are_averaged_over_references():
+    assert chrf(("ab", ("ab", "xy"))) == pytest.approx(50)
+    once = chrf(("ab", ("ab", "xy")), ("cd", ("cd",)))
+    often = chrf(("ab", ("ab", "xy") * 4), ("cd", ("cd",)))
+    assert once == pytest.approx(often)
+
+
+def test_any_script_other_processes_signature():
+    assert METRIC.reads("cjk")
+    copy = pickle.loads(pickle.dumps(METRIC))
+    assert copy.measure(Case("订单", ("订单",))) == METRIC.measure(Case("订单", ("订单",)))
+    assert METRIC.signature.startswith("chrF2 | nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|")
+
+
+def test_without_sacrebleu_chrf(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics.chrf", None)
+    with pytest.raises(MissingExtraError, match=r"chrF.*pip install .*sacrebleu"):
+        Chrf()
+
+
+LABELS = ("User approval", "User disapproval", "Solution", "End")
+A, D, S, E = LABELS
+SCORER = LabelScorer(LABELS, longest=6)
+sequences = st.lists(st.sampled_from(LABELS), min_size=2, max_size=6)
+
+
+def test_by_hand_labels():
+    # Wanted S A E, found A E E: 2 of 3 labels; of S-A and A-E the second; common A E.
+    score = SCORER.score([A, E, E], [S, A, E])
+    assert score.rouge1 == pytest.approx(100 * 2 / 3)
+    assert score.rouge2 == pytest.approx(50)
+    assert score.rougeL == pytest.approx(100 * 2 / 3)
+    # Recall does not mind what is too much, F1 does: common S E of 4 found and 2 wanted.
+    score = SCORER.score([S, A, D, E], [S, E])
+    assert (score.rouge1, score.rouge2) == (100, 0)
+    assert score.rougeL == pytest.approx(100 * 4 / 6)
+
+
+def test_a_label_is_one_token():
+    """Approval and disapproval share a word, and nothing else."""
+    assert SCORER.score([D], [A]) == LabelScore(0, None, 0)
+
+
+def test_what_cannot_be_found_is_none():
+    assert SCORER.score([], []) == LabelScore(None, None, None)
+    assert SCORER.score([A], []) == LabelScore(None, None, 0)
+    assert SCORER.score([], [A]) == LabelScore(0, None, 0)
+    assert SCORER.score([], [A, E]) == LabelScore(0, 0, 0)
+
+
+@given(sequences)
+def test_the_same_sequence_has_100(labels):
+    assert SCORER.score(labels, labels) == LabelScore(100, 100, 100)
+
+
+def test_bleu_of_labels():
+    bleu = SCORER.bleu
+    assert bleu.score([SCORER.count([S, A, E, D], [[S, A, E, D]])]) == pytest.approx(100)
+    # Four labels of five right, in order: as words a b c d x.
+    counts = SCORER.count([S, A, E, D, S], [[S, A, E, D, E]])
+    assert bleu.score([counts]) == pytest.approx(100 * 0.2**0.25)
+
+
+@pytest.mark.parametrize(("longest", "orders"), [(0, 1), (1, 1), (3, 3), (4, 4), (9, 4)])
+def test_ngrams_are_no_longer_than_references(longest, orders):
+    assert LabelScorer(LABELS, longest).bleu.orders == orders

@@ -11,7 +11,7 @@ import pytest
 from dialogist.errors import DataError
 from dialogist.metrics.base import Case
 from dialogist.metrics.meteor import Meteor
-from dialogist.metrics.table import make_metrics
+from dialogist.metrics.metric_registry import make_metrics
 
 POSES = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
 

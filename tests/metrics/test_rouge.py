@@ -1,22 +1,30 @@
+"""Tests of metrics.rouge."""
+
+import importlib.util
 import json
 import pickle
+import sys
 from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from nltk.tokenize import NLTKWordTokenizer
 from rouge_score.rouge_scorer import RougeScorer
 
+from dialogist.errors import UsageError
 from dialogist.metrics.base import Case
-from dialogist.metrics.rouge import TYPES, Rouge, corpus_f1
+from dialogist.metrics.rouge import ROUGE_TYPES, PyRouge, Rouge, RougeS, corpus_f1
 from dialogist.text.sentences import split_sentences
 
 ROUGE = Rouge()
 PLAIN = Rouge(stemmer=False)
 GOOGLES = {
-    ROUGE: RougeScorer(list(TYPES), use_stemmer=True),
-    PLAIN: RougeScorer(list(TYPES), use_stemmer=False),
+    ROUGE: RougeScorer(list(ROUGE_TYPES), use_stemmer=True),
+    PLAIN: RougeScorer(list(ROUGE_TYPES), use_stemmer=False),
 }
 both = pytest.mark.parametrize("rouge", [ROUGE, PLAIN], ids=["stemmer", "no stemmer"])
 
@@ -38,7 +46,7 @@ def assert_equals_google(prediction, reference, rouge=ROUGE):
     ours = rouge.score(prediction, [reference])
     lines = ["\n".join(split_sentences(text)) for text in (reference, prediction)]
     theirs = GOOGLES[rouge].score(*lines)
-    for kind in TYPES:
+    for kind in ROUGE_TYPES:
         found, expected = ours.average[kind], theirs[kind]
         assert found.precision == pytest.approx(100 * expected.precision, abs=1e-9)
         assert found.recall == pytest.approx(100 * expected.recall, abs=1e-9)
@@ -105,7 +113,7 @@ def test_sentences_in_another_order():
 )
 def test_every_script_equals_itself(text):
     scores = ROUGE.score(text, [text]).average
-    assert [scores[kind].f1 for kind in TYPES] == pytest.approx([100] * 4)
+    assert [scores[kind].f1 for kind in ROUGE_TYPES] == pytest.approx([100] * 4)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +121,7 @@ def test_every_script_equals_itself(text):
 )
 def test_disjoint_texts_score_nothing(one, other):
     scores = ROUGE.score(one, [other]).average
-    assert [scores[kind].f1 for kind in TYPES] == [0] * 4
+    assert [scores[kind].f1 for kind in ROUGE_TYPES] == [0] * 4
 
 
 def test_chinese_counts_characters():
@@ -155,7 +163,7 @@ def test_corpus_means():
     scores = [ROUGE.score("a b", ["a b", "x"]), ROUGE.score("a", ["b"])]
     assert corpus_f1(scores)["rouge1"] == pytest.approx(25)
     assert corpus_f1(scores, best_reference=True)["rouge1"] == pytest.approx(50)
-    assert corpus_f1([]) == dict.fromkeys(TYPES, 0.0)
+    assert corpus_f1([]) == dict.fromkeys(ROUGE_TYPES, 0.0)
 
 
 def test_no_reference_is_refused():
@@ -207,4 +215,170 @@ def test_it_goes_to_other_processes(rouge):
 )
 def test_whatever_is_typed_has_a_score(text):
     for numbers in (ROUGE.measure(Case(text, ("a b",))), ROUGE.measure(Case("a b", (text,)))):
+        assert all(0 <= number <= 100 for number in numbers)
+
+
+texts = st.lists(st.sampled_from(["cat", "dog", "sat", "mat", "hat"]), max_size=12).map(" ".join)
+
+
+def f1(prediction, *references, distance=4, kind="S", best=""):
+    metric = RougeS(distance)
+    place = [column.key for column in metric.columns].index(f"rouge{kind}.{best}f1")
+    return metric.measure(Case(prediction, references))[2 * place]
+
+
+def test_lins_example():
+    """Lin 2004, section 5: the third has one pair of six, the fourth two, the second three."""
+    reference = "police killed the gunman"
+    assert f1("police kill the gunman", reference) == pytest.approx(100)  # our words are stemmed
+    assert f1("police ended the gunman", reference) == pytest.approx(100 * 3 / 6)
+    assert f1("the gunman ended police", reference) == pytest.approx(100 * 1 / 6)
+    assert f1("the gunman police killed", reference) == pytest.approx(100 * 2 / 6)
+
+
+def test_single_words_count_in_su_alone():
+    assert f1("gunman the killed police", "police killed the gunman") == 0
+    # Lin: 0 of 6 pairs, all 4 pairs with the beginning.
+    assert f1("gunman the killed police", "police killed the gunman", kind="SU") == pytest.approx(
+        40
+    )
+    assert f1("cat", "cat") == 0
+    assert f1("cat", "cat", kind="SU") == 100
+
+
+def test_the_distance_is_words_in_between():
+    assert f1("cat dog sat", "cat sat", distance=0) == 0
+    # Three pairs of three words, one of two words: P 1/3, R 1.
+    assert f1("cat dog sat", "cat sat", distance=1) == pytest.approx(50)
+    with pytest.raises(UsageError, match="-1 words"):
+        RougeS(-1)
+
+
+@given(texts, texts)
+def test_with_no_distance_it_is_rouge_2(one, other):
+    expected = Rouge().score(one, [other]).average["rouge2"].f1
+    assert f1(one, other, distance=0) == pytest.approx(expected)
+
+
+@given(texts)
+def test_a_text_beside_itself(text):
+    assert f1(text, text, kind="SU") == pytest.approx(100 if text else 0)
+
+
+def test_average_and_best_reference():
+    both = ("cat dog", "sat mat")
+    assert f1("cat dog", *both) == 50
+    assert f1("cat dog", *both, best="max.") == 100
+
+
+def test_chinese_and_other_processes():
+    metric = pickle.loads(pickle.dumps(RougeS(2)))
+    assert "at most 2 words" in metric.signature
+    assert metric.measure(Case("订单", ("订单",)))[:2] == [100, 1]
+
+
+# `PyRouge` beside the package itself, with the settings of the DialogSum and SAMSum papers.
+
+OURS = PyRouge()
+KINDS = ("rouge-1", "rouge-2", "rouge-l", "rouge-w")
+LINE_VOCABULARY = """
+the cats cat cannot cannots gonna wanna gimme running went children's 3.5 U.S. x_y Agreement
+statements café don't and, and agreement-less
+"""
+words = st.lists(st.sampled_from([*LINE_VOCABULARY.split(), "\n"]), max_size=25).map(" ".join)
+# One that has pairs: py-rouge counts -1 of them in a text without a word.
+references = st.lists(words.map(lambda text: f"the cat {text}"), min_size=1, max_size=3)
+
+
+@pytest.fixture(scope="module")
+def theirs():
+    """The package's scorer. It wants two things that are not there."""
+    spec = importlib.util.find_spec("rouge")
+    if spec is None or spec.origin is None:
+        pytest.skip("the package py-rouge is not installed")
+    folder = Path(spec.origin).parent
+    resources = ModuleType("pkg_resources")  # of old releases of setuptools
+    resources.resource_filename = lambda _, name: str(folder / name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "pkg_resources", resources)
+        rouge = importlib.import_module("rouge").Rouge
+        # NLTK's sentence splitter has data of its own; there is no full stop left to split at.
+        words_of = NLTKWordTokenizer().tokenize
+        patch.setattr(rouge, "tokenize_text", staticmethod(lambda text, *_: words_of(text)))
+        yield rouge(
+            metrics=["rouge-n", "rouge-l", "rouge-w"],
+            max_n=4,
+            limit_length=True,
+            length_limit=100,
+            length_limit_type="words",
+            apply_avg=True,
+            apply_best=False,
+            alpha=0.5,
+            weight_factor=1.2,
+            stemming=True,
+        )
+
+
+def assert_equal(theirs, prediction, references):
+    """Theirs of texts on one line, ours of texts with whatever line ends."""
+    found = OURS.measure(Case(prediction, tuple(references)))[::2]
+    one_line = [text.replace("\n", " ") for text in (prediction, *references)]
+    scores = theirs.get_scores(one_line[:1], [one_line[1:]])
+    expected = [100 * scores[kind][part] for kind in KINDS for part in "prf"]
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+@given(prediction=words, references=references)
+@example(prediction="the cat\nthe cat", references=["the cat the cat", "cat the"])
+@example(prediction="the", references=["the the cat", "cat"])
+def test_equals_py_rouge(theirs, prediction, references):
+    assert_equal(theirs, prediction, references)
+
+
+def test_real_texts_equal_py_rouge(theirs, corpora):
+    """Extracts of up to thirty turns, more than a hundred words, one and three references."""
+    lines = (corpora / "dialogsum" / "dev.jsonl").read_text(encoding="utf-8").splitlines()[:60]
+    rows = [json.loads(line) for line in lines]
+    for i, row in enumerate(rows):
+        turns = row["dialogue"].split("\n")[: (1, 3, 12, 30)[i % 4]]
+        assert_equal(theirs, " ".join(turns), [row["summary"]])
+        others = [rows[i - 1]["summary"], row["summary"].replace(". ", ".\n")]
+        assert_equal(theirs, "\n".join(turns), [row["summary"], *others])
+
+
+def test_by_hand_py_rouge():
+    # Common: the, cat (4 and 5 words); the cat (3 and 4 pairs).
+    numbers = OURS.measure(Case("the cat lay here", ("the cat sat on mats",)))[::2]
+    assert numbers[:3] == pytest.approx([50, 40, 100 * 4 / 9])
+    assert numbers[3:5] == pytest.approx([100 / 3, 25])
+    # Its ROUGE-L has the exponent 1 / 1.2, which lifts it above ROUGE-1.
+    assert numbers[6:8] == pytest.approx([100 * 0.5 ** (1 / 1.2), 100 * 0.4 ** (1 / 1.2)])
+
+
+def test_only_a_hundred_words_count():
+    assert OURS.measure(Case("x " * 100 + "cat", ("cat",)))[0] == 0
+    assert OURS.measure(Case("x " * 99 + "cat", ("cat",)))[0] == pytest.approx(1)
+
+
+def test_it_reads_latin_alone():
+    assert OURS.measure(Case("用户询问", ("用户询问",)))[::2] == [0] * 12
+    assert OURS.reads("latin")
+    assert not OURS.reads("cjk")
+
+
+def test_columns_signature_other_processes():
+    case = Case("running children", ("the child ran",))
+    copy = pickle.loads(pickle.dumps(OURS))
+    assert copy.measure(case) == OURS.measure(case)
+    keys = [column.key for column in OURS.columns]
+    assert (len(set(keys)), keys[2], keys[8]) == (12, "py-rouge.rouge1.f1", "py-rouge.rougeL.f1")
+    assert "first 100 words" in OURS.signature
+    assert "1.2" in OURS.signature
+    numbers = np.array(OURS.measure(case))
+    assert OURS.columns[2].figure(numbers[None, 4:6])[0] == pytest.approx(numbers[4])
+
+
+@pytest.mark.parametrize("text", ["", "\ud800", "\n\n", "👍 用", "a-" * 3000, "x" * 100_000])
+def test_whatever_is_typed_has_a_score_py_rouge(text):
+    for numbers in (OURS.measure(Case(text, ("a b",))), OURS.measure(Case("a b", (text,)))):
         assert all(0 <= number <= 100 for number in numbers)

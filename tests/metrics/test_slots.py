@@ -5,8 +5,7 @@ import pytest
 
 from dialogist.evaluation.scoring import Scores
 from dialogist.metrics.base import Case
-from dialogist.metrics.slot_mentions import Mention, mentions_of
-from dialogist.metrics.slots import Slots, compared, state_of
+from dialogist.metrics.slots import SlotMention, Slots, compare_slots, slot_mentions_of, state_of
 from dialogist.records import JSON, Dialogue, Utterance
 
 STATE: dict[str, JSON] = {
@@ -23,14 +22,14 @@ STATE: dict[str, JSON] = {
 TRUTH = state_of({"dst_str": STATE}) or ()
 
 
-def wrong(summary: str) -> list[Mention]:
-    return list(compared(summary, TRUTH).wrong)
+def wrong(summary: str) -> list[SlotMention]:
+    return list(compare_slots(summary, TRUTH).wrong)
 
 
 def test_a_state_is_read_value_by_value():
-    assert Mention("hotel", "day", "d0") in TRUTH
-    assert Mention("train", "arriveBy", "09:45") in TRUTH
-    assert Mention("hotel", "type", "guesthouse") in TRUTH
+    assert SlotMention("hotel", "day", "d0") in TRUTH
+    assert SlotMention("train", "arriveBy", "09:45") in TRUTH
+    assert SlotMention("hotel", "type", "guesthouse") in TRUTH
     assert not any(one.slot == "food" for one in TRUTH)
 
 
@@ -45,7 +44,7 @@ def test_a_right_and_whole_summary():
         "parking. the train leaves from cambridge to kings lynn, arriving at 09:45 on friday. the "
         "cheap restaurant has the name of golden wok."
     )
-    beside = compared(text, TRUTH)
+    beside = compare_slots(text, TRUTH)
     assert (beside.wrong, beside.missing) == ((), ())
 
 
@@ -67,19 +66,22 @@ def test_a_wrong_value(summary, slot, value):
 
 
 def test_a_value_of_another_domain_is_wrong():
-    assert wrong("the train leaves on monday.") == [Mention("train", "day", "d0")]
+    assert wrong("the train leaves on monday.") == [SlotMention("train", "day", "d0")]
     assert wrong("the hotel is booked from monday.") == []
 
 
 def test_dont_care_binds_nobody():
-    beside = compared("the hotel is in the north.", TRUTH)
+    beside = compare_slots("the hotel is in the north.", TRUTH)
     assert beside.wrong == ()
     assert not any(one.slot == "area" for one in beside.missing)
 
 
 def test_the_domain_of_a_sentence_without_one_is_the_last():
-    found = mentions_of("the hotel is cheap. it is in the east.")
-    assert found == [Mention("hotel", "pricerange", "cheap"), Mention("hotel", "area", "east")]
+    found = slot_mentions_of("the hotel is cheap. it is in the east.")
+    assert found == [
+        SlotMention("hotel", "pricerange", "cheap"),
+        SlotMention("hotel", "area", "east"),
+    ]
 
 
 def test_figures_are_ratios_of_sums():
@@ -104,4 +106,4 @@ def test_figures_are_ratios_of_sums():
 
 @pytest.mark.parametrize("text", ["", "\ud800", "hotel " * 20_000, "9" * 1000, "用户"])
 def test_any_text_is_read(text):
-    assert isinstance(mentions_of(text), list)
+    assert isinstance(slot_mentions_of(text), list)

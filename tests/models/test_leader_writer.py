@@ -9,8 +9,8 @@ from torch import Tensor
 
 from dialogist.batch import FIRST_KEY_POINT, Batch
 from dialogist.data.collate import Pair, collate
-from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.plan import PlannedText, generate_plan, plan_of
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.plan_decoding import PlannedText, generate_plan, plan_of
 from dialogist.errors import ConfigError
 from dialogist.models.leader_writer import LeaderWriter, LeaderWriterConfig
 from dialogist.recipe.config import read_recipe

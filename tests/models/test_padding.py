@@ -11,9 +11,8 @@ from dialogist.batch import Batch
 from dialogist.models.base import set_symbols
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.nn import attention
-from dialogist.nn.attention import KeyValue, fused_attention
-from dialogist.nn.dropout import Dropout
-from dialogist.nn.speakers import SpeakerMatch
+from dialogist.nn.attention import KeyValue, SpeakerMatch, fused_attention
+from dialogist.nn.layers import Dropout
 from dialogist.tokenizers import Symbols
 
 VOCABULARY = 20

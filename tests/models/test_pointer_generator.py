@@ -16,13 +16,13 @@ from tests.models.pointer_samples import (
 from torch import Tensor, nn
 
 from dialogist.data.collate import Pair, collate
-from dialogist.decoding.generate import generate
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.generation import generate
 from dialogist.errors import ConfigError
 from dialogist.models.recurrent import RecurrentConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
-from dialogist.training.optim import OptimizerConfig
-from dialogist.training.weights import MasterWeights
+from dialogist.training.master_weights import MasterWeights
+from dialogist.training.optimizer import OptimizerConfig
 
 
 def wide(log_probs: Tensor, extra: int = 3) -> Tensor:

@@ -9,22 +9,21 @@ from tests.models.pointer_samples import BATCH, FORMS, PAIRS, SYMBOLS, VOCABULAR
 
 from dialogist.data.collate import collate
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.decoding.generate import generate
-from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.uncached import Uncached
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.generation import UncachedModel, generate
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import Summarizer
 from dialogist.models.recurrent import Recurrent, RecurrentConfig
 from dialogist.records import Dialogue, Utterance
-from dialogist.tokenizers.word import train_word
+from dialogist.tokenizers.build import train_word
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_cached_is_uncached_through_every_selection(form: str) -> None:
     """Ids to be copied follow their rows: repeated, reordered, moved and dropped."""
     model = model_of(form).eval()
-    plain = Uncached(model)
+    plain = UncachedModel(model)
     cached, uncached = model.start(BATCH), plain.start(BATCH)
     chance = torch.Generator().manual_seed(2)
     moves = [[0, 0, 1, 1, 2, 2], [1, 0, 3, 2, 5, 5], [5, 2, 0, 0, 3, 4], [2, 3, 4, 5], [3, 0], [1]]
@@ -75,7 +74,7 @@ def test_search_is_the_same_without_the_cache_and_alone(form: str, strategy: str
     model = eager(form, -2.0)
     options = DecodingOptions.parse({**OPTIONS[strategy], "min_tokens": 3, "max_tokens": 7})
     found = generate(model, BATCH, options, SYMBOLS)
-    plain = generate(Uncached(model), BATCH, options, SYMBOLS)
+    plain = generate(UncachedModel(model), BATCH, options, SYMBOLS)
     for row, pair in enumerate(PAIRS):
         (alone,) = generate(model, collate([pair], SYMBOLS), options, SYMBOLS)
         said = [h.tokens for h in found[row]]

@@ -8,14 +8,13 @@ from tests.models.test_transformer import tiny
 from torch import nn
 
 from dialogist.data.collate import Pair, collate
-from dialogist.decoding.generate import generate
-from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.uncached import Uncached
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.generation import UncachedModel, generate
 from dialogist.errors import ConfigError
 from dialogist.models.base import set_symbols
-from dialogist.models.checkpoint import weights_of
+from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import Transformer
-from dialogist.nn.speakers import SpeakerMatch
+from dialogist.nn.attention import SpeakerMatch
 from dialogist.recipe.config import read_recipe
 from dialogist.tokenizers import Symbols
 
@@ -69,7 +68,8 @@ def test_search_finds_what_it_finds_without_a_cache(strategy: str) -> None:
         model, batch = knowing(seed=seed), collate(PAIRS, SYMBOLS)
         cached = generate(model, batch, options, SYMBOLS)
         assert [[h.tokens for h in one] for one in cached] == [
-            [h.tokens for h in one] for one in generate(Uncached(model), batch, options, SYMBOLS)
+            [h.tokens for h in one]
+            for one in generate(UncachedModel(model), batch, options, SYMBOLS)
         ]
 
 

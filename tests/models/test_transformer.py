@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from dialogist.batch import Batch
-from dialogist.decoding.uncached import Uncached
+from dialogist.decoding.generation import UncachedModel
 from dialogist.errors import ConfigError, DataError
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.nn.attention import MultiHeadAttention
@@ -248,7 +248,7 @@ def test_cached_is_uncached_through_every_selection(options: dict[str, object]) 
     """Rows reordered, repeated across dialogues and dropped: the cache follows."""
     model = tiny(**options).eval()
     batch = batch_of([7, 3, 5], [1, 1, 1], 20)
-    plain_model = Uncached(model)
+    plain_model = UncachedModel(model)
     cached, uncached = model.start(batch), plain_model.start(batch)
     chance = torch.Generator().manual_seed(2)
     rows = torch.tensor([0, 0, 1, 1, 2, 2])  # as a beam starts

@@ -6,9 +6,9 @@ from tests.models.test_transformer import TINY, batch_of, tiny
 from torch import nn
 
 from dialogist.errors import ConfigError
-from dialogist.models.checkpoint import weights_of
+from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import Transformer, TransformerConfig
-from dialogist.nn.positional import Positions
+from dialogist.nn.layers import Positions
 
 BERT = {
     "norm": "post",

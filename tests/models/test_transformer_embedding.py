@@ -9,16 +9,16 @@ from torch import nn
 from dialogist.batch import Batch
 from dialogist.data.collate import Pair, collate
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.uncached import Uncached
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.generation import UncachedModel
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.errors import ConfigError
-from dialogist.models.checkpoint import weights_of
+from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.tokenizers import Symbols
-from dialogist.tokenizers.word import train_word
-from dialogist.training.weights import MasterWeights
+from dialogist.tokenizers.build import train_word
+from dialogist.training.master_weights import MasterWeights
 
 VOCABULARY = 10
 SMALL = {
@@ -67,7 +67,7 @@ def test_a_wide_table_of_the_products_is_the_same_model(form: str) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_cached_is_uncached(form: str) -> None:
     model = model_of(form).eval()
-    plain = Uncached(model)
+    plain = UncachedModel(model)
     cached, uncached = model.start(batch()), plain.start(batch())
     for tokens in ([1, 1], [7, 3], [8, 4]):
         one, cached = model.step(torch.tensor(tokens), cached)

@@ -1,4 +1,4 @@
-"""Packing against plain padding: rows out of a grid, heads into one and back, with gradients."""
+"""Tests of nn.packing."""
 
 import numpy as np
 import pytest
@@ -8,10 +8,51 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from torch import Tensor
 
-from dialogist.nn.masks import BLOCKED
-from dialogist.nn.packing import ROUND_TO, ROWS_AT_ONCE, Packing, by_rows, row_step
+from dialogist.nn.packing import (
+    BLOCKED,
+    ROUND_TO,
+    ROWS_AT_ONCE,
+    Packing,
+    additive_mask,
+    by_rows,
+    look_ahead_mask,
+    row_step,
+)
+
+# Additive masks from booleans.
 
 CPU = torch.device("cpu")
+
+
+def test_from_booleans() -> None:
+    allowed = torch.tensor([[True, False], [False, True]])
+    expected = torch.tensor([[0, BLOCKED], [BLOCKED, 0]])
+    assert torch.equal(additive_mask(allowed, torch.float32), expected)
+
+
+def test_padding() -> None:
+    real = torch.tensor([[True, True, False], [True, False, False]])
+    expected = torch.tensor([[0, 0, BLOCKED], [0, BLOCKED, BLOCKED]])
+    mask = Packing.of(real, round_to=1).mask(torch.float32)
+    assert torch.equal(mask, expected[:, None, None, :])
+
+
+def test_look_ahead() -> None:
+    causal = look_ahead_mask(3, torch.float32, CPU)
+    rows = [[0, BLOCKED, BLOCKED], [0, 0, BLOCKED], [0, 0, 0]]
+    assert torch.equal(causal, torch.tensor(rows)[None, None])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_two_masks_together_stay_finite(dtype: torch.dtype) -> None:
+    allowed = torch.zeros(2, 2, dtype=torch.bool)
+    both = additive_mask(allowed, dtype) + look_ahead_mask(2, dtype, CPU)
+    assert both.dtype == dtype
+    assert torch.isfinite(both).all()
+
+
+# Packing against plain padding: rows out of a grid, heads into one and back, with gradients.
+
 # Some sequences may be all padding, as those of no encoded dialogue are; all of them may not.
 MASKS = (
     arrays(np.bool_, array_shapes(min_dims=2, max_dims=2, max_side=40), elements=st.booleans())

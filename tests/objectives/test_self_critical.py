@@ -1,29 +1,76 @@
-"""Self-critical losses: signs and numbers of equations 19 to 23 (KDD 2019)."""
+"""Tests of objectives.self_critical."""
 
 import math
+import random
+from functools import cache
 from typing import Any
 
 import pytest
 import torch
+from rouge_score.rouge_scorer import RougeScorer
 from torch import Tensor, nn
 
 from dialogist.batch import FIRST_KEY_POINT, Batch
 from dialogist.data.collate import Pair, collate
-from dialogist.decoding.forced import targets_of
+from dialogist.decoding.beam_search import forced_targets
 from dialogist.decoding.search import Hypothesis
 from dialogist.models.base import Outputs
 from dialogist.models.leader_writer import LeaderWriter, LeaderWriterConfig
 from dialogist.models.transformer import TransformerConfig
-from dialogist.nn.vocabulary import LogProbs, VocabularyProjection
-from dialogist.objectives.leader_writer import LeaderWriterLossConfig, per_dialogue
+from dialogist.nn.output_layer import LogProbs, VocabularyProjection
+from dialogist.objectives.leader_writer_loss import LeaderWriterLossConfig, per_dialogue
 from dialogist.objectives.self_critical import (
     SelfCriticalConfig,
+    UnsupportedCounter,
+    lcs_lengths,
     per_sequence,
-    references_of,
     rollouts,
+    rouge_l,
+    target_ids,
 )
-from dialogist.objectives.support import Unsupported
 from dialogist.tokenizers import Symbols, TokenizerConfig, build_tokenizer, placeholder
+
+
+def plain(one: list[int], other: list[int]) -> int:
+    @cache
+    def longest(i: int, j: int) -> int:
+        if i == len(one) or j == len(other):
+            return 0
+        if one[i] == other[j]:
+            return 1 + longest(i + 1, j + 1)
+        return max(longest(i + 1, j), longest(i, j + 1))
+
+    return longest(0, 0)
+
+
+def drawn(count: int, seed: int) -> list[list[int]]:
+    chance = random.Random(seed)
+    return [[chance.randrange(4) for _ in range(chance.randrange(9))] for _ in range(count)]
+
+
+def test_lengths_are_those_of_the_definition() -> None:
+    rows, others = drawn(300, 1), drawn(300, 2)
+    one = torch.tensor([[*row, *[-1] * (9 - len(row))] for row in rows])
+    other = torch.tensor([[*row, *[-2] * (9 - len(row))] for row in others])
+    wanted = [plain(a, b) for a, b in zip(rows, others, strict=True)]
+    assert lcs_lengths(one, other).tolist() == lcs_lengths(other, one).tolist() == wanted
+
+
+def test_rouge_l_is_rouge_scores() -> None:
+    scorer = RougeScorer(["rougeL"])
+    candidates, references = drawn(200, 3), drawn(200, 4)
+    found = rouge_l(candidates, references).tolist()
+    for candidate, reference, value in zip(candidates, references, found, strict=True):
+        texts = [" ".join(f"w{i}" for i in ids) for ids in (reference, candidate)]
+        assert value == pytest.approx(scorer.score(*texts)["rougeL"].fmeasure, abs=1e-6)
+
+
+def test_nothing_scores_nothing() -> None:
+    assert rouge_l([[], [1], []], [[1], [], []]).tolist() == [0, 0, 0]
+    assert rouge_l([], []).tolist() == []
+
+
+# Self-critical losses: signs and numbers of equations 19 to 23 (KDD 2019).
 
 SYMBOLS = Symbols(0, 1, 2, 3, 12)
 PAIRS = (
@@ -53,11 +100,11 @@ def test_the_gap_is_greedy_less_sampled() -> None:
 
 def test_references_end_before_the_end_symbol() -> None:
     batch = collate(PAIRS, SYMBOLS)
-    assert references_of(batch.target_out, batch.target_mask) == [[9, 10, 5, 11], [9]]
+    assert target_ids(batch.target_out, batch.target_mask) == [[9, 10, 5, 11], [9]]
 
 
 def test_samples_as_targets() -> None:
-    inputs, out, mask = targets_of([said(7, 13), said(8, finished=False), said()], SYMBOLS)
+    inputs, out, mask = forced_targets([said(7, 13), said(8, finished=False), said()], SYMBOLS)
     assert out.tolist() == [[7, 13, 2], [8, 0, 0], [2, 0, 0]]
     assert inputs.tolist() == [[1, 7, 3], [1, 8, 0], [1, 2, 0]]  # 13 is unknown: fed as such
     assert mask.tolist() == [[True] * 3, [True, False, False], [True, False, False]]
@@ -267,7 +314,7 @@ def test_what_the_dialogue_does_not_bear_out_is_counted() -> None:
         "",
     )
     hypotheses = [said(*tokenizer.encode(text)) for text in summaries]
-    assert Unsupported(tokenizer)(batch, hypotheses).tolist() == [0, 2, 1, 0]
+    assert UnsupportedCounter(tokenizer)(batch, hypotheses).tolist() == [0, 2, 1, 0]
 
 
 def test_a_flat_pointer_model_learns_to_copy_from_its_reward() -> None:

@@ -15,7 +15,7 @@ from torch import Tensor
 from dialogist.config import to_yaml
 from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.train import train_recipe
-from dialogist.training.saving import checkpoint_folders, load_checkpoint
+from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
 
 OURS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
 # Adam without a floor turns rounding errors of a zero gradient into whole steps.

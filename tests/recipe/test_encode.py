@@ -21,7 +21,7 @@ from dialogist.files import alone_in
 from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.encode import EncodingSettings, encode_recipe
 from dialogist.recipe.training_set import training_set
-from dialogist.training.interrupt import Interrupted
+from dialogist.training.runtime import Interrupted
 
 
 def test_killed_at_every_moment_it_ends_with_the_same_files(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from dialogist.recipe.evaluate import (
 )
 from dialogist.recipe.floors import floor_names, floors_and_ceilings, floors_for, most_central
 from dialogist.records import Dialogue, Summary, Utterance
-from dialogist.training.config import TrainingConfig
+from dialogist.training.base import TrainingConfig
 
 from .conftest import RECIPE
 

@@ -17,7 +17,7 @@ from dialogist.recipe.config import Place, Recipe, read_recipe
 from dialogist.recipe.encode import encode_recipe
 from dialogist.recipe.train import train_recipe
 from dialogist.recipe.training_set import training_set
-from dialogist.training.interrupt import Interrupted
+from dialogist.training.runtime import Interrupted
 from dialogist_lab.pretraining import NOISE_MASK, noise_examples
 
 SAME = ("metrics.jsonl", "config.yaml", "model/model.safetensors")

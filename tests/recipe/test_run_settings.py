@@ -10,8 +10,8 @@ import torch
 from dialogist.errors import CheckpointError
 from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.train import train_recipe
-from dialogist.training.progress import Progress
-from dialogist.training.saving import Checkpoint, checkpoint_folders, load_checkpoint
+from dialogist.training.base import Progress
+from dialogist.training.checkpoints import Checkpoint, checkpoint_folders, load_checkpoint
 
 CONSTANT = "training.schedule={kind: constant, peak: 1e-3}"
 LINEAR = "training.schedule={kind: linear, peak: 1e-3}"

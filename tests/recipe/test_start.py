@@ -20,8 +20,8 @@ from dialogist.recipe.config import Place, Recipe, bundled_recipes, read_recipe
 from dialogist.recipe.encode import encode_recipe
 from dialogist.recipe.start import find_start
 from dialogist.recipe.train import train_recipe
-from dialogist.training.interrupt import Interrupted
-from dialogist.training.saving import checkpoint_folders, load_checkpoint
+from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
+from dialogist.training.runtime import Interrupted
 
 STILL = "training.schedule={kind: constant, peak: 1e-30}"
 """A rate that changes no weight: what a run ends with is what it began with."""

@@ -15,7 +15,7 @@ from dialogist.errors import CheckpointError, DataError
 from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.encode import encode_recipe
 from dialogist.recipe.train import train_recipe
-from dialogist.training.interrupt import Interrupted
+from dialogist.training.runtime import Interrupted
 
 SAME = ("metrics.jsonl", "samples.jsonl", "config.yaml", "model/model.safetensors")
 

@@ -24,10 +24,10 @@ from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.train import train_recipe
 from dialogist.recipe.vectors import settle_vectors, token_tables, use_vectors
 from dialogist.tokenizers import read_tokenizer
-from dialogist.tokenizers.word_starts import words_of_entries
-from dialogist.training import precision
-from dialogist.training.interrupt import Interrupted
-from dialogist.training.saving import checkpoint_folders, load_checkpoint
+from dialogist.tokenizers.word_vectors import words_of_entries
+from dialogist.training import master_weights
+from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
+from dialogist.training.runtime import Interrupted
 
 WORDS = ("meet", "gladly", "yes", "shall", "at", "we", "unheard-of")
 WIDTH = 16
@@ -45,7 +45,7 @@ Make = Callable[..., Recipe]
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
     monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
-    monkeypatch.setattr(precision, "has_bf16", lambda device: True)
+    monkeypatch.setattr(master_weights, "has_bf16", lambda device: True)
 
 
 def write_vectors(path: Path, width: int = WIDTH, words: tuple[str, ...] = WORDS) -> dict[str, Any]:

@@ -15,14 +15,14 @@ from tests.models.bert_samples import bert_folder
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import CheckpointError, ConfigError, DialogistError, ModelError
 from dialogist.files import sha256_of
-from dialogist.models.checkpoint import weights_of
+from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import Transformer
 from dialogist.recipe.config import Place, Recipe, read_recipe
 from dialogist.recipe.train import train_recipe
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import read_tokenizer
-from dialogist.training.interrupt import Interrupted
-from dialogist.training.saving import checkpoint_folders, load_checkpoint
+from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
+from dialogist.training.runtime import Interrupted
 
 Make = Callable[..., Recipe]
 

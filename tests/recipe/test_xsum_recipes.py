@@ -12,7 +12,7 @@ from dialogist.engine.summarizer import Summarizer
 from dialogist.models.transformer import TransformerConfig
 from dialogist.recipe.config import Place, Recipe, bundled_recipes, read_recipe
 from dialogist.recipe.train import train_recipe
-from dialogist.training.saving import checkpoint_folders
+from dialogist.training.checkpoints import checkpoint_folders
 
 GLOVE, RANDOM = "xsum-transformer-glove", "xsum-transformer-random-512"
 T5 = 32_100

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from dialogist.errors import DataError, MissingExtraError
-from dialogist.tokenizers.vectors import read_vectors
+from dialogist.tokenizers.word_vectors import read_vectors
 from dialogist_lab.pretraining import VectorTraining, train_vectors
 
 TEXTS = ["The cat sat on the mat.", "A dog sat on the rug, the cat saw.", "用户的订单"] * 40

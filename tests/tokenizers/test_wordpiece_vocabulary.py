@@ -17,9 +17,9 @@ from dialogist.tokenizers import (
     placeholder,
     read_tokenizer,
 )
-from dialogist.tokenizers.entity_tokens import entity_placeholders
-from dialogist.tokenizers.pieces import extra_tokens
-from dialogist.tokenizers.wordpiece import read_vocabulary
+from dialogist.tokenizers.special_tokens import entity_placeholders
+from dialogist.tokenizers.wordpiece_codec import extra_tokens
+from dialogist.tokenizers.wordpiece_vocabulary import read_vocabulary
 
 
 @pytest.fixture

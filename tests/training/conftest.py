@@ -12,9 +12,7 @@ from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.records import JSON
 from dialogist.tokenizers import Symbols
-from dialogist.training.config import TrainingConfig
-from dialogist.training.interfaces import TrainingData
-from dialogist.training.progress import Progress
+from dialogist.training.base import Progress, TrainingConfig, TrainingData
 from dialogist.training.trainer import Trainer
 
 

@@ -29,10 +29,8 @@ from dialogist.objectives.base import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.records import Coverage
 from dialogist.tokenizers import Symbols
-from dialogist.training.config import TrainingConfig
-from dialogist.training.interfaces import TrainingData, Validation
-from dialogist.training.interrupt import Interrupted
-from dialogist.training.progress import Progress
+from dialogist.training.base import Progress, TrainingConfig, TrainingData, Validation
+from dialogist.training.runtime import Interrupted
 from dialogist.training.trainer import Trainer
 
 EPOCHS, PAIRS = 6, 24

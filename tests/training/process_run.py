@@ -30,12 +30,10 @@ from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.base import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.tokenizers import Symbols
-from dialogist.training import precision
-from dialogist.training.config import TrainingConfig
-from dialogist.training.interfaces import TrainingData, Validation
-from dialogist.training.interrupt import Interrupted
-from dialogist.training.processes import group
-from dialogist.training.progress import Progress
+from dialogist.training import master_weights
+from dialogist.training.base import Progress, TrainingConfig, TrainingData, Validation
+from dialogist.training.distributed import process_group
+from dialogist.training.runtime import Interrupted
 from dialogist.training.trainer import Trainer
 
 CPU = torch.device("cpu")
@@ -182,13 +180,13 @@ def train(folder: Path, who: str, case: str, rank: int) -> None:
 
 def main(folder: Path, mode: str) -> None:
     signal.alarm(150)  # torchrun's children outlive it where it is killed
-    precision.has_bf16 = lambda device: True  # without units for it bf16 is slow, not wrong
+    master_weights.has_bf16 = lambda device: True  # without units for it bf16 is slow, not wrong
     torch.set_num_threads(1)
     rank = int(os.environ["RANK"])
     if mode == "cases" and rank == 0:
         for case in CASES:
             train(folder, "alone", case, rank)
-    with group(CPU) as processes:
+    with process_group(CPU) as processes:
         assert (processes.rank, processes.count) == (rank, 2)
         for case in [*(CASES if mode == "cases" else ()), "stormy"]:
             train(folder, "together", case, rank)

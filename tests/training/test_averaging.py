@@ -11,11 +11,10 @@ import torch
 from dialogist.data.chance import Chance
 from dialogist.data.collate import Pair
 from dialogist.data.epochs import Epochs, Share
-from dialogist.training.averaging import MovingAverage, decay_at
-from dialogist.training.interfaces import TrainingData, Validation
-from dialogist.training.interrupt import Interrupted
-from dialogist.training.saving import checkpoint_folders, load_checkpoint
-from dialogist.training.weights import MasterWeights
+from dialogist.training.base import TrainingData, Validation
+from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
+from dialogist.training.master_weights import MasterWeights, MovingAverage, decay_at
+from dialogist.training.runtime import Interrupted
 
 
 def nothing(epoch: int) -> Validation:

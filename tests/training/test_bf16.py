@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 from dialogist.batch import Batch
-from dialogist.models.checkpoint import copy_weights, load_weights, weights_of
+from dialogist.models.model_weights import copy_weights, load_weights, weights_of
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
-from dialogist.training import precision
-from dialogist.training.interfaces import Validation
-from dialogist.training.saving import checkpoint_folders, load_checkpoint
-from dialogist.training.weights import MasterWeights
+from dialogist.training import master_weights
+from dialogist.training.base import Validation
+from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
+from dialogist.training.master_weights import MasterWeights
 
 STEPS = 100
 
@@ -22,7 +22,7 @@ STEPS = 100
 @pytest.fixture(autouse=True)
 def _anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without units for it bf16 is slow, not wrong."""
-    monkeypatch.setattr(precision, "has_bf16", lambda device: True)
+    monkeypatch.setattr(master_weights, "has_bf16", lambda device: True)
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
 
 

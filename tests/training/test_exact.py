@@ -11,15 +11,14 @@ import torch
 from torch import nn
 
 from dialogist.batch import Batch
-from dialogist.nn.dropout import Dropout
+from dialogist.nn.layers import Dropout
 from dialogist.objectives.base import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
-from dialogist.training import precision
-from dialogist.training.interfaces import Validation
-from dialogist.training.interrupt import Interrupted
-from dialogist.training.processes import Processes
-from dialogist.training.progress import Progress, seed_batch
-from dialogist.training.saving import checkpoint_folders, load_checkpoint
+from dialogist.training import master_weights
+from dialogist.training.base import Progress, Validation, seed_batch
+from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
+from dialogist.training.distributed import Processes
+from dialogist.training.runtime import Interrupted
 
 UPDATES = 9  # 3 epochs of 12 pairs, 2 at a time, 2 batches to an update
 STORMY: dict[str, Any] = {
@@ -35,7 +34,7 @@ STORMY: dict[str, Any] = {
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr(precision, "has_bf16", lambda device: True)
+    monkeypatch.setattr(master_weights, "has_bf16", lambda device: True)
 
 
 def draws(seed: int, step: int, batch: int, rank: int) -> tuple[float, ...]:

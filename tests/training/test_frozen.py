@@ -9,15 +9,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from dialogist.models.checkpoint import weights_of
+from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import Transformer, TransformerConfig
-from dialogist.nn.frozen import freeze_rows
-from dialogist.training import precision
-from dialogist.training.interfaces import Validation
-from dialogist.training.interrupt import Interrupted
-from dialogist.training.progress import Progress
-from dialogist.training.saving import checkpoint_folders, load_checkpoint
-from dialogist.training.weights import MasterWeights
+from dialogist.nn.layers import freeze_rows
+from dialogist.training import master_weights
+from dialogist.training.base import Progress, Validation
+from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
+from dialogist.training.master_weights import MasterWeights
+from dialogist.training.runtime import Interrupted
 
 ROWS = torch.tensor([4, 7, 11])
 OTHERS = torch.tensor([i for i in range(12) if i not in (4, 7, 11)])
@@ -35,7 +34,7 @@ DECAYED = {
 @pytest.fixture(autouse=True)
 def _anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without units for it bf16 is slow, not wrong."""
-    monkeypatch.setattr(precision, "has_bf16", lambda device: True)
+    monkeypatch.setattr(master_weights, "has_bf16", lambda device: True)
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
 
 

@@ -15,7 +15,7 @@ from dialogist.models.recurrent import Recurrent, RecurrentConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.records import Coverage
 from dialogist.tokenizers import Symbols
-from dialogist.training.interfaces import TrainingData, Validation
+from dialogist.training.base import TrainingData, Validation
 
 VOCABULARY = 12
 SYMBOLS = Symbols(pad=0, bos=1, eos=2, unk=3, size=VOCABULARY)

@@ -16,15 +16,14 @@ import pytest
 import torch
 
 from dialogist.errors import CheckpointError
-from dialogist.training.interfaces import Validation
-from dialogist.training.interrupt import Interrupted
-from dialogist.training.progress import Progress
-from dialogist.training.saving import (
+from dialogist.training.base import Progress, Validation
+from dialogist.training.checkpoints import (
     Checkpoint,
     checkpoint_folders,
     load_checkpoint,
     save_checkpoint,
 )
+from dialogist.training.runtime import Interrupted
 
 KILLS = 5
 

@@ -10,11 +10,10 @@ from torch import Tensor
 
 from dialogist.data.collate import Pair
 from dialogist.models.leader_writer import LeaderWriterConfig
-from dialogist.objectives.leader_writer import LeaderWriterLossConfig
+from dialogist.objectives.leader_writer_loss import LeaderWriterLossConfig
 from dialogist.tokenizers import Symbols
-from dialogist.training import precision as training_precision
-from dialogist.training.config import TrainingConfig
-from dialogist.training.interfaces import TrainingData, Validation
+from dialogist.training import master_weights as training_precision
+from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
 
 SYMBOLS = Symbols(0, 1, 2, 3, 20)

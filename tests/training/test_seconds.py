@@ -6,10 +6,9 @@ from typing import Any
 import pytest
 
 from dialogist.training import trainer as module
-from dialogist.training.interfaces import Validation
-from dialogist.training.interrupt import Interrupted
-from dialogist.training.progress import Progress
-from dialogist.training.saving import checkpoint_folders
+from dialogist.training.base import Progress, Validation
+from dialogist.training.checkpoints import checkpoint_folders
+from dialogist.training.runtime import Interrupted
 
 
 class Clock:

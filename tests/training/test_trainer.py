@@ -13,8 +13,8 @@ from dialogist.batch import Batch
 from dialogist.errors import DataError, DialogistError
 from dialogist.objectives.base import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
-from dialogist.training.interfaces import Validation
-from dialogist.training.saving import checkpoint_folders, load_checkpoint
+from dialogist.training.base import Validation
+from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
 
 # Adam without a floor turns rounding errors of a zero gradient into whole steps.
 CALM = {"kind": "adam", "eps": 1e-3}

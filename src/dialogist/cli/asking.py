@@ -14,14 +14,14 @@ from dialogist.cli.console import note
 from dialogist.cli.flags import decoding_options, tell_measured_style
 from dialogist.cli.progress import progress
 from dialogist.cli.reading import Reading
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.names import find_model
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import DataError, UsageError
 from dialogist.evaluation.diagnostics import Caution, leakage_cautions
 from dialogist.evaluation.near_duplicates import find_overlaps
 from dialogist.evaluation.system_outputs import DialogueChoice, Output
-from dialogist.nn.hardware import pick_device
+from dialogist.nn.quantization import pick_device
 from dialogist.recipe.config import DataSet
 from dialogist.recipe.evaluate import Part, choose_dialogues, sample_of
 from dialogist.recipe.speaking import Speaker, Written, read_written, speaker_of

@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from dialogist.records import JSON
 
 if TYPE_CHECKING:
-    from dialogist.training.progress import Progress as TrainingProgress
+    from dialogist.training.base import Progress as TrainingProgress
 
 _SHOWN = ("train_loss", "dev_loss", "dev_rouge1", "dev_rouge2", "dev_rougeL", "train_rougeL")
 

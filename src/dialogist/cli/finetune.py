@@ -57,7 +57,7 @@ def finetune(
     """
     import torch
 
-    from dialogist.nn.hardware import pick_device
+    from dialogist.nn.quantization import pick_device
     from dialogist.recipe.finetune import Job, measure_plan, plan_finetuning, train_plan
     from dialogist.recipe.finetune_card import licence_line
     from dialogist.recipe.finetune_recipe import Schedule, find_base

@@ -129,7 +129,7 @@ def pack(
     from dialogist.engine.licence import carry_licence
     from dialogist.engine.names import find_model
     from dialogist.files import write_folder_atomically
-    from dialogist.models.storage import STORED
+    from dialogist.models.model_weights import STORED
 
     source = find_model(model)
     _is_free(output)

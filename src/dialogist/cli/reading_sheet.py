@@ -26,7 +26,7 @@ from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.significance import DEFAULT_RESAMPLING, Interval, intervals
 from dialogist.evaluation.system_outputs import DialogueChoice
 from dialogist.files import write_text_atomically
-from dialogist.nn.hardware import pick_device
+from dialogist.nn.quantization import pick_device
 from dialogist.recipe.speaking import read_written, speaker_of
 from dialogist.recipe.systems import System, find_systems
 from dialogist.records import Dialogue, Summary

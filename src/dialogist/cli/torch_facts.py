@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import distributed
 
-from dialogist.training.precision import resolve_precision
+from dialogist.training.master_weights import resolve_training_precision
 
 Measured = Mapping[str, Mapping[str, float]]
 """Device ("cpu", "cuda") to its figures, see `measure`."""
@@ -60,7 +60,7 @@ def torch_facts() -> TorchFacts:
     return TorchFacts(
         threads=torch.get_num_threads(),
         instructions=torch.backends.cpu.get_cpu_capability(),
-        precision=resolve_precision("auto", device),
+        precision=resolve_training_precision("auto", device),
         built_for=built_for(torch.version.cuda, getattr(torch.version, "hip", None)),
         gpu=_gpu() if usable else None,
         gpu_problem=str(complaints[0].message).split("\n")[0] if complaints else None,

@@ -50,10 +50,10 @@ def train(
     """Train a model. The same command after an interruption goes on exactly where it stopped."""
     import torch
 
-    from dialogist.nn.hardware import pick_device
+    from dialogist.nn.quantization import pick_device
     from dialogist.recipe.config import Place, data_folder, read_recipe
     from dialogist.recipe.train import train_recipe
-    from dialogist.training.processes import device_of_process, group, restarted
+    from dialogist.training.distributed import device_of_process, process_group, restarted
 
     if threads is not None:
         torch.set_num_threads(threads)
@@ -62,7 +62,10 @@ def train(
         settings.append(f"start={json.dumps(start, ensure_ascii=False)}")
     chosen = read_recipe(recipe, settings)
     where = device_of_process(pick_device(device))
-    with group(where) as processes, TrainingDisplay(quiet or not processes.first) as display:
+    with (
+        process_group(where) as processes,
+        TrainingDisplay(quiet or not processes.first) as display,
+    ):
         if restarted():  # by torchrun, after a process died: the run there is our own
             resume = "auto"
         run = None

@@ -202,7 +202,7 @@ def _target(
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """Makes targets that begin with their plan (`dialogist.tokenizers.plan_tokens`)."""
+    """Makes targets that begin with their plan (`dialogist.tokenizers.special_tokens`)."""
 
     plan: PlanTokens
 

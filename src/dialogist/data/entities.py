@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dialogist.data.entity_finding import Span, find_entities, known_values
-from dialogist.tokenizers.entity_tokens import (
+from dialogist.tokenizers.special_tokens import (
     ANY_ENTITY,
     ENTITIES_PER_KIND,
     ENTITY_KINDS,
     entity_placeholder,
-    readable,
+    readable_entity,
 )
 
 MASK = re.compile(f"[{ANY_ENTITY}]")
@@ -89,7 +89,7 @@ class EntityTable:
 
     def readable(self, text: str) -> str:
         """Masks as ``<PHONE_1>``, for people."""
-        return MASK.sub(lambda m: m[0] if m[0] in self.foreign else readable(m[0]), text)
+        return MASK.sub(lambda m: m[0] if m[0] in self.foreign else readable_entity(m[0]), text)
 
     def _words(self, match: re.Match[str]) -> str:
         character = match[0]

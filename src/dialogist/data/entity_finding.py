@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from dialogist.data.entity_rules import AFTER, BEFORE, RULES
-from dialogist.tokenizers.entity_tokens import entity_placeholders
+from dialogist.tokenizers.special_tokens import entity_placeholders
 
 Search = Callable[[str, int], re.Match[str] | None]
 

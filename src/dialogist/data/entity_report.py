@@ -8,7 +8,7 @@ from dialogist.data.entities import MASK, EntityTable, mask
 from dialogist.data.entity_finding import find_entities
 from dialogist.data.normalise import normalise
 from dialogist.records import JSON, Dialogue
-from dialogist.tokenizers.entity_tokens import ENTITY_KINDS, kind_of
+from dialogist.tokenizers.special_tokens import ENTITY_KINDS, entity_kind
 
 _CONTEXT = 25  # characters shown on either side of an example
 
@@ -73,18 +73,18 @@ def entity_report(dialogues: Iterable[Dialogue], examples: int = 3) -> EntityRep
 def _count_dialogue(report: EntityReport, masked: Iterable[str], table: EntityTable) -> None:
     for kind, beyond in table.overflow.items():
         report.kinds[kind].beyond += beyond
-    for kind, values in Counter(map(kind_of, table.surfaces)).items():
+    for kind, values in Counter(map(entity_kind, table.surfaces)).items():
         report.kinds[kind].values += values
         report.kinds[kind].dialogues += 1
     for text in masked:
         for character in MASK.findall(text):
-            report.kinds[kind_of(character)].mentions += character in table.surfaces
+            report.kinds[entity_kind(character)].mentions += character in table.surfaces
 
 
 def _keep_examples(report: EntityReport, masked: str, table: EntityTable, wanted: int) -> None:
     """``... call [415-555-0132] now``: around the first mention of each kind in a text."""
     for match in MASK.finditer(masked):
-        counts = report.kinds[kind_of(match[0])]
+        counts = report.kinds[entity_kind(match[0])]
         if len(counts.examples) >= wanted or match[0] not in table.surfaces:
             continue
         before = table.restore(masked[: match.start()])[-_CONTEXT:]
@@ -96,7 +96,7 @@ def _count_summary(report: EntityReport, reference: str, table: EntityTable) -> 
     masked = table.mask(reference)
     for character in MASK.findall(masked):
         if character in table.surfaces:
-            report.kinds[kind_of(character)].in_summaries += 1
-            report.kinds[kind_of(character)].supported += 1
+            report.kinds[entity_kind(character)].in_summaries += 1
+            report.kinds[entity_kind(character)].supported += 1
     for span in find_entities(masked):
         report.kinds[span.kind].in_summaries += 1

@@ -17,7 +17,7 @@ from dialogist.data.entity_times import (
     SPOKEN_TIMES,
     TIMES,
 )
-from dialogist.tokenizers.entity_tokens import ANY_ENTITY
+from dialogist.tokenizers.special_tokens import ANY_ENTITY
 
 # Latin letters, digits and masks border an entity; Chinese characters do not: no spaces there.
 _EDGE = f"0-9A-Za-z_{ANY_ENTITY}"

@@ -10,18 +10,18 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from dialogist.decoding.filters import (
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.constraints import (
     Filter,
     ForbidTokens,
     MinimumLength,
     NoRepeatNgram,
+    PlanPrefix,
     RepetitionPenalty,
 )
-from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.plan_prefix import PlanPrefix
-from dialogist.decoding.whole_characters import WholeCharacters
+from dialogist.decoding.word_constraints import WholeCharacters
 from dialogist.models.base import Stepper
-from dialogist.nn.state import State
+from dialogist.nn.kv_cache import State
 from dialogist.tokenizers import Symbols
 
 
@@ -66,7 +66,9 @@ def standard_filters(options: DecodingOptions, symbols: Symbols) -> list[Filter]
     return filters
 
 
-def filtered(log_probs: Tensor, prefix: Tensor, owner: Tensor, filters: Sequence[Filter]) -> Tensor:
+def apply_constraints(
+    log_probs: Tensor, prefix: Tensor, owner: Tensor, filters: Sequence[Filter]
+) -> Tensor:
     """Apply filters in turn to (N, X), which they may change."""
     for rule in filters:
         log_probs = rule(log_probs, prefix, owner)
@@ -132,7 +134,7 @@ class GreedyAndSample:
         return tokens
 
 
-def fed(tokens: Tensor, symbols: Symbols) -> Tensor:
+def as_input(tokens: Tensor, symbols: Symbols) -> Tensor:
     """What a model is fed for chosen tokens (N,): a copied unknown word is the unknown token."""
     return tokens.masked_fill(tokens >= symbols.size, symbols.unk)
 
@@ -153,8 +155,10 @@ class RowSearch:
         sums = torch.zeros(len(owner), device=owner.device)
         done: dict[int, Hypothesis] = {}
         while len(owner):
-            log_probs, state = model.step(fed(tokens, self.symbols), state)
-            tokens = self.choose(filtered(log_probs.clone(), prefix, owner, self.filters), owner)
+            log_probs, state = model.step(as_input(tokens, self.symbols), state)
+            tokens = self.choose(
+                apply_constraints(log_probs.clone(), prefix, owner, self.filters), owner
+            )
             sums = sums + log_probs.gather(1, tokens[:, None])[:, 0]
             ended = tokens == self.symbols.eos
             prefix = torch.cat([prefix, tokens[:, None]], dim=1)

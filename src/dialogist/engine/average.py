@@ -14,7 +14,7 @@ from dialogist.config import differences
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.licence import combined
 from dialogist.errors import ModelError
-from dialogist.models.checkpoint import average_weights, copy_weights, weights_of
+from dialogist.models.model_weights import average_weights, copy_weights, weights_of
 from dialogist.models.transformer import TransformerConfig
 from dialogist.records import JSON
 from dialogist.tokenizers import Tokenizer
@@ -25,7 +25,7 @@ _LICENCE = re.compile(r"^license:.*$", re.MULTILINE)
 def average(bundles: Sequence[Bundle]) -> Bundle:
     """The first of them (two or more) with the mean of all weights.
 
-    The first that knows who speaks, if any does; its numbers (`dialogist.nn.speakers`) are the mean
+    The first that knows who speaks, if any does; its numbers (`nn.attention`) are the mean
     of those that have them.
 
     Raises:

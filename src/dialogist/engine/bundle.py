@@ -2,7 +2,7 @@
 
     config.json              format version, model, preparation, vocabulary size, origin
     generation_config.json   the decoding options it was tuned for
-    model.safetensors        weights (fp16 or int8 when shipped: `dialogist.models.storage`)
+    model.safetensors        weights (fp16 or int8 when shipped: `dialogist.models.model_weights`)
     tokenizer.json, tokenizer_config.json
     key_points.yaml          the rule pack that its key points come from, if it has any
     README.md                the model card
@@ -26,7 +26,7 @@ from torch import nn
 from dialogist.config import Config
 from dialogist.data.keypoints import RulePack, load_pack
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.licence import licence_of
 from dialogist.engine.model_files import (
     FORMAT_VERSION,
@@ -38,10 +38,17 @@ from dialogist.engine.model_files import (
 from dialogist.engine.options import MEASURED, SummaryOptions
 from dialogist.engine.precision import Format, Precision, resolve_precision, use_precision
 from dialogist.errors import ConfigError, ModelError
+from dialogist.models import AnyModel, ModelConfig
 from dialogist.models.base import set_symbols
-from dialogist.models.checkpoint import Undrawn, give_weights, weights_of
-from dialogist.models.storage import SCALE, STORED, packed, unpacked
-from dialogist.models.table import Model, ModelConfig
+from dialogist.models.model_weights import (
+    SCALE,
+    STORED,
+    Undrawn,
+    fill_weights,
+    pack_weights,
+    unpack_weights,
+    weights_of,
+)
 from dialogist.records import JSON
 from dialogist.tokenizers import Tokenizer, read_tokenizer
 
@@ -70,7 +77,7 @@ class Bundle:
     are as trained, in fp32, and can be saved.
     """
 
-    model: Model
+    model: AnyModel
     tokenizer: Tokenizer
     preparation: Preparation
     decoding: DecodingOptions
@@ -97,7 +104,7 @@ def save_bundle(folder: Path, bundle: Bundle, card: str, dtype: torch.dtype) -> 
     )
     _write_json(folder / "config.json", config)
     _write_json(folder / GENERATION, bundle.decoding)
-    weights = packed(weights_of(bundle.model), dtype)
+    weights = pack_weights(weights_of(bundle.model), dtype)
     # Not save_file: it makes files that nobody but their owner can read.
     (folder / "model.safetensors").write_bytes(save(weights, metadata={"format": "pt"}))
     bundle.tokenizer.save(folder)
@@ -133,7 +140,7 @@ def load_bundle(
         with torch.device("meta"), Undrawn():
             model = config.model.build(config.vocabulary)
         _check_shapes(model, path)
-        give_weights(model, unpacked(load_file(path), str(path)), device, str(path))
+        fill_weights(model, unpack_weights(load_file(path), str(path)), device, str(path))
         set_symbols(model, tokenizer.symbols)
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{path}: is no whole weights file: {error}") from None

@@ -6,21 +6,21 @@ from dataclasses import dataclass, replace
 from torch import Tensor
 
 from dialogist.batch import Batch
-from dialogist.decoding.filters import (
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.constraints import (
     AllowPerDialogue,
     Filter,
     ForbidSequences,
     NearRepeat,
     NoDoubleWords,
 )
-from dialogist.decoding.generate import generate
-from dialogist.decoding.known_words import KnownWords
-from dialogist.decoding.options import DecodingOptions
-from dialogist.decoding.plan import generate_plan
+from dialogist.decoding.generation import generate
+from dialogist.decoding.plan_decoding import generate_plan
 from dialogist.decoding.search import Hypothesis
+from dialogist.decoding.word_constraints import LexiconConstraint
+from dialogist.models import AnyModel
 from dialogist.models.leader_writer import LeaderWriter
-from dialogist.models.table import Model
-from dialogist.nn.state import State
+from dialogist.nn.kv_cache import State
 from dialogist.tokenizers import PlanTokens, Symbols
 
 
@@ -105,7 +105,7 @@ class Bounds:
     banned: Sequence[Sequence[tuple[int, ...]]] = ()
     words: Tensor | None = None
     near: NearRepeat | None = None
-    known: KnownWords | None = None
+    known: LexiconConstraint | None = None
 
     def filters(self, owner: Tensor | None = None) -> list[Filter]:
         """As rules of search; ``owner``: (R,) the dialogue of each row, None: row by row."""
@@ -129,7 +129,7 @@ FREE = Bounds()
 
 
 def write_drafts(
-    model: Model,
+    model: AnyModel,
     batch: Batch,
     options: DecodingOptions,
     symbols: Symbols,

@@ -7,7 +7,7 @@ from dialogist.data.entities import Key, compared
 from dialogist.data.entity_finding import find_entities
 from dialogist.engine.reading import Reading
 from dialogist.records import Entity, Example
-from dialogist.tokenizers.entity_tokens import kind_of, readable
+from dialogist.tokenizers.special_tokens import entity_kind, readable_entity
 
 
 def entities_of(reading: Reading, summary: str) -> Iterator[Entity]:
@@ -30,7 +30,7 @@ def entities_of(reading: Reading, summary: str) -> Iterator[Entity]:
 def _masks(example: Example) -> dict[Key, str]:
     """What stood for each value, as people are shown it; none where entities stay text."""
     return {
-        compared(kind_of(character), said): readable(character)
+        compared(entity_kind(character), said): readable_entity(character)
         for character, said in example.entities.items()
     }
 

@@ -19,8 +19,8 @@ from dialogist.errors import MissingExtraError, ModelError
 from dialogist.files import write_folder_atomically
 from dialogist.models.transformer import Transformer
 from dialogist.nn.attention import MultiHeadAttention
-from dialogist.nn.positional import Positions
-from dialogist.nn.transformer import DecoderLayer, EncoderLayer, FeedForward, LayerShape
+from dialogist.nn.layers import Positions
+from dialogist.nn.transformer_layers import DecoderLayer, EncoderLayer, FeedForward, LayerShape
 
 Spec: TypeAlias = Any
 """A node of CTranslate2's description of a model; its attributes are arrays and nodes."""

@@ -7,12 +7,12 @@ from dialogist.engine.legible import shortness
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.reading import Reading
 from dialogist.engine.written import Written
-from dialogist.metrics.findings import Kind, findings
+from dialogist.metrics.faithfulness import FindingKind, findings
 from dialogist.records import Coverage, Status, Summary, Warning, WarningKind
 from dialogist.text.listing import counted
 from dialogist.text.words import count_words
 
-_MESSAGES: dict[Kind, tuple[WarningKind, str]] = {
+_MESSAGES: dict[FindingKind, tuple[WarningKind, str]] = {
     "name": ("name", "'{}' is not in the dialogue"),
     "speaker": ("speaker", "nobody in the dialogue is called '{}'"),
     "number": ("number", "the dialogue does not bear out '{}'"),

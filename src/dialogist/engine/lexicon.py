@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from dialogist.data.encode import Encoded
-from dialogist.decoding.known_words import KnownWords, Lexicon, WordTable
+from dialogist.decoding.word_constraints import Lexicon, LexiconConstraint, WordTable
 from dialogist.tokenizers import Tokenizer
-from dialogist.tokenizers.spacing import JOIN
+from dialogist.tokenizers.wordpiece_codec import JOIN
 
 
 def lexicon_of(tokenizer: Tokenizer) -> Lexicon | None:
@@ -38,6 +38,8 @@ def lexicon_of(tokenizer: Tokenizer) -> Lexicon | None:
     )
 
 
-def known_words(lexicon: Lexicon, windows: Sequence[Encoded], eos: int) -> KnownWords:
+def known_words(lexicon: Lexicon, windows: Sequence[Encoded], eos: int) -> LexiconConstraint:
     """The rule of search for a batch of windows."""
-    return KnownWords(lexicon, [WordTable.of(lexicon.words_in(w.source)) for w in windows], eos)
+    return LexiconConstraint(
+        lexicon, [WordTable.of(lexicon.words_in(w.source)) for w in windows], eos
+    )

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from dialogist.baselines.ranking import lexrank_scores
+from dialogist.baselines.extractive import lexrank_scores
 from dialogist.text.function_words import FUNCTION_WORDS
 from dialogist.text.negation import NEGATION
 from dialogist.text.sentences import split_sentences

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 
 Length = Literal["short", "medium", "long"]
 Style = Literal["faithful", "free"]

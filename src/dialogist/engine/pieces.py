@@ -6,7 +6,7 @@ from itertools import accumulate
 from dialogist.data.encode import Encoded
 from dialogist.engine.bundle import Bundle
 from dialogist.records import Example
-from dialogist.tokenizers.characters import LONGEST_CHARACTER
+from dialogist.tokenizers.base import LONGEST_CHARACTER
 
 BROKEN = "\ufffd"
 """What part of a character is read as."""

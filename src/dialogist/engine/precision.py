@@ -8,7 +8,7 @@ stays fp32 in every format: softmax over the vocabulary, layer norms, scores of 
     int8  linear layers of the Transformer's stacks and the output layer, the encoder's attention in
           bf16 where the machine has that, all the rest in fp32
 
-How the layers compute in them: `dialogist.nn.number_formats`.
+How the layers compute in them: `dialogist.nn.quantization`.
 """
 
 from collections.abc import Callable
@@ -18,10 +18,15 @@ import torch
 from torch import Tensor, nn
 
 from dialogist.errors import UsageError
-from dialogist.nn.hardware import has_bf16, has_int8
-from dialogist.nn.number_formats import Bf16Linear, FixedLinear, Int8Linear
-from dialogist.nn.transformer import Decoder, DecoderLayer, Encoder, EncoderLayer, FeedForward
-from dialogist.nn.vocabulary import VocabularyProjection
+from dialogist.nn.output_layer import VocabularyProjection
+from dialogist.nn.quantization import Bf16Linear, FixedLinear, Int8Linear, has_bf16, has_int8
+from dialogist.nn.transformer_layers import (
+    DecoderLayer,
+    EncoderLayer,
+    FeedForward,
+    TransformerDecoder,
+    TransformerEncoder,
+)
 
 Precision = Literal["auto", "fp32", "bf16", "int8"]
 Format = Literal["fp32", "bf16", "int8"]
@@ -76,7 +81,7 @@ def _change_linears(model: nn.Module, format: Format) -> None:
         elif format == "bf16" and isinstance(module, FeedForward):
             long = module.outer
             module.register_module("outer", Bf16Linear(long.weight, long.bias))
-        elif format == "int8" and isinstance(module, Encoder | Decoder):
+        elif format == "int8" and isinstance(module, TransformerEncoder | TransformerDecoder):
             _replace_linears(module)
 
 

@@ -23,8 +23,8 @@ from dialogist.engine.written import Written
 from dialogist.models.base import Outputs
 from dialogist.models.hierarchical import Hierarchical
 from dialogist.models.leader_writer import LeaderWriter
-from dialogist.nn.pointer import PointerLogProbs
-from dialogist.nn.state import State
+from dialogist.nn.kv_cache import State
+from dialogist.nn.output_layer import PointerLogProbs
 from dialogist.records import Dialogue
 
 _CROSS = ("_block2_decenc_att", "decoder_attention")

@@ -1,7 +1,7 @@
 """Nothing in a summary that its dialogue does not hold: constraints where they are broken.
 
 Search with all names, numbers and ids of a dialogue as constraints would need to know every word's
-pieces. Here search goes on freely, `metrics.findings` looks at what was said, and only what
+pieces. Here search goes on freely, `metrics.faithfulness` looks at what was said, and only what
 the dialogue does not bear out is forbidden, for that dialogue, and searched for again.
 """
 
@@ -13,13 +13,13 @@ from dialogist.engine.drafts import Draft
 from dialogist.engine.pieces import ends_of, reader
 from dialogist.engine.saying import parts_of
 from dialogist.engine.written import Window
-from dialogist.metrics.findings import Finding, Kind, findings
+from dialogist.metrics.faithfulness import Finding, FindingKind, findings
 from dialogist.records import Dialogue
 
 ROUNDS = 4
 """How often a window is searched again at most."""
 
-HARD: tuple[Kind, ...] = ("name", "speaker", "number", "entity", "oneself")
+HARD: tuple[FindingKind, ...] = ("name", "speaker", "number", "entity", "oneself")
 """What is kept out: kinds in which the rules are hardly ever wrong (docs/faithfulness.md)."""
 
 Banned: TypeAlias = tuple[tuple[int, ...], ...]

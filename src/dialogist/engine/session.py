@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from threading import Lock
 from typing import TypeAlias
 
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.faithful import faithful_summaries
 from dialogist.engine.pipeline import Pipeline
 from dialogist.engine.reading import Reader

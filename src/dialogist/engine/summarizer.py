@@ -6,7 +6,7 @@ from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol, Self
 
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.faithful import faithful_summaries
 from dialogist.engine.given import checked_dialogues
 from dialogist.engine.model_files import options_of
@@ -89,7 +89,7 @@ class Summarizer:
 
         def load() -> "Bundle":
             from dialogist.engine.bundle import load_bundle  # torch
-            from dialogist.nn.hardware import pick_device
+            from dialogist.nn.quantization import pick_device
 
             return load_bundle(folder, pick_device(device), name_or_path, precision)
 

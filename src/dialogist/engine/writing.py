@@ -13,8 +13,8 @@ import torch
 
 from dialogist.batch import Batch
 from dialogist.data.collate import collate, serving_pairs
-from dialogist.decoding.filters import NearRepeat
-from dialogist.decoding.known_words import KnownWords, Lexicon
+from dialogist.decoding.constraints import NearRepeat
+from dialogist.decoding.word_constraints import Lexicon, LexiconConstraint
 from dialogist.engine.batches import BatchLimits, batches_of
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.drafts import Bounds, Draft, write_drafts
@@ -24,10 +24,10 @@ from dialogist.engine.retelling import looks_of, retold
 from dialogist.engine.safety import ROUNDS, Banned, bans_of, clean_first
 from dialogist.engine.written import Window, Written
 from dialogist.models.leader_writer import LeaderWriter
-from dialogist.nn.state import State
+from dialogist.nn.kv_cache import State
 from dialogist.text.function_words import FUNCTION_WORDS
 from dialogist.tokenizers import Tokenizer
-from dialogist.tokenizers.word_starts import words_of_entries
+from dialogist.tokenizers.word_vectors import words_of_entries
 
 _ENDS = frozenset(".!?")
 
@@ -197,7 +197,7 @@ class _Started:
     batch: Batch
     state: State | None
     allowed: torch.Tensor | None
-    known: KnownWords | None
+    known: LexiconConstraint | None
 
     def select(self, rows: torch.Tensor) -> "_Started":
         """Some of the windows, (n,)."""

@@ -15,8 +15,7 @@ from dialogist.data.shingles import dialogue_words
 from dialogist.evaluation.near_duplicates import Overlaps, near_duplicate_groups
 from dialogist.evaluation.significance import Difference
 from dialogist.evaluation.system_outputs import Output
-from dialogist.metrics.base import Metric
-from dialogist.metrics.scripts import unread
+from dialogist.metrics.base import Metric, unread
 from dialogist.records import JSON
 from dialogist.text.words import words_of
 

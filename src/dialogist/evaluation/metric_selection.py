@@ -1,4 +1,4 @@
-"""Metrics by name for some outputs: those of `metrics.table`, and key points, which need rules.
+"""Metrics by name for some outputs: those of `metric_registry`, and key points by rules.
 
 Key points and key facts are the right half of Table 4 of the Leader-Writer paper (Liu et al., KDD
 2019, section 4.2): BLEU, ROUGE-1 and -2 as recall, ROUGE-L as F1, of sequences of key points, each
@@ -16,10 +16,9 @@ from statistics import fmean
 from dialogist.data.keypoints import RulePack, parse_pack, section_of
 from dialogist.errors import DialogistError, UsageError, nearest
 from dialogist.evaluation.system_outputs import Output
-from dialogist.metrics.base import Case, Column, Floats, Metric, mean_column, mean_of
-from dialogist.metrics.labels import LabelScore, LabelScorer
-from dialogist.metrics.references import SUFFIX
-from dialogist.metrics.table import METRICS, MetricOptions, make_metrics
+from dialogist.metrics.base import SUFFIX, Case, Column, Floats, Metric, mean_column, mean_of
+from dialogist.metrics.bleu import LabelScore, LabelScorer
+from dialogist.metrics.metric_registry import METRICS, MetricOptions, make_metrics
 from dialogist.text.words import words_of
 
 Labels = tuple[str, ...]
@@ -184,7 +183,7 @@ class ReferencePolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MetricSelection:
-    """What is to be measured: see `metrics.table`, and `KeyPoints` for ``pack``."""
+    """What is to be measured: see `metrics.metric_registry`, and `KeyPoints` for ``pack``."""
 
     names: tuple[str, ...] = DEFAULT_METRICS
     references: ReferencePolicy = ReferencePolicy.average

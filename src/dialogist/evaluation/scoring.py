@@ -29,10 +29,17 @@ from dialogist.errors import DataError, DialogistError
 from dialogist.evaluation.metric_selection import labels_of, sum_column
 from dialogist.evaluation.system_outputs import Output, cases_of
 from dialogist.files import write_text_atomically
-from dialogist.metrics.base import Better, Case, Column, Floats, Metric, percentage, ratio
-from dialogist.metrics.bleu import Bleu
-from dialogist.metrics.chrf import Chrf
-from dialogist.metrics.references import BatchMetric
+from dialogist.metrics.base import (
+    BatchMetric,
+    Better,
+    Case,
+    Column,
+    Floats,
+    Metric,
+    percentage,
+    ratio,
+)
+from dialogist.metrics.bleu import Bleu, Chrf
 from dialogist.metrics.slots import Slots
 from dialogist.records import JSON
 

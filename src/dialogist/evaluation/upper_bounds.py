@@ -1,6 +1,6 @@
 """What could be reached: the oracle extract, and people measured by each other.
 
-Both read the references, so they are rows of a table and never systems: `baselines.names` does not
+Both read the references, so they are rows of a table and never systems: `baselines` does not
 know them.
 """
 
@@ -11,11 +11,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from dialogist.baselines.extractive import extract, spoken
+from dialogist.baselines.extractive import join_utterances, transcript_line
 from dialogist.evaluation.scoring import Scores, score
 from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import Metric
-from dialogist.metrics.rouge_words import RougeWords
+from dialogist.metrics.ngram_overlap import RougeWords
 from dialogist.records import Coverage, Dialogue, Summary
 
 HUMAN = "human"
@@ -43,7 +43,7 @@ class Oracle:
         return [self._one(dialogue) for dialogue in dialogues]
 
     def _one(self, dialogue: Dialogue) -> Summary:
-        text = extract(dialogue, self._chosen(dialogue))
+        text = join_utterances(dialogue, self._chosen(dialogue))
         count = len(dialogue.utterances)
         return Summary(
             text=text,
@@ -55,7 +55,7 @@ class Oracle:
 
     def _chosen(self, dialogue: Dialogue) -> list[int]:
         said = {
-            i: _grams(self._words(spoken(one)))
+            i: _grams(self._words(transcript_line(one)))
             for i, one in enumerate(dialogue.utterances)
             if one.text.strip()
         }

@@ -1,22 +1,25 @@
-"""Corpus BLEU by ``sacrebleu`` (the extra ``eval``); several references are averaged.
+"""BLEU, chrF (by ``sacrebleu``), and BLEU and ROUGE of label sequences."""
 
-Papineni et al. 2002. With one reference to each prediction the figure is
-``sacrebleu``'s own. Standard BLEU lets a prediction pick its n-grams from all references at once,
-which rewards whoever has more of them; here what a prediction shares with each reference is counted
-alone and the counts are averaged, so each dialogue weighs the same. Scores are 0-100.
-"""
-
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from statistics import fmean
 from typing import Any, Literal
 
 import numpy as np
 
 from dialogist.errors import MissingExtraError
-from dialogist.metrics.base import Case, Column, Floats
-from dialogist.metrics.scripts import UNSPACED
+from dialogist.metrics.base import UNSPACED, Case, Column, Floats
+from dialogist.metrics.ngram_overlap import SequenceT, lcs_length, positions, shared, triple
+
+# Corpus BLEU by ``sacrebleu`` (the extra ``eval``); several references are averaged.
+#
+# Papineni et al. 2002. With one reference to each prediction the figure is ``sacrebleu``'s own.
+# Standard BLEU lets a prediction pick its n-grams from all references at once, which rewards
+# whoever has more of them; here what a prediction shares with each reference is counted alone and
+# the counts are averaged, so each dialogue weighs the same. Scores are 0-100.
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ class Bleu:
     @property
     def columns(self) -> tuple[Column, ...]:
         """One: its numbers are n-grams shared, n-grams said, the two lengths."""
-        figure = partial(_figures, self.orders)
+        figure = partial(_bleu_figures, self.orders)
         return (Column("bleu", f"BLEU-{self.orders}", "higher", 2 * self.orders + 2, figure),)
 
     @property
@@ -90,10 +93,10 @@ class Bleu:
         every = [[*c.shared, *c.total, c.length, c.reference_length] for c in counts]
         if not every:
             return 0.0
-        return float(np.nan_to_num(_figures(self.orders, np.array(every).sum(0)[None])[0]))
+        return float(np.nan_to_num(_bleu_figures(self.orders, np.array(every).sum(0)[None])[0]))
 
 
-def _figures(orders: int, sums: Floats) -> Floats:
+def _bleu_figures(orders: int, sums: Floats) -> Floats:
     """(R, 2 * orders + 2) -> (R,) BLEU, NaN where there is nothing at all."""
     compute = _sacrebleu().compute_bleu
     found = [
@@ -119,3 +122,135 @@ def _sacrebleu() -> Any:
     except ImportError:
         raise MissingExtraError("BLEU", "eval") from None
     return BLEU
+
+
+# chrF2 of a corpus by ``sacrebleu``'s counting (the extra ``eval``), for any language.
+#
+# Popović 2015: F-score of character n-grams, 1 to 6, recall weighing twice; white space and words
+# play no part. With one reference to each prediction the figure is ``sacrebleu``'s own (tested);
+# with several, counts are averaged as those of `Bleu` are. Scores are 0-100, case matters.
+
+ORDERS = 6
+BETA = 2
+
+
+class Chrf:
+    """Character n-grams; a `Metric`.
+
+    Raises:
+        MissingExtraError: sacrebleu is not installed.
+    """
+
+    name = "chrf"
+
+    def __init__(self) -> None:
+        try:
+            from sacrebleu.metrics.chrf import CHRF
+            from sacrebleu.metrics.helpers import extract_all_char_ngrams
+        except ImportError:
+            raise MissingExtraError("chrF", "eval") from None
+        self._ngrams: Any = extract_all_char_ngrams
+        self._chrf: Any = CHRF(char_order=ORDERS, beta=BETA)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """One: its numbers are, by order, n-grams said, of the reference, and shared."""
+        return (Column("chrf", f"chrF{BETA}", "higher", 3 * ORDERS, _chrf_figures),)
+
+    @property
+    def signature(self) -> str:
+        """``sacrebleu``'s own signature."""
+        self._chrf.corpus_score(["a"], [["a"]])  # it does not know nrefs before
+        return (
+            f"chrF{BETA} | {self._chrf.get_signature().format()} | counts averaged over references"
+        )
+
+    def reads(self, script: str) -> bool:
+        """Whether it can read a script: every one."""
+        return True
+
+    def measure(self, case: Case) -> Sequence[float]:
+        """The numbers of `columns`."""
+        said = self._ngrams(case.prediction, ORDERS, False)
+        every = [_counts(said, self._ngrams(text, ORDERS, False)) for text in case.references]
+        return [sum(counts) / len(every) for counts in zip(*every, strict=True)]
+
+
+def _counts(said: Sequence[Counter[str]], wanted: Sequence[Counter[str]]) -> list[int]:
+    return [
+        number
+        for one, other in zip(said, wanted, strict=True)
+        # sacrebleu does not count what is said where the reference has no such n-gram.
+        for number in (one.total() if other else 0, other.total(), shared(one, other))
+    ]
+
+
+def _chrf_figures(sums: Floats) -> Floats:
+    """(R, 18) -> (R,) chrF, NaN where there is nothing at all.
+
+    Precision and recall are means over the orders that both sides have.
+    """
+    said, wanted, both = (sums[:, i::3] for i in range(3))  # each (R, 6)
+    has = (said > 0) & (wanted > 0)
+    orders = np.maximum(has.sum(1), 1)
+    precision = np.where(has, both / np.where(has, said, 1), 0).sum(1) / orders
+    recall = np.where(has, both / np.where(has, wanted, 1), 0).sum(1) / orders
+    weighted = BETA**2 * precision + recall
+    score = (1 + BETA**2) * precision * recall / np.where(weighted > 0, weighted, 1)
+    found: Floats = np.where(sums.any(1), 100 * score, np.nan)
+    return found
+
+
+# BLEU and ROUGE of label sequences, such as key points: each label is one token.
+#
+# Liu et al., KDD 2019, section 4.2: ROUGE-1 and -2 are recall, ROUGE-L is F1. Scores are 0-100, and
+# None where there is nothing to find: a mean over a corpus leaves these out, so that a system that
+# makes no mistake has 100.
+
+
+@dataclass(frozen=True, slots=True)
+class LabelScore:
+    """One sequence beside one reference.
+
+    ``rouge1`` and ``rouge2`` are None where the reference has no label, or no two; ``rougeL`` where
+    both sequences are empty.
+    """
+
+    rouge1: float | None
+    rouge2: float | None
+    rougeL: float | None
+
+
+class LabelScorer:
+    """Scores sequences of the given labels.
+
+    ``longest``: the length of the longest reference. BLEU looks at n-grams up to 4, and of shorter
+    ones where no reference has four labels.
+    """
+
+    def __init__(self, labels: Sequence[str], longest: int) -> None:
+        # Numbers for labels: a label may hold spaces.
+        self._numbers = {label: str(i) for i, label in enumerate(labels)}
+        self.bleu = Bleu("none", orders=max(1, min(4, longest)))
+
+    def score(self, found: Sequence[str], wanted: Sequence[str]) -> LabelScore:
+        """ROUGE of ``found`` beside the reference ``wanted``."""
+        common = lcs_length(positions(wanted), len(wanted), found)
+        return LabelScore(
+            rouge1=_recall(found, wanted),
+            rouge2=_recall(list(pairwise(found)), list(pairwise(wanted))),
+            rougeL=triple(common, len(found), len(wanted))[2] if wanted or found else None,
+        )
+
+    def count(self, found: Sequence[str], references: Sequence[Sequence[str]]) -> BleuCounts:
+        """What BLEU needs to know."""
+        return self.bleu.count(self._text(found), [self._text(one) for one in references])
+
+    def _text(self, labels: Sequence[str]) -> str:
+        return " ".join(self._numbers[label] for label in labels)
+
+
+def _recall(found: Sequence[SequenceT], wanted: Sequence[SequenceT]) -> float | None:
+    if not wanted:
+        return None
+    return 100 * shared(Counter(found), Counter(wanted)) / len(wanted)

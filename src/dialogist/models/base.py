@@ -7,14 +7,13 @@ from typing import Protocol, Self
 from torch import Tensor, nn
 
 from dialogist.batch import Batch
-from dialogist.nn.attention import Wanted
-from dialogist.nn.speakers import Mentions
-from dialogist.nn.state import State
-from dialogist.nn.vocabulary import TokenLogProbs
+from dialogist.nn.attention import Mentions, WantedWeights
+from dialogist.nn.kv_cache import State
+from dialogist.nn.output_layer import TokenLogProbs
 from dialogist.tokenizers import Symbols
 
 
-class Distribution(Protocol):
+class TokenDistribution(Protocol):
     """The next-token distributions at M positions, over X tokens; computed as far as asked for."""
 
     def of(self, targets: Tensor, with_mean: bool = False) -> TokenLogProbs:
@@ -39,7 +38,7 @@ class Outputs:
             None of models that do not keep count.
     """
 
-    log_probs: Distribution
+    log_probs: TokenDistribution
     targets: Tensor
     attention: dict[str, Tensor] = field(default_factory=dict)
     coverage: Tensor | None = None
@@ -61,7 +60,7 @@ class Generator(Stepper, Protocol):
         """How many tokens `step` can be fed at most; None is no limit."""
         ...
 
-    def forward(self, batch: Batch, need_weights: Wanted = False) -> Outputs:
+    def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
         """Teacher forcing over a batch with targets; with the attention weights that are needed."""
         ...
 
@@ -69,7 +68,7 @@ class Generator(Stepper, Protocol):
         """Encode; the state has one row per dialogue."""
         ...
 
-    def force(self, batch: Batch, state: State, need_weights: Wanted = False) -> Outputs:
+    def force(self, batch: Batch, state: State, need_weights: WantedWeights = False) -> Outputs:
         """`forward` over dialogues that `start` has encoded already; the encoder's weights lack."""
         ...
 
@@ -99,7 +98,7 @@ class GeneratorModule(nn.Module):
         """As `Generator.longest_target`."""
 
     @abstractmethod
-    def forward(self, batch: Batch, need_weights: Wanted = False) -> Outputs:
+    def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
         """As `Generator.forward`."""
 
     @abstractmethod
@@ -107,7 +106,7 @@ class GeneratorModule(nn.Module):
         """As `Generator.start`."""
 
     @abstractmethod
-    def force(self, batch: Batch, state: State, need_weights: Wanted = False) -> Outputs:
+    def force(self, batch: Batch, state: State, need_weights: WantedWeights = False) -> Outputs:
         """As `Generator.force`."""
 
     @abstractmethod

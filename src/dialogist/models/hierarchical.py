@@ -9,19 +9,19 @@ from torch import Tensor, nn
 
 from dialogist.batch import Batch
 from dialogist.config import Config
-from dialogist.models.base import Distribution, GeneratorModule, Outputs
-from dialogist.nn.attention import Wanted
-from dialogist.nn.decoder_state import DecoderState
-from dialogist.nn.embedding import TokenEmbedding
-from dialogist.nn.hierarchical import HierarchicalEncoder, HierarchicalMemory
-from dialogist.nn.hierarchical_pointer import HierarchicalCopyMemory, HierarchicalPointer
-from dialogist.nn.mapped_embedding import MappedEmbedding
-from dialogist.nn.masks import look_ahead_mask
-from dialogist.nn.packing import Packing
-from dialogist.nn.pointer import PointerLogProbs
-from dialogist.nn.state import State
-from dialogist.nn.transformer import Decoder, LayerCache, LayerShape, Masks
-from dialogist.nn.vocabulary import LogProbs, VocabularyProjection
+from dialogist.models.base import GeneratorModule, Outputs, TokenDistribution
+from dialogist.nn.attention import WantedWeights
+from dialogist.nn.hierarchical_encoder import (
+    HierarchicalCopyMemory,
+    HierarchicalEncoder,
+    HierarchicalMemory,
+    HierarchicalPointer,
+)
+from dialogist.nn.kv_cache import DecoderState, LayerCache, State
+from dialogist.nn.layers import MappedEmbedding, TokenEmbedding
+from dialogist.nn.output_layer import LogProbs, PointerLogProbs, VocabularyProjection
+from dialogist.nn.packing import Masks, Packing, look_ahead_mask
+from dialogist.nn.transformer_layers import LayerShape, TransformerDecoder
 
 
 class HierarchicalConfig(Config):
@@ -124,7 +124,7 @@ class UtteranceDecoder(nn.Module):
     ) -> None:
         super().__init__()
         self.embedding = TokenEmbedding(table, config.width, positions, config.dropout)
-        self.decoder = Decoder(layers, config.layer_shape())
+        self.decoder = TransformerDecoder(layers, config.layer_shape())
         self.output = VocabularyProjection(config.width, table.num_embeddings)
         self.pointer = HierarchicalPointer(config.width) if pointer else None
 
@@ -148,8 +148,8 @@ class UtteranceDecoder(nn.Module):
         target_out: Tensor,
         real: Tensor,
         state: UtteranceDecoderState,
-        need_weights: Wanted = False,
-    ) -> "Decoded":
+        need_weights: WantedWeights = False,
+    ) -> "HierarchicalOutputs":
         """(N, T) ids, what shall be predicted from them, and where they are real.
 
         ``need_weights``: of every layer's self-attention (N, H, T, T), and cross-attention
@@ -163,7 +163,7 @@ class UtteranceDecoder(nn.Module):
         t = target_in.shape[1]
         maps = _cut(weights, t, state.memory_mask) if need_weights else {}
         outputs = Outputs(found, packing.pack(target_out)[: packing.count], maps)
-        return Decoded(outputs, packing.split(hidden, 1)[:, 0, :t])
+        return HierarchicalOutputs(outputs, packing.split(hidden, 1)[:, 0, :t])
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, UtteranceDecoderState]:
         """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
@@ -188,8 +188,8 @@ class UtteranceDecoder(nn.Module):
         packing: Packing,
         state: UtteranceDecoderState,
         masks: Masks,
-        need_weights: Wanted = False,
-    ) -> tuple[Distribution, tuple[LayerCache, ...], Tensor, dict[str, Tensor]]:
+        need_weights: WantedWeights = False,
+    ) -> tuple[TokenDistribution, tuple[LayerCache, ...], Tensor, dict[str, Tensor]]:
         wanted = True if self.pointer is not None else need_weights
         hidden, caches, weights = self.decoder(x, packing, state.caches, masks, wanted)
         generated = LogProbs(self.output, hidden[: packing.count])
@@ -207,7 +207,7 @@ def _cut(weights: dict[str, Tensor], t: int, memory_mask: Tensor) -> dict[str, T
 
 
 @dataclass(frozen=True, slots=True)
-class Decoded:
+class HierarchicalOutputs:
     """What a decoder makes of N given sequences.
 
     Attributes:
@@ -236,17 +236,17 @@ class Hierarchical(GeneratorModule):
         """The number of target positions."""
         return self.config.target_tokens
 
-    def forward(self, batch: Batch, need_weights: Wanted = False) -> Outputs:
+    def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
         """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions."""
         memory = self.encoder(batch, need_weights is True)
         outputs = self.force(batch, self._start(memory), need_weights)
         return replace(outputs, attention=memory.attention | outputs.attention)
 
-    def force(self, batch: Batch, state: State, need_weights: Wanted = False) -> Outputs:
+    def force(self, batch: Batch, state: State, need_weights: WantedWeights = False) -> Outputs:
         """As `forward`, from what `start` gave for the batch."""
         assert isinstance(state, DecoderState)
         target = (batch.target_in, batch.target_out, batch.target_mask)
-        decoded: Decoded = self.decoder(*target, state.apart(), need_weights)
+        decoded: HierarchicalOutputs = self.decoder(*target, state.apart(), need_weights)
         return decoded.outputs
 
     def start(self, batch: Batch) -> UtteranceDecoderState:

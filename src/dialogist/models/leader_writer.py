@@ -15,14 +15,14 @@ from torch import Tensor, nn
 from dialogist.batch import FIRST_KEY_POINT, Batch, Plan
 from dialogist.models.base import Outputs
 from dialogist.models.hierarchical import (
-    Decoded,
     HierarchicalConfig,
+    HierarchicalOutputs,
     UtteranceDecoder,
     UtteranceDecoderState,
     initialise,
 )
-from dialogist.nn.attention import Wanted
-from dialogist.nn.hierarchical import HierarchicalMemory
+from dialogist.nn.attention import WantedWeights
+from dialogist.nn.hierarchical_encoder import HierarchicalMemory
 
 
 class LeaderWriterConfig(HierarchicalConfig):
@@ -63,7 +63,7 @@ class PlanOutputs:
 class LeaderWriter(nn.Module):
     """Hierarchical encoder, Leader, Writer.
 
-    It is no `Generator`, for it writes in two stages (`dialogist.decoding.plan`): ``leader`` and
+    It is no `Generator`, for it writes in two stages (`decoding.plan_decoding`): ``leader`` and
     ``writer`` can both be searched.
     """
 
@@ -84,7 +84,7 @@ class LeaderWriter(nn.Module):
         """The number of target positions of a sub-summary."""
         return self.config.target_tokens
 
-    def forward(self, batch: Batch, need_weights: Wanted = False) -> PlanOutputs:
+    def forward(self, batch: Batch, need_weights: WantedWeights = False) -> PlanOutputs:
         """Teacher forcing under the reference key points; with attention if it is needed.
 
         ``need_weights``: ``last`` gives the Writer's last attention over the utterances alone.
@@ -102,14 +102,18 @@ class LeaderWriter(nn.Module):
             memory, torch.arange(len(memory.layout.batch)).to(memory.tokens.device)
         )
 
-    def lead(self, memory: HierarchicalMemory, plan: Plan, need_weights: Wanted = False) -> Decoded:
+    def lead(
+        self, memory: HierarchicalMemory, plan: Plan, need_weights: WantedWeights = False
+    ) -> HierarchicalOutputs:
         """The Leader over given key points; ``hidden`` is p-hat."""
         sequences = (plan.key_points_in, plan.key_points_out, plan.key_points_mask)
-        decoded: Decoded = self.leader(*sequences, self.leader_state(memory), need_weights)
+        decoded: HierarchicalOutputs = self.leader(
+            *sequences, self.leader_state(memory), need_weights
+        )
         return decoded
 
     def writer_state(
-        self, memory: HierarchicalMemory, plan: Plan, led: Decoded
+        self, memory: HierarchicalMemory, plan: Plan, led: HierarchicalOutputs
     ) -> UtteranceDecoderState:
         """What the Writer starts its R sub-summaries from."""
         if self.config.writer_start == "decoded":
@@ -120,9 +124,9 @@ class LeaderWriter(nn.Module):
         return self.writer.start(memory, plan.owner, first)
 
     def write(
-        self, state: UtteranceDecoderState, plan: Plan, need_weights: Wanted = False
+        self, state: UtteranceDecoderState, plan: Plan, need_weights: WantedWeights = False
     ) -> Outputs:
         """The Writer over given sub-summaries."""
         target = (plan.target_in, plan.target_out, plan.target_mask)
-        decoded: Decoded = self.writer(*target, state, need_weights)
+        decoded: HierarchicalOutputs = self.writer(*target, state, need_weights)
         return decoded.outputs

@@ -15,22 +15,31 @@ from torch import Tensor, nn
 
 from dialogist.batch import Batch
 from dialogist.config import Config
-from dialogist.models.base import Distribution, GeneratorModule, Outputs
-from dialogist.nn.additive import AttentionMemory
-from dialogist.nn.attention import Wanted
-from dialogist.nn.dropout import Dropout
+from dialogist.models.base import GeneratorModule, Outputs, TokenDistribution
+from dialogist.nn.attention import WantedWeights
+from dialogist.nn.kv_cache import State
+from dialogist.nn.layers import Dropout
+from dialogist.nn.output_layer import (
+    Copies,
+    GeneratorGate,
+    LogProbs,
+    PointerLogProbs,
+    VocabularyProjection,
+)
 from dialogist.nn.packing import Packing
-from dialogist.nn.pointer import Copies, GeneratorGate, PointerLogProbs
-from dialogist.nn.recurrent import (
+from dialogist.nn.recurrent_decoder import (
+    AttentionMemory,
+    RecurrentCells,
+    RecurrentDecoder,
+    RecurrentOutputs,
+)
+from dialogist.nn.recurrent_layers import (
     Bridge,
     CellKind,
     RecurrentEncoder,
     StackShape,
     initialise_as_keras,
 )
-from dialogist.nn.recurrent_decoder import Cells, Decoded, RecurrentDecoder
-from dialogist.nn.state import State
-from dialogist.nn.vocabulary import LogProbs, VocabularyProjection
 
 
 class RecurrentConfig(Config):
@@ -94,7 +103,7 @@ class RecurrentConfig(Config):
 class RecurrentState:
     """N rows of search: what changes, what is attended to, and whose memory each row has."""
 
-    cells: Cells
+    cells: RecurrentCells
     memory: AttentionMemory | None
     owner: Tensor  # (N,) the dialogue behind each row
     copy_ids: Tensor | None = None  # (N, S) what copying each position would say
@@ -156,14 +165,14 @@ class Recurrent(GeneratorModule):
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
 
-    def forward(self, batch: Batch, need_weights: Wanted = False) -> Outputs:
+    def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
         """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions.
 
         ``attention["decoder_attention"]`` is (B, T, S), if the model has attention.
         """
         return self.force(batch, self.start(batch), need_weights)
 
-    def force(self, batch: Batch, state: State, need_weights: Wanted = False) -> Outputs:
+    def force(self, batch: Batch, state: State, need_weights: WantedWeights = False) -> Outputs:
         """As `forward`, from what `start` gave for the batch."""
         assert isinstance(state, RecurrentState)
         x = self.dropout(self.target_embedding(batch.target_in))  # (B, T, E)
@@ -195,8 +204,8 @@ class Recurrent(GeneratorModule):
         return found.all(), replace(state, cells=cells)
 
     def _distribution(
-        self, decoded: Decoded, packing: Packing, state: RecurrentState
-    ) -> Distribution:
+        self, decoded: RecurrentOutputs, packing: Packing, state: RecurrentState
+    ) -> TokenDistribution:
         """The next token's, at the decoder's M positions, which lie as ``packing``."""
         generated = LogProbs(self.output, self._read_out(decoded))
         if self.gate is None:
@@ -209,7 +218,7 @@ class Recurrent(GeneratorModule):
         ids = state.copy_ids.index_select(0, owner)
         return PointerLogProbs(generated, Copies(odds, decoded.weights, ids, state.extra))
 
-    def _read_out(self, decoded: Decoded) -> Tensor:
+    def _read_out(self, decoded: RecurrentOutputs) -> Tensor:
         """M positions -> (M, width) what is projected to the vocabulary."""
         hidden = decoded.hidden.to(self.bridge.dtype)
         if decoded.context is not None:

@@ -16,19 +16,19 @@ from torch import Tensor, nn
 
 from dialogist.batch import Batch
 from dialogist.config import Config
-from dialogist.models.base import Distribution, GeneratorModule, Outputs
-from dialogist.nn.attention import MultiHeadAttention, Wanted
-from dialogist.nn.decoder_state import DecoderState
-from dialogist.nn.dropout import Dropout
-from dialogist.nn.mapped_embedding import MappedEmbedding
-from dialogist.nn.masks import look_ahead_mask
-from dialogist.nn.packing import Packing
-from dialogist.nn.pointer import CopyMemory, Pointer, PointerLogProbs
-from dialogist.nn.positional import PositionKind, Positions
-from dialogist.nn.speakers import Mentions
-from dialogist.nn.state import State
-from dialogist.nn.transformer import Decoder, Encoder, LayerShape, Masks
-from dialogist.nn.vocabulary import LogProbs, VocabularyProjection
+from dialogist.models.base import GeneratorModule, Outputs, TokenDistribution
+from dialogist.nn.attention import Mentions, MultiHeadAttention, WantedWeights
+from dialogist.nn.kv_cache import DecoderState, State
+from dialogist.nn.layers import Dropout, MappedEmbedding, PositionKind, Positions
+from dialogist.nn.output_layer import (
+    CopyMemory,
+    LogProbs,
+    Pointer,
+    PointerLogProbs,
+    VocabularyProjection,
+)
+from dialogist.nn.packing import Masks, Packing, look_ahead_mask
+from dialogist.nn.transformer_layers import LayerShape, TransformerDecoder, TransformerEncoder
 
 
 class DecoderConfig(Config):
@@ -56,7 +56,7 @@ class TransformerConfig(Config):
     reports' framework does) or ``scaled`` (embeddings normal with deviation d_e^-0.5, so that at
     ``d_model``, scaled by its root, they have unit variance). ``pointer``: words of the source
     can be copied. ``speaker_attention``: the decoder's attention over the source, and the
-    pointer's, know whose words a position is (`dialogist.nn.speakers`). ``embedding_norm``:
+    pointer's, know whose words a position is (`dialogist.nn.attention`). ``embedding_norm``:
     embeddings with their positions are normalised first, as in BERT (Devlin et al. 2019);
     ``decoder``: what its layers have of their own.
     """
@@ -172,8 +172,8 @@ class Transformer(GeneratorModule):
         self.source_positions = Positions(kind, config.source_positions, width, eps)
         self.target_positions = Positions(kind, config.target_positions, width, eps)
         self.dropout = Dropout(config.dropout)
-        self.encoder = Encoder(config.encoder_layers, shape)
-        self.decoder = Decoder(config.decoder_layers, config.decoder_shape())
+        self.encoder = TransformerEncoder(config.encoder_layers, shape)
+        self.decoder = TransformerDecoder(config.decoder_layers, config.decoder_shape())
         self.output = VocabularyProjection(width, vocabulary)
         knows = config.speaker_attention
         self.pointer = Pointer(width, knows) if config.pointer else None
@@ -201,7 +201,7 @@ class Transformer(GeneratorModule):
             if isinstance(module, MultiHeadAttention):
                 module.initialise_as_keras()
 
-    def forward(self, batch: Batch, need_weights: Wanted = False) -> Outputs:
+    def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
         """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions."""
         memory, packing, weights = self._encode(batch, need_weights is True)
         outputs = self.force(batch, self._start(batch, memory, packing), need_weights)
@@ -209,7 +209,7 @@ class Transformer(GeneratorModule):
         maps = {f"encoder_layer{i}_self_att": w[..., :s, :s] for i, w in enumerate(weights, 1)}
         return replace(outputs, attention=maps | outputs.attention)
 
-    def force(self, batch: Batch, state: State, need_weights: Wanted = False) -> Outputs:
+    def force(self, batch: Batch, state: State, need_weights: WantedWeights = False) -> Outputs:
         """As `forward`, from what `start` gave for the batch."""
         assert isinstance(state, DecoderState)
         state = state.apart()
@@ -260,7 +260,7 @@ class Transformer(GeneratorModule):
 
     def _distribution(
         self, hidden: Tensor, packing: Packing, copies: CopyMemory | None, named: Tensor | None
-    ) -> Distribution:
+    ) -> TokenDistribution:
         """The next token's, at the decoder's rows (P, D); ``named``: of whom each talks."""
         generated = LogProbs(self.output, hidden[: packing.count])
         if self.pointer is None or copies is None:

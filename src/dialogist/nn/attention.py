@@ -1,23 +1,224 @@
-"""Scaled dot-product and multi-head attention (Vaswani et al. 2017, equations 1 and 3.2.2).
-
-Masks are additive (`dialogist.nn.masks`). Attention works on heads (N, H, T, d_k), the projections
-around it on rows of real tokens (`dialogist.nn.packing`).
-"""
+"""Multi-head attention, its kernel for training on a CPU, and speaker-aware scores."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple, TypeAlias
 
 import torch
 from torch import Tensor, nn
 
-from dialogist.nn.attention_in_blocks import attention_in_blocks
-from dialogist.nn.dropout import Dropout
+from dialogist.nn.autograd import fused_linears
+from dialogist.nn.layers import Dropout, keep_factors
 from dialogist.nn.packing import Packing
-from dialogist.nn.products import linears
-from dialogist.nn.speakers import SpeakerMatch
 
-Wanted: TypeAlias = bool | Literal["last"]
+# Attention for training on a CPU, block by block (`dialogist.nn.attention` says what it is).
+
+_BLOCK = 4 << 20
+"""Elements of the weights that are computed at a time in training: they stay in the cache."""
+
+
+def blockwise_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: Dropout
+) -> Tensor:
+    """`attend` for training on a CPU, some heads at a time: (N, H, T, d_v).
+
+    Mask, product, softmax and blending pass over the weights of a few heads while these are in the
+    cache, forward and backward; of the widest tensors of a step only the weights are kept, and no
+    gradient of their size is ever made.
+    """
+    batch, (rows, _), columns = query.shape[:-2], query.shape[-2:], key.shape[-2]
+    flat = [part.reshape(-1, *part.shape[-2:]) for part in (query, key, value)]
+    if mask is None:
+        mask = query.new_zeros(1, 1, 1)
+    elif mask.shape[:-2].numel() == 1:
+        mask = mask.reshape(1, *mask.shape[-2:]).to(query.dtype)
+    else:
+        mask = mask.expand(*batch, *mask.shape[-2:]).reshape(-1, *mask.shape[-2:]).to(query.dtype)
+    factors = None
+    if dropout.training and dropout.rate:
+        shape = query.new_empty(()).expand(len(flat[0]), rows, columns)
+        factors = keep_factors(shape, dropout.rate)
+    blended: Tensor = _AttentionInBlocks.apply(*flat, mask, factors)  # type: ignore[no-untyped-call]
+    return blended.view(*batch, rows, -1)
+
+
+class _AttentionInBlocks(torch.autograd.Function):
+    """softmax(Q K^T / sqrt(d_k) + M) V of (X, T, d_k), (X, S, d_k), (X, S, d_v)."""
+
+    @staticmethod
+    def forward(ctx, query, key, value, mask, factors):  # type: ignore[no-untyped-def]
+        weights = query.new_empty(*query.shape[:2], key.shape[1])
+        blended = query.new_empty(*query.shape[:2], value.shape[2])
+        for at in _blocks(weights):
+            block = weights[at]
+            of_block = mask if len(mask) == 1 else mask[at]
+            torch.baddbmm(
+                of_block, query[at], key[at].transpose(1, 2), alpha=_scale(query), out=block
+            )
+            torch.softmax(block, dim=-1, out=block)
+            used = block if factors is None else block * factors[at]
+            torch.bmm(used, value[at], out=blended[at])
+        ctx.save_for_backward(query, key, value, weights, factors)
+        return blended
+
+    @staticmethod
+    def backward(ctx, gradient):  # type: ignore[no-untyped-def]
+        query, key, value, weights, factors = ctx.saved_tensors
+        scale, gradient = _scale(query), gradient.contiguous()
+        d_query, d_key, d_value = map(torch.empty_like, (query, key, value))
+        blocks = _blocks(weights)
+        buffer = torch.empty_like(weights[blocks[0]])
+        for at in blocks:
+            block = weights[at]
+            used = block if factors is None else block * factors[at]
+            torch.bmm(used.transpose(1, 2), gradient[at], out=d_value[at])
+            inside = buffer[: len(block)]
+            torch.bmm(gradient[at], value[at].transpose(1, 2), out=inside)
+            if factors is not None:
+                inside *= factors[at]
+            torch.ops.aten._softmax_backward_data.out(
+                inside, block, -1, block.dtype, grad_input=inside
+            )
+            torch.baddbmm(d_query[at], inside, key[at], beta=0, alpha=scale, out=d_query[at])
+            of_key = inside.transpose(1, 2)
+            torch.baddbmm(d_key[at], of_key, query[at], beta=0, alpha=scale, out=d_key[at])
+        return d_query, d_key, d_value, None, None
+
+
+def _scale(query: Tensor) -> float:
+    return 1 / math.sqrt(query.shape[-1])
+
+
+def _blocks(weights: Tensor) -> list[slice]:
+    """Of the heads: powers of two, so that batches of one length have few sizes."""
+    heads, rows, columns = weights.shape
+    size = 1 << max(1, (_BLOCK // (rows * columns)).bit_length() - 1)
+    return [slice(start, min(start + size, heads)) for start in range(0, heads, size)]
+
+
+# Attention that knows who speaks: a number for what is said by whom the summary is talking about.
+#
+# The score of a source position grows by a learned number, one for each head, where its utterance
+# is spoken by the subject of the sentence being written (the first speaker named in it), and by
+# another where it is spoken by the last speaker named at all. Both begin at zero. (Ours: what a
+# network lacks that mixes up who is "I"; docs/results.md. Relations as biases on scores: Shaw et
+# al. 2018, section 3.1; Raffel et al. 2020, section 2.1.)
+#
+# A speaker is a unit vector, so such a number is a product like those of queries and keys. Keys
+# have the speaker's vector behind them, queries the two numbers in the places of the two speakers:
+# no mask of all targets over all sources is ever made, and every kernel for attention can be used
+# as it is.
+
+PEOPLE = 16
+"""So many speakers of a dialogue are told apart; what further ones say matches nobody."""
+
+_FACTOR = 60.0
+"""The numbers are held as this part of what is added: Adam's steps are alike for all weights, and
+these have further to go than an element of a matrix."""
+
+
+class Mentions(nn.Module):
+    """Which tokens name a speaker or end a sentence, and what follows from that.
+
+    A speaker is his or her number, -1 nobody.
+    """
+
+    speaker_of: Tensor
+    ends: Tensor
+
+    def __init__(self, vocabulary: int) -> None:
+        super().__init__()
+        self.vocabulary = vocabulary
+        # The tokenizer's: not part of the weights file, and nothing can be read before `learn`.
+        self.register_buffer("speaker_of", None, persistent=False)
+        self.register_buffer("ends", None, persistent=False)
+
+    def learn(self, speakers: Iterable[int], ends: Iterable[int], device: torch.device) -> None:
+        """Token ids: the speakers' in order, and those that end a sentence."""
+        numbers = torch.full((self.vocabulary,), -1)
+        for number, token in enumerate([*speakers][:PEOPLE]):
+            numbers[token] = number
+        ending = torch.zeros(self.vocabulary, dtype=torch.bool)
+        ending[list(ends)] = True
+        self.speaker_of, self.ends = numbers.to(device), ending.to(device)
+
+    def spoken(self, source: Tensor, utterance: Tensor | None, width: int) -> Tensor:
+        """Whose words each source position is: (B, S) ids -> (B, width, PEOPLE) unit vectors or 0.
+
+        An utterance is its speaker's if it begins with the speaker's token. ``utterance`` as in
+        `Batch`; positions from S on are padding.
+        """
+        assert utterance is not None
+        places = torch.arange(source.shape[1], device=source.device)
+        before = nn.functional.pad(utterance[:, :-1], (1, 0), value=-1)
+        begins = torch.where(utterance != before, places, 0).cummax(dim=1).values
+        speakers = self.speaker_of[source.gather(1, begins)]
+        known = speakers.masked_fill(utterance < 0, -1)
+        return _unit(nn.functional.pad(known, (0, width - source.shape[1]), value=-1))
+
+    def nobody(self, rows: int) -> Tensor:
+        """Before the first token: (N, 2) the subject, and the last speaker named."""
+        return self.speaker_of.new_full((rows, 2), -1)
+
+    def after(self, named: Tensor, tokens: Tensor) -> Tensor:
+        """What (N, 2) is after one more token of each row (N,)."""
+        speaker = self.speaker_of[tokens]
+        subject, last = named.unbind(dim=1)
+        subject = torch.where(subject < 0, speaker, subject).masked_fill(self.ends[tokens], -1)
+        return torch.stack([subject, torch.where(speaker < 0, last, speaker)], dim=1)
+
+    def along(self, tokens: Tensor) -> Tensor:
+        """After each token of (B, T): (B, T, 2)."""
+        named, found = self.nobody(len(tokens)), []
+        for column in tokens.unbind(dim=1):
+            named = self.after(named, column)
+            found.append(named)
+        return torch.stack(found, dim=1)
+
+    @staticmethod
+    def units(named: Tensor) -> Tensor:
+        """(..., 2) numbers -> (..., 2, PEOPLE), what `SpeakerMatch` takes."""
+        return _unit(named)
+
+
+def _unit(speakers: Tensor) -> Tensor:
+    """(...) numbers -> (..., PEOPLE) unit vectors, zeros for nobody."""
+    return nn.functional.one_hot(speakers + 1, PEOPLE + 1)[..., 1:]
+
+
+class SpeakerMatch(nn.Module):
+    """The two numbers of each head of an attention block, (H, 2)."""
+
+    def __init__(self, heads: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(heads, 2))
+
+    def keys(self, key: Tensor, spoken: Tensor) -> Tensor:
+        """Keys (N, H, S, d_k), and who says each position (N, S, C) -> (N, H, S, d_k + C)."""
+        units = spoken.to(key.dtype)[:, None].expand(-1, key.shape[1], -1, -1)
+        return torch.cat([key, units], dim=3)
+
+    def queries(self, rows: Tensor, named: Tensor) -> Tensor:
+        """Queries (P, H * d_k), and who was named (P, 2, C) -> (P, H * (d_k + C)).
+
+        Scaled so that dividing products by the root of the new width gives the old scores, and the
+        numbers added to them.
+        """
+        heads, people = len(self.weight), named.shape[2]
+        own = rows.view(len(rows), heads, -1)
+        width = own.shape[2]
+        matched = (_FACTOR * self.weight) @ named.to(self.weight.dtype)  # (P, H, C)
+        wide = width + people
+        added = (matched * math.sqrt(wide)).to(rows.dtype)
+        return torch.cat([own * math.sqrt(wide / width), added], dim=2).flatten(1)
+
+
+# Scaled dot-product and multi-head attention (Vaswani et al. 2017, equations 1 and 3.2.2).
+#
+# Masks are additive (`dialogist.nn.packing`). Attention works on heads (N, H, T, d_k), the
+# projections around it on rows of real tokens (`dialogist.nn.packing`).
+
+WantedWeights: TypeAlias = bool | Literal["last"]
 """Which attention weights a model gives: all (True), none (False), or only those of the decoder's
 last attention over the memory, which is what evidence needs."""
 
@@ -59,7 +260,7 @@ def attend(
     if fused and not need_weights:
         return fused_attention(query, memory, mask, dropout), None
     if torch.is_grad_enabled() and not need_weights:
-        return attention_in_blocks(query, *memory, mask, dropout), None
+        return blockwise_attention(query, *memory, mask, dropout), None
     weights = attention_weights(query, memory.key, mask)
     return blend(dropout(weights), memory.value), weights if need_weights else None
 
@@ -159,7 +360,7 @@ class MultiHeadAttention(nn.Module):
 
     The reports use Keras' layer with ``key_dim = d_model`` *per head*, so 19 heads on d = 15 build;
     the usual choice is ``d_model // heads``. ``memory_width`` is the width of what is attended to.
-    ``match``: it knows who speaks (`dialogist.nn.speakers`).
+    ``match``: it knows who speaks (`dialogist.nn.attention`).
     """
 
     def __init__(
@@ -217,7 +418,7 @@ class MultiHeadAttention(nn.Module):
         Outside of training the keys lie in memory as the product with them reads them, (N, H, d_k,
         S): few queries at a time meet them again and again, in 0.6 of the time (docs/results.md).
         """
-        rows, value = linears(memory, [self.key, self.value])
+        rows, value = fused_linears(memory, [self.key, self.value])
         key = packing.split(rows, self.heads)
         if self.match is not None and spoken is not None:
             key = self.match.keys(key, spoken)
@@ -228,7 +429,7 @@ class MultiHeadAttention(nn.Module):
     def project_all(self, x: Tensor, packing: Packing) -> tuple[Tensor, KeyValue]:
         """Rows (P, D) that attend to each other -> queries (N, H, T, d_k), keys and values."""
         if self.merged is None:
-            made = linears(x, [self.query, self.key, self.value])
+            made = fused_linears(x, [self.query, self.key, self.value])
             query, key, value = (packing.split(rows, self.heads) for rows in made)
         else:
             rows = self._merged_rows(x)
@@ -244,7 +445,7 @@ class MultiHeadAttention(nn.Module):
     def apart(self, x: Tensor, packing: Packing) -> Tensor:
         """Rows (P, D) attend to their own sequence, one after the other (`attend_apart`)."""
         if self.merged is None:
-            rows = torch.cat(linears(x, [self.query, self.key, self.value]), dim=1)
+            rows = torch.cat(fused_linears(x, [self.query, self.key, self.value]), dim=1)
         else:
             rows = self._merged_rows(x)
         made: Tensor = self.output(attend_apart(rows, packing, self.heads))

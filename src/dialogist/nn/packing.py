@@ -1,19 +1,53 @@
-"""`Packing`: only real tokens are computed on; attention alone sees a padded grid.
-
-Everything position-wise (projections, feed-forward, norms, dropout) works on rows (P, D), one per
-real token of the batch: no time is spent on padding. Attention needs (B, H, S, d_k); the step
-between the two is one gather, which also makes heads contiguous and rounds S up to what the
-machine's vector units like. Contiguous heads make the products of attention twice as fast as
-strided views, S a multiple of 32 makes its softmax up to 3 times as fast (docs/results.md).
-"""
+"""Padding: additive masks, and packed rows of real tokens."""
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
-from dialogist.nn.masks import additive_mask
+# Attention masks: 0 where attention is allowed, a very large negative number where it is not.
+#
+# They are added to the scores (report 1, equation 1) and made from boolean masks once per forward
+# pass.
+
+BLOCKED = -1e9
+"""What report 1 (Listing 1) adds to the score of a position that must not be seen."""
+
+
+def additive_mask(allowed: Tensor, dtype: torch.dtype) -> Tensor:
+    """(...) True = may be seen  ->  (...) 0 or `BLOCKED`."""
+    return torch.zeros(allowed.shape, dtype=dtype, device=allowed.device).masked_fill_(
+        ~allowed, BLOCKED
+    )
+
+
+def look_ahead_mask(length: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """(1, 1, T, T) additive: position t sees positions 0..t."""
+    allowed = torch.ones(length, length, dtype=torch.bool, device=device).tril()
+    return additive_mask(allowed, dtype)[None, None]
+
+
+class Masks(NamedTuple):
+    """What a decoder must not see.
+
+    Attributes:
+        look_ahead: additive, broadcastable to (N, H, T, T_past + T); None where all is seen.
+        memory: additive (N, 1, 1, S).
+    """
+
+    look_ahead: Tensor | None
+    memory: Tensor
+
+
+# `Packing`: only real tokens are computed on; attention alone sees a padded grid.
+#
+# Everything position-wise (projections, feed-forward, norms, dropout) works on rows (P, D), one per
+# real token of the batch: no time is spent on padding. Attention needs (B, H, S, d_k); the step
+# between the two is one gather, which also makes heads contiguous and rounds S up to what the
+# machine's vector units like. Contiguous heads make the products of attention twice as fast as
+# strided views, S a multiple of 32 makes its softmax up to 3 times as fast (docs/results.md).
 
 ROUND_TO = 32
 """Attention's lengths are rounded up to a multiple of this."""

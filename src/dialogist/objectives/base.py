@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+import torch
 from torch import Tensor
 
 from dialogist.batch import Batch
@@ -39,3 +40,11 @@ class Objective(Protocol):
     def __call__(self, model: Any, batch: Batch) -> Loss:
         """Run the model, which is of the kind the objective is for, on the batch and measure it."""
         ...
+
+
+def per_sequence(log_probs: Tensor, mask: Tensor) -> Tensor:
+    """Log-probabilities at the real positions (M,) of (N, T) -> each row's mean, (N,)."""
+    counts = mask.sum(dim=1)
+    rows = torch.arange(len(counts), device=mask.device).repeat_interleave(counts)
+    sums = torch.zeros(len(counts), device=log_probs.device).index_add(0, rows, log_probs)
+    return sums / counts.clamp(min=1)

@@ -1,19 +1,82 @@
-"""Masked cross-entropy (report 1, Listing 7), and what can be added to it while training.
-
-Label smoothing, coverage loss, R-Drop, and corrupted summaries (`dialogist.objectives.contrast`).
-"""
+"""Masked cross-entropy and what can be added to it: corrupted summaries, denoising."""
 
 from typing import Literal
 
 from pydantic import Field
 from torch import Tensor
 
-from dialogist.batch import Batch
+from dialogist.batch import Batch, Corrupted
 from dialogist.config import Config
-from dialogist.models.base import Distribution, GeneratorModule, Outputs
-from dialogist.objectives.base import Loss, Per
-from dialogist.objectives.contrast import ContrastConfig, contrast
+from dialogist.data.corruption import CorruptionConfig
+from dialogist.data.noise import NoiseConfig
+from dialogist.models.base import GeneratorModule, Outputs, TokenDistribution
+from dialogist.nn.kv_cache import State
+from dialogist.objectives.base import Loss, Per, per_sequence
 from dialogist.tokenizers import Symbols, Tokenizer
+
+# Learning from corrupted summaries what not to say: unlikelihood, or a margin.
+#
+# The corrupted summaries are data (`dialogist.data.corruption`). They are teacher-forced in a
+# second pass of the decoder over those dialogues of a batch that have one.
+
+_FLOOR = 1e-4
+"""Added to 1 - p, so that the gradient stays finite where a wrong token is held for certain."""
+
+
+class ContrastConfig(Config):
+    """``unlikelihood``: -log (1 - p) of every wrong token, added to the loss ``weight`` times
+    (Welleck et al. 2020; Li et al. 2020, "Don't say that!").
+
+    ``margin``: the right summary shall have a higher mean log-probability of its tokens than the
+    corrupted one, by ``margin``; what lacks counts once for each token of the right one.
+    """
+
+    kind: Literal["unlikelihood", "margin"] = "unlikelihood"
+    weight: float = Field(1.0, gt=0, le=1000)
+    margin: float = Field(0.5, gt=0)
+    corruption: CorruptionConfig = CorruptionConfig()
+
+
+def contrastive_loss(
+    config: ContrastConfig, model: GeneratorModule, batch: Batch, state: State, right: Tensor
+) -> tuple[Tensor, dict[str, float]]:
+    """The loss (scalar, summed), before its weight, and terms for the log.
+
+    ``state``: the batch as `start` gave it. ``right``: (M,) the log-probabilities of the right
+    targets' tokens.
+    """
+    wrong = batch.corrupted
+    assert wrong is not None
+    targets = (wrong.target_in, wrong.target_out, wrong.target_mask)
+    forced = batch.select(wrong.rows).with_targets(*targets)
+    outputs = model.force(forced, state.select(wrong.rows))
+    said = outputs.log_probs.of(outputs.targets).target  # (M',)
+    if config.kind == "unlikelihood":
+        loss = unlikelihood_loss(said, wrong)
+    else:
+        loss = margin_loss(said, right, batch, config.margin)
+    return loss, {config.kind: float(loss.detach())}
+
+
+def unlikelihood_loss(said: Tensor, wrong: Corrupted) -> Tensor:
+    """Log-probabilities (M',) of corrupted targets' tokens -> sum of -log (1 - p) where wrong."""
+    places = wrong.wrong[wrong.target_mask]  # (M',)
+    return -(1 - said[places].exp() + _FLOOR).log().sum()
+
+
+def margin_loss(said: Tensor, right: Tensor, batch: Batch, margin: float) -> Tensor:
+    """How far the right targets (M,) are from being ``margin`` above the corrupted ones (M',)."""
+    wrong = batch.corrupted
+    assert wrong is not None
+    means = per_sequence(right, batch.target_mask)[wrong.rows]  # (R,)
+    lack = (margin - means + per_sequence(said, wrong.target_mask)).clamp(min=0)
+    return (lack * batch.target_mask.sum(dim=1)[wrong.rows]).sum()
+
+
+# Masked cross-entropy (report 1, Listing 7), and what can be added to it while training.
+#
+# Label smoothing, coverage loss, R-Drop, and corrupted summaries
+# (`dialogist.objectives.cross_entropy`).
 
 
 class CrossEntropyConfig(Config):
@@ -57,7 +120,7 @@ class CrossEntropy:
         self.contrast = contrast
 
     def __call__(self, model: GeneratorModule, batch: Batch) -> Loss:
-        """``terms``: ``nll`` without anything added, and what was weighed (`divergence` ...).
+        """``terms``: ``nll`` without anything added, and what was weighed (``divergence`` ...).
 
         R-Drop and corrupted summaries are for training: in evaluation mode there are none.
         """
@@ -68,12 +131,12 @@ class CrossEntropy:
         if self.r_drop and model.training:
             again = model.forward(batch)
             other, _, more = self._measure(again)
-            apart = divergence(outputs.log_probs, again.log_probs)
+            apart = symmetric_divergence(outputs.log_probs, again.log_probs)
             value = (value + other + self.r_drop * apart) / 2
             terms = {name: (terms[name] + more[name]) / 2 for name in terms}
             terms["divergence"] = float(apart.detach())
         if self.contrast is not None and state is not None:
-            wrong, more = contrast(self.contrast, model, batch, state, said)
+            wrong, more = contrastive_loss(self.contrast, model, batch, state, said)
             value, terms = value + self.contrast.weight * wrong, terms | more
         elif self.contrast is not None and model.training:
             terms[self.contrast.kind] = 0.0  # every batch has the same names: processes add them up
@@ -95,7 +158,25 @@ class CrossEntropy:
         return value, found.target, terms
 
 
-def divergence(one: Distribution, other: Distribution) -> Tensor:
+def symmetric_divergence(one: TokenDistribution, other: TokenDistribution) -> Tensor:
     """(KL(p || q) + KL(q || p)) / 2, summed over the positions (Liang et al., equation 2)."""
     p, q = one.all(), other.all()  # (M, X) log-probabilities each
     return ((p.exp() - q.exp()) * (p - q)).sum() / 2
+
+
+# Denoising: to write what noise took out of a dialogue, for dialogues without summaries.
+#
+# The noise is data (`dialogist.data.noise`), made anew in each epoch; what is minimised is the
+# cross-entropy of the whole encoder-decoder, its cross-attention and its pointer included.
+
+
+class DenoisingConfig(Config):
+    """``noise`` says what is taken out and written; ``label_smoothing`` as for cross-entropy."""
+
+    kind: Literal["denoising"] = "denoising"
+    noise: NoiseConfig = NoiseConfig()
+    label_smoothing: float = Field(0.0, ge=0, lt=1)
+
+    def build(self, symbols: Symbols, tokenizer: Tokenizer | None = None) -> CrossEntropy:
+        """The objective."""
+        return CrossEntropy(self.label_smoothing)

@@ -1,9 +1,4 @@
-"""Self-critical policy gradient with ROUGE-L as the reward.
-
-Liu et al., KDD 2019, equations 21 and 22; Rennie et al. 2017; Paulus et al. 2018, equation 15. What
-the model says greedily is the baseline of what it says at random: a sample that scores higher
-becomes more probable, one that scores lower less.
-"""
+"""Self-critical policy gradient: ROUGE-L of sampled summaries as the reward."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,18 +10,117 @@ from torch import Tensor, nn
 
 from dialogist.batch import Batch
 from dialogist.config import Config
-from dialogist.decoding.forced import targets_of
-from dialogist.decoding.generate import roll_out
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
+from dialogist.decoding.beam_search import forced_targets
+from dialogist.decoding.generation import roll_out
 from dialogist.decoding.search import Hypothesis
-from dialogist.metrics.lcs import rouge_l
+from dialogist.metrics.faithfulness import FindingKind, findings
 from dialogist.models.base import GeneratorModule
-from dialogist.objectives.base import Loss, Per
-from dialogist.objectives.sequences import per_sequence
-from dialogist.objectives.support import Unsupported
-from dialogist.tokenizers import Symbols, Tokenizer
+from dialogist.objectives.base import Loss, Per, per_sequence
+from dialogist.records import Dialogue, Utterance
+from dialogist.tokenizers import PLACEHOLDERS, Symbols, Tokenizer, placeholder
 
-LARGEST_SEED = 1 << 62
+# ROUGE-L of many pairs of id sequences at once: fast enough to be a reward in training.
+#
+# Lin 2004, section 3; the longest common subsequence by rows: L[i, j] is the running maximum over j
+# of max(L[i - 1, j], L[i - 1, j - 1] + [a_i = b_j]), so one row is one vector operation.
+
+
+def lcs_lengths(one: Tensor, other: Tensor) -> Tensor:
+    """Lengths of the longest common subsequences.
+
+    Args:
+        one: (N, S) ids, other: (N, T) ids; each padded with a number that the other never holds.
+
+    Returns:
+        (N,) int64.
+    """
+    before = torch.zeros(other.shape[0], other.shape[1] + 1, dtype=torch.int64, device=other.device)
+    for column in one.unbind(1):
+        found = torch.maximum(before[:, 1:], before[:, :-1] + (other == column[:, None]))
+        before[:, 1:] = found.cummax(dim=1).values
+    return before[:, -1]
+
+
+def rouge_l(candidates: list[list[int]], references: list[list[int]]) -> Tensor:
+    """ROUGE-L F1 of each candidate against its reference: (N,) in 0 .. 1.
+
+    The harmonic mean of precision and recall; 0 where either is empty.
+    """
+    common = lcs_lengths(_padded(candidates, -1), _padded(references, -2)).double()
+    sizes = torch.tensor(
+        [len(c) + len(r) for c, r in zip(candidates, references, strict=True)],
+        dtype=torch.float64,
+    )
+    return (2 * common / sizes.clamp(min=1)).float()
+
+
+def _padded(rows: list[list[int]], padding: int) -> Tensor:
+    longest = max(map(len, rows), default=0)
+    return torch.tensor(
+        [[*row, *[padding] * (longest - len(row))] for row in rows], dtype=torch.int64
+    ).reshape(len(rows), longest)
+
+
+# `UnsupportedCounter`: how many things a sampled summary says that its dialogue does not bear out.
+#
+# The findings are those of `dialogist.metrics.faithfulness`, in prepared text; a speaker's token is
+# read as a tag of its own, ``#Person1#``, so a speaker that nobody is counts as well.
+
+_KINDS: tuple[FindingKind, ...] = ("name", "speaker", "number", "entity")
+_TAGS = {ord(placeholder(i)): f" #Person{i + 1}# " for i in range(PLACEHOLDERS)}
+
+
+class UnsupportedCounter:
+    """Counts findings in what was said about the dialogues of a batch."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        """``tokenizer``: of subwords, which spell every text."""
+        self.tokenizer = tokenizer
+        self.speakers = frozenset(tokenizer.placeholder_ids())
+
+    def __call__(self, batch: Batch, said: Sequence[Hypothesis]) -> Tensor:
+        """(B,) findings in one summary of each dialogue."""
+        dialogues = self.dialogues(batch)
+        counts = [
+            len(findings(self._text(hypothesis.tokens), dialogue, _KINDS))
+            for hypothesis, dialogue in zip(said, dialogues, strict=True)
+        ]
+        return torch.tensor(counts, dtype=torch.float32)
+
+    def dialogues(self, batch: Batch) -> list[Dialogue]:
+        """What the sources of a batch spell."""
+        assert batch.utterance is not None
+        return [
+            self._dialogue(ids, utterances)
+            for ids, utterances in zip(
+                batch.copy_ids.tolist(), batch.utterance.tolist(), strict=True
+            )
+        ]
+
+    def _dialogue(self, ids: Sequence[int], utterances: Sequence[int]) -> Dialogue:
+        spoken: list[list[int]] = [[] for _ in range(max(utterances) + 1)]
+        for token, number in zip(ids, utterances, strict=True):
+            if number >= 0:
+                spoken[number].append(token)
+        return Dialogue(tuple(self._utterance(tokens) for tokens in spoken))
+
+    def _utterance(self, ids: Sequence[int]) -> Utterance:
+        named = bool(ids) and ids[0] in self.speakers
+        speaker = self._text(ids[:1]) if named else ""
+        return Utterance(speaker, self._text(ids[1:] if named else ids))
+
+    def _text(self, ids: Sequence[int]) -> str:
+        return " ".join(self.tokenizer.decode(ids).translate(_TAGS).split())
+
+
+# Self-critical policy gradient with ROUGE-L as the reward.
+#
+# Liu et al., KDD 2019, equations 21 and 22; Rennie et al. 2017; Paulus et al. 2018, equation 15.
+# What the model says greedily is the baseline of what it says at random: a sample that scores
+# higher becomes more probable, one that scores lower less.
+
+_LARGEST_SEED = 1 << 62
 
 
 class SelfCriticalConfig(Config):
@@ -35,7 +129,7 @@ class SelfCriticalConfig(Config):
     The loss is (1 - ``weight``) * cross-entropy + ``weight`` * reinforcement (Paulus et al. 2018,
     equation 16), both as means over a dialogue's tokens. ``max_tokens`` bounds samples.
     ``unsupported``: what the reward, a ROUGE-L of 0 to 1, loses for each name, speaker, number or
-    other entity that the dialogue does not bear out (`dialogist.objectives.support`).
+    other entity that the dialogue does not bear out (`dialogist.objectives.self_critical`).
     """
 
     kind: Literal["self-critical"] = "self-critical"
@@ -48,7 +142,7 @@ class SelfCriticalConfig(Config):
         if not self.unsupported:
             return SelfCritical(self, symbols)
         assert tokenizer is not None
-        return SelfCritical(self, symbols, Unsupported(tokenizer))
+        return SelfCritical(self, symbols, UnsupportedCounter(tokenizer))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +175,15 @@ def rollouts(
     return Rollouts(sampled, baseline - rewards, float(rewards.mean()))
 
 
-def references_of(target_out: Tensor, mask: Tensor) -> list[list[int]]:
+def target_ids(target_out: Tensor, mask: Tensor) -> list[list[int]]:
     """The sequences (N, T) that end at each row's last real position, without the end symbol."""
     lengths = mask.sum(dim=1).tolist()
     return [ids[: n - 1] for ids, n in zip(target_out.tolist(), lengths, strict=True)]
 
 
-def chance() -> int:
+def draw_seed() -> int:
     """A seed for samplers, drawn from torch's generator: part of what makes a run repeatable."""
-    return int(torch.randint(LARGEST_SEED, ()))
+    return int(torch.randint(_LARGEST_SEED, ()))
 
 
 class SelfCritical:
@@ -98,7 +192,10 @@ class SelfCritical:
     per: Per = "dialogue"
 
     def __init__(
-        self, config: SelfCriticalConfig, symbols: Symbols, unsupported: Unsupported | None = None
+        self,
+        config: SelfCriticalConfig,
+        symbols: Symbols,
+        unsupported: UnsupportedCounter | None = None,
     ) -> None:
         self.config = config
         self.symbols = symbols
@@ -113,7 +210,7 @@ class SelfCritical:
         if not model.training or not self.config.weight:
             return Loss(nll, len(batch), terms)
         found = self._roll(model, batch)
-        inputs = [t.to(batch.source.device) for t in targets_of(found.sampled, self.symbols)]
+        inputs = [t.to(batch.source.device) for t in forced_targets(found.sampled, self.symbols)]
         again = model.forward(batch.with_targets(*inputs))
         log_probs = again.log_probs.of(again.targets).target
         policy = (found.gap.to(log_probs) * per_sequence(log_probs, inputs[2])).sum()
@@ -122,11 +219,11 @@ class SelfCritical:
         return Loss(value, len(batch), terms)
 
     def _roll(self, model: GeneratorModule, batch: Batch) -> Rollouts:
-        options = DecodingOptions(max_tokens=self.config.max_tokens, seed=chance())
+        options = DecodingOptions(max_tokens=self.config.max_tokens, seed=draw_seed())
         rows = torch.arange(len(batch), device=batch.source.device)
-        with rolling(model), torch.inference_mode():
+        with evaluation_mode(model), torch.inference_mode():
             greedy, sampled = roll_out(model, model.start(batch), rows, options, self.symbols)
-        references = references_of(batch.target_out, batch.target_mask)
+        references = target_ids(batch.target_out, batch.target_mask)
         if self.unsupported is None:
             return rollouts(greedy, sampled, references)
         price = self.config.unsupported
@@ -134,7 +231,7 @@ class SelfCritical:
         return rollouts(greedy, sampled, references, (fines[0], fines[1]))
 
 
-class rolling:
+class evaluation_mode:
     """While a model is searched in training: evaluation mode, and back."""
 
     def __init__(self, model: nn.Module) -> None:

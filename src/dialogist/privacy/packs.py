@@ -32,7 +32,7 @@ from dialogist.privacy.rules import (
     plain_characters,
 )
 from dialogist.text.listing import word_set
-from dialogist.tokenizers.entity_tokens import ENTITY_KINDS
+from dialogist.tokenizers.special_tokens import ENTITY_KINDS
 
 _Language = Literal["en", "zh"]
 _KIND = re.compile(r"[A-Z]+(?:_[A-Z]+)*")

@@ -17,21 +17,20 @@ from dialogist.config import Config, override, read_yaml
 from dialogist.data.keypoints import load_pack
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.renaming import AugmentationConfig
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.options import SummaryOptions
 from dialogist.errors import ConfigError, nearest
+from dialogist.models import ModelConfig
+from dialogist.models.bert_warm_start import EncoderStart
 from dialogist.models.hierarchical import HierarchicalConfig
 from dialogist.models.leader_writer import LeaderWriterConfig
 from dialogist.models.recurrent import RecurrentConfig
-from dialogist.models.table import ModelConfig
 from dialogist.models.transformer import TransformerConfig
-from dialogist.models.warm_start import EncoderStart
-from dialogist.objectives.cross_entropy import CrossEntropyConfig
-from dialogist.objectives.denoising import DenoisingConfig
-from dialogist.objectives.table import ObjectiveConfig
+from dialogist.objectives import ObjectiveConfig
+from dialogist.objectives.cross_entropy import CrossEntropyConfig, DenoisingConfig
 from dialogist.recipe.changed_words import changed_words
 from dialogist.tokenizers import MOST_LABELS, TokenizerConfig
-from dialogist.training.config import TrainingConfig
+from dialogist.training.base import TrainingConfig
 
 _SHORTEST_PLANNED = 5
 """Tokens of the shortest target with a plan prefix: begin, a label, a border, a word, end."""
@@ -90,7 +89,7 @@ class ValidationConfig(Config):
 class VectorsConfig(Config):
     """Which file the token embeddings start from (below the data folder, or absolute).
 
-    See `dialogist.tokenizers.vectors` for its format, and for which row an entry of the vocabulary
+    See `tokenizers.word_vectors` for its format, and for which row an entry of the vocabulary
     takes. ``frozen``: rows that have a vector keep it; the others, which start random, are learned.
     ``rescale``: multiply all of them by one number, so that their deviation is that of the values
     the model would start from otherwise; what comes after the embeddings is made for these.

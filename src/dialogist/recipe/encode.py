@@ -36,7 +36,7 @@ from dialogist.recipe.pairs import PairMaker, makes_windows
 from dialogist.records import Dialogue
 from dialogist.text.listing import counted
 from dialogist.tokenizers import Tokenizer, TokenizerConfig
-from dialogist.training.interrupt import SignalWatch
+from dialogist.training.runtime import SignalWatch
 
 SHARD_TOKENS = 50_000_000
 """Tokens of a shard unless said otherwise: 100 MB on disk, a few minutes of encoding."""

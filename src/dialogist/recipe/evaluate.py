@@ -21,10 +21,9 @@ from dialogist.metrics.base import Metric
 from dialogist.recipe.config import read_recipe
 from dialogist.recipe.floors import floors_and_ceilings, floors_for
 from dialogist.records import JSON, Dialogue
-from dialogist.training.config import TrainingConfig
-from dialogist.training.logs import JsonLines
-from dialogist.training.progress import Progress
-from dialogist.training.selection import watch_gap
+from dialogist.training.base import Progress, TrainingConfig
+from dialogist.training.checkpoints import watch_gap
+from dialogist.training.run_logs import JsonLines
 
 TellOf = Callable[[str, int], Callable[[int], None]]
 """From what is done, and how many there are of it, to who hears how many are done."""

@@ -30,8 +30,7 @@ from dialogist.recipe.finetune_recipe import Base, Schedule, count_pairs, finetu
 from dialogist.recipe.train import train_recipe
 from dialogist.records import JSON, Dialogue, Summary
 from dialogist.text.listing import counted
-from dialogist.training.interfaces import Reporter
-from dialogist.training.progress import Progress
+from dialogist.training.base import Progress, TrainingReporter
 
 BEFORE, AFTER = "before", "after"
 TABLE = "held-out.md"
@@ -85,7 +84,7 @@ def plan_finetuning(job: Job, run: Path, note: Note) -> Plan:
     return Plan(job.base, rows, recipe, run)
 
 
-def train_plan(plan: Plan, device: torch.device, reporter: Reporter) -> Path:
+def train_plan(plan: Plan, device: torch.device, reporter: TrainingReporter) -> Path:
     """Train, or go on training; the folder of the model, which still has the base's search.
 
     Raises:
@@ -121,7 +120,7 @@ def low_confidence(summaries: Sequence[Summary]) -> float | None:
 class _Estimate:
     """Passes everything on, and tells once how long training will take, by its first updates."""
 
-    def __init__(self, inner: Reporter, epochs: int) -> None:
+    def __init__(self, inner: TrainingReporter, epochs: int) -> None:
         self.note = inner.note
         self.epoch = inner.epoch
         self._inner, self._epochs = inner, epochs

@@ -12,7 +12,7 @@ from dialogist.files import write_text_atomically
 from dialogist.recipe.corpus import Note
 from dialogist.records import Dialogue
 from dialogist.text.listing import counted
-from dialogist.training.saving import checkpoint_folders
+from dialogist.training.checkpoints import checkpoint_folders
 
 DATA = "data"
 """The folder of the run that holds train.jsonl and dev.jsonl."""

@@ -12,14 +12,14 @@ import torch
 
 from dialogist.data.keypoints import load_pack
 from dialogist.data.prepare import Preparation
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import KEY_POINTS, Bundle, load_bundle
 from dialogist.engine.names import find_model
 from dialogist.engine.options import SummaryOptions
 from dialogist.errors import ConfigError, UsageError
 from dialogist.files import located
+from dialogist.models.bert_warm_start import EncoderStart
 from dialogist.models.leader_writer import LeaderWriterConfig
-from dialogist.models.warm_start import EncoderStart
 from dialogist.recipe.config import Recipe, read_recipe
 
 OPEN = "open"

@@ -10,8 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from dialogist.baselines.extractive import Baseline, Constant
-from dialogist.baselines.names import baseline
+from dialogist.baselines.extractive import BaselineSystem, ConstantSummary, baseline
 from dialogist.engine.summarizer import SummarizerLike
 from dialogist.evaluation.report_card import MeasuredSystem, RowKind
 from dialogist.evaluation.scoring import Scores
@@ -33,7 +32,7 @@ ScoreThem = Callable[[str, Sequence[Output]], Scores]
 ScorePeople = Callable[[Sequence[Output]], Scores | None]
 
 
-def floors_for(outputs: Sequence[Output]) -> list[Baseline]:
+def floors_for(outputs: Sequence[Output]) -> list[BaselineSystem]:
     """The floors for these dialogues, a constant first.
 
     That is one made for such dialogues or, where there is none, the reference that is most like all
@@ -47,7 +46,7 @@ def floors_for(outputs: Sequence[Output]) -> list[Baseline]:
         if 2 * sum(all(mark in text for mark in marks) for text in folded) >= len(folded)
     ]
     if not named and len(texts) >= _ENOUGH:
-        named = [Constant(_MOST_CENTRAL, most_central(texts))]
+        named = [ConstantSummary(_MOST_CENTRAL, most_central(texts))]
     return [*named, *map(baseline, _FLOORS)]
 
 
@@ -70,7 +69,7 @@ def most_central(texts: Sequence[str]) -> str:
 
 def floors_and_ceilings(
     outputs: Sequence[Output],
-    floors: Collection[Baseline],
+    floors: Collection[BaselineSystem],
     score: ScoreThem,
     score_people: ScorePeople,
 ) -> Iterator[MeasuredSystem]:
@@ -81,7 +80,7 @@ def floors_and_ceilings(
     """
     known = all(output.dialogue is not None for output in outputs)
     for floor in floors:
-        if known or isinstance(floor, Constant):
+        if known or isinstance(floor, ConstantSummary):
             yield _entry(RowKind.floor, floor, outputs, score)
     if known:
         yield _entry(RowKind.ceiling, Oracle(), outputs, score)

@@ -13,12 +13,11 @@ from dialogist.data.noise import Noise
 from dialogist.data.prepare import Preparation
 from dialogist.data.renaming import ExchangeSpeakers, Rename
 from dialogist.data.windows import WindowCounts, encode_whole, windows_of
-from dialogist.objectives.cross_entropy import CrossEntropyConfig
-from dialogist.objectives.denoising import DenoisingConfig
+from dialogist.objectives.cross_entropy import CrossEntropyConfig, DenoisingConfig
 from dialogist.recipe.config import Recipe
 from dialogist.records import Example
 from dialogist.tokenizers import Tokenizer
-from dialogist.training.interfaces import TrainingData
+from dialogist.training.base import TrainingData
 
 _DEV_SEED = 0
 """Development data are the same under all seeds, so that losses can be compared."""

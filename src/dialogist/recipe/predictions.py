@@ -16,7 +16,7 @@ import torch
 
 import dialogist
 from dialogist.data.writer import dialogue_to_json
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import SummarizerLike
 from dialogist.errors import DataError
@@ -28,7 +28,7 @@ from dialogist.records import (
     Summary,
 )
 from dialogist.selection.network import BUNDLED
-from dialogist.training.logs import JsonLines
+from dialogist.training.run_logs import JsonLines
 
 _WINDOW = 64
 

@@ -16,7 +16,7 @@ from dialogist.recipe.config import Recipe
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.start import STARTED
 from dialogist.recipe.vectors import VECTORS
-from dialogist.training.saving import checkpoint_folders
+from dialogist.training.checkpoints import checkpoint_folders
 
 _WORDS = {"description", "licence", "card", "continues"}
 """What a recipe says about itself: it may change without changing the run."""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import torch
 
-from dialogist.baselines.names import baseline
+from dialogist.baselines.extractive import baseline
 from dialogist.data.readers import Problem
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import load_bundle
 from dialogist.engine.names import find_model
 from dialogist.engine.summarizer import Summarizer, SummarizerLike

@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 
-from dialogist.baselines.extractive import BASELINES
-from dialogist.baselines.names import find_baseline
+from dialogist.baselines.extractive import BASELINES, find_baseline
 from dialogist.data.keypoints import RulePack, load_pack
 from dialogist.data.readers import detect_format
 from dialogist.engine.bundle import KEY_POINTS

@@ -23,10 +23,10 @@ from dialogist.engine.bundle import Bundle, save_bundle
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ConfigError, MissingExtraError
 from dialogist.files import alone_in, write_folder_atomically, write_text_atomically
+from dialogist.models import AnyModel
 from dialogist.models.base import set_symbols
-from dialogist.models.checkpoint import load_weights
-from dialogist.models.table import Model
-from dialogist.models.warm_start import EncoderStart
+from dialogist.models.bert_warm_start import EncoderStart
+from dialogist.models.model_weights import load_weights
 from dialogist.recipe.card import model_card
 from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.corpus import Note, read_sets
@@ -38,15 +38,15 @@ from dialogist.recipe.validation import Validator
 from dialogist.recipe.vectors import settle_vectors, use_vectors
 from dialogist.recipe.warm_start import find_encoder
 from dialogist.records import Dialogue
-from dialogist.training.interfaces import Reporter
-from dialogist.training.plots import plot_run
-from dialogist.training.precision import resolve_precision
-from dialogist.training.processes import Processes
-from dialogist.training.saving import checkpoint_folders
+from dialogist.training.base import TrainingReporter
+from dialogist.training.checkpoints import checkpoint_folders
+from dialogist.training.distributed import Processes
+from dialogist.training.master_weights import resolve_training_precision
+from dialogist.training.run_logs import plot_run
 from dialogist.training.trainer import Trainer
 
 
-def train_recipe(recipe: Recipe, place: Place, reporter: Reporter) -> Path:
+def train_recipe(recipe: Recipe, place: Place, reporter: TrainingReporter) -> Path:
     """Train, or go on training, and return the finished model's folder.
 
     Every process that `torchrun` started calls this; the first one writes.
@@ -75,7 +75,7 @@ def train_recipe(recipe: Recipe, place: Place, reporter: Reporter) -> Path:
     return place.run / "model"
 
 
-def _train(recipe: Recipe, place: Place, reporter: Reporter, processes: Processes) -> None:
+def _train(recipe: Recipe, place: Place, reporter: TrainingReporter, processes: Processes) -> None:
     preparation = Preparation(recipe.preparation)
     dev = read_sets(recipe.data.dev, place.data, reporter.note)
     if not processes.first:
@@ -106,7 +106,7 @@ def _train(recipe: Recipe, place: Place, reporter: Reporter, processes: Processe
         _finish(recipe, place.run, bundle, dev, reporter)
 
 
-def _begin(recipe: Recipe, place: Place, note: Note, first: bool) -> tuple[TrainingSet, Model]:
+def _begin(recipe: Recipe, place: Place, note: Note, first: bool) -> tuple[TrainingSet, AnyModel]:
     """What to train on, and the model as it is before the first update.
 
     Weights of another model the first process alone takes: the trainer tells them to the others.
@@ -131,7 +131,7 @@ def _begin(recipe: Recipe, place: Place, note: Note, first: bool) -> tuple[Train
 
 
 def _finish(
-    recipe: Recipe, run: Path, bundle: Bundle, dev: Sequence[Dialogue], reporter: Reporter
+    recipe: Recipe, run: Path, bundle: Bundle, dev: Sequence[Dialogue], reporter: TrainingReporter
 ) -> None:
     """Write the model folder (all or nothing) and the plots."""
     about = {"recipe": recipe.name, "licence": recipe.licence, "dialogist": __version__}
@@ -159,7 +159,7 @@ def _write_environment(recipe: Recipe, place: Place, parameters: int) -> None:
         "threads": torch.get_num_threads(),
         "processes": Processes.joined().count,
         "device": str(place.device),
-        "precision": resolve_precision(recipe.training.precision, place.device),
+        "precision": resolve_training_precision(recipe.training.precision, place.device),
         "parameters": parameters,
         "seed": recipe.training.seed,
     }

@@ -22,8 +22,8 @@ from dialogist.recipe.pairs import PairMaker, epochs_of, makes_windows
 from dialogist.records import Dialogue
 from dialogist.text.listing import counted
 from dialogist.tokenizers import Tokenizer, read_tokenizer
-from dialogist.training.interfaces import TrainingData
-from dialogist.training.saving import checkpoint_folders
+from dialogist.training.base import TrainingData
+from dialogist.training.checkpoints import checkpoint_folders
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,16 +8,16 @@ import torch
 from torch import nn
 
 from dialogist.data.sampler import TokenBucketConfig
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.summarizer import Summarizer, SummarizerLike
 from dialogist.errors import DataError
 from dialogist.evaluation.scoring import Scores, score
 from dialogist.evaluation.system_outputs import Output, nonblank
-from dialogist.metrics.rouge import TYPES, Rouge
+from dialogist.metrics.rouge import ROUGE_TYPES, Rouge
 from dialogist.objectives.base import Objective
 from dialogist.recipe.config import ValidationConfig
 from dialogist.records import JSON, Dialogue
-from dialogist.training.interfaces import TrainingData, Validation
+from dialogist.training.base import TrainingData, Validation
 
 
 class Validator:
@@ -88,11 +88,11 @@ class Evaluation:
 
     def rouge(self) -> dict[str, float]:
         """F1 by type, 0-100: the mean over a dialogue's references, then over dialogues."""
-        return {kind: self.scores.figure(f"{kind}.f1") for kind in TYPES}
+        return {kind: self.scores.figure(f"{kind}.f1") for kind in ROUGE_TYPES}
 
     def lines(self) -> Iterator[dict[str, JSON]]:
         """Every output beside its references and scores."""
-        each = {kind: self.scores.each(f"{kind}.f1").tolist() for kind in TYPES}
+        each = {kind: self.scores.each(f"{kind}.f1").tolist() for kind in ROUGE_TYPES}
         for number, output in enumerate(self.outputs):
             yield {
                 "id": output.id,

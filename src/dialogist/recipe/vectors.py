@@ -16,13 +16,13 @@ from torch import Tensor, nn
 
 from dialogist.errors import CheckpointError, DataError
 from dialogist.files import sha256_of, write_folder_atomically
-from dialogist.nn.frozen import freeze_rows
+from dialogist.nn.layers import freeze_rows
 from dialogist.recipe.config import Place, Recipe, VectorsConfig
 from dialogist.recipe.corpus import Note
 from dialogist.records import JSON
 from dialogist.tokenizers import Tokenizer
-from dialogist.tokenizers.vectors import VectorReport, vectors_for
-from dialogist.training.saving import checkpoint_folders
+from dialogist.tokenizers.word_vectors import VectorReport, vectors_for
+from dialogist.training.checkpoints import checkpoint_folders
 
 VECTORS = "vectors"
 

@@ -1,27 +1,33 @@
 """Starting a run from a pretrained encoder's folder: what of it becomes our weights.
 
 The flat Transformer takes encoder, positions and token table, every other model the token table if
-it has its width. The tokenizer is the recipe's own (`dialogist.tokenizers.wordpiece`): rows are
+it has its width. The tokenizer is the recipe's own (`tokenizers.wordpiece_vocabulary`): rows are
 found by how pieces are spelt, so it may hold any part of the encoder's vocabulary.
 """
 
 from dialogist.data.prepare import Preparation
 from dialogist.errors import ConfigError
 from dialogist.files import located
-from dialogist.models.bert_folder import WEIGHTS, BertFolder, read_bert
-from dialogist.models.table import Model
+from dialogist.models import AnyModel
+from dialogist.models.bert_warm_start import (
+    WEIGHTS,
+    BertFolder,
+    EncoderStart,
+    encoder_weights,
+    read_bert,
+    token_rows,
+)
 from dialogist.models.transformer import TransformerConfig
-from dialogist.models.warm_start import EncoderStart, encoder_weights, token_rows
 from dialogist.recipe.config import Recipe
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.start import Start
 from dialogist.recipe.vectors import token_tables
 from dialogist.tokenizers import Tokenizer
-from dialogist.tokenizers.wordpiece import read_vocabulary
+from dialogist.tokenizers.wordpiece_vocabulary import read_vocabulary
 
 
 def find_encoder(
-    start: EncoderStart, recipe: Recipe, model: Model, tokenizer: Tokenizer, note: Note
+    start: EncoderStart, recipe: Recipe, model: AnyModel, tokenizer: Tokenizer, note: Note
 ) -> Start:
     """Read the encoder and name its weights as ours, for `give_weights`.
 

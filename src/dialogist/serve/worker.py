@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.options import SummaryOptions
 from dialogist.present.shaping import Shaped
 from dialogist.records import Dialogue, Summary

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from dialogist.errors import UsageError, nearest
-from dialogist.metrics.speakers import Speakers
+from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue, Statement, Summary, Warning
 from dialogist.text.clauses import clauses_of
 from dialogist.text.languages import language_of

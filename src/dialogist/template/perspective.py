@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
-from dialogist.metrics.speakers import Speakers
+from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue
 from dialogist.text.names import name_mentions
 

@@ -1,9 +1,15 @@
 """Text to token ids and back: one protocol, four kinds, all saved as ``tokenizer.json``."""
 
-from dialogist.tokenizers.base import PLACEHOLDERS, Symbols, Tokenizer, placeholder, read_tokenizer
+from dialogist.tokenizers.base import (
+    PLACEHOLDERS,
+    Characters,
+    Symbols,
+    Tokenizer,
+    placeholder,
+    read_tokenizer,
+)
 from dialogist.tokenizers.build import TokenizerConfig, build_tokenizer
-from dialogist.tokenizers.characters import Characters
-from dialogist.tokenizers.plan_tokens import MOST_LABELS, PlanTokens
+from dialogist.tokenizers.special_tokens import MOST_LABELS, PlanTokens
 
 __all__ = [
     "MOST_LABELS",

@@ -17,29 +17,40 @@ from torch import Tensor, nn
 
 from dialogist.data.sampler import Indices, Plan
 from dialogist.errors import CheckpointError, DataError, DialogistError
-from dialogist.models.checkpoint import average_weights
+from dialogist.models.model_weights import average_weights
 from dialogist.objectives.base import Objective
 from dialogist.records import JSON
-from dialogist.training.averaging import MovingAverage
-from dialogist.training.config import TrainingConfig
-from dialogist.training.interfaces import Reporter, TrainingData, Validate
-from dialogist.training.interrupt import Interrupted, SignalWatch
-from dialogist.training.logs import RunLogs
-from dialogist.training.memory import KeptMemory
-from dialogist.training.optim import load_optimizer_tensors, optimizer_tensors
-from dialogist.training.parts import Parts
-from dialogist.training.precision import resolve_precision, working_dtype
-from dialogist.training.processes import Processes
-from dialogist.training.progress import Progress, add_to, mean_of, seed_batch
-from dialogist.training.saving import (
+from dialogist.training.base import (
+    Progress,
+    TrainingConfig,
+    TrainingData,
+    TrainingReporter,
+    Validate,
+    add_sums,
+    mean_of_sums,
+    seed_batch,
+)
+from dialogist.training.checkpoints import (
     Checkpoint,
     checkpoint_folders,
+    epoch_checkpoints,
+    final_checkpoints,
     load_checkpoint,
-    prune,
+    prune_checkpoints,
+    rank_checkpoint,
     save_checkpoint,
+    watch_gap,
 )
-from dialogist.training.selection import epoch_checkpoints, final_checkpoints, rank, watch_gap
-from dialogist.training.weights import MasterWeights
+from dialogist.training.distributed import Processes
+from dialogist.training.master_weights import (
+    MasterWeights,
+    MovingAverage,
+    resolve_training_precision,
+    working_dtype,
+)
+from dialogist.training.optimizer import ParameterGroups, load_optimizer_tensors, optimizer_tensors
+from dialogist.training.run_logs import RunLogs
+from dialogist.training.runtime import Interrupted, KeptMemory, SignalWatch
 
 
 class Trainer:
@@ -56,16 +67,16 @@ class Trainer:
         data: TrainingData,
         config: TrainingConfig,
         folder: Path,
-        reporter: Reporter,
+        reporter: TrainingReporter,
     ) -> None:
         self.model, self.objective, self.data = model, objective, data
         self.config = config
         self.reporter = reporter
         self.device = next(model.parameters()).device
-        working = working_dtype(resolve_precision(config.precision, self.device))
+        working = working_dtype(resolve_training_precision(config.precision, self.device))
         self.weights = MasterWeights(model, working)
         self.average = MovingAverage(self.weights, config.moving_average)
-        self.parts = Parts(config.parts, model, self.weights)
+        self.parts = ParameterGroups(config.parts, model, self.weights)
         self.optimizer = config.optimizer.build(self.weights)
         self.processes = Processes.joined()
         self.checkpoints = folder / "checkpoints"
@@ -203,7 +214,7 @@ class Trainer:
         self.weights.begin()
         for number, indices in enumerate(group):
             seed_batch(self.config.seed, progress.step, number, self.processes.rank)
-            add_to(sums, self._learn(data, indices, count))
+            add_sums(sums, self._learn(data, indices, count))
             self.weights.collect(add=number > 0)
         self.processes.add(self.weights.gradient)
         sums = self.processes.add_named(sums, self.device)
@@ -238,15 +249,17 @@ class Trainer:
     def _count(self, progress: Progress, sums: Mapping[str, float], rate: float) -> None:
         progress.step += 1
         progress.batch += 1
-        add_to(progress.epoch_sums, sums)
-        add_to(progress.window_sums, sums)
+        add_sums(progress.epoch_sums, sums)
+        add_sums(progress.window_sums, sums)
         if progress.step % self.config.log_every:
             return
         if not self.processes.first:
             progress.window_sums = {}
             return
         record: dict[str, JSON] = {"kind": "train", "step": progress.step, "epoch": progress.epoch}
-        self.logs.metrics.append(record | mean_of(progress.window_sums) | {"learning_rate": rate})
+        self.logs.metrics.append(
+            record | mean_of_sums(progress.window_sums) | {"learning_rate": rate}
+        )
         speed = progress.window_sums["tokens"] / (time.perf_counter() - self._clock)
         self.logs.speed.append({"step": progress.step, "target_tokens_per_s": round(speed, 1)})
         self._clock = time.perf_counter()
@@ -254,7 +267,7 @@ class Trainer:
 
     def _end_epoch(self, progress: Progress, validate: Validate) -> Progress:
         """Validate, log, rank, save; the run folder is complete after this."""
-        means = {f"train_{name}": v for name, v in mean_of(progress.epoch_sums).items()}
+        means = {f"train_{name}": v for name, v in mean_of_sums(progress.epoch_sums).items()}
         progress.end_epoch(whole=progress.batch >= self._updates(self._plan(progress.epoch)))
         if self.processes.first:
             self._validate(progress, means, validate)
@@ -275,7 +288,7 @@ class Trainer:
         self.reporter.epoch(record)
         name = f"step-{progress.step:08d}-epoch-{progress.epoch:04d}"
         for text in (
-            *rank(progress, self.config, validation.metrics, name),
+            *rank_checkpoint(progress, self.config, validation.metrics, name),
             *watch_gap(progress, self.config, validation.metrics),
         ):
             self.reporter.note(text)
@@ -284,7 +297,7 @@ class Trainer:
     def _time(self, progress: Progress, what: str) -> None:
         """What was done since the last call, by the wall clock."""
         before, self._since = self._since, time.perf_counter()
-        add_to(progress.seconds, {what: self._since - before})
+        add_sums(progress.seconds, {what: self._since - before})
 
     def _save(self, progress: Progress, name: str) -> None:
         if not self.processes.first:
@@ -298,4 +311,6 @@ class Trainer:
         best = [entry for _, entry in progress.best]
         # The newest two stay whatever they are: should one be damaged, the other goes on. So does
         # this one: after going back, damaged ones of a later step may be before it.
-        prune(self.checkpoints, {name, *best, *epochs[-self.config.keep_last :], *names[-2:]})
+        prune_checkpoints(
+            self.checkpoints, {name, *best, *epochs[-self.config.keep_last :], *names[-2:]}
+        )

@@ -169,7 +169,7 @@ def ablate(
     """
     import torch
 
-    from dialogist.nn.hardware import pick_device
+    from dialogist.nn.quantization import pick_device
     from dialogist.recipe.config import DataSet, data_folder
     from dialogist.recipe.systems import System
     from dialogist_lab.ablation import read_ablation, variants

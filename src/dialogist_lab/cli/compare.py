@@ -189,7 +189,7 @@ def _outcome(
     system: "System", setting: "ComparisonSetting", quiet: bool
 ) -> "ComparisonRow | SystemFailure":
     """The row of a system. One that fails is told in one line, and the others still run."""
-    from dialogist.training.interrupt import Interrupted
+    from dialogist.training.runtime import Interrupted
     from dialogist_lab.comparison import assess, is_trained, train_system
 
     try:
@@ -295,7 +295,7 @@ def _starts(entries: Iterable[str]) -> dict[str, str]:
 def _device(device: str, threads: int | None) -> "torch.device":
     import torch
 
-    from dialogist.nn.hardware import pick_device
+    from dialogist.nn.quantization import pick_device
 
     if threads is not None:
         torch.set_num_threads(threads)

@@ -148,7 +148,7 @@ def _texts(dialogues: Iterable[Dialogue]) -> Iterator[str]:
 
 def _check(path: Path, folder: Path, form: Facts) -> int:
     from dialogist.tokenizers import read_tokenizer
-    from dialogist.tokenizers.vectors import vectors_for
+    from dialogist.tokenizers.word_vectors import vectors_for
 
     _, _, report = vectors_for(read_tokenizer(folder), path)
     if form is Facts.json:

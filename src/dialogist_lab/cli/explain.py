@@ -143,7 +143,7 @@ def explain(
 
 
 def _refuse_baseline(model: str) -> None:
-    from dialogist.baselines.names import find_baseline
+    from dialogist.baselines.extractive import find_baseline
 
     if find_baseline(model) is not None:
         raise UsageError(

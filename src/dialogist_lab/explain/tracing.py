@@ -14,7 +14,7 @@ from dialogist.data.collate import collate
 from dialogist.data.entities import MASK
 from dialogist.data.normalise import normalise
 from dialogist.data.speakers import RoleTable
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.checking import with_checks
 from dialogist.engine.compose import compose
@@ -26,10 +26,10 @@ from dialogist.errors import DataError
 from dialogist.models.base import Outputs
 from dialogist.models.hierarchical import Hierarchical
 from dialogist.models.leader_writer import LeaderWriter, PlanOutputs
-from dialogist.nn.pointer import Copies, PointerLogProbs
+from dialogist.nn.output_layer import Copies, PointerLogProbs
 from dialogist.records import Dialogue, Summary, Utterance
 from dialogist.tokenizers import Tokenizer
-from dialogist.tokenizers.entity_tokens import readable
+from dialogist.tokenizers.special_tokens import readable_entity
 from dialogist_lab.explain.explanation import (
     BEGIN,
     END,
@@ -160,7 +160,7 @@ def _described(tokenizer: Tokenizer, index: int) -> str:
         return f"‹speaker {tokenizer.placeholder_ids().index(index) + 1}: not here›"
     raw = tokenizer.decode([index])
     if MASK.search(raw):
-        return f"‹{readable(raw.strip())[1:-1]}: not here›"
+        return f"‹{readable_entity(raw.strip())[1:-1]}: not here›"
     if BROKEN in raw:
         return "‹part of a character›"
     return tokenizer.token(index)

@@ -9,7 +9,7 @@ from dialogist.errors import DataError
 from dialogist.evaluation.diagnostics import Caution
 from dialogist.evaluation.pages import asset, content_policy, displayable, page_templates, trusted
 from dialogist.evaluation.report_card import Card
-from dialogist.metrics.references import BEST
+from dialogist.metrics.base import BEST
 from dialogist.records import Dialogue, Utterance
 from dialogist.text.listing import counted
 from dialogist_lab.report.examples import (

@@ -10,11 +10,11 @@ import numpy as np
 from dialogist.errors import DataError
 from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import Floats
-from dialogist.metrics.findings import Finding, Kind, findings
-from dialogist.metrics.rouge_words import RougeWords
+from dialogist.metrics.faithfulness import Finding, FindingKind, findings
+from dialogist.metrics.ngram_overlap import RougeWords
 from dialogist.records import Dialogue
 from dialogist.text.words import words_of
-from dialogist.training.logs import RunLogs
+from dialogist.training.run_logs import RunLogs
 from dialogist_lab.report.subject import Run, ShownSystem, Subject
 from dialogist_lab.report.tables import MAIN
 
@@ -115,7 +115,7 @@ def _alike(one: Piece, other: Piece) -> bool:
     return (one.alone, one.why) == (other.alone, other.why)
 
 
-_WHY: Mapping[Kind, str] = {
+_WHY: Mapping[FindingKind, str] = {
     "name": "a name that the dialogue does not have",
     "speaker": "no speaker of the dialogue",
     "number": "a number that the dialogue does not have",

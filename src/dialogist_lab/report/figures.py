@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 
 from dialogist.errors import DataError, MissingExtraError
 from dialogist.evaluation.pages import displayable
-from dialogist.training.logs import RunLogs
+from dialogist.training.run_logs import RunLogs
 from dialogist_lab.report.subject import Run
 
 # Okabe and Ito's colours, which the colour-blind can tell apart, and two more.

@@ -6,13 +6,13 @@ import torch
 
 from dialogist.data.limits import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.summarizer import Summarizer
+from dialogist.models import ModelConfig
 from dialogist.models.hierarchical import HierarchicalConfig
 from dialogist.models.leader_writer import LeaderWriterConfig
 from dialogist.models.recurrent import RecurrentConfig
-from dialogist.models.table import ModelConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import Tokenizer, TokenizerConfig, build_tokenizer

@@ -13,7 +13,7 @@ from tests.lab.explain.explaining import CONFIGS, SEVERAL, TALK, summarizer_of, 
 from tests.test_copying import COPYING, dialogues, trained
 
 from dialogist.data.limits import Limits
-from dialogist.decoding.options import DecodingOptions
+from dialogist.decoding import DecodingOptions
 from dialogist.engine.pieces import pieces
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import DataError, UsageError

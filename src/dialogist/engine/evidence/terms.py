@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
-from dialogist.metrics.numbers import Numbers, numbers_of
+from dialogist.metrics.dialogue_facts import StatedNumbers, stated_numbers
 from dialogist.text.aliases import NICKNAMES, SHORT_FORMS
 from dialogist.text.clauses import is_content
 from dialogist.text.entities import calendar_value, entities
@@ -77,15 +77,15 @@ def _number_keys(number: Quantity) -> frozenset[str]:
     """All that a number may mean; ``one`` is hardly ever a number."""
     if number.values == {1.0} and not number.times | number.vague:
         return frozenset()
-    keys = _keys(numbers_of([number]))
+    keys = _keys(stated_numbers([number]))
     return keys if 1.0 in number.values else keys - _keys(_NONE)
 
 
-_NONE = numbers_of(())
+_NONE = stated_numbers(())
 """What is known before anything is said."""
 
 
-def _keys(known: Numbers) -> frozenset[str]:
+def _keys(known: StatedNumbers) -> frozenset[str]:
     times = {time % HALF_DAY for time in known.times | known.vague}
     values = (f"n:{value:g}" for value in known.values)
     return frozenset((*values, *(f"t:{time}" for time in times)))

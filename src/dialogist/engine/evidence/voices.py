@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from dialogist.metrics.speakers import Speakers
+from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue
 from dialogist.text.clauses import clauses_of
 from dialogist.text.languages import Language

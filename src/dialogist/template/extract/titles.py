@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from dialogist.metrics.speakers import Speakers
+from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue, EvidenceSpan
 from dialogist.template.extract.turns import Found, turns_of
 from dialogist.text.function_words import OPENERS
