@@ -13,6 +13,9 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
+_GROUPS = {"models", "data", "keypoints", "rate", "keys", "feedback", "recipes", "templates"}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
@@ -38,9 +41,7 @@ def test_commands_exist(page: Path, dialogist) -> None:
     helps: dict[tuple[str, ...], str] = {}
     for line in commands:
         words = shlex.split(line)[1:]
-        command = tuple(
-            words[: 2 if words[0] in ("models", "data", "keypoints", "rate", "keys") else 1]
-        )
+        command = tuple(words[: 2 if words[0] in _GROUPS else 1])
         if command not in helps:
             result = dialogist(*command, "--help", env={"COLUMNS": "250"})
             assert result.returncode == 0, line

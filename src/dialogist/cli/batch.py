@@ -156,7 +156,7 @@ def batch(
     }
     wishes = Wishes(
         model,
-        _options(model, wanted),
+        _options(model, wanted, focus),
         shape_of(template, focus, perspective, speaker, evidence),
         None if mask is None else mask.value,
         mask_names.value,
@@ -193,14 +193,15 @@ def batch(
     return 3 if totals.failed else 0
 
 
-def _options(model: str, wanted: dict[str, Any]) -> "SummaryOptions":
+def _options(model: str, wanted: dict[str, Any], focus: str | None) -> "SummaryOptions":
     from dialogist.cli.licence_note import tell_licence
     from dialogist.engine.model_files import options_of
     from dialogist.engine.names import find_model
 
     options = decoding_options(options_of(find_model(model)), wanted)
-    if options.style == "free":
-        tell_licence(model)
+    if options.style == "faithful":
+        return options.model_copy(update={"focus": focus})
+    tell_licence(model)
     return options
 
 
