@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import tokenizers
 from tests.models.bert_samples import vocabulary_file
-from tests.tokenizers.test_pretrained import VARIANTS, train_sentencepiece
+from tests.tokenizers.test_build_pretrained import VARIANTS, train_sentencepiece
 from tokenizers import decoders, models
 
 from dialogist.tokenizers import Characters, Tokenizer, TokenizerConfig, build_tokenizer

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.models.bert_samples import MINILM, PIECES, TEXTS, minilm, vocabulary_file
-from tests.tokenizers.test_wordpiece import CLEAN, ODD, P0, of
+from tests.tokenizers.test_wordpiece_codec import CLEAN, ODD, P0, of
 
 from dialogist.errors import ConfigError, ModelError
 from dialogist.files import located
