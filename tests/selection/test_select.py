@@ -161,3 +161,9 @@ def test_a_no_with_its_reason_is_not_dropped():
     [one] = _candidates(turns)
     assert one.text == "Ann: “Can you lend me 50 dollars?” Bo: “No, I lost my job in May.”"
     assert one.kind == "quoted"
+
+
+@pytest.mark.parametrize("text", ["If not, come back to me.", "Otherwise I will call you."])
+def test_what_hangs_on_a_condition_needs_the_clause_before(text):
+    turns = [("Ann", "The garage repairs the car once more."), ("Bo", text)]
+    assert told_of(turns).candidates[-1].needs == 0

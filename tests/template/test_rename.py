@@ -192,7 +192,7 @@ def test_a_filled_template_is_renamed_but_what_was_said_is_not():
 
 
 def test_a_role_is_renamed_as_reports_write_it_and_quotations_stay():
-    told = "The agent has booked it, and the agent’s boss agrees. Agent: “Ask the agent.”"
-    renamed = rename(summary_of(told), {"Agent": "Carla"})
-    assert renamed.text == "Carla has booked it, and Carla’s boss agrees. Carla: “Ask the agent.”"
-    assert rename(summary_of("the agents rest"), {"Agent": "Carla"}).text == "the agents rest"
+    told = "Agent has booked it, and Agent’s boss agrees. AGENT: “Ask Agent.”"
+    renamed = rename(summary_of(told), {"AGENT": "Carla"})
+    assert renamed.text == "Carla has booked it, and Carla’s boss agrees. Carla: “Ask Agent.”"
+    assert rename(summary_of("Agents rest"), {"AGENT": "Carla"}).text == "Agents rest"

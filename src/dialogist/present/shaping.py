@@ -15,7 +15,7 @@ from dialogist.template.perspective import names_by
 from dialogist.template.quotes import Quote, cited_of, quotes_of
 from dialogist.template.rename import check_names, rename, rename_filled
 
-_QUOTED = 2  # utterances shown for a statement, at most
+_QUOTED = 3  # utterances shown for a statement, at most
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,10 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A statement of a summary: what it says, of which units, and how likely it matters."""
+    """A statement of a summary: what it says, of which units, and how likely it matters.
+
+    The last of the ``units`` may be one that only names what "it" or "she" means.
+    """
 
     candidate: Candidate
     units: tuple[Unit, ...]
@@ -103,11 +106,19 @@ def select(
     return [
         Chosen(
             one,
-            tuple(units[j] for j in one.units),
+            tuple(units[j] for j in _rests_on(one)),
             float(max(worth.key[best[1][k]] for k in ks)),
         )
         for one, ks in told
     ]
+
+
+def _rests_on(candidate: Candidate) -> tuple[int, ...]:
+    """The units of a statement, then the one that names what its "it" or "she" means."""
+    needs = candidate.needs
+    return (
+        candidate.units if needs is None or needs in candidate.units else (*candidate.units, needs)
+    )
 
 
 def _rooms(budget: int) -> Iterator[int]:

@@ -23,7 +23,7 @@ class Renamer:
     A name is found as a whole word, the longest first, with the capitals that it is given with;
     ``'s`` behind it stays. A part of a word, of a double name (``Anna-Maria``, ``O'Neil``) or of an
     address is not touched, nor what stands in quotation marks (“ ”). A role is found as reports
-    write it, too: "the agent" for ``Agent``. Chinese has no spaces: there a name of one character
+    write it, too: "Agent" for ``AGENT``. Chinese has no spaces: there a name of one character
     is only found where no other character of Chinese is beside it.
     """
 
@@ -151,13 +151,8 @@ def check_names(names: Mapping[str, str], dialogue: Dialogue) -> None:
 
 
 def _with_roles(names: Mapping[str, str]) -> dict[str, str]:
-    """The names, and how reports write those that are roles."""
-    forms = dict(names)
-    for old, new in names.items():
-        written = written_name(old)
-        if written.startswith("the "):
-            forms |= {written: new, written.capitalize(): new}
-    return forms
+    """The names, and how reports write those that are roles: "Agent" for ``AGENT``."""
+    return {**{written_name(old): new for old, new in names.items()}, **names}
 
 
 def _pattern(name: str) -> str:

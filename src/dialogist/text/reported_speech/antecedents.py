@@ -24,7 +24,8 @@ _STOPS = _CLOSED | w.SINGULAR_THIRD | w.SUBORDINATORS | w.BEFORE_A_SUBJECT
 _PRONOUN = re.compile(
     "(?i)"
     + alternatives(r"""
-    \bit\b(?!['’]) | \bits\b | \bthey\b | \bthem\b | \btheirs?\b | \bhe\b | \bshe\b | \bhim\b
+    ^(?:if (?:not|so)|otherwise|or else|in that case)\b
+    | \bit\b(?!['’]) | \bits\b | \bthey\b | \bthem\b | \btheirs?\b | \bhe\b | \bshe\b | \bhim\b
     | \bhis\b | \bhers?\b
     | \b(?:this|these|those|that)(?= (?:is|are|was|were|will|would|can|could|may|might|has|had|does
     |did|should|must|cannot|works?|one|ones|[a-z]+(?:ed|es))\b|$|\s*[,.;!?])

@@ -217,8 +217,11 @@ def _without_auxiliary(text: str, words: Sequence[Word]) -> Question | None:
         and words[1].low in DETERMINERS | {"to", "something", "anything"}
     ):
         return Question("whether", "you", "have" if first == "got" else "do", _small_first(text))
-    if is_gerund(first) and not text.lower().startswith(
-        ("being", "meaning", "speaking", "building", "thinking", "confirming", "checking")
+    if is_gerund(first) and not (
+        words[-1].low in _WH
+        or text.lower().startswith(
+            ("being", "meaning", "speaking", "building", "thinking", "confirming", "checking")
+        )
     ):
         return Question("whether", "you", "are", _small_first(text))
     if (
