@@ -70,7 +70,6 @@ def test_focus_and_roles():
     ("arguments", "error", "message"),
     [
         (("meetin", None, None, None), ConfigError, "did you mean 'meeting'"),
-        ((None, None, "roles", None), UsageError, "did you mean 'role'"),
         ((None, None, None, ["Ann"]), UsageError, "write it as OLD=NEW"),
         ((None, None, None, ["Ann=Bo", "Ann=Cy"]), UsageError, "renamed twice"),
         ((None, None, None, ["Ann=Cy", "Bo=Cy"]), UsageError, "both be called"),
