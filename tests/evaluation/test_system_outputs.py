@@ -266,7 +266,7 @@ WRONG: list[tuple[list[LocatedOutput], list[Dialogue], str]] = [
     (placed(("a", "A"), ("x", "B")), talks("a", "b"), "data has no dialogue 'x'"),
     (placed(("0", "A"), ("1", "B")), talks("a", "b"), r"none of its ids \('0', '1'\) is in data"),
     (placed(("a", "A"), ("", "B")), talks("a", "b"), "p:2: has no id, others have"),
-    (placed(("", "A")), talks("a", "b"), "1 outputs by order, but 2 dialogues in data"),
+    (placed(("", "A")), talks("a", "b"), "1 output by order, but 2 dialogues in data"),
 ]
 
 
