@@ -293,7 +293,7 @@ def test_by_order_on_demand() -> None:
 
 def test_no_order_where_a_line_is_lost() -> None:
     choice = DialogueChoice("data", talks("a", "b"), [0, 1])
-    with pytest.raises(DataError, match="1 records cannot be read"):
+    with pytest.raises(DataError, match="1 record cannot be read"):
         join_outputs("p", placed(("", "A"), ("", "B")), choice, JoinOptions(), bad=1)
 
 
