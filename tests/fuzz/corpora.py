@@ -3,6 +3,7 @@
     python -m tests.fuzz.corpora FOLDER                  # faithful style, whole files
     python -m tests.fuzz.corpora FOLDER --style free --model default --count 50
     python -m tests.fuzz.corpora FOLDER --style free --model tiny --only csds
+    python -m tests.fuzz.corpora FOLDER --only sgd_annotated --column speaker=s --column text=t
 
 ``tiny`` has random weights: it is fast, and everything else of the pipeline is as in use. With
 ``--results`` a file that was done already is left out.
@@ -27,7 +28,7 @@ from tests.conftest import tiny_bundle
 from tests.fuzz.checking import faults
 
 from dialogist import Summary
-from dialogist.data.readers import read_dialogues
+from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.engine.bundle import save_bundle
 from dialogist.files import write_text_atomically
 
@@ -42,6 +43,7 @@ class Row:
     file: str
     model: str
     style: str
+    columns: list[str] = field(default_factory=list)
     dialogues: int = 0
     lost: int = 0
     exit_code: int = 0
@@ -62,6 +64,7 @@ def main() -> int:
     parser.add_argument("--style", default="faithful", choices=("faithful", "free"))
     parser.add_argument("--model", default="default", help="tiny, or a model's name or folder")
     parser.add_argument("--count", type=int, help="records of a file (all)")
+    parser.add_argument("--column", default=[], action="append", help="as dialogist summarize's")
     parser.add_argument("--only", default="", help="files whose path holds this")
     parser.add_argument("--results", type=Path, help="JSON file with what came of each file")
     flags = parser.parse_args()
@@ -69,7 +72,7 @@ def main() -> int:
     done = {row.key for row in rows}
     new: list[Row] = []
     for path in sorted(flags.folder.rglob("*")):
-        row = Row(path.relative_to(flags.folder).as_posix(), flags.model, flags.style)
+        row = Row(path.relative_to(flags.folder).as_posix(), flags.model, flags.style, flags.column)
         if not path.name.endswith(ENDINGS) or flags.only not in row.file or row.key in done:
             continue
         with TemporaryDirectory() as folder:
@@ -96,6 +99,7 @@ def _fill(row: Row, path: Path, count: int | None, folder: Path) -> None:
         save_bundle(Path(model), tiny_bundle(), "# tiny\n", torch.float32)
     output = folder / "summaries.jsonl"
     command = ["summarize", str(path), "--model", model, "--style", row.style, "--quiet"]
+    command += [word for column in row.columns for word in ("--column", column)]
     start = time.monotonic()
     ran = subprocess.run(
         [sys.executable, "-m", "dialogist", *command, "--output", str(output)],
@@ -129,7 +133,8 @@ def _compare(row: Row, path: Path, output: Path) -> None:
     unread: list[str] = []
     statuses: Counter[str] = Counter()
     summaries = _summaries(output)
-    for dialogue in read_dialogues(path, None, lambda problem: unread.append(str(problem))):
+    options = ReadOptions(columns=dict(column.split("=", 1) for column in row.columns))
+    for dialogue in read_dialogues(path, options, lambda problem: unread.append(str(problem))):
         row.dialogues += 1
         summary = next(summaries, None)
         if summary is None or summary.id != dialogue.id:
