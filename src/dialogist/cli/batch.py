@@ -1,6 +1,6 @@
 """``dialogist batch``: any number of dialogues in, a folder of records out, each exactly once."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -80,6 +80,12 @@ def batch(
     workers: Annotated[
         int, typer.Option(min=1, max=256, help="Processes, each with a model and one thread.")
     ] = 1,
+    max_workers: Annotated[
+        int,
+        typer.Option(
+            min=0, max=4_096, help="Of a Ray cluster that grows: as many actors as it has room for."
+        ),
+    ] = 0,
     engine: Annotated[
         Engines, typer.Option(help="Processes of this machine, or actors of a Ray cluster.")
     ] = Engines.local,
@@ -154,12 +160,16 @@ def batch(
     from dialogist.jobs.wishes import Wishes
     from dialogist.jobs.workers import Plan
 
-    if address and engine is not Engines.ray:
-        raise UsageError("--address goes with --engine ray")
-    if watch is not None and (sample is not None or restart):
-        raise UsageError("--watch goes neither with --sample nor with --restart")
-    if not output and sample is None:
-        raise UsageError("--output: name the folder, URL or table to write to (or give --sample N)")
+    _refuse(
+        {
+            "--address goes with --engine ray": bool(address) and engine is not Engines.ray,
+            "--max-workers goes with --engine ray": bool(max_workers) and engine is not Engines.ray,
+            "--watch goes neither with --sample nor with --restart": watch is not None
+            and (sample is not None or restart),
+            "--output: name the folder, URL or table to write to (or give --sample N)": not output
+            and sample is None,
+        }
+    )
     wanted = {
         "style": style,
         "length": length,
@@ -196,6 +206,7 @@ def batch(
         time_limit,
         engine.value,
         address,
+        max_workers,
         restart,
         grow or watch is not None,
     )
@@ -218,6 +229,17 @@ def batch(
     except KeyboardInterrupt:
         note("stopped: run the same command again to go on", own=True)
         raise
+
+
+def _refuse(faults: Mapping[str, bool]) -> None:
+    """Raise the first fault that there is.
+
+    Raises:
+        UsageError: flags do not go together.
+    """
+    for fault, there in faults.items():
+        if there:
+            raise UsageError(fault)
 
 
 def _options(model: str, wanted: dict[str, Any], focus: str | None) -> "SummaryOptions":
