@@ -4,8 +4,8 @@
     python bench/jobs.py kills --count 5000 --kills 20
     python bench/jobs.py engines DIALOGUES.jsonl --style free
 
-The model is the first utterance of each dialogue: what is measured is all the rest. ``engines`` runs
-a real model by local workers and by Ray's, in turn, and compares their time and their bytes.
+The model is the first utterance of each dialogue: what is measured is all the rest. ``engines``
+runs a real model by local workers and by those of Ray, and compares their time and their bytes.
 """
 
 import argparse
