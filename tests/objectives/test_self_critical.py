@@ -180,8 +180,8 @@ def test_cross_entropies_are_means_over_a_dialogue() -> None:
     """Equations 19 and 20, each from the distributions themselves."""
     model, batch = leader_writer().eval(), collate(PAIRS, SYMBOLS)
     outputs = model(batch)
-    lead = outputs.leader.log_probs.of(outputs.leader.targets).target.tolist()
-    write = outputs.writer.log_probs.of(outputs.writer.targets).target.tolist()
+    lead = outputs.plan.log_probs.of(outputs.plan.targets).target.tolist()
+    write = outputs.log_probs.of(outputs.targets).target.tolist()
     # "one": 2 key points and the end; sub-summaries of 2 and 2 words and their ends
     wanted_lead = -sum(lead[:3]) / 3 - sum(lead[3:]) / 2
     wanted_write = -sum(write[:6]) / 6 - sum(write[6:]) / 2
