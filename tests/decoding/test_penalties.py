@@ -18,9 +18,9 @@ from dialogist.decoding.search import Hypothesis
 from dialogist.errors import ConfigError
 from dialogist.models import SequenceModel
 from dialogist.models.base import Outputs
-from dialogist.models.recurrent import RecurrentConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.tokenizers import Symbols
+from dialogist_lab.papers.recurrent import RecurrentConfig
 
 SYMBOLS = Symbols(0, 1, 2, 3, 12)
 

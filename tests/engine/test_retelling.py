@@ -21,9 +21,9 @@ from dialogist.engine.retelling import looks_of, retold
 from dialogist.engine.token_ranges import token_ranges
 from dialogist.engine.writing import Writer
 from dialogist.engine.written import Window, Written
-from dialogist.models.leader_writer import LeaderWriter
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import Tokenizer
+from dialogist_lab.papers.leader_writer import LeaderWriter
 
 EVERY = pytest.mark.parametrize("family", CONFIGS)
 LONGER = Dialogue(

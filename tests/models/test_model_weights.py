@@ -9,8 +9,6 @@ from torch import Tensor, nn
 from dialogist.batch import FIRST_KEY_POINT, Batch
 from dialogist.data.collate import Pair, collate
 from dialogist.errors import ModelError
-from dialogist.models.hierarchical import Hierarchical, HierarchicalConfig
-from dialogist.models.leader_writer import LeaderWriter, LeaderWriterConfig
 from dialogist.models.model_weights import (
     average_weights,
     load_weights,
@@ -21,6 +19,8 @@ from dialogist.models.model_weights import (
 )
 from dialogist.models.transformer import TransformerConfig
 from dialogist.tokenizers import Symbols
+from dialogist_lab.papers.hierarchical import Hierarchical, HierarchicalConfig
+from dialogist_lab.papers.leader_writer import LeaderWriter, LeaderWriterConfig
 
 # Weights by name: out, in, refused where they do not fit, averaged.
 

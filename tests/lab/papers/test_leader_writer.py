@@ -12,9 +12,9 @@ from dialogist.data.collate import Pair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.plan_decoding import PlannedText, generate_plan, plan_of
 from dialogist.errors import ConfigError
-from dialogist.models.leader_writer import LeaderWriter, LeaderWriterConfig
 from dialogist.recipe.config import read_recipe
 from dialogist.tokenizers import Symbols
+from dialogist_lab.papers.leader_writer import LeaderWriter, LeaderWriterConfig
 
 SYMBOLS = Symbols(0, 1, 2, 3, 20)
 A, B, C = range(FIRST_KEY_POINT, FIRST_KEY_POINT + 3)
