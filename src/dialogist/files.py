@@ -119,3 +119,12 @@ def bare_name(file_name: str) -> str:
         if name.lower().endswith(end):
             name = name[: -len(end)]
     return name or file_name
+
+
+NETWORK = "DIALOGIST_ALLOW_NETWORK"
+"""Set to 1, by a person or by ``--allow-network``: other machines may be talked to."""
+
+
+def network_allowed() -> bool:
+    """Whether models may be downloaded, and dialogues sent to an endpoint that somebody names."""
+    return os.environ.get(NETWORK, "") == "1"
