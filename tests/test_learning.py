@@ -13,7 +13,7 @@ import torch
 from dialogist.data.collate import Pair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import generate
-from dialogist.models import AnyModel
+from dialogist.models import SequenceModel
 from dialogist.models.recurrent import RecurrentConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
@@ -69,7 +69,7 @@ def reversed_pairs(count: int, seed: int) -> list[Pair]:
     return [Pair((BOS, *row, EOS), (BOS, *reversed(row), EOS)) for row in rows]
 
 
-def accuracy(model: AnyModel, pairs: Sequence[Pair]) -> float:
+def accuracy(model: SequenceModel, pairs: Sequence[Pair]) -> float:
     """Share of target tokens that greedy search says in their place."""
     options = DecodingOptions(strategy="greedy", max_tokens=8)
     found = generate(model, collate(pairs, SYMBOLS), options, SYMBOLS)

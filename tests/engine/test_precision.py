@@ -14,7 +14,7 @@ from dialogist.engine import precision
 from dialogist.engine.bundle import load_bundle, save_bundle
 from dialogist.engine.precision import resolve_precision, use_precision
 from dialogist.errors import UsageError
-from dialogist.models import AnyModel
+from dialogist.models import SequenceModel
 from dialogist.models.base import set_symbols
 from dialogist.models.hierarchical import HierarchicalConfig
 from dialogist.models.leader_writer import LeaderWriter, LeaderWriterConfig
@@ -42,7 +42,7 @@ ERROR = {"fp32": 1e-5, "bf16": 0.03, "int8": 0.04}
 """Root mean square of what log-probabilities are off by, of their own deviation (about 1)."""
 
 
-def model_of(form: str, format: str | None) -> AnyModel:
+def model_of(form: str, format: str | None) -> SequenceModel:
     torch.manual_seed(3)
     model = CONFIGS[form].build(SYMBOLS.size).eval()
     set_symbols(model, SYMBOLS)
@@ -68,7 +68,7 @@ def batch_of(*rows: int) -> Batch:
     return collate(pairs, SYMBOLS)
 
 
-def stepped(model: AnyModel, batch: Batch) -> torch.Tensor:
+def stepped(model: SequenceModel, batch: Batch) -> torch.Tensor:
     """Log-probabilities of three steps with two beams, turned in between: (3, N, X)."""
     rows = torch.arange(len(batch)).repeat_interleave(2)
     if isinstance(model, LeaderWriter):

@@ -21,7 +21,7 @@ from dialogist.engine.retelling import looks_of, retold
 from dialogist.engine.token_ranges import token_ranges
 from dialogist.engine.writing import Writer
 from dialogist.engine.written import Window, Written
-from dialogist.models.leader_writer import LeaderWriter, PlanOutputs
+from dialogist.models.leader_writer import LeaderWriter
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import Tokenizer
 
@@ -97,9 +97,8 @@ def maps_of(bundle: Bundle, written: Written) -> tuple[dict[str, torch.Tensor], 
     batch = collate([forced_pair(written.encoded, written.drafts[0], symbols)], symbols)
     with torch.inference_mode():
         outputs = bundle.model.forward(batch, need_weights=True)
-    attention = outputs.writer.attention if isinstance(outputs, PlanOutputs) else outputs.attention
     assert batch.utterance is not None
-    return attention, batch.utterance[0]
+    return outputs.attention, batch.utterance[0]
 
 
 @pytest.mark.parametrize("family", [name for name in CONFIGS if not CONFIGS[name].copies])

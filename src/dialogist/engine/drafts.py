@@ -18,8 +18,7 @@ from dialogist.decoding.generation import generate
 from dialogist.decoding.plan_decoding import generate_plan
 from dialogist.decoding.search import Hypothesis
 from dialogist.decoding.word_constraints import LexiconConstraint
-from dialogist.models import AnyModel
-from dialogist.models.leader_writer import LeaderWriter
+from dialogist.models import GeneratorModule, PlanningModule, SequenceModel
 from dialogist.nn.kv_cache import State
 from dialogist.tokenizers import PlanTokens, Symbols
 
@@ -129,7 +128,7 @@ FREE = Bounds()
 
 
 def write_drafts(
-    model: AnyModel,
+    model: SequenceModel,
     batch: Batch,
     options: DecodingOptions,
     symbols: Symbols,
@@ -140,9 +139,10 @@ def write_drafts(
 
     ``state``: what a model that does not plan has started from, if it has already.
     """
-    if isinstance(model, LeaderWriter):
+    if isinstance(model, PlanningModule):
         planned = generate_plan(model, batch, options, symbols, bounds.filters)
         return [[Draft(p.parts, p.key_points, p.plan.finished)] for p in planned]
+    assert isinstance(model, GeneratorModule)
     found = generate(model, batch, options, symbols, bounds.filters(), state)
     if symbols.plan is not None:
         return [[Draft.of_prefix(one, symbols.plan) for one in hypotheses] for hypotheses in found]

@@ -9,7 +9,6 @@ from dialogist.engine.pipeline import Pipeline
 from dialogist.engine.reading import Reader
 from dialogist.engine.writing import Writer
 from dialogist.errors import UsageError
-from dialogist.models.leader_writer import LeaderWriter
 from dialogist.records import Dialogue, Summary
 
 
@@ -24,8 +23,7 @@ class Neural:
     @property
     def plans(self) -> bool:
         """Whether the model decides on key points first and writes by them."""
-        bundle = self.bundle
-        return bool(bundle.preparation.planned_labels) or isinstance(bundle.model, LeaderWriter)
+        return bool(self.bundle.preparation.planned_labels) or self.bundle.model.plans
 
     def check(self, options: SummaryOptions) -> None:
         """See that the model can do what is asked.
@@ -38,7 +36,7 @@ class Neural:
             raise UsageError(
                 f"max_tokens {options.max_tokens}: this model writes at most {longest - 1} tokens"
             )
-        if options.n_best > 1 and isinstance(self.bundle.model, LeaderWriter):
+        if options.n_best > 1 and self.bundle.model.plans:
             raise UsageError("n_best above 1: this model writes by key points, one summary only")
 
     def summaries(self, dialogues: Sequence[Dialogue], options: SummaryOptions) -> list[Summary]:

@@ -21,14 +21,9 @@ from dialogist.engine.looks import Looks, Retold, Shares
 from dialogist.engine.origins import origins_of_tokens
 from dialogist.engine.written import Written
 from dialogist.models.base import Outputs
-from dialogist.models.hierarchical import Hierarchical
-from dialogist.models.leader_writer import LeaderWriter
 from dialogist.nn.kv_cache import State
 from dialogist.nn.output_layer import PointerLogProbs
 from dialogist.records import Dialogue
-
-_CROSS = ("_block2_decenc_att", "decoder_attention")
-"""How the names of a decoder's attention over the memory end."""
 
 
 @torch.inference_mode()
@@ -131,37 +126,18 @@ def _look(bundle: Bundle, batch: Batch, state: State | None) -> _Seen:
     """Run the model, or what of it comes behind ``state``, once."""
     model = bundle.model
     assert batch.utterance is not None  # `collate` always tells
-    owner = torch.arange(len(batch))
-    real = batch.target_mask
-    by_utterance = isinstance(model, Hierarchical | LeaderWriter)
-    if isinstance(model, LeaderWriter):
-        outputs = model.forward(batch, need_weights="last").writer
-    else:
-        outputs = model.force(batch, state or model.start(batch), need_weights="last")
-    cross = _last_cross(outputs)
-    if isinstance(model, LeaderWriter):
-        assert batch.plan is not None  # there are key points wherever anything was said
-        owner, real = batch.plan.owner, batch.plan.target_mask
-    copies = _copies(outputs, real)
+    forced = model.forced_decode(batch, state)
+    outputs, real, cross = forced.outputs, forced.real, forced.cross_attention
     log_probs = torch.zeros(real.shape, device=real.device)
     log_probs[real] = outputs.log_probs.of(outputs.targets).target
     return _Seen(
         _array(log_probs),
         None if cross is None else _array(cross),
-        by_utterance,
+        model.attends_to == "utterances",
         batch.utterance.cpu().numpy(),
-        owner.cpu().numpy(),
-        *copies,
+        forced.owner.cpu().numpy(),
+        *_copies(outputs, real),
     )
-
-
-def _last_cross(outputs: Outputs) -> Tensor | None:
-    """(N, T, S) or (N, T, U), the mean over heads; None of models without attention."""
-    crosses = [w for name, w in outputs.attention.items() if name.endswith(_CROSS)]
-    if not crosses:
-        return None
-    weights = crosses[-1].float()
-    return weights if weights.dim() == 3 else weights.mean(dim=1)
 
 
 def _copies(

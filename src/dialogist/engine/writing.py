@@ -23,7 +23,7 @@ from dialogist.engine.options import SummaryOptions
 from dialogist.engine.retelling import looks_of, retold
 from dialogist.engine.safety import ROUNDS, Banned, bans_of, clean_first
 from dialogist.engine.written import Window, Written
-from dialogist.models.leader_writer import LeaderWriter
+from dialogist.models import GeneratorModule
 from dialogist.nn.kv_cache import State
 from dialogist.text.function_words import FUNCTION_WORDS
 from dialogist.tokenizers import Tokenizer
@@ -91,7 +91,7 @@ class Writer:
         known = None
         if options.known_words and self._lexicon is not None:
             known = known_words(self._lexicon, [w.encoded for w in windows], self._symbols.eos)
-        state = None if isinstance(model, LeaderWriter) else model.start(batch)
+        state = model.start(batch) if isinstance(model, GeneratorModule) else None
         return _Started(batch, state, allowed, known)
 
     def _check(

@@ -1,5 +1,6 @@
 """The hierarchical Transformer: two encoders, one decoder (KDD'19 paper, sections 3.3 and 4.4)."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -8,8 +9,14 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from dialogist.batch import Batch
-from dialogist.config import Config
-from dialogist.models.base import GeneratorModule, Outputs, TokenDistribution
+from dialogist.models.base import (
+    GeneratorModule,
+    ModelConfig,
+    Outputs,
+    RecipeParts,
+    SequenceModel,
+    TokenDistribution,
+)
 from dialogist.nn.attention import WantedWeights
 from dialogist.nn.hierarchical_encoder import (
     HierarchicalCopyMemory,
@@ -24,13 +31,15 @@ from dialogist.nn.packing import Masks, Packing, look_ahead_mask
 from dialogist.nn.transformer_layers import LayerShape, TransformerDecoder
 
 
-class HierarchicalConfig(Config):
+class HierarchicalConfig(ModelConfig):
     """Options of the hierarchical Transformer; see `LayerShape` for those of a layer.
 
     ``embedding``: width of the table (d_e), mapped to ``width`` (l) where they differ.
     ``relative_positions``: K of floor(i K / M). ``utterance_tokens`` and ``target_tokens`` bound
     what the sinusoids cover. ``pointer``: words of the dialogue can be copied.
     """
+
+    target_table = "target_tokens"
 
     kind: Literal["hierarchical"] = "hierarchical"
     embedding: int = Field(128, ge=1, le=8192)
@@ -61,13 +70,19 @@ class HierarchicalConfig(Config):
         return self.pointer
 
     @property
-    def longest_source(self) -> None:
-        """No limit; one of an utterance: ``utterance_tokens``."""
-
-    @property
     def longest_target(self) -> int:
         """Tokens it can be fed at most, begin symbol in."""
         return self.target_tokens
+
+    def check(self, recipe: RecipeParts) -> Iterator[str]:
+        """What its tables of positions hold."""
+        spoken = recipe.preparation.limits.utterance_tokens
+        if spoken is None or spoken > self.utterance_tokens:
+            yield (
+                "preparation.limits.utterance_tokens must be at most model.utterance_tokens "
+                f"({self.utterance_tokens})"
+            )
+        yield from super().check(recipe)
 
     def layer_shape(self) -> LayerShape:
         """What all layers have in common."""
@@ -97,7 +112,7 @@ class HierarchicalConfig(Config):
             self.relative_positions,
         )
 
-    def build(self, vocabulary: int, source_vocabulary: int | None = None) -> "Hierarchical":
+    def build(self, vocabulary: int, source_vocabulary: int | None = None) -> SequenceModel:
         """A new model with fresh weights (drawn from torch's generator)."""
         assert source_vocabulary in (None, vocabulary), "source and target share their embeddings"
         return Hierarchical(self, vocabulary)
@@ -221,6 +236,9 @@ class HierarchicalOutputs:
 
 class Hierarchical(GeneratorModule):
     """A hierarchical encoder and one decoder that writes the whole summary; a `Generator`."""
+
+    config: HierarchicalConfig
+    attends_to = "utterances"
 
     def __init__(self, config: HierarchicalConfig, vocabulary: int) -> None:
         super().__init__()

@@ -5,15 +5,16 @@ starting from the Leader's decoded representation of its key point: it holds wha
 key points before, so two equal key points differ, which their embedding would not (3.4.3).
 """
 
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import ClassVar, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
 
 from dialogist.batch import FIRST_KEY_POINT, Batch, Plan
-from dialogist.models.base import Outputs
+from dialogist.data.keypoints import load_pack
+from dialogist.models.base import Outputs, PlanningModule, RecipeParts
 from dialogist.models.hierarchical import (
     HierarchicalConfig,
     HierarchicalOutputs,
@@ -34,38 +35,53 @@ class LeaderWriterConfig(HierarchicalConfig):
     the key point's ``embedding``, which the paper argues against.
     """
 
+    default_objective: ClassVar[Mapping[str, object]] = {"kind": "leader-writer"}
+
     kind: Literal["leader-writer"] = "leader-writer"  # type: ignore[assignment]
     key_points: int = Field(ge=1, le=65536)
     leader_layers: int = Field(3, ge=1, le=64)
     longest_plan: int = Field(64, ge=1, le=65536)
     writer_start: Literal["decoded", "embedding"] = "decoded"
 
-    def build(  # type: ignore[override]
-        self, vocabulary: int, source_vocabulary: int | None = None
-    ) -> "LeaderWriter":
+    @property
+    def plans(self) -> bool:
+        """It does."""
+        return True
+
+    def check(self, recipe: RecipeParts) -> Iterator[str]:
+        """What planning needs: its objective, a rule pack, and room for every sub-summary."""
+        preparation = recipe.preparation
+        if recipe.objective.kind != "leader-writer":
+            yield "objective.kind leader-writer and model.kind leader-writer need each other"
+        if preparation.key_points is None:
+            yield "model.kind leader-writer needs preparation.key_points: a rule pack"
+            return
+        labels = len(load_pack(preparation.key_points).labels)
+        if labels != self.key_points:
+            yield f"model.key_points must be {labels}: so many has {preparation.key_points}"
+        if preparation.plan == "prefix":
+            yield "preparation.plan: prefix is not for model.kind leader-writer: it plans by itself"
+        yield from super().check(recipe)
+
+    def _check_target(self, recipe: RecipeParts, limit: str, tokens: int | None) -> Iterator[str]:
+        """Of a sub-summary, to which an end symbol comes."""
+        tokens = recipe.preparation.limits.sub_summary_tokens
+        written = None if tokens is None else tokens + 1
+        yield from super()._check_target(recipe, "sub_summary_tokens", written)
+
+    def build(self, vocabulary: int, source_vocabulary: int | None = None) -> "LeaderWriter":
         """A new model with fresh weights (drawn from torch's generator)."""
         assert source_vocabulary in (None, vocabulary), "source and target share their embeddings"
         return LeaderWriter(self, vocabulary)
 
 
-@dataclass(frozen=True, slots=True)
-class PlanOutputs:
-    """What teacher forcing gives: at every key point (end in), and at every word of the Writer.
+class LeaderWriter(PlanningModule):
+    """Hierarchical encoder, Leader, Writer."""
 
-    ``attention``: the encoder's, if asked for (`HierarchicalMemory`).
-    """
-
-    leader: Outputs
-    writer: Outputs
-    attention: dict[str, Tensor] = field(default_factory=dict)
-
-
-class LeaderWriter(nn.Module):
-    """Hierarchical encoder, Leader, Writer.
-
-    It is no `Generator`, for it writes in two stages (`decoding.plan_decoding`): ``leader`` and
-    ``writer`` can both be searched.
-    """
+    config: LeaderWriterConfig
+    attends_to = "utterances"
+    leader: UtteranceDecoder
+    writer: UtteranceDecoder
 
     def __init__(self, config: LeaderWriterConfig, vocabulary: int) -> None:
         super().__init__()
@@ -84,17 +100,28 @@ class LeaderWriter(nn.Module):
         """The number of target positions of a sub-summary."""
         return self.config.target_tokens
 
-    def forward(self, batch: Batch, need_weights: WantedWeights = False) -> PlanOutputs:
-        """Teacher forcing under the reference key points; with attention if it is needed.
+    def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
+        """Teacher forcing under the reference key points: the Writer's outputs at every word.
 
-        ``need_weights``: ``last`` gives the Writer's last attention over the utterances alone.
+        ``plan`` of these are the Leader's. ``need_weights``: ``last`` gives the Writer's last
+        attention over the utterances alone.
         """
         assert batch.plan is not None, "the batch was made without key points"
         memory = self.encoder(batch, need_weights is True)
         led = self.lead(memory, batch.plan, need_weights is True)
         state = self.writer_state(memory, batch.plan, led)
         written = self.write(state, batch.plan, need_weights)
-        return PlanOutputs(led.outputs, written, memory.attention)
+        attention = memory.attention | written.attention
+        return replace(written, attention=attention, plan=led.outputs)
+
+    def encode(self, batch: Batch) -> HierarchicalMemory:
+        """Read the dialogues, utterance by utterance."""
+        memory: HierarchicalMemory = self.encoder(batch)
+        return memory
+
+    def start_writer(self, memory: HierarchicalMemory, plan: Plan) -> UtteranceDecoderState:
+        """What the Writer starts from; the Leader is run over its plan once more for that."""
+        return self.writer_state(memory, plan, self.lead(memory, plan))
 
     def leader_state(self, memory: HierarchicalMemory) -> UtteranceDecoderState:
         """What the Leader starts from, one row per dialogue (equation 14)."""

@@ -14,8 +14,7 @@ from pydantic import Field, model_validator
 from torch import Tensor, nn
 
 from dialogist.batch import Batch
-from dialogist.config import Config
-from dialogist.models.base import GeneratorModule, Outputs, TokenDistribution
+from dialogist.models.base import GeneratorModule, ModelConfig, Outputs, TokenDistribution
 from dialogist.nn.attention import WantedWeights
 from dialogist.nn.kv_cache import State
 from dialogist.nn.layers import Dropout
@@ -42,7 +41,7 @@ from dialogist.nn.recurrent_layers import (
 )
 
 
-class RecurrentConfig(Config):
+class RecurrentConfig(ModelConfig):
     """Options of the recurrent models.
 
     ``hidden``: the width of the decoder's states, of each of the encoder's directions, and of the
@@ -80,12 +79,9 @@ class RecurrentConfig(Config):
         return self.pointer
 
     @property
-    def longest_source(self) -> None:
-        """No limit."""
-
-    @property
-    def longest_target(self) -> None:
-        """No limit."""
+    def keeps_coverage(self) -> bool:
+        """Whether its `Outputs` have a ``coverage``."""
+        return self.coverage
 
     def stack_shape(self) -> StackShape:
         """What encoder and decoder have in common."""
@@ -120,6 +116,8 @@ class RecurrentState:
 
 class Recurrent(GeneratorModule):
     """Encoder-decoder of recurrent layers; a `Generator`."""
+
+    config: RecurrentConfig
 
     def __init__(self, config: RecurrentConfig, vocabulary: int, source_vocabulary: int) -> None:
         super().__init__()

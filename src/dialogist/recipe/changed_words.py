@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dialogist.models.leader_writer import LeaderWriterConfig
 from dialogist.objectives.cross_entropy import CrossEntropyConfig
 from dialogist.objectives.self_critical import SelfCriticalConfig
 
@@ -18,7 +17,7 @@ def changed_words(recipe: "Recipe") -> Iterator[str]:
     """What is wrong, one line each."""
     if recipe.augmentation.speakers and recipe.preparation.speakers != "atomic":
         yield "augmentation.speakers needs preparation.speakers: atomic"
-    plans = recipe.preparation.plan == "prefix" or isinstance(recipe.model, LeaderWriterConfig)
+    plans = recipe.preparation.plan == "prefix" or recipe.model.plans
     for key, looks_for_names in _asked(recipe):
         if recipe.tokenizer.kind == "word":
             yield f"{key} needs subwords, which give text back: tokenizer.kind word does not"
