@@ -1,4 +1,4 @@
-"""`import_pretrained`: from where a pretrained model comes from to a model, tokenizer and prompt."""
+"""`import_pretrained`: a pretrained model with its tokenizer and prompt, as ours."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -38,10 +38,14 @@ _NOT_SAVED = {
 
 @dataclass(frozen=True, slots=True)
 class ImportedModel:
-    """A pretrained model as ours; its configuration is ``model.config``."""
+    """A pretrained model as ours; its configuration is ``model.config``.
+
+    ``generation``: how its makers search, by the names of transformers' ``GenerationConfig``.
+    """
 
     model: PretrainedModel
     tokenizer: Tokenizer
+    generation: dict[str, Any]
 
 
 def import_pretrained(
@@ -66,13 +70,14 @@ def import_pretrained(
         tokenizer, rows = prune(tokenizer, rows, texts(), templates)
     tied = network.get_output_embeddings().weight is network.get_input_embeddings().weight
     select_rows(network, rows, tokenizer.pad_id)
+    generation = network.generation_config.to_diff_dict()
     saved = {k: v for k, v in network.config.to_dict().items() if k not in _NOT_SAVED}
     changed = {"architecture": saved, "prompt": prompt, "tied": tied}
     model = PretrainedModel(config.model_copy(update=changed), network)
     if config.lora is not None:
         add_adapters(model)
     model.attach(tokenizer)
-    return ImportedModel(model, tokenizer)
+    return ImportedModel(model, tokenizer, generation)
 
 
 def default_prompt(

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import torch
 import transformers
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from transformers.cache_utils import Cache, DynamicLayer, EncoderDecoderCache
 from transformers.initialization import no_init_weights
@@ -58,8 +57,14 @@ class _Layer(DynamicLayer):  # type: ignore[misc]
     ) -> tuple[Tensor, Tensor]:
         """Append (N, H, more, d_k) each; all there is now."""
         if torch.is_grad_enabled() and self.past is not None:  # room is written to in place
-            self._hold(KVCache(KeyValue(torch.cat([self.past.key, key_states], dim=2),
-                                        torch.cat([self.past.value, value_states], dim=2))))
+            self._hold(
+                KVCache(
+                    KeyValue(
+                        torch.cat([self.past.key, key_states], dim=2),
+                        torch.cat([self.past.value, value_states], dim=2),
+                    )
+                )
+            )
         else:
             self._hold(appended(self.past, KeyValue(key_states, value_states)))
         return self.keys, self.values
@@ -154,6 +159,9 @@ class _Read:
 class PretrainedModel(GeneratorModule):
     """A network of transformers; a `Generator`. `attach` has to be called before it is used."""
 
+    config: PretrainedConfig
+    int8_layers = True
+
     def __init__(self, config: PretrainedConfig, network: nn.Module) -> None:
         super().__init__()
         self.config = config
@@ -198,6 +206,10 @@ class PretrainedModel(GeneratorModule):
         prompt = self.config.prompt
         return longest if longest is None or prompt is None else longest - len(prompt.decoder) + 1
 
+    def fold(self) -> None:
+        """Add what the adapters have learned to the weights, and take the adapters out."""
+        merge_adapters(self)
+
     def attach(self, tokenizer: Tokenizer) -> None:
         """Learn what the prompt is in a tokenizer's ids.
 
@@ -205,6 +217,11 @@ class PretrainedModel(GeneratorModule):
             ModelError: a token of it is not one of the tokenizer's.
         """
         self._prompt = _Prompt.of(self.config.prompt or PromptConfig(), tokenizer)
+
+    @property
+    def prompt_tokens(self) -> int:
+        """How many tokens stand around a dialogue."""
+        return len(self._ids().before) + len(self._ids().after)
 
     # What the network is fed.
 
@@ -217,8 +234,10 @@ class PretrainedModel(GeneratorModule):
         prompt = self._ids()
         assert batch.utterance is not None  # `collate` always tells
         source, spoken = batch.source.cpu().numpy(), batch.utterance.cpu().numpy() >= 0
-        rows = [[*prompt.before, *line[own], *prompt.after]
-                for line, own in zip(source, spoken, strict=True)]
+        rows = [
+            [*prompt.before, *line[own], *prompt.after]
+            for line, own in zip(source, spoken, strict=True)
+        ]
         longest = max(map(len, rows))
         self._require(longest)
         ids = np.zeros((len(rows), longest), dtype=np.int64)
@@ -386,8 +405,11 @@ class PretrainedModel(GeneratorModule):
 
     def _layers(self) -> int:
         config = self.network.config
-        return int(getattr(config, "num_decoder_layers", 0) or getattr(config, "decoder_layers", 0)
-                   or config.num_hidden_layers)
+        return int(
+            getattr(config, "num_decoder_layers", 0)
+            or getattr(config, "decoder_layers", 0)
+            or config.num_hidden_layers
+        )
 
     # Attention maps, over the positions of the batch's source.
 
@@ -495,6 +517,7 @@ def empty_model(config: PretrainedConfig, vocabulary: int) -> PretrainedModel:
     # frequencies) is not in weights files. Memory for weights is not touched before they come.
     with torch.device("cpu"), no_init_weights():
         network = auto_class(config).from_config(architecture)
+    network.tie_weights()
     if not config.tied:
         theirs = network.get_output_embeddings()
         theirs.weight = nn.Parameter(torch.empty_like(theirs.weight))
@@ -544,14 +567,13 @@ def add_adapters(model: PretrainedModel) -> None:
     inject_adapter_in_model(settings, model.network)
 
 
-def merge_adapters(model: PretrainedModel) -> PretrainedModel:
-    """The same model with what its adapters have learned added to its weights, without them."""
+def merge_adapters(model: PretrainedModel) -> None:
+    """Add what the adapters have learned to the weights below, and take them out of the model."""
     if model.config.lora is None:
-        return model
+        return
     for name, module in list(model.network.named_modules()):
         if hasattr(module, "merge") and hasattr(module, "base_layer"):
             module.merge()
             parent, _, own = name.rpartition(".")
             setattr(model.network.get_submodule(parent), own, module.get_base_layer())
     model.config = model.config.model_copy(update={"lora": None})
-    return model

@@ -1,11 +1,14 @@
 """What is saved of a pretrained model: its architecture, its prompt, how it is trained."""
 
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from dialogist.config import Config
 from dialogist.errors import ConfigError
+from dialogist.models.base import ModelConfig, RecipeParts
+from dialogist.tokenizers import Tokenizer
 
 if TYPE_CHECKING:  # transformers takes seconds to import
     from dialogist.models.pretrained.network import PretrainedModel
@@ -42,7 +45,7 @@ class LoraConfig(Config):
     dropout: float = Field(0.0, ge=0, lt=1)
 
 
-class PretrainedConfig(Config):
+class PretrainedConfig(ModelConfig):
     """Options of a pretrained model.
 
     ``source``: a local folder with ``config.json`` and safetensors, a GGUF file, or a name on the
@@ -64,10 +67,12 @@ class PretrainedConfig(Config):
     architecture: dict[str, Any] | None = None
     tied: bool = True
 
+    default_objective: ClassVar[Mapping[str, object]] = {}
+
     @property
-    def copies(self) -> bool:
-        """Whether it can say words of the source that its vocabulary does not have: it spells."""
-        return False
+    def is_unread(self) -> bool:
+        """Whether ``source`` was not read yet."""
+        return self.architecture is None
 
     @property
     def is_encoder_decoder(self) -> bool:
@@ -90,6 +95,31 @@ class PretrainedConfig(Config):
         if known.get("model_type") not in ENCODER_DECODERS:
             return None
         return next((int(known[name]) for name in names if known.get(name)), None)
+
+    def check(self, recipe: RecipeParts) -> Iterator[str]:
+        """It reads and writes text as it is: names and numbers are no symbols of its vocabulary."""
+        preparation = recipe.preparation
+        wanted = {"speakers": "inline", "entities": "none", "plan": "none", "unknown": "token"}
+        for name, value in wanted.items():
+            if getattr(preparation, name) != value:
+                yield f"model.kind pretrained needs preparation.{name}: {value}"
+        if recipe.objective.kind != "cross-entropy":
+            yield "model.kind pretrained needs objective.kind cross-entropy"
+        yield from super().check(recipe)
+
+    def load(self, texts: Callable[[], Iterable[str]]) -> "tuple[PretrainedModel, Tokenizer]":
+        """Read ``source``; the configuration of what is returned has all that is filled in.
+
+        Raises:
+            MissingExtraError, ModelError, ConfigError: as `import_pretrained`.
+        """
+        from dialogist.models.pretrained.sources import require_transformers
+
+        require_transformers(f"{self.source}: a pretrained model")
+        from dialogist.models.pretrained.importing import import_pretrained
+
+        imported = import_pretrained(self, texts)
+        return imported.model, imported.tokenizer
 
     def build(self, vocabulary: int, source_vocabulary: int | None = None) -> "PretrainedModel":
         """The network without weights: they come from ``source``, or from a model folder.

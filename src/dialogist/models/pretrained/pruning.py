@@ -9,6 +9,7 @@ word takes more tokens.
 
 import json
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 import tokenizers
@@ -115,7 +116,7 @@ def _steps(
     parts = list(entry)
     made = {part for part in parts if part in vocabulary}
     while len(parts) > 1:
-        pairs = list(zip(parts, parts[1:], strict=False))
+        pairs = list(pairwise(parts))
         best = min(pairs, key=lambda pair: ranks.get(pair, len(ranks)))
         if best not in ranks:
             break

@@ -69,8 +69,11 @@ def is_source(name: str) -> bool:
     if path.suffix.lower() == ".gguf":
         return True
     owner, slash, rest = name.partition("/")
-    return bool(slash and owner and rest) and "/" not in rest and not path.exists() and (
-        not owner.startswith((".", "~"))
+    return (
+        bool(slash and owner and rest)
+        and "/" not in rest
+        and not path.exists()
+        and (not owner.startswith((".", "~")))
     )
 
 
@@ -252,6 +255,21 @@ def _count_weights(source: PretrainedSource) -> int:
     return total
 
 
+def stored_format(source: PretrainedSource) -> Any:
+    """The number format that loses nothing of the weights: fp16 or bf16 if all are so, or fp32."""
+    import torch
+    from safetensors import safe_open
+
+    if source.gguf is not None:
+        return torch.float32
+    found = set()
+    for path in source.folder.glob("*.safetensors"):
+        with safe_open(path, framework="pt") as file:
+            found |= {file.get_slice(name).get_dtype() for name in file.keys()}  # noqa: SIM118
+    short = {"F16": torch.float16, "BF16": torch.bfloat16}
+    return short.get(found.pop(), torch.float32) if len(found) == 1 else torch.float32
+
+
 def free_memory() -> int | None:
     """Bytes that can still be taken, by this machine and by its control group; None: unknown."""
     found = []
@@ -319,4 +337,3 @@ def read_their_tokenizer(source: PretrainedSource) -> Any:
             "convert it with transformers first"
         )
     return found
-
