@@ -125,6 +125,11 @@ NETWORK = "DIALOGIST_ALLOW_NETWORK"
 """Set to 1, by a person or by ``--allow-network``: other machines may be talked to."""
 
 
+def allow_network() -> None:
+    """Allow it, for this process and those it starts."""
+    os.environ[NETWORK] = "1"
+
+
 def network_allowed() -> bool:
     """Whether models may be downloaded, and dialogues sent to an endpoint that somebody names."""
     return os.environ.get(NETWORK, "") == "1"

@@ -13,6 +13,7 @@ from dialogist.cli.console import note
 from dialogist.cli.forms import Card, DeviceKind, Facts, LongInput, PrecisionKind, Strategies, Table
 from dialogist.cli.progress import silence
 from dialogist.errors import UsageError
+from dialogist.files import allow_network
 
 if TYPE_CHECKING:
     from dialogist.engine.options import SummaryOptions
@@ -53,6 +54,22 @@ Threads = Annotated[
         min=1,
         max=MOST_THREADS,
         help="CPU threads to use.",
+    ),
+]
+
+
+def _allow(value: bool) -> bool:
+    if value:
+        allow_network()
+    return value
+
+
+AllowNetwork = Annotated[
+    bool,
+    typer.Option(
+        "--allow-network",
+        callback=_allow,
+        help="Talk to other machines: download models by name, send dialogues to openai:URL#NAME.",
     ),
 ]
 Model = Annotated[

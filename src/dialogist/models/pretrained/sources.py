@@ -8,8 +8,10 @@ Nothing of a model's own code is run.
 import json
 import math
 from collections.abc import Callable
+from contextlib import redirect_stderr
 from dataclasses import dataclass
 from importlib import util
+from io import StringIO
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -143,9 +145,10 @@ def _line(error: BaseException) -> str:
 
 
 def _asked(source: PretrainedSource, what: str, call: Callable[[], T]) -> T:
-    """Call transformers; whatever goes wrong there is one line."""
+    """Call transformers; whatever goes wrong there is one line, and its progress is not shown."""
     try:
-        return call()
+        with redirect_stderr(StringIO()):
+            return call()
     except DialogistError:
         raise
     except Exception as error:  # a damaged file can fail anywhere in it
@@ -296,6 +299,7 @@ def read_network(source: PretrainedSource, config: PretrainedConfig) -> Any:
         ModelError: weights are missing or damaged, or do not fit into memory.
     """
     import torch
+    from torch import nn
 
     from dialogist.models.pretrained.network import auto_class
 
@@ -310,7 +314,8 @@ def read_network(source: PretrainedSource, config: PretrainedConfig) -> Any:
     )
     if missing := sorted(info["missing_keys"]):
         raise ModelError(f"{source.name}: the weight '{missing[0]}' is missing from its files")
-    return found.float()
+    found.config.__dict__.pop("quantization_config", None)  # a GGUF is dequantised by now
+    return nn.Module.float(found)
 
 
 def read_their_tokenizer(source: PretrainedSource) -> Any:
