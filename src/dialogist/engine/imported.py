@@ -6,7 +6,6 @@ bits, everything else is fp32.
 """
 
 import hashlib
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +16,7 @@ from dialogist.data.limits import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.engine.bundle import Bundle, save_bundle
 from dialogist.engine.licence import licence_of
+from dialogist.engine.names import user_models
 from dialogist.engine.options import SummaryOptions
 from dialogist.files import write_folder_atomically
 from dialogist.models.pretrained.importing import ImportedModel, import_pretrained
@@ -36,7 +36,7 @@ def imported_folder(name: str) -> Path:
         ModelError: there is no such model, or it cannot be read; see `import_pretrained`.
     """
     source = locate(name)
-    home = Path(os.environ.get("DIALOGIST_HOME") or Path.home() / ".dialogist") / "imported"
+    home = user_models().parent / "imported"
     called = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(name).stem if source.gguf else Path(name).name)
     folder = home / f"{called.strip('-.')}-{_digest(source)}"
     if (folder / "config.json").is_file():

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from dialogist.errors import ModelError
+from dialogist.errors import ConfigError, ModelError
 from dialogist.models.pretrained.network import PretrainedModel, add_adapters
 from dialogist.models.pretrained.pretrained_config import (
     DECODERS,
@@ -64,7 +65,7 @@ def import_pretrained(
     tokenizer, rows = as_ours(theirs)
     config = config.model_copy(update={"architecture": {"model_type": architecture.model_type}})
     network = read_network(source, config)
-    prompt = config.prompt or default_prompt(theirs, network, config.instruction, source)
+    prompt = config.prompt or default_prompt(theirs, network, _instruction(config), source)
     if config.prune:
         templates = (prompt.before, prompt.after, *prompt.decoder, *prompt.ends)
         tokenizer, rows = prune(tokenizer, rows, texts(), templates)
@@ -78,6 +79,15 @@ def import_pretrained(
         add_adapters(model)
     model.attach(tokenizer)
     return ImportedModel(model, tokenizer, generation)
+
+
+def _instruction(config: PretrainedConfig) -> str | None:
+    if config.prompt_file is None:
+        return config.instruction
+    try:
+        return Path(config.prompt_file).read_text(encoding="utf-8").strip()
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"model.prompt_file {config.prompt_file}: {error}") from None
 
 
 def default_prompt(

@@ -50,17 +50,18 @@ class PretrainedConfig(ModelConfig):
 
     ``source``: a local folder with ``config.json`` and safetensors, a GGUF file, or a name on the
     Hugging Face hub. ``prompt`` None takes the one that suits the model: its chat template, or the
-    prefix of its family; ``instruction`` is what is asked for there. ``prune``: keep only those
-    entries of the vocabulary that the training texts need, and all that can spell any text (see
-    `dialogist.models.pretrained.pruning`). ``checkpointing`` computes activations twice instead
-    of keeping them. ``architecture`` and ``tied`` are filled in at loading: transformers' own
-    configuration, and whether the output layer shares the embedding.
+    prefix of its family; ``instruction``, or the text of ``prompt_file``, is what it asks for.
+    ``prune``: keep only those entries of the vocabulary that the training texts need, and all that
+    can spell any text (see `dialogist.models.pretrained.pruning`). ``checkpointing`` computes
+    activations twice instead of keeping them. ``architecture`` and ``tied`` are filled in at
+    loading: transformers' own configuration, and whether the output layer shares the embedding.
     """
 
     kind: Literal["pretrained"] = "pretrained"
     source: str = Field(min_length=1)
     prompt: PromptConfig | None = None
     instruction: str | None = None
+    prompt_file: str | None = None
     prune: bool = False
     lora: LoraConfig | None = None
     checkpointing: bool = False
