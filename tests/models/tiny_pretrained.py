@@ -1,5 +1,7 @@
 """Tiny random models of transformers, as their own library saves them."""
 
+import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +67,11 @@ def fallback_bpe() -> tokenizers.Tokenizer:
 
 def unigram() -> tokenizers.Tokenizer:
     """T5's and Pegasus' kind: no bytes, so what it lacks is unknown."""
+    return tokenizers.Tokenizer.from_str(_trained_unigram())
+
+
+@cache
+def _trained_unigram() -> str:  # another training gives other ids
     made = tokenizers.Tokenizer(models.Unigram())
     made.pre_tokenizer = pre_tokenizers.Sequence(
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace("▁", "always")]
@@ -74,12 +81,10 @@ def unigram() -> tokenizers.Tokenizer:
         vocab_size=90, special_tokens=_MARKS, unk_token="<unk>", show_progress=False
     )
     made.train_from_iterator(TEXTS, trainer)
-    return made
+    return str(made.to_str())
 
 
 def _json(tokenizer: tokenizers.Tokenizer) -> dict[str, Any]:
-    import json
-
     values: dict[str, Any] = json.loads(tokenizer.to_str())
     return values
 

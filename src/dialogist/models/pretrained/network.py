@@ -177,7 +177,9 @@ class PretrainedModel(GeneratorModule):
         self._probe = (linear,)  # in a tuple: no submodule of this one
         _mix_formats(network, lambda: linear.weight.dtype)
         if config.checkpointing:
-            network.gradient_checkpointing_enable({"use_reentrant": False})
+            older = getattr(network, "gradient_checkpointing_enable", None)  # before 5.20 or so
+            enable = getattr(network, "activation_checkpointing_enable", older)
+            enable({"use_reentrant": False})
 
     def _own_output_layer(self) -> None:
         theirs = self.network.get_output_embeddings()
