@@ -10,11 +10,19 @@ from safetensors.torch import load_file, save_file
 
 pytest.importorskip("transformers")
 
-from tests.models.tiny_pretrained import save_tiny
+import transformers
+from tests.models.tiny_pretrained import TEXTS, auto, save_tiny
 
 from dialogist import Dialogue, Summarizer, Utterance
-from dialogist.engine.bundle import describe
+from dialogist.data.limits import Limits
+from dialogist.data.prepare import Preparation, PreparationConfig
+from dialogist.engine.bundle import Bundle, describe, load_bundle, save_bundle
+from dialogist.engine.imported import export_hf
 from dialogist.engine.names import find_model
+from dialogist.engine.options import SummaryOptions
+from dialogist.errors import ModelError
+from dialogist.models.pretrained.importing import import_pretrained
+from dialogist.models.pretrained.pretrained_config import PretrainedConfig
 
 TALK = Dialogue((Utterance("Ann", "Shall we meet at 7?"), Utterance("Bo", "Yes.")), id="talk")
 
@@ -81,3 +89,39 @@ def test_the_command_line(dialogist, source: Path) -> None:
     assert wrong.returncode == 1
     assert b"needs --allow-network" in wrong.stderr
     assert wrong.stderr.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("kind", ["t5", "bart", "gemma3_text"])
+@pytest.mark.parametrize("prune", [False, True])
+def test_exported_and_imported_again_it_says_the_same(
+    kind: str, prune: bool, tmp_path: Path
+) -> None:
+    config = PretrainedConfig(source=str(save_tiny(kind, tmp_path / "tiny")), prune=prune)
+    imported = import_pretrained(config, lambda: [*TEXTS, "Shall we meet at 7? Yes."])
+    preparation = Preparation(
+        PreparationConfig(speakers="inline", limits=Limits(source_tokens=60, summary_tokens=20))
+    )
+    options = SummaryOptions(beam_size=3, beam_scoring="transformers", max_tokens=9, min_tokens=3)
+    bundle = Bundle(imported.model.eval(), imported.tokenizer, preparation, options, "one")
+    before = Summarizer(bundle).summarize([TALK])[0].text
+    save_bundle(tmp_path / "model", bundle, "---\nlicense: mit\n---\n", torch.float32)
+    again = load_bundle(tmp_path / "model", torch.device("cpu"))
+    export_hf(again, tmp_path / "model", tmp_path / "hf")
+    # transformers loads it whole, and no row of it is ours
+    theirs = auto(kind).from_pretrained(tmp_path / "hf")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / "hf")
+    assert len(tokenizer) == theirs.config.vocab_size
+    assert "dialogist" not in (tmp_path / "hf" / "tokenizer.json").read_text()
+    assert tokenizer("Ann: Shall we?", add_special_tokens=False).input_ids == (
+        imported.tokenizer.encode("Ann: Shall we?")
+    )
+    after = Summarizer.load(str(tmp_path / "hf"), "cpu", "fp32")
+    assert after.options == options
+    assert after.summarize([TALK])[0].text == before
+    assert describe(find_model(str(tmp_path / "hf")))["licence"] == "mit"
+
+
+def test_what_transformers_does_not_have_is_not_exported(tiny_model: Path, tmp_path: Path) -> None:
+    bundle = load_bundle(tiny_model, torch.device("cpu"))
+    with pytest.raises(ModelError, match="is of kind 'transformer', which transformers does not"):
+        export_hf(bundle, tiny_model, tmp_path / "hf")

@@ -1,4 +1,6 @@
-"""Pretrained models as model folders of ours: imported when first named, then read like any other.
+"""Pretrained models as model folders of ours, and back.
+
+They are imported when first named, and then read like any other.
 
 They lie in ``$DIALOGIST_HOME/imported``, under a digest of where they come from and of its files,
 so that a changed file is imported anew. Weights are stored as they were found: 16 bits stay 16
@@ -7,6 +9,7 @@ bits, everything else is fp32.
 
 import hashlib
 import re
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,13 +18,23 @@ from dialogist import __version__
 from dialogist.data.limits import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.engine.bundle import Bundle, save_bundle
-from dialogist.engine.licence import licence_of
+from dialogist.engine.licence import carry_licence, licence_of
 from dialogist.engine.names import user_models
 from dialogist.engine.options import SummaryOptions
+from dialogist.errors import ModelError
 from dialogist.files import write_folder_atomically
+from dialogist.models.pretrained.exporting import export_to_transformers
 from dialogist.models.pretrained.importing import ImportedModel, import_pretrained
+from dialogist.models.pretrained.network import PretrainedModel
 from dialogist.models.pretrained.pretrained_config import PretrainedConfig
-from dialogist.models.pretrained.sources import PretrainedSource, locate, stored_format
+from dialogist.models.pretrained.sources import (
+    OURS,
+    PretrainedSource,
+    locate,
+    read_ours,
+    stored_format,
+)
+from dialogist.records import JSON
 
 _SOURCE_TOKENS, _SUMMARY_TOKENS = 1024, 128
 _T5_TOKENS = 512  # what it was trained on; it has no table of positions that would say so
@@ -68,11 +81,56 @@ def imported_bundle(name: str, config: PretrainedConfig | None = None) -> Bundle
         MissingExtraError, ModelError, ConfigError: as `import_pretrained`.
     """
     imported = import_pretrained(config or PretrainedConfig(source=name))
-    preparation = Preparation(preparation_for(imported))
     source = locate(imported.model.config.source)
+    ours = read_ours(source)
+    if ours:  # we exported it
+        at = str(source.folder / OURS)
+        preparation = PreparationConfig.parse(ours["preparation"], at)
+        decoding = SummaryOptions.parse(ours["decoding"], at)
+    else:
+        preparation = preparation_for(imported)
+        decoding = decoding_for(imported.generation, imported.model.config)
     about = {"source": name, "licence": licence_of(source.folder, {})}
-    decoding = decoding_for(imported.generation, imported.model.config)
-    return Bundle(imported.model, imported.tokenizer, preparation, decoding, name, about)
+    made = Preparation(preparation)
+    return Bundle(imported.model, imported.tokenizer, made, decoding, name, about)
+
+
+def export_hf(bundle: Bundle, source: Path, folder: Path) -> None:
+    """Write a folder for transformers; ``bundle``: loaded without a precision from ``source``.
+
+    Raises:
+        ModelError: the model is of no architecture that transformers has.
+    """
+    assert bundle.precision is None
+    model = bundle.model
+    if not isinstance(model, PretrainedModel):
+        raise ModelError(
+            f"{source}: is of kind '{model.config.kind}', which transformers does not have: only "
+            "a model of kind 'pretrained' can be exported for it"
+        )
+    options = SummaryOptions.of(bundle.decoding)
+    generation: dict[str, Any] = {"max_new_tokens": options.max_tokens}
+    if options.strategy == "beam":
+        generation |= {
+            "num_beams": options.beam_size,
+            "early_stopping": options.early_stop,
+            "length_penalty": options.length_penalty,
+        }
+    if options.no_repeat_ngram:
+        generation["no_repeat_ngram_size"] = options.no_repeat_ngram
+    about: dict[str, JSON] = {
+        "preparation": bundle.preparation.config.model_dump(mode="json"),
+        "decoding": options.model_dump(mode="json"),
+    }
+
+    def write(into: Path) -> None:
+        export_to_transformers(model, bundle.tokenizer, about, generation, into)
+        carry_licence([source], into)
+        card = source / "README.md"
+        if card.is_file():
+            shutil.copyfile(card, into / card.name)
+
+    write_folder_atomically(folder, write)
 
 
 def preparation_for(imported: ImportedModel) -> PreparationConfig:

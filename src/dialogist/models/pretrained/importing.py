@@ -14,10 +14,12 @@ from dialogist.models.pretrained.pretrained_config import (
 )
 from dialogist.models.pretrained.pruning import as_ours, prune, select_rows
 from dialogist.models.pretrained.sources import (
+    OURS,
     PretrainedSource,
     locate,
     read_architecture,
     read_network,
+    read_ours,
     read_their_tokenizer,
 )
 from dialogist.tokenizers import Tokenizer
@@ -65,7 +67,7 @@ def import_pretrained(
     tokenizer, rows = as_ours(theirs)
     config = config.model_copy(update={"architecture": {"model_type": architecture.model_type}})
     network = read_network(source, config)
-    prompt = config.prompt or default_prompt(theirs, network, _instruction(config), source)
+    prompt = config.prompt or _prompt(config, theirs, network, source)
     if config.prune:
         templates = (prompt.before, prompt.after, *prompt.decoder, *prompt.ends)
         tokenizer, rows = prune(tokenizer, rows, texts(), templates)
@@ -79,6 +81,17 @@ def import_pretrained(
         add_adapters(model)
     model.attach(tokenizer)
     return ImportedModel(model, tokenizer, generation)
+
+
+def _prompt(
+    config: PretrainedConfig, theirs: Any, network: Any, source: PretrainedSource
+) -> PromptConfig:
+    """The one that is asked for, or that the model was exported with, or that suits it."""
+    own = read_ours(source).get("prompt")
+    instruction = _instruction(config)
+    if own is not None and instruction is None:
+        return PromptConfig.parse(own, str(source.folder / OURS))
+    return default_prompt(theirs, network, instruction, source)
 
 
 def _instruction(config: PretrainedConfig) -> str | None:

@@ -30,6 +30,9 @@ _ROOM = 1.25
 _PATTERNS = ["*.json", "*.safetensors", "*.model", "*.jinja", "*.txt"]
 """Files of a hub repository that are wanted: no pickles and no code."""
 
+OURS = "dialogist.json"
+"""What a folder that we exported has of ours: prompt, preparation, search."""
+
 T = TypeVar("T")
 
 
@@ -153,6 +156,22 @@ def _asked(source: PretrainedSource, what: str, call: Callable[[], T]) -> T:
         raise
     except Exception as error:  # a damaged file can fail anywhere in it
         raise ModelError(f"{source.name}: its {what} cannot be read: {_line(error)}") from None
+
+
+def read_ours(source: PretrainedSource) -> dict[str, Any]:
+    """What `OURS` says, if this release exported the folder.
+
+    Raises:
+        ModelError: it is damaged.
+    """
+    path = source.folder / OURS
+    if source.gguf is not None or not path.is_file():
+        return {}
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(f"{path}: cannot be read: {error}") from None
+    return values if isinstance(values, dict) else {}
 
 
 # The configuration: which architecture, which prompt.
