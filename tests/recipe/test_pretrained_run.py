@@ -18,6 +18,7 @@ from tests.models.tiny_pretrained import save_tiny
 from tests.recipe.conftest import Notes, small_recipe
 
 from dialogist import Dialogue, Summarizer, Utterance
+from dialogist.config import override
 from dialogist.engine.bundle import load_bundle
 from dialogist.errors import ConfigError, ModelError
 from dialogist.recipe.config import Place, Recipe
@@ -219,3 +220,17 @@ def test_what_does_not_go_together_is_one_line(tmp_path: Path, data: Path) -> No
         Recipe.parse({**values, "preparation": {"speakers": "atomic"}})
     with pytest.raises(ModelError, match="no model folder"):
         train(recipe_for(tmp_path), data, tmp_path / "run")
+
+
+def test_more_than_its_positions_is_refused_at_the_start(
+    tiny: Callable[[str], Path], data: Path, tmp_path: Path
+) -> None:
+    """256 positions, of which <s> and </s> take as many as the symbols that are not fed."""
+    long = "preparation.limits={source_tokens: %d, summary_tokens: 24}"
+    values = recipe_for(tiny("bart")).model_dump(mode="json")
+    with pytest.raises(ConfigError, match="source_tokens must be at most 256: so much this model"):
+        train(Recipe.parse(override(values, [long % 257])), data, tmp_path / "one")
+    train(Recipe.parse(override(values, [long % 256, "training.epochs=0"])), data, tmp_path / "two")
+    wide = Recipe.parse(override(values, ["decoding.max_tokens=256"]))
+    with pytest.raises(ConfigError, match=r"decoding\.max_tokens \+ 1 must be at most 256"):
+        train(wide, data, tmp_path / "three")

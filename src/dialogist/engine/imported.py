@@ -136,14 +136,14 @@ def export_hf(bundle: Bundle, source: Path, folder: Path) -> None:
 def preparation_for(imported: ImportedModel) -> PreparationConfig:
     """Names and text as they are, one line a turn, as much as the model can read."""
     config = imported.model.config
-    prompt = imported.model.prompt_tokens
     kind = (config.architecture or {})["model_type"]
-    longest = _T5_TOKENS if kind in ("t5", "mt5") else config.longest_source
-    if longest is None:  # a decoder alone: room for the summary, too
+    longest = imported.model.longest_source
+    if kind in ("t5", "mt5"):
+        longest = _T5_TOKENS
+    elif longest is None:  # a decoder alone: prompt and summary share its positions
         longest = int((config.architecture or {}).get("max_position_embeddings", _SOURCE_TOKENS))
-        longest -= _SUMMARY_TOKENS
-    # The begin and end symbols that are counted are not fed.
-    tokens = max(3, min(_SOURCE_TOKENS, longest) - prompt + 2)
+        longest -= _SUMMARY_TOKENS + imported.model.prompt_tokens
+    tokens = max(3, min(_SOURCE_TOKENS, longest))
     return PreparationConfig(
         speakers="inline", limits=Limits(source_tokens=tokens, summary_tokens=_SUMMARY_TOKENS)
     )

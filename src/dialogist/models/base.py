@@ -244,6 +244,11 @@ class SequenceModel(nn.Module):
         """Tell the model what ids mean; before anything is computed."""
         set_symbols(self, tokenizer.symbols)
 
+    @property
+    def longest_source(self) -> int | None:
+        """As `ModelConfig.longest_source`, where a model knows better."""
+        return self.config.longest_source
+
     def fold(self) -> None:
         """Bring what only training needs (adapters) into the weights; before it is saved."""
 

@@ -15,6 +15,7 @@ from dialogist.data.manifest import TOKENIZER
 from dialogist.data.prepare import Preparation
 from dialogist.engine.model_files import read_json
 from dialogist.engine.names import find_model
+from dialogist.errors import ConfigError
 from dialogist.files import write_folder_atomically
 from dialogist.models import ModelConfig, SequenceModel
 from dialogist.models.model_weights import weights_of
@@ -62,6 +63,7 @@ def begin_pretrained(recipe: Recipe, place: Place, note: Note, first: bool) -> S
     if not first or (checkpoint_folders(place.run / "checkpoints") and folder.exists()):
         return _rebuilt(folder, place)
     model, tokenizer = recipe.model.load(lambda: _texts(recipe, place))
+    _check(recipe, model)
     note(f"model: {recipe.model.kind}, vocabulary {len(tokenizer):,}")
     write_folder_atomically(place.run / TOKENIZER, tokenizer.save)
     frozen = {n: p.detach() for n, p in model.named_parameters() if not p.requires_grad}
@@ -73,6 +75,27 @@ def begin_pretrained(recipe: Recipe, place: Place, note: Note, first: bool) -> S
 
     write_folder_atomically(folder, write)
     return model.to(place.device)
+
+
+def _check(recipe: Recipe, model: SequenceModel) -> None:
+    """What could not be known of a model before its source was read.
+
+    Raises:
+        ConfigError: the recipe asks for more than its tables of positions hold.
+    """
+    longest, wanted = model.longest_source, recipe.preparation.limits.source_tokens
+    if longest is not None and (wanted is None or wanted > longest):
+        raise ConfigError(
+            f"preparation.limits.source_tokens must be at most {longest}: so much this model reads "
+            "beside its prompt"
+        )
+    written = max(recipe.longest_decoded, recipe.preparation.limits.summary_tokens or 0)
+    longest = model.longest_target
+    if longest is not None and written > longest:
+        raise ConfigError(
+            f"preparation.limits.summary_tokens and every decoding.max_tokens + 1 must be at most "
+            f"{longest}: so much this model writes"
+        )
 
 
 def _rebuilt(folder: Path, place: Place) -> SequenceModel:

@@ -221,6 +221,15 @@ class PretrainedModel(GeneratorModule):
         self._prompt = _Prompt.of(self.config.prompt or PromptConfig(), tokenizer)
 
     @property
+    def longest_source(self) -> int | None:
+        """What a table of positions leaves for a source, its begin and end symbols counted.
+
+        They are not fed; the prompt is.
+        """
+        longest = self.config.longest_source
+        return None if longest is None else longest - self.prompt_tokens + 2
+
+    @property
     def prompt_tokens(self) -> int:
         """How many tokens stand around a dialogue."""
         return len(self._ids().before) + len(self._ids().after)
