@@ -14,12 +14,12 @@ from dialogist.data.collate import Pair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import generate
 from dialogist.models import SequenceModel
-from dialogist.models.recurrent import RecurrentConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.tokenizers import Symbols
 from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
+from dialogist_lab.papers.recurrent import RecurrentConfig
 
 PAD, BOS, EOS = 0, 1, 2
 SYMBOLS = Symbols(PAD, BOS, EOS)

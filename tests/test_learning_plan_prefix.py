@@ -19,13 +19,13 @@ from dialogist.data.collate import Pair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.drafts import write_drafts
 from dialogist.models import SequenceModel
-from dialogist.models.hierarchical import HierarchicalConfig
-from dialogist.models.recurrent import RecurrentConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.tokenizers import PlanTokens
 from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
+from dialogist_lab.papers.hierarchical import HierarchicalConfig
+from dialogist_lab.papers.recurrent import RecurrentConfig
 
 PLAN = PlanTokens(border=WITHOUT.size, count=len(MATTERS))
 SYMBOLS = replace(WITHOUT, size=WITHOUT.size + 1 + len(MATTERS), plan=PLAN)

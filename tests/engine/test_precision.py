@@ -16,12 +16,12 @@ from dialogist.engine.precision import resolve_precision, use_precision
 from dialogist.errors import UsageError
 from dialogist.models import SequenceModel
 from dialogist.models.base import set_symbols
-from dialogist.models.hierarchical import HierarchicalConfig
-from dialogist.models.leader_writer import LeaderWriter, LeaderWriterConfig
-from dialogist.models.recurrent import RecurrentConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.nn.quantization import has_bf16, has_int8
 from dialogist.tokenizers import Symbols
+from dialogist_lab.papers.hierarchical import HierarchicalConfig
+from dialogist_lab.papers.leader_writer import LeaderWriter, LeaderWriterConfig
+from dialogist_lab.papers.recurrent import RecurrentConfig
 
 CPU = torch.device("cpu")
 SYMBOLS = Symbols(0, 1, 2, 3, 40, speakers=(5, 6, 7, 8), sentence_ends=frozenset((9,)))

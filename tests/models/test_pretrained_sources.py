@@ -13,6 +13,7 @@ from safetensors.torch import load_file, save_file
 from tests.models.tiny_pretrained import save_tiny
 
 from dialogist.errors import DialogistError, MissingExtraError, ModelError
+from dialogist.files import is_pretrained_source
 from dialogist.models.pretrained import sources
 from dialogist.models.pretrained.importing import import_pretrained
 from dialogist.models.pretrained.pretrained_config import PretrainedConfig, PromptConfig
@@ -63,13 +64,13 @@ def test_no_such_thing(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_is_a_source(folder: Path, tmp_path: Path, tiny_model: Path) -> None:
-    assert sources.is_source(str(folder))
-    assert sources.is_source("owner/name")
-    assert sources.is_source("x.GGUF")
-    assert not sources.is_source(str(tmp_path))
-    assert not sources.is_source(str(tiny_model))
+    assert is_pretrained_source(str(folder))
+    assert is_pretrained_source("owner/name")
+    assert is_pretrained_source("x.GGUF")
+    assert not is_pretrained_source(str(tmp_path))
+    assert not is_pretrained_source(str(tiny_model))
     for name in ("default", "../name", "./name", "a/b/c", "runs/", "/name"):
-        assert not sources.is_source(name), name
+        assert not is_pretrained_source(name), name
 
 
 def test_without_transformers(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:

@@ -197,8 +197,7 @@ def batch(
 
 def _options(model: str, wanted: dict[str, Any], focus: str | None) -> "SummaryOptions":
     from dialogist.cli.licence_note import tell_licence
-    from dialogist.engine.model_files import options_of
-    from dialogist.engine.names import find_model
+    from dialogist.engine.model_files import find_model, options_of
 
     options = decoding_options(options_of(find_model(model)), wanted)
     if options.style == "faithful":

@@ -27,11 +27,11 @@ from dialogist.config import Config
 from dialogist.data.keypoints import RulePack, load_pack
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.licence import licence_of
 from dialogist.engine.model_files import (
     FORMAT_VERSION,
     GENERATION,
     check_format,
+    licence_of,
     options_of,
     parse_file,
 )

@@ -147,9 +147,9 @@ class ModelConfig(KindConfig):
 
     kinds: ClassVar[dict[str, str]] = {
         "transformer": "dialogist.models.transformer:TransformerConfig",
-        "recurrent": "dialogist.models.recurrent:RecurrentConfig",
-        "hierarchical": "dialogist.models.hierarchical:HierarchicalConfig",
-        "leader-writer": "dialogist.models.leader_writer:LeaderWriterConfig",
+        "recurrent": "dialogist_lab.papers.recurrent:RecurrentConfig",
+        "hierarchical": "dialogist_lab.papers.hierarchical:HierarchicalConfig",
+        "leader-writer": "dialogist_lab.papers.leader_writer:LeaderWriterConfig",
         "pretrained": "dialogist.models.pretrained.pretrained_config:PretrainedConfig",
     }
     default_kind: ClassVar[str] = "transformer"

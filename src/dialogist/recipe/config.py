@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -115,7 +116,7 @@ class Recipe(Config):
     start: Annotated[str, Field(min_length=1)] | EncoderStart | None = None
     continues: str | None = None
     augmentation: AugmentationConfig = AugmentationConfig()
-    objective: ObjectiveConfig = CrossEntropyConfig()
+    objective: SerializeAsAny[ObjectiveConfig] = CrossEntropyConfig()
     training: TrainingConfig = TrainingConfig()
     validation: ValidationConfig = ValidationConfig()
     decoding: SummaryOptions = SummaryOptions()
@@ -126,11 +127,10 @@ class Recipe(Config):
     def _consistent(self) -> "Recipe":
         for problem in (
             *self._beginning(),
-            *self._planning(),
+            *self.objective.check(self.model),
             *self.model.check(self),
             *self._plan(),
             *self._unknown_words(),
-            *self._coverage(),
             *self._denoising(),
             *changed_words(self),
         ):
@@ -145,11 +145,6 @@ class Recipe(Config):
     def longest_decoded(self) -> int:
         """Tokens of the longest text that search may be asked for, begin symbol in."""
         return 1 + max(self.decoding.max_tokens, self.validation.decoding.max_tokens)
-
-    def _planning(self) -> Iterator[str]:
-        """An objective for models that plan needs one."""
-        if self.objective.kind == "leader-writer" and not self.model.plans:
-            yield "objective.kind leader-writer and model.kind leader-writer need each other"
 
     def _plan(self) -> Iterator[str]:
         """What a plan prefix needs: a flat model that learns its targets, and room for a word."""
@@ -176,12 +171,6 @@ class Recipe(Config):
         ):
             yield "preparation.unknown: copied needs a model with a pointer and tokenizer.kind word"
 
-    def _coverage(self) -> Iterator[str]:
-        """What the coverage loss is taken of."""
-        wanted = isinstance(self.objective, CrossEntropyConfig) and self.objective.coverage_weight
-        if wanted and not self.model.keeps_coverage:
-            yield "objective.coverage_weight needs model.kind recurrent with model.coverage: true"
-
     def _denoising(self) -> Iterator[str]:
         """What noise needs: a mask, somebody who speaks, room for what is written."""
         if not isinstance(self.objective, DenoisingConfig):
@@ -201,9 +190,13 @@ class Recipe(Config):
 
 
 def bundled_recipes() -> dict[str, Path]:
-    """The recipes that come with Dialogist, by name."""
-    folder = Path(str(resources.files("dialogist") / "assets" / "recipes"))
-    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+    """The recipes that come with Dialogist, by name; those of the papers lie in the laboratory."""
+    folders = [Path(str(resources.files("dialogist") / "assets" / "recipes"))]
+    laboratory = find_spec("dialogist_lab")
+    for place in (laboratory and laboratory.submodule_search_locations) or ():
+        folders.append(Path(place) / "papers" / "recipes")
+    found = (path for folder in folders for path in folder.glob("*.yaml"))
+    return {path.stem: path for path in sorted(found, key=lambda path: path.stem)}
 
 
 def find_recipe(name_or_path: str) -> Path:

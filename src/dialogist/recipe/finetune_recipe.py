@@ -14,7 +14,7 @@ from dialogist.data.keypoints import load_pack
 from dialogist.data.prepare import Preparation
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import KEY_POINTS, Bundle, load_bundle
-from dialogist.engine.names import find_model
+from dialogist.engine.model_files import find_model
 from dialogist.engine.options import SummaryOptions
 from dialogist.errors import ConfigError, UsageError
 from dialogist.files import located

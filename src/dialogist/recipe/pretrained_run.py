@@ -13,13 +13,11 @@ from safetensors.torch import load_file, save_file
 
 from dialogist.data.manifest import TOKENIZER
 from dialogist.data.prepare import Preparation
-from dialogist.engine.model_files import read_json
-from dialogist.engine.names import find_model
+from dialogist.engine.model_files import find_model, read_json
 from dialogist.errors import ConfigError
-from dialogist.files import write_folder_atomically
+from dialogist.files import is_pretrained_source, write_folder_atomically
 from dialogist.models import ModelConfig, SequenceModel
 from dialogist.models.model_weights import weights_of
-from dialogist.models.pretrained.sources import is_source
 from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.corpus import Corpus, Note
 from dialogist.tokenizers import read_tokenizer
@@ -41,7 +39,7 @@ def with_source(recipe: Recipe) -> Recipe:
     """
     if not (recipe.model.is_unread and isinstance(recipe.start, str)):
         return recipe
-    if is_source(recipe.start):
+    if is_pretrained_source(recipe.start):
         model = recipe.model.model_copy(update={"source": recipe.start})
         return recipe.model_copy(update={"model": model, "start": None})
     there = ModelConfig.parse(read_json(find_model(recipe.start) / _CONFIG)["model"], recipe.start)

@@ -18,7 +18,7 @@ from dialogist.config import differences, read_yaml
 from dialogist.data.manifest import TOKENIZER
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.engine.bundle import load_bundle
-from dialogist.engine.names import find_model
+from dialogist.engine.model_files import find_model
 from dialogist.errors import CheckpointError, ConfigError, ModelError
 from dialogist.files import sha256_of, write_folder_atomically, write_text_atomically
 from dialogist.models import SequenceModel

@@ -18,10 +18,10 @@ from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.checking import with_checks
 from dialogist.engine.compose import compose
-from dialogist.engine.forcing import forced_pair
-from dialogist.engine.pieces import BROKEN, pieces
+from dialogist.engine.drafts import Written
+from dialogist.engine.forced_decoding import forced_pair
 from dialogist.engine.summarizer import Summarizer
-from dialogist.engine.written import Written
+from dialogist.engine.token_offsets import BROKEN, pieces
 from dialogist.errors import DataError
 from dialogist.models.base import Outputs
 from dialogist.nn.output_layer import Copies, PointerLogProbs

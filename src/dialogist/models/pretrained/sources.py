@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dialogist.errors import DialogistError, MissingExtraError, ModelError
-from dialogist.files import network_allowed
+from dialogist.files import is_pretrained_source, network_allowed
 from dialogist.models.pretrained.pretrained_config import (
     DECODERS,
     ENCODER_DECODERS,
@@ -65,32 +65,6 @@ class PretrainedSource:
         return given if self.gguf is None else given | {"gguf_file": self.gguf}
 
 
-def is_source(name: str) -> bool:
-    """Whether a name can only be a pretrained model's: a GGUF file, a folder of transformers, or
-    ``owner/name`` where nothing here is called so."""
-    path = Path(name)
-    if path.is_dir():
-        return _architecture_of(path) is not None
-    if path.suffix.lower() == ".gguf":
-        return True
-    owner, slash, rest = name.partition("/")
-    return (
-        bool(slash and owner and rest)
-        and "/" not in rest
-        and not path.exists()
-        and (not owner.startswith((".", "~")))
-    )
-
-
-def _architecture_of(folder: Path) -> str | None:
-    try:
-        values = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        kind = values.get("model_type") if values.get("format") != "dialogist" else None
-    except (OSError, ValueError, AttributeError):
-        return None
-    return kind if isinstance(kind, str) else None
-
-
 def locate(name: str) -> PretrainedSource:
     """The files of a model, from the hub's cache or the hub itself if they are not here.
 
@@ -106,7 +80,7 @@ def locate(name: str) -> PretrainedSource:
         if not path.is_file():
             raise ModelError(f"{name}: no such GGUF file")
         return PretrainedSource(name, path.parent, path.name)
-    if path.exists() or not is_source(name):
+    if path.exists() or not is_pretrained_source(name):
         raise ModelError(f"{name}: is no model folder, no .gguf file and no name of the hub")
     return PretrainedSource(name, _from_hub(name))
 

@@ -15,15 +15,15 @@ from pydantic import Field
 from dialogist.batch import FIRST_KEY_POINT, Batch, Plan
 from dialogist.data.keypoints import load_pack
 from dialogist.models.base import Outputs, PlanningModule, RecipeParts
-from dialogist.models.hierarchical import (
+from dialogist.nn.attention import WantedWeights
+from dialogist_lab.papers.hierarchical import (
     HierarchicalConfig,
     HierarchicalOutputs,
     UtteranceDecoder,
     UtteranceDecoderState,
     initialise,
 )
-from dialogist.nn.attention import WantedWeights
-from dialogist.nn.hierarchical_encoder import HierarchicalMemory
+from dialogist_lab.papers.hierarchical_encoder import HierarchicalMemory
 
 
 class LeaderWriterConfig(HierarchicalConfig):

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from dialogist.nn import recurrent_decoder
-from dialogist.nn.recurrent_decoder import AdditiveAttention, AttentionMemory
+from dialogist_lab.papers import recurrent_decoder
+from dialogist_lab.papers.recurrent_decoder import AdditiveAttention, AttentionMemory
 
 REAL = torch.arange(5) < torch.tensor([5, 2, 1])[:, None]
 

@@ -14,13 +14,13 @@ from dialogist.decoding.generation import UncachedModel, generate
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.errors import ConfigError, ModelError
 from dialogist.models.model_weights import weights_of
-from dialogist.models.recurrent import Recurrent, RecurrentConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.recipe.config import read_recipe
 from dialogist.tokenizers import Symbols
 from dialogist.tokenizers.build import train_word
 from dialogist.training.master_weights import MasterWeights
 from dialogist.training.optimizer import OptimizerConfig
+from dialogist_lab.papers.recurrent import Recurrent, RecurrentConfig
 
 # The recurrent models: attention, search, padding, number formats.
 

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dialogist.nn.recurrent_layers import (
+from dialogist_lab.papers.recurrent_layers import (
     Bridge,
     PackedSteps,
     RecurrentEncoder,

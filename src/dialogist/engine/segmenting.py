@@ -4,12 +4,17 @@ Windows begin and end between utterances and overlap; one utterance longer than 
 between words. All of it is read: nothing is left out here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
+from dialogist.data.encode import Encoded, tokens_read
 from dialogist.data.limits import Limits
-from dialogist.records import Example, Utterance
+from dialogist.engine.bundle import Bundle
+from dialogist.engine.drafts import Window
+from dialogist.engine.isolation import Refusal, refusal
+from dialogist.engine.options import SummaryOptions
+from dialogist.records import Coverage, Dialogue, Dropped, Example, Utterance
 
 NAME_SHARE = 2
 """A name that takes more than this part of a window is read as text: see `_pieces`."""
@@ -72,7 +77,7 @@ def windows_of(example: Example, room: Room, cutting: Cutting, count: Count) -> 
     The utterances that two windows share take at most a quarter of one.
     """
     pieces = [p for i in range(len(example.utterances)) for p in _pieces(example, i, room, count)]
-    spans = _spans([piece.tokens for piece in pieces], room, cutting)
+    spans = _window_spans([piece.tokens for piece in pieces], room, cutting)
     if len(spans) <= 1 and len(pieces) == len(example.utterances):
         return [example]
     return [_window(example, pieces[start:end]) for start, end in spans]
@@ -122,7 +127,7 @@ def _split(text: str, size: Callable[[str], int], longest: int) -> list[str]:
     return [*_split(text[:cut], size, longest), *_split(text[cut:], size, longest)]
 
 
-def _spans(tokens: Sequence[int], room: Room, cutting: Cutting) -> list[tuple[int, int]]:
+def _window_spans(tokens: Sequence[int], room: Room, cutting: Cutting) -> list[tuple[int, int]]:
     """(first, after the last) piece of each window."""
     spans: list[tuple[int, int]] = []
     start, total = 0, sum(tokens)
@@ -167,3 +172,111 @@ def _back(tokens: Sequence[int], span: tuple[int, int], overlap: int, room: Room
             break
         place -= 1
     return place
+
+
+# `Reader`: what becomes of a dialogue on its way into the model: windows, or a reason for none.
+
+
+SMALL_WINDOWS, SMALLEST_WINDOW = 2, 80
+"""A summary of length ``long`` reads at least so many windows, of at least so many tokens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A dialogue as it is read: prepared, in windows (none where it is ``refused``)."""
+
+    dialogue: Dialogue
+    example: Example
+    coverage: Coverage
+    windows: tuple[Window, ...] = ()
+    refused: Refusal | None = None
+
+
+class Reader:
+    """Prepares dialogues for one model."""
+
+    def __init__(self, bundle: Bundle, alike: bool = True) -> None:
+        """``alike``: see `windows.Cutting`."""
+        self._alike = alike
+        self._preparation, self._tokenizer = bundle.preparation, bundle.tokenizer
+
+    def read(self, dialogue: Dialogue, options: SummaryOptions) -> Reading:
+        """Prepare a dialogue and cut it into windows; nothing is searched yet."""
+        example = self._preparation.prepare(dialogue)
+        encoded = self._encode(example)
+        refused = refusal(dialogue, self._preparation.config.language)
+        if refused or not encoded.coverage.tokens:
+            refused = refused or ("empty", "the dialogue holds no text that the model knows")
+            return Reading(dialogue, example, self._unread(dialogue, encoded, refused), (), refused)
+        examples = self._windows(example, encoded, options)
+        parts = [encoded] if examples == [example] else [self._encode(e) for e in examples]
+        windows = [Window(e, p, dialogue) for e, p in zip(examples, parts, strict=True)]
+        return Reading(dialogue, example, self._coverage(encoded, windows), tuple(windows))
+
+    def _encode(self, example: Example) -> Encoded:
+        return self._preparation.encode(example, self._tokenizer)
+
+    def _windows(
+        self, example: Example, encoded: Encoded, options: SummaryOptions
+    ) -> list[Example]:
+        if options.long == "cut":
+            return [example]
+        room = Room.of(self._preparation.config.limits)
+        if options.length == "long":
+            room = room.at_most(max(SMALLEST_WINDOW, ceil(encoded.coverage.tokens / SMALL_WINDOWS)))
+        elif encoded.coverage.complete:
+            return [example]
+        cutting = Cutting(options.overlap, self._alike)
+        return windows_of(example, room, cutting, self._count)
+
+    def _count(self, text: str) -> int:
+        return len(self._tokenizer.encode_turn(text))
+
+    def _coverage(self, whole: Encoded, windows: Sequence[Window]) -> Coverage:
+        read: set[int] = set()
+        # Windows overlap: what is cut off in two of them is lost once.
+        lost = {one for window in windows for one in self._lost(window, read)}
+        count = len(windows[0].dialogue.utterances)
+        silent = set(range(count)) - {
+            i for w in windows for origins in w.example.origins for i in origins
+        }
+        tokens = whole.coverage.tokens
+        return Coverage(
+            utterances=count,
+            utterances_read=len(read | silent),  # of those without text there is nothing to lose
+            tokens=tokens,
+            # Parts of an utterance that is split have its speaker's tokens again.
+            tokens_read=max(0, tokens - sum(one.tokens for one in lost)),
+            windows=_spans(windows) if len(windows) > 1 else (),
+            dropped=tuple(sorted(lost, key=lambda one: one.utterance)),
+        )
+
+    def _lost(self, window: Window, read: set[int]) -> Iterator[Dropped]:
+        """What a window's limits cut off; adds the utterances that were read to ``read``."""
+        if window.encoded.coverage.complete:
+            read.update(i for origins in window.example.origins for i in origins)
+            return
+        limits = self._preparation.config.limits
+        told = tokens_read(window.example, self._tokenizer, limits)
+        for origins, (some, every) in zip(window.example.origins, told, strict=True):
+            if some or not every:
+                read.update(origins)
+            if some < every:
+                reason = f"the model reads {limits.reads}"
+                yield Dropped(origins[0], every - some, reason)
+                yield from (Dropped(i, 0, reason) for i in origins[1:] if not some)
+
+    def _unread(self, dialogue: Dialogue, encoded: Encoded, refused: Refusal) -> Coverage:
+        silent = [not utterance.text.strip() for utterance in dialogue.utterances]
+        return Coverage(
+            utterances=len(silent),
+            utterances_read=sum(silent),
+            tokens=encoded.coverage.tokens,
+            dropped=tuple(Dropped(i, 0, refused[1]) for i, none in enumerate(silent) if not none),
+        )
+
+
+def _spans(windows: Sequence[Window]) -> tuple[tuple[int, int], ...]:
+    """First utterance of each window and the one after its last."""
+    each = ([i for origins in w.example.origins for i in origins] for w in windows)
+    return tuple((min(numbers), max(numbers) + 1) for numbers in each)

@@ -15,11 +15,12 @@ from dialogist.data.collate import Pair, collate
 from dialogist.decoding.beam_search import forced_targets
 from dialogist.decoding.search import Hypothesis
 from dialogist.models.base import Outputs
-from dialogist.models.leader_writer import LeaderWriter, LeaderWriterConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.nn.output_layer import LogProbs, VocabularyProjection
-from dialogist.objectives.leader_writer_loss import LeaderWriterLossConfig, per_dialogue
-from dialogist.objectives.self_critical import (
+from dialogist.tokenizers import Symbols, TokenizerConfig, build_tokenizer, placeholder
+from dialogist_lab.papers.leader_writer import LeaderWriter, LeaderWriterConfig
+from dialogist_lab.papers.leader_writer_loss import LeaderWriterLossConfig, per_dialogue
+from dialogist_lab.papers.self_critical import (
     SelfCriticalConfig,
     UnsupportedCounter,
     lcs_lengths,
@@ -28,7 +29,6 @@ from dialogist.objectives.self_critical import (
     rouge_l,
     target_ids,
 )
-from dialogist.tokenizers import Symbols, TokenizerConfig, build_tokenizer, placeholder
 
 
 def plain(one: list[int], other: list[int]) -> int:
@@ -156,7 +156,7 @@ def test_a_better_sample_becomes_more_probable(
     model = Fixed().train()
     objective = SelfCriticalConfig(weight=1.0).build(SYMBOLS)
     monkeypatch.setattr(
-        "dialogist.objectives.self_critical.roll_out", lambda *_: ([said(8)], [said(7)])
+        "dialogist_lab.papers.self_critical.roll_out", lambda *_: ([said(8)], [said(7)])
     )
     batch = collate([Pair((1, 5, 2), (1, wanted, 2))], SYMBOLS)
     loss = objective(model, batch)  # type: ignore[arg-type]
@@ -180,8 +180,8 @@ def test_cross_entropies_are_means_over_a_dialogue() -> None:
     """Equations 19 and 20, each from the distributions themselves."""
     model, batch = leader_writer().eval(), collate(PAIRS, SYMBOLS)
     outputs = model(batch)
-    lead = outputs.leader.log_probs.of(outputs.leader.targets).target.tolist()
-    write = outputs.writer.log_probs.of(outputs.writer.targets).target.tolist()
+    lead = outputs.plan.log_probs.of(outputs.plan.targets).target.tolist()
+    write = outputs.log_probs.of(outputs.targets).target.tolist()
     # "one": 2 key points and the end; sub-summaries of 2 and 2 words and their ends
     wanted_lead = -sum(lead[:3]) / 3 - sum(lead[3:]) / 2
     wanted_write = -sum(write[:6]) / 6 - sum(write[6:]) / 2

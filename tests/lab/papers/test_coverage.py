@@ -8,7 +8,7 @@ from tests.models.pointer_samples import BATCH, COVERED, PAIRS, model_of
 from torch import Tensor, nn
 
 from dialogist.batch import Batch
-from dialogist.models.recurrent import Recurrent
+from dialogist_lab.papers.recurrent import Recurrent
 
 
 def padded(batch: Batch, source: int, target: int) -> Batch:

@@ -1,5 +1,6 @@
 """The losses of the Leader-Writer net (KDD 2019, section 3.5, equations 19 to 23)."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal
 
@@ -8,27 +9,26 @@ from pydantic import Field, model_validator
 from torch import Tensor
 
 from dialogist.batch import Batch, Plan
-from dialogist.config import Config
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.beam_search import forced_targets
 from dialogist.decoding.generation import roll_out
 from dialogist.decoding.plan_decoding import PLAN_SYMBOLS, plan_of, plan_options
-from dialogist.models.base import Outputs
-from dialogist.models.hierarchical import UtteranceDecoderState
-from dialogist.models.leader_writer import LeaderWriter
-from dialogist.nn.hierarchical_encoder import HierarchicalMemory
-from dialogist.objectives.base import Loss, Per, per_sequence
-from dialogist.objectives.self_critical import (
+from dialogist.models.base import ModelConfig, Outputs
+from dialogist.objectives.base import Loss, ObjectiveConfig, Per, per_sequence
+from dialogist.tokenizers import Symbols, Tokenizer
+from dialogist_lab.papers.hierarchical import UtteranceDecoderState
+from dialogist_lab.papers.hierarchical_encoder import HierarchicalMemory
+from dialogist_lab.papers.leader_writer import LeaderWriter
+from dialogist_lab.papers.self_critical import (
     Rollouts,
     draw_seed,
     evaluation_mode,
     rollouts,
     target_ids,
 )
-from dialogist.tokenizers import Symbols, Tokenizer
 
 
-class LeaderWriterLossConfig(Config):
+class LeaderWriterLossConfig(ObjectiveConfig):
     """The weights of equation 23, which sum to one.
 
     ``key_points`` (alpha_1) and ``sub_summaries`` (alpha_2) weigh cross-entropy,
@@ -43,6 +43,11 @@ class LeaderWriterLossConfig(Config):
     sub_summaries_reward: float = Field(0.0, ge=0, le=1)
     longest_plan: int = Field(15, ge=1)
     longest_text: int = Field(50, ge=1)
+
+    def check(self, model: ModelConfig) -> Iterator[str]:
+        """It is for models that plan."""
+        if not model.plans:
+            yield "objective.kind leader-writer and model.kind leader-writer need each other"
 
     @model_validator(mode="after")
     def _consistent(self) -> "LeaderWriterLossConfig":

@@ -1,6 +1,6 @@
 """Self-critical policy gradient: ROUGE-L of sampled summaries as the reward."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,14 +9,13 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from dialogist.batch import Batch
-from dialogist.config import Config
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.beam_search import forced_targets
 from dialogist.decoding.generation import roll_out
 from dialogist.decoding.search import Hypothesis
 from dialogist.metrics.faithfulness import FindingKind, findings
 from dialogist.models.base import GeneratorModule
-from dialogist.objectives.base import Loss, Per, per_sequence
+from dialogist.objectives.base import Loss, ObjectiveConfig, Per, per_sequence
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import PLACEHOLDERS, Symbols, Tokenizer, placeholder
 
@@ -123,19 +122,24 @@ class UnsupportedCounter:
 _LARGEST_SEED = 1 << 62
 
 
-class SelfCriticalConfig(Config):
+class SelfCriticalConfig(ObjectiveConfig):
     """Options of the self-critical objective.
 
     The loss is (1 - ``weight``) * cross-entropy + ``weight`` * reinforcement (Paulus et al. 2018,
     equation 16), both as means over a dialogue's tokens. ``max_tokens`` bounds samples.
     ``unsupported``: what the reward, a ROUGE-L of 0 to 1, loses for each name, speaker, number or
-    other entity that the dialogue does not bear out (`dialogist.objectives.self_critical`).
+    other entity that the dialogue does not bear out (`dialogist_lab.papers.self_critical`).
     """
 
     kind: Literal["self-critical"] = "self-critical"
     weight: float = Field(0.5, ge=0, le=1)
     max_tokens: int = Field(100, ge=1)
     unsupported: float = Field(0.0, ge=0, le=10)
+
+    def text_keys(self) -> Iterator[tuple[str, bool]]:
+        """What was said is compared with the dialogue as text."""
+        if self.unsupported:
+            yield "objective.unsupported", True
 
     def build(self, symbols: Symbols, tokenizer: Tokenizer | None = None) -> "SelfCritical":
         """The objective; ``unsupported`` needs the tokenizer."""

@@ -8,8 +8,11 @@ from torch import Tensor, nn
 
 from dialogist.batch import Batch
 from dialogist.data.collate import Pair, collate
-from dialogist.models.hierarchical import HierarchicalConfig, initialise
-from dialogist.nn.hierarchical_encoder import (
+from dialogist.nn.output_layer import Copies, LogProbs, PointerLogProbs, VocabularyProjection
+from dialogist.nn.packing import Packing
+from dialogist.tokenizers import Symbols
+from dialogist_lab.papers.hierarchical import HierarchicalConfig, initialise
+from dialogist_lab.papers.hierarchical_encoder import (
     AttentivePooling,
     HierarchicalCopyMemory,
     HierarchicalEncoder,
@@ -17,9 +20,6 @@ from dialogist.nn.hierarchical_encoder import (
     UtteranceLayout,
     softmax_within,
 )
-from dialogist.nn.output_layer import Copies, LogProbs, PointerLogProbs, VocabularyProjection
-from dialogist.nn.packing import Packing
-from dialogist.tokenizers import Symbols
 
 SYMBOLS = Symbols(0, 1, 2, 3, 20)
 ONE = Pair((1, 5, 6, 7, 8, 2), id="one", starts=(1, 4))  # utterances of 3 and 1 tokens

@@ -7,23 +7,24 @@ utterance, so a row sums to one at most.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dialogist.batch import Batch
-from dialogist.data.collate import collate
+from dialogist.batch import FIRST_KEY_POINT, Batch
+from dialogist.data.collate import Pair, collate
+from dialogist.data.encode import Encoded
 from dialogist.engine.bundle import Bundle
-from dialogist.engine.forcing import forced_pair
-from dialogist.engine.looks import Looks, Retold, Shares
-from dialogist.engine.origins import origins_of_tokens
-from dialogist.engine.written import Written
+from dialogist.engine.drafts import Draft, Looks, Retold, Shares, Written
 from dialogist.models.base import Outputs
 from dialogist.nn.kv_cache import State
 from dialogist.nn.output_layer import PointerLogProbs
-from dialogist.records import Dialogue
+from dialogist.records import Dialogue, Example
+from dialogist.text.words import count_words
+from dialogist.tokenizers import Symbols
 
 
 @torch.inference_mode()
@@ -156,3 +157,51 @@ def _copies(
 
 def _array(values: Tensor) -> NDArray[np.float32]:
     return np.asarray(values.float().cpu().numpy(), dtype=np.float32)
+
+
+# Teacher forcing on what search found: a dialogue with a draft as its target.
+
+
+def forced_pair(encoded: Encoded, draft: Draft, symbols: Symbols) -> Pair:
+    """The dialogue with a draft as its target, each part (and its key point) a sub-summary.
+
+    Every part has an end symbol in the target, whether search came to it or not. A plan prefix is
+    said again as it was: to the model it is a part of the text.
+    """
+    tokens = [token for text in draft.texts for token in text.tokens]
+    target = (symbols.bos, *tokens, symbols.eos)
+    ends: list[int] = []
+    planned = draft.labels if draft.whole is None else ()
+    for part in draft.parts if planned else ():
+        ends.append((ends[-1] if ends else 1) + len(part.tokens))
+    key_points = tuple(FIRST_KEY_POINT + label for label in planned)
+    return Pair(encoded.source, target, encoded.id, encoded.starts, key_points, tuple(ends))
+
+
+# From a prepared dialogue's tokens back to the utterances that were said.
+
+
+def origins_of_tokens(
+    example: Example, encoded: Encoded, dialogue: Dialogue, eos: int
+) -> NDArray[np.int64]:
+    """(S,) the utterance of the dialogue behind each source token, -1 of begin and end.
+
+    Where several utterances were merged, each has as many of the tokens as it has of the words:
+    their texts stand one behind the other.
+    """
+    ended = bool(encoded.source) and encoded.source[-1] == eos  # a cut may have taken it
+    places = np.full(len(encoded.source), -1, dtype=np.int64)
+    ends = (*encoded.starts[1:], len(encoded.source) - int(ended))
+    for number, (start, end) in enumerate(zip(encoded.starts, ends, strict=True)):
+        origins = example.origins[number] if example.origins else (number,)
+        words = [1 + count_words(dialogue.utterances[i].text) for i in origins]
+        for origin, (first, last) in zip(origins, _split(end - start, words), strict=True):
+            places[start + first : start + last] = origin
+    return places
+
+
+def _split(tokens: int, words: Sequence[int]) -> list[tuple[int, int]]:
+    """(first, after the last) token of each of some texts in a row."""
+    total = sum(words)
+    ends = [round(tokens * done / total) for done in accumulate(words)]
+    return list(zip((0, *ends), ends, strict=False))

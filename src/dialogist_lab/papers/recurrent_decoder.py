@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from dialogist.nn.autograd import defer_gradients
 from dialogist.nn.packing import Packing, additive_mask
-from dialogist.nn.recurrent_layers import (
+from dialogist_lab.papers.recurrent_layers import (
     Hidden,
     RecurrentCell,
     RecurrentStack,

@@ -12,9 +12,9 @@ from dialogist.data.collate import Pair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.plan_decoding import PlannedText, generate_plan, plan_of
 from dialogist.errors import ConfigError
-from dialogist.models.leader_writer import LeaderWriter, LeaderWriterConfig
 from dialogist.recipe.config import read_recipe
 from dialogist.tokenizers import Symbols
+from dialogist_lab.papers.leader_writer import LeaderWriter, LeaderWriterConfig
 
 SYMBOLS = Symbols(0, 1, 2, 3, 20)
 A, B, C = range(FIRST_KEY_POINT, FIRST_KEY_POINT + 3)
@@ -48,7 +48,8 @@ def batch_of(*pairs: Pair) -> Batch:
 def found(model: LeaderWriter, batch: Batch) -> tuple[Tensor, Tensor]:
     """Every distribution of the Leader and of the Writer, over the vocabulary alone."""
     outputs = model(batch)
-    return outputs.leader.log_probs.all(), outputs.writer.log_probs.all()[:, :20]
+    assert outputs.plan is not None
+    return outputs.plan.log_probs.all(), outputs.log_probs.all()[:, :20]
 
 
 POINTER = pytest.mark.parametrize("pointer", [False, True])
@@ -73,8 +74,8 @@ def test_search_is_teacher_forcing(pointer: bool) -> None:
         plan = as_plan(texts)
         forced = model(replace(batch, plan=plan))
         for outputs, hypotheses in (
-            (forced.leader, [text.plan for text in texts]),
-            (forced.writer, [part for text in texts for part in text.parts]),
+            (forced.plan, [text.plan for text in texts]),
+            (forced, [part for text in texts for part in text.parts]),
         ):
             log_probs = outputs.log_probs.of(outputs.targets).target.split(
                 [len(h.tokens) + 1 for h in hypotheses]
@@ -140,7 +141,7 @@ def test_the_writer_starts_from_what_came_before_its_key_point() -> None:
 
 def test_the_writers_loss_teaches_the_leader() -> None:
     model = model_of(pointer=True)
-    outputs = model(batch_of(ONE, TWO)).writer
+    outputs = model(batch_of(ONE, TWO))
     outputs.log_probs.of(outputs.targets).target.sum().backward()
     taught = {name for name, p in model.named_parameters() if p.grad is not None}
     assert any(name.startswith("leader.decoder") for name in taught)
@@ -151,12 +152,12 @@ def test_the_writers_loss_teaches_the_leader() -> None:
 def test_unknown_words_are_copied_with_the_pointer_only() -> None:
     batch = batch_of(TWICE)
     assert batch.extra == 2
-    outputs = model_of(pointer=True)(batch).writer
+    outputs = model_of(pointer=True)(batch)
     log_probs = outputs.log_probs.all()
     assert log_probs.shape == (11, 22)
     torch.testing.assert_close(log_probs.exp().sum(dim=1), torch.ones(11))
     assert (log_probs[:, 20:].exp() > 1e-4).all()
-    assert model_of()(batch_of(ONE)).writer.log_probs.all().shape[1] == 20
+    assert model_of()(batch_of(ONE)).log_probs.all().shape[1] == 20
 
 
 @pytest.mark.parametrize(

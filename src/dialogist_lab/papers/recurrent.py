@@ -1,9 +1,9 @@
 """Recurrent encoder-decoders: plain (Cho et al. 2014), with attention, with a pointer.
 
 Without attention the decoder starts from the encoder's final states and sees no more of the
-dialogue. With it (Nallapati et al. 2016, See et al. 2017; `dialogist.nn.recurrent_decoder`) its
-state s_t attends to every position, and V [s_t; context_t] + b goes to the vocabulary (See et al.,
-equation 4). With a pointer it can also say the word it attends to (See et al., section 2.2).
+dialogue. With it (Nallapati et al. 2016, See et al. 2017; `recurrent_decoder`) its state s_t
+attends to every position, and V [s_t; context_t] + b goes to the vocabulary (See et al., equation
+4). With a pointer it can also say the word it attends to (See et al., section 2.2).
 """
 
 from dataclasses import dataclass, replace
@@ -26,13 +26,13 @@ from dialogist.nn.output_layer import (
     VocabularyProjection,
 )
 from dialogist.nn.packing import Packing
-from dialogist.nn.recurrent_decoder import (
+from dialogist_lab.papers.recurrent_decoder import (
     AttentionMemory,
     RecurrentCells,
     RecurrentDecoder,
     RecurrentOutputs,
 )
-from dialogist.nn.recurrent_layers import (
+from dialogist_lab.papers.recurrent_layers import (
     Bridge,
     CellKind,
     RecurrentEncoder,

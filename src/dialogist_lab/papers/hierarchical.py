@@ -18,17 +18,17 @@ from dialogist.models.base import (
     TokenDistribution,
 )
 from dialogist.nn.attention import WantedWeights
-from dialogist.nn.hierarchical_encoder import (
-    HierarchicalCopyMemory,
-    HierarchicalEncoder,
-    HierarchicalMemory,
-    HierarchicalPointer,
-)
 from dialogist.nn.kv_cache import DecoderState, LayerCache, State
 from dialogist.nn.layers import MappedEmbedding, TokenEmbedding
 from dialogist.nn.output_layer import LogProbs, PointerLogProbs, VocabularyProjection
 from dialogist.nn.packing import Masks, Packing, look_ahead_mask
 from dialogist.nn.transformer_layers import LayerShape, TransformerDecoder
+from dialogist_lab.papers.hierarchical_encoder import (
+    HierarchicalCopyMemory,
+    HierarchicalEncoder,
+    HierarchicalMemory,
+    HierarchicalPointer,
+)
 
 
 class HierarchicalConfig(ModelConfig):
