@@ -30,6 +30,7 @@ from dialogist.models.model_weights import load_weights, weights_of
 from dialogist.recipe.card import model_card
 from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.corpus import Note, read_sets
+from dialogist.recipe.distillation import record_teachers
 from dialogist.recipe.pairs import PairMaker, dev_data, makes_windows
 from dialogist.recipe.pretrained_run import begin_pretrained, with_source
 from dialogist.recipe.run_settings import settle_config
@@ -93,6 +94,7 @@ def _train(recipe: Recipe, place: Place, reporter: TrainingReporter, processes: 
     parameters = sum(p.numel() for p in model.parameters())
     reporter.note(f"{parameters:,} parameters, vocabulary {len(train.tokenizer):,}")
     if processes.first:
+        record_teachers(recipe, place.data, place.run)
         _write_environment(recipe, place, parameters)
     objective = recipe.objective.build(train.tokenizer.symbols, train.tokenizer)
     bundle = Bundle(model, train.tokenizer, preparation, recipe.decoding, recipe.name)
