@@ -305,3 +305,21 @@ def test_a_dialogue_without_text_is_not_sent(server: Server) -> None:
     system = OpenAIEndpoint(server.name())
     assert system.summarize([Dialogue((Utterance("Ann", " "),))])[0].status == "empty"
     assert server.seen == []
+
+
+def test_the_command_line(server: Server, dialogist: Callable[..., Any]) -> None:
+    talk = b"Ann: Lunch?\nBo: Yes.\n"
+    flags = ("summarize", "--model", server.name("?retries=0"), "--format", "json")
+    denied = dialogist(*flags, input=talk, env={NETWORK: ""})
+    assert denied.returncode == 2
+    assert b"say --allow-network" in denied.stderr
+    assert server.seen == []
+    made = dialogist(*flags, "--allow-network", input=talk, env={NETWORK: ""})
+    assert made.returncode == 0, made.stderr
+    [summary] = json.loads(made.stdout)
+    assert (summary["text"], summary["status"]) == ("Ann and Bo meet at noon.", "unchecked")
+    wrong = dialogist(*flags, "--allow-network", "--max-tokens", 7, input=talk)
+    assert b"max_tokens has no effect at an endpoint" in wrong.stderr
+    server.respond = lambda handler, _: handler.answer(b"{}")
+    failed = dialogist(*flags, "--allow-network", input=talk)
+    assert failed.returncode == 3

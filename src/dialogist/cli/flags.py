@@ -177,8 +177,12 @@ def load_summarizer(
     """
     with _uncollected():
         from dialogist.engine.model_files import find_model, options_of
-        from dialogist.engine.summarizer import Summarizer
+        from dialogist.engine.summarizer import EndpointSummarizer, Summarizer
 
+        if model.startswith("openai:"):
+            from dialogist.baselines.openai_endpoint import OpenAIEndpoint
+
+            return EndpointSummarizer(OpenAIEndpoint(model))
         writes = (style or options_of(find_model(model)).style) == "free"
         if writes:
             _prepare_network(model, threads)

@@ -62,9 +62,9 @@ class DataSet(Config):
     ``references``: the file's ``own``, or ``reported``: summaries made by rules of what two
     speakers say, in the third person (`dialogist.data.reported`; for training). ``teacher``:
     those of another system; dialogues without one that passes its filters are left out.
-    ``apart``: its summaries begin with the end symbol in training, so that the model can tell their manner from
-    that of the others, which is what it is asked for later (as a tag on what is made by machine:
-    Caswell et al. 2019, section 3).
+    ``apart``: its summaries begin with the end symbol in training, so that the model can tell their
+    manner from that of the others, which is what it is asked for later (as a tag on what is made by
+    machine: Caswell et al. 2019, section 3).
     """
 
     path: str
