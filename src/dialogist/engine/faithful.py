@@ -7,9 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from dialogist.data.normalise import readable_in_place
-from dialogist.engine.clock import Clock
-from dialogist.engine.failing import failed
-from dialogist.engine.legible import refusal, shortness
+from dialogist.engine.isolation import Clock, failed, refusal, shortness
 from dialogist.engine.options import Length, SummaryOptions
 from dialogist.records import (
     Coverage,

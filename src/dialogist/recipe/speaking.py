@@ -10,7 +10,7 @@ from dialogist.baselines.extractive import baseline
 from dialogist.data.readers import Problem
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import load_bundle
-from dialogist.engine.names import find_model
+from dialogist.engine.model_files import find_model
 from dialogist.engine.summarizer import Summarizer, SummarizerLike
 from dialogist.evaluation.system_outputs import (
     FITTING,

@@ -18,10 +18,10 @@ from dialogist.config import differences, read_yaml
 from dialogist.data.manifest import TOKENIZER
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.engine.bundle import load_bundle
-from dialogist.engine.names import find_model
+from dialogist.engine.model_files import find_model
 from dialogist.errors import CheckpointError, ConfigError, ModelError
 from dialogist.files import sha256_of, write_folder_atomically, write_text_atomically
-from dialogist.models import AnyModel
+from dialogist.models import SequenceModel
 from dialogist.models.model_weights import Taken, take_weights, weights_of
 from dialogist.recipe.config import Recipe
 from dialogist.recipe.corpus import Note
@@ -161,7 +161,7 @@ def _require_same_meaning(start: Start, recipe: Recipe) -> None:
         )
 
 
-def give_weights(start: Start, model: AnyModel, recipe: Recipe, run: Path, note: Note) -> None:
+def give_weights(start: Start, model: SequenceModel, recipe: Recipe, run: Path, note: Note) -> None:
     """Copy the weights into ``model``, say which, and record it in the run folder.
 
     Raises:
