@@ -28,7 +28,7 @@ from tests.conftest import tiny_bundle
 from tests.fuzz.checking import faults
 
 from dialogist import Summary
-from dialogist.data.readers import ReadOptions, read_dialogues
+from dialogist.data.readers import Problem, ReadOptions, read_dialogues
 from dialogist.engine.bundle import save_bundle
 from dialogist.files import write_text_atomically
 
@@ -38,7 +38,7 @@ SHOWN = 5
 
 @dataclass(slots=True)
 class Row:
-    """What came of one file: ids in that did not come out are ``lost``."""
+    """What came of one file: ids in that did not come out are ``lost``, ``unread`` was refused."""
 
     file: str
     model: str
@@ -50,6 +50,7 @@ class Row:
     seconds: float = 0.0
     statuses: dict[str, int] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -58,7 +59,7 @@ class Row:
 
 
 def main() -> int:
-    """Print a line per file; 1 where a dialogue has no summary, or one at fault."""
+    """Print a line per file; 1 where a dialogue has no summary, or one at fault, or is unread."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--style", default="faithful", choices=("faithful", "free"))
@@ -80,13 +81,14 @@ def main() -> int:
         new.append(row)
         print(
             f"{row.file}: {row.dialogues} in, {row.lost} lost, {row.seconds:.0f} s, "
-            f"{row.statuses}, {len(row.faults)} faults",
+            f"{row.statuses}, {len(row.faults)} faults, {len(row.unread)} unread",
             flush=True,
         )
-        print(*row.faults[:SHOWN], sep="\n", end="", file=sys.stderr)
+        for line in (*row.faults[:SHOWN], *row.unread[:SHOWN]):
+            print(line, file=sys.stderr)
         if flags.results is not None:
             _store(flags.results, [*rows, *new])
-    return 1 if any(row.lost or row.faults for row in new) else 0
+    return 1 if any(row.lost or row.faults or row.unread for row in new) else 0
 
 
 def _fill(row: Row, path: Path, count: int | None, folder: Path) -> None:
@@ -130,11 +132,14 @@ def _opened(path: Path) -> IO[str]:
 
 def _compare(row: Row, path: Path, output: Path) -> None:
     """Whether each dialogue has its summary, in order, and each is in order itself."""
-    unread: list[str] = []
     statuses: Counter[str] = Counter()
     summaries = _summaries(output)
     options = ReadOptions(columns=dict(column.split("=", 1) for column in row.columns))
-    for dialogue in read_dialogues(path, options, lambda problem: unread.append(str(problem))):
+
+    def refuse(problem: Problem) -> None:
+        row.unread.append(f"line {problem.line}: {problem.reason}")
+
+    for dialogue in read_dialogues(path, options, refuse):
         row.dialogues += 1
         summary = next(summaries, None)
         if summary is None or summary.id != dialogue.id:
@@ -143,7 +148,6 @@ def _compare(row: Row, path: Path, output: Path) -> None:
         statuses[summary.status] += 1
         row.faults += [f"{dialogue.id}: {fault}" for fault in faults(dialogue, summary)]
     row.faults += [f"summary {more.id!r} too many" for more in summaries]
-    row.faults += [f"not read: {problem}" for problem in unread]
     row.statuses = dict(statuses.most_common())
 
 
@@ -166,6 +170,7 @@ def _store(path: Path, rows: list[Row]) -> None:
         "dialogues": sum(row.dialogues for row in rows),
         "lost": sum(row.lost for row in rows),
         "faults": sum(len(row.faults) for row in rows),
+        "unread": sum(len(row.unread) for row in rows),
         "files": [asdict(row) for row in sorted(rows, key=lambda row: row.key)],
     }
     write_text_atomically(path, json.dumps(values, indent=1, ensure_ascii=False) + "\n")
