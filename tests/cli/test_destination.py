@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dialogist.cli.destination import form_of, output_to
-from dialogist.cli.forms import Facts, Output
+from dialogist.cli.forms import Facts, Output, form_of, output_to
 from dialogist.errors import DataError, UsageError
 
 

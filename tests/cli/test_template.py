@@ -5,9 +5,9 @@ import json
 import pytest
 from tests.template.samples import MEETING, MINUTES, dialogue_of, summary_of
 
+from dialogist.cli.flags import shape_of
 from dialogist.cli.forms import Output
-from dialogist.cli.output import write_summaries
-from dialogist.cli.shaping import shape_of
+from dialogist.cli.summary_output import write_summaries
 from dialogist.errors import ConfigError, UsageError
 
 

@@ -10,19 +10,22 @@ from dialogist.cli.console import note
 from dialogist.cli.flags import (
     BeamSize,
     Device,
+    Focus,
     Long,
     MaxTokens,
     Model,
+    PerspectiveName,
     PrecisionName,
     Quiet,
     Safe,
+    SpeakerNames,
     Strategy,
+    TemplateName,
     decoding_options,
+    shape_of,
 )
 from dialogist.cli.forms import DeviceKind, Length, Mask, Names, PrecisionKind, Style
-from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import expected_records
-from dialogist.cli.shaping import Focus, PerspectiveName, SpeakerNames, TemplateName, shape_of
+from dialogist.cli.inputs import expected_records, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
 from dialogist.records import JSON

@@ -4,11 +4,10 @@ import time
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from dialogist.cli.console import note
+from dialogist.cli.console import Meter, is_silent, note
 from dialogist.cli.forms import Output
-from dialogist.cli.output import write_summaries
-from dialogist.cli.progress import Meter, is_silent
 from dialogist.cli.summarizing import tally
+from dialogist.cli.summary_output import write_summaries
 from dialogist.jobs.journal import Totals
 from dialogist.jobs.run import Progress
 from dialogist.jobs.sources import Item

@@ -1,12 +1,12 @@
 """``dialogist evaluate``: what a model's, a baseline's or anyone's summaries are worth."""
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialogist.cli.destination import form_of, output_to
-from dialogist.cli.evaluate_table import keep_scores, shown
+from dialogist.cli.console import note
 from dialogist.cli.flags import (
     BeamSize,
     ByOrder,
@@ -30,11 +30,18 @@ from dialogist.cli.flags import (
     Threads,
     Train,
 )
-from dialogist.cli.forms import Card, DeviceKind, Style
-from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import Reading
+from dialogist.cli.forms import Card, DeviceKind, Style, card_csv, form_of, output_to
+from dialogist.cli.forms import Card as Form
+from dialogist.cli.inputs import Reading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dialogist.cli.evaluating import Result
+    from dialogist.evaluation.report_card import Card, CardRow
+    from dialogist.records import JSON
 
 
 @with_read_flags()
@@ -120,8 +127,7 @@ def evaluate(
 
     Example, by reading: dialogist evaluate default chats.jsonl --read 100 --output sheet
     """
-    from dialogist.cli.asking import Asking
-    from dialogist.cli.evaluating import Call, evaluate_call
+    from dialogist.cli.evaluating import Asking, Call, evaluate_call
     from dialogist.evaluation.annotation import is_sheet
     from dialogist.evaluation.system_outputs import JoinOptions
     from dialogist.recipe.speaking import Written
@@ -181,3 +187,70 @@ def evaluate(
     if scores is not None:
         keep_scores(scores, result)
     return result.finish()
+
+
+# What ``dialogist evaluate`` prints: a report card as text, Markdown or JSON.
+
+
+SCHEMA_VERSION = 1
+
+_AT_MOST = 4  # columns beside a name on a phone
+_TYPES = ("rouge1", "rouge2", "rougeL", "rougeLsum")
+
+
+def shown(result: "Result", form: Form) -> str:
+    """The card."""
+    from dialogist.evaluation.report_card import card_markdown, card_text
+
+    if form is Form.json:
+        return json.dumps(_to_json(result), ensure_ascii=False, indent=2)
+    card = result.evaluated.card
+    if form is Form.csv:
+        return card_csv(card).rstrip("\n")
+    return (card_markdown if form is Form.md else card_text)(card, _headline(card, result))
+
+
+def keep_scores(path: Path, result: "Result") -> None:
+    """Write what was measured of every output of the system.
+
+    Raises:
+        DataError: it cannot be written.
+    """
+    from dialogist.evaluation.scoring import write_scores
+
+    write_scores(path, result.evaluated.entries[0].scores)
+    note(f"the numbers of every output are in {path}")
+
+
+def _headline(card: "Card", result: "Result") -> "Sequence[str]":
+    """The columns of the table: those asked for, ROUGE, or what was measured first."""
+    usual = [result.wanted.key(f"{kind}.f1") for kind in _TYPES]
+    known = [column.key for column in card.columns]
+    return result.columns or [key for key in usual if key in known] or known[:_AT_MOST]
+
+
+def _to_json(result: "Result") -> dict[str, "JSON"]:
+    card = result.evaluated.card
+    row = card.rows[0]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "system": row.name,
+        "dialogues": card.dialogues,
+        "skipped": result.skipped,
+        "references": card.references,
+        "words": row.words,
+        "reference_words": card.words,
+        "average": _rouge(row, ""),
+        "maximum": _rouge(row, "max."),
+        "empty": row.empty,
+        "cut": row.cut,
+        "partial": row.partial,
+        "predictions": [str(path) for path in result.files],
+        "notes": list(result.evaluated.notes),
+        "card": card.to_json(),
+    }
+
+
+def _rouge(row: "CardRow", best: str) -> dict[str, "JSON"]:
+    keys = {kind: f"{kind}.{best}f1" for kind in _TYPES}
+    return {kind: row.figures[key].figure for kind, key in keys.items() if key in row.figures}

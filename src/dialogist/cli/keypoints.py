@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import (
     FORM_HELP,
     FactsForm,
     OutputFile,
     Quiet,
 )
-from dialogist.cli.forms import Facts, Records
-from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import Reading
+from dialogist.cli.forms import Facts, Records, form_of, output_to
+from dialogist.cli.inputs import Reading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import ConfigError
 from dialogist.text.listing import counted

@@ -8,11 +8,9 @@ from typing import Annotated
 
 import typer
 
-from dialogist.cli.console import note
-from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.console import Meter, note, tracked
 from dialogist.cli.flags import FactsForm, OutputFile
-from dialogist.cli.forms import Facts
-from dialogist.cli.progress import Meter, tracked
+from dialogist.cli.forms import Facts, form_of, output_to
 from dialogist.errors import ModelError, UsageError
 
 app = typer.Typer(help="List models, show one; pack, average or export them.", no_args_is_help=True)

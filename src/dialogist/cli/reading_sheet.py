@@ -5,11 +5,10 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from dialogist.cli.asking import Asking
 from dialogist.cli.console import note
-from dialogist.cli.csv_cells import csv_row
+from dialogist.cli.evaluating import Asking
 from dialogist.cli.flags import decoding_options, load_summarizer
-from dialogist.cli.forms import Card
+from dialogist.cli.forms import Card, csv_row
 from dialogist.engine.summarizer import SummarizerLike
 from dialogist.errors import DataError, UsageError
 from dialogist.evaluation.annotation import (

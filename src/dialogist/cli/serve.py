@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.destination import output_to
 from dialogist.cli.flags import OutputFile
+from dialogist.cli.forms import output_to
 from dialogist.errors import MissingExtraError, UsageError
 from dialogist.text.listing import counted
 

@@ -6,39 +6,43 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from dialogist.cli.console import note
-from dialogist.cli.destination import form_of
-from dialogist.cli.failures import tell_failures
+from dialogist.cli.console import note, tell_failures
 from dialogist.cli.flags import (
     FORM_HELP,
     BeamSize,
     Device,
+    Focus,
     LengthPenalty,
     Long,
     MaxTokens,
     Model,
     NoRepeatNgram,
     OutputFile,
+    PerspectiveName,
     PrecisionName,
     Quiet,
     Safe,
     Seed,
+    SpeakerNames,
     Strategy,
+    TemplateName,
     Threads,
     decoding_options,
     load_summarizer,
+    shape_of,
     tell_idle_machine_flags,
 )
-from dialogist.cli.forms import DeviceKind, Length, Mask, Names, Output, PrecisionKind, Style
-from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import Reading, expected_records
-from dialogist.cli.shaping import (
-    Focus,
-    PerspectiveName,
-    SpeakerNames,
-    TemplateName,
-    shape_of,
+from dialogist.cli.forms import (
+    DeviceKind,
+    Length,
+    Mask,
+    Names,
+    Output,
+    PrecisionKind,
+    Style,
+    form_of,
 )
+from dialogist.cli.inputs import Reading, expected_records, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, UsageError
 
@@ -122,8 +126,8 @@ def summarize(
     quiet: Quiet = False,
 ) -> int:
     """Summarise dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
-    from dialogist.cli.csv_output import columns_of  # pydantic: not for --help
     from dialogist.cli.summarizing import Destination, Work
+    from dialogist.cli.summary_output import columns_of  # pydantic: not for --help
     from dialogist.jobs.wishes import settings_of
     from dialogist.present.presenting import Presenter
 

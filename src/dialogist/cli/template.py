@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import FactsForm, OutputFile
-from dialogist.cli.forms import Facts
+from dialogist.cli.forms import Facts, form_of, output_to
 from dialogist.errors import ConfigError
 
 if TYPE_CHECKING:  # a template is checked by pydantic: not for --help

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialogist.cli.console import TrainingDisplay, note
-from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.console import TrainingDisplay, note, progress
 from dialogist.cli.flags import (
     Baseline,
     ByOrder,
@@ -26,9 +25,8 @@ from dialogist.cli.flags import (
     Threads,
     tell_measured_style,
 )
-from dialogist.cli.forms import Card, DeviceKind
-from dialogist.cli.progress import progress
-from dialogist.cli.read_flags import with_read_flags
+from dialogist.cli.forms import Card, DeviceKind, form_of, output_to
+from dialogist.cli.inputs import with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, DialogistError, MissingExtraError, UsageError
 from dialogist_lab.cli.compare_output import (

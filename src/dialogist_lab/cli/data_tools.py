@@ -9,13 +9,10 @@ from typing import Annotated
 
 import typer
 
-from dialogist.cli.console import note
-from dialogist.cli.destination import check_file, form_of, is_file, output_to
+from dialogist.cli.console import Meter, note, tracked
 from dialogist.cli.flags import Data, FactsForm, OutputFile, Quiet
-from dialogist.cli.forms import Facts
-from dialogist.cli.progress import Meter, tracked
-from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import Reading
+from dialogist.cli.forms import Facts, check_file, form_of, is_file, output_to
+from dialogist.cli.inputs import Reading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.data.writer import dialogue_to_line
 from dialogist.errors import UsageError

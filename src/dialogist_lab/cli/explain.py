@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import (
     FORM_HELP,
     BeamSize,
@@ -26,8 +25,8 @@ from dialogist.cli.flags import (
     decoding_options,
     load_summarizer,
 )
-from dialogist.cli.forms import DeviceKind, Explained
-from dialogist.cli.read_flags import with_read_flags
+from dialogist.cli.forms import DeviceKind, Explained, form_of, output_to
+from dialogist.cli.inputs import with_read_flags
 from dialogist.data.readers import Problem, ReadOptions, read_dialogues
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.files import write_text_atomically

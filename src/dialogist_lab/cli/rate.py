@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import (
     OutputFile,
     TableForm,
 )
-from dialogist.cli.forms import Table
-from dialogist.cli.naming import short_names
-from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import Reading
+from dialogist.cli.forms import Table, form_of, output_to
+from dialogist.cli.inputs import Reading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError
+from dialogist.files import short_names
 from dialogist.text.listing import counted
 
 if TYPE_CHECKING:

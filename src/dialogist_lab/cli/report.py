@@ -21,8 +21,7 @@ from dialogist.cli.flags import (
     Train,
 )
 from dialogist.cli.forms import DeviceKind
-from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import Reading
+from dialogist.cli.inputs import Reading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
 
@@ -90,7 +89,7 @@ def report(
     quiet: Quiet = False,
 ) -> int:
     """Write one self-contained page about systems: figures, cautions, examples, training."""
-    from dialogist.cli.asking import Asking
+    from dialogist.cli.evaluating import Asking
     from dialogist.evaluation.system_outputs import JoinOptions
     from dialogist.recipe.speaking import Written
     from dialogist_lab.cli.reporting import ReportCall, report_call

@@ -6,14 +6,13 @@ from importlib.util import find_spec
 from pathlib import Path
 from statistics import fmean
 
-from dialogist.cli.asking import Asking, Voice
-from dialogist.cli.console import note
-from dialogist.cli.naming import short_names
-from dialogist.cli.progress import progress
+from dialogist.cli.console import note, progress
+from dialogist.cli.evaluating import Asking, Voice
 from dialogist.errors import DataError, MissingExtraError, UsageError, nearest
 from dialogist.evaluation.diagnostics import Caution
 from dialogist.evaluation.metric_selection import KeyPoints, MetricSelection, metric_names
 from dialogist.evaluation.system_outputs import DialogueChoice, Output, cases_of
+from dialogist.files import short_names
 from dialogist.recipe.evaluate import (
     Asked,
     Evaluated,
