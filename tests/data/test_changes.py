@@ -5,12 +5,18 @@ import re
 import pytest
 
 from dialogist.data.chance import Chance
+from dialogist.data.changes import (
+    Corruption,
+    CorruptionConfig,
+    ExchangeSpeakers,
+    Rename,
+    dialogue_of,
+    respelled,
+    summary_of,
+)
 from dialogist.data.collate import Pair, training_pairs
-from dialogist.data.corruption import Corruption, CorruptionConfig
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.data.renaming import ExchangeSpeakers, Rename
-from dialogist.data.spelled import dialogue_of, respelled, summary_of
 from dialogist.records import Dialogue, Utterance
 from dialogist.text.people import first_names, same_person, surnames
 from dialogist.tokenizers import Tokenizer, TokenizerConfig, build_tokenizer, placeholder

@@ -9,8 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.data.entity_samples import card, chinese_id, iban, samples, score
 
-from dialogist.data.entities import MASK, EntityTable, compared, mask
-from dialogist.data.entity_finding import find_entities
+from dialogist.data.entities import MASK, EntityTable, compared, find_entities, mask
 from dialogist.tokenizers.special_tokens import (
     ENTITIES_PER_KIND,
     ENTITY_KINDS,

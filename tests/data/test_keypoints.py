@@ -13,10 +13,10 @@ from dialogist.data.keypoints import (
     RulePack,
     SubSummary,
     bundled_packs,
+    first_match,
     load_pack,
     parse_pack,
 )
-from dialogist.data.rule_packs import first_match
 
 CHINESE = """
 name: 客服

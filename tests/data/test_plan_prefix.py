@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from tests.data.rule_pack_samples import SERVICE, TABLE_1
 
 from dialogist.data.collate import collate, training_pairs
-from dialogist.data.encode import Encoded, encode
+from dialogist.data.encode import Encoded, Limits, encode
 from dialogist.data.keypoints import parse_pack
-from dialogist.data.limits import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.errors import ConfigError
 from dialogist.records import Dialogue, Example, SubSummary, Utterance

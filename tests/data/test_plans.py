@@ -7,9 +7,8 @@ from tests.data.rule_pack_samples import SERVICE, TABLE_1
 
 from dialogist.batch import FIRST_KEY_POINT, PLAN_BOS, PLAN_EOS, PLAN_PAD
 from dialogist.data.collate import Pair, collate, training_pairs
-from dialogist.data.encode import Encoded, EncodedPlan, encode
+from dialogist.data.encode import Encoded, EncodedPlan, Limits, encode
 from dialogist.data.keypoints import parse_pack
-from dialogist.data.limits import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.errors import ConfigError
 from dialogist.records import Dialogue, Example, SubSummary, Utterance

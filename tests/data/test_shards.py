@@ -11,10 +11,15 @@ from hypothesis import strategies as st
 
 from dialogist.data.collate import lengths_of, training_pairs
 from dialogist.data.encode import Cuts, Encoded, EncodedPlan
-from dialogist.data.fingerprint import fingerprint_of
-from dialogist.data.manifest import Manifest, SetCounts, read_manifest, token_type
 from dialogist.data.shard_writer import ShardWriter
-from dialogist.data.shards import ShardedPairs
+from dialogist.data.shards import (
+    Manifest,
+    SetCounts,
+    ShardedPairs,
+    fingerprint_of,
+    read_manifest,
+    token_type,
+)
 from dialogist.errors import DataError
 from dialogist.records import Coverage
 from dialogist.tokenizers import Symbols

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogist.data.collate import Pair, collate, serving_pairs, training_pairs
-from dialogist.data.encode import encode
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Limits, encode
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.records import Dialogue, Example, Utterance
 from dialogist.tokenizers import (

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import KEY_POINTS, Bundle, load_bundle, save_bundle

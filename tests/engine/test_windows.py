@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Limits
 from dialogist.engine.segmenting import Cutting, Room, windows_of
 from dialogist.records import Example, Utterance
 

@@ -18,8 +18,8 @@ from dialogist.cli.forms import Facts, form_of, output_to
 from dialogist.cli.inputs import Reading, expected_records, with_read_flags
 from dialogist.data.check import CheckReport, check_dialogues
 from dialogist.data.readers import ReadOptions
+from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.data.stats import PLOTTED, CorpusStats, CutLimits, corpus_stats, plot_lengths
-from dialogist.data.writer import dialogue_to_line
 from dialogist.errors import UsageError
 from dialogist.text.listing import counted
 

@@ -19,8 +19,7 @@ from dialogist.cli.flags import (
 from dialogist.cli.forms import Names, Records, form_of, output_to
 from dialogist.cli.inputs import Reading, with_read_flags
 from dialogist.data.readers import ReadOptions
-from dialogist.data.readers.fields import shortlist
-from dialogist.data.writer import dialogue_to_line
+from dialogist.data.readers.fields import dialogue_to_line, shortlist
 from dialogist.errors import UsageError
 from dialogist.files import sync, temporary_for
 from dialogist.records import Dialogue

@@ -68,7 +68,7 @@ def info(
     format: FactsForm = None,
 ) -> int:
     """Show a model's facts and its card."""
-    from dialogist.data.limits import Limits
+    from dialogist.data.encode import Limits
     from dialogist.engine.bundle import describe
     from dialogist.engine.model_files import find_model, shown_licence
 

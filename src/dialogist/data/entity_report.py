@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from dialogist.data.entities import MASK, EntityTable, mask
-from dialogist.data.entity_finding import find_entities
+from dialogist.data.entities import MASK, EntityTable, find_entities, mask
 from dialogist.data.normalise import normalise
 from dialogist.records import JSON, Dialogue
 from dialogist.tokenizers.special_tokens import ENTITY_KINDS, entity_kind

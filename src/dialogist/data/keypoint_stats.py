@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
-from dialogist.data.keypoints import LabelledSentence, Origin, RulePack, section_of
-from dialogist.data.rule_packs import first_match
+from dialogist.data.keypoints import LabelledSentence, Origin, RulePack, first_match, section_of
 from dialogist.records import JSON, Dialogue
 
 _SEQUENCES_SHOWN = 20

@@ -13,22 +13,29 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from dialogist.config import Config
-from dialogist.data.encode import Encoded, encode
+from dialogist.data.encode import Encoded, Limits, encode
 from dialogist.data.entities import MASK, EntityTable, mask
 from dialogist.data.keypoints import RulePack, load_pack, section_of
-from dialogist.data.limits import Limits
-from dialogist.data.merge import group_short, merge
 from dialogist.data.normalise import (
+    CHINESE_PROFILES,
     Profile,
     has_reserved,
+    join,
     normalise,
     normalise_between,
+    segment,
     without_controls,
     without_placeholders,
 )
-from dialogist.data.own_names import other_names, without_signatures
-from dialogist.data.segment import CHINESE_PROFILES, join, segment
-from dialogist.data.speakers import RoleTable, SpeakerTable, restore_speakers
+from dialogist.data.speakers import (
+    RoleTable,
+    SpeakerTable,
+    group_short,
+    merge,
+    other_names,
+    restore_speakers,
+    without_signatures,
+)
 from dialogist.records import Dialogue, Example, SubSummary, Utterance
 from dialogist.text.casing import recased
 from dialogist.text.chat import written_out

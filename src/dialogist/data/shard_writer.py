@@ -16,16 +16,17 @@ import numpy as np
 
 from dialogist.data.collate import Pair, pairs_of
 from dialogist.data.encode import Cuts, Encoded
-from dialogist.data.fingerprint import PairSum
-from dialogist.data.manifest import (
+from dialogist.data.shards import (
+    INDEX_COLUMNS,
     SHARD_FILES,
+    TOKEN_TYPES,
     FileEntry,
     Manifest,
+    PairSum,
     SetCounts,
     ShardEntry,
     shard_file,
 )
-from dialogist.data.shards import INDEX_COLUMNS, TOKEN_TYPES
 from dialogist.errors import DataError
 from dialogist.files import sync, temporary_for
 

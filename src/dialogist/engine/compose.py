@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from dialogist.baselines.extractive import lexrank_scores
-from dialogist.data.entities import Key, compared
-from dialogist.data.entity_finding import find_entities
+from dialogist.data.entities import Key, compared, find_entities
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.drafts import Draft, Written
 from dialogist.engine.judging import faults, judged, warnings_of

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
-from dialogist.data.encode import Encoded, tokens_read
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Encoded, Limits, tokens_read
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.drafts import Window
 from dialogist.engine.isolation import Refusal, refusal

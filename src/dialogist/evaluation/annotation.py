@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dialogist.data.shingles import digest
-from dialogist.data.writer import dialogue_to_json
+from dialogist.data.readers.fields import dialogue_to_json
+from dialogist.data.split import digest
 from dialogist.errors import DataError
 from dialogist.evaluation.pages import (
     asset,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from dialogist.data.entity_finding import Span
+from dialogist.data.entities import Span
 from dialogist.data.entity_rules import BEFORE
 from dialogist.data.readers.fields import role_of
 from dialogist.privacy.packs import NAME, PERSON, Privacy

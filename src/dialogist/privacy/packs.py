@@ -17,8 +17,7 @@ from typing import Annotated, Literal, TypeAlias, get_args
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 from dialogist.config import Config
-from dialogist.data.pack_patterns import PackPatterns
-from dialogist.data.yaml_lines import YamlSource
+from dialogist.data.pack_files import PackPatterns, YamlSource
 from dialogist.errors import ConfigError, UsageError, nearest
 from dialogist.privacy.rules import (
     AFTER_FORM,

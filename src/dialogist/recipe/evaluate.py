@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialogist.data.sample import FixedSample
+from dialogist.data.chance import FixedSample
 from dialogist.errors import ConfigError
 from dialogist.evaluation.diagnostics import Caution
 from dialogist.evaluation.metric_selection import DEFAULT_SELECTION, MetricSelection, choose_metrics

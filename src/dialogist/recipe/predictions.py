@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 import dialogist
-from dialogist.data.writer import dialogue_to_json
+from dialogist.data.readers.fields import dialogue_to_json
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import SummarizerLike

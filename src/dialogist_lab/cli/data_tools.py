@@ -14,7 +14,7 @@ from dialogist.cli.flags import Data, FactsForm, OutputFile, Quiet
 from dialogist.cli.forms import Facts, check_file, form_of, is_file, output_to
 from dialogist.cli.inputs import Reading, with_read_flags
 from dialogist.data.readers import ReadOptions
-from dialogist.data.writer import dialogue_to_line
+from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue
 from dialogist.text.listing import counted
