@@ -12,7 +12,7 @@ from dialogist.cli.flags import (
     load_summarizer,
 )
 from dialogist.cli.forms import DeviceKind
-from dialogist.cli.inputs import Reading, with_read_flags
+from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, Summary
@@ -46,7 +46,7 @@ def annotate(
     """
     from dialogist.evaluation.annotation import annotation_page, sample_dialogues
 
-    reading = Reading(read)
+    reading = InputReading(read)
     every = list(reading.dialogues(files))
     shown = sample_dialogues([one for one in every if one.utterances], count, seed)
     if not shown:

@@ -13,18 +13,25 @@ from dialogist.cli.flags import (
     Focus,
     Long,
     MaxTokens,
-    Model,
+    ModelName,
     PerspectiveName,
     PrecisionName,
     Quiet,
     Safe,
     SpeakerNames,
-    Strategy,
+    StrategyName,
     TemplateName,
     decoding_options,
     shape_of,
 )
-from dialogist.cli.forms import DeviceKind, Length, Mask, Names, PrecisionKind, Style
+from dialogist.cli.forms import (
+    DeviceKind,
+    LengthChoice,
+    Mask,
+    NamesChoice,
+    PrecisionKind,
+    StyleChoice,
+)
 from dialogist.cli.inputs import expected_records, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
@@ -33,7 +40,7 @@ from dialogist.records import JSON
 if TYPE_CHECKING:  # pydantic: not for --help
     from dialogist.engine.options import SummaryOptions
     from dialogist.jobs.sinks import Form, Sink
-    from dialogist.jobs.sources import Origin
+    from dialogist.jobs.sources import RecordOrigin
 
 _FILE_ENDINGS = (".jsonl", ".json", ".csv", ".txt", ".md", ".parquet", ".gz", ".zst")
 
@@ -106,16 +113,16 @@ def batch(
         float,
         typer.Option(min=1, help="Seconds without an answer after which a worker is replaced."),
     ] = 600,
-    model: Model = "default",
+    model: ModelName = "default",
     template: TemplateName = None,
     focus: Focus = None,
     perspective: PerspectiveName = None,
     speaker: SpeakerNames = None,
     style: Annotated[
-        Style | None,
+        StyleChoice | None,
         typer.Option(help="faithful: told or quoted; free: the network's words, not verified."),
     ] = None,
-    length: Annotated[Length | None, typer.Option(help="How long the summary is.")] = None,
+    length: Annotated[LengthChoice | None, typer.Option(help="How long the summary is.")] = None,
     words: Annotated[int | None, typer.Option(help="At most N words, in whole sentences.")] = None,
     long: Long = None,
     safe: Safe = None,
@@ -125,9 +132,11 @@ def batch(
     mask: Annotated[
         Mask | None, typer.Option(help="Mask personal data in what the model reads, or writes.")
     ] = None,
-    mask_names: Annotated[Names, typer.Option(help="Whose names to mask as well.")] = Names.none,
+    mask_names: Annotated[
+        NamesChoice, typer.Option(help="Whose names to mask as well.")
+    ] = NamesChoice.none,
     read: ReadOptions = ReadOptions(),
-    strategy: Strategy = None,
+    strategy: StrategyName = None,
     beam_size: BeamSize = None,
     max_tokens: MaxTokens = None,
     device: Device = DeviceKind.auto,
@@ -140,7 +149,7 @@ def batch(
     from dialogist.jobs.sinks import Form
     from dialogist.jobs.sources import items_of, origins_of
     from dialogist.jobs.wishes import Wishes
-    from dialogist.jobs.workers import Plan
+    from dialogist.jobs.workers import WorkPlan
 
     if address and engine is not Engines.ray:
         raise UsageError("--address goes with --engine ray")
@@ -173,7 +182,7 @@ def batch(
         return show_sample(wishes.open(), items, sample, total)
     form = Form(format.value)
     folder, sink = _destination(output, state, form)
-    plan = Plan(
+    plan = WorkPlan(
         wishes,
         folder,
         sink,
@@ -198,9 +207,9 @@ def batch(
 
 def _options(model: str, wanted: dict[str, Any], focus: str | None) -> "SummaryOptions":
     from dialogist.cli.licence_note import tell_licence
-    from dialogist.engine.model_files import find_model, options_of
+    from dialogist.engine.model_files import find_model, model_options
 
-    options = decoding_options(options_of(find_model(model)), wanted)
+    options = decoding_options(model_options(find_model(model)), wanted)
     if options.style == "faithful":
         return options.model_copy(update={"focus": focus})
     tell_licence(model)
@@ -234,7 +243,7 @@ def _destination(output: str, state: Path | None, form: "Form") -> tuple[Path, "
     return state, TableSink(output)
 
 
-def _description(origins: "list[Origin]", read: ReadOptions, output: str) -> dict[str, JSON]:
+def _description(origins: "list[RecordOrigin]", read: ReadOptions, output: str) -> dict[str, JSON]:
     """What the records are made of, and where they go: of one job all that stays the same."""
     from dialogist.jobs.sources import shown_name
 
@@ -253,7 +262,7 @@ def _description(origins: "list[Origin]", read: ReadOptions, output: str) -> dic
     }
 
 
-def _expected(origins: "list[Origin]") -> int | None:
+def _expected(origins: "list[RecordOrigin]") -> int | None:
     """How many dialogues there are, going by the names of files."""
     paths = [origin.path for origin in origins if origin.path is not None]
     return expected_records(paths) if len(paths) == len(origins) else None

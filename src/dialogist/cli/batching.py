@@ -5,13 +5,13 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from dialogist.cli.console import Meter, is_silent, note
-from dialogist.cli.forms import Output
+from dialogist.cli.forms import OutputFormat
 from dialogist.cli.summarizing import tally
 from dialogist.cli.summary_output import write_summaries
 from dialogist.jobs.journal import Totals
-from dialogist.jobs.run import Progress
-from dialogist.jobs.sources import Item
-from dialogist.jobs.wishes import Opened, record_of
+from dialogist.jobs.run import JobProgress
+from dialogist.jobs.sources import SourceItem
+from dialogist.jobs.wishes import Opened, batch_record
 from dialogist.present.shaping import Shaped
 from dialogist.records import Dialogue
 from dialogist.text.listing import counted
@@ -31,7 +31,7 @@ class JobMeter:
         self._meter: Meter | None = None
         self._estimated = False
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: JobProgress) -> None:
         """So far it is."""
         if self._meter is None:
             if progress.kept:
@@ -82,7 +82,7 @@ def estimate(total: int | None, rate: float, size: float) -> str:
     )
 
 
-def show_sample(opened: Opened, items: Iterable[Item], count: int, total: int | None) -> int:
+def show_sample(opened: Opened, items: Iterable[SourceItem], count: int, total: int | None) -> int:
     """Print the summaries of the first dialogues, and what all would cost; the exit code."""
     failed, seconds, size = 0, 0.0, 0
 
@@ -96,7 +96,7 @@ def show_sample(opened: Opened, items: Iterable[Item], count: int, total: int | 
             started = time.perf_counter()
             [shaped] = opened.shown([item])
             seconds += time.perf_counter() - started
-            size += len(str(record_of(shaped)))
+            size += len(str(batch_record(shaped)))
             failed += shaped.summary.status == "error"
             yield shaped
 
@@ -108,7 +108,7 @@ def show_sample(opened: Opened, items: Iterable[Item], count: int, total: int | 
             done += 1
             yield shaped
 
-    write_summaries(counted_ones(), Output.text)
+    write_summaries(counted_ones(), OutputFormat.text)
     if done:
         note(f"{estimate(total, done / seconds, size / done)}, by one worker", own=True)
     return 3 if failed else 0

@@ -15,7 +15,7 @@ from dialogist.cli.flags import (
     Quiet,
 )
 from dialogist.cli.forms import Facts, form_of, output_to
-from dialogist.cli.inputs import Reading, expected_records, with_read_flags
+from dialogist.cli.inputs import InputReading, expected_records, with_read_flags
 from dialogist.data.check import CheckReport, check_dialogues
 from dialogist.data.readers import ReadOptions
 from dialogist.data.readers.fields import dialogue_to_line
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # ``dialogist data encode``: a recipe's training data to a folder that training streams.
 
 
-def encode(
+def encode_data(
     recipe: Annotated[str, typer.Argument(help="A bundled recipe's name, or a YAML file.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the encoded data.")],
     data: Data = None,
@@ -71,7 +71,7 @@ def encode(
 
 
 @with_read_flags()
-def entities(
+def count_entities(
     files: Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")],
     read: ReadOptions = ReadOptions(),
     quiet: Quiet = False,
@@ -83,7 +83,7 @@ def entities(
     from dialogist.data.entity_report import entity_report  # pydantic: not for --help
 
     form = form_of(output, format, Facts.text)
-    reading = Reading(read)
+    reading = InputReading(read)
     report = entity_report(reading.dialogues(files), examples)
     with output_to(output):
         if form is Facts.json:
@@ -122,8 +122,8 @@ def _printable(text: str) -> str:
 
 app = typer.Typer(help="Check, measure, split and encode dialogue files.", no_args_is_help=True)
 
-app.command()(encode)
-app.command()(entities)
+app.command("encode")(encode_data)
+app.command("entities")(count_entities)
 add_laboratory(app, "vectors", "synth", "noise")
 
 _Files = Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")]
@@ -186,7 +186,7 @@ def stats(
 ) -> int:
     """Sizes, lengths and the share that limits would cut (KDD'19 paper, Table 3 and Figure 2)."""
     form = form_of(output, format, Facts.text)
-    reading = Reading(read)
+    reading = InputReading(read)
     limits = CutLimits(utterance_tokens, utterances, summary_tokens, dialogue_tokens)
     result = corpus_stats(reading.dialogues(files), limits=limits)
     with output_to(output):
@@ -244,7 +244,7 @@ def split(
     """Split into parts that share no dialogue and no near-duplicate of one."""
     from dialogist.data.split import split_dialogues  # numpy: not for --help
 
-    reading = Reading(read)
+    reading = InputReading(read)
     wanted = _shares(shares)
     result = split_dialogues(list(reading.dialogues(files)), wanted, seed)
     taken = [output / f"{name}.jsonl" for name in wanted if (output / f"{name}.jsonl").exists()]

@@ -20,19 +20,18 @@ from dialogist.cli.flags import (
     Long,
     MaxTokens,
     MissingAsEmpty,
-    NoRepeatNgram,
+    NoRepeatNgramSize,
     OutputFile,
     PredictionKey,
-    Processes,
+    ProcessCount,
     Quiet,
     Safe,
-    Strategy,
+    StrategyName,
     Threads,
     Train,
 )
-from dialogist.cli.forms import Card, DeviceKind, Style, card_csv, form_of, output_to
-from dialogist.cli.forms import Card as Form
-from dialogist.cli.inputs import Reading, with_read_flags
+from dialogist.cli.forms import CardFormat, DeviceKind, StyleChoice, card_csv, form_of, output_to
+from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
 
@@ -102,7 +101,7 @@ def evaluate(
     exclude: Exclude = None,
     limit: Limit = None,
     style: Annotated[
-        Style | None,
+        StyleChoice | None,
         typer.Option(
             help="What to measure: the words of the network (free), or faithful style. Without: "
             "free; for --read the model's own style."
@@ -110,12 +109,12 @@ def evaluate(
     ] = None,
     long: Long = None,
     safe: Safe = None,
-    strategy: Strategy = None,
+    strategy: StrategyName = None,
     beam_size: BeamSize = None,
     length_penalty: LengthPenalty = None,
-    no_repeat_ngram: NoRepeatNgram = None,
+    no_repeat_ngram: NoRepeatNgramSize = None,
     max_tokens: MaxTokens = None,
-    processes: Processes = None,
+    processes: ProcessCount = None,
     read: ReadOptions = ReadOptions(),
     device: Device = DeviceKind.auto,
     threads: Threads = None,
@@ -127,12 +126,12 @@ def evaluate(
 
     Example, by reading: dialogist evaluate default chats.jsonl --read 100 --output sheet
     """
-    from dialogist.cli.evaluating import Asking, Call, evaluate_call
+    from dialogist.cli.evaluating import Call, EvaluationInputs, evaluate_call
     from dialogist.evaluation.annotation import is_sheet
     from dialogist.evaluation.system_outputs import JoinOptions
-    from dialogist.recipe.speaking import Written
+    from dialogist.recipe.speaking import PredictionForm
 
-    form = Card.text if reading else form_of(output, format, Card.text)
+    form = CardFormat.text if reading else form_of(output, format, CardFormat.text)
     if reading and format is not None:
         raise UsageError("--read writes CSV and HTML: leave --format out")
     if data is not None and on is not None:
@@ -144,7 +143,7 @@ def evaluate(
             typer.echo(sum_up(Path(system), form))
         return 0
     search = {
-        "style": style.value if style is Style.faithful or (reading and style) else None,
+        "style": style.value if style is StyleChoice.faithful or (reading and style) else None,
         "long": long,
         "safe": safe,
         "strategy": strategy,
@@ -153,10 +152,10 @@ def evaluate(
         "no_repeat_ngram": no_repeat_ngram,
         "max_tokens": max_tokens,
     }
-    asking = Asking(
+    asking = EvaluationInputs(
         data=data or on,
-        reading=Reading(read),
-        written=Written(prediction_key, JoinOptions(missing_as_empty, by_order)),
+        reading=InputReading(read),
+        written=PredictionForm(prediction_key, JoinOptions(missing_as_empty, by_order)),
         exclude=exclude,
         limit=limit,
         train=tuple(train or ()),
@@ -183,7 +182,7 @@ def evaluate(
     )
     result = evaluate_call(call)
     with output_to(output):
-        typer.echo(shown(result, form))
+        typer.echo(card_in_form(result, form))
     if scores is not None:
         keep_scores(scores, result)
     return result.finish()
@@ -192,22 +191,22 @@ def evaluate(
 # What ``dialogist evaluate`` prints: a report card as text, Markdown or JSON.
 
 
-SCHEMA_VERSION = 1
+CARD_SCHEMA_VERSION = 1
 
 _AT_MOST = 4  # columns beside a name on a phone
 _TYPES = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 
 
-def shown(result: "Result", form: Form) -> str:
+def card_in_form(result: "Result", form: CardFormat) -> str:
     """The card."""
     from dialogist.evaluation.report_card import card_markdown, card_text
 
-    if form is Form.json:
+    if form is CardFormat.json:
         return json.dumps(_to_json(result), ensure_ascii=False, indent=2)
     card = result.evaluated.card
-    if form is Form.csv:
+    if form is CardFormat.csv:
         return card_csv(card).rstrip("\n")
-    return (card_markdown if form is Form.md else card_text)(card, _headline(card, result))
+    return (card_markdown if form is CardFormat.md else card_text)(card, _headline(card, result))
 
 
 def keep_scores(path: Path, result: "Result") -> None:
@@ -233,7 +232,7 @@ def _to_json(result: "Result") -> dict[str, "JSON"]:
     card = result.evaluated.card
     row = card.rows[0]
     return {
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": CARD_SCHEMA_VERSION,
         "system": row.name,
         "dialogues": card.dialogues,
         "skipped": result.skipped,

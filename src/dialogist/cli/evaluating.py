@@ -9,7 +9,7 @@ import torch
 
 from dialogist.cli.console import note, progress
 from dialogist.cli.flags import decoding_options, tell_measured_style
-from dialogist.cli.inputs import Reading
+from dialogist.cli.inputs import InputReading
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.model_files import find_model
 from dialogist.engine.summarizer import Summarizer
@@ -25,22 +25,22 @@ from dialogist.evaluation.metric_selection import (
     select_names,
     split_names,
 )
-from dialogist.evaluation.metric_selection import KEY_POINTS as KEY_POINTS
+from dialogist.evaluation.metric_selection import KEY_POINT_METRIC as KEY_POINTS
 from dialogist.evaluation.near_duplicates import find_overlaps
 from dialogist.evaluation.system_outputs import DialogueChoice, Output
 from dialogist.nn.quantization import pick_device
 from dialogist.recipe.config import DataSet
 from dialogist.recipe.evaluate import (
-    Asked,
     Evaluated,
+    EvaluationRequest,
     Part,
-    Said,
+    SystemResult,
     choose_dialogues,
     evaluate_said,
     run_cautions,
     sample_of,
 )
-from dialogist.recipe.speaking import Speaker, Written, read_written, speaker_of
+from dialogist.recipe.speaking import PredictionForm, Speaker, read_written, speaker_of
 from dialogist.recipe.systems import System, choose_pack, find_systems
 from dialogist.records import Summary
 from dialogist.text.listing import counted
@@ -51,15 +51,15 @@ from dialogist.text.listing import counted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class EvaluationInputs:
     """The flags about dialogues and outputs: see `dialogist.cli.flags`.
 
     ``data`` None: files of outputs bring their own references. ``search``: decoding options.
     """
 
     data: Path | None
-    reading: Reading
-    written: Written
+    reading: InputReading
+    written: PredictionForm
     exclude: Path | None
     limit: int | None
     train: tuple[Path, ...]
@@ -102,13 +102,13 @@ class Asking:
             yield from leakage_cautions(found, file.name, about)
 
 
-class Voice:
+class SystemRun:
     """Where a system's outputs come from: it is asked, or its file is read.
 
     ``bad``: records of files that could not be read. ``files``: where its summaries were kept.
     """
 
-    def __init__(self, system: System, asking: Asking) -> None:
+    def __init__(self, system: System, asking: EvaluationInputs) -> None:
         self.system = system
         self.asking = asking
         self.bad = 0
@@ -181,7 +181,7 @@ class Call:
     """The flags: see `evaluate`."""
 
     system: str
-    asking: Asking
+    asking: EvaluationInputs
     metrics: str
     references: str
     encoder: Path | None
@@ -259,7 +259,7 @@ def evaluate_call(call: Call) -> Result:
     columns = split_names(call.columns)
     if choice is not None:
         _try_metrics(wanted, columns, choice)
-    voice = Voice(system, call.asking)
+    voice = SystemRun(system, call.asking)
     outputs = voice.about(choice, call.path(system, call.asking.data))
     train: tuple[Output, ...] = ()
     if call.train_sample is not None:
@@ -267,9 +267,9 @@ def evaluate_call(call: Call) -> Result:
         train = voice.sample(call.train_sample, len(outputs), path)
     about = choice.file if choice else call.system
     evaluated = evaluate_said(
-        [Said(system.name, outputs, train)],
+        [SystemResult(system.name, outputs, train)],
         about,
-        Asked(wanted, call.floors, call.processes),
+        EvaluationRequest(wanted, call.floors, call.processes),
         [*call.asking.leaks(outputs, about), *_run_cautions(system)],
         progress,
     )

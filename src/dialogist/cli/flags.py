@@ -11,7 +11,7 @@ import typer
 
 from dialogist.cli.console import note, silence
 from dialogist.cli.forms import (
-    Card,
+    CardFormat,
     DeviceKind,
     Facts,
     LongInput,
@@ -41,7 +41,7 @@ OutputFile = Annotated[
     ),
 ]
 FactsForm = Annotated[Facts | None, typer.Option("--format", "-f", help=FORM_HELP)]
-CardForm = Annotated[Card | None, typer.Option("--format", "-f", help=FORM_HELP)]
+CardForm = Annotated[CardFormat | None, typer.Option("--format", "-f", help=FORM_HELP)]
 TableForm = Annotated[Table | None, typer.Option("--format", "-f", help=FORM_HELP)]
 Device = Annotated[
     DeviceKind,
@@ -65,7 +65,7 @@ Threads = Annotated[
         help="CPU threads to use.",
     ),
 ]
-Model = Annotated[
+ModelName = Annotated[
     str,
     typer.Option(
         "--model", "-m", envvar="DIALOGIST_MODEL", help="A model's name, folder, or run folder."
@@ -94,19 +94,19 @@ Floors = Annotated[
 ]
 Exclude = Annotated[Path | None, typer.Option(help="File of ids to leave out.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N dialogues.")]
-Processes = Annotated[int | None, typer.Option(min=1, help="Scoring processes (default: auto).")]
+ProcessCount = Annotated[int | None, typer.Option(min=1, help="Scoring processes (default: auto).")]
 Baseline = Annotated[str, typer.Option(help="Baseline system for differences (default: first).")]
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=silence, help="Show no progress.")]
 
-Strategy = Annotated[
+StrategyName = Annotated[
     Strategies | None, typer.Option(help="How to decode (default: the model's own way).")
 ]
 BeamSize = Annotated[int | None, typer.Option(help="Hypotheses kept by beam search.")]
 LengthPenalty = Annotated[
     float | None, typer.Option(help="Above 1 favours longer summaries, beam only.")
 ]
-NoRepeatNgram = Annotated[
+NoRepeatNgramSize = Annotated[
     int | None, typer.Option(help="Forbid repeated n-grams of tokens (0: off).")
 ]
 MaxTokens = Annotated[int | None, typer.Option(help="Longest summary, in tokens.")]
@@ -169,10 +169,10 @@ def load_summarizer(
         UsageError: there is no such device.
     """
     with _uncollected():
-        from dialogist.engine.model_files import find_model, options_of
+        from dialogist.engine.model_files import find_model, model_options
         from dialogist.engine.summarizer import Summarizer
 
-        writes = (style or options_of(find_model(model)).style) == "free"
+        writes = (style or model_options(find_model(model)).style) == "free"
         if writes:
             _prepare_network(model, threads)
         summarizer = Summarizer.load(model, device, precision)
@@ -200,9 +200,9 @@ def tell_idle_machine_flags(
 
 def tell_measured_style(name: str, folder: Path) -> None:
     """Say that a model of faithful style is measured by what its network writes."""
-    from dialogist.engine.model_files import options_of
+    from dialogist.engine.model_files import model_options
 
-    if options_of(folder).style == "faithful":
+    if model_options(folder).style == "faithful":
         note(f"{name}: measured in free style, by what its network writes", own=True)
 
 

@@ -41,14 +41,14 @@ class LongInput(StrEnum):
     cut = "cut"
 
 
-class Style(StrEnum):
+class StyleChoice(StrEnum):
     """Whether a summary tells and quotes what was said, or is written by the model."""
 
     faithful = "faithful"
     free = "free"
 
 
-class Length(StrEnum):
+class LengthChoice(StrEnum):
     """How long a summary is to be."""
 
     short = "short"
@@ -56,7 +56,7 @@ class Length(StrEnum):
     long = "long"
 
 
-class Names(StrEnum):
+class NamesChoice(StrEnum):
     """Whose names are masked."""
 
     none = "none"
@@ -89,7 +89,7 @@ class PrecisionKind(StrEnum):
     int8 = "int8"
 
 
-class Output(StrEnum):
+class OutputFormat(StrEnum):
     """Forms of summaries."""
 
     text = "text"
@@ -107,7 +107,7 @@ class Table(StrEnum):
     md = "md"
 
 
-class Card(StrEnum):
+class CardFormat(StrEnum):
     """Forms of scores."""
 
     text = "text"

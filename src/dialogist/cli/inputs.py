@@ -128,7 +128,7 @@ def read_options(flags: ReadFlags) -> ReadOptions:
 # Reading the input files of a command: problems are said, counted, and decide the exit code.
 
 
-class Reading:
+class InputReading:
     """Reads files one after the other; what cannot be read is a problem, and the rest goes on."""
 
     def __init__(self, options: ReadOptions, watched: bool = True) -> None:

@@ -91,7 +91,7 @@ def info(
     return 0
 
 
-class Weights(StrEnum):
+class StoredWeights(StrEnum):
     """What weights can be stored as."""
 
     fp32 = "fp32"
@@ -117,7 +117,9 @@ _OUTPUT = Annotated[Path, typer.Option("--output", "-o", help="The new folder.")
 def pack(
     model: _MODEL,
     output: _OUTPUT,
-    weights: Annotated[Weights, typer.Option(help="What to store weights as.")] = Weights.int8,
+    weights: Annotated[
+        StoredWeights, typer.Option(help="What to store weights as.")
+    ] = StoredWeights.int8,
 ) -> int:
     """Store a model's weights in fewer bytes: int8 (with a scale per row), fp16, bf16, or fp32."""
     import torch
@@ -179,7 +181,7 @@ def average_models(
 
 
 @app.command("export")
-def export(
+def export_model(
     model: _MODEL,
     output: _OUTPUT,
     quantization: Annotated[

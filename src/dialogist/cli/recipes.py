@@ -40,8 +40,8 @@ def list_recipes(output: OutputFile = None, format: FactsForm = None) -> int:
     return 0
 
 
-@app.command()
-def show(
+@app.command("show")
+def show_recipe(
     recipe: Annotated[str, typer.Argument(help="A bundled recipe's name.")],
     output: OutputFile = None,
 ) -> int:

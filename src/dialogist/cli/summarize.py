@@ -15,8 +15,8 @@ from dialogist.cli.flags import (
     LengthPenalty,
     Long,
     MaxTokens,
-    Model,
-    NoRepeatNgram,
+    ModelName,
+    NoRepeatNgramSize,
     OutputFile,
     PerspectiveName,
     PrecisionName,
@@ -24,7 +24,7 @@ from dialogist.cli.flags import (
     Safe,
     Seed,
     SpeakerNames,
-    Strategy,
+    StrategyName,
     TemplateName,
     Threads,
     decoding_options,
@@ -34,15 +34,15 @@ from dialogist.cli.flags import (
 )
 from dialogist.cli.forms import (
     DeviceKind,
-    Length,
+    LengthChoice,
     Mask,
-    Names,
-    Output,
+    NamesChoice,
+    OutputFormat,
     PrecisionKind,
-    Style,
+    StyleChoice,
     form_of,
 )
-from dialogist.cli.inputs import Reading, expected_records, with_read_flags
+from dialogist.cli.inputs import InputReading, expected_records, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, UsageError
 
@@ -57,9 +57,9 @@ def summarize(
         list[Path] | None,
         typer.Argument(help="Dialogue files, or - for stdin (the default when piped into)."),
     ] = None,
-    model: Model = "default",
+    model: ModelName = "default",
     output: OutputFile = None,
-    format: Annotated[Output | None, typer.Option("--format", "-f", help=FORM_HELP)] = None,
+    format: Annotated[OutputFormat | None, typer.Option("--format", "-f", help=FORM_HELP)] = None,
     columns: Annotated[
         str,
         typer.Option(
@@ -78,13 +78,13 @@ def summarize(
     perspective: PerspectiveName = None,
     speaker: SpeakerNames = None,
     style: Annotated[
-        Style | None,
+        StyleChoice | None,
         typer.Option(
             help="faithful: what was said, in the third person or quoted. free: the network's "
             "words, not verified (default: the model's own; of the bundled model faithful)."
         ),
     ] = None,
-    length: Annotated[Length | None, typer.Option(help="How long the summary is.")] = None,
+    length: Annotated[LengthChoice | None, typer.Option(help="How long the summary is.")] = None,
     words: Annotated[int | None, typer.Option(help="At most N words, in whole sentences.")] = None,
     long: Long = None,
     safe: Safe = None,
@@ -105,15 +105,17 @@ def summarize(
     mask: Annotated[
         Mask | None, typer.Option(help="Mask personal data in what the model reads, or writes.")
     ] = None,
-    mask_names: Annotated[Names, typer.Option(help="Whose names to mask as well.")] = Names.none,
+    mask_names: Annotated[
+        NamesChoice, typer.Option(help="Whose names to mask as well.")
+    ] = NamesChoice.none,
     read: ReadOptions = ReadOptions(),
-    strategy: Strategy = None,
+    strategy: StrategyName = None,
     beam_size: BeamSize = None,
     n_best: Annotated[
         int | None, typer.Option(help="How many summaries to give, beam only.")
     ] = None,
     length_penalty: LengthPenalty = None,
-    no_repeat_ngram: NoRepeatNgram = None,
+    no_repeat_ngram: NoRepeatNgramSize = None,
     min_tokens: Annotated[int | None, typer.Option(help="Shortest summary, in tokens.")] = None,
     max_tokens: MaxTokens = None,
     temperature: Annotated[float | None, typer.Option(help="Sampling temperature.")] = None,
@@ -126,16 +128,16 @@ def summarize(
     quiet: Quiet = False,
 ) -> int:
     """Summarise dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
-    from dialogist.cli.summarizing import Destination, Work
+    from dialogist.cli.summarizing import Destination, SummaryRun
     from dialogist.cli.summary_output import columns_of  # pydantic: not for --help
     from dialogist.jobs.wishes import settings_of
     from dialogist.present.presenting import Presenter
 
-    form = form_of(output, format, Output.text)
+    form = form_of(output, format, OutputFormat.text)
     sources = _sources(files)
-    reading = Reading(read, watched=False)
+    reading = InputReading(read, watched=False)
     shape = shape_of(template, focus, perspective, speaker, evidence)
-    if columns and form is not Output.csv:
+    if columns and form is not OutputFormat.csv:
         raise UsageError("--columns goes with --format csv")
     to = Destination(output, form, columns_of(columns, shape), resume)
     to.check()
@@ -168,7 +170,7 @@ def summarize(
         options = options.model_copy(update={"focus": focus})
     tell_idle_machine_flags(options, device, threads, precision)
     dialogues = reading.dialogues(sources)
-    work = Work(summarizer, options, presenter, dialogues, expected_records(sources), labels)
+    work = SummaryRun(summarizer, options, presenter, dialogues, expected_records(sources), labels)
     work.write(to, settings_of(summarizer, model, options, shape, (mask, mask_names)))
     return max(reading.finish(), presenter.finish())
 

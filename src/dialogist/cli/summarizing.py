@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dialogist.cli.console import Meter, note
-from dialogist.cli.forms import Output, is_file, output_to
+from dialogist.cli.forms import OutputFormat, is_file, output_to
 from dialogist.cli.summary_output import pieces_of, write_summaries
 from dialogist.config import differences
 from dialogist.engine.options import SummaryOptions
@@ -179,7 +179,7 @@ class Destination:
     """Where summaries go: ``form`` and ``columns`` say how, ``resume`` whether some are there."""
 
     output: Path | None
-    form: Output
+    form: OutputFormat
     columns: tuple[str, ...] = ()
     resume: bool = False
 
@@ -195,11 +195,11 @@ class Destination:
     @property
     def is_resumable(self) -> bool:
         """Whether what is there after an interruption is of use."""
-        return is_file(self.output) and self.form is Output.jsonl
+        return is_file(self.output) and self.form is OutputFormat.jsonl
 
 
 @dataclass(slots=True)
-class Work:
+class SummaryRun:
     """The dialogues of one call, and what is done with each."""
 
     summarizer: "Summarizer"
@@ -226,7 +226,7 @@ class Work:
             file.write(pieces_of(self._watched(shown, file.kept), to.form))
         else:
             shown = (replace(one, with_labels=self._with_labels) for one in self._shown())
-            with output_to(to.output, mark=to.form is Output.csv):
+            with output_to(to.output, mark=to.form is OutputFormat.csv):
                 write_summaries(self._watched(shown, 0, to.form), to.form, to.columns)
 
     @property
@@ -240,14 +240,14 @@ class Work:
         return self.presenter.after(self.summarizer.stream(read, self.options, WINDOW))
 
     def _watched(
-        self, shown: Iterable[Shaped], kept: int, form: Output = Output.jsonl
+        self, shown: Iterable[Shaped], kept: int, form: OutputFormat = OutputFormat.jsonl
     ) -> Iterator[Shaped]:
         """Tell what is to be told of each summary, and count them."""
         total = None if self.total is None else max(0, self.total - kept)
         meter = Meter("summarized", total, "dialogues")
         statuses: Counter[str] = Counter()
         for shaped in shown:
-            _tell(shaped, bare=form is Output.text and not shaped.with_evidence)
+            _tell(shaped, bare=form is OutputFormat.text and not shaped.with_evidence)
             yield shaped
             statuses[shaped.summary.status] += 1
             if statuses.total() % WINDOW == 0:  # a group comes at once: within it the rate is none

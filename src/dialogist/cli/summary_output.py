@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 
-from dialogist.cli.forms import Output, csv_row
+from dialogist.cli.forms import OutputFormat, csv_row
 from dialogist.errors import UsageError, nearest
 from dialogist.present.plain_text import markdown_of, text_of
 from dialogist.present.shaping import Shape, Shaped
@@ -108,24 +108,26 @@ def _jsonl(summaries: Iterable[Shaped]) -> Iterator[str]:
         yield json.dumps(summary.to_json(), ensure_ascii=False) + "\n"
 
 
-_FORMS: dict[Output, Callable[[Iterable[Shaped]], Iterator[str]]] = {
-    Output.text: _text,
-    Output.json: _json,
-    Output.jsonl: _jsonl,
-    Output.md: _markdown,
+_FORMS: dict[OutputFormat, Callable[[Iterable[Shaped]], Iterator[str]]] = {
+    OutputFormat.text: _text,
+    OutputFormat.json: _json,
+    OutputFormat.jsonl: _jsonl,
+    OutputFormat.md: _markdown,
 }
 
 
 def pieces_of(
-    summaries: Iterable[Shaped], form: Output, columns: Sequence[str] = ()
+    summaries: Iterable[Shaped], form: OutputFormat, columns: Sequence[str] = ()
 ) -> Iterator[str]:
     """Yield the text of each summary as soon as it is there; ``columns``: those of CSV."""
-    if form is Output.csv:
+    if form is OutputFormat.csv:
         return summaries_as_csv(summaries, columns)
     return _FORMS[form](summaries)
 
 
-def write_summaries(summaries: Iterable[Shaped], form: Output, columns: Sequence[str] = ()) -> None:
+def write_summaries(
+    summaries: Iterable[Shaped], form: OutputFormat, columns: Sequence[str] = ()
+) -> None:
     """Write `pieces_of` to stdout, UTF-8 whatever the locale."""
     for piece in pieces_of(summaries, form, columns):
         sys.stdout.buffer.write(piece.encode("utf-8", errors="backslashreplace"))

@@ -39,8 +39,8 @@ def list_templates(output: OutputFile = None, format: FactsForm = None) -> int:
     return 0
 
 
-@app.command()
-def show(
+@app.command("show")
+def show_template(
     template: Annotated[str, typer.Argument(help="A template's name or YAML file.")],
 ) -> int:
     """Print a template's YAML: save it as a file and change it."""
@@ -52,8 +52,8 @@ def show(
     return 0
 
 
-@app.command()
-def check(
+@app.command("check")
+def check_template(
     templates: Annotated[list[str], typer.Argument(help="Templates: names or YAML files.")],
 ) -> int:
     """Read templates and say what their sections hold. Exit code 2 if one is at fault."""

@@ -38,7 +38,7 @@ from dialogist.tokenizers import Tokenizer
 # exactly. So what is stored are ids alone, in memory and in shards.
 
 
-def dialogue_of(pair: Pair, tokenizer: Tokenizer, speakers: frozenset[int]) -> Dialogue:
+def spelled_dialogue(pair: Pair, tokenizer: Tokenizer, speakers: frozenset[int]) -> Dialogue:
     """The dialogue that a pair's source spells, as far as the model reads it."""
     spoken = [_utterance(ids, tokenizer, speakers) for ids in utterances_of(pair)]
     return Dialogue(tuple(spoken), pair.id)
@@ -55,7 +55,7 @@ def summary_of(pair: Pair, tokenizer: Tokenizer) -> str:
     return tokenizer.decode(pair.target)
 
 
-def respelled(text: str, tokenizer: Tokenizer) -> tuple[int, ...]:
+def reencoded(text: str, tokenizer: Tokenizer) -> tuple[int, ...]:
     """The ids of a summary, begin and end symbols in."""
     return (tokenizer.bos_id, *tokenizer.encode(text), tokenizer.eos_id)
 
@@ -118,19 +118,19 @@ class Corruption:
     def names(self) -> list[str]:
         """Names that are said in the first training dialogues."""
         some = islice(self._pairs, _LOOKED_AT)
-        return names_of([dialogue_of(pair, self.tokenizer, self.speakers) for pair in some])
+        return names_of([spelled_dialogue(pair, self.tokenizer, self.speakers) for pair in some])
 
     def __call__(self, pair: Pair, chance: Chance) -> Pair:
         """The first error in a random order that finds a place; else the pair as it is."""
         if chance.share() >= self.config.share:
             return pair
-        dialogue = dialogue_of(pair, self.tokenizer, self.speakers)
+        dialogue = spelled_dialogue(pair, self.tokenizer, self.speakers)
         ground = Ground(summary_of(pair, self.tokenizer), dialogue, self.names)
         generator = chance.generator()
         for number in chance.order(len(self.config.errors)):
             planted = _PLANTERS[self.config.errors[number]](ground, generator)
             if planted is not None:
-                wrong = respelled(planted.text, self.tokenizer)
+                wrong = reencoded(planted.text, self.tokenizer)
                 fits = self.longest is None or len(wrong) <= self.longest
                 return replace(pair, corrupted=wrong) if fits else pair
         return pair
@@ -229,7 +229,7 @@ class Rename:
             for ids, old, new in zip(utterances_of(pair), utterances, spelled, strict=False)
         ]
         source, starts = source_of(kept, pair.source[0], self.tokenizer.eos_id)
-        target = pair.target if spelled[-1] == summary else respelled(spelled[-1], self.tokenizer)
+        target = pair.target if spelled[-1] == summary else reencoded(spelled[-1], self.tokenizer)
         if not self._fit(source, target):
             return pair
         # Key points say where sub-summaries ended; recipes of models that learn them are refused.

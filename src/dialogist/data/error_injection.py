@@ -35,7 +35,7 @@ _CALENDAR = re.compile(rf"\b(?:{'|'.join((*_DAYS, *_MONTHS))})\b")
 _CODE = re.compile(r"\b[A-Za-z]+\d{2,}\b|(?<![\w.-])\d{3}[\d -]{3,}\d(?![\w-])|\S+@\S+\.\w+")
 _TRIES = 20
 
-Place: TypeAlias = tuple[int, int]
+ErrorPlace: TypeAlias = tuple[int, int]
 
 
 class Planted(NamedTuple):
@@ -64,13 +64,13 @@ class Ground:
         """All words of dialogue and summary in small letters."""
         return frozenset(_WORD.findall(f"{self.summary}\n{self.said}".lower()))
 
-    def planted(self, place: Place, other: str) -> Planted:
+    def planted(self, place: ErrorPlace, other: str) -> Planted:
         """The summary with other words at a place."""
         start, end = place
         text = self.summary[:start] + other + self.summary[end:]
         return Planted(text, start, start + len(other))
 
-    def another(self, place: Place, others: Sequence[str], random: Random) -> Planted | None:
+    def another(self, place: ErrorPlace, others: Sequence[str], random: Random) -> Planted | None:
         """One of the others at the place, none of whose words dialogue or summary hold."""
         for _ in range(_TRIES if others else 0):
             other = random.choice(others)
@@ -220,7 +220,7 @@ def _mention(names: Sequence[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)")
 
 
-def _exchanged(ground: Ground, place: Place, random: Random) -> Planted:
+def _exchanged(ground: Ground, place: ErrorPlace, random: Random) -> Planted:
     text, names = ground.summary[slice(*place)], ground.dialogue.speakers
     first = random.choice(_named(names, text))
     others = [name for name in _named(names, text) if name != first]

@@ -27,7 +27,7 @@ from dialogist.text.sentences import split_sentences
 # format is explained in docs/key-points.md.
 
 
-Language = Literal["en", "zh"]
+PackLanguage = Literal["en", "zh"]
 _Place = tuple[object, ...]
 
 _NOWHERE = -1
@@ -40,7 +40,7 @@ def _split_chinese(text: str) -> list[str]:
     return [part for part in parts if part]
 
 
-SPLITTERS: Mapping[Language, Callable[[str], list[str]]] = {
+SPLITTERS: Mapping[PackLanguage, Callable[[str], list[str]]] = {
     "en": split_sentences,
     "zh": _split_chinese,
 }
@@ -64,7 +64,7 @@ _Alternatives = Annotated[tuple[str, ...], Field(min_length=1), BeforeValidator(
 class RuleConfig(Config):
     """One rule as it is written; ``examples`` must get its label, ``counterexamples`` must not.
 
-    ``after`` is the fragment that ``pattern`` must follow: see `Rule`.
+    ``after`` is the fragment that ``pattern`` must follow: see `LabelRule`.
     """
 
     label: _Line
@@ -85,7 +85,7 @@ class PackConfig(Config):
     """
 
     name: _Line
-    language: Language
+    language: PackLanguage
     version: Annotated[int, Field(ge=1)]
     default: _Line
     rules: Annotated[tuple[RuleConfig, ...], Field(min_length=1)]
@@ -100,7 +100,7 @@ class PackConfig(Config):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class LabelRule:
     """A sentence that ``pattern`` is found in is about ``label``, unless an earlier rule fits.
 
     With ``after`` it must stand exactly where ``after``, matched from the sentence's start, ends:
@@ -115,7 +115,7 @@ class Rule:
     after: re.Pattern[str] | None = None
 
 
-def first_match(rules: Sequence[Rule], sentence: str) -> int | None:
+def first_match(rules: Sequence[LabelRule], sentence: str) -> int | None:
     """Return the position of the first rule that fits a stripped sentence, None without one."""
     ends: dict[str, int] = {}  # where each ``after`` ends: rules share them, they are long
     for i, rule in enumerate(rules):
@@ -132,7 +132,7 @@ def first_match(rules: Sequence[Rule], sentence: str) -> int | None:
     return None
 
 
-def read_rules(text: str, name: str) -> tuple[PackConfig, tuple[Rule, ...]]:
+def read_rules(text: str, name: str) -> tuple[PackConfig, tuple[LabelRule, ...]]:
     """Read and test a rule pack; ``name`` is what errors call its source.
 
     Raises:
@@ -163,19 +163,19 @@ def _check_labels(config: PackConfig, source: YamlSource) -> None:
             raise source.fault(place, message)
 
 
-def _rules(config: PackConfig, source: YamlSource) -> Iterator[Rule]:
+def _rules(config: PackConfig, source: YamlSource) -> Iterator[LabelRule]:
     patterns = PackPatterns(config.fragments, source)
     for i, rule in enumerate(config.rules):
         place = ("rules", i, "pattern")
         pattern = patterns.compiled(rule.pattern, place)
         after = None if rule.after is None else patterns.named(rule.after, ("rules", i, "after"))
-        made = Rule(rule.label, pattern, rule.examples, source.line(("rules", i)), after)
+        made = LabelRule(rule.label, pattern, rule.examples, source.line(("rules", i)), after)
         if first_match([made], "") is not None:
             raise source.fault(place, "the pattern fits every sentence, even an empty one")
         yield made
 
 
-def _try_examples(config: PackConfig, rules: Sequence[Rule], source: YamlSource) -> None:
+def _try_examples(config: PackConfig, rules: Sequence[LabelRule], source: YamlSource) -> None:
     split = SPLITTERS[config.language]
     for i, rule in enumerate(config.rules):
         tried = [(s, ("rules", i, "examples", j)) for j, s in enumerate(rule.examples)]
@@ -192,7 +192,7 @@ def _try_examples(config: PackConfig, rules: Sequence[Rule], source: YamlSource)
                 raise source.fault(place, _explain(rules, found, rule.label, sentence))
 
 
-def _explain(rules: Sequence[Rule], found: int | None, label: str, sentence: str) -> str:
+def _explain(rules: Sequence[LabelRule], found: int | None, label: str, sentence: str) -> str:
     if found is None:
         return f"no rule fits this example of '{label}': {sentence!r}"
     rule = rules[found]
@@ -208,7 +208,7 @@ def _explain(rules: Sequence[Rule], found: int | None, label: str, sentence: str
 # 3.1. The rules come in packs (`rule_packs`), bundled or a user's own.
 
 
-class Origin(StrEnum):
+class LabelOrigin(StrEnum):
     """Why a sentence has its label."""
 
     rule = "rule"
@@ -228,7 +228,7 @@ class LabelledSentence:
     text: str
     start: int
     end: int
-    origin: Origin
+    origin: LabelOrigin
     rule: int | None = None
 
 
@@ -246,12 +246,12 @@ class RulePack:
     """
 
     name: str
-    language: Language
+    language: PackLanguage
     version: int
     default: str
     labels: tuple[str, ...]
     descriptions: Mapping[str, str] = field(hash=False)
-    rules: tuple[Rule, ...]
+    rules: tuple[LabelRule, ...]
     sections: Mapping[str, str] = field(hash=False)
     key_facts: tuple[str, ...]
     text: str
@@ -290,16 +290,16 @@ class RulePack:
             end = start + len(sentence)
             rule = first_match(self.rules, sentence)
             if rule is not None:
-                label, origin = self.rules[rule].label, Origin.rule
+                label, origin = self.rules[rule].label, LabelOrigin.rule
             labelled.append(LabelledSentence(label, sentence, start, end, origin, rule))
-            origin = Origin.inherited
+            origin = LabelOrigin.inherited
         return tuple(labelled)
 
-    def _first(self, section: str) -> tuple[str, Origin]:
+    def _first(self, section: str) -> tuple[str, LabelOrigin]:
         """The label of a first sentence that no rule fits."""
         if section in self.sections:
-            return self.sections[section], Origin.section
-        return self.default, Origin.default
+            return self.sections[section], LabelOrigin.section
+        return self.default, LabelOrigin.default
 
 
 @lru_cache(maxsize=_KEPT)

@@ -35,14 +35,14 @@ def _f1(own: Counter[int], everything: Counter[int], total: int) -> float:
 # Which spans of words infilling takes out (Lewis et al. 2020, section 2.2).
 
 
-Span = tuple[int, int]
+InfilledSpan = tuple[int, int]
 
 _TRIES = 20  # draws for each span that is wanted: dense texts leave no room for more
 
 
 def draw_spans(
-    texts: Sequence[Span], share: float, mean: float, chance: Chance
-) -> list[list[Span]]:
+    texts: Sequence[InfilledSpan], share: float, mean: float, chance: Chance
+) -> list[list[InfilledSpan]]:
     """For each text, which reaches from one place to another, spans [a, b) within it, in order.
 
     They have ``share`` of all places in sum, at least one; no two touch. Lengths are Poisson
@@ -53,7 +53,7 @@ def draw_spans(
     places = [(i, j) for i, (start, end) in enumerate(texts) for j in range(start, end)]
     wanted = max(1, round(share * len(places))) if places else 0
     free = [[True] * (end + 1) for _, end in texts]  # that a span may begin, end, or stand there
-    spans: list[list[Span]] = [[] for _ in texts]
+    spans: list[list[InfilledSpan]] = [[] for _ in texts]
     lost = masks = 0
     for _ in range(_TRIES * wanted):
         if lost >= wanted:
@@ -84,8 +84,8 @@ def draw_spans(
 # have no other use for it.
 
 
-Kind: TypeAlias = Literal["infilling", "utterances", "speakers", "gap"]
-KINDS: tuple[Kind, ...] = ("infilling", "utterances", "speakers", "gap")
+NoiseKind: TypeAlias = Literal["infilling", "utterances", "speakers", "gap"]
+KINDS: tuple[NoiseKind, ...] = ("infilling", "utterances", "speakers", "gap")
 
 _SHAKE = 0.2  # PEGASUS: 20% uniform noise on how important a sentence is
 _FEWEST = 3  # utterances: of two, neither is more like the other than the other way round
@@ -153,7 +153,7 @@ class Noise:
         self.symbols = symbols
         self.speakers = frozenset(speakers)
         self.room = None if longest is None else longest - 2
-        self._makers: dict[Kind, Callable[[_Utterances, Chance], _Noised | None]] = {
+        self._makers: dict[NoiseKind, Callable[[_Utterances, Chance], _Noised | None]] = {
             "infilling": self._infill,
             "utterances": self._shuffle,
             "speakers": self._mask_speakers,
@@ -167,7 +167,7 @@ class Noise:
         assert found is not None, "a window has a token"
         return found
 
-    def of_kind(self, kind: Kind, pair: Pair, chance: Chance) -> Pair | None:
+    def of_kind(self, kind: NoiseKind, pair: Pair, chance: Chance) -> Pair | None:
         """The window under one kind of noise, None where there is nothing for it to do."""
         noised = self._makers[kind]([list(ids) for ids in utterances_of(pair)], chance)
         if noised is None or not self._fits(len(noised[1])):

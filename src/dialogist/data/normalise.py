@@ -159,7 +159,7 @@ _TAKEN = {**dict.fromkeys(_BACK, "\ufffd"), ord(_JOINER): "■"}
 CHINESE_PROFILES = ("zh-characters", "zh-words")
 _PROFILES = ("words", *CHINESE_PROFILES)
 
-Split = Callable[[str], list[str]]
+WordSplit = Callable[[str], list[str]]
 
 
 def segment(text: str, profile: Profile) -> str:
@@ -234,7 +234,7 @@ def _is_space_or_chinese(character: str) -> bool:
 
 
 @cache
-def _jieba() -> Split:
+def _jieba() -> WordSplit:
     """Jieba's way of splitting, with its own dictionary."""
     try:
         with warnings.catch_warnings():
@@ -247,7 +247,7 @@ def _jieba() -> Split:
     # Not its `initialize`: that leaves a file in the shared temporary folder, and trusts one there.
     words.FREQ, words.total = words.gen_pfdict(words.get_dict_file())
     words.initialized = True
-    split: Split = words.lcut
+    split: WordSplit = words.lcut
     return split
 
 

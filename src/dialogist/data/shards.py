@@ -71,7 +71,7 @@ class PairSum:
         self.count += 1
 
 
-def combined(count: int, sums: Iterable[int]) -> str:
+def combined_digest(count: int, sums: Iterable[int]) -> str:
     """The fingerprint of ``count`` pairs from the sums over their parts, in hexadecimal."""
     return hashlib.sha256(f"{count} pairs {sum(sums) % _MODULUS:064x}".encode()).hexdigest()
 
@@ -81,7 +81,7 @@ def fingerprint_of(pairs: Iterable[Pair]) -> str:
     total = PairSum()
     for pair in pairs:
         total.add(pair.sequences)
-    return combined(total.count, [total.value])
+    return combined_digest(total.count, [total.value])
 
 
 # `Manifest`: what a folder of encoded data holds, what made it, and how to tell damage.
@@ -94,8 +94,8 @@ def fingerprint_of(pairs: Iterable[Pair]) -> str:
 # FOLDER/sample.jsonl           a random sample of the dialogues, to watch for overfitting
 
 
-FORMAT: Final = "dialogist-encoded"
-FORMAT_VERSION = 2
+SHARDS_FORMAT: Final = "dialogist-encoded"
+SHARDS_VERSION = 2
 MANIFEST = "manifest.json"
 SAMPLE = "sample.jsonl"
 TOKENIZER = "tokenizer"
@@ -170,7 +170,7 @@ class SetCounts(Config):
     excluded: int = 0
 
 
-class Totals(Config):
+class ShardTotals(Config):
     """The sums over all shards."""
 
     dialogues: int
@@ -186,8 +186,8 @@ class Manifest(Config):
     ``sample`` and ``totals`` are there once the folder is ``complete``.
     """
 
-    format: Literal["dialogist-encoded"] = FORMAT
-    format_version: int = FORMAT_VERSION
+    format: Literal["dialogist-encoded"] = SHARDS_FORMAT
+    format_version: int = SHARDS_VERSION
     complete: bool = False
     settings: dict[str, Any]
     vocabulary: int = 0
@@ -196,7 +196,7 @@ class Manifest(Config):
     shards: list[ShardEntry] = Field(default_factory=list)
     sets: list[SetCounts] = Field(default_factory=list)
     sample: FileEntry | None = None
-    totals: Totals | None = None
+    totals: ShardTotals | None = None
 
     def pairs_by_set(self, sets: int) -> list[int]:
         """How many pairs each of so many data sets has; of earlier releases it is not known (0)."""
@@ -206,9 +206,9 @@ class Manifest(Config):
                 counts[number] += count
         return counts
 
-    def summed(self) -> Totals:
+    def summed(self) -> ShardTotals:
         """The totals of the shards that are there so far."""
-        return Totals(
+        return ShardTotals(
             dialogues=sum(shard.dialogues for shard in self.shards),
             pairs=sum(shard.pairs for shard in self.shards),
             tokens=sum(shard.tokens for shard in self.shards),
@@ -238,12 +238,12 @@ def read_manifest(folder: Path) -> Manifest:
         raise DataError(f"{path}: cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise DataError(f"{path}: is damaged: {error}") from None
-    if not isinstance(values, dict) or values.get("format") != FORMAT:
+    if not isinstance(values, dict) or values.get("format") != SHARDS_FORMAT:
         raise DataError(f"{path}: is no manifest of encoded data")
-    if values.get("format_version") != FORMAT_VERSION:
+    if values.get("format_version") != SHARDS_VERSION:
         raise DataError(
             f"{path}: has format version {values.get('format_version')}, this release reads "
-            f"{FORMAT_VERSION}: update Dialogist, or encode again"
+            f"{SHARDS_VERSION}: update Dialogist, or encode again"
         )
     try:
         manifest = Manifest.parse(values, str(path))
@@ -334,7 +334,7 @@ class ShardedPairs(MadePairs):
 
     def fingerprint(self) -> str:
         """The same as `fingerprint_of` says of these pairs in memory; nothing is read for it."""
-        return combined(len(self), (int(s.pair_sum, 16) for s in self.manifest.shards))
+        return combined_digest(len(self), (int(s.pair_sum, 16) for s in self.manifest.shards))
 
     def verify(self) -> None:
         """Read every file once and compare its checksum.

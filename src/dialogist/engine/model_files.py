@@ -14,7 +14,7 @@ from dialogist.engine.options import SummaryOptions
 from dialogist.errors import ConfigError, ModelError, nearest
 from dialogist.records import JSON
 
-FORMAT_VERSION = 2
+MODEL_FORMAT_VERSION = 2
 """1: weights in one floating-point format. 2: or matrices in int8."""
 
 GENERATION = "generation_config.json"
@@ -22,7 +22,7 @@ GENERATION = "generation_config.json"
 C = TypeVar("C", bound=Config)
 
 
-def options_of(folder: Path) -> SummaryOptions:
+def model_options(folder: Path) -> SummaryOptions:
     """Read the options that a model was made for.
 
     Raises:
@@ -44,9 +44,9 @@ def check_format(folder: Path) -> None:
     version = values.get("format_version")
     if values.get("format") != "dialogist" or not isinstance(version, int):
         raise ModelError(f"{folder}: its config.json is not a Dialogist model's")
-    if version > FORMAT_VERSION:
+    if version > MODEL_FORMAT_VERSION:
         raise ModelError(
-            f"{folder}: is of format {version}, this release reads up to {FORMAT_VERSION}: "
+            f"{folder}: is of format {version}, this release reads up to {MODEL_FORMAT_VERSION}: "
             "update Dialogist"
         )
 
@@ -165,7 +165,7 @@ def is_non_commercial(licence: str) -> bool:
     return "-NC-" in f"{licence.upper()}-"
 
 
-def combined(licences: Iterable[str]) -> str:
+def combined_licence(licences: Iterable[str]) -> str:
     """Return what weights made of several models are under: every licence, once."""
     return " AND ".join(dict.fromkeys(one for one in licences if one))
 

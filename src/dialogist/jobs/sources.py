@@ -29,11 +29,11 @@ from dialogist.errors import DataError, MissingExtraError, UsageError
 from dialogist.jobs.wishes import error_record
 from dialogist.records import Dialogue, Summary, Utterance
 
-Item: TypeAlias = Dialogue | Problem
+SourceItem: TypeAlias = Dialogue | Problem
 """What a job has a record for."""
 
 SHARD_SIZE = 1_000
-LARGEST_SHARD = 1 << 24
+MOST_JOB_SHARD = 1 << 24
 """Bytes with which a shard ends, however few its dialogues: several shards are in memory."""
 
 _DATABASES = ("sqlite", "postgresql", "mysql", "mariadb", "oracle", "mssql")
@@ -63,7 +63,7 @@ def path_of(given: str) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class RecordOrigin:
     """One input: its name, its size where that is known, and how its dialogues are read.
 
     ``path`` is where it lies, if it is a file or folder here. ``form`` is the format of what has
@@ -77,7 +77,7 @@ class Origin:
     form: str = "auto"
 
 
-def origins_of(given: Sequence[str]) -> list[Origin]:
+def origins_of(given: Sequence[str]) -> list[RecordOrigin]:
     """The inputs that somebody names; patterns stand for the files that fit them, sorted.
 
     Raises:
@@ -90,8 +90,8 @@ def origins_of(given: Sequence[str]) -> list[Origin]:
 
 
 def items_of(
-    origins: Sequence[Origin], options: ReadOptions, on_note: Callable[[str], None]
-) -> Iterator[Item]:
+    origins: Sequence[RecordOrigin], options: ReadOptions, on_note: Callable[[str], None]
+) -> Iterator[SourceItem]:
     """All dialogues of all inputs; what cannot be read stands between them as a problem.
 
     Raises:
@@ -119,7 +119,7 @@ def _taken(problems: list[Problem]) -> Iterator[Problem]:
         yield problems.pop(0)
 
 
-def _files(given: str) -> list[Origin]:
+def _files(given: str) -> list[RecordOrigin]:
     path = path_of(given)
     if given == "-" or path.exists():
         return [_file(path)]
@@ -129,13 +129,13 @@ def _files(given: str) -> list[Origin]:
     return [_file(Path(each)) for each in found]
 
 
-def _file(path: Path) -> Origin:
+def _file(path: Path) -> RecordOrigin:
     files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
     size = sum(each.stat().st_size for each in files) if path.exists() else None
-    return Origin(str(path), size, lambda: path, path)
+    return RecordOrigin(str(path), size, lambda: path, path)
 
 
-def _urls(given: str) -> list[Origin]:
+def _urls(given: str) -> list[RecordOrigin]:
     """The files of a URL: itself, those that fit a pattern, or those in a folder."""
     files = file_system(given)
     try:
@@ -156,7 +156,7 @@ def _is_dialogues(path: str) -> bool:
     return Path(without_compression(path.lower())).suffix in ENDINGS
 
 
-def _remote(files: Any, path: str) -> Origin:
+def _remote(files: Any, path: str) -> RecordOrigin:
     name = files.unstrip_protocol(path)
 
     def opened() -> BinaryIO:
@@ -168,7 +168,7 @@ def _remote(files: Any, path: str) -> Origin:
             file.name = name  # messages tell it, and its ending the format
         return cast(BinaryIO, file)
 
-    return Origin(name, files.size(path), opened)
+    return RecordOrigin(name, files.size(path), opened)
 
 
 def file_system(url: str) -> Any:
@@ -191,7 +191,7 @@ def file_system(url: str) -> Any:
         raise UsageError(f"{url}: {error}") from None
 
 
-def table_of(given: str) -> tuple[Any, str, str]:
+def database_table(given: str) -> tuple[Any, str, str]:
     """The engine of a database, the name of the table, and both as they may be shown.
 
     Raises:
@@ -216,14 +216,14 @@ def table_of(given: str) -> tuple[Any, str, str]:
         raise UsageError("a table is named as sqlite:///FILE#TABLE (see docs/batch.md)") from None
 
 
-def _tables(given: str) -> list[Origin]:
-    engine, table, shown = table_of(given)
+def _tables(given: str) -> list[RecordOrigin]:
+    engine, table, shown = database_table(given)
 
     def opened() -> BinaryIO:
         rows = _Rows(_pages(engine, table, shown), shown)
         return cast(BinaryIO, io.BufferedReader(rows, 1 << 16))
 
-    return [Origin(shown, None, opened, form="jsonl")]
+    return [RecordOrigin(shown, None, opened, form="jsonl")]
 
 
 def _pages(engine: Any, name: str, shown: str) -> Iterator[bytes]:
@@ -304,7 +304,7 @@ class Cutter:
         self._size = size
         self._ids = array("Q")
 
-    def shards(self, items: Iterable[Item]) -> Iterator[Shard]:
+    def shards(self, items: Iterable[SourceItem]) -> Iterator[Shard]:
         """All items, in order."""
         number, lines, held = 0, list[bytes](), 0
         for item in items:
@@ -312,7 +312,7 @@ class Cutter:
             self._ids.append(_short_hash(_id_of(item)))
             lines.append(line)
             held += len(line)
-            if len(lines) == self._size or held >= LARGEST_SHARD:
+            if len(lines) == self._size or held >= MOST_JOB_SHARD:
                 yield _shard(number, lines)
                 number, lines, held = number + 1, [], 0
         if lines:
@@ -335,7 +335,7 @@ def _short_hash(id: str) -> int:
     return int.from_bytes(digest.digest(), "little")
 
 
-def _id_of(item: Item) -> str:
+def _id_of(item: SourceItem) -> str:
     return item.id if isinstance(item, Dialogue) else _place(item)
 
 
@@ -343,7 +343,7 @@ def _place(problem: Problem) -> str:
     return f"{problem.file}:{problem.line}" if problem.line else problem.file
 
 
-def packed(item: Item) -> bytes:
+def packed(item: SourceItem) -> bytes:
     """An item as a line of JSON without its end; references are left out, nothing reads them."""
     values: list[Any]
     if isinstance(item, Problem):

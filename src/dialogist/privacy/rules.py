@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dialogist.data.entities import Span, find_entities
+from dialogist.data.entities import EntitySpan, find_entities
 from dialogist.data.entity_rules import (
     AFTER,
     BEFORE,
@@ -161,7 +161,7 @@ class PrivacyRule:
         telling = (self.value, self.check, around.before, around.after, around.asked)
         return all(one is None for one in telling)
 
-    def takes(self, text: str, span: Span, question: str = "") -> bool:
+    def takes(self, text: str, span: EntitySpan, question: str = "") -> bool:
         """Whether an entity of a plain text is personal data of this rule."""
         if span.kind != self.entity or self.cued not in (None, span.cued):
             return False
@@ -197,9 +197,9 @@ class PrivacyRule:
 _URL_PARTS = re.compile("[^/?&=#;]+")
 
 
-def entities_and_parts(text: str) -> list[Span]:
+def entities_and_parts(text: str) -> list[EntitySpan]:
     """The entities of a plain text; those inside of a web address come after it."""
-    found: list[Span] = []
+    found: list[EntitySpan] = []
     for span in find_entities(text):
         found.append(span)
         if span.kind == "URL":
@@ -207,10 +207,10 @@ def entities_and_parts(text: str) -> list[Span]:
     return found
 
 
-def _inside(text: str, address: Span) -> Sequence[Span]:
+def _inside(text: str, address: EntitySpan) -> Sequence[EntitySpan]:
     """A web address may carry an e-mail address or a phone number."""
     return [
-        Span(part.start() + s.start, part.start() + s.end, s.kind, s.cued)
+        EntitySpan(part.start() + s.start, part.start() + s.end, s.kind, s.cued)
         for part in _URL_PARTS.finditer(text, address.start, address.end)
         for s in find_entities(part[0])
         if s.kind != "URL"

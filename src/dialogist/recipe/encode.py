@@ -18,7 +18,7 @@ from dialogist.config import Config, differences
 from dialogist.data.chance import FixedSample
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers.fields import dialogue_to_line
-from dialogist.data.shard_writer import LARGEST_SHARD, ShardWriter
+from dialogist.data.shard_writer import MOST_SHARD_TOKENS, ShardWriter
 from dialogist.data.shards import (
     MANIFEST,
     SAMPLE,
@@ -57,7 +57,7 @@ class EncodingSettings(Config):
     train: list[DataSet]
     files: dict[str, FileEntry]
     sample: int = Field(ge=0)
-    shard_tokens: int = Field(ge=1, le=LARGEST_SHARD)
+    shard_tokens: int = Field(ge=1, le=MOST_SHARD_TOKENS)
     windows: bool = False
 
     @staticmethod

@@ -6,7 +6,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from dialogist.data.changes import Change, Corruption, Epochs, ExchangeSpeakers, Rename, Share
-from dialogist.data.collate import Pair, pairs_of
+from dialogist.data.collate import Pair, encoded_pairs
 from dialogist.data.encode import Cuts, Encoded
 from dialogist.data.noise import Noise
 from dialogist.data.prepare import Preparation
@@ -44,7 +44,7 @@ class PairMaker:
         """The pairs of an encoded dialogue, which is counted."""
         if isinstance(self.counts, Cuts):
             self.counts.add(encoded.coverage)
-            return pairs_of(encoded)
+            return encoded_pairs(encoded)
         found = windows_of(encoded, self.preparation.config.limits, self.speakers)
         self.counts.add(encoded, found)
         return found

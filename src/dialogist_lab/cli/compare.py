@@ -21,11 +21,11 @@ from dialogist.cli.flags import (
     MissingAsEmpty,
     OutputFile,
     PredictionKey,
-    Processes,
+    ProcessCount,
     Threads,
     tell_measured_style,
 )
-from dialogist.cli.forms import Card, DeviceKind, form_of, output_to
+from dialogist.cli.forms import CardFormat, DeviceKind, form_of, output_to
 from dialogist.cli.inputs import with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, DialogistError, MissingExtraError, UsageError
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
 
 
 _SHOWN = {
-    Card.text: comparison_text,
-    Card.md: comparison_markdown,
-    Card.json: comparison_json,
-    Card.csv: comparison_csv,
+    CardFormat.text: comparison_text,
+    CardFormat.md: comparison_markdown,
+    CardFormat.json: comparison_json,
+    CardFormat.csv: comparison_csv,
 }
 
 
@@ -115,7 +115,7 @@ def compare(
     prediction_key: PredictionKey = "",
     missing_as_empty: MissingAsEmpty = False,
     by_order: ByOrder = False,
-    processes: Processes = None,
+    processes: ProcessCount = None,
     output: OutputFile = None,
     format: CardForm = None,
     plot: Annotated[
@@ -135,11 +135,11 @@ def compare(
     )
     from dialogist.evaluation.system_outputs import JoinOptions
     from dialogist.recipe.config import data_folder
-    from dialogist.recipe.speaking import Written
+    from dialogist.recipe.speaking import PredictionForm
     from dialogist.recipe.systems import find_systems
     from dialogist_lab.comparison import ComparisonRequest, settle_comparison
 
-    form = form_of(output, format, Card.text)
+    form = form_of(output, format, CardFormat.text)
     if plot is not None:
         _require_plots(plot)
     wanted = ComparisonRequest(
@@ -153,7 +153,7 @@ def compare(
         encoder=encoder,
         baseline=baseline,
         floors=floors,
-        written=Written(prediction_key, JoinOptions(missing_as_empty, by_order)),
+        written=PredictionForm(prediction_key, JoinOptions(missing_as_empty, by_order)),
         processes=processes,
     )
     found = find_systems(systems, runs, assignments or [], _starts(start or []))

@@ -17,10 +17,10 @@ from dialogist.cli.flags import (
     Device,
     LengthPenalty,
     MaxTokens,
-    Model,
-    NoRepeatNgram,
+    ModelName,
+    NoRepeatNgramSize,
     Seed,
-    Strategy,
+    StrategyName,
     Threads,
     decoding_options,
     load_summarizer,
@@ -53,7 +53,7 @@ def explain(
             "(lines of 'Name: text')."
         ),
     ] = None,
-    model: Model = "default",
+    model: ModelName = "default",
     output: Annotated[
         Path | None,
         typer.Option(
@@ -90,10 +90,10 @@ def explain(
     megabytes: Annotated[
         float, typer.Option(min=0, help="What all weights may take in the page.")
     ] = 8.0,
-    strategy: Strategy = None,
+    strategy: StrategyName = None,
     beam_size: BeamSize = None,
     length_penalty: LengthPenalty = None,
-    no_repeat_ngram: NoRepeatNgram = None,
+    no_repeat_ngram: NoRepeatNgramSize = None,
     max_tokens: MaxTokens = None,
     seed: Seed = None,
     read: ReadOptions = ReadOptions(),
