@@ -13,6 +13,7 @@ from dialogist.cli.flags import FactsForm, OutputFile
 from dialogist.cli.forms import Facts, form_of, output_to
 from dialogist.cli.machine import SystemFacts, read_file, system_facts
 from dialogist.errors import how_to_install
+from dialogist.text.listing import counted
 
 if TYPE_CHECKING:
     from dialogist.cli.torch_facts import Measured, TorchFacts
@@ -162,7 +163,8 @@ def _threads(system: SystemFacts, threads: int) -> Iterator[str]:
     busy = system.load is not None and system.load > system.cores / 2
     if threads > usable:
         yield (
-            f"{threads} threads on {usable} usable cores wait for each other: --threads {usable}, "
+            f"{threads} threads on {counted(usable, 'usable cores')} wait for each other: "
+            f"--threads {usable}, "
             f"or OMP_NUM_THREADS={usable}"
         )
     elif wanted and threads < usable and not busy:

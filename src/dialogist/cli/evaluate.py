@@ -8,6 +8,7 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import (
+    AllowNetwork,
     BeamSize,
     ByOrder,
     CardForm,
@@ -118,6 +119,7 @@ def evaluate(
     read: ReadOptions = ReadOptions(),
     device: Device = DeviceKind.auto,
     threads: Threads = None,
+    allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> int:
     """Score a system: ROUGE, faithfulness and more, with intervals, floors and warnings.

@@ -25,7 +25,7 @@ from dialogist.evaluation.metric_selection import (
     select_names,
     split_names,
 )
-from dialogist.evaluation.metric_selection import KEY_POINT_METRIC as KEY_POINTS
+from dialogist.evaluation.metric_selection import KEY_POINT_METRIC as KEY_POINT_METRIC
 from dialogist.evaluation.near_duplicates import find_overlaps
 from dialogist.evaluation.system_outputs import DialogueChoice, Output
 from dialogist.nn.quantization import pick_device
@@ -202,7 +202,7 @@ class Call:
         if self.references not in tuple(ReferencePolicy):
             hint = nearest(self.references, ReferencePolicy)
             raise UsageError(f"--references {self.references}: is none of {_LISTED}{hint}")
-        needs = {"bertscore": self.encoder is not None, KEY_POINTS: self.pack is not None}
+        needs = {"bertscore": self.encoder is not None, KEY_POINT_METRIC: self.pack is not None}
         names = select_names(self.metrics, DEFAULT_METRICS, needs)
         pack = choose_pack(self.pack, [system], self.asking.sets, Path())
         return MetricSelection(names, ReferencePolicy(self.references), self.encoder, pack)

@@ -21,6 +21,7 @@ from dialogist.cli.forms import (
     Table,
 )
 from dialogist.errors import UsageError
+from dialogist.files import allow_network
 
 if TYPE_CHECKING:
     from dialogist.engine.options import SummaryOptions
@@ -63,6 +64,22 @@ Threads = Annotated[
         min=1,
         max=MOST_THREADS,
         help="CPU threads to use.",
+    ),
+]
+
+
+def _allow(value: bool) -> bool:
+    if value:
+        allow_network()
+    return value
+
+
+AllowNetwork = Annotated[
+    bool,
+    typer.Option(
+        "--allow-network",
+        callback=_allow,
+        help="Talk to other machines: download models by name, send dialogues to openai:URL#NAME.",
     ),
 ]
 ModelName = Annotated[
@@ -170,8 +187,12 @@ def load_summarizer(
     """
     with _uncollected():
         from dialogist.engine.model_files import find_model, model_options
-        from dialogist.engine.summarizer import Summarizer
+        from dialogist.engine.summarizer import EndpointSummarizer, Summarizer
 
+        if model.startswith("openai:"):
+            from dialogist.baselines.openai_endpoint import OpenAIEndpoint
+
+            return EndpointSummarizer(OpenAIEndpoint(model))
         writes = (style or model_options(find_model(model)).style) == "free"
         if writes:
             _prepare_network(model, threads)

@@ -9,6 +9,7 @@ import typer
 from dialogist.cli.console import note, tell_failures
 from dialogist.cli.flags import (
     FORM_HELP,
+    AllowNetwork,
     BeamSize,
     Device,
     Focus,
@@ -125,6 +126,7 @@ def summarize(
     device: Device = DeviceKind.auto,
     precision: PrecisionName = PrecisionKind.auto,
     threads: Threads = None,
+    allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> int:
     """Summarise dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""

@@ -235,7 +235,7 @@ class Segmenter:
         return split_into_windows(example, room, cutting, self._count)
 
     def _count(self, text: str) -> int:
-        return len(self._tokenizer.encode(text))
+        return len(self._tokenizer.encode_turn(text))
 
     def _coverage(self, whole: Encoded, windows: Sequence[Window]) -> Coverage:
         read: set[int] = set()

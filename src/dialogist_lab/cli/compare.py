@@ -10,6 +10,7 @@ import typer
 
 from dialogist.cli.console import TrainingDisplay, note, progress
 from dialogist.cli.flags import (
+    AllowNetwork,
     Baseline,
     ByOrder,
     CardForm,
@@ -123,6 +124,7 @@ def compare(
     ] = None,
     device: Device = DeviceKind.auto,
     threads: Threads = None,
+    allow_network: AllowNetwork = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:
     """Compare systems on the same dialogues. The same command goes on after an interruption."""

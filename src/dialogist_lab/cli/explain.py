@@ -13,6 +13,7 @@ import typer
 from dialogist.cli.console import note
 from dialogist.cli.flags import (
     FORM_HELP,
+    AllowNetwork,
     BeamSize,
     Device,
     LengthPenalty,
@@ -99,6 +100,7 @@ def explain(
     read: ReadOptions = ReadOptions(),
     device: Device = DeviceKind.auto,
     threads: Threads = None,
+    allow_network: AllowNetwork = False,
 ) -> int:
     """Show how a network writes a summary: attention per layer and head, copying, probabilities.
 
