@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.data.split import find_clusters, split_dialogues
-from dialogist.data.writer import dialogue_to_line
 from dialogist.errors import CheckpointError, DataError, UsageError
 from dialogist.evaluation.system_outputs import nonblank
 from dialogist.files import write_text_atomically

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogist.data.readers import Condition, ReadOptions, read_dialogues
-from dialogist.data.writer import dialogue_to_json, dialogue_to_line
+from dialogist.data.readers.fields import dialogue_to_json, dialogue_to_line
 from dialogist.errors import DataError, UsageError
 from dialogist.records import Dialogue, Utterance
 

@@ -25,7 +25,7 @@ from dialogist.data.readers.fields import (
     role_of,
     shortlist,
 )
-from dialogist.data.readers.generic import Message, group_messages
+from dialogist.data.readers.generic import RoleMessage, group_messages
 from dialogist.data.readers.json_records import FileHead
 from dialogist.data.readers.source import Source, SourceLine
 from dialogist.data.readers.speaker_lines import LINE_END, named_lines
@@ -267,7 +267,7 @@ def _refuse_message(
 
 def _messages(
     rows: Iterator[TableRow], layout: TableLayout, only: str, report: ProblemReporter
-) -> Iterator[Message]:
+) -> Iterator[RoleMessage]:
     """Each row as one utterance of the dialogue it names, or of the ``only`` one."""
     for row in rows:
         cells = row.cells
@@ -275,7 +275,7 @@ def _messages(
         if not identity:
             report(row.line, f"has no id in column '{layout.id}': it belongs to no dialogue")
             continue
-        yield Message(
+        yield RoleMessage(
             identity,
             row.line,
             _turn(cells, layout),
