@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from dialogist.errors import ConfigError, ModelError
-from dialogist.models.pretrained.network import PretrainedModel, add_adapters
+from dialogist.models.pretrained.adapters import add_adapters
+from dialogist.models.pretrained.network import PretrainedModel
 from dialogist.models.pretrained.pretrained_config import (
     DECODERS,
     PretrainedConfig,
