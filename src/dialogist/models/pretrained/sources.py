@@ -15,7 +15,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dialogist.errors import DialogistError, MissingExtraError, ModelError
+from dialogist.errors import DialogistError, MissingExtraError, ModelError, how_to_install
 from dialogist.files import is_pretrained_source, network_allowed
 from dialogist.models.pretrained.pretrained_config import (
     DECODERS,
@@ -72,8 +72,13 @@ def locate(name: str) -> PretrainedSource:
         MissingExtraError: transformers is not installed.
         ModelError: there is no such file or folder, and the hub has none or cannot be reached.
     """
-    require_transformers(f"{name}: a pretrained model")
     path = Path(name).expanduser()
+    if not path.exists() and is_pretrained_source(name) and util.find_spec("transformers") is None:
+        raise ModelError(
+            f"{name}: no such model here (to look on the Hugging Face hub: "
+            f"{how_to_install('pretrained')})"
+        )
+    require_transformers(f"{name}: a pretrained model")
     if path.is_dir():
         return PretrainedSource(name, path)
     if path.suffix.lower() == ".gguf":
