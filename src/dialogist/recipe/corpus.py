@@ -92,7 +92,7 @@ class Corpus:
         """
         path = self.folder / data.path
         if bad:
-            self.note(f"{path}: {bad} bad records left out, {read} read")
+            self.note(f"{path}: {counted(bad, 'bad records')} left out, {read} read")
         if untold:
             why = "no rule reports what is said"
             if data.teacher is not None:

@@ -25,6 +25,7 @@ from dialogist.models import SequenceModel
 from dialogist.models.model_weights import Taken, take_weights, weights_of
 from dialogist.recipe.config import Recipe
 from dialogist.recipe.corpus import Note
+from dialogist.text.listing import counted
 from dialogist.tokenizers import read_tokenizer
 from dialogist.training.base import Progress
 from dialogist.training.checkpoints import Checkpoint, checkpoint_folders, load_checkpoint
@@ -188,7 +189,7 @@ def give_weights(start: Start, model: SequenceModel, recipe: Recipe, run: Path, 
 
 
 def _summary(taken: Taken) -> str:
-    parts = [f"{len(taken.took)} weights taken"]
+    parts = [f"{counted(len(taken.took), 'weights')} taken"]
     for what, names in (("new", taken.new), ("left there", taken.left)):
         shown = ", ".join(names[:_SHOWN]) + (" ..." if len(names) > _SHOWN else "")
         parts.append(f"{len(names)} {what}" + (f" ({shown})" if names else ""))
