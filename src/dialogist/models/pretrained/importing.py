@@ -19,8 +19,8 @@ from dialogist.models.pretrained.sources import (
     PretrainedSource,
     locate,
     read_architecture,
-    read_network,
     read_ours,
+    read_pretrained_network,
     read_their_tokenizer,
 )
 from dialogist.tokenizers import Tokenizer
@@ -67,7 +67,7 @@ def import_pretrained(
     theirs = read_their_tokenizer(source)
     tokenizer, rows = as_ours(theirs)
     config = config.model_copy(update={"architecture": {"model_type": architecture.model_type}})
-    network = read_network(source, config)
+    network = read_pretrained_network(source, config)
     prompt = config.prompt or _prompt(config, theirs, network, source)
     if config.prune:
         templates = (prompt.before, prompt.after, *prompt.decoder, *prompt.ends)

@@ -33,7 +33,7 @@ _PATTERNS = ["*.json", "*.safetensors", "*.model", "*.jinja", "*.txt"]
 OURS = "dialogist.json"
 """What a folder that we exported has of ours: prompt, preparation, search."""
 
-T = TypeVar("T")
+_Found = TypeVar("_Found")
 
 
 def require_transformers(what: str) -> None:
@@ -126,7 +126,7 @@ def _line(error: BaseException) -> str:
     return f"{type(error).__name__}: {said[0][:200]}" if said else type(error).__name__
 
 
-def _asked(source: PretrainedSource, what: str, call: Callable[[], T]) -> T:
+def _asked(source: PretrainedSource, what: str, call: Callable[[], _Found]) -> _Found:
     """Call transformers; whatever goes wrong there is one line, and its progress is not shown."""
     try:
         with redirect_stderr(StringIO()):
@@ -290,7 +290,7 @@ def free_memory() -> int | None:
 # Weights, and the tokenizer as transformers has it.
 
 
-def read_network(source: PretrainedSource, config: PretrainedConfig) -> Any:
+def read_pretrained_network(source: PretrainedSource, config: PretrainedConfig) -> Any:
     """The network in fp32.
 
     Raises:
