@@ -18,6 +18,10 @@ from dialogist.text.reported_speech import Conversation, Reported
 from dialogist.text.reported_speech.participants import written_name
 from dialogist.text.reported_speech.parts import part_spans
 
+MOST, PRICE = 0.58, 0.024
+"""Of a summary of usual length: the most words as a share of the dialogue's, and how many facts
+each word must be expected to tell."""
+
 _MOST_SAVED = 12  # words that merging saves at most
 _VAGUE = 0.5  # of the worth of a statement whose "it" no other one names
 _NEVER = 10.0  # facts: more than is told within reach

@@ -100,16 +100,18 @@ def _changes(units: Sequence[Unit], one: Candidate, starts: dict[int, int]) -> I
     """The units that refuse, take back or change what a candidate says."""
     last = one.units[-1]
     unit = units[last]
-    is_tentative = _TOLD.search(one.text) is not None or any(cue.search(unit.text) for cue in _TENTATIVE)
+    values, kinds = values_in(unit.text), kinds_in(unit.text)
     reply = starts.get(unit.turn + 1)
-    if is_tentative and reply is not None and units[reply].speaker != unit.speaker:
-        refusal = _refusal(units, reply)
+    if reply is not None and units[reply].speaker != unit.speaker:
+        is_open = _TOLD.search(one.text) or any(cue.search(unit.text) for cue in _TENTATIVE)
+        refusal = _refusal(units, reply) if is_open else None
+        if refusal is None and values:
+            refusal = _counter(units, reply, values, kinds)
         if refusal is not None:
             yield refusal
     if last + 1 < len(units) and units[last + 1].turn == unit.turn and _corrects(units[last + 1].text):
         yield last + 1
     terms = set(terms_of(unit.text))
-    values, kinds = values_in(unit.text), kinds_in(unit.text)
     for j in range(last + 1, len(units)):
         text = units[j].text
         near = units[j].turn - unit.turn <= _SOON
@@ -135,6 +137,27 @@ def _refusal(units: Sequence[Unit], reply: int) -> int | None:
     return None
 
 
+def _counter(
+    units: Sequence[Unit], reply: int, values: frozenset[str], kinds: set[str]
+) -> int | None:
+    """The unit of a reply that asks for another value of the same kind, or for another one."""
+    for j in range(reply, len(units)):
+        text = units[j].text
+        if units[j].turn != units[reply].turn:
+            return None
+        if _OTHER.search(text):
+            return j
+        others = values_in(text)
+        asks = "?" in text or asks_for_change(text)
+        if asks and kinds & kinds_in(text) and others and others.isdisjoint(values):
+            return j
+    return None
+
+
+_OTHER = re.compile(
+    r"(?i)\b(?:any(?:thing)?|something|nothing) (?:earlier|later|else|cheaper|sooner|smaller|bigger|other)\b"
+    r"|\b(?:instead|rather)\b"
+)
 _CORRECTION = re.compile(r"(?i)^\W*(?:no,? (?:wait|sorry|actually|not|don['’]?t|that)|wait|hold on|actually|sorry,? (?:no|i|it)|oh no|scratch that|i mean\b)")
 
 
