@@ -119,7 +119,7 @@ def test_a_price_buys_fewer_words():
         ("Customer", "Thursday is fine."),
     ]
     free = select(turns, bundled_network(), 60)
-    priced = select(turns, bundled_network(), 60, price=0.03)
+    priced = select(turns, bundled_network(), 60, price=1.5)
     said = [sum(one.candidate.words for one in told) for told in (free, priced)]
     assert said[1] < said[0]
     assert any("internet" in one.candidate.text for one in priced)

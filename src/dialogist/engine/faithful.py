@@ -34,10 +34,7 @@ _LICENCE = "Apache-2.0"
 
 
 class _Budget(NamedTuple):
-    """The share of the dialogue's words, the fewest and most, and the facts that a word must tell.
-
-    A price makes the length follow what is said: dialogues with many facts get more words.
-    """
+    """The most words as a share of the dialogue's, within bounds; ``price``: see `select`."""
 
     share: float
     fewest: int
@@ -102,7 +99,7 @@ def _name(speaker: str) -> str:
 
 
 def _room(dialogue: Dialogue, options: SummaryOptions) -> tuple[int, float]:
-    """The most words of a summary, and the facts that each must tell."""
+    """The most words of a summary, and the price of each."""
     if options.words is not None:
         return options.words, 0.0
     share, fewest, most, price = _BUDGETS[options.length]

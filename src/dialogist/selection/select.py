@@ -18,9 +18,9 @@ from dialogist.text.reported_speech import Conversation, Reported
 from dialogist.text.reported_speech.participants import written_name
 from dialogist.text.reported_speech.parts import part_spans
 
-MOST, PRICE = 0.58, 0.024
-"""Of a summary of usual length: the most words as a share of the dialogue's, and how many facts
-each word must be expected to tell."""
+MOST, PRICE = 0.6, 1.0
+"""Of a summary of usual length: the most words as a share of the dialogue's, and how much more
+facts a word must be expected to tell than the words of the dialogue do on average."""
 
 _MOST_SAVED = 12  # words that merging saves at most
 _VAGUE = 0.5  # of the worth of a statement whose "it" no other one names
@@ -80,8 +80,8 @@ def select(
 
     ``is_short``: the issue and the outcome come first. It costs other facts. ``about``: only what
     this speaker says, or what is said of this speaker, and what the reader needs to understand it.
-    ``price``: the facts that a word must be expected to tell; fewer words are used where it is
-    not.
+    ``price``: how many facts a word must be expected to tell, as a multiple of what it does on
+    average if all is told. So a dialogue whose facts stand in few words gets a short summary.
     """
     found = told_of(turns)
     units, candidates = found.units, found.candidates
@@ -111,6 +111,7 @@ def chosen_of(
     words = [one.words for one in candidates]
     choice = Choice(words, worth, budget + _MOST_SAVED, must, ties)
     best, picked, told = 0.0, [], []
+    price *= choice.facts(range(len(words))) / sum(unit.words for unit in units)
     values = choice.values() - price * np.arange(choice.most + 1)
     for room in np.argsort(-values, kind="stable").tolist():
         if told and values[room] + price * _MOST_SAVED <= best:
