@@ -18,10 +18,10 @@ from dialogist.text.reported_speech import Conversation, Reported
 from dialogist.text.reported_speech.participants import written_name
 from dialogist.text.reported_speech.parts import part_spans
 
-MOST, PRICE = 0.6, 1.0
-"""Of a summary of usual length: the most words as a share of the dialogue's, and how much more
-facts a word must be expected to tell than the words of the dialogue do on average."""
+USUAL, MOST = 0.44, 0.58
+"""Of a summary of usual length: its words as a share of the dialogue's, and the most of them."""
 
+_EVEN = 1.5  # how much a departure from the usual share costs
 _MOST_SAVED = 12  # words that merging saves at most
 _VAGUE = 0.5  # of the worth of a statement whose "it" no other one names
 _NEVER = 10.0  # facts: more than is told within reach
@@ -74,14 +74,14 @@ def select(
     budget: int,
     is_short: bool = False,
     about: str = "",
-    price: float = 0.0,
+    usual: float = 0.0,
 ) -> list[Chosen]:
     """The statements of a summary of at most ``budget`` words, in the order of the dialogue.
 
     ``is_short``: the issue and the outcome come first. It costs other facts. ``about``: only what
     this speaker says, or what is said of this speaker, and what the reader needs to understand it.
-    ``price``: how many facts a word must be expected to tell, as a multiple of what it does on
-    average if all is told. So a dialogue whose facts stand in few words gets a short summary.
+    ``usual``: the share of the dialogue's words that a summary has where its facts are spread
+    evenly; it has fewer where they stand in few words, more where a few words more tell much.
     """
     found = told_of(turns)
     units, candidates = found.units, found.candidates
@@ -94,7 +94,7 @@ def select(
     if about:
         worth = worth.only([i for i, one in enumerate(candidates) if _is_about(one, units, about)])
     must = _frame(found, candidates, worth, budget) if is_short else []
-    return chosen_of(found, candidates, worth, budget, must, price)
+    return chosen_of(found, candidates, worth, budget, must, usual)
 
 
 def chosen_of(
@@ -103,24 +103,25 @@ def chosen_of(
     worth: Worth,
     budget: int,
     must: Sequence[int] = (),
-    price: float = 0.0,
+    usual: float = 0.0,
 ) -> list[Chosen]:
     """The choice of some candidates by what they are worth, neighbours told as one."""
     units = found.units
     worth, ties = _tied(candidates, units, worth)
     words = [one.words for one in candidates]
     choice = Choice(words, worth, budget + _MOST_SAVED, must, ties)
-    best, picked, told = 0.0, [], []
-    price *= choice.facts(range(len(words))) / sum(unit.words for unit in units)
-    values = choice.values() - price * np.arange(choice.most + 1)
+    said = sum(unit.words for unit in units)
+    cost = _cost(choice.facts(range(len(words))), np.arange(choice.most + 1) / said, usual)
+    values = choice.values() - cost
+    saved = cost[min(_MOST_SAVED, choice.most)]
+    best, picked, told = float(-cost[0]), [], []
     for room in np.argsort(-values, kind="stable").tolist():
-        if told and values[room] + price * _MOST_SAVED <= best:
+        if told and values[room] + saved <= best:
             break
         own = choice.within(room)
         joined = merged([candidates[i] for i in own], units, found.conversation)
         length = sum(one.words for one, _ in joined)
-        value = choice.facts(own) - price * length
-        if length <= budget and value > best:
+        if length <= budget and (value := choice.facts(own) - cost[length]) > best:
             best, picked, told = value, own, joined
     return [
         Chosen(
@@ -130,6 +131,16 @@ def chosen_of(
         )
         for one, ks in told
     ]
+
+
+def _cost(facts: float, shares: Matrix, usual: float) -> Matrix:
+    """The facts that summaries with these shares of the words must tell to be worth it.
+
+    At the usual share a word must tell what it does on average where all ``facts`` are told.
+    """
+    if not usual:
+        return 0 * shares
+    return facts * (shares + _EVEN * (shares - usual) ** 2)
 
 
 def _tied(

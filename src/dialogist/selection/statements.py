@@ -155,6 +155,8 @@ def _answered(
         own = conversation.quote(units[answer].turn, units[answer].start)  # reports drop the then
     elif own is not None and "?" in units[asked].text and _DENIES.match(units[answer].text):
         own = conversation.quote(units[answer].turn, units[answer].start)  # reports drop the no
+    elif own is not None and own.kind == "reported" and _is_elliptic(units[asked], units[answer]):
+        own = conversation.quote(units[answer].turn, units[answer].start)
     elif own is None or own.kind == "reported" or not _is_fragment(units[asked], units[answer]):
         return None
     question = before or told.get((units[asked].turn, units[asked].start))
@@ -171,6 +173,16 @@ def _is_fragment(asked: Unit, answer: Unit) -> bool:
     is_question = "?" in asked.text or (asked.words > 1 and bool(_ASKS.match(asked.text)))
     if not is_question or not _says_something(answer):
         return False
-    if _ELLIPTIC.match(answer.text):
-        return asked.words <= _LONGEST_ASKED and answer.words <= _LONGEST_ELLIPTIC
-    return answer.words <= _LONGEST_ANSWER and not _OF_ITS_OWN.search(answer.text)
+    return _is_elliptic(asked, answer) or (
+        answer.words <= _LONGEST_ANSWER and not _OF_ITS_OWN.search(answer.text)
+    )
+
+
+def _is_elliptic(asked: Unit, answer: Unit) -> bool:
+    """Whether an answer to a question has no clause of its own: "Only for theft"."""
+    return (
+        "?" in asked.text
+        and asked.words <= _LONGEST_ASKED
+        and answer.words <= _LONGEST_ELLIPTIC
+        and _ELLIPTIC.match(answer.text) is not None
+    )
