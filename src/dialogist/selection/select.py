@@ -158,7 +158,7 @@ def _tied(
         if named is not None and abs(i - named) <= REACH:
             lost[i, named] = _VAGUE * float(alone[i])
         else:
-            alone[i] *= 1 - _VAGUE
+            alone[i] *= 1 - _VAGUE / 2  # another choice may name it, or none
     lost |= dict.fromkeys(ties.pairs, _NEVER)
     alone[list(ties.barred)] = 0
     key = worth.key.copy()

@@ -32,7 +32,7 @@ _UNFINISHED = re.compile(
     r"(?i)(?:\b(?:the|a|an|my|your|to|of|for|in|on|with|at|and|or|but|if|that|have|will|is|are|was|can|could"
     r"|would|so|because|when|than|from|by)|,)$"
 )
-_LOOK_BACK = 4  # units in which what "it" means is named
+_LOOK_BACK = 8  # units in which what "it" means is named
 _BARE = 3  # words of a quotation that says little by itself
 _LONGEST_ASKED, _LONGEST_ELLIPTIC = 10, 16  # words
 _LONGEST_ANSWER = 8  # words of an answer that is not understood without its question
@@ -82,7 +82,8 @@ def candidates_of(
             found[i] = Candidate(text, "quoted", (i - 1, i), before.needs)
         elif len(_plain(unit)) > 1:
             is_bare = own.kind == "quoted" and unit.words <= _BARE
-            needs = _antecedent(units, i, own.text) if own.refers_back or is_bare else None
+            said = unit.text if own.kind == "quoted" else own.text
+            needs = _antecedent(units, i, said) if own.refers_back or is_bare else None
             found[i] = Candidate(own.text, own.kind, (i,), needs)
     return list(found.values())
 

@@ -17,12 +17,15 @@ from dialogist.text.superseding import asks_for_change, kinds_in, takes_back, va
 
 _START = r"(?i)^\W*(?:(?:and|but|so|or|well|ok(?:ay)?|yes|yeah|no|hm+|oh|ah|uh|um)\W+)*"
 # What is said under a condition that the clause before names.
-_HANGS = re.compile(_START + r"(?:otherwise|or else|if (?:not|so|it does(?:n['’]t)?)|in (?:that|which) case)\b")
+_HANGS = re.compile(
+    _START + r"(?:otherwise|or else|if (?:not|so|it does(?:n['’]t)?)|in (?:that|which) case)\b"
+)
 _THEN = re.compile(_START + r"then\b")
 _CONDITION = re.compile(r"(?i)\b(?:if|unless|in case|once|as soon as|as long as)\b")
 # What limits the clause before.
 _LIMITS = re.compile(
-    _START + r"(?:unless|only (?:if|when|after|on|with|until)|as long as|provided|except|not (?:if|on|before|until|when)"
+    _START
+    + r"(?:unless|only (?:if|when|after|on|with|until)|as long as|provided|except|not (?:if|on|before|until|when)"
     r"|on (?:one )?condition)\b"
 )
 _REFUSES = re.compile(
@@ -32,7 +35,9 @@ _REFUSES = re.compile(
     r"|(?:that|this|it)(?:['’]?s| is| would be| was| won['’]?t be| isn['’]?t| doesn['’]?t| won['’]?t) (?:too|not|no|full|closed|sold|gone|impossible"
     r"|work|going to work|far|a long)|too (?:\w+)|i['’]?m (?:off|away|at work|working|busy|on)\b|i['’]?ve (?:got )?(?:no|a|to)\b|can['’]?t\b)"
 )
-_TENTATIVE = tuple(CUES[name] for name in ("offer", "commit", "imperative", "advise", "please", "must", "will"))
+_TENTATIVE = tuple(
+    CUES[name] for name in ("offer", "commit", "imperative", "advise", "please", "must", "will")
+)
 _TOLD = re.compile(r"\b(?:suggests?|offers?|asks?|tells|should|will|would|can|could)\b")
 _REMARK = 3  # words before a refusal that say nothing: "Hm."
 _SOON = 3  # turns in which a time is changed
@@ -109,7 +114,11 @@ def _changes(units: Sequence[Unit], one: Candidate, starts: dict[int, int]) -> I
             refusal = _counter(units, reply, values, kinds)
         if refusal is not None:
             yield refusal
-    if last + 1 < len(units) and units[last + 1].turn == unit.turn and _corrects(units[last + 1].text):
+    if (
+        last + 1 < len(units)
+        and units[last + 1].turn == unit.turn
+        and _corrects(units[last + 1].text)
+    ):
         yield last + 1
     terms = set(terms_of(unit.text))
     for j in range(last + 1, len(units)):
@@ -121,7 +130,12 @@ def _changes(units: Sequence[Unit], one: Candidate, starts: dict[int, int]) -> I
                 yield j
         elif near and values and kinds and asks_for_change(text) and kinds & kinds_in(text):
             others, answer = values_in(text), starts.get(units[j].turn + 1)
-            if others and others.isdisjoint(values) and answer is not None and agrees(units[answer].text):
+            if (
+                others
+                and others.isdisjoint(values)
+                and answer is not None
+                and agrees(units[answer].text)
+            ):
                 yield j
 
 
@@ -158,7 +172,9 @@ _OTHER = re.compile(
     r"(?i)\b(?:any(?:thing)?|something|nothing) (?:earlier|later|else|cheaper|sooner|smaller|bigger|other)\b"
     r"|\b(?:instead|rather)\b"
 )
-_CORRECTION = re.compile(r"(?i)^\W*(?:no,? (?:wait|sorry|actually|not|don['’]?t|that)|wait|hold on|actually|sorry,? (?:no|i|it)|oh no|scratch that|i mean\b)")
+_CORRECTION = re.compile(
+    r"(?i)^\W*(?:no,? (?:wait|sorry|actually|not|don['’]?t|that)|wait|hold on|actually|sorry,? (?:no|i|it)|oh no|scratch that|i mean\b)"
+)
 
 
 def _corrects(text: str) -> bool:
