@@ -1,10 +1,7 @@
-"""Which statements are not told without another: a condition, a change, what "it" means.
-
-Rules that are sure tie two statements: the first is then never chosen without the second.
-"""
+"""Which statements are never told without another: what is under a condition, what is changed."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dialogist.selection.candidate_features import REACH
@@ -13,32 +10,46 @@ from dialogist.selection.statements import Candidate
 from dialogist.selection.terms import terms_of
 from dialogist.selection.units import Unit
 from dialogist.text.agreeing import agrees, declines
+from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.superseding import asks_for_change, kinds_in, takes_back, values_in
 
-_START = r"(?i)^\W*(?:(?:and|but|so|or|well|ok(?:ay)?|yes|yeah|no|hm+|oh|ah|uh|um)\W+)*"
+_BEGINS = r"(?i)^\W*(?:(?:and|but|so|or|well|ok(?:ay)?|yes|yeah|no|hm+|oh|ah|uh|um|look|sorry)\W+)*"
 # What is said under a condition that the clause before names.
 _HANGS = re.compile(
-    _START + r"(?:otherwise|or else|if (?:not|so|it does(?:n['’]t)?)|in (?:that|which) case)\b"
+    _BEGINS + r"(?:otherwise|or else|if (?:not|so|it does(?:n['’]t)?)|in (?:that|which) case)\b"
 )
-_THEN = re.compile(_START + r"then\b")
+_THEN = re.compile(_BEGINS + r"then\b")
 _CONDITION = re.compile(r"(?i)\b(?:if|unless|in case|once|as soon as|as long as)\b")
 # What limits the clause before.
 _LIMITS = re.compile(
-    _START
-    + r"(?:unless|only (?:if|when|after|on|with|until)|as long as|provided|except|not (?:if|on|before|until|when)"
-    r"|on (?:one )?condition)\b"
+    _BEGINS
+    + alternatives(r"""
+    unless\b | only (?:if|when|after|on|with|until)\b | as long as\b | provided\b | except\b
+    | not (?:if|on|before|until|when)\b | on (?:one )?condition\b
+    """)
 )
 _REFUSES = re.compile(
-    r"(?i)^\W*(?:(?:well|oh|ah|hm+|uh|um|sorry|look|but|and|actually|yes|yeah|ok(?:ay)?)\W+)*"
-    r"(?:no(?!t bad| problem| worries| need| doubt)\b|nope|nah|never\b|don['’]?t\b|not (?!bad)|(?:i|we|he|she|they) (?:can['’]?t|cannot|won['’]?t"
-    r"|don['’]?t|wouldn['’]?t|couldn['’]?t)\b|(?:i|we)['’]?(?:d| would) rather\b|unfortunately\b|i['’]?m afraid\b"
-    r"|(?:that|this|it)(?:['’]?s| is| would be| was| won['’]?t be| isn['’]?t| doesn['’]?t| won['’]?t) (?:too|not|no|full|closed|sold|gone|impossible"
-    r"|work|going to work|far|a long)|too (?:\w+)|i['’]?m (?:off|away|at work|working|busy|on)\b|i['’]?ve (?:got )?(?:no|a|to)\b|can['’]?t\b)"
+    _BEGINS.replace("|no|", "|actually|")
+    + alternatives(r"""
+    no(?!\s(?:problem|worries|need|doubt)\b)\b | nope\b | nah\b | never\b | don['’]?t\b
+    | not (?!bad\b) | unfortunately\b | i['’]?m afraid\b | can['’]?t\b | too \w+
+    | (?:i|we|he|she|they) (?:can['’]?t|cannot|won['’]?t|don['’]?t|wouldn['’]?t|couldn['’]?t)\b
+    | (?:i|we)(?:['’]?d| would) rather\b
+    | i['’]?m (?:off|away|at work|working|busy|on)\b | i['’]?ve (?:got )?(?:no|an?|to)\b
+    | (?:that|this|it)(?:['’]?s|\s(?:is|was|would be|isn['’]?t|won['’]?t be|won['’]?t|doesn['’]?t))
+    \s(?:too|not|no|full|closed|sold|gone|impossible|work|going to work|far|a long)\b
+    """)
 )
-_TENTATIVE = tuple(
-    CUES[name] for name in ("offer", "commit", "imperative", "advise", "please", "must", "will")
+_TENTATIVE = ("offer", "commit", "imperative", "advise", "please", "must", "will")
+_TELLS = re.compile(r"\b(?:suggests?|offers?|asks?|tells|should|will|would|can|could)\b")
+_WANTS_ANOTHER = re.compile(
+    r"(?i)\b(?:instead|rather|(?:any(?:thing)?|something|nothing) "
+    r"(?:earlier|later|else|cheaper|sooner|smaller|bigger|other))\b"
 )
-_TOLD = re.compile(r"\b(?:suggests?|offers?|asks?|tells|should|will|would|can|could)\b")
+_CORRECTS = re.compile(
+    r"(?i)^\W*(?:no,? (?:wait|sorry|actually|not|don['’]?t|that)|wait|hold on|actually|oh no"
+    r"|sorry,? (?:no|i|it)|scratch that|i mean)\b"
+)
 _REMARK = 3  # words before a refusal that say nothing: "Hm."
 _SOON = 3  # turns in which a time is changed
 _SHARED = 2  # stems of what is taken back
@@ -53,12 +64,10 @@ class Ties:
     barred: set[int] = field(default_factory=set)
 
     def tie(self, one: int, other: int | None) -> None:
-        """Let a candidate not be told without another; None: there is none that tells it."""
-        if one == other:
-            return
+        """Let a candidate not be told without another; None: nothing tells what it needs."""
         if other is None or abs(one - other) > REACH:
             self.barred.add(one)
-        else:
+        elif one != other:
             self.pairs.add((one, other))
 
 
@@ -71,9 +80,8 @@ def ties_of(candidates: Sequence[Candidate], units: Sequence[Unit]) -> Ties:
         starts.setdefault(unit.turn, j)
     for i, one in enumerate(candidates):
         first = one.units[0]
-        condition = _condition(units, first)
-        if condition is not None:
-            ties.tie(i, _holder(holding, condition, -1))
+        if _is_under_condition(units, first):
+            ties.tie(i, _holder(holding, first - 1, -1))
         if first and _LIMITS.match(units[first].text) and first - 1 in holding:
             ties.tie(i, holding[first - 1])
             ties.tie(holding[first - 1], i)
@@ -83,99 +91,73 @@ def ties_of(candidates: Sequence[Candidate], units: Sequence[Unit]) -> Ties:
     return ties
 
 
-def _holder(holding: dict[int, int], unit: int, step: int) -> int | None:
+def _holder(holding: Mapping[int, int], unit: int, step: int) -> int | None:
     """The candidate that holds a unit, or one of the two next to it in a direction."""
     found = (holding.get(unit + step * n) for n in range(3))
     return next((one for one in found if one is not None), None)
 
 
-def _condition(units: Sequence[Unit], i: int) -> int | None:
-    """The unit that names the condition of unit ``i``; None: it has none, or names it itself."""
+def _is_under_condition(units: Sequence[Unit], i: int) -> bool:
+    """Whether the unit before unit ``i`` names a condition of it, which it does not itself."""
     if not i:
-        return None
-    text = units[i].text
+        return False
+    text, before = units[i].text, units[i - 1].text
     if _HANGS.match(text):
-        return i - 1
-    before = units[i - 1].text
-    is_under = _CONDITION.search(before) is not None and not _CONDITION.search(text)
-    return i - 1 if is_under and _THEN.match(text) else None
+        return True
+    is_open = _CONDITION.search(before) is not None and _CONDITION.search(text) is None
+    return is_open and _THEN.match(text) is not None
 
 
-def _changes(units: Sequence[Unit], one: Candidate, starts: dict[int, int]) -> Iterator[int]:
-    """The units that refuse, take back or change what a candidate says."""
+def _changes(units: Sequence[Unit], one: Candidate, starts: Mapping[int, int]) -> Iterator[int]:
+    """The units that refuse, correct, take back or change what a candidate says."""
     last = one.units[-1]
     unit = units[last]
-    values, kinds = values_in(unit.text), kinds_in(unit.text)
     reply = starts.get(unit.turn + 1)
     if reply is not None and units[reply].speaker != unit.speaker:
-        is_open = _TOLD.search(one.text) or any(cue.search(unit.text) for cue in _TENTATIVE)
-        refusal = _refusal(units, reply) if is_open else None
-        if refusal is None and values:
-            refusal = _counter(units, reply, values, kinds)
-        if refusal is not None:
-            yield refusal
-    if (
-        last + 1 < len(units)
-        and units[last + 1].turn == unit.turn
-        and _corrects(units[last + 1].text)
-    ):
+        yield from _refusals(units, one, reply)
+    after = units[last + 1] if last + 1 < len(units) else unit
+    if after.turn == unit.turn and _CORRECTS.match(after.text):
         yield last + 1
-    terms = set(terms_of(unit.text))
     for j in range(last + 1, len(units)):
-        text = units[j].text
-        near = units[j].turn - unit.turn <= _SOON
-        if takes_back(text):
-            shared = len(terms & set(terms_of(text)))
-            if shared >= min(_SHARED, len(terms)) > 0 or (near and units[j].words <= _BARE):
-                yield j
-        elif near and values and kinds and asks_for_change(text) and kinds & kinds_in(text):
-            others, answer = values_in(text), starts.get(units[j].turn + 1)
-            if (
-                others
-                and others.isdisjoint(values)
-                and answer is not None
-                and agrees(units[answer].text)
-            ):
+        if _takes_back(unit, units[j]):
+            yield j
+        elif units[j].turn - unit.turn <= _SOON and _moves(unit, units[j]):
+            answer = starts.get(units[j].turn + 1)
+            if answer is not None and agrees(units[answer].text):
                 yield j
 
 
-def _refusal(units: Sequence[Unit], reply: int) -> int | None:
-    """The unit of a reply that refuses; a remark may stand before it."""
-    for j in (reply, reply + 1):
-        if j >= len(units) or units[j].turn != units[reply].turn:
-            return None
-        if _REFUSES.match(units[j].text) or declines(units[j].text):
-            return j
-        if units[j].words > _REMARK:
-            return None
-    return None
+def _takes_back(unit: Unit, later: Unit) -> bool:
+    if not takes_back(later.text):
+        return False
+    terms = set(terms_of(unit.text))
+    if later.words <= _BARE:
+        return later.turn - unit.turn <= _SOON
+    return len(terms & set(terms_of(later.text))) >= min(_SHARED, len(terms)) > 0
 
 
-def _counter(
-    units: Sequence[Unit], reply: int, values: frozenset[str], kinds: set[str]
-) -> int | None:
-    """The unit of a reply that asks for another value of the same kind, or for another one."""
+def _moves(unit: Unit, later: Unit) -> bool:
+    """Whether a unit asks for another value of the same kind: for another time."""
+    if "?" not in later.text and not asks_for_change(later.text):
+        return False
+    values, others = values_in(unit.text), values_in(later.text)
+    is_other = bool(values) and bool(others) and values.isdisjoint(others)
+    return is_other and bool(kinds_in(unit.text) & kinds_in(later.text))
+
+
+def _refusals(units: Sequence[Unit], one: Candidate, reply: int) -> Iterator[int]:
+    """The first unit of a reply that refuses what is asked, offered or planned, or wants another."""
+    unit = units[one.units[-1]]
+    is_plan = _TELLS.search(one.text) or any(CUES[cue].search(unit.text) for cue in _TENTATIVE)
+    is_first = bool(is_plan)
     for j in range(reply, len(units)):
         text = units[j].text
         if units[j].turn != units[reply].turn:
-            return None
-        if _OTHER.search(text):
-            return j
-        others = values_in(text)
-        asks = "?" in text or asks_for_change(text)
-        if asks and kinds & kinds_in(text) and others and others.isdisjoint(values):
-            return j
-    return None
-
-
-_OTHER = re.compile(
-    r"(?i)\b(?:any(?:thing)?|something|nothing) (?:earlier|later|else|cheaper|sooner|smaller|bigger|other)\b"
-    r"|\b(?:instead|rather)\b"
-)
-_CORRECTION = re.compile(
-    r"(?i)^\W*(?:no,? (?:wait|sorry|actually|not|don['’]?t|that)|wait|hold on|actually|sorry,? (?:no|i|it)|oh no|scratch that|i mean\b)"
-)
-
-
-def _corrects(text: str) -> bool:
-    return _CORRECTION.match(text) is not None
+            return
+        if is_first and (_REFUSES.match(text) or declines(text)):
+            yield j
+            return
+        if values_in(unit.text) and (_WANTS_ANOTHER.search(text) or _moves(unit, units[j])):
+            yield j
+            return
+        is_first = is_first and units[j].words <= _REMARK
