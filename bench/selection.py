@@ -66,9 +66,8 @@ def main() -> None:
     print("at most  words  facts  stale  dialogues with half of their facts")
     for share, usual in [*((share, 0.0) for share in SHARES), (MOST, USUAL)]:
         held = measured(dialogues, network, share, usual)
-        print(
-            f"{f'{share:.0%}' if not usual else 'usual':>7} {held.words:6.1%} {held.facts:6.1%} {held.stale:6.1%} {held.half:6.1%}"
-        )
+        name = "usual" if usual else f"{share:.0%}"
+        print(f"{name:>7} {held.words:6.1%} {held.facts:6.1%} {held.stale:6.1%} {held.half:6.1%}")
 
 
 if __name__ == "__main__":

@@ -70,6 +70,15 @@ def test_what_is_accepted_is_free(reply):
     assert _tied(turns) == []
 
 
+@pytest.mark.parametrize(
+    "reply",
+    ["That's too far for me.", "It won't work.", "Well, I'd rather not.", "No, I have no car."],
+)
+def test_what_is_refused_is_tied(reply):
+    turns = [("Signe", "Call her tomorrow evening, please."), ("Karim", reply)]
+    assert len(_tied(turns)) == 1
+
+
 def test_a_changed_plan_is_told_with_its_change_or_not_at_all():
     for budget in range(6, 50):
         text = " ".join(o.candidate.text for o in select(PRINTER, bundled_network(), budget))

@@ -22,9 +22,11 @@ _DENIES = re.compile(r"(?i)(?:no|nope|nah)\b\W*\w")
 _SUPPOSES = re.compile(r"(?i)(?:(?:and|but|so|ok|okay|well|what)\W+)*(?:if|unless)\b[^?]*\?")
 # Answers without a clause of their own: "On our page, yes", "They are, until noon".
 _ELLIPTIC = re.compile(
-    r"(?i)(?:(?:well|oh|uh|um|hm+)\W+)*(?:(?:yes|yeah|yep|not|only|just|about|around|almost|until|till|from|because|if|unless"
-    r"|behind|less|more|nothing|none|nobody|both|neither|depends|since|after|before|tomorrow|\d[\d.,:]*)\b(?! (?:i|we|he|she|it|they|there) )"
-    r"|(?:i|you|we|he|she|it|they) (?:is|are|am|do|does|did|have|has|had|can|could|will|would|was|were),)"
+    r"(?i)(?:(?:well|oh|uh|um|hm+)\W+)*(?:(?:yes|yeah|yep|not|only|just|about|around|almost|until|till"
+    r"|from|because|if|unless|behind|less|more|nothing|none|nobody|both|neither|depends|since|after"
+    r"|before|tomorrow|\d[\d.,:]*)\b(?! (?:i|we|he|she|it|they|there) )"
+    r"|(?:i|you|we|he|she|it|they) (?:is|are|am|do|does|did|have|has|had|can|could|will|would|was"
+    r"|were),)"
 )
 _SHORTEST_QUESTION = 4  # words of a question that is understood alone
 _LONGEST_FRAGMENT = 2  # words that are taken for a reply to whatever was said before

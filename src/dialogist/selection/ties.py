@@ -34,10 +34,10 @@ _REFUSES = re.compile(
     no(?!\s(?:problem|worries|need|doubt)\b)\b | nope\b | nah\b | never\b | don['’]?t\b
     | not (?!bad\b) | unfortunately\b | i['’]?m afraid\b | can['’]?t\b | too \w+
     | (?:i|we|he|she|they) (?:can['’]?t|cannot|won['’]?t|don['’]?t|wouldn['’]?t|couldn['’]?t)\b
-    | (?:i|we)(?:['’]?d| would) rather\b
+    | (?:i|we)(?:['’]?d|\swould) rather\b
     | i['’]?m (?:off|away|at work|working|busy|on)\b | i['’]?ve (?:got )?(?:no|an?|to)\b
     | (?:that|this|it)(?:['’]?s|\s(?:is|was|would be|isn['’]?t|won['’]?t be|won['’]?t|doesn['’]?t))
-    \s(?:too|not|no|full|closed|sold|gone|impossible|work|going to work|far|a long)\b
+    (?:too|not|no|full|closed|sold|gone|impossible|work|going to work|far|a long)\b
     """)
 )
 _TENTATIVE = ("offer", "commit", "imperative", "advise", "please", "must", "will")
@@ -146,7 +146,7 @@ def _moves(unit: Unit, later: Unit) -> bool:
 
 
 def _refusals(units: Sequence[Unit], one: Candidate, reply: int) -> Iterator[int]:
-    """The first unit of a reply that refuses what is asked, offered or planned, or wants another."""
+    """The first unit of a reply that refuses what is asked or planned, or wants another one."""
     unit = units[one.units[-1]]
     is_plan = _TELLS.search(one.text) or any(CUES[cue].search(unit.text) for cue in _TENTATIVE)
     is_first = bool(is_plan)
