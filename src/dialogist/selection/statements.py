@@ -160,8 +160,10 @@ def _answered(
         own = conversation.quote(units[answer].turn, units[answer].start)  # reports drop the no
     elif own is not None and own.kind == "reported" and _is_elliptic(units[asked], units[answer]):
         own = conversation.quote(units[answer].turn, units[answer].start)
-    elif own is None or own.kind == "reported" or not _is_fragment(units[asked], units[answer]):
+    elif own is None or not _needs_question(own, units[asked], units[answer]):
         return None
+    elif own.text.startswith(f"{conversation.subject_of(units[answer].speaker).rstrip()}: "):
+        own = conversation.quote(units[answer].turn, units[answer].start)
     question = before or told.get((units[asked].turn, units[asked].start))
     if question is None:
         return None
@@ -169,6 +171,13 @@ def _answered(
     if "quoted" in (question.kind, own.kind):
         kind = "quoted"
     return Candidate(f"{question.text} {own.text}", kind, both)
+
+
+def _needs_question(own: Reported, asked: Unit, answer: Unit) -> bool:
+    """Whether an answer is a mere fragment, or only its question names what it speaks of."""
+    if own.refers_back and "?" in asked.text and asked.words <= _LONGEST_ASKED:
+        return bool(terms_of(asked.text))
+    return own.kind == "quoted" and _is_fragment(asked, answer)
 
 
 def _is_fragment(asked: Unit, answer: Unit) -> bool:
