@@ -154,23 +154,30 @@ def _answered(
         needs = _antecedent(units, asked, exchange.text) if exchange.refers_back else None
         return Candidate(exchange.text, "reported", pair, needs)
     own = told.get((units[answer].turn, units[answer].start))
-    if own is not None and _SUPPOSES.match(units[asked].text):
-        own = conversation.quote(units[answer].turn, units[answer].start)  # reports drop the then
-    elif own is not None and "?" in units[asked].text and _DENIES.match(units[answer].text):
-        own = conversation.quote(units[answer].turn, units[answer].start)  # reports drop the no
-    elif own is not None and own.kind == "reported" and _is_elliptic(units[asked], units[answer]):
-        own = conversation.quote(units[answer].turn, units[answer].start)
-    elif own is None or not _needs_question(own, units[asked], units[answer]):
-        return None
-    elif own.text.startswith(f"{conversation.subject_of(units[answer].speaker).rstrip()}: "):
-        own = conversation.quote(units[answer].turn, units[answer].start)
     question = before or told.get((units[asked].turn, units[asked].start))
-    if question is None:
+    if own is None or question is None:
         return None
+    if _is_quoted(own, units[asked], units[answer], conversation):
+        own = conversation.quote(units[answer].turn, units[answer].start)
+    elif not _needs_question(own, units[asked], units[answer]):
+        return None
+    if len(both) == len(pair) and not _ASKS.match(units[asked].text):
+        question = conversation.quote(units[asked].turn, units[asked].start)  # "And it is?"
     kind: Literal["reported", "quoted"] = "reported"
     if "quoted" in (question.kind, own.kind):
         kind = "quoted"
     return Candidate(f"{question.text} {own.text}", kind, both)
+
+
+def _is_quoted(own: Reported, asked: Unit, answer: Unit, conversation: Conversation) -> bool:
+    """Whether an answer is quoted behind its question: reports drop the no and the then."""
+    if _SUPPOSES.match(asked.text) or ("?" in asked.text and _DENIES.match(answer.text)):
+        return True
+    if own.kind != "reported":
+        return False
+    label = f"{conversation.subject_of(answer.speaker).rstrip()}: "
+    is_labelled = own.text.startswith(label) and _needs_question(own, asked, answer)
+    return is_labelled or _is_elliptic(asked, answer)
 
 
 def _needs_question(own: Reported, asked: Unit, answer: Unit) -> bool:
@@ -182,7 +189,8 @@ def _needs_question(own: Reported, asked: Unit, answer: Unit) -> bool:
 
 def _is_fragment(asked: Unit, answer: Unit) -> bool:
     """Whether an answer is hardly understood without what it answers."""
-    is_question = "?" in asked.text or (asked.words > 1 and bool(_ASKS.match(asked.text)))
+    is_typed = asked.words > 1 and asked.text[-1] not in ".!" and bool(_ASKS.match(asked.text))
+    is_question = "?" in asked.text or is_typed
     if not is_question or not _says_something(answer):
         return False
     return _is_elliptic(asked, answer) or (
