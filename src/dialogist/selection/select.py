@@ -1,6 +1,6 @@
 """`Selection`: what can be said of a dialogue, and the most important of it."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -93,8 +93,7 @@ def select(
     )
     if about:
         worth = worth.only([i for i, one in enumerate(candidates) if _is_about(one, units, about)])
-    must = _frame(found, candidates, worth, budget) if is_short else []
-    return chosen_of(found, candidates, worth, budget, must, usual)
+    return chosen_of(found, candidates, worth, budget, is_short, usual)
 
 
 def chosen_of(
@@ -102,13 +101,17 @@ def chosen_of(
     candidates: Sequence[Candidate],
     worth: Worth,
     budget: int,
-    must: Sequence[int] = (),
+    is_short: bool = False,
     usual: float = 0.0,
 ) -> list[Chosen]:
     """The choice of some candidates by what they are worth, neighbours told as one."""
     units = found.units
     worth, ties = _tied(candidates, units, worth)
     words = [one.words for one in candidates]
+    must: list[int] = []
+    if is_short:
+        bound = {i for (i, _), loss in ties.items() if loss == _NEVER}
+        must = _frame(found, candidates, worth, budget, bound)
     choice = Choice(words, worth, budget + _MOST_SAVED, must, ties)
     said = sum(unit.words for unit in units)
     cost = _cost(choice.facts(range(len(words))), np.arange(choice.most + 1) / said, usual)
@@ -181,14 +184,25 @@ def _is_about(candidate: Candidate, units: Sequence[Unit], speaker: str) -> bool
     return says or candidate.text.lower().startswith(subject)
 
 
-def _frame(found: Told, candidates: Sequence[Candidate], worth: Worth, budget: int) -> list[int]:
-    """The best candidates of the beginning and of the end that have room together."""
+def _frame(
+    found: Told,
+    candidates: Sequence[Candidate],
+    worth: Worth,
+    budget: int,
+    bound: Collection[int],
+) -> list[int]:
+    """The best candidates of the beginning and of the end that have room together.
+
+    ``bound``: those that are not told without another one.
+    """
     words = np.array([unit.words for unit in found.units])
     place = (np.cumsum(words) - words) / words.sum()
     plain = [
         i
         for i, one in enumerate(candidates)
-        if worth.key[i] >= LEAST and not any("?" in found.units[unit].text for unit in one.units)
+        if worth.key[i] >= LEAST
+        and i not in bound
+        and not any("?" in found.units[unit].text for unit in one.units)
     ]
     chosen: list[int] = []
     for part in (

@@ -52,6 +52,7 @@ _CORRECTS = re.compile(
 )
 _REMARK = 3  # words before a refusal that say nothing: "Hm."
 _SOON = 3  # turns in which a time is changed
+_AHEAD = 60  # units in which something is taken back: the time of a long dialogue stays linear
 _SHARED = 2  # stems of what is taken back
 _BARE = 3  # words of "never mind": it is about what was said just before
 
@@ -75,9 +76,7 @@ def ties_of(candidates: Sequence[Candidate], units: Sequence[Unit]) -> Ties:
     """What binds the candidates of a dialogue."""
     ties = Ties()
     holding = {unit: i for i, one in enumerate(candidates) for unit in one.units}
-    starts: dict[int, int] = {}
-    for j, unit in enumerate(units):
-        starts.setdefault(unit.turn, j)
+    changes = _Changes(units)
     for i, one in enumerate(candidates):
         first = one.units[0]
         if _is_under_condition(units, first):
@@ -85,7 +84,7 @@ def ties_of(candidates: Sequence[Candidate], units: Sequence[Unit]) -> Ties:
         if first and _LIMITS.match(units[first].text) and first - 1 in holding:
             ties.tie(i, holding[first - 1])
             ties.tie(holding[first - 1], i)
-        for change in _changes(units, one, starts):
+        for change in changes.of(one):
             if change not in one.units:
                 ties.tie(i, _holder(holding, change, 1))
     return ties
@@ -108,56 +107,65 @@ def _is_under_condition(units: Sequence[Unit], i: int) -> bool:
     return is_open and _THEN.match(text) is not None
 
 
-def _changes(units: Sequence[Unit], one: Candidate, starts: Mapping[int, int]) -> Iterator[int]:
-    """The units that refuse, correct, take back or change what a candidate says."""
-    last = one.units[-1]
-    unit = units[last]
-    reply = starts.get(unit.turn + 1)
-    if reply is not None and units[reply].speaker != unit.speaker:
-        yield from _refusals(units, one, reply)
-    after = units[last + 1] if last + 1 < len(units) else unit
-    if after.turn == unit.turn and _CORRECTS.match(after.text):
-        yield last + 1
-    for j in range(last + 1, len(units)):
-        if _takes_back(unit, units[j]):
-            yield j
-        elif units[j].turn - unit.turn <= _SOON and _moves(unit, units[j]):
-            answer = starts.get(units[j].turn + 1)
-            if answer is not None and agrees(units[answer].text):
+class _Changes:
+    """The units of a dialogue that refuse, correct, take back or change what others say."""
+
+    def __init__(self, units: Sequence[Unit]) -> None:
+        self._units = units
+        self._starts: dict[int, int] = {}
+        for j, unit in enumerate(units):
+            self._starts.setdefault(unit.turn, j)
+        self._values = [values_in(unit.text) for unit in units]
+        self._kinds = [kinds_in(unit.text) for unit in units]
+        self._asks = ["?" in unit.text or asks_for_change(unit.text) for unit in units]
+        self._back = [takes_back(unit.text) for unit in units]
+
+    def of(self, one: Candidate) -> Iterator[int]:
+        """The numbers of the units that do so to a candidate."""
+        i, units = one.units[-1], self._units
+        unit = units[i]
+        yield from self._refusals(one)
+        after = units[i + 1] if i + 1 < len(units) else unit
+        if after.turn == unit.turn and _CORRECTS.match(after.text):
+            yield i + 1
+        for j in range(i + 1, min(len(units), i + _AHEAD)):
+            if self._takes_back(i, j):
                 yield j
+            elif units[j].turn - unit.turn <= _SOON and self._moves(i, j):
+                answer = self._starts.get(units[j].turn + 1)
+                if answer is not None and agrees(units[answer].text):
+                    yield j
 
+    def _takes_back(self, i: int, j: int) -> bool:
+        if not self._back[j]:
+            return False
+        unit, later = self._units[i], self._units[j]
+        terms = set(terms_of(unit.text))
+        if later.words <= _BARE:
+            return later.turn - unit.turn <= _SOON
+        return len(terms & set(terms_of(later.text))) >= min(_SHARED, len(terms)) > 0
 
-def _takes_back(unit: Unit, later: Unit) -> bool:
-    if not takes_back(later.text):
-        return False
-    terms = set(terms_of(unit.text))
-    if later.words <= _BARE:
-        return later.turn - unit.turn <= _SOON
-    return len(terms & set(terms_of(later.text))) >= min(_SHARED, len(terms)) > 0
+    def _moves(self, i: int, j: int) -> bool:
+        """Whether unit ``j`` asks for another value of the same kind: for another time."""
+        values, others = self._values[i], self._values[j]
+        is_other = bool(values) and bool(others) and values.isdisjoint(others)
+        return self._asks[j] and is_other and bool(self._kinds[i] & self._kinds[j])
 
-
-def _moves(unit: Unit, later: Unit) -> bool:
-    """Whether a unit asks for another value of the same kind: for another time."""
-    if "?" not in later.text and not asks_for_change(later.text):
-        return False
-    values, others = values_in(unit.text), values_in(later.text)
-    is_other = bool(values) and bool(others) and values.isdisjoint(others)
-    return is_other and bool(kinds_in(unit.text) & kinds_in(later.text))
-
-
-def _refusals(units: Sequence[Unit], one: Candidate, reply: int) -> Iterator[int]:
-    """The first unit of a reply that refuses what is asked or planned, or wants another one."""
-    unit = units[one.units[-1]]
-    is_plan = _TELLS.search(one.text) or any(CUES[cue].search(unit.text) for cue in _TENTATIVE)
-    is_first = bool(is_plan)
-    for j in range(reply, len(units)):
-        text = units[j].text
-        if units[j].turn != units[reply].turn:
-            return
-        if is_first and (_REFUSES.match(text) or declines(text)):
-            yield j
-            return
-        if values_in(unit.text) and (_WANTS_ANOTHER.search(text) or _moves(unit, units[j])):
-            yield j
-            return
-        is_first = is_first and units[j].words <= _REMARK
+    def _refusals(self, one: Candidate) -> Iterator[int]:
+        """The first unit of a reply that refuses what is asked or planned, or wants another."""
+        i, units = one.units[-1], self._units
+        reply = self._starts.get(units[i].turn + 1, len(units))
+        cues = (CUES[name] for name in _TENTATIVE)
+        is_plan = _TELLS.search(one.text) or any(cue.search(units[i].text) for cue in cues)
+        is_first = bool(is_plan)
+        for j in range(reply, len(units)):
+            text = units[j].text
+            if units[j].turn != units[reply].turn or units[j].speaker == units[i].speaker:
+                return
+            if is_first and (_REFUSES.match(text) or declines(text)):
+                yield j
+                return
+            if self._values[i] and (_WANTS_ANOTHER.search(text) or self._moves(i, j)):
+                yield j
+                return
+            is_first = is_first and units[j].words <= _REMARK
