@@ -9,9 +9,9 @@ from dialogist.data.entities import EntitySpan, find_entities
 from dialogist.privacy.masks import MASK_PATTERN
 from dialogist.records import Dialogue, Entity, EvidenceSpan
 from dialogist.template.config import FieldType, SectionConfig
-from dialogist.template.extract.deadlines import whens_in
 from dialogist.template.filled import Entry
 from dialogist.template.makes import vehicles_in
+from dialogist.text.deadlines import whens_in
 
 _KINDS: Mapping[FieldType, str] = {
     "order": "ORDER",
