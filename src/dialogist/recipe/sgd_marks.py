@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dialogist.recipe.marked_dialogues import Marked, marked_of
+from dialogist.selection.cues import CUES
 from dialogist.selection.select import Told, told_of
 
 Turn = dict[str, Any]
@@ -47,6 +48,8 @@ class Said:
     learned: dict[str, set[str]] = field(default_factory=dict)
     """Of each slot what holds of the thing that was offered last: its own values, and answers."""
     offered: dict[str, str] = field(default_factory=dict)
+    settled: dict[str, set[str]] = field(default_factory=dict)
+    """Of each slot the words for what was booked, bought or sent: that cannot change any more."""
 
     def take(self, number: int, turn: Turn) -> None:
         """Add one turn."""
@@ -59,8 +62,11 @@ class Said:
             elif "OFFER" in known:
                 self._offer(service, acts)
             for act, slot, values in acts:
-                for words in values:
-                    self._value(number, turn["s"], act, f"{service}.{slot}", words)
+                if turn["s"] == "USER" or len(values) == 1:  # several are a choice, not a claim
+                    for words in values:
+                        self._value(number, turn["s"], act, f"{service}.{slot}", words)
+            if "NOTIFY_SUCCESS" in known:
+                self._settle(service)
 
     def _answer(self, number: int, service: str, acts: set[str]) -> None:
         """The user takes what was offered, or does not."""
@@ -78,11 +84,13 @@ class Said:
 
     def _offer(self, service: str, acts: Sequence[tuple[str, str, Sequence[str]]]) -> None:
         """Forget what is known of the last thing, unless the same is offered again."""
-        named = {(f"{service}.{slot}", words.lower()) for _, slot, own in acts for words in own}
+        named = {
+            (f"{service}.{slot}", plain(words).strip()) for _, slot, own in acts for words in own
+        }
         before = [*self.wanted.items(), *self.learned.items()]
         before += [(slot, {words}) for slot, words in self.offered.items()]
         if not any(
-            slot.endswith(_IDENTITY) and (slot, one.lower()) in named
+            slot.endswith(_IDENTITY) and (slot, one) in named
             for slot, words in before
             for one in words
         ):
@@ -92,6 +100,7 @@ class Said:
     def _value(self, number: int, speaker: str, act: str, key: str, words: str) -> None:
         if words in BOTH_WAYS or key.endswith((".intent", ".count")):
             return
+        words = plain(words).strip()
         if speaker == "USER" and act == "REQUEST":
             return  # "Is it expensive?": only the answer says
         self.values.append((number, key, words))
@@ -104,6 +113,11 @@ class Said:
         else:  # a confirmation says the same in other words
             self.wanted.setdefault(key, set()).add(words)
 
+    def _settle(self, service: str) -> None:
+        for slot, words in self.wanted.items():
+            if _of(service, slot):
+                self.settled.setdefault(slot, set()).update(words)
+
     def _want(self, key: str, words: str) -> None:
         """The user's word replaces all that was said of it before, unless it says the same."""
         if words not in self.wanted.get(key, ()):
@@ -112,8 +126,10 @@ class Said:
 
     def facts(self) -> dict[str, set[str]]:
         """The words for each value that holds at the end."""
-        keys = {*self.wanted, *self.learned}
-        return {key: self.wanted.get(key, set()) | self.learned.get(key, set()) for key in keys}
+        known = (self.wanted, self.learned, self.settled)
+        return {
+            key: set().union(*(one.get(key, ()) for one in known)) for key in set().union(*known)
+        }
 
 
 def _of(service: str, slot: str) -> bool:
@@ -192,9 +208,13 @@ def _fewest(holding: dict[int, set[str]], wrong: set[int], left: set[str]) -> It
 
 
 def _outcomes(said: Said, told: Told) -> Iterator[int]:
-    """Yield of each turn that tells an outcome the longest unit that asks nothing."""
+    """Yield of each turn that tells an outcome the unit that most likely does; it asks nothing."""
     usable = {unit for one in told.candidates for unit in one.units}
     for turn in said.outcomes:
         own = [i for i in usable if told.units[i].turn == turn and "?" not in told.units[i].text]
         if own:
-            yield max(own, key=lambda i: (told.units[i].words, -i))
+            yield max(own, key=lambda i: (_is_outcome(told.units[i].text), told.units[i].words, -i))
+
+
+def _is_outcome(text: str) -> bool:
+    return any(CUES[name].search(text) for name in ("done", "refuse", "sorry", "negation"))
