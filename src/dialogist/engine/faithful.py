@@ -5,6 +5,7 @@ It needs neither torch nor a model: a small selector says what matters (`dialogi
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from dialogist.data.normalise import readable_in_place
 from dialogist.engine.clock import Clock
@@ -21,7 +22,7 @@ from dialogist.records import (
     Warning,
 )
 from dialogist.selection.network import bundled_network
-from dialogist.selection.select import Chosen, select
+from dialogist.selection.select import MOST, PRICE, Chosen, select
 
 LANGUAGE = "en"
 """The language that the rules of reported speech know."""
@@ -30,12 +31,25 @@ _OTHER_LANGUAGE = (
     "faithful style reads English only: use --style free with a model of this language"
 )
 _LICENCE = "Apache-2.0"
-_BUDGETS: dict[Length, tuple[float, int, int]] = {
-    "short": (0.25, 18, 60),
-    "medium": (0.46, 25, 150),
-    "long": (0.6, 40, 400),
+
+
+class _Budget(NamedTuple):
+    """The share of the dialogue's words, the fewest and most, and the facts that a word must tell.
+
+    A price makes the length follow what is said: dialogues with many facts get more words.
+    """
+
+    share: float
+    fewest: int
+    most: int
+    price: float = 0.0
+
+
+_BUDGETS: dict[Length, _Budget] = {
+    "short": _Budget(0.25, 18, 60),
+    "medium": _Budget(MOST, 25, 150, PRICE),
+    "long": _Budget(0.65, 40, 400),
 }
-"""Of each length: the share of the dialogue's words, and the fewest and most words."""
 
 
 def faithful_summaries(
@@ -70,7 +84,8 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
     turns = [(_name(one.speaker), readable_in_place(one.text)) for one in dialogue.utterances]
     is_short = options.length == "short"
     about = options.focus or ""
-    found = select(turns, bundled_network(), _budget(dialogue, options), is_short, about)
+    budget, price = _room(dialogue, options)
+    found = select(turns, bundled_network(), budget, is_short, about, price)
     statements = tuple(_statements(found))
     words = sum(len(one.text.split()) for one in dialogue.utterances)
     summary = replace(
@@ -86,12 +101,14 @@ def _name(speaker: str) -> str:
     return " ".join(readable_in_place(speaker).split())
 
 
-def _budget(dialogue: Dialogue, options: SummaryOptions) -> int:
-    share, fewest, most = _BUDGETS[options.length]
+def _room(dialogue: Dialogue, options: SummaryOptions) -> tuple[int, float]:
+    """The most words of a summary, and the facts that each must tell."""
+    if options.words is not None:
+        return options.words, 0.0
+    share, fewest, most, price = _BUDGETS[options.length]
     said = [u for u in dialogue.utterances if options.focus in (None, u.speaker)]
     words = sum(len(one.text.split()) for one in said)
-    budget = min(max(int(share * words), fewest), most)
-    return budget if options.words is None else options.words
+    return min(max(int(share * words), fewest), most), price
 
 
 def _statements(found: Iterable[Chosen]) -> Iterator[Statement]:

@@ -36,11 +36,9 @@ def merged(
 def _joined(
     left: Candidate, right: Candidate, units: Sequence[Unit], conversation: Conversation
 ) -> Candidate | None:
-    text = (
-        _one_quotation(left, right, units, conversation)
-        or _one_label(left, right)
-        or _one_subject(left, right, units, conversation)
-    )
+    text = _one_quotation(left, right, units, conversation)
+    if right.needs is None or right.needs in left.units:  # else "it" would seem to mean the left
+        text = text or _one_label(left, right) or _one_subject(left, right, units, conversation)
     if text is None:
         return None
     return Candidate(text, left.kind, (*left.units, *right.units), left.needs)

@@ -8,6 +8,7 @@ from typing import Literal
 from dialogist.selection.terms import terms_of
 from dialogist.selection.units import Unit
 from dialogist.text.reported_speech import Conversation, Reported
+from dialogist.text.reported_speech.antecedents import may_name, open_pronoun
 from dialogist.text.reported_speech.trimming import without_addresses
 
 _OF_ITS_OWN = re.compile(
@@ -17,12 +18,23 @@ _ASKS = re.compile(
     r"(?i)(?:(?:hi+|hey|yo|so|and|but|ok|okay|bro|hello)\W+)*(?:is|are|can|could|do|does|did|will|would|what|when|where|who|how|which|why|have)\b"
 )
 _DENIES = re.compile(r"(?i)(?:no|nope|nah)\b\W*\w")
+# "And if it rains?" is the condition of its answer.
+_SUPPOSES = re.compile(r"(?i)(?:(?:and|but|so|ok|okay|well|what)\W+)*(?:if|unless)\b[^?]*\?")
+# Answers without a clause of their own: "On our page, yes", "They are, until noon".
+_ELLIPTIC = re.compile(
+    r"(?i)(?:(?:well|oh|uh|um|hm+)\W+)*(?:(?:yes|yeah|yep|not|only|just|about|around|almost|until|till|from|because|if|unless"
+    r"|behind|less|more|nothing|none|nobody|both|neither|depends|since|after|before|tomorrow|\d[\d.,:]*)\b(?! (?:i|we|he|she|it|they|there) )"
+    r"|(?:i|you|we|he|she|it|they) (?:is|are|am|do|does|did|have|has|had|can|could|will|would|was|were),)"
+)
 _SHORTEST_QUESTION = 4  # words of a question that is understood alone
 _LONGEST_FRAGMENT = 2  # words that are taken for a reply to whatever was said before
 _UNFINISHED = re.compile(
     r"(?i)(?:\b(?:the|a|an|my|your|to|of|for|in|on|with|at|and|or|but|if|that|have|will|is|are|was|can|could"
     r"|would|so|because|when|than|from|by)|,)$"
 )
+_LOOK_BACK = 4  # units in which what "it" means is named
+_BARE = 3  # words of a quotation that says little by itself
+_LONGEST_ASKED, _LONGEST_ELLIPTIC = 10, 16  # words
 _LONGEST_ANSWER = 8  # words of an answer that is not understood without its question
 
 
@@ -69,14 +81,21 @@ def candidates_of(
             text = quoted[0].removesuffix("”") + joint + quoted[1].partition("“")[2]
             found[i] = Candidate(text, "quoted", (i - 1, i), before.needs)
         elif len(_plain(unit)) > 1:
-            needs = _antecedent(units, i) if own.refers_back else None
+            is_bare = own.kind == "quoted" and unit.words <= _BARE
+            needs = _antecedent(units, i, own.text) if own.refers_back or is_bare else None
             found[i] = Candidate(own.text, own.kind, (i,), needs)
     return list(found.values())
 
 
-def _antecedent(units: Sequence[Unit], i: int) -> int | None:
-    """The nearest unit before unit ``i`` that says something."""
-    return next((j for j in range(i - 1, max(-1, i - 4), -1) if terms_of(units[j].text)), None)
+def _antecedent(units: Sequence[Unit], i: int, text: str) -> int | None:
+    """The nearest unit before unit ``i`` that names what the pronoun of its report may mean.
+
+    Where none does: the nearest one that says something.
+    """
+    pronoun = open_pronoun(text)
+    before = [j for j in range(i - 1, max(-1, i - 1 - _LOOK_BACK), -1) if terms_of(units[j].text)]
+    named = (j for j in before if may_name(units[j].text, pronoun))
+    return next(named, before[0] if before else None)
 
 
 def _joint(units: Sequence[Unit], i: int) -> str | None:
@@ -129,10 +148,12 @@ def _answered(
     both = (*(before.units if before else (asked,)), answer)
     exchange = conversation.answer(units[asked].turn, units[answer].turn)
     if exchange is not None:
-        needs = _antecedent(units, asked) if exchange.refers_back else None
+        needs = _antecedent(units, asked, exchange.text) if exchange.refers_back else None
         return Candidate(exchange.text, "reported", pair, needs)
     own = told.get((units[answer].turn, units[answer].start))
-    if own is not None and "?" in units[asked].text and _DENIES.match(units[answer].text):
+    if own is not None and _SUPPOSES.match(units[asked].text):
+        own = conversation.quote(units[answer].turn, units[answer].start)  # reports drop the then
+    elif own is not None and "?" in units[asked].text and _DENIES.match(units[answer].text):
         own = conversation.quote(units[answer].turn, units[answer].start)  # reports drop the no
     elif own is None or own.kind == "reported" or not _is_fragment(units[asked], units[answer]):
         return None
@@ -148,6 +169,8 @@ def _answered(
 def _is_fragment(asked: Unit, answer: Unit) -> bool:
     """Whether an answer is hardly understood without what it answers."""
     is_question = "?" in asked.text or (asked.words > 1 and bool(_ASKS.match(asked.text)))
-    if not is_question or _OF_ITS_OWN.search(answer.text) or not _says_something(answer):
+    if not is_question or not _says_something(answer):
         return False
-    return answer.words <= _LONGEST_ANSWER
+    if _ELLIPTIC.match(answer.text):
+        return asked.words <= _LONGEST_ASKED and answer.words <= _LONGEST_ELLIPTIC
+    return answer.words <= _LONGEST_ANSWER and not _OF_ITS_OWN.search(answer.text)

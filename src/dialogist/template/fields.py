@@ -9,7 +9,7 @@ from dialogist.data.entity_finding import Span, find_entities
 from dialogist.privacy.masks import MASK_PATTERN
 from dialogist.records import Dialogue, Entity, EvidenceSpan
 from dialogist.template.config import FieldType, SectionConfig
-from dialogist.template.extract.deadlines import whens_in
+from dialogist.text.deadlines import whens_in
 from dialogist.template.filled import Entry
 from dialogist.template.makes import vehicles_in
 

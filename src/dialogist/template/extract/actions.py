@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from dialogist.records import EvidenceSpan
-from dialogist.template.extract.agreeing import agrees, declines
+from dialogist.text.agreeing import agrees, declines
 from dialogist.template.extract.clause import (
     before,
     begins_clause,
@@ -18,7 +18,7 @@ from dialogist.template.extract.clause import (
     is_telling,
     tidy,
 )
-from dialogist.template.extract.deadlines import deadline_in
+from dialogist.text.deadlines import deadline_in
 from dialogist.template.extract.offers import offers_in
 from dialogist.template.extract.serving import served_in
 from dialogist.template.extract.turns import Found, Sentence, Turns

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from dialogist.template.extract.agreeing import agrees
-from dialogist.template.extract.deadlines import deadline_in
+from dialogist.text.agreeing import agrees
+from dialogist.text.deadlines import deadline_in
 from dialogist.template.extract.turns import Found, Sentence, Turns
 from dialogist.template.extract.wording import quoted
 
