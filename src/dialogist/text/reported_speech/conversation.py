@@ -12,6 +12,8 @@ from dialogist.text.reported_speech.exchanges import Exchange
 from dialogist.text.reported_speech.framing import Frame
 from dialogist.text.reported_speech.orders import is_order
 from dialogist.text.reported_speech.participants import Participant, participants_of
+from dialogist.text.reported_speech.shortening import shortened
+from dialogist.text.reported_speech.phrases import TRAILING
 from dialogist.text.reported_speech.telling import tell
 from dialogist.text.reported_speech.third_persons import (
     Person,
@@ -38,17 +40,28 @@ _DENIES = re.compile(
 _DOUBTS = re.compile(
     r"(?i)(?:but|really\?|what\?|no way|since when|are you sure)\b|[\w ]{1,20}\?!|\w+\? "
 )
-# What a quotation may leave out at its beginning.
+# What a quotation may leave out at its beginning and at its end.
 _SPOKEN = re.compile(
-    r"(?i)(?:(?:(?:oh|ah|um|uh|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg|so"
-    r"|and)[,.!… ]+"
-    r"|(?:thanks?(?: you)?|great|perfect|good|sure)[,.!…]+)\s*)+(?=[\w“\"$€£])"
+    r"(?i)(?:(?:(?:oh|ah|um+|uh+|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg|so"
+    r"|and|but(?! for\b)|then|also)[,.!… ]+"
+    r"|(?:thanks?(?: you)?|great|perfect|good|sure|listen|look|sorry|actually|the thing is"
+    r"|i'?m (?:sorry|afraid)|please|pls|one more thing|by the way|you know|i mean)[,.!…]+"
+    r"|i understand, but )\s*)+(?=[\w“\"$€£])"
 )
-_GARBLED = re.compile(r"\b(?!had\b|that\b)([a-z]{2,}) \1\b|^\w+ ,")
+_ANSWERS = re.compile(r"(?i)\b(?:yes|yeah|no|okay|ok|right)$")
+_BEGUN_TWICE = re.compile(r"(?i)([\w'’]+(?: [\w'’]+)?),? (?=\1\b)")
+_CALLS = re.compile(r"((?:(?:Mr|Mrs|Ms|Dr)\.? )?[A-Z][\w'’-]+)[,!] (?=\S)")
+_CALLS_AT_END = re.compile(r", ((?:(?:Mr|Mrs|Ms|Dr)\.? )?[A-Z][\w'’-]+)$")
+_FEWEST = 2  # words that a quotation must keep
+_TWO = 2
+_GARBLED = re.compile(
+    r"\b(?!had\b|that\b)([a-z]{2,}) \1\b|^\w+ ,|\bis \w+ is\b"
+    r"|\b(?:has|have|will|must) (?:must|will|has|is)\b"
+)
 _STANDS_FOR_A_SPEAKER = re.compile(r"\b(?:they|them|theirs?)\b")
 _LOOSE = " ,;-–—"
 _GREETS = re.compile(r"(?i)(?:hi|hello|hey)\b")
-_INTRODUCED = re.compile(r"(?i)(?:this is|it is|my name is) (?=\S)")
+_INTRODUCED = re.compile(r"(?i)^(?:[^,]+, ){0,2}?(?:this is|it is|my name is) (?=\S)")
 _SMALL_WORD = re.compile(r"(?<![\w'’-])[a-z]+")
 
 
@@ -269,7 +282,7 @@ class Conversation:
             return None
         if self._repeats_a_name(told):
             return None
-        told = " ".join(told.split()).rstrip(",;: ") + "."
+        told = shortened(" ".join(told.split()).rstrip(",;: ")) + "."
         is_label = any(told.startswith(p.name) for p in self._people.values())
         return told if is_label else told[0].upper() + told[1:]
 
@@ -295,13 +308,42 @@ class Conversation:
 
     def _quoted(self, turn: int, sentence: _Sentence) -> Reported:
         label = self._people[self._turns[turn][0]].name
-        words = without_addresses(sentence.words)
-        spoken = _SPOKEN.match(words)
-        if spoken and len(words[spoken.end() :].split()) > 1:
-            words = words[spoken.end() :]
-        text = f"{label}: “{words.rstrip(_LOOSE)}”"
+        words = self._without_fillers(without_addresses(sentence.words)).rstrip(_LOOSE)
         back = refers_back(sentence.said.text)
+        text = f"{label}: “{words}”"
         return Reported(text, sentence.start, sentence.end, "quoted", back)
+
+    def _without_fillers(self, words: str) -> str:
+        """A quotation without how people begin and end to speak; what is left is as it was said."""
+        place = 0
+        while (found := _SPOKEN.match(words, place)) or (found := self._call(words, place)):
+            place = found.end()
+        while found := _BEGUN_TWICE.match(words, place):
+            place = found.end()
+        if len(words[place:].split()) < _FEWEST:
+            place = 0
+        bare = words.rstrip(" .!?")
+        end = len(bare)
+        while found := TRAILING.search(words[:end]) or self._call_at_end(words[:end]):
+            if _ANSWERS.search(found[0]):
+                break
+            end = found.start()
+        if end < len(bare) and len(words[place:end].split()) >= _FEWEST and "?" not in words[end:]:
+            return words[place:end]
+        return words[place:]
+
+    def _call(self, words: str, place: int) -> re.Match[str] | None:
+        """The name of the only listener before a comma."""
+        if len(self._people) != _TWO:
+            return None
+        call = _CALLS.match(words, place)
+        return call if call and call[1].lower() in self._called else None
+
+    def _call_at_end(self, words: str) -> re.Match[str] | None:
+        if len(self._people) != _TWO:
+            return None
+        call = _CALLS_AT_END.search(words)
+        return call if call and call[1].lower() in self._called else None
 
 
 def _is_called(person: Participant, call: str) -> bool:

@@ -44,22 +44,26 @@ impossible better worse broken open closed full empty hot cold warm new old big 
 expensive important necessary because like up down out over off back gone never always quite
 usually probably perfect beautiful lovely funny strange terrible awful difficult called 
 """)
-_HAS_NEXT = word_set("been got had become taken")
+_HAS_NEXT = word_set("""
+been got had become taken come arrived started stopped happened fallen grown risen expired
+disappeared worked lasted begun woken slept lasted slipped
+""")
 _YOU_ARE_NEXT = _IS_NEXT - word_set("all new old back") | word_set("sooo gonna welcome invited")
 _AT_THE_BEGINNING = {"ill": "I'll", "well": "We'll", "were": "We're"}
-_PEOPLE = word_set("he she who someone somebody everyone everybody")
+_PEOPLE = word_set("he she who someone somebody everyone everybody nobody anyone anybody")
 _STATES = word_set("""
 married worried tired invited called supposed allowed interested scared bored excited annoyed
 stuck lost done disappointed confused gone involved concerned engaged retired
-satisfied pleased convinced prepared used finished determined impressed dressed covered
+satisfied pleased hurt injured killed missed convinced prepared used finished determined impressed dressed covered
 """) - {"lost", "gone", "done"}
 _NOT = re.compile(
     r"(?i)\b(is|are|was|were|have|has|had|do|does|did|would|could|should|must|need)n['’]t\b"
 )
 _HAS_GOT = re.compile(
     r"(?i)\b(have|has) got(?= (?:a|an|the|my|your|his|her|their|our|some|no|any|to|another"
-    r"|only|until|lots|two|three|four"
-    r"|five|six|seven|eight|nine|ten|half|\d+)\b)"
+    r"|only|until|lots|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|\d+"
+    r"|[a-z]+(?:teen|ty(?:-\w+)?)|about|around|enough|several|this|that|these|those|both|it|nothing"
+    r"|something|more|plenty|very|such)\b)"
 )
 _LONG = (
     (re.compile(r"(?i)\bcan['’]t\b"), "cannot"),

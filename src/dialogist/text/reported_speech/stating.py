@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from dialogist.text.function_words import OPENERS
 from dialogist.text.listing import word_set
+from dialogist.text.people import first_names
 from dialogist.text.reported_speech.framing import DATES, Frame
 from dialogist.text.reported_speech.morphology import (
     AUXILIARIES,
@@ -93,25 +94,50 @@ _OF_LISTENER = re.compile(
     r"|need|get|pay)"
     r"|(?:are|were|have been) (?:not )?\w+ed)\b"
 )
-_CLAIMS = word_set("""
-think thinks thought guess guesses maybe perhaps probably might may could should would must seem
-seems seemed look looks looked sound sounds sounded apparently hopefully supposed feel feels felt
-believe believes say says said tells told noted hears heard claims claimed wants hates loves likes
-nobody everyone everybody always never ever nothing everything anything all lot lots too so very
-really quite rather actually obviously clearly problem
-good great better best nice fine bad worse worst wonderful lovely terrible awful horrible perfect
-beautiful delicious easy easier hard harder difficult cheap cheaper expensive fair unfair true wrong
-right stupid silly crazy ridiculous unacceptable important interesting boring fun funny strange
-weird safe dangerous kind rude fault shame pity disgrace disgusting poor slow fast amazing excellent
-reasonable worth sad happy glad angry favourite favorite necessary cool ugly pretty more less
-most least
+_OPINIONS = word_set("""
+think thinks thought guess guesses seem seems seemed look looks looked sound sounds sounded
+apparently hopefully supposed feel feels felt believe believes claimed claims hates loves likes
+lot lots rather obviously clearly problem good great better best nice fine bad worse worst wonderful
+lovely terrible awful horrible perfect beautiful delicious fair unfair true wrong stupid silly crazy
+ridiculous unacceptable boring fun funny strange weird kind rude fault shame pity disgrace
+disgusting poor amazing excellent reasonable worth sad happy glad angry favourite favorite cool ugly
+pretty
 """)
+# What an adviser says so is to be believed; others may only suppose it.
+_CLAIMS = word_set("""
+maybe perhaps probably might may could should would must say nobody everyone everybody always never
+ever nothing everything anything all too so very really quite actually easy easier hard harder
+difficult cheap cheaper expensive important interesting safe dangerous slow fast necessary more less
+most least right
+""")
+_NO_CLAIM = re.compile(
+    r"(?i)\b(?:(?:more|less) than|(?:\d+|one|two|three|four|five|six|ten|any|no|once) more"
+    r"|at (?:least|most|all)|right (?:now|away|\w+$)|(?:the|on the) right|after all|so (?:far|that)"
+    r"|all (?:of|the|day|night|week|year|\w+s)|best available|as (?:good|well) as|good (?:for|until|till))\b"
+)
+# Whose claim it is stands in the sentence: "the doctor says".
+_HEARSAY = re.compile(r"(?i)(?:the|my|your|an?) (?:\w+ ){1,2}(?:says|said|thinks|wants) ")
+_HEARD = word_set("says said tells told noted hears heard wants")
 # "is a horrible driver", "is dirty"
 _JUDGES = re.compile(
-    r"(?i)(?<!there )\b(?:is|are|was|were)(?: not)? (?!\w+(?:ing|ed)\b|at\b|in\b|on\b|from\b|with\b"
-    r"|for\b|the\b|my\b|your\b"
-    r"|our\b|out\b|off\b|not\b|gone\b|broken\b|full\b|empty\b|closed\b|open\b|closed\b|here\b|there\b|only\b"
-    r"|still\b|mine\b|yours\b|one\b|two\b|three\b|four\b|five\b|six\b|seven\b|eight\b|nine\b|ten\b|eleven\b|twelve\b|[$€£]?\d)"
+    r"(?i)(?<!there )\b(?:is|are|was|were)(?: not)?(?: (?:still|now|only|about|around|over|under|almost"
+    r"|already|just|back|both|all))*+ "
+    + r"(?!"
+    + alternatives(r"""
+    \w+(?:ing|ed) | at | in | on | from | with | for | the | my | your | our | out | off | not | gone
+    | broken | full | empty | closed | open | here | there | mine | yours | one | two | three | four | five
+    | six | seven | eight | nine | ten | eleven | twelve | \w+teen | \w+ty(?:-\w+)? | half | to | by | next
+    | between | before | after | until | till | up | down | as | due | ready | free | available | sold
+    | done | paid | lost | dead | wet | dry | red | green | blue | white | black | grey | yellow | brown
+    | ill | sick | pregnant | allergic | married | normal(?:ly)? | called | taken | made | left | enough
+    | high | low | every | again | today | tomorrow | \w+day | january | february | march | april | june
+    | july | august | september | october | november | december | possible | included | part
+    """)
+    + r"\b|[$€£]?\d)"
+)
+# "Mr Lund the generator has stopped"
+_CALLED = re.compile(
+    r"((?:Mr|Mrs|Ms|Dr)\.? )?([A-Z][\w'’-]+) (?:the|my|your|our|it|he|she|they|we|there|this|that) "
 )
 _RELATIVE = word_set("which what whom")
 
@@ -156,12 +182,15 @@ def is_plain(text: str, is_adviser: bool) -> bool:
     """
     words = words_of(text)
     lows = [word.low for word in words]
-    if _CLAIMS.intersection(lows):
+    said = {word.low for word in words_of(_NO_CLAIM.sub("", text))}
+    if not _HEARSAY.match(text) and (
+        _OPINIONS & said or (not is_adviser and (_CLAIMS | _HEARD) & said)
+    ):
         return False
     subject = next((i for i, low in enumerate(lows) if low in SUBJECTS), None)
     if subject == 0 and lows[0] == "you":
         return _OF_LISTENER.match(text) is not None
-    if lows[0] in SINGULAR_THIRD or is_name(words[0]) or lows[-1] in _UNENDED:
+    if lows[0] in SINGULAR_THIRD or lows[-1] in _UNENDED:
         return False
     return is_adviser or _JUDGES.search(text) is None
 
@@ -204,7 +233,7 @@ def _is_fragment(text: str, words: Sequence[Word]) -> bool:
         return True
     if (first, second) == ("now", "that") and "," not in text:
         return True
-    if first == "that" and second in DETERMINERS | PERSON:
+    if first == "that" and (second in DETERMINERS | PERSON | SUBJECTS or words[1].is_capital):
         return True
     behind = text.rpartition(", but ")[2] if ", but " in text else ""
     if behind and not is_statement(behind) and words_of(behind)[0].low in PREPOSITIONS:
@@ -222,6 +251,8 @@ def _begins_well(text: str, words: Sequence[Word]) -> bool:
         return False
     if words[0].is_capital and second == "i" and first not in OPENERS | DATES:
         return "," in text[: words[1].start]
+    if (called := _CALLED.match(text)) and (called[1] or first_names(f", {called[2]}")):
+        return False
     if first in SUBORDINATORS or (is_adverb(first) and second in SUBORDINATORS):
         return _has_main_clause(text, words)
     if is_base(first) and first not in DETERMINERS:

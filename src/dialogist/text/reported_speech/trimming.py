@@ -17,6 +17,7 @@ from dialogist.text.reported_speech.phrases import (
     NO,
     NO_LEADING,
     POLITE,
+    STARTED_AGAIN,
     TAG,
     TRAILING,
     YES,
@@ -96,7 +97,8 @@ _PARTS_OF_NAMES = word_set("of and the new old big school work weather food pric
 
 def trimmed(sentence: str, names: Collection[str]) -> Trimmed:
     """The core of a sentence; ``names``: what participants are called, in small letters."""
-    text = normalised(without_addresses(sentence))
+    text = HESITATION.sub("", normalised(without_addresses(sentence)))
+    text = STARTED_AGAIN.sub(r"\1\2\3", text)
     end = len(text.rstrip(" .!?…\"'”’*)-"))
     marks, text = text[end:], text[:end]
     found = Trimmed(
@@ -108,7 +110,7 @@ def trimmed(sentence: str, names: Collection[str]) -> Trimmed:
     )
     found = _without_beginning(found, names)
     found = _without_end(found, names)
-    bare = ASIDE.sub(" ", HESITATION.sub("", found.text))
+    bare = ASIDE.sub(" ", found.text)
     bare = bare if bare == found.text else " ".join(bare.split())
     polite = POLITE.sub("", bare)
     return replace(found, text=polite.strip(" ,"), please=polite != bare)

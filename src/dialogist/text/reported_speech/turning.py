@@ -15,9 +15,11 @@ from dialogist.text.reported_speech.morphology import (
     AUXILIARIES,
     MODALS,
     NOUNS_TOO,
+    SAME_PAST,
     is_base,
     is_past,
     is_present,
+    present_of,
     third_person,
 )
 from dialogist.text.reported_speech.participants import is_role
@@ -357,6 +359,8 @@ class _Turner:
         if low == "were" and self._before(i) in _SUBJUNCTIVE:
             return
         form = third_person(low)
+        if form == low and low in SAME_PAST and self._before(i) in w.SUBORDINATORS:
+            form = present_of(low)
         if form is None or (low == "am" and self._low(i) != "i"):
             raise Unsure
         if plural:
