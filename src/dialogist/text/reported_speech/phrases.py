@@ -31,7 +31,8 @@ _BEFORE_A_WORD = alternatives(r"""
 wait no,? | and | but | so | well | oh | ah | hey | hi | hello | okay | ok | yeah | i mean
 | or(?= (?:i|you) (?:can|could)\b) | i know (?:and|but) | of course | you know(?= i )
 | (?:sure|yes|yeah)(?= (?:i|we|that|it|you)\b) | then | also
-| i am afraid(?: that)? | to be honest | yo | um | uh | hm+ 
+| i am afraid(?: that)? | to be honest | yo | um | uh | hm+ | unfortunately
+| sorry,?(?= (?:i|we|my|it|but|that)\b) | (?:god|gosh|man|dude|damn|no)(?= (?:i|it|that|we|do not)\b)
 | the thing is(?: that)?(?= (?:i|you|we|he|she|it|they|the|my|our|your|there)\b)
 | (?:i (?:just )?(?:wanted|want|would like|have|need) to (?:say|tell you|let you know|inform you
 |mention|add)|just to (?:say|let you know)|i must (?:say|admit)|let me tell you) that
@@ -50,13 +51,14 @@ _AFTER_A_WORD = alternatives(r"""
 please | thanks | thank you(?: (?:so|very) much)? | you know | i am afraid | sorry | i mean
 | if you do not mind | if you please | sorry (?:mate|bro|dude|man|guys)
 | by the way | to be honest | unfortunately
+| ma'am | (?:<\w+>\s*)+
 | (?<=you )(?:man|dude|bro|mate) | (?<=know )(?:man|dude|bro|mate) | (?<=it )(?:man|dude|bro|mate)
 """)
 _AFTER_A_COMMA = alternatives(r"""
 though | anyway | actually | honestly | sir | madam | ma'am | dear | honey | darling | mate | bro
 | man | dude | buddy | guys | doctor | officer | too bad | of course | right | okay | ok | yes | no
 | then | so | and | but | hm | huh | eh | yeah | um+ | uh+ | obviously | mind you | mind | you see
-| as i said | like i said | i promise | i swear | trust me | believe me | just so you know
+| as i said | like i said | i promise | promised? | i swear | trust me | believe me | just so you know
 | for your information | fyi | if you (?:like|want|wish|prefer|would like) | as you know | really
 | thank god | god help us | for the record
 """)
@@ -68,7 +70,10 @@ _TAGS = alternatives(rf"""
 | yes | yeah | huh | eh | agreed | is that (?:right|correct) | do (?:not )?you think | you know
 | remember
 """)
-TAG = re.compile(rf"(?i)(?:,\s*{_TAGS}| {_AUXILIARY} not (?:it|you|ya|he|she|they))$")
+TAG = re.compile(
+    rf"(?i)(?:,\s*{_TAGS}| {_AUXILIARY} not (?:it|you|ya|he|she|they)"
+    r"|(?<!\bthe)(?<!\bturn)(?<!\ball)(?<!\bis)(?<!\bgo)(?<!\bmy)(?<!\byour) right)$"
+)
 """What makes a question of the statement before it: "isn't it"."""
 POLITE = re.compile(
     r"(?i)^please\b,?\s*|\bplease\b\s*|\bkindly\b\s*"
@@ -139,7 +144,7 @@ of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will d
 | not (?:sure|really)
 | that makes sense | (?:you are |we are )?all set | you know what i mean | i know what you mean
 | i give up | i forgot | let me know | what | who | where | when | why | how | how come
-| oh dear | what an? \w+
+| oh dear | what an? \w+ | what do you (?:say|think)
 """
 COURTESY = re.compile("(?i)" + alternatives("|".join((_GREETINGS, _THANKS, _SERVICE, _REPLIES))))
 """Whole sentences, after trimming, that say nothing of the matter."""
