@@ -12,8 +12,9 @@ from dialogist.text.reported_speech.exchanges import Exchange
 from dialogist.text.reported_speech.framing import Frame
 from dialogist.text.reported_speech.orders import is_order
 from dialogist.text.reported_speech.participants import Participant, participants_of
-from dialogist.text.reported_speech.shortening import shortened
 from dialogist.text.reported_speech.phrases import TRAILING
+from dialogist.text.reported_speech.shortening import shortened
+from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.telling import tell
 from dialogist.text.reported_speech.third_persons import (
     Person,
@@ -52,11 +53,12 @@ _ANSWERS = re.compile(r"(?i)\b(?:yes|yeah|no|okay|ok|right)$")
 _BEGUN_TWICE = re.compile(r"(?i)([\w'’]+(?: [\w'’]+)?),? (?=\1\b)")
 _CALLS = re.compile(r"((?:(?:Mr|Mrs|Ms|Dr)\.? )?[A-Z][\w'’-]+)[,!] (?=\S)")
 _CALLS_AT_END = re.compile(r", ((?:(?:Mr|Mrs|Ms|Dr)\.? )?[A-Z][\w'’-]+)$")
+_FRAGMENT = 3  # words at most
 _FEWEST = 2  # words that a quotation must keep
 _TWO = 2
 _GARBLED = re.compile(
     r"\b(?!had\b|that\b)([a-z]{2,}) \1\b|^\w+ ,|\bis \w+ is\b"
-    r"|\b(?:has|have|will|must) (?:must|will|has|is)\b"
+    r"|\b(?:has|have|will|must) (?:must|will|may|can|has|is)\b"
 )
 _STANDS_FOR_A_SPEAKER = re.compile(r"\b(?:they|them|theirs?)\b")
 _LOOSE = " ,;-–—"
@@ -309,7 +311,7 @@ class Conversation:
     def _quoted(self, turn: int, sentence: _Sentence) -> Reported:
         label = self._people[self._turns[turn][0]].name
         words = self._without_fillers(without_addresses(sentence.words)).rstrip(_LOOSE)
-        back = refers_back(sentence.said.text)
+        back = refers_back(sentence.said.text) or _is_fragment(words)
         text = f"{label}: “{words}”"
         return Reported(text, sentence.start, sentence.end, "quoted", back)
 
@@ -344,6 +346,11 @@ class Conversation:
             return None
         call = _CALLS_AT_END.search(words)
         return call if call and call[1].lower() in self._called else None
+
+
+def _is_fragment(words: str) -> bool:
+    """Whether a few words without a verb are hardly understood alone: "By post"."""
+    return len(words.split()) <= _FRAGMENT and not is_statement(words) and not is_order(words)
 
 
 def _is_called(person: Participant, call: str) -> bool:

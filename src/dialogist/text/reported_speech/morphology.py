@@ -26,7 +26,9 @@ tore torn | tell told told | think thought thought | throw threw thrown | unders
 understood | wake woke woken | wear wore worn | win won won | withdraw withdrew withdrawn | write
 wrote written
 """
-SAME_PAST = word_set("bet broadcast burst cost cut hit hurt let put quit set shut spread split upset")
+SAME_PAST = word_set(
+    "bet broadcast burst cost cut hit hurt let put quit set shut spread split upset"
+)
 """Verbs whose past is their base form."""
 _REGULAR = word_set("""
 accept achieve acquire act adapt add adjust admire admit adore advise afford agree aim allow annoy

@@ -32,12 +32,15 @@ wait no,? | and | but | so | well | oh | ah | hey | hi | hello | okay | ok | yea
 | or(?= (?:i|you) (?:can|could)\b) | i know (?:and|but) | of course | you know(?= i )
 | (?:sure|yes|yeah)(?= (?:i|we|that|it|you)\b) | then | also
 | i am afraid(?: that)? | to be honest | yo | um | uh | hm+ | unfortunately
-| sorry,?(?= (?:i|we|my|it|but|that)\b) | (?:god|gosh|man|dude|damn|no)(?= (?:i|it|that|we|do not)\b)
+| sorry,?(?= (?:i|we|my|it|but|that)\b)
+| (?:god|gosh|man|dude|damn|no)(?= (?:i|it|that|we|do not)\b)
 | the thing is(?: that)?(?= (?:i|you|we|he|she|it|they|the|my|our|your|there)\b)
 | (?:i (?:just )?(?:wanted|want|would like|have|need) to (?:say|tell you|let you know|inform you
 |mention|add)|just to (?:say|let you know)|i must (?:say|admit)|let me tell you) that
-| i am (?:just )?(?:calling|writing|ringing|phoning|messaging|contacting you|here)(?: you)?
-(?: today)? because | i am (?:happy|glad|pleased|sorry) to (?:say|tell you|inform you)(?: that)?
+| i am (?:just )?(?:calling|writing|ringing|phoning|messaging)(?: you)?(?: today)? because
+| i am here(?: today)? because | just to (?:make sure|be clear|be sure)(?: that)? | just so you know
+| thanks(?= (?:what|how|where|when|why|who|which|can|could|is|are|do|does)\b)
+| i am (?:happy|glad|pleased|sorry) to (?:say|tell you|inform you)(?: that)?
 | i regret to (?:say|tell you|inform you)(?: that)? | (?:it|it just) so happens that
 | it turns out(?: that)? | turns out(?: that)? | as it turns out,?
 """)
@@ -51,14 +54,15 @@ _AFTER_A_WORD = alternatives(r"""
 please | thanks | thank you(?: (?:so|very) much)? | you know | i am afraid | sorry | i mean
 | if you do not mind | if you please | sorry (?:mate|bro|dude|man|guys)
 | by the way | to be honest | unfortunately
-| ma'am | (?:<\w+>\s*)+
+| ma'am | actually | (?<!\bas )(?<!\beven )though | anyways? | (?:<\w+>\s*)+
 | (?<=you )(?:man|dude|bro|mate) | (?<=know )(?:man|dude|bro|mate) | (?<=it )(?:man|dude|bro|mate)
 """)
 _AFTER_A_COMMA = alternatives(r"""
 though | anyway | actually | honestly | sir | madam | ma'am | dear | honey | darling | mate | bro
 | man | dude | buddy | guys | doctor | officer | too bad | of course | right | okay | ok | yes | no
 | then | so | and | but | hm | huh | eh | yeah | um+ | uh+ | obviously | mind you | mind | you see
-| as i said | like i said | i promise | promised? | i swear | trust me | believe me | just so you know
+| as i said | like i said | i promise | promised? | i swear | trust me | believe me
+| just so you know
 | for your information | fyi | if you (?:like|want|wish|prefer|would like) | as you know | really
 | thank god | god help us | for the record
 """)
@@ -116,7 +120,7 @@ _THANKS = r"""
 | glad i could help.* | never mind | do not worry(?: about it)?
 """
 _SERVICE = r"""
-(?:how|what) (?:can|may|could) (?:i|we) (?:help|assist|do)\b.*
+(?:how|what) (?:can|may|could) (?:i|we) (?:(?:help|assist)\b.*|do(?: for you\b.*| today)?)
 | (?:can|may|could|shall) (?:i|we) (?:help|assist) (?:you|with)\b.*
 | (?:do you need |is there )?anything else\b.*
 | anything else i can.* | what else can i.* | may i have your attention.*

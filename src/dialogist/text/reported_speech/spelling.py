@@ -54,7 +54,8 @@ _PEOPLE = word_set("he she who someone somebody everyone everybody nobody anyone
 _STATES = word_set("""
 married worried tired invited called supposed allowed interested scared bored excited annoyed
 stuck lost done disappointed confused gone involved concerned engaged retired
-satisfied pleased hurt injured killed missed convinced prepared used finished determined impressed dressed covered
+satisfied pleased hurt injured killed missed convinced prepared used finished determined impressed
+dressed covered
 """) - {"lost", "gone", "done"}
 _NOT = re.compile(
     r"(?i)\b(is|are|was|were|have|has|had|do|does|did|would|could|should|must|need)n['’]t\b"
@@ -90,10 +91,15 @@ _BE = re.compile(r"(?<=\bto) b\b|(?<=\bwill) b\b|(?<='ll) b\b")
 _ADVERBS = word_set("just already also never always not really still only probably even ever all")
 
 
+# Between words a smiley parts what is said, as a full stop would.
+_BREAK = " … "
+_AT_AN_END = re.compile(r"^[\s…]*…[\s…]*|\s+(?:…\s*)+(?=\W*$)|(?<=[.,!?;])\s+(?:…\s*)+")
+
+
 def normalised(text: str) -> str:
     """``text`` in usual spelling, without emoji and laughter; contractions are written out."""
-    text = _EMOJI.sub(" ", text)
-    text = _SMILEY.sub(" ", _LAUGHTER.sub(" ", text))
+    text = _SMILEY.sub(_BREAK, _LAUGHTER.sub(_BREAK, _EMOJI.sub(_BREAK, text)))
+    text = _AT_AN_END.sub(" ", text)
     text = _APART.sub("'", text)
     text = _WORD.sub(lambda word: _spelt(word, text), text)
     text = _SHORT_DAY.sub(lambda day: _SHORT_DAYS[day[1]], text)

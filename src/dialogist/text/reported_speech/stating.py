@@ -15,7 +15,7 @@ from dialogist.text.reported_speech.morphology import (
     is_present,
 )
 from dialogist.text.reported_speech.phrases import alternatives
-from dialogist.text.reported_speech.subjects import is_name, is_statement
+from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.words import (
     BEFORE_A_SUBJECT,
@@ -103,6 +103,7 @@ ridiculous unacceptable boring fun funny strange weird kind rude fault shame pit
 disgusting poor amazing excellent reasonable worth sad happy glad angry favourite favorite cool ugly
 pretty
 """)
+_ADVICE = re.compile(r"(?i)you (?:should|must|might|could|would|ought)\b")
 # What an adviser says so is to be believed; others may only suppose it.
 _CLAIMS = word_set("""
 maybe perhaps probably might may could should would must say nobody everyone everybody always never
@@ -113,28 +114,37 @@ most least right
 _NO_CLAIM = re.compile(
     r"(?i)\b(?:(?:more|less) than|(?:\d+|one|two|three|four|five|six|ten|any|no|once) more"
     r"|at (?:least|most|all)|right (?:now|away|\w+$)|(?:the|on the) right|after all|so (?:far|that)"
-    r"|all (?:of|the|day|night|week|year|\w+s)|best available|as (?:good|well) as|good (?:for|until|till))\b"
+    r"|all (?:of|the|day|night|week|year|\w+s)|best available|as (?:good|well) as"
+    r"|good (?:for|until|till))\b"
 )
 # Whose claim it is stands in the sentence: "the doctor says".
 _HEARSAY = re.compile(r"(?i)(?:the|my|your|an?) (?:\w+ ){1,2}(?:says|said|thinks|wants) ")
 _HEARD = word_set("says said tells told noted hears heard wants")
 # "is a horrible driver", "is dirty"
 _JUDGES = re.compile(
-    r"(?i)(?<!there )\b(?:is|are|was|were)(?: not)?(?: (?:still|now|only|about|around|over|under|almost"
-    r"|already|just|back|both|all))*+ "
+    r"(?i)(?<!there )\b(?:is|are|was|were)(?: not)?(?: (?:still|now|only|about|around|over|under"
+    r"|almost|already|just|back|both|all))*+ "
     + r"(?!"
     + alternatives(r"""
-    \w+(?:ing|ed) | at | in | on | from | with | for | the | my | your | our | out | off | not | gone
-    | broken | full | empty | closed | open | here | there | mine | yours | one | two | three | four | five
-    | six | seven | eight | nine | ten | eleven | twelve | \w+teen | \w+ty(?:-\w+)? | half | to | by | next
-    | between | before | after | until | till | up | down | as | due | ready | free | available | sold
-    | done | paid | lost | dead | wet | dry | red | green | blue | white | black | grey | yellow | brown
-    | ill | sick | pregnant | allergic | married | normal(?:ly)? | called | taken | made | left | enough
-    | high | low | every | again | today | tomorrow | \w+day | january | february | march | april | june
+    \w+(?:ing|ed) | at | in | on | from | with | for | the | my | your | our | out | off | not
+    | gone
+    | broken | full | empty | closed | open | here | there | mine | yours | one | two | three
+    | four | five
+    | six | seven | eight | nine | ten | eleven | twelve | \w+teen | \w+ty(?:-\w+)? | half | to
+    | by | next
+    | between | before | after | until | till | up | down | as | due | ready | free | available
+    | sold
+    | done | paid | lost | dead | wet | dry | red | green | blue | white | black | grey | yellow
+    | brown
+    | ill | sick | pregnant | allergic | married | normal(?:ly)? | called | taken | made | left
+    | enough
+    | high | low | every | again | today | tomorrow | \w+day | january | february | march
+    | april | june
     | july | august | september | october | november | december | possible | included | part
     """)
     + r"\b|[$€£]?\d)"
 )
+_COUNT_FIRST = re.compile(r"\d\S*,")
 # "Mr Lund the generator has stopped"
 _CALLED = re.compile(
     r"((?:Mr|Mrs|Ms|Dr)\.? )?([A-Z][\w'’-]+) (?:the|my|your|our|it|he|she|they|we|there|this|that) "
@@ -150,7 +160,7 @@ def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
     """
     text = _THOUGHT.sub(lambda match: f"I {match[2]} " + frame.lowered(match[1]), said.text)
     text = _TO_ME.sub("", text)
-    if not _is_tellable(text):
+    if not _is_tellable(text) or (frame.chat and text[0].islower() and _runs_on(text)):
         return True, None
     if offer := offered(frame, text):
         return True, f"{frame.speaker} offers to {offer}"
@@ -189,7 +199,7 @@ def is_plain(text: str, is_adviser: bool) -> bool:
         return False
     subject = next((i for i, low in enumerate(lows) if low in SUBJECTS), None)
     if subject == 0 and lows[0] == "you":
-        return _OF_LISTENER.match(text) is not None
+        return bool(_OF_LISTENER.match(text) or (is_adviser and _ADVICE.match(text)))
     if lows[0] in SINGULAR_THIRD or lows[-1] in _UNENDED:
         return False
     return is_adviser or _JUDGES.search(text) is None
@@ -199,7 +209,7 @@ def _is_tellable(text: str) -> bool:
     words = words_of(text)
     if _IN_YOUR_PLACE.match(text):
         return False
-    if len(words) < 2 or not is_statement(text) or _FRONTED.match(text) or _runs_on(text, words):
+    if len(words) < 2 or not is_statement(text) or _FRONTED.match(text):
         return False
     if _is_cut_off(text, words) or _is_fragment(text, words):
         return False
@@ -247,6 +257,8 @@ def _is_fragment(text: str, words: Sequence[Word]) -> bool:
 def _begins_well(text: str, words: Sequence[Word]) -> bool:
     """Whether a statement can begin so."""
     first, second = words[0].low, words[1].low
+    if not words[0].is_capital and (first in ("no", "only") or _COUNT_FIRST.match(text)):
+        return False
     if first in AUXILIARIES | _NO_STATEMENT or (first in PREPOSITIONS and second in _RELATIVE):
         return False
     if words[0].is_capital and second == "i" and first not in OPENERS | DATES:
@@ -268,12 +280,9 @@ def _has_main_clause(text: str, words: Sequence[Word]) -> bool:
     return any(word.low in _NOMINATIVE or word.low == "you" for word in words[2:])
 
 
-def _runs_on(text: str, words: Sequence[Word]) -> bool:
+def _runs_on(text: str) -> bool:
     """Whether a chat message holds clauses that no mark and no conjunction joins."""
-    if words[0].is_capital:
-        return False
-    if words[0].low in ("no", "only") or text[0].isdigit():
-        return True
+    words = words_of(text)
     pronouns = [i for i, word in enumerate(words) if i and word.low in _NOMINATIVE]
     if words[0].low in PREPOSITIONS:
         pronouns = pronouns[1:]

@@ -23,7 +23,8 @@ easy hard difficult expensive cheap far near here there sure busy late early bac
 necessary safe full empty clean dirty new old big small enough too so very really not always ever
 interested married worried able allowed online valid alright fine delicious spicy hot cold warm
 sick aware familiar responsible willing afraid concerned confident correct
-eligible certain glad sorry off out up down away well better worse important interesting famous popular refundable
+eligible certain glad sorry off out up down away well better worse important interesting famous
+popular refundable
 """)
 _PLURAL_SUBJECTS = word_set("i you we they")
 _SINGULAR_SUBJECTS = word_set("""

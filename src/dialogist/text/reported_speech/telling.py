@@ -28,7 +28,8 @@ _TWO = re.compile(
     r"|\w, (?:It|He|She|They|You|We|The|This|That|But|And)\b"
     r"|(?i:\band (?:what|where|when|how) (?:is|are|was|were) )"
     r"|\w (?:What|Why|How|When|Where|Is|Are|Do|Does|Did|But|Yeah|Yes|No|Okay)\b"
-    r"|[a-z] (?:It|He|She|They|We|You|This|That|There) (?:is|are|was|were|will|has|have|can|would)\b"
+    r"|[a-z] (?:It|He|She|They|We|You|This|That|There)"
+    r" (?:is|are|was|were|will|has|have|can|would)\b"
 )
 _RULES = (proposal, request, question, order, statement)
 

@@ -33,7 +33,9 @@ folks all grandma grandpa girl girls boys friend waiter miss mister mr mrs
 _TITLED = r"(?:(?:Mr|Mrs|Ms|Dr|Miss|Doctor|Professor)\.? )?[^\W\d_][\w'’-]*"
 _CALL = re.compile(rf"({_TITLED}(?: [A-Z][\w'’-]*)?|#Person\d+#)(?:,\s+|\s*!\s+)(?=\S)")
 _GREETED = re.compile(
-    r"(?:[Hh]i|[Hh]ello|[Hh]ey|[Tt]hanks) ((?!There\b|All\b)[A-Z][a-z]+),? "
+    r"(?:[Hh]i|[Hh]ello|[Hh]ey|[Tt]hanks) ((?!(?:There|All|Wh\w+|How|Is|Are|Do"
+    r"|Does|Can|Could|Will|Would|The|My|It|That|This|We|You|Please|For|So|But|And|No|Yes)\b)"
+    r"[A-Z][a-z]+),? "
     r"(?=(?i:it|i|the|my|your|can|could|we|you|this|that|if|just|thanks|please)\b)"
 )
 _CALLED_BARE = re.compile(
