@@ -12,9 +12,8 @@ from dialogist.text.reported_speech.exchanges import Exchange
 from dialogist.text.reported_speech.framing import Frame
 from dialogist.text.reported_speech.orders import is_order
 from dialogist.text.reported_speech.participants import Participant, participants_of
-from dialogist.text.reported_speech.phrases import TRAILING
+from dialogist.text.reported_speech.quoting import is_fragment, without_fillers
 from dialogist.text.reported_speech.shortening import shortened
-from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.telling import tell
 from dialogist.text.reported_speech.third_persons import (
     Person,
@@ -41,21 +40,7 @@ _DENIES = re.compile(
 _DOUBTS = re.compile(
     r"(?i)(?:but|really\?|what\?|no way|since when|are you sure)\b|[\w ]{1,20}\?!|\w+\? "
 )
-# What a quotation may leave out at its beginning and at its end.
-_SPOKEN = re.compile(
-    r"(?i)(?:(?:(?:oh|ah|um+|uh+|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg|so"
-    r"|and|but(?! for\b)|then|also)[,.!… ]+"
-    r"|(?:thanks?(?: you)?|great|perfect|good|sure|listen|look|sorry|actually|the thing is"
-    r"|i'?m (?:sorry|afraid)|please|pls|one more thing|by the way|you know|i mean)[,.!…]+"
-    r"|i understand, but )\s*)+(?=[\w“\"$€£])"
-)
-_ANSWERS = re.compile(r"(?i)\b(?:yes|yeah|no|okay|ok|right)$")
-_BEGUN_TWICE = re.compile(r"(?i)([\w'’]+(?: [\w'’]+)?),? (?=\1\b)")
-_CALLS = re.compile(r"((?:(?:Mr|Mrs|Ms|Dr)\.? )?[A-Z][\w'’-]+)[,!] (?=\S)")
-_CALLS_AT_END = re.compile(r", ((?:(?:Mr|Mrs|Ms|Dr)\.? )?[A-Z][\w'’-]+)$")
-_FRAGMENT = 3  # words at most
-_FEWEST = 2  # words that a quotation must keep
-_TWO = 2
+_TWO = 2  # speakers: a name that one calls says nothing
 _GARBLED = re.compile(
     r"\b(?!had\b|that\b)([a-z]{2,}) \1\b|^\w+ ,|\bis \w+ is\b"
     r"|\b(?:has|have|will|must) (?:must|will|may|can|has|is)\b"
@@ -105,6 +90,7 @@ class Conversation:
         self._turns = list(turns)
         self._cut = cut
         self._people = participants_of(self._turns)
+        self._named = [label for label in self._people if label]  # notices are nobody's
         self._called = frozenset().union(*(p.called for p in self._people.values()))
         self._sentences: dict[int, list[_Sentence]] = {}
         self._mentions: dict[tuple[int, int], list[Person]] = {}
@@ -145,7 +131,7 @@ class Conversation:
             return None
         answerer = self._people[self._turns[answer][0]].name
         several = sum(one.said.question for one in asked) > 1
-        exchange = Exchange(voice.speaker, answerer, len(self._people) == 2, several)
+        exchange = Exchange(voice.speaker, answerer, len(self._named) == 2, several)
         last, first = asked[-1].said, said[0]
         found = exchange.agreement(last, first.said, first.words) or exchange.told(last, first.said)
         told = self._finished(found, meant)
@@ -172,7 +158,7 @@ class Conversation:
         speaker = self._turns[turn][0]
         if called := self._who_is_called(turn):
             return called
-        others = [label for label in self._people if label != speaker]
+        others = [label for label in self._named if label != speaker]
         if len(others) == 1:
             return others[0]
         before = self._turns[turn - 1][0] if turn else None
@@ -310,47 +296,11 @@ class Conversation:
 
     def _quoted(self, turn: int, sentence: _Sentence) -> Reported:
         label = self._people[self._turns[turn][0]].name
-        words = self._without_fillers(without_addresses(sentence.words)).rstrip(_LOOSE)
-        back = refers_back(sentence.said.text) or _is_fragment(words)
-        text = f"{label}: “{words}”"
+        call = self._called if len(self._people) == _TWO else ()
+        words = without_fillers(without_addresses(sentence.words), call).rstrip(_LOOSE)
+        text = f"{label}: “{words}”" if label else f"“{words}”"
+        back = refers_back(sentence.said.text) or is_fragment(words)
         return Reported(text, sentence.start, sentence.end, "quoted", back)
-
-    def _without_fillers(self, words: str) -> str:
-        """A quotation without how people begin and end to speak; what is left is as it was said."""
-        place = 0
-        while (found := _SPOKEN.match(words, place)) or (found := self._call(words, place)):
-            place = found.end()
-        while found := _BEGUN_TWICE.match(words, place):
-            place = found.end()
-        if len(words[place:].split()) < _FEWEST:
-            place = 0
-        bare = words.rstrip(" .!?")
-        end = len(bare)
-        while found := TRAILING.search(words[:end]) or self._call_at_end(words[:end]):
-            if _ANSWERS.search(found[0]):
-                break
-            end = found.start()
-        if end < len(bare) and len(words[place:end].split()) >= _FEWEST and "?" not in words[end:]:
-            return words[place:end]
-        return words[place:]
-
-    def _call(self, words: str, place: int) -> re.Match[str] | None:
-        """The name of the only listener before a comma."""
-        if len(self._people) != _TWO:
-            return None
-        call = _CALLS.match(words, place)
-        return call if call and call[1].lower() in self._called else None
-
-    def _call_at_end(self, words: str) -> re.Match[str] | None:
-        if len(self._people) != _TWO:
-            return None
-        call = _CALLS_AT_END.search(words)
-        return call if call and call[1].lower() in self._called else None
-
-
-def _is_fragment(words: str) -> bool:
-    """Whether a few words without a verb are hardly understood alone: "By post"."""
-    return len(words.split()) <= _FRAGMENT and not is_statement(words) and not is_order(words)
 
 
 def _is_called(person: Participant, call: str) -> bool:
