@@ -30,6 +30,7 @@ from dialogist.text.reported_speech.words import (
 )
 
 _COURTEOUS = re.compile(r"(?i)(?:could|would) you (?!be\b|have\b|know\b|see\b|say\b)")
+_TWO_SENTENCES = re.compile(r"[a-z]{2,}[.!?] ")
 _CONDITION = re.compile(r"(?i)(?:only )?(?:if|when|once|as long as|unless) (?!not\b|so\b)[^,]+")
 _ANY = re.compile(r"(?i)\b(?:any\w*|yet|ever)\b")
 _AGO = r"\w+ (?:days?|weeks?|months?|years?|hours?|minutes?) ago"
@@ -148,6 +149,8 @@ class Exchange:
     def told(self, asked: Trimmed, answer: Trimmed) -> str | None:
         """The answer as a statement, without its full stop; None where no rule is sure."""
         if asked.is_empty or answer.question or len(answer.text.split()) > _LENGTH:
+            return None
+        if _TWO_SENTENCES.search(asked.text):
             return None
         if told := self._about(asked, answer.text):
             return told

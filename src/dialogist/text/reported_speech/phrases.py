@@ -90,7 +90,7 @@ ASIDE = re.compile(
 )
 _BEGINS = r"(?:i|the|an?|and|or|to|of|my|your|his|our|their|if|because)"
 _SMALL = (
-    r"(?:you|he|she|it|we|they|in|on|at|for|with|from|is|are|was|this|can|could|will|would|there|who"
+    r"(?:you|he|she|it|we|they|at|for|with|from|is|are|was|this|can|could|will|would|there|who"
     rf"|which|{_BEGINS})"
 )
 STARTED_AGAIN = re.compile(
@@ -148,7 +148,7 @@ of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will d
 | not (?:sure|really)
 | that makes sense | (?:you are |we are )?all set | you know what i mean | i know what you mean
 | i give up | i forgot | let me know | what | who | where | when | why | how | how come
-| oh dear | what an? \w+ | what do you (?:say|think)
+| oh dear | what an? \w+ | what do you (?:say|think) | i get it | let us go
 """
 COURTESY = re.compile("(?i)" + alternatives("|".join((_GREETINGS, _THANKS, _SERVICE, _REPLIES))))
 """Whole sentences, after trimming, that say nothing of the matter."""
