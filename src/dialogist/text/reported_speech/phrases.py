@@ -64,7 +64,7 @@ though | anyway | actually | honestly | sir | madam | ma'am | dear | honey | dar
 | as i said | like i said | i promise | promised? | i swear | trust me | believe me
 | just so you know
 | for your information | fyi | if you (?:like|want|wish|prefer|would like) | as you know | really
-| thank god | god help us | for the record
+| i know | i (?:would|'d) say | thank god | god help us | for the record
 """)
 TRAILING = re.compile(rf"(?i)(?:(?:,\s*|\s+){_AFTER_A_WORD}$|,\s*{_AFTER_A_COMMA}$)")
 """What a sentence may end in and say nothing."""

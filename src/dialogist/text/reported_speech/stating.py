@@ -42,6 +42,11 @@ _FRONTED = re.compile(
     r"(?i)(?:the|those|these) [\w-]+ (?:i|you|we|he|she|they|your|my)\b"
     r"(?! (?:said|sent|bought|ordered|gave|told|got|had|made|wanted|mentioned)\b)"
 )
+# "An artificial hip I would only mention now"
+_FRONTED_OBJECT = re.compile(
+    r"(?i)an? (?!.*\b(?:ago|later|day|week|month|year|time|moment|while|minute|hour)\b)"
+    r"(?:[\w-]+ ){1,3}(?:i|you|we)\b"
+)
 _NO_STATEMENT = word_set("""
 what how why who which so neither nor thank here or not whatever better worse maybe like where
 because wtf
@@ -165,7 +170,9 @@ def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
     if offer := offered(frame, text):
         return True, f"{frame.speaker} offers to {offer}"
     is_own = _is_of_speaker(text)
-    if not is_own and (frame.chat or (_ANYBODY.match(text) and not frame.is_adviser)):
+    if not is_own and (
+        frame.chat or said.please or (_ANYBODY.match(text) and not frame.is_adviser)
+    ):
         return True, None
     if not is_own and (frame.contested or said.exclaimed or not is_plain(text, frame.is_adviser)):
         return True, frame.labelled(text)
@@ -209,7 +216,12 @@ def _is_tellable(text: str) -> bool:
     words = words_of(text)
     if _IN_YOUR_PLACE.match(text):
         return False
-    if len(words) < 2 or not is_statement(text) or _FRONTED.match(text):
+    if (
+        len(words) < 2
+        or not is_statement(text)
+        or _FRONTED.match(text)
+        or _FRONTED_OBJECT.match(text)
+    ):
         return False
     if _is_cut_off(text, words) or _is_fragment(text, words):
         return False
@@ -245,13 +257,21 @@ def _is_fragment(text: str, words: Sequence[Word]) -> bool:
         return True
     if first == "that" and (second in DETERMINERS | PERSON | SUBJECTS or words[1].is_capital):
         return True
-    behind = text.rpartition(", but ")[2] if ", but " in text else ""
-    if behind and not is_statement(behind) and words_of(behind)[0].low in PREPOSITIONS:
+    if _ends_in_a_fragment(text):
         return True
     thought, condition = _THINKS.match(text), _CONDITION.match(text)
     if thought and not is_statement(text[thought.end() :]):
         return True
     return bool(condition and not is_statement(condition[1])) or words[-1].low in _UNENDED
+
+
+def _ends_in_a_fragment(text: str) -> bool:
+    """Whether no statement stands behind "but": "it is on, but tell me"."""
+    behind = text.rpartition(", but ")[2] if ", but " in text else ""
+    if not behind or is_statement(behind):
+        return False
+    begins = words_of(behind)[0].low
+    return begins in PREPOSITIONS or is_base(begins)
 
 
 def _begins_well(text: str, words: Sequence[Word]) -> bool:

@@ -370,7 +370,7 @@ class _Turner:
     @staticmethod
     def _form(verb: str, before: str) -> str | None:
         """A verb behind a name; "if you let" is no past."""
-        if verb in SAME_PAST and before in w.SUBORDINATORS:
+        if verb in SAME_PAST and before in w.SUBORDINATORS | {"or"}:
             return present_of(verb)
         return third_person(verb)
 
