@@ -271,7 +271,7 @@ class Conversation:
         if self._repeats_a_name(told):
             return None
         told = shortened(" ".join(told.split()).rstrip(",;: ")) + "."
-        is_label = any(told.startswith(p.name) for p in self._people.values())
+        is_label = any(told.startswith(self._people[one].name) for one in self._named)
         return told if is_label else told[0].upper() + told[1:]
 
     def _repeats_a_name(self, told: str) -> bool:
