@@ -22,8 +22,7 @@ from dialogist.objectives.cross_entropy import DenoisingConfig
 from dialogist.recipe.config import Recipe
 from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer
 from dialogist.recipe.pairs import PairMaker, speaker_ids
-from dialogist.text.listing import counted
-from dialogist.text.words import words_of
+from dialogist.text.words import counted, words_of
 from dialogist.tokenizers import Tokenizer, placeholder, read_tokenizer
 
 NOISE_MASK = "____"

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from dialogist.errors import UsageError, nearest
 from dialogist.records import Coverage, Dialogue, Status, Summary, Utterance, Warning
-from dialogist.text.listing import counted
-from dialogist.text.words import words_of
+from dialogist.text.words import counted, words_of
 
 if TYPE_CHECKING:
     from dialogist.baselines.openai_endpoint import OpenAIEndpoint

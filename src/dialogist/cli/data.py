@@ -21,7 +21,7 @@ from dialogist.data.readers import ReadOptions
 from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.data.stats import PLOTTED, CorpusStats, CutLimits, corpus_stats, plot_lengths
 from dialogist.errors import UsageError
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 if TYPE_CHECKING:
     from dialogist.data.entity_report import EntityReport

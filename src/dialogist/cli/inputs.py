@@ -13,7 +13,7 @@ from dialogist.cli.console import Meter, note, tracked
 from dialogist.data.readers import READERS, Condition, Problem, ReadOptions, read_dialogues
 from dialogist.errors import DataError, UsageError
 from dialogist.records import Dialogue
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 # The flags that say how input files are read: one list for all commands that read dialogues.
 

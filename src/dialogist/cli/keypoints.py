@@ -19,7 +19,7 @@ from dialogist.cli.forms import Facts, Records, form_of, output_to
 from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import ConfigError
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 if TYPE_CHECKING:  # a pack is checked by pydantic: not for --help
     from dialogist.data.keypoint_stats import KeyPointStats

@@ -26,10 +26,10 @@ from dialogist.evaluation.significance import DEFAULT_RESAMPLING, Interval, inte
 from dialogist.evaluation.system_outputs import DialogueChoice
 from dialogist.files import write_text_atomically
 from dialogist.nn.quantization import pick_device
-from dialogist.recipe.speaking import read_written, speaker_of
+from dialogist.recipe.predictions import read_written, speaker_of
 from dialogist.recipe.systems import System, find_systems
 from dialogist.records import Dialogue, Summary
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 _BATCH = 8
 _HEADS = ("what the reader found", "figure", "95% interval", "count")

@@ -11,9 +11,7 @@ from pathlib import Path
 
 from dialogist.errors import UsageError
 from dialogist.records import Coverage, Dialogue, Status, Summary
-from dialogist.text.languages import language_of
-from dialogist.text.listing import counted
-from dialogist.text.words import words_of
+from dialogist.text.words import counted, language_of, words_of
 
 # What becomes of a dialogue that something goes wrong with: a record that says so, and a log line.
 #

@@ -28,8 +28,7 @@ from dialogist.evaluation.significance import (
 from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import Column, Metric
 from dialogist.records import JSON
-from dialogist.text.listing import counted
-from dialogist.text.words import words_of
+from dialogist.text.words import counted, words_of
 
 CARD_VERSION = 1
 

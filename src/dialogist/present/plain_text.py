@@ -4,10 +4,8 @@ from collections.abc import Iterator
 
 from dialogist.present.shaping import Shaped
 from dialogist.records import Statement, Summary
-from dialogist.template.doubts import doubt_of
-from dialogist.template.kinds import SHOWN
-from dialogist.template.quotes import Quote
-from dialogist.template.render import DOUBTED, as_markdown, as_text, plain, printable, quoted
+from dialogist.template.filled import Quote, doubt_of
+from dialogist.template.render import DOUBTED, SHOWN, as_markdown, as_text, plain, printable, quoted
 
 _BELOW = "    "
 

@@ -13,7 +13,7 @@ from dialogist.files import write_folder_atomically
 from dialogist.recipe.config import DataSet
 from dialogist.recipe.distillation import teacher_references
 from dialogist.records import Dialogue, Example
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 from dialogist.tokenizers import Tokenizer, TokenizerConfig, build_tokenizer, read_tokenizer
 
 Note = Callable[[str], None]

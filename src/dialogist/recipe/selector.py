@@ -26,7 +26,7 @@ from dialogist.selection.network import CLIP
 from dialogist.selection.select import Told
 from dialogist.selection.statements import Candidate
 from dialogist.selection.terms import Rarity, terms_of
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 _NETWORKS, _HIDDEN, _PAIR_HIDDEN, _EPOCHS, _BATCH = 4, 128, 48, 8, 16
 _RATE, _DECAY, _DROPOUT = 2e-3, 0.02, 0.5

@@ -1,11 +1,33 @@
-"""A filled template as text and as Markdown. Utterances are numbered from 1, as people count."""
+"""The kinds of statement in words: behind each statement, and once below all of them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TypeAlias
 
-from dialogist.template.filled import Cited, Entry, Filled, FilledSection
-from dialogist.template.kinds import SHOWN
-from dialogist.template.quotes import Quote, quotes_of
+from dialogist.records import StatementKind
+from dialogist.template.filled import Cited, Entry, Filled, FilledSection, Quote, quotes_of
+
+SHOWN: Mapping[StatementKind, str] = {
+    "checked": "checked",
+    "reported": "reported",
+    "quoted": "quoted",
+    "free": "not verified",
+}
+"""What stands behind a statement."""
+
+_MEANING: Mapping[StatementKind, str] = {
+    "checked": "written by the network, accepted by a verifier",
+    "reported": "what somebody said, in the third person by rules",
+    "quoted": "the words themselves",
+}
+
+
+def legend(kinds: Collection[str]) -> str:
+    """Return what the kinds mean, on one line. A summary's status tells of ``free``."""
+    return "; ".join(f"{SHOWN[kind]}: {told}" for kind, told in _MEANING.items() if kind in kinds)
+
+
+# A filled template as text and as Markdown. Utterances are numbered from 1, as people count.
+
 
 _Escape: TypeAlias = Callable[[str], str]
 

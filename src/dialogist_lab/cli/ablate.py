@@ -13,7 +13,7 @@ from dialogist.cli.console import TrainingDisplay, note, progress
 from dialogist.cli.flags import Data, Device, OutputFile, TableForm, Threads
 from dialogist.cli.forms import DeviceKind, Table, form_of, output_to
 from dialogist.errors import DialogistError, UsageError, nearest
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 from dialogist_lab.cli.compare_output import SystemFailure, clock_time
 
 if TYPE_CHECKING:  # they are torch's: not for --help

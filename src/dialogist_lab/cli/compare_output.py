@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dialogist.cli.forms import card_csv
 from dialogist.errors import MissingExtraError
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 if TYPE_CHECKING:  # they are torch's: not for --help
     from dialogist.data.keypoints import RulePack

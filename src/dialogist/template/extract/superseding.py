@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dialogist.template.extract.agreeing import agrees
 from dialogist.template.extract.deadlines import whens_in
 from dialogist.template.extract.turns import Found, Turns
-from dialogist.text.function_words import FUNCTION_WORDS
-from dialogist.text.stems import stem_of
+from dialogist.text.porter import stem_of
 from dialogist.text.tokens import bases_of
+from dialogist.text.words import FUNCTION_WORDS
 
 _CHANGES = re.compile(
     r"\b(?:actually|instead|on second thoughts?|change(?:d)? (?:of plans?|my mind|it|the)|make it|"

@@ -4,8 +4,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from dialogist.text.listing import word_set
 from dialogist.text.tokens import TAG
+from dialogist.text.words import word_set
 
 _WORD = re.compile(
     rf"{TAG}|<\w+>|\[[^\[\]]{{1,40}}\]|\S+@\S+\.\w+|https?://\S+|[^\W_]+(?:['’&/.:-][^\W_]+)*"
