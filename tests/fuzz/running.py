@@ -69,6 +69,7 @@ class Hang(BaseException):
 class Found:
     """What a run found: how many cases, dialogues and files went through, and what failed."""
 
+    commit: str = ""
     cases: int = 0
     faithful: int = 0
     network: int = 0

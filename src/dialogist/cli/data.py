@@ -14,7 +14,7 @@ from dialogist.cli.flags import (
     OutputFile,
     Quiet,
 )
-from dialogist.cli.forms import Facts, form_of, output_to, without_controls
+from dialogist.cli.forms import Facts, form_of, output_to, terminal_safe
 from dialogist.cli.inputs import InputReading, expected_records, with_read_flags
 from dialogist.data.check import CheckReport, check_dialogues
 from dialogist.data.readers import ReadOptions
@@ -109,7 +109,7 @@ def _print(report: "EntityReport") -> None:
             f"{counts.beyond:14}{counts.in_summaries:14}{counts.supported:11}"
         )
         for example in counts.examples:
-            typer.echo(f"    {without_controls(example)}")
+            typer.echo(f"    {terminal_safe(example)}")
 
 
 # ``dialogist data``: look at dialogue files before training on them, or get them ready for it.

@@ -23,6 +23,8 @@ EXTRAS = {
     "core": ("torch", "numpy", "tokenizers", "safetensors", "pydantic", "nltk"),
     "eval": ("matplotlib", "sacrebleu", "jinja2"),
     "hf": ("sentencepiece", "protobuf", "transformers"),
+    "openai": ("httpx",),
+    "pretrained": ("transformers", "gguf", "peft"),
     "scale": ("pyarrow", "zstandard", "fsspec", "SQLAlchemy"),
     "vectors": ("gensim",),
     "serve": ("fastapi", "uvicorn", "prometheus-client", "sqlalchemy", "alembic", "jinja2"),

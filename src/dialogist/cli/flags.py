@@ -85,7 +85,11 @@ AllowNetwork = Annotated[
 ModelName = Annotated[
     str,
     typer.Option(
-        "--model", "-m", envvar="DIALOGIST_MODEL", help="A model's name, folder, or run folder."
+        "--model",
+        "-m",
+        envvar="DIALOGIST_MODEL",
+        help="A model's name, folder, or run folder; a pretrained model's folder, GGUF file or hub "
+        "name; openai:URL#NAME.",
     ),
 ]
 Data = Annotated[

@@ -289,6 +289,6 @@ def aligned_lines(rows: Sequence[Sequence[str]], names: Container[int] = (0,)) -
         yield "  ".join(cells).rstrip()
 
 
-def without_controls(text: str) -> str:
+def terminal_safe(text: str) -> str:
     """The text with spaces for control characters: file contents must not steer a terminal."""
     return "".join(c if c.isprintable() else " " for c in text)

@@ -235,7 +235,10 @@ def _doers(text: str, verb: str) -> Iterator[str]:
         for word in reversed(before):
             if word in _STOPS:
                 break
-            if word in _FIRST | _THIRD | {"you"} or (word not in FUNCTION_WORDS and word.isalpha()):
+            is_noun = (
+                word not in FUNCTION_WORDS and word.isalpha() and len(word) > 1
+            )  # no "e-" mail
+            if is_noun or word in _FIRST | _THIRD | {"you"}:
                 doer = word
                 break
         yield doer

@@ -107,7 +107,7 @@ def _with_summary(dialogues: Sequence[Dialogue], note: Note) -> list[Dialogue]:
 def _require_enough(told: Sequence[Dialogue], read: int) -> None:
     if not told:
         raise DataError(
-            f"none of the {read} dialogues has a summary: name the key or column that holds it "
+            f"no dialogue of {read} has a summary: name the key or column that holds it "
             "with --column summary=NAME (dialogist data check FILE shows what was read)"
         )
     if len(told) < FEWEST:

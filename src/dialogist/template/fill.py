@@ -7,7 +7,6 @@ from functools import cached_property
 
 from dialogist.records import Dialogue, Statement, StatementKind, Summary
 from dialogist.template.config import SectionConfig, Source, Template
-from dialogist.template.extract.deadlines import deadline_in
 from dialogist.template.extract.extraction import Extracted, extract, same
 from dialogist.template.extract.titles import title_of
 from dialogist.template.extract.turns import Found, turns_of
@@ -15,6 +14,7 @@ from dialogist.template.extract.wording import quoted
 from dialogist.template.fields import Values, has_cue
 from dialogist.template.filled import Cited, Entry, Filled, FilledSection, Origin, doubt_of
 from dialogist.template.sentences import Sentences, sentences_of
+from dialogist.text.deadlines import deadline_in
 from dialogist.text.reported_speech.participants import written_name
 from dialogist.text.words import language_of, word_set
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from dialogist.data.readers.base import BadRecord, ProblemReporter, ReadOptions, value_at
 from dialogist.data.readers.columnar import ARROW, PARQUET
-from dialogist.data.readers.documents import plain_text
+from dialogist.data.readers.documents import message_text, plain_text
 from dialogist.data.readers.fields import (
     DIALOGUE_TEXT_KEYS,
     GROUP_KEYS,
@@ -367,7 +367,7 @@ def _utterance(item: JSON, where: str, columns: Columns) -> Utterance:
     text = message_content(value_at(item, text_key).value, text_key)
     # A role given is kept as it is, even empty: so what we write is what we read.
     role_key = columns.get("role") or _first(item, {}, "role", ROLE_KEYS)
-    return Utterance(speaker, plain_text(text), _role(item, role_key, speaker))
+    return Utterance(speaker, message_text(text), _role(item, role_key, speaker))
 
 
 def name_of(value: JSON, key: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from dialogist.data.readers.base import BadRecord, ProblemReporter, ReadOptions
-from dialogist.data.readers.documents import plain_text
+from dialogist.data.readers.documents import message_text, plain_text
 from dialogist.data.readers.fields import (
     GROUP_KEYS,
     ID_KEYS,
@@ -288,7 +288,7 @@ def _turn(cells: Mapping[str, str], layout: TableLayout) -> Utterance:
     speaker = cells.get(layout.speaker, "").strip()
     role = cells.get(layout.role, "") if layout.role != layout.speaker else ""
     stated = role_in_data(role) or role_of(speaker)
-    return Utterance(speaker, plain_text(cells[layout.text]), stated)
+    return Utterance(speaker, message_text(cells[layout.text]), stated)
 
 
 def _dialogue(
