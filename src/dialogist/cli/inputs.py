@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from dialogist.cli.console import Meter, note, tracked
-from dialogist.data.readers import READERS, Condition, Problem, ReadOptions, read_dialogues
+from dialogist.data.readers import READERS, Condition, ReadOptions, ReadProblem, read_dialogues
 from dialogist.errors import DataError, UsageError
 from dialogist.records import Dialogue
 from dialogist.text.words import counted
@@ -164,7 +164,7 @@ class InputReading:
             note(f"{count} could not be read; the others are done", own=True)
         return 3 if self.problems else 0
 
-    def _report(self, problem: Problem) -> None:
+    def _report(self, problem: ReadProblem) -> None:
         self._say(str(problem))
 
     def _say(self, problem: str) -> None:

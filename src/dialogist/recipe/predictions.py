@@ -12,7 +12,7 @@ import torch
 
 import dialogist
 from dialogist.baselines.extractive import baseline
-from dialogist.data.readers import Problem
+from dialogist.data.readers import ReadProblem
 from dialogist.data.readers.fields import dialogue_to_json
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import load_bundle
@@ -236,7 +236,7 @@ def read_written(
     """
     bad = 0
 
-    def report(problem: Problem) -> None:
+    def report(problem: ReadProblem) -> None:
         nonlocal bad
         bad += 1
         if bad <= _SHOWN:

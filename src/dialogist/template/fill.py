@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dialogist.records import Dialogue, Statement, StatementKind, Summary
-from dialogist.template.config import SectionConfig, Source, Template
+from dialogist.template.config import FieldSource, SectionConfig, Template
 from dialogist.template.extract.extraction import Extracted, extract, same
 from dialogist.template.extract.titles import title_of
 from dialogist.template.extract.turns import Found, turns_of
@@ -82,7 +82,7 @@ def promise_in(statement: Statement, speakers: Sequence[str]) -> Entry | None:
 # where a template asks for key points.
 
 
-RULED: Mapping[Source, str] = {
+RULED: Mapping[FieldSource, str] = {
     "issue": "what a customer comes with",
     "done": "what was done",
     "outcome": "how it ended",
@@ -207,7 +207,7 @@ class _Filler:
             )
 
     @property
-    def _sources(self) -> dict[Source, Callable[[SectionConfig], list[Entry]]]:
+    def _sources(self) -> dict[FieldSource, Callable[[SectionConfig], list[Entry]]]:
         return {
             "key_points": self._key_points,
             "summary": self._sentences,

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias
 
 from dialogist.records import EvidenceSpan, Statement, StatementKind, Summary, Utterance
-from dialogist.template.config import FieldType, Source
+from dialogist.template.config import FieldSource, FieldType
 
 Origin: TypeAlias = Literal["summary", "dialogue", "metadata"]
 
@@ -43,7 +43,7 @@ class FilledSection:
     """
 
     title: str
-    source: Source
+    source: FieldSource
     entries: tuple[Entry, ...] = ()
     says: str = ""
     missing: bool = False

@@ -87,7 +87,7 @@ def as_markdown(filled: Filled) -> str:
     return "\n".join(lines) + "\n"
 
 
-def quoted(quote: Quote) -> str:
+def quotation(quote: Quote) -> str:
     """A quote on one line: ``[3] Ann: "Can I borrow fifty dollars?"``."""
     speaker = f"{printable(quote.speaker)}: " if quote.speaker else ""
     return f'[{quote.number + 1}] {speaker}"{printable(quote.text)}"'
@@ -102,7 +102,7 @@ def _beside(entry: Entry, said: Mapping[int, Cited]) -> Iterator[str]:
     for quote in quotes_of(entry.evidence, said, _BESIDE, whole=entry.kind == "free"):
         is_told = entry.kind == "quoted" and quote.is_within(entry.text)
         if not is_told and not _repeats(entry.text, quote.text):
-            yield quoted(quote)
+            yield quotation(quote)
 
 
 def _repeats(text: str, said: str) -> bool:

@@ -103,11 +103,11 @@ def _is_abbreviation(word: str, following: str, position: int) -> bool:
 # Words, speaker tags and marks of punctuation of an English text, with their places.
 
 
-TAG = r"#\s?[Pp]erson\s?\d+\s?#"
+SPEAKER_TAG = r"#\s?[Pp]erson\s?\d+\s?#"
 """A speaker as DialogSum writes it: ``#Person1#``."""
 
-_TAGS = re.compile(TAG)
-_TOKEN = re.compile(rf"{TAG}|[^\W_]+(?:['’][^\W_]+)*|[.,;:!?…]")
+_TAGS = re.compile(SPEAKER_TAG)
+_TOKEN = re.compile(rf"{SPEAKER_TAG}|[^\W_]+(?:['’][^\W_]+)*|[.,;:!?…]")
 _SMALL_END = re.compile(r"(?<=[.!?])\s+")
 _ENDING = re.compile(r"'(?:s|ll|d|ve|re|m)?$")
 

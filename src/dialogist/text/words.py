@@ -38,7 +38,7 @@ _WORDS = re.compile(_WORD)
 _TOKENS = re.compile(rf"{_WORD}|[^\w\s]")
 
 
-def words_of(text: str) -> list[str]:
+def words_in(text: str) -> list[str]:
     """Return the words of a text, single Chinese characters among them, without punctuation."""
     return _WORDS.findall(text)
 
