@@ -11,7 +11,7 @@ from dialogist.selection.merging import merged
 from dialogist.selection.network import bundled_network
 from dialogist.selection.select import select, told_of
 from dialogist.selection.statements import candidates_of
-from dialogist.text.number_words import number_values
+from dialogist.text.quantities import number_values
 
 _SAID = [
     line.partition(" => ")[0]
