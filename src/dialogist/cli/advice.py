@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from dialogist.cli.torch_facts import Measured, TorchFacts
 
 LITTLE_MEMORY = 3_000_000_000
-"""Bytes: the report-1 network alone takes 2.6 GB in training (docs/results.md)."""
+"""Bytes: the report-1 network alone takes 2.6 GB in training (docs/notes)."""
 
 
 def advice(system: SystemFacts, torch: "TorchFacts", measured: "Measured") -> list[str]:

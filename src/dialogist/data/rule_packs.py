@@ -3,7 +3,7 @@
 text -> PackConfig -> rules, compiled and tried on their examples
 
 Every fault is one line that names the file and the line. The analyser is in `keypoints`, the format
-is explained in docs/key-points.md.
+is explained in docs/how-to/key-points.md.
 """
 
 import re

@@ -24,7 +24,7 @@ class DecodingOptions(Config):
     (`dialogist.decoding.word_constraints`). ``length_penalty`` is the alpha of Wu et al. 2016,
     equation 14: beam hypotheses are ranked by log p / ((5 + length) / 6)^alpha. Beam search
     goes on until no unfinished hypothesis can win, however long it gets; with ``early_stop``
-    until ``beam_size`` hypotheses have ended, in far fewer steps (docs/speed.md).
+    until ``beam_size`` hypotheses have ended, in far fewer steps (docs/explanation/speed.md).
     ``coverage_penalty`` is beta there: finished beams are ranked by what of the dialogue they
     looked at, or looked at again (``coverage_kind``; see `dialogist.decoding.beam_search`).
     ``repetition_penalty``: the log-probability of a token that was said is multiplied by it

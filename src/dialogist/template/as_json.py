@@ -1,4 +1,4 @@
-"""A filled template as JSON: every key is always there, docs/templates.md describes each."""
+"""A filled template as JSON: every key is always there, docs/how-to/templates.md describes each."""
 
 from dataclasses import asdict
 

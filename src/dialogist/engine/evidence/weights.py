@@ -1,4 +1,4 @@
-"""What features are worth: log-odds, chosen by ``bench/evidence.py --fit`` (docs/evidence.md)."""
+"""What features are worth: log-odds, chosen by ``bench/evidence.py --fit`` (docs/notes)."""
 
 from typing import NamedTuple
 
