@@ -9,14 +9,11 @@ from numpy.typing import NDArray
 
 from dialogist.decoding.search import Hypothesis
 from dialogist.engine.bundle import Bundle
-from dialogist.engine.drafts import Draft
-from dialogist.engine.looks import Retold
+from dialogist.engine.drafts import Draft, Retold, Window, Written
+from dialogist.engine.forced_decoding import retold
 from dialogist.engine.options import SummaryOptions
-from dialogist.engine.pieces import ends_of, reader
-from dialogist.engine.retelling import retold
-from dialogist.engine.token_ranges import token_ranges
+from dialogist.engine.token_offsets import ends_of, reader, token_ranges
 from dialogist.engine.writing import Writer
-from dialogist.engine.written import Window, Written
 from dialogist.records import Dialogue
 from dialogist.text.tokens import sentence_spans
 

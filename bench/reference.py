@@ -27,14 +27,14 @@ from dialogist import errors, records
 from dialogist.cli.helping import dress
 from dialogist.cli.main import app
 from dialogist.cli.respelling import choices_of
-from dialogist.config import Config
+from dialogist.config import Config, KindConfig
 from dialogist.data.readers import fields
 from dialogist.data.readers.registry import READERS
 from dialogist.data.rule_packs import PackConfig
 from dialogist.engine.options import SummaryOptions
 from dialogist.metrics.metric_registry import METRICS, make_metrics
 from dialogist.privacy.packs import PrivacyPackConfig
-from dialogist.recipe.config import Recipe
+from dialogist.recipe.config import Recipe, bundled_recipes
 from dialogist.serve.settings import Settings
 from dialogist.template.config import Template
 from dialogist_lab.ablation import AblationConfig
@@ -171,13 +171,23 @@ def configuration() -> Iterator[str]:
             continue
         done.append(model)
         inner = [c for f in model.model_fields.values() for c in configs(f.annotation)]
+        inner += kinds_of(model)
         todo = [c for c in inner if c not in done] + todo
         yield from ("", f"## {model.__name__}", "", plain(model.__doc__), "")
+        if kinds := kinds_of(model):
+            yield f"One of {', '.join(map(type_name, kinds))}, by its `kind`."
         rows = [
             (code(name), type_name(field.annotation), default_of(field), limits(field))
             for name, field in model.model_fields.items()
         ]
         yield from table(("key", "type", "default", "limits"), rows)
+
+
+def kinds_of(model: type[Config]) -> list[type[Config]]:
+    """The members of a family of configurations, if the class is the base of one."""
+    if not issubclass(model, KindConfig) or "kinds" not in vars(model):
+        return []
+    return [model.of_kind(kind) for kind in model.kinds]
 
 
 def configs(annotation: Any) -> list[type[Config]]:
@@ -401,11 +411,10 @@ def formats() -> Iterator[str]:
     rows = [(what, ", ".join(map(code, keys))) for what, keys in names.items()]
     yield from table(("what", "names, in this order"), rows)
     yield from ("", "## Bundled recipes", "")
-    folder = resources.files("dialogist") / "assets" / "recipes"
-    for file in sorted(folder.iterdir(), key=lambda one: one.name):
+    for name, file in bundled_recipes().items():
         values = yaml.safe_load(file.read_text("utf-8"))
         licence = f" Licence: {values['licence']}." if values.get("licence") else ""
-        yield f"* `{values['name']}`: {values.get('description') or 'no description'}{licence}"
+        yield f"* `{name}`: {values.get('description') or 'no description'}{licence}"
 
 
 def metrics() -> Iterator[str]:

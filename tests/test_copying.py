@@ -16,13 +16,13 @@ from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import Summarizer
 from dialogist.models import ModelConfig
-from dialogist.models.recurrent import RecurrentConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers.build import train_word
 from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
+from dialogist_lab.papers.recurrent import RecurrentConfig
 
 TALK = ("hello", "my order {order} is late", "please call {phone} today")
 SUMMARY = "the order {order} is late"

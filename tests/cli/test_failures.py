@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dialogist.cli import main
-from dialogist.engine.reading import Reader
+from dialogist.engine.segmenting import Reader
 from dialogist.present.presenting import Presenter
 from dialogist.present.shaping import Shape, Shaped
 from dialogist.records import Dialogue, Summary

@@ -3,7 +3,7 @@
 import pytest
 
 from dialogist import Dialogue
-from dialogist.engine.claims import claims
+from dialogist.engine.checking import claims
 from dialogist.engine.evidence.index import index_of
 from dialogist.records import EvidenceSpan, Statement
 

@@ -10,9 +10,8 @@ from dialogist import Dialogue, Summarizer, Summary, SummaryOptions, Utterance
 from dialogist.data.prepare import Preparation
 from dialogist.decoding.search import Hypothesis
 from dialogist.engine.compose import compose
-from dialogist.engine.drafts import Draft
-from dialogist.engine.reading import Reading
-from dialogist.engine.written import Written
+from dialogist.engine.drafts import Draft, Written
+from dialogist.engine.segmenting import Reading
 
 TALK = Dialogue(
     (

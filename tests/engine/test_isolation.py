@@ -9,7 +9,7 @@ import pytest
 
 from dialogist import Dialogue, Session, Summarizer, Summary, Utterance
 from dialogist.engine import pipeline
-from dialogist.engine.reading import Reader
+from dialogist.engine.segmenting import Reader
 from dialogist.engine.writing import Writer
 
 POISON = "poison"

@@ -6,8 +6,13 @@ from pathlib import Path
 import pytest
 
 from dialogist.engine.bundle import describe
-from dialogist.engine.licence import combined, is_non_commercial, licence_of, shown_licence
-from dialogist.engine.names import bundled_models
+from dialogist.engine.model_files import (
+    bundled_models,
+    combined,
+    is_non_commercial,
+    licence_of,
+    shown_licence,
+)
 
 
 def test_where_a_licence_is_named(tmp_path):

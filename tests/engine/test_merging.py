@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.engine.merging import GROUP, Said, choose, fold, gap_behind, sentences_of
+from dialogist.engine.compose import GROUP, Said, choose, fold, gap_behind, sentences_of
 from dialogist.text.words import count_words
 
 

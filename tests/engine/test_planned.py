@@ -12,9 +12,9 @@ from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import KEY_POINTS, Bundle, load_bundle, save_bundle
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ModelError, UsageError
-from dialogist.models.leader_writer import LeaderWriterConfig
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
+from dialogist_lab.papers.leader_writer import LeaderWriterConfig
 
 TALK = Dialogue(
     (

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogist.data.limits import Limits
-from dialogist.engine.windows import Cutting, Room, windows_of
+from dialogist.engine.segmenting import Cutting, Room, windows_of
 from dialogist.records import Example, Utterance
 
 

@@ -28,9 +28,9 @@ from dialogist import DialogistError, Dialogue, Summarizer, Summary, SummaryOpti
 from dialogist.data.limits import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import read_dialogues
-from dialogist.engine.batches import BatchLimits
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.options import Length
+from dialogist.engine.writing import BatchLimits
 from dialogist.models.transformer import TransformerConfig
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
 

@@ -84,7 +84,7 @@ def test_what_was_left_out_is_told_and_counted(tmp_path, data, recipe, notes):
     assert manifest.summed().dialogues == 23
     assert manifest.summed().pairs == 11 + 2 * 4 + 4
     assert sum("one.jsonl:4: " in note for note in notes.notes) == 1
-    assert any("one.jsonl: 1 bad records left out" in note for note in notes.notes)
+    assert any("one.jsonl: 1 bad record left out" in note for note in notes.notes)
     assert any("1 row excluded by out.txt" in note for note in notes.notes)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from dialogist.cli.machine import SystemFacts
+from dialogist.text.listing import counted
 
 if TYPE_CHECKING:
     from dialogist.cli.torch_facts import Measured, TorchFacts
@@ -28,7 +29,8 @@ def _threads(system: SystemFacts, threads: int) -> Iterator[str]:
     busy = system.load is not None and system.load > system.cores / 2
     if threads > usable:
         yield (
-            f"{threads} threads on {usable} usable cores wait for each other: --threads {usable}, "
+            f"{threads} threads on {counted(usable, 'usable cores')} wait for each other: "
+            f"--threads {usable}, "
             f"or OMP_NUM_THREADS={usable}"
         )
     elif wanted and threads < usable and not busy:

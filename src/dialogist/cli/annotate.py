@@ -42,10 +42,7 @@ def annotate(
     device: Device = DeviceKind.auto,
     threads: Threads = None,
 ) -> int:
-    """Make one HTML page on which people write summaries, and save them as training data.
-
-    Example: dialogist annotate chats.csv --count 200 --output page.html
-    """
+    """Make one HTML page on which people write summaries, and save them as training data."""
     from dialogist.evaluation.annotation import annotation_page, sample_dialogues
 
     reading = Reading(read)

@@ -15,7 +15,7 @@ from dialogist.cli.flags import decoding_options, tell_measured_style
 from dialogist.cli.progress import progress
 from dialogist.cli.reading import Reading
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.names import find_model
+from dialogist.engine.model_files import find_model
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import DataError, UsageError
 from dialogist.evaluation.diagnostics import Caution, leakage_cautions

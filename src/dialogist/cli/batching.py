@@ -1,17 +1,20 @@
 """What ``dialogist batch`` tells of a job: a sample, what it will cost, how far it is, its end."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
+from typing import NoReturn
 
 from dialogist.cli.console import note
 from dialogist.cli.forms import Output
 from dialogist.cli.output import write_summaries
 from dialogist.cli.progress import Meter, is_silent
 from dialogist.cli.summarizing import tally
-from dialogist.jobs.journal import Totals
+from dialogist.errors import DataError
+from dialogist.jobs.journal import Totals, known_inputs
 from dialogist.jobs.run import Progress
-from dialogist.jobs.sources import Item
+from dialogist.jobs.sources import Item, Origin
 from dialogist.jobs.wishes import Opened, record_of
 from dialogist.present.shaping import Shaped
 from dialogist.records import Dialogue
@@ -113,6 +116,39 @@ def show_sample(opened: Opened, items: Iterable[Item], count: int, total: int | 
     if done:
         note(f"{estimate(total, done / seconds, size / done)}, by one worker", own=True)
     return 3 if failed else 0
+
+
+def watch_inputs(
+    folder: Path,
+    look: Callable[[Sequence[str]], list[Origin]],
+    run: Callable[[list[Origin]], object],
+    seconds: float,
+) -> NoReturn:
+    """Run a job again and again over what its inputs have become, until somebody ends it.
+
+    ``look`` finds the inputs, those it is given the names of first. A file is read once its size is
+    the same at two looks; before that somebody may be writing it. Inputs that are not there are
+    waited for.
+    """
+    before: dict[str, int | None] = {}
+    done: list[tuple[str, int | None]] | None = None
+    while True:
+        known = known_inputs(folder)
+        try:
+            found = look(known)
+        except DataError as error:
+            found = []
+            if done is None:
+                note(f"{error}: waiting for it", own=True)
+                done = []
+        settled = [one for one in found if before.get(one.name, -1) == one.size]
+        before = {one.name: one.size for one in found}
+        now = [(one.name, one.size) for one in settled]
+        is_new = now != done or any(one.size is None for one in settled)  # a table may have more
+        if settled and is_new and set(known) <= {one.name for one in settled}:
+            run(settled)
+            done = now
+        time.sleep(seconds)
 
 
 def _duration(seconds: float) -> str:

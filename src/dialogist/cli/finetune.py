@@ -52,8 +52,6 @@ def finetune(
 
     Both models are measured in free style, by what their networks write, and the new one writes by
     itself. The same command after an interruption goes on where it stopped.
-
-    Example: dialogist finetune chats.csv --column summary=wrap_up --output runs/chats
     """
     import torch
 

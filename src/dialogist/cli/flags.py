@@ -159,8 +159,7 @@ def load_summarizer(
         UsageError: there is no such device.
     """
     with _uncollected():
-        from dialogist.engine.model_files import options_of
-        from dialogist.engine.names import find_model
+        from dialogist.engine.model_files import find_model, options_of
         from dialogist.engine.summarizer import Summarizer
 
         writes = (style or options_of(find_model(model)).style) == "free"

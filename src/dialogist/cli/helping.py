@@ -63,17 +63,54 @@ _EXAMPLES = {
         "dialogist report a.predictions.jsonl b.predictions.jsonl --on dev.jsonl --output report",
         "dialogist report runs/mine --output report",
     ),
+    "ablate": ("dialogist ablate ablation.yaml --on dev.jsonl --output table.md",),
+    "annotate": ("dialogist annotate chats.csv --count 200 --output page.html",),
+    "finetune": ("dialogist finetune chats.csv --column summary=wrap_up --output runs/chats",),
+    "init": (
+        "dialogist init recipe.yaml",
+        "dialogist init recipe.yaml --from default",
+    ),
+    "serve": ("dialogist serve --port 8765 --store sqlite:///desk.db",),
+    "keys revoke": ("dialogist keys revoke desk",),
+    "keys add": ("dialogist keys add desk --scope summaries --scope reviews",),
+    "feedback export": ("dialogist feedback export --output pairs.jsonl",),
+    "rate make": ("dialogist rate make a.jsonl b.jsonl --on dev.jsonl --output page.html",),
+    "rate report": ("dialogist rate report answers-ann.json answers-bo.json",),
+    "models info": ("dialogist models info default",),
+    "models pack": ("dialogist models pack runs/mine --weights int8 --output mine-int8",),
+    "models average": ("dialogist models average runs/seed-1 runs/seed-2 --output mean",),
+    "models export": ("dialogist models export runs/mine --output mine-ct2",),
+    "recipes show": ("dialogist recipes show dialogsum-small --output recipe.yaml",),
+    "templates show": ("dialogist templates show call",),
+    "templates check": ("dialogist templates check my-call.yaml",),
+    "keypoints label": ("dialogist keypoints label calls.jsonl --pack customer-service-en",),
+    "keypoints stats": ("dialogist keypoints stats calls.jsonl --pack customer-service-en",),
+    "keypoints check": ("dialogist keypoints check my-pack.yaml",),
+    "data check": ("dialogist data check chats.csv",),
+    "data stats": ("dialogist data stats calls.jsonl",),
+    "data split": ("dialogist data split all.jsonl --output parts",),
+    "data encode": ("dialogist data encode recipe.yaml --data parts --output encoded",),
+    "data entities": ("dialogist data entities calls.jsonl --examples 5",),
+    "data noise": ("dialogist data noise pretrain-dialogue --data DATA --count 3",),
+    "data synth": ("dialogist data synth --pairs 1000 --output synth.jsonl",),
+    "data vectors": ("dialogist data vectors calls.jsonl --width 100 --output vectors.txt",),
 }
+"""Calls to show, by the words of the command."""
 
 
-def dress(root: Any) -> None:
-    """Give the click commands below ``root`` panels, plain types and examples."""
-    for name, command in getattr(root, "commands", {}).items():
-        dress(command)
+def dress(root: Any, words: str = "") -> None:
+    """Give the click commands below ``root`` panels, plain types and examples.
+
+    ``words``: what calls ``root``.
+    """
+    for last, command in getattr(root, "commands", {}).items():
+        name = f"{words} {last}".strip()
+        dress(command, name)
         for parameter in command.params:
             _dress(parameter)
         if name in _EXAMPLES and not command.epilog and not hasattr(command, "commands"):
-            command.epilog = "\n\n".join(("Examples:", *_EXAMPLES[name]))
+            head = "Example:" if len(_EXAMPLES[name]) == 1 else "Examples:"
+            command.epilog = "\n\n".join((head, *_EXAMPLES[name]))
 
 
 def _dress(parameter: Any) -> None:

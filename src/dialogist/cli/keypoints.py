@@ -205,7 +205,9 @@ def list_packs(output: OutputFile = None, format: FactsForm = None) -> int:
             return 0
         for name, pack in packs.items():
             labels = len(pack.labels)
-            typer.echo(f"{name:24} {pack.language}, version {pack.version}, {labels} labels")
+            typer.echo(
+                f"{name:24} {pack.language}, version {pack.version}, {counted(labels, 'labels')}"
+            )
     return 0
 
 

@@ -29,7 +29,7 @@ _MODEL = Annotated[str, typer.Argument(help="A model's name, folder, or run fold
 def list_models(output: OutputFile = None, format: FactsForm = None) -> int:
     """List the bundled models and those in $DIALOGIST_HOME/models."""
     from dialogist.engine.bundle import describe
-    from dialogist.engine.names import known_models, user_models
+    from dialogist.engine.model_files import known_models, user_models
 
     form = form_of(output, format, Facts.text)
     rows: list[dict[str, object]] = []
@@ -53,7 +53,7 @@ def list_models(output: OutputFile = None, format: FactsForm = None) -> int:
 
 
 def _line(row: Mapping[str, object]) -> str:
-    from dialogist.engine.licence import shown_licence
+    from dialogist.engine.model_files import shown_licence
 
     if "error" in row:
         return f"{row['name']:20} broken: {row['error']}"
@@ -72,8 +72,7 @@ def info(
     """Show a model's facts and its card."""
     from dialogist.data.limits import Limits
     from dialogist.engine.bundle import describe
-    from dialogist.engine.licence import shown_licence
-    from dialogist.engine.names import find_model
+    from dialogist.engine.model_files import find_model, shown_licence
 
     form = form_of(output, format, Facts.text)
     folder = find_model(model)
@@ -126,8 +125,7 @@ def pack(
     import torch
 
     from dialogist.engine.bundle import describe, load_bundle, save_bundle
-    from dialogist.engine.licence import carry_licence
-    from dialogist.engine.names import find_model
+    from dialogist.engine.model_files import carry_licence, find_model
     from dialogist.files import write_folder_atomically
     from dialogist.models.model_weights import STORED
 
@@ -160,8 +158,7 @@ def average_models(
 
     from dialogist.engine.average import average, card_of_mean
     from dialogist.engine.bundle import load_bundle, save_bundle
-    from dialogist.engine.licence import carry_licence
-    from dialogist.engine.names import find_model
+    from dialogist.engine.model_files import carry_licence, find_model
     from dialogist.files import write_folder_atomically
 
     if len(models) < 2:
@@ -196,7 +193,7 @@ def export(
 
     from dialogist.engine.bundle import load_bundle
     from dialogist.engine.export_ctranslate2 import export_ctranslate2
-    from dialogist.engine.names import find_model
+    from dialogist.engine.model_files import find_model
 
     source = find_model(model)
     _is_free(output)

@@ -36,7 +36,7 @@ class ReadFlags:
         ),
     ] = None
     encoding: Annotated[
-        str, typer.Option("--encoding", help="Encoding of the input [default: found by its bytes].")
+        str, typer.Option("--encoding", help="Encoding of the input (default: found by its bytes).")
     ] = ""
     one_dialogue: Annotated[
         bool, typer.Option("--one-dialogue", help="Each whole file is one dialogue.")

@@ -30,6 +30,7 @@ from dialogist.nn.quantization import pick_device
 from dialogist.recipe.speaking import read_written, speaker_of
 from dialogist.recipe.systems import System, find_systems
 from dialogist.records import Dialogue, Summary
+from dialogist.text.listing import counted
 
 _BATCH = 8
 _HEADS = ("what the reader found", "figure", "95% interval", "count")
@@ -71,7 +72,8 @@ def make_sheet(system: str, asking: Asking, output: Path, count: int, seed: int)
         except OSError as error:
             raise DataError(f"{path}: cannot be written: {error.strerror}") from None
     note(
-        f"{len(rows)} statements about {len(shown)} of {len(every)} dialogues: read them in "
+        f"{counted(len(rows), 'statements')} about {len(shown)} of {len(every)} dialogues: "
+        f"read them in "
         f"{page} (a browser) or {table} (a spreadsheet), then: dialogist evaluate {table}"
     )
     return asking.reading.finish()
@@ -109,7 +111,7 @@ def sum_up(path: Path, form: Card) -> str:
     """
     rows, open_rows = read_sheet(path)
     if open_rows:
-        note(f"{path}: {open_rows} statements have no verdict: left out")
+        note(f"{path}: {counted(open_rows, 'statements')} left out: without a verdict")
     scores = sheet_scores(rows, path.name)
     found = intervals(scores, DEFAULT_RESAMPLING)
     return _FORMS[form](scores, found, len(rows))
@@ -137,13 +139,17 @@ def _text(scores: Scores, found: Mapping[str, Interval], rows: int) -> str:
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
         for row in table
     ]
-    return "\n".join([f"{rows} statements about {len(scores.ids)} dialogues", "", *lines])
+    return "\n".join(
+        [f"{counted(rows, 'statements')} about {counted(len(scores.ids), 'dialogues')}", "", *lines]
+    )
 
 
 def _markdown(scores: Scores, found: Mapping[str, Interval], rows: int) -> str:
     lines = [f"| {' | '.join(cells)} |" for cells in (_HEADS, *_lines(scores, found))]
     lines.insert(1, "|---|---:|---:|---:|")
-    return "\n".join([f"{rows} statements about {len(scores.ids)} dialogues", "", *lines])
+    return "\n".join(
+        [f"{counted(rows, 'statements')} about {counted(len(scores.ids), 'dialogues')}", "", *lines]
+    )
 
 
 def _csv(scores: Scores, found: Mapping[str, Interval], rows: int) -> str:

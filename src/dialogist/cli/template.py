@@ -10,6 +10,7 @@ from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import FactsForm, OutputFile
 from dialogist.cli.forms import Facts
 from dialogist.errors import ConfigError
+from dialogist.text.listing import counted
 
 if TYPE_CHECKING:  # a template is checked by pydantic: not for --help
     from dialogist.template.config import SectionConfig, Template
@@ -69,7 +70,7 @@ def check(
             note(str(fault))
             continue
         count = len(template.sections)
-        typer.echo(f"{name}: {template.name} {template.version}, {count} sections")
+        typer.echo(f"{name}: {template.name} {template.version}, {counted(count, 'sections')}")
         for section in template.sections:
             typer.echo(f"  {section.title}: {_holds(section)}")
     return faults[0].exit_code if faults else 0
@@ -83,7 +84,7 @@ def _holds(section: "SectionConfig") -> str:
     what = {"field": section.type or "", "summary": f"{section.part} sentences"}
     parts = [f"{section.source} {what.get(section.source, '')}".strip()]
     if section.labels:
-        parts.append(f"{len(section.labels)} key points")
+        parts.append(counted(len(section.labels), "key points"))
     if section.max:
         parts.append(f"at most {section.max}")
     if section.required:

@@ -11,6 +11,7 @@ from dialogist.cli.console import TrainingDisplay, note
 from dialogist.cli.flags import Data, Device, Threads
 from dialogist.cli.forms import DeviceKind
 from dialogist.errors import CheckpointError
+from dialogist.text.listing import counted
 
 
 def train(
@@ -119,7 +120,7 @@ def _at_checkpoint(checkpoint: Path, output: Path | None) -> Path:
         aside.parent.mkdir(exist_ok=True)
         path.rename(aside)
     if later:
-        note(f"{len(later)} later checkpoints were moved to {run / 'set-aside'}")
+        note(f"{counted(len(later), 'later checkpoints')} moved to {run / 'set-aside'}")
     return run
 
 

@@ -37,6 +37,9 @@ _PLANTERS: dict[Error, Planter] = {
     "swap": plant_swap,
     "denial": plant_denial,
 }
+UNNAMED: tuple[Error, ...] = ("number", "swap", "denial")
+"""Those that are planted without looking for words with capitals."""
+
 _LOOKED_AT = 2000  # pairs, for names that are put in place of others
 
 

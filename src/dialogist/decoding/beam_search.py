@@ -10,7 +10,7 @@ from dialogist.batch import Batch
 from dialogist.decoding import CoverageKind, DecodingOptions
 from dialogist.decoding.constraints import NEVER, Filter
 from dialogist.decoding.search import Hypothesis, apply_constraints, as_input
-from dialogist.models.base import Generator, Outputs, Stepper
+from dialogist.models.base import Generator, Stepper
 from dialogist.nn.kv_cache import State
 from dialogist.tokenizers import Symbols
 
@@ -248,7 +248,8 @@ def rerank_by_coverage(
     owner = torch.arange(len(found)).repeat_interleave(counts).to(batch.source.device)
     targets = (t.to(batch.source.device) for t in forced_targets(said, symbols))
     forced = batch.select(owner).with_targets(*targets)
-    weights = attention_of(model.force(forced, state.select(owner), need_weights=True))
+    outputs = model.force(forced, state.select(owner), need_weights=True)
+    weights = model.cross_attention(outputs)
     if weights is None:
         return [list(hypotheses[: options.n_best]) for hypotheses in found]
     spoken = weights * forced.target_mask[:, :, None]  # (N, T, S)
@@ -266,19 +267,6 @@ def coverage_penalty(weights: Tensor, real: Tensor, kind: CoverageKind) -> Tenso
     sums = weights.float().sum(dim=1)  # (N, S)
     missed, repeated = sums.clamp(min=_LEAST, max=1).log(), -(sums - 1).clamp(min=0)
     return ((missed if kind == "missed" else repeated) * real).sum(dim=1)
-
-
-def attention_of(outputs: Outputs) -> Tensor | None:
-    """(N, T, S) of the attention to the source: the last layer's, the mean of its heads."""
-    found = [maps for name, maps in outputs.attention.items() if _is_cross(name)]
-    if not found:
-        return None
-    last = found[-1]
-    return last.mean(dim=1) if last.ndim == 4 else last  # (N, H, T, S) -> (N, T, S)
-
-
-def _is_cross(name: str) -> bool:
-    return name == "decoder_attention" or name.endswith("decenc_att")
 
 
 def _real(batch: Batch, width: int) -> Tensor:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from pydantic import Field
+from pydantic import Field, SerializeAsAny
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import nn
@@ -27,18 +27,18 @@ from dialogist.config import Config
 from dialogist.data.keypoints import RulePack, load_pack
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.licence import licence_of
 from dialogist.engine.model_files import (
     FORMAT_VERSION,
     GENERATION,
     check_format,
+    licence_of,
     options_of,
     parse_file,
 )
 from dialogist.engine.options import MEASURED, SummaryOptions
 from dialogist.engine.precision import Format, Precision, resolve_precision, use_precision
 from dialogist.errors import ConfigError, ModelError
-from dialogist.models import AnyModel, ModelConfig
+from dialogist.models import ModelConfig, SequenceModel
 from dialogist.models.base import set_symbols
 from dialogist.models.model_weights import (
     SCALE,
@@ -64,7 +64,7 @@ class BundleConfig(Config):
     format_version: int = FORMAT_VERSION
     weights: Stored | None = None  # what they are stored as; older files do not say
     vocabulary: int
-    model: ModelConfig
+    model: SerializeAsAny[ModelConfig]
     preparation: PreparationConfig
     about: dict[str, Any] = Field(default_factory=dict)
 
@@ -77,7 +77,7 @@ class Bundle:
     are as trained, in fp32, and can be saved.
     """
 
-    model: AnyModel
+    model: SequenceModel
     tokenizer: Tokenizer
     preparation: Preparation
     decoding: DecodingOptions

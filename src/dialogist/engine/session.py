@@ -5,12 +5,12 @@ from threading import Lock
 from typing import TypeAlias
 
 from dialogist.decoding import DecodingOptions
+from dialogist.engine.drafts import Window, Written
 from dialogist.engine.faithful import faithful_summaries
 from dialogist.engine.pipeline import Pipeline
-from dialogist.engine.reading import Reader
+from dialogist.engine.segmenting import Reader
 from dialogist.engine.summarizer import Summarizer
 from dialogist.engine.writing import Writer
-from dialogist.engine.written import Window, Written
 from dialogist.records import Dialogue, Summary, Utterance
 
 Key: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]

@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.faithful import faithful_summaries
-from dialogist.engine.given import checked_dialogues
-from dialogist.engine.model_files import options_of
-from dialogist.engine.names import DEFAULT_MODEL, find_model
+from dialogist.engine.isolation import checked_dialogues
+from dialogist.engine.model_files import DEFAULT_MODEL, find_model, options_of
 from dialogist.engine.options import SummaryOptions, only_in_free_style
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue, Summary
 
 if TYPE_CHECKING:  # torch: faithful style does without, and it takes a second to import
-    from dialogist.engine.batches import BatchLimits
     from dialogist.engine.bundle import Bundle
-    from dialogist.engine.neural import Neural
+    from dialogist.engine.drafts import Written
+    from dialogist.engine.pipeline import Neural
     from dialogist.engine.precision import Format, Precision
-    from dialogist.engine.reading import Reading
-    from dialogist.engine.written import Written
+    from dialogist.engine.segmenting import Reading
+    from dialogist.engine.writing import BatchLimits
 
 
 class SummarizerLike(Protocol):
@@ -207,7 +206,7 @@ class Summarizer:
         """What free style needs, loaded when first asked for."""
         with self._lock:
             if self._neural is None:
-                from dialogist.engine.neural import Neural  # torch
+                from dialogist.engine.pipeline import Neural  # torch
 
                 known = self._model
                 bundle = known.load() if isinstance(known, _Unloaded) else known

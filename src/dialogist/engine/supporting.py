@@ -7,12 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialogist.engine.bundle import Bundle
-from dialogist.engine.compose import Composed
+from dialogist.engine.compose import Composed, Said
+from dialogist.engine.drafts import Written
 from dialogist.engine.evidence import DIGITS, find_evidence
-from dialogist.engine.merging import Said
-from dialogist.engine.pieces import ends_of, reader
-from dialogist.engine.token_ranges import token_ranges
-from dialogist.engine.written import Written
+from dialogist.engine.token_offsets import ends_of, reader, token_ranges
 from dialogist.records import Dialogue, EvidenceSpan, Statement, Summary
 
 

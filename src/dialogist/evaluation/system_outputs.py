@@ -312,7 +312,7 @@ def _rows(source: Source, report: ProblemReporter) -> _LocatedRecords:
         elif len(cells) == len(header):
             yield number, dict(zip(header, cells, strict=True))
         elif cells:
-            report(number, f"has {len(cells)} cells, the header has {len(header)}")
+            report(number, f"has {counted(len(cells), 'cells')}, the header has {len(header)}")
 
 
 def _cells(table: Iterable[list[str]], report: ProblemReporter) -> Iterator[tuple[int, list[str]]]:
@@ -446,7 +446,8 @@ def _by_order(
 ) -> JoinedOutputs:
     if bad:
         raise DataError(
-            f"{file}: {bad} records cannot be read: without them the others cannot be put in order"
+            f"{file}: {counted(bad, 'records')} cannot be read: without them the others cannot be "
+            "put in order"
         )
     outputs = [one.output for one in placed]
     if len(outputs) == len(choice.dialogues):
@@ -454,8 +455,8 @@ def _by_order(
     elif len(outputs) != len(choice.chosen):
         some = "" if len(choice.chosen) == len(choice.dialogues) else f"{len(choice.chosen)} of "
         raise DataError(
-            f"{file}: {len(outputs)} outputs by order, but {some}{len(choice.dialogues)} dialogues "
-            f"in {choice.file}"
+            f"{file}: {counted(len(outputs), 'outputs')} by order, but "
+            f"{some}{counted(len(choice.dialogues), 'dialogues')} in {choice.file}"
         )
     joined = _beside(file, outputs, choice, how, len(placed) - len(outputs))
     if not said:

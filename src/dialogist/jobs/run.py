@@ -101,14 +101,17 @@ class _Run:
             DataError: it is not.
         """
         left = set(self._journal.done)
+        last = max(left, default=0)
         for shard in self._cutter.shards(items):
             known = self._journal.done.get(shard.number)
             if known is None:
                 yield shard
             elif known.input != shard.digest:
-                if not self._plan.grown or known.records >= len(shard.lines):
+                # The last one was not full, or ended in a line that was not yet whole.
+                more = len(shard.lines) - known.records
+                if not self._plan.grown or more < (shard.number < last):
                     raise self._changed(shard.number)
-                self._kept -= known.records  # it was not full: now it has more
+                self._kept -= known.records
                 yield shard
             left.discard(shard.number)
         if left:

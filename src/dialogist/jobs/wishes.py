@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from dialogist import __version__
-from dialogist.engine.names import find_model
+from dialogist.engine.model_files import find_model
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import Summarizer
 from dialogist.files import sha256_of

@@ -58,6 +58,8 @@ class Plan:
     engine: Engine = "local"
     address: str = ""
     """Of a Ray cluster; empty: one that is started here for this run."""
+    max_workers: int = 0
+    """Actors of a Ray cluster: as many as it has room for, if more than ``workers``."""
     restart: bool = False
     grown: bool = False
     """The inputs may have more at their end than before."""

@@ -88,7 +88,7 @@ class Corpus:
         """
         path = self.folder / data.path
         if bad:
-            self.note(f"{path}: {bad} bad records left out, {read} read")
+            self.note(f"{path}: {counted(bad, 'bad records')} left out, {read} read")
         if untold:
             self.note(
                 f"{path.name}: {counted(untold, 'dialogues')} left out: no rule reports what "

@@ -139,7 +139,8 @@ class _Estimate:
         each = (time.perf_counter() - self._began[1]) / done
         left = self._epochs * batches - progress.step
         self.note(
-            f"about {_duration(left * each)} of training left: {left} updates of {each:.1f} s in "
+            f"about {_duration(left * each)} of training left: {counted(left, 'updates')} of "
+            f"{each:.1f} s in "
             f"{counted(self._epochs, 'epochs')} at most; fewer when the held-out loss no "
             f"longer falls"
         )

@@ -23,7 +23,7 @@ from dialogist.engine.bundle import Bundle, save_bundle
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ConfigError, MissingExtraError
 from dialogist.files import alone_in, write_folder_atomically, write_text_atomically
-from dialogist.models import AnyModel
+from dialogist.models import SequenceModel
 from dialogist.models.base import set_symbols
 from dialogist.models.bert_warm_start import EncoderStart
 from dialogist.models.model_weights import load_weights
@@ -106,7 +106,9 @@ def _train(recipe: Recipe, place: Place, reporter: TrainingReporter, processes: 
         _finish(recipe, place.run, bundle, dev, reporter)
 
 
-def _begin(recipe: Recipe, place: Place, note: Note, first: bool) -> tuple[TrainingSet, AnyModel]:
+def _begin(
+    recipe: Recipe, place: Place, note: Note, first: bool
+) -> tuple[TrainingSet, SequenceModel]:
     """What to train on, and the model as it is before the first update.
 
     Weights of another model the first process alone takes: the trainer tells them to the others.

@@ -207,7 +207,8 @@ def make(
         f"to raters"
     )
     if drawn.identical:
-        note(f"{drawn.identical} pairs drawn are identical: not shown, but told in the report")
+        same = counted(drawn.identical, "identical pairs")
+        note(f"{same} drawn: not shown, but told in the report")
     return reading.finish()
 
 

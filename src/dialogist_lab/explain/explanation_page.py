@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dialogist import __version__
 from dialogist.evaluation.pages import asset, content_policy, page_templates, script_data, trusted
 from dialogist.records import JSON
+from dialogist.text.listing import counted
 from dialogist_lab.explain.explanation import (
     TITLES,
     Axis,
@@ -263,9 +264,10 @@ def _facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
     yield "model", f"{summary.model} ({explanation.kind})"
     if summary.id:
         yield "dialogue", summary.id
-    read = f"{coverage.utterances_read} utterances, {coverage.tokens_read} tokens"
+    utterances = counted(coverage.utterances_read, "utterances")
+    read = f"{utterances}, {counted(coverage.tokens_read, 'tokens')}"
     yield "read", read if coverage.complete else f"{read}: not all of it"
-    yield "written", f"{sum(token.kind != 'end' for token in explanation.target)} tokens"
+    yield "written", counted(sum(token.kind != "end" for token in explanation.target), "tokens")
     if summary.score is not None:
         yield "mean log-probability", f"{summary.score:.3f} per token"
 

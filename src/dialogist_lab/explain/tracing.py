@@ -18,14 +18,12 @@ from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.checking import with_checks
 from dialogist.engine.compose import compose
-from dialogist.engine.forcing import forced_pair
-from dialogist.engine.pieces import BROKEN, pieces
+from dialogist.engine.drafts import Written
+from dialogist.engine.forced_decoding import forced_pair
 from dialogist.engine.summarizer import Summarizer
-from dialogist.engine.written import Written
+from dialogist.engine.token_offsets import BROKEN, pieces
 from dialogist.errors import DataError
 from dialogist.models.base import Outputs
-from dialogist.models.hierarchical import Hierarchical
-from dialogist.models.leader_writer import LeaderWriter, PlanOutputs
 from dialogist.nn.output_layer import Copies, PointerLogProbs
 from dialogist.records import Dialogue, Summary, Utterance
 from dialogist.tokenizers import Tokenizer
@@ -381,14 +379,13 @@ class _Telling:
     def explanation(self) -> Explanation:
         """Run the model on what was found, and name everything."""
         model = self.bundle.model
-        if isinstance(model, LeaderWriter):
-            planned = model.forward(self.batch, need_weights=True)
-            outputs, key_points = planned.writer, self._key_points(planned.leader)
-            maps = self._planned_maps(planned, len(key_points))
-        else:
-            outputs, key_points = model.forward(self.batch, need_weights=True), ()
-            maps = list(encoder_maps(outputs.attention, self.places))
-        hierarchical = isinstance(model, Hierarchical | LeaderWriter)
+        outputs = model.forward(self.batch, need_weights=True)
+        key_points: tuple[KeyPoint, ...] = ()
+        maps = list(encoder_maps(outputs.attention, self.places))
+        if outputs.plan is not None:
+            key_points = self._key_points(outputs.plan)
+            maps += leader_maps(outputs.plan.attention, len(key_points), self.places)
+        hierarchical = model.attends_to == "utterances"
         decoded = {k: w for k, w in outputs.attention.items() if k.startswith("decoder")}
         over = self.places.utterances if hierarchical else self.places.source
         maps += decoder_maps(decoded, self.said, over)
@@ -405,10 +402,6 @@ class _Telling:
             key_points=key_points,
             maps=tuple(maps),
         )
-
-    def _planned_maps(self, planned: PlanOutputs, key_points: int) -> list[AttentionMap]:
-        maps = list(encoder_maps(planned.attention, self.places))
-        return [*maps, *leader_maps(planned.leader.attention, key_points, self.places)]
 
     def _target(self, outputs: Outputs, copies: Copies | None) -> tuple[TargetToken, ...]:
         rows = torch.tensor(self.said.rows, dtype=torch.int64)

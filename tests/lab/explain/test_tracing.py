@@ -14,8 +14,8 @@ from tests.test_copying import COPYING, dialogues, trained
 
 from dialogist.data.limits import Limits
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.pieces import pieces
 from dialogist.engine.summarizer import Summarizer
+from dialogist.engine.token_offsets import pieces
 from dialogist.errors import DataError, UsageError
 from dialogist.records import Dialogue, Utterance
 from dialogist.text.sentences import closed

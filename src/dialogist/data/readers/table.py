@@ -31,6 +31,7 @@ from dialogist.data.readers.source import Source, SourceLine
 from dialogist.data.readers.speaker_lines import LINE_END, named_lines
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, Utterance
+from dialogist.text.listing import counted
 
 DIALOGUES = ("dialogue", "dialog", "transcript", "conversation")
 DELIMITERS = ",\t;|"
@@ -232,7 +233,9 @@ def _rows(
         if len(cells) == len(header):
             yield TableRow(lines.number, dict(zip(header, cells, strict=True)))
         elif cells:
-            report(lines.number, f"has {len(cells)} cells, the header has {len(header)}")
+            report(
+                lines.number, f"has {counted(len(cells), 'cells')}, the header has {len(header)}"
+            )
 
 
 def _whole(

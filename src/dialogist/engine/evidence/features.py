@@ -6,8 +6,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogist.engine.evidence.index import Index, denies
-from dialogist.engine.evidence.terms import FACTS, Span, with_aliases
+from dialogist.engine.evidence.index import FACTS, Index, Span, denies, with_aliases
 
 FEATURES = (
     "bias",

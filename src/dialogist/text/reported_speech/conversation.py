@@ -90,6 +90,7 @@ class Conversation:
         self._turns = list(turns)
         self._cut = cut
         self._people = participants_of(self._turns)
+        self._named = [label for label in self._people if label]  # notices are nobody's
         self._called = frozenset().union(*(p.called for p in self._people.values()))
         self._sentences: dict[int, list[_Sentence]] = {}
         self._mentions: dict[tuple[int, int], list[Person]] = {}
@@ -130,7 +131,7 @@ class Conversation:
             return None
         answerer = self._people[self._turns[answer][0]].name
         several = sum(one.said.question for one in asked) > 1
-        exchange = Exchange(voice.speaker, answerer, len(self._people) == 2, several)
+        exchange = Exchange(voice.speaker, answerer, len(self._named) == 2, several)
         last, first = asked[-1].said, said[0]
         found = exchange.agreement(last, first.said, first.words) or exchange.told(last, first.said)
         told = self._finished(found, meant)
@@ -157,7 +158,7 @@ class Conversation:
         speaker = self._turns[turn][0]
         if called := self._who_is_called(turn):
             return called
-        others = [label for label in self._people if label != speaker]
+        others = [label for label in self._named if label != speaker]
         if len(others) == 1:
             return others[0]
         before = self._turns[turn - 1][0] if turn else None
@@ -299,7 +300,8 @@ class Conversation:
         spoken = _SPOKEN.match(words)
         if spoken and len(words[spoken.end() :].split()) > 1:
             words = words[spoken.end() :]
-        text = f"{label}: “{words.rstrip(_LOOSE)}”"
+        text = f"“{words.rstrip(_LOOSE)}”"
+        text = f"{label}: {text}" if label else text
         back = refers_back(sentence.said.text)
         return Reported(text, sentence.start, sentence.end, "quoted", back)
 
