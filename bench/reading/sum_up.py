@@ -41,7 +41,6 @@ ROOT = HERE.parents[1]
 PAGES = (
     ROOT / "README.md",
     ROOT / "docs" / "results.md",
-    ROOT / "docs" / "reference" / "summary.md",
     ROOT / "src" / "dialogist" / "assets" / "models" / "default" / "README.md",
 )
 BLOCK = re.compile(r"(?<=<!-- reading -->\n).*?(?=<!-- /reading -->)", re.S)

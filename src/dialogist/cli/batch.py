@@ -9,6 +9,7 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import (
+    AllowNetwork,
     BeamSize,
     Device,
     Long,
@@ -149,6 +150,7 @@ def batch(
     max_tokens: MaxTokens = None,
     device: Device = DeviceKind.auto,
     precision: PrecisionName = PrecisionKind.auto,
+    allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> int:
     """Summarise any number of dialogues: run it again after an interruption, and it goes on."""

@@ -8,6 +8,7 @@ import typer
 from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.evaluate_table import keep_scores, shown
 from dialogist.cli.flags import (
+    AllowNetwork,
     BeamSize,
     ByOrder,
     CardForm,
@@ -112,6 +113,7 @@ def evaluate(
     read: ReadOptions = ReadOptions(),
     device: Device = DeviceKind.auto,
     threads: Threads = None,
+    allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> int:
     """Score a system: ROUGE, faithfulness and more, with intervals, floors and warnings.

@@ -13,6 +13,7 @@ from dialogist.cli.console import note
 from dialogist.cli.forms import Card, DeviceKind, Facts, LongInput, PrecisionKind, Strategies, Table
 from dialogist.cli.progress import silence
 from dialogist.errors import UsageError
+from dialogist.files import allow_network
 
 if TYPE_CHECKING:
     from dialogist.engine.options import SummaryOptions
@@ -53,6 +54,22 @@ Threads = Annotated[
         min=1,
         max=MOST_THREADS,
         help="CPU threads to use.",
+    ),
+]
+
+
+def _allow(value: bool) -> bool:
+    if value:
+        allow_network()
+    return value
+
+
+AllowNetwork = Annotated[
+    bool,
+    typer.Option(
+        "--allow-network",
+        callback=_allow,
+        help="Talk to other machines: download models by name, send dialogues to openai:URL#NAME.",
     ),
 ]
 Model = Annotated[
@@ -160,8 +177,12 @@ def load_summarizer(
     """
     with _uncollected():
         from dialogist.engine.model_files import find_model, options_of
-        from dialogist.engine.summarizer import Summarizer
+        from dialogist.engine.summarizer import EndpointSummarizer, Summarizer
 
+        if model.startswith("openai:"):
+            from dialogist.baselines.openai_endpoint import OpenAIEndpoint
+
+            return EndpointSummarizer(OpenAIEndpoint(model))
         writes = (style or options_of(find_model(model)).style) == "free"
         if writes:
             _prepare_network(model, threads)

@@ -112,6 +112,13 @@ class Quantization(StrEnum):
     float32 = "float32"
 
 
+class Library(StrEnum):
+    """What a model can be exported for."""
+
+    ctranslate2 = "ctranslate2"
+    hf = "hf"
+
+
 _OUTPUT = Annotated[Path, typer.Option("--output", "-o", help="The new folder.")]
 
 
@@ -185,19 +192,30 @@ def export(
     model: _MODEL,
     output: _OUTPUT,
     quantization: Annotated[
-        Quantization, typer.Option(help="What to store weights as.")
+        Quantization, typer.Option(help="What to store weights as; CTranslate2 only.")
     ] = Quantization.int8,
+    format: Annotated[
+        Library, typer.Option("--format", "-f", help="The library that the model is for.")
+    ] = Library.ctranslate2,
 ) -> int:
-    """Make a CTranslate2 model of a flat Transformer without pointer (needs ctranslate2)."""
+    """Make a model for another library: ctranslate2 (of a flat Transformer without pointer), or hf
+    (of a pretrained model: a folder of transformers)."""
     import torch
 
     from dialogist.engine.bundle import load_bundle
-    from dialogist.engine.export_ctranslate2 import export_ctranslate2
     from dialogist.engine.model_files import find_model
 
     source = find_model(model)
     _is_free(output)
     bundle = load_bundle(source, torch.device("cpu"), model)
+    if format is Library.hf:
+        from dialogist.engine.imported import export_hf
+
+        export_hf(bundle, source, output)
+        note(f"{output}: a model for transformers")
+        return 0
+    from dialogist.engine.export_ctranslate2 import export_ctranslate2
+
     export_ctranslate2(bundle, source, output, quantization.value)
     note(f"{output}: a model for CTranslate2, with the tokenizer beside it")
     return 0

@@ -11,6 +11,7 @@ from dialogist.cli.destination import form_of
 from dialogist.cli.failures import tell_failures
 from dialogist.cli.flags import (
     FORM_HELP,
+    AllowNetwork,
     BeamSize,
     Device,
     LengthPenalty,
@@ -119,6 +120,7 @@ def summarize(
     device: Device = DeviceKind.auto,
     precision: PrecisionName = PrecisionKind.auto,
     threads: Threads = None,
+    allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> int:
     """Summarise dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dialogist.cli.console import TrainingDisplay, note
-from dialogist.cli.flags import Data, Device, Threads
+from dialogist.cli.flags import AllowNetwork, Data, Device, Threads
 from dialogist.cli.forms import DeviceKind
 from dialogist.errors import CheckpointError
 from dialogist.text.listing import counted
@@ -46,6 +46,7 @@ def train(
     seed: Annotated[int | None, typer.Option(help="Short for --set training.seed=N.")] = None,
     device: Device = DeviceKind.auto,
     threads: Threads = None,
+    allow_network: AllowNetwork = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:
     """Train a model. The same command after an interruption goes on exactly where it stopped."""

@@ -130,7 +130,7 @@ def encode(
 
 def tokens_read(example: Example, tokenizer: Tokenizer, limits: Limits) -> list[tuple[int, int]]:
     """Of each utterance how many tokens are read, and how many it has."""
-    sizes = [len(tokenizer.encode(f"{u.speaker} {u.text}")) for u in example.utterances]
+    sizes = [len(tokenizer.encode_turn(f"{u.speaker} {u.text}")) for u in example.utterances]
     most = len(sizes) if limits.utterances is None else limits.utterances
     kept = [min(size, limits.utterance_tokens or size) * (i < most) for i, size in enumerate(sizes)]
     room = _room(sum(kept), limits.source_tokens, limits.keep_end)
@@ -153,7 +153,7 @@ class _Words:
 
     def of_source(self, text: str) -> list[int]:
         if not self.apart:
-            return self.tokenizer.encode(text)
+            return self.tokenizer.encode_turn(text)
         return self.tokenizer.encode_extended(text, self.unknown, grow=True)
 
     def only(self, read: Sequence[int]) -> None:

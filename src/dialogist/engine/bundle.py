@@ -39,7 +39,6 @@ from dialogist.engine.options import MEASURED, SummaryOptions
 from dialogist.engine.precision import Format, Precision, resolve_precision, use_precision
 from dialogist.errors import ConfigError, ModelError
 from dialogist.models import ModelConfig, SequenceModel
-from dialogist.models.base import set_symbols
 from dialogist.models.model_weights import (
     SCALE,
     STORED,
@@ -141,7 +140,7 @@ def load_bundle(
             model = config.model.build(config.vocabulary)
         _check_shapes(model, path)
         fill_weights(model, unpack_weights(load_file(path), str(path)), device, str(path))
-        set_symbols(model, tokenizer.symbols)
+        model.attach(tokenizer)
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{path}: is no whole weights file: {error}") from None
     decoding = options_of(folder)

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from dialogist.config import Config
 from dialogist.engine.options import SummaryOptions
 from dialogist.errors import ConfigError, ModelError, nearest
+from dialogist.files import is_pretrained_source
 from dialogist.records import JSON
 
 FORMAT_VERSION = 2
@@ -108,10 +109,18 @@ def known_models() -> Iterator[tuple[str, Path]]:
 def find_model(name_or_path: str) -> Path:
     """The folder of a model, by name, or by path (its own folder, or a run's).
 
+    A pretrained model of transformers (its folder, a GGUF file, a name of the hub) is imported
+    when it is first asked for.
+
     Raises:
-        ModelError: there is none; names the nearest known one.
+        MissingExtraError: a pretrained model, and transformers is not installed.
+        ModelError: there is none (names the nearest known one), or it cannot be imported.
     """
     path = Path(name_or_path)
+    if is_pretrained_source(name_or_path):
+        from dialogist.engine.imported import imported_folder  # torch
+
+        return imported_folder(name_or_path)
     if path.is_dir():
         return path if (path / "config.json").is_file() else _of_run(path)
     names = dict(reversed(list(known_models())))  # a user's model goes before a bundled one

@@ -230,7 +230,7 @@ class Reader:
         return windows_of(example, room, cutting, self._count)
 
     def _count(self, text: str) -> int:
-        return len(self._tokenizer.encode(text))
+        return len(self._tokenizer.encode_turn(text))
 
     def _coverage(self, whole: Encoded, windows: Sequence[Window]) -> Coverage:
         read: set[int] = set()

@@ -15,6 +15,7 @@ from dialogist.errors import UsageError
 from dialogist.records import Dialogue, Summary
 
 if TYPE_CHECKING:  # torch: faithful style does without, and it takes a second to import
+    from dialogist.baselines.openai_endpoint import OpenAIEndpoint
     from dialogist.engine.bundle import Bundle
     from dialogist.engine.drafts import Written
     from dialogist.engine.pipeline import Neural
@@ -212,3 +213,53 @@ class Summarizer:
                 bundle = known.load() if isinstance(known, _Unloaded) else known
                 self._neural = Neural(bundle, self._limits)
             return self._neural
+
+
+class EndpointSummarizer(Summarizer):
+    """A model behind an endpoint, for whoever works with a `Summarizer`.
+
+    It has no network here: how it searches stands behind its name, and no statement is checked.
+    """
+
+    def __init__(self, system: "OpenAIEndpoint") -> None:
+        self._system = system
+
+    @property
+    def name(self) -> str:
+        """``openai:URL#NAME``."""
+        return self._system.name
+
+    @property
+    def precision(self) -> "Format | None":
+        """None: nothing is computed here."""
+        return None
+
+    @property
+    def plans(self) -> bool:
+        """Whether it writes by key points: it does not."""
+        return False
+
+    @property
+    def options(self) -> SummaryOptions:
+        """None of them has an effect."""
+        return SummaryOptions(evidence=False)
+
+    def chosen(self, options: DecodingOptions | None = None, **overrides: object) -> SummaryOptions:
+        """The options that hold.
+
+        Raises:
+            UsageError: there is no such option, or it has no effect here.
+        """
+        given = {} if options is None else options.model_dump()
+        own = self.options.model_dump()
+        chosen = SummaryOptions.parse({**own, **given, **overrides}, "options")
+        for name, value in chosen.model_dump().items():
+            if value != own[name] and name != "evidence":
+                raise UsageError(
+                    f"{name} has no effect at an endpoint: its options follow its name "
+                    "(#NAME?max_tokens=200)"
+                )
+        return chosen
+
+    def _summaries(self, dialogues: Sequence[Dialogue], options: SummaryOptions) -> list[Summary]:
+        return self._system.summarize(dialogues)

@@ -140,8 +140,11 @@ def _status(record: Record, text: str) -> Status:
 
 # Other people's fields may have these names, too: what is not as we write it is not ours.
 def _warnings(record: Record) -> tuple[Warning, ...]:
+    held = record.get("warnings")
+    if isinstance(held, list) and all(isinstance(one, dict) for one in held):  # of `summarize`
+        held = [[str(one.get("kind")), str(one.get("message"))] for one in held]
     try:
-        both = pairs_under(record, "warnings")
+        both = pairs_under({"warnings": held}, "warnings")
     except BadRecord:
         return ()
     return tuple(Warning(cast(WarningKind, kind), text) for kind, text in both if kind in _KINDS)

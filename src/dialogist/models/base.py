@@ -5,7 +5,7 @@ A new family is one file with an `XConfig(ModelConfig)` and an `X(GeneratorModul
 """
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol, Self
 
@@ -18,7 +18,7 @@ from dialogist.data.prepare import PreparationConfig
 from dialogist.nn.attention import Mentions, WantedWeights
 from dialogist.nn.kv_cache import State
 from dialogist.nn.output_layer import TokenLogProbs
-from dialogist.tokenizers import Symbols
+from dialogist.tokenizers import Symbols, Tokenizer
 
 
 class TokenDistribution(Protocol):
@@ -150,6 +150,7 @@ class ModelConfig(KindConfig):
         "recurrent": "dialogist_lab.papers.recurrent:RecurrentConfig",
         "hierarchical": "dialogist_lab.papers.hierarchical:HierarchicalConfig",
         "leader-writer": "dialogist_lab.papers.leader_writer:LeaderWriterConfig",
+        "pretrained": "dialogist.models.pretrained.pretrained_config:PretrainedConfig",
     }
     default_kind: ClassVar[str] = "transformer"
 
@@ -181,6 +182,11 @@ class ModelConfig(KindConfig):
         return False
 
     @property
+    def is_unread(self) -> bool:
+        """Whether weights and tokenizer are still to come from where `load` reads them."""
+        return False
+
+    @property
     def longest_source(self) -> int | None:
         """Tokens it can read at most; None is no limit."""
         return None
@@ -192,6 +198,10 @@ class ModelConfig(KindConfig):
 
     def build(self, vocabulary: int, source_vocabulary: int | None = None) -> "SequenceModel":
         """A new model with fresh weights (drawn from torch's generator)."""
+        raise NotImplementedError
+
+    def load(self, texts: Callable[[], Iterable[str]]) -> "tuple[SequenceModel, Tokenizer]":
+        """A model and its tokenizer from elsewhere, if it `is_unread`; ``texts``: of training."""
         raise NotImplementedError
 
     def check(self, recipe: RecipeParts) -> Iterator[str]:
@@ -229,6 +239,18 @@ class SequenceModel(nn.Module):
     config: ModelConfig
     attends_to: ClassVar[Literal["tokens", "utterances"]] = "tokens"
     """What its attention over the source is spread on."""
+
+    def attach(self, tokenizer: Tokenizer) -> None:
+        """Tell the model what ids mean; before anything is computed."""
+        set_symbols(self, tokenizer.symbols)
+
+    @property
+    def longest_source(self) -> int | None:
+        """As `ModelConfig.longest_source`, where a model knows better."""
+        return self.config.longest_source
+
+    def fold(self) -> None:
+        """Bring what only training needs (adapters) into the weights; before it is saved."""
 
     @property
     def plans(self) -> bool:

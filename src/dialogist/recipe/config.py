@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import torch
 from pydantic import Field, SerializeAsAny, model_validator
@@ -26,11 +26,30 @@ from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives import ObjectiveConfig
 from dialogist.objectives.cross_entropy import CrossEntropyConfig, DenoisingConfig
 from dialogist.recipe.changed_words import changed_words
+from dialogist.records import Status, WarningKind
 from dialogist.tokenizers import MOST_LABELS, TokenizerConfig
 from dialogist.training.base import TrainingConfig
 
 _SHORTEST_PLANNED = 5
 """Tokens of the shortest target with a plan prefix: begin, a label, a border, a word, end."""
+
+
+class TeacherConfig(Config):
+    """References that another system wrote (`dialogist.recipe.distillation`).
+
+    ``outputs``: its file of outputs, joined to the dialogues by id; ``key``: what they are called
+    there (empty: as usual). Kept are those of a status in ``statuses``, without a finding in
+    ``refuse``, of at least and at most so many ``words``. ``system`` and ``licence`` go into the
+    card: who wrote them, and what that binds the new model to.
+    """
+
+    outputs: str = Field(min_length=1)
+    key: str = ""
+    statuses: tuple[Status, ...] = ("ok", "unchecked")
+    refuse: tuple[WarningKind, ...] = get_args(WarningKind)
+    words: tuple[int, int] = (3, 200)
+    system: str = ""
+    licence: str = ""
 
 
 class DataSet(Config):
@@ -41,10 +60,11 @@ class DataSet(Config):
     to ``internal_notes`` are the reader's options (docs/reference/formats.md). ``weight``:
     how often an epoch takes each of its pairs; of a fraction as many are drawn anew each time.
     ``references``: the file's ``own``, or ``reported``: summaries made by rules of what two
-    speakers say, in the third person (`dialogist.data.reported`; for training). ``apart``: its
-    summaries begin with the end symbol in training, so that the model can tell their manner from
-    that of the others, which is what it is asked for later (as a tag on what is made by machine:
-    Caswell et al. 2019, section 3).
+    speakers say, in the third person (`dialogist.data.reported`; for training). ``teacher``:
+    those of another system; dialogues without one that passes its filters are left out.
+    ``apart``: its summaries begin with the end symbol in training, so that the model can tell their
+    manner from that of the others, which is what it is asked for later (as a tag on what is made by
+    machine: Caswell et al. 2019, section 3).
     """
 
     path: str
@@ -58,6 +78,7 @@ class DataSet(Config):
     internal_notes: bool = False
     weight: float = Field(1.0, gt=0, le=1000)
     references: Literal["own", "reported"] = "own"
+    teacher: TeacherConfig | None = None
     apart: bool = False
 
 

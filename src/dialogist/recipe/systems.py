@@ -17,7 +17,7 @@ from dialogist.engine.bundle import KEY_POINTS
 from dialogist.engine.model_files import find_model, known_models
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.evaluation.system_outputs import DialogueChoice, nonblank
-from dialogist.files import bare_name
+from dialogist.files import bare_name, is_pretrained_source
 from dialogist.recipe.config import DataSet, Recipe, bundled_recipes, read_recipe
 from dialogist.recipe.corpus import Corpus, Note
 from dialogist.text.listing import counted
@@ -111,7 +111,7 @@ def _find(name: str, runs: Path, settings: Sequence[str], starts: Mapping[str, s
     models = [known for known, _ in known_models()]
     if find_baseline(name) is not None:
         return System(name)
-    if Path(name).is_dir():
+    if Path(name).is_dir() or (is_pretrained_source(name) and name not in bundled_recipes()):
         return System(name.rstrip("/"), folder=find_model(name))
     if Path(name).is_file() and Path(name).suffix.lower() not in _RECIPES:
         return System(bare_name(Path(name).name), outputs=Path(name))

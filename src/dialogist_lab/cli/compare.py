@@ -11,6 +11,7 @@ import typer
 from dialogist.cli.console import TrainingDisplay, note
 from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import (
+    AllowNetwork,
     Baseline,
     ByOrder,
     CardForm,
@@ -125,6 +126,7 @@ def compare(
     ] = None,
     device: Device = DeviceKind.auto,
     threads: Threads = None,
+    allow_network: AllowNetwork = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:
     """Compare systems on the same dialogues. The same command goes on after an interruption."""

@@ -14,6 +14,7 @@ from dialogist.cli.console import note
 from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import (
     FORM_HELP,
+    AllowNetwork,
     BeamSize,
     Device,
     LengthPenalty,
@@ -100,6 +101,7 @@ def explain(
     read: ReadOptions = ReadOptions(),
     device: Device = DeviceKind.auto,
     threads: Threads = None,
+    allow_network: AllowNetwork = False,
 ) -> int:
     """Show how a network writes a summary: attention per layer and head, copying, probabilities.
 
