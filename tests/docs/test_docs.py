@@ -248,3 +248,51 @@ def test_the_site_builds(site, tmp_path):
     done = subprocess.run([build, "build", "--clean"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert (tmp_path / "site" / "reference" / "generated" / "command-line" / "index.html").exists()
+
+
+TASKS = {
+    "Make a first summary of my file": (
+        ["tutorials/first-summary.md"],
+        "dialogist summarize visit.txt",
+    ),
+    "Which names of CSV columns are known?": (
+        ["reference/formats.md", "reference/generated/formats.md"],
+        "`ticket_id`",
+    ),
+    "Mask names, and get them back": (["how-to/mask.md"], "--restore"),
+    "Get minutes of a meeting": (["how-to/meetings.md"], "--template meeting"),
+    "Fine-tune the bundled model on my chats": (
+        ["tutorials/train-your-own.md"],
+        "dialogist finetune chats.csv",
+    ),
+    "How good is it on customer service?": (
+        ["results.md"],
+        "| ROUGE-1/2/L | DialogSum | SAMSum | TweetSumm |",
+    ),
+    "May I use it at work?": (["reference/licences.md"], "commercial use"),
+    "What does coverage mean?": (["reference/summary.md"], "`utterances_read`"),
+    "Where do I get DialogSum, and how do I name its folder?": (
+        ["reference/data-sets.md"],
+        "`dialogsum/train.jsonl`",
+    ),
+    "Use my own model in Python": (
+        ["reference/summary.md"],
+        'Summarizer.load("runs/chats")',
+    ),
+}
+"""Ten tasks: the links that lead there from the start page, and what answers them."""
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_ten_tasks_are_found_from_the_start(site, task):
+    path, answer = TASKS[task]
+    assert len(path) <= 3
+    page = site / "index.md"
+    for name in path:
+        links = {
+            (page.parent / target).resolve()
+            for target in re.findall(r"\]\(([^)#\s]+\.md)", text_of(page))
+        }
+        page = (site / name).resolve()
+        assert page in links, f"{name} is not linked from the page before"
+    assert answer in page.read_text(encoding="utf-8")
