@@ -24,13 +24,12 @@ from pydantic.fields import FieldInfo
 
 import dialogist
 from dialogist import errors, records
-from dialogist.cli.helping import dress
+from dialogist.cli.command_tree import choices_of, dress
 from dialogist.cli.main import app
-from dialogist.cli.respelling import choices_of
 from dialogist.config import Config, KindConfig
+from dialogist.data.keypoints import PackConfig
 from dialogist.data.readers import fields
 from dialogist.data.readers.registry import READERS
-from dialogist.data.rule_packs import PackConfig
 from dialogist.engine.options import SummaryOptions
 from dialogist.metrics.metric_registry import METRICS, make_metrics
 from dialogist.privacy.packs import PrivacyPackConfig
