@@ -320,48 +320,11 @@ def http_api() -> Iterator[str]:
 
 
 def python_api() -> Iterator[str]:
-    """Every public name of the package, from its docstring."""
-    yield from ("# Python API", "", SCHEMA)
+    """Every public name of the package; mkdocstrings puts its docstring there in the build."""
+    yield from ("# Python API", "")
     yield "These names are imported from `dialogist`. Everything else in the package may change."
     for name in sorted(set(dialogist.__all__) - {"__version__"}):
-        value = getattr(dialogist, name)
-        yield from ("", f"## {name}", "")
-        if inspect.isclass(value):
-            yield from class_lines(name, value)
-        else:
-            yield from member(name, value)
-
-
-def class_lines(name: str, value: type) -> Iterator[str]:
-    if not issubclass(value, Exception):
-        yield from signature(name, value)
-    yield from (plain(value.__doc__), "")
-    if issubclass(value, Config):
-        yield f"Its fields: [{name}](configuration.md#{name.lower()})."
-    for key, one in vars(value).items():
-        target = one.__func__ if isinstance(one, classmethod | staticmethod) else one
-        target = target.fget if isinstance(target, property) else target
-        is_ours = inspect.isfunction(target) and target.__doc__ and not key.startswith("_")
-        if is_ours and "<locals>" not in target.__qualname__:
-            yield from ("", f"### {name}.{key}", "")
-            yield from member(key, one if isinstance(one, property) else target)
-
-
-def member(name: str, value: Any) -> Iterator[str]:
-    if isinstance(value, property):
-        yield from ("(property)", "", plain(value.__doc__))
-        return
-    yield from signature(name, value)
-    yield plain(value.__doc__)
-
-
-def signature(name: str, value: Any) -> Iterator[str]:
-    if inspect.isclass(value) and issubclass(value, Config):
-        return
-    shown = str(inspect.signature(value)).replace("'", "")
-    shown = re.sub(r"<function (\w+) at 0x\w+>", r"\1", shown)
-    shown = re.sub(r"\b(?:dialogist|collections|typing|pathlib)(?:\.\w+)*\.(?=\w)", "", shown)
-    yield from ("```python", f"{name}{shown}", "```", "")
+        yield from ("", f"::: dialogist.{name}")
 
 
 # Errors, formats, metrics.

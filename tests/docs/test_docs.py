@@ -245,10 +245,14 @@ def test_the_site_builds(site, tmp_path):
     if not build.exists():
         pytest.skip("zensical is not installed: pip install '.[docs]'")
     shutil.copytree(site, tmp_path / "docs")
+    (tmp_path / "src").symlink_to(ROOT / "src")
     shutil.copy(ROOT / "mkdocs.yml", tmp_path)
     done = subprocess.run([build, "build", "--clean"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert (tmp_path / "site" / "reference" / "generated" / "command-line" / "index.html").exists()
+    folder = tmp_path / "site" / "reference" / "generated"
+    assert (folder / "command-line" / "index.html").exists()
+    text = (folder / "python" / "index.html").read_text(encoding="utf-8")
+    assert re.search(r"Many\s+threads\s+may\s+call\s+one\s+summarizer", text)  # a docstring
 
 
 TASKS = {
