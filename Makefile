@@ -89,8 +89,8 @@ selector: .venv/.core ## train the selector of faithful summaries on corpus/, an
 	  $(if $(DATA),--sgd $(DATA)/sgd_annotated/train.jsonl.gz) \
 	  --output src/dialogist/assets/selection/open.safetensors
 
-docs: .venv/.serve ## the documentation as a site in site/, its reference made from the code
-	$(PIP) --editable '.[docs]'
+docs: .venv/.core ## the documentation as a site in site/, its reference made from the code
+	$(PIP) --editable '.[docs,eval,serve]'
 	$(BIN)/python bench/reference.py
 	$(BIN)/zensical build --clean
 
