@@ -3,7 +3,8 @@
     python bench/demo_picture.py
 
 `make demo-text` runs it once it has written tests/demo.txt. A page shows a command's output between
-the marks ``<!-- demo: COMMAND -->`` and ``<!-- /demo -->``.
+the marks ``<!-- demo: COMMAND -->`` and ``<!-- /demo -->``, or only its beginning where the first mark
+ends with ``(first N lines)``.
 """
 
 import io
@@ -16,7 +17,8 @@ from rich.text import Text
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", ROOT / "docs" / "tutorials" / "first-summary.md")
-BLOCK = re.compile(r"(<!-- demo: (.*?) -->\n).*?(<!-- /demo -->)", re.S)
+_MARK = r"(<!-- demo: (.*?)(?: \(first (\d+) lines\))? -->\n)"
+BLOCK = re.compile(_MARK + r".*?(<!-- /demo -->)", re.S)
 
 
 def main() -> None:
@@ -35,8 +37,10 @@ def with_outputs(page: str, demo: str) -> str:
 
     def block(match: re.Match[str]) -> str:
         output = demo.split(f"\n$ {match[2]}\n")[1]
-        output = re.split(r"\n(?=\n(?:\$ |=== ))", output)[0].strip("\n")
-        return f"{match[1]}```text\n{output}\n```\n{match[3]}"
+        lines = re.split(r"\n(?=\n(?:\$ |=== ))", output)[0].strip("\n").splitlines()
+        if match[3] and len(lines) > int(match[3]):
+            lines = [*lines[: int(match[3])], "..."]
+        return "\n".join((f"{match[1]}```text", *lines, "```", match[4]))
 
     return BLOCK.sub(block, page)
 
