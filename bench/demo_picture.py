@@ -3,8 +3,8 @@
     python bench/demo_picture.py
 
 `make demo-text` runs it once it has written tests/demo.txt. A page shows a command's output between
-the marks ``<!-- demo: COMMAND -->`` and ``<!-- /demo -->``, or only its beginning where the first mark
-ends with ``(first N lines)``.
+the marks ``<!-- demo: COMMAND -->`` and ``<!-- /demo -->``, or only its beginning where the first
+mark ends with ``(first N lines)``.
 """
 
 import io

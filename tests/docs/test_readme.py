@@ -24,7 +24,7 @@ def test_every_command_has_its_test():
     """`make` and `pip` lines are checked below and in tests/packaging, all others are run here."""
     kinds = {command.split()[0] for command in COMMANDS}
     assert kinds == {"make", "dialogist", "pip"}
-    assert sum(command.startswith("dialogist") for command in COMMANDS) == 6
+    assert sum(command.startswith("dialogist") for command in COMMANDS) == 7
 
 
 @pytest.fixture
@@ -32,6 +32,8 @@ def desk(tmp_path: Path) -> Path:
     """The files that README's commands name."""
     chat = "Agent: Hello.\nCustomer: My order 48213 has not come.\nAgent: I'll send it today.\n"
     (tmp_path / "chat.txt").write_text(chat)
+    examples = ROOT / "src" / "dialogist" / "assets" / "examples"
+    (tmp_path / "meeting.txt").write_text((examples / "meeting.txt").read_text(encoding="utf-8"))
     (tmp_path / "calls").mkdir()
     (tmp_path / "calls" / "one.txt").write_text(chat)
     turns = [line.split(": ") for line in chat.splitlines()]
