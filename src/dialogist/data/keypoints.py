@@ -24,7 +24,7 @@ from dialogist.text.tokens import split_sentences
 # text -> PackConfig -> rules, compiled and tried on their examples
 #
 # Every fault is one line that names the file and the line. The analyser is in `keypoints`, the
-# format is explained in docs/key-points.md.
+# format is explained in docs/how-to/key-points.md.
 
 
 PackLanguage = Literal["en", "zh"]

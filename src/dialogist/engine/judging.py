@@ -119,7 +119,7 @@ ROUNDS = 4
 """How often a window is searched again at most."""
 
 HARD: tuple[FindingKind, ...] = ("name", "speaker", "number", "entity", "oneself")
-"""What is kept out: kinds in which the rules are hardly ever wrong (docs/faithfulness.md)."""
+"""What is kept out: kinds in which the rules are hardly ever wrong (docs/explanation/trust.md)."""
 
 Banned: TypeAlias = tuple[tuple[int, ...], ...]
 """Sequences of token ids that may not be said."""

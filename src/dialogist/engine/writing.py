@@ -46,7 +46,7 @@ class BatchLimits(NamedTuple):
     def on(cls, device: torch.device) -> "BatchLimits":
         """Those of a device.
 
-        On a CPU larger batches were slower and took more memory (docs/results.md); on a GPU, where
+        On a CPU larger batches were slower and took more memory (docs/notes); on a GPU, where
         nothing was measured, each kernel's start costs, so they are larger.
         """
         return cls(4_000, 16) if device.type == "cpu" else cls(8_000, 256)

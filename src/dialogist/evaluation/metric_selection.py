@@ -3,7 +3,7 @@
 Key points and key facts are the right half of Table 4 of the Leader-Writer paper (Liu et al., KDD
 2019, section 4.2): BLEU, ROUGE-1 and -2 as recall, ROUGE-L as F1, of sequences of key points, each
 label being one token; and ROUGE-L of what is left of them when there is nothing in them but the
-pack's key facts (Figure 3a). See docs/compare.md.
+pack's key facts (Figure 3a). See docs/reference/evaluation-files.md.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,8 @@
 """The report card: what systems, baselines and upper bounds reach, and how sure that is.
 
 `MeasuredSystem` is what was measured; `make_card` adds intervals, differences and cautions. Table,
-JSON and report are made of the `Card` alone. See docs/evaluate.md for the fields of the JSON.
+JSON and report are made of the `Card` alone. Its JSON is in
+docs/reference/evaluation-files.md.
 """
 
 import math

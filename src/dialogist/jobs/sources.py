@@ -278,7 +278,7 @@ def database_table(given: str) -> tuple[Any, str, str]:
     except ImportError as error:
         raise DataError(f"{url.partition('://')[0]}: {error}") from None
     except sqlalchemy.exc.ArgumentError:
-        raise UsageError("a table is named as sqlite:///FILE#TABLE (see docs/batch.md)") from None
+        raise UsageError("a table is named as sqlite:///FILE#TABLE (docs, batch)") from None
 
 
 def _tables(given: str, since: Since | None) -> list[RecordOrigin]:

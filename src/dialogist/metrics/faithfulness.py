@@ -31,7 +31,7 @@ from dialogist.text.words import FUNCTION_WORDS, NEGATION, word_set
 #
 # Names, numbers and other entities that the dialogue does not hold, speaker tags that nobody has,
 # sentences whose roles are most likely swapped, denials of what the dialogue only asserts. How
-# often the rules are right is measured in ``docs/faithfulness.md``. English is read whole, of
+# often the rules are right is measured in ``docs/explanation/trust.md``. English is read whole, of
 # Chinese numbers and entities; any other language not at all.
 
 FindingKind: TypeAlias = Literal[

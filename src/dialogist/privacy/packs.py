@@ -3,7 +3,7 @@
 text -> PrivacyPackConfig -> rules, compiled and tried on their examples -> Privacy
 
 Every fault is one line that names the file and the line. The format is explained in
-docs/privacy.md.
+docs/how-to/mask.md.
 """
 
 import re

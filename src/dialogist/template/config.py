@@ -1,6 +1,6 @@
 """What a template file may say: the form that a team wants its summaries in.
 
-The user's page is docs/templates.md; reading and checking are in `loading`.
+The user's page is docs/how-to/templates.md; reading and checking are in `loading`.
 """
 
 from collections.abc import Mapping

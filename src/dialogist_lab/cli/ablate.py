@@ -46,7 +46,7 @@ class Ablation:
 
 
 def ablation_json(shown: Ablation) -> str:
-    """One object; see docs/compare.md for its fields."""
+    """One object; see docs/reference/evaluation-files.md for its fields."""
     values = {
         "schema_version": ABLATION_VERSION,
         "base": shown.base,

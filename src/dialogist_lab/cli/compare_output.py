@@ -91,7 +91,7 @@ class _Column:
 
 
 def comparison_json(comparison: Comparison, keys: Sequence[str] = ()) -> str:
-    """One object; see docs/compare.md for its fields."""
+    """One object; see docs/reference/evaluation-files.md for its fields."""
     return json.dumps(comparison.to_json(), ensure_ascii=False, indent=2)
 
 

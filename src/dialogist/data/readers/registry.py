@@ -349,5 +349,5 @@ def _advice(head: FileHead) -> str:
     return (
         f"no line starts with a speaker ('Name: text'); the first line is '{first}'; "
         "--input-format transcript reads it all the same, --input-format lines takes each line "
-        "as one utterance, --input-format csv a table (see docs/formats.md)"
+        "as one utterance, --input-format csv a table (see docs/reference/formats.md)"
     )
