@@ -11,7 +11,7 @@ from dialogist.selection.features import Matrix, features_of
 from dialogist.selection.merging import merged
 from dialogist.selection.network import Network, Worth
 from dialogist.selection.statements import Candidate, candidates_of
-from dialogist.selection.terms import Rarity
+from dialogist.selection.terms import Rarity, terms_of
 from dialogist.selection.ties import ties_of
 from dialogist.selection.units import Unit, units_of
 from dialogist.text.reported_speech import Conversation, Reported
@@ -24,6 +24,7 @@ USUAL, MOST = 0.44, 0.58
 _EVEN = 1.5  # how much a departure from the usual share costs
 _MOST_SAVED = 12  # words that merging saves at most
 _VAGUE = 0.5  # of the worth of a statement whose "it" no other one names
+_TELLING = 2  # words of content
 _NEVER = 10.0  # facts: more than is told within reach
 # The issue is told in the first quarter, the outcome in the last; the issue leaves room for more.
 _BEGINNING, _ENDING, _FRAME = 0.25, 0.75, 0.7
@@ -155,6 +156,8 @@ def _tied(
     alone = worth.alone.copy()
     lost: dict[tuple[int, int], float] = {}
     for i, one in enumerate(candidates):
+        if _says_little(one, units):
+            alone[i] = 0  # worth something only with another
         if one.needs is None or one.needs in one.units:
             continue
         named = holding.get(one.needs)
@@ -167,6 +170,12 @@ def _tied(
     key = worth.key.copy()
     key[list(ties.barred)] = 0
     return replace(worth, alone=alone, key=key), lost
+
+
+def _says_little(one: Candidate, units: Sequence[Unit]) -> bool:
+    """Whether a statement has one word of content, and that is no number."""
+    said = " ".join(units[i].text for i in one.units)
+    return len(set(terms_of(said))) < _TELLING and not any(map(str.isdigit, said))
 
 
 def _rests_on(candidate: Candidate) -> tuple[int, ...]:
