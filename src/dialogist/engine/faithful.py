@@ -8,9 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from dialogist.data.normalise import readable_in_place
-from dialogist.engine.clock import Clock
-from dialogist.engine.failing import failed
-from dialogist.engine.legible import refusal, shortness
+from dialogist.engine.isolation import Clock, failed, refusal, shortness
 from dialogist.engine.options import Length, SummaryOptions
 from dialogist.records import (
     Coverage,
@@ -19,10 +17,12 @@ from dialogist.records import (
     EvidenceSpan,
     Statement,
     Summary,
+    Utterance,
     Warning,
 )
 from dialogist.selection.network import bundled_network
 from dialogist.selection.select import MOST, USUAL, Chosen, select
+from dialogist.text.listing import counted
 
 LANGUAGE = "en"
 """The language that the rules of reported speech know."""
@@ -78,7 +78,7 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
         coverage = Coverage(count, count - len(said), dropped=dropped)
         warnings = (Warning("not_read", reason),)
         return replace(blank, status=status, reason=reason, coverage=coverage, warnings=warnings)
-    turns = [(_name(one.speaker), readable_in_place(one.text)) for one in dialogue.utterances]
+    turns = [(_name(one.speaker), _words(one)) for one in dialogue.utterances]
     is_short = options.length == "short"
     about = options.focus or ""
     budget, usual = _room(dialogue, options)
@@ -96,6 +96,13 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
 
 def _name(speaker: str) -> str:
     return " ".join(readable_in_place(speaker).split())
+
+
+def _words(utterance: Utterance) -> str:
+    """What can be told of an utterance: of a notice or a heading, which nobody said, nothing."""
+    if utterance.role == "system" and not utterance.speaker:
+        return ""
+    return readable_in_place(utterance.text)
 
 
 def _room(dialogue: Dialogue, options: SummaryOptions) -> tuple[int, float]:
@@ -130,7 +137,9 @@ def _judged(summary: Summary, dialogue: Dialogue, options: SummaryOptions) -> Su
     if summary.text:
         return summary
     if options.words is not None:
-        reason = f"no statement has {options.words} words or fewer: ask for more with words"
+        reason = (
+            f"no statement has {counted(options.words, 'words')} or fewer: ask for more with words"
+        )
         warnings = (Warning("length", reason),)
         return replace(summary, status="low_confidence", reason=reason, warnings=warnings)
     about = "" if options.focus is None else f" about {options.focus}"
