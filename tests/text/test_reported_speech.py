@@ -155,6 +155,8 @@ def test_a_fact_that_others_deny_keeps_the_label_of_who_says_it(reply, told):
         ("I don't want trouble before that.", True),
         ("There is no money in the box.", False),
         ("He's never at home.", True),
+        ("I've given that up since Easter.", True),
+        ("I take that train to work.", False),
         ("By post.", True),
         ("By post, on the second of May.", False),
     ],
