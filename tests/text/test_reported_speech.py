@@ -125,6 +125,12 @@ def test_the_words_of_a_quotation_are_whole():
     assert one == Reported("Agent: “Not before Monday!”", 0, 18, "quoted", refers_back=True)
 
 
+def test_a_word_before_the_subject_is_no_account():
+    [one] = Conversation([("Ann", "Online I'd try."), ("Bo", "Oh.")]).report(0)
+
+    assert "Online" in one.text or "online" in one.text
+
+
 def test_a_report_that_says_it_refers_to_something_said_before():
     first, second = Conversation([("Ann", "It's broken. I'm tired."), ("Bo", "Oh.")]).report(0)
 

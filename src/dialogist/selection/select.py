@@ -23,7 +23,7 @@ USUAL, MOST = 0.44, 0.58
 
 _EVEN = 1.5  # how much a departure from the usual share costs
 _MOST_SAVED = 12  # words that merging saves at most
-_VAGUE = 0.5  # of the worth of a statement whose "it" no other one names
+_VAGUE = 0.7  # of the worth of a statement whose "it" no other one names
 _TELLING = 2  # words of content
 _NEVER = 10.0  # facts: more than is told within reach
 # The issue is told in the first quarter, the outcome in the last; the issue leaves room for more.
