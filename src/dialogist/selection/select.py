@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dialogist.selection.candidate_features import REACH, pairs_of, rows_of
 from dialogist.selection.choice import LEAST, Choice
@@ -118,7 +119,9 @@ def chosen_of(
     cost = _cost(choice.facts(range(len(words))), np.arange(choice.most + 1) / said, usual)
     values = choice.values() - cost
     saved = cost[min(_MOST_SAVED, choice.most)]
-    best, picked, told = float(-cost[0]), [], []
+    best = -float(cost[0])
+    picked: list[int] = []
+    told: list[tuple[Candidate, tuple[int, ...]]] = []
     for room in np.argsort(-values, kind="stable").tolist():
         if told and values[room] + saved <= best:
             break
@@ -137,14 +140,15 @@ def chosen_of(
     ]
 
 
-def _cost(facts: float, shares: Matrix, usual: float) -> Matrix:
+def _cost(facts: float, shares: NDArray[np.float64], usual: float) -> NDArray[np.float64]:
     """The facts that summaries with these shares of the words must tell to be worth it.
 
     At the usual share a word must tell what it does on average where all ``facts`` are told.
     """
     if not usual:
-        return 0 * shares
-    return facts * (shares + _EVEN * (shares - usual) ** 2)
+        return np.zeros_like(shares)
+    found: NDArray[np.float64] = facts * (shares + _EVEN * (shares - usual) ** 2)
+    return found
 
 
 def _tied(
