@@ -62,9 +62,7 @@ class Said:
             elif "OFFER" in known:
                 self._offer(service, acts)
             for act, slot, values in acts:
-                if turn["s"] == "USER" or len(values) == 1:  # several are a choice, not a claim
-                    for words in values:
-                        self._value(number, turn["s"], act, f"{service}.{slot}", words)
+                self._values(number, turn["s"], act, f"{service}.{slot}", values)
             if "NOTIFY_SUCCESS" in known:
                 self._settle(service)
 
@@ -96,6 +94,11 @@ class Said:
         ):
             self.learned = {k: v for k, v in self.learned.items() if not _of(service, k)}
         self.offered = {k: v for k, v in self.offered.items() if not _of(service, k)}
+
+    def _values(self, number: int, speaker: str, act: str, key: str, values: Sequence[str]) -> None:
+        if speaker == "USER" or len(values) == 1:  # several are a choice, not a claim
+            for words in values:
+                self._value(number, speaker, act, key, words)
 
     def _value(self, number: int, speaker: str, act: str, key: str, words: str) -> None:
         if words in BOTH_WAYS or key.endswith((".intent", ".count")):
