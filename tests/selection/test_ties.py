@@ -5,7 +5,7 @@ import pytest
 
 from dialogist.selection.choice import Choice
 from dialogist.selection.network import Worth, bundled_network
-from dialogist.selection.select import select, told_of
+from dialogist.selection.select import chosen_of, select, told_of
 from dialogist.selection.ties import ties_of
 
 PRINTER = [
@@ -70,6 +70,15 @@ def test_what_is_accepted_is_free(reply):
     assert _tied(turns) == []
 
 
+@pytest.mark.parametrize(
+    "reply",
+    ["That's too far for me.", "It won't work.", "Well, I'd rather not.", "No, I have no car."],
+)
+def test_what_is_refused_is_tied(reply):
+    turns = [("Signe", "Call her tomorrow evening, please."), ("Karim", reply)]
+    assert len(_tied(turns)) == 1
+
+
 def test_a_changed_plan_is_told_with_its_change_or_not_at_all():
     for budget in range(6, 50):
         text = " ".join(o.candidate.text for o in select(PRINTER, bundled_network(), budget))
@@ -109,17 +118,14 @@ def test_ties_are_kept_by_an_exact_search():
         assert choice.values()[14] == pytest.approx(best)
 
 
-def test_a_price_buys_fewer_words():
-    turns = [
-        ("Agent", "Hello, Northlink, how can I help?"),
-        ("Customer", "My internet has been down since Monday, and I work from home."),
-        ("Agent", "It is a lovely day here today, is it not, with all the birds in the trees."),
-        ("Customer", "I like birds as much as the next one, and so does my sister in Leeds."),
-        ("Agent", "I can send an engineer on Thursday, it costs 40 pounds."),
-        ("Customer", "Thursday is fine."),
-    ]
-    free = select(turns, bundled_network(), 60)
-    priced = select(turns, bundled_network(), 60, price=0.03)
-    said = [sum(one.candidate.words for one in told) for told in (free, priced)]
-    assert said[1] < said[0]
-    assert any("internet" in one.candidate.text for one in priced)
+def test_facts_that_stand_in_few_words_make_a_short_summary():
+    people = ("Ann", "Bo", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hana", "Ivo", "Jan")
+    turns = [(one, f"I bought {n + 2} tables in Leeds yesterday.") for n, one in enumerate(people)]
+    found = told_of(turns)
+    candidates = found.candidates
+    said = []
+    for alone in ([0.9] * 3 + [0.2] * 7, [0.41] * 10):
+        told = chosen_of(found, candidates, _worth(alone), 40, usual=0.44)
+        said.append([one.candidate.words for one in told])
+    assert said[0] == [candidates[i].words for i in range(3)]
+    assert 0.35 < sum(said[1]) / sum(unit.words for unit in found.units) < 0.5

@@ -21,7 +21,7 @@ from dialogist.records import (
     Warning,
 )
 from dialogist.selection.network import bundled_network
-from dialogist.selection.select import MOST, PRICE, Chosen, select
+from dialogist.selection.select import MOST, USUAL, Chosen, select
 from dialogist.text.listing import counted
 
 LANGUAGE = "en"
@@ -34,20 +34,17 @@ _LICENCE = "Apache-2.0"
 
 
 class _Budget(NamedTuple):
-    """The share of the dialogue's words, the fewest and most, and the facts that a word must tell.
-
-    A price makes the length follow what is said: dialogues with many facts get more words.
-    """
+    """The most words as a share of the dialogue's, within bounds; ``usual``: see `select`."""
 
     share: float
     fewest: int
     most: int
-    price: float = 0.0
+    usual: float = 0.0
 
 
 _BUDGETS: dict[Length, _Budget] = {
     "short": _Budget(0.25, 18, 60),
-    "medium": _Budget(MOST, 25, 150, PRICE),
+    "medium": _Budget(MOST, 25, 150, USUAL),
     "long": _Budget(0.65, 40, 400),
 }
 
@@ -84,8 +81,8 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
     turns = [(_name(one.speaker), _words(one)) for one in dialogue.utterances]
     is_short = options.length == "short"
     about = options.focus or ""
-    budget, price = _room(dialogue, options)
-    found = select(turns, bundled_network(), budget, is_short, about, price)
+    budget, usual = _room(dialogue, options)
+    found = select(turns, bundled_network(), budget, is_short, about, usual)
     statements = tuple(_statements(found))
     words = sum(len(one.text.split()) for one in dialogue.utterances)
     summary = replace(
@@ -101,21 +98,21 @@ def _name(speaker: str) -> str:
     return " ".join(readable_in_place(speaker).split())
 
 
-def _room(dialogue: Dialogue, options: SummaryOptions) -> tuple[int, float]:
-    """The most words of a summary, and the facts that each must tell."""
-    if options.words is not None:
-        return options.words, 0.0
-    share, fewest, most, price = _BUDGETS[options.length]
-    said = [u for u in dialogue.utterances if options.focus in (None, u.speaker)]
-    words = sum(len(one.text.split()) for one in said)
-    return min(max(int(share * words), fewest), most), price
-
-
 def _words(utterance: Utterance) -> str:
     """What can be told of an utterance: of a notice or a heading, which nobody said, nothing."""
     if utterance.role == "system" and not utterance.speaker:
         return ""
     return readable_in_place(utterance.text)
+
+
+def _room(dialogue: Dialogue, options: SummaryOptions) -> tuple[int, float]:
+    """The most words of a summary, and the share that it usually has."""
+    if options.words is not None:
+        return options.words, 0.0
+    share, fewest, most, usual = _BUDGETS[options.length]
+    said = [u for u in dialogue.utterances if options.focus in (None, u.speaker)]
+    budget = int(share * sum(len(one.text.split()) for one in said))
+    return min(max(budget, fewest), most), usual if fewest < budget <= most else 0.0
 
 
 def _statements(found: Iterable[Chosen]) -> Iterator[Statement]:

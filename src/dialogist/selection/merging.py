@@ -15,7 +15,6 @@ _OPEN = re.compile(
     r"|but|once|while|since|before|after|as|thinks?|says?|said|hopes?|knows?|sure|asks?|tells?|suggests?"
     r"|would|like|want|wants|offers?)\b"
 )
-_NEAR = 2  # turns between two statements with the same subject
 _LONGEST = 24  # words of two statements with one subject
 
 
@@ -72,7 +71,7 @@ def _one_subject(
 ) -> str | None:
     """ "Ann opens the shop and pays the bill." """
     one, other = units[left.units[-1]], units[right.units[-1]]
-    if one.speaker != other.speaker or other.turn - one.turn > _NEAR:
+    if one.turn != other.turn:
         return None
     subject = conversation.subject_of(one.speaker)
     if not (left.text.startswith(subject) and right.text.startswith(subject)):

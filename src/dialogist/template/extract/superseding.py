@@ -48,7 +48,11 @@ def _replaces(new: Found, old: Found, turns: Turns) -> bool:
     changed = _is_changed(turns, start, end)
     if values and new_values and values.isdisjoint(new_values):
         if not (words - values) or not (others - new_values):  # a value and nothing else
-            return changed and end - start <= _SHIFT and kinds_in(_words(old)) & kinds_in(_words(new)) != set()
+            return (
+                changed
+                and end - start <= _SHIFT
+                and kinds_in(_words(old)) & kinds_in(_words(new)) != set()
+            )
         kept, got = words - values, others - new_values
         return len(kept & got) >= _SAME * min(len(kept), len(got)) and _verb(old) == _verb(new)
     return shared >= _SAME and changed and words != others and _verb(old) == _verb(new)

@@ -12,6 +12,8 @@ from dialogist.text.reported_speech.exchanges import Exchange
 from dialogist.text.reported_speech.framing import Frame
 from dialogist.text.reported_speech.orders import is_order
 from dialogist.text.reported_speech.participants import Participant, participants_of
+from dialogist.text.reported_speech.quoting import is_fragment, without_fillers
+from dialogist.text.reported_speech.shortening import shortened
 from dialogist.text.reported_speech.telling import tell
 from dialogist.text.reported_speech.third_persons import (
     Person,
@@ -38,17 +40,15 @@ _DENIES = re.compile(
 _DOUBTS = re.compile(
     r"(?i)(?:but|really\?|what\?|no way|since when|are you sure)\b|[\w ]{1,20}\?!|\w+\? "
 )
-# What a quotation may leave out at its beginning.
-_SPOKEN = re.compile(
-    r"(?i)(?:(?:(?:oh|ah|um|uh|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg|so"
-    r"|and)[,.!… ]+"
-    r"|(?:thanks?(?: you)?|great|perfect|good|sure)[,.!…]+)\s*)+(?=[\w“\"$€£])"
+_TWO = 2  # speakers: a name that one calls says nothing
+_GARBLED = re.compile(
+    r"\b(?!had\b|that\b)([a-z]{2,}) \1\b|^\w+ ,|\bis \w+ is\b"
+    r"|\b(?:has|have|will|must) (?:must|will|may|can|has|is)\b"
 )
-_GARBLED = re.compile(r"\b(?!had\b|that\b)([a-z]{2,}) \1\b|^\w+ ,")
 _STANDS_FOR_A_SPEAKER = re.compile(r"\b(?:they|them|theirs?)\b")
 _LOOSE = " ,;-–—"
 _GREETS = re.compile(r"(?i)(?:hi|hello|hey)\b")
-_INTRODUCED = re.compile(r"(?i)(?:this is|it is|my name is) (?=\S)")
+_INTRODUCED = re.compile(r"(?i)^(?:[^,]+, ){0,2}?(?:this is|it is|my name is|i am) (?=\S)")
 _SMALL_WORD = re.compile(r"(?<![\w'’-])[a-z]+")
 
 
@@ -270,7 +270,7 @@ class Conversation:
             return None
         if self._repeats_a_name(told):
             return None
-        told = " ".join(told.split()).rstrip(",;: ") + "."
+        told = shortened(" ".join(told.split()).rstrip(",;: ")) + "."
         is_label = any(told.startswith(p.name) for p in self._people.values())
         return told if is_label else told[0].upper() + told[1:]
 
@@ -296,13 +296,10 @@ class Conversation:
 
     def _quoted(self, turn: int, sentence: _Sentence) -> Reported:
         label = self._people[self._turns[turn][0]].name
-        words = without_addresses(sentence.words)
-        spoken = _SPOKEN.match(words)
-        if spoken and len(words[spoken.end() :].split()) > 1:
-            words = words[spoken.end() :]
-        text = f"“{words.rstrip(_LOOSE)}”"
-        text = f"{label}: {text}" if label else text
-        back = refers_back(sentence.said.text)
+        call = self._called if len(self._people) == _TWO else ()
+        words = without_fillers(without_addresses(sentence.words), call).rstrip(_LOOSE)
+        text = f"{label}: “{words}”" if label else f"“{words}”"
+        back = refers_back(sentence.said.text) or is_fragment(words)
         return Reported(text, sentence.start, sentence.end, "quoted", back)
 
 
