@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from dialogist.selection.units import Unit
 from dialogist.text.names import DAYS, MONTHS
-from dialogist.text.number_words import NUMBERS
+from dialogist.text.number_words import NUMBER_WORDS
 from dialogist.text.quantities import HALF_DAY, quantities
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.stems import stem_of
@@ -78,7 +78,7 @@ _DAY = re.compile(
     rf"(?i)\b(?:({'|'.join(DAYS)})|(?:{'|'.join(MONTHS)}) (\d{{1,2}})|(\d{{1,2}})(?:st|nd|rd|th)\b|"
     r"(today|tomorrow|tonight|day after tomorrow|weekend))"
 )
-_NUMBER = "|".join(word for word in NUMBERS if word.isalpha())
+_NUMBER = "|".join(word for word in NUMBER_WORDS if word.isalpha())
 _COUNTED = re.compile(
     rf"(?i)(?<![:.,])\b(\d{{1,3}}|{_NUMBER}|single)[ -]"
     r"((?!(?:am|pm|of|and|or|in|on|at|to|for|is|was)\b)[a-z]{3,})"
@@ -142,7 +142,7 @@ def _values(text: str) -> Iterator[tuple[str, str]]:
 
 def _digits(number: str) -> str:
     low = number.lower()
-    return "1" if low == "single" else str(int(NUMBERS[low])) if low in NUMBERS else low
+    return "1" if low == "single" else str(int(NUMBER_WORDS[low])) if low in NUMBER_WORDS else low
 
 
 @dataclass(frozen=True, slots=True)
