@@ -1,6 +1,6 @@
 """Signs that a later turn changes what was said."""
 
-from dialogist.selection.staleness import Staleness, slots_of
+from dialogist.selection.staleness import Staleness, said_values
 from dialogist.selection.units import units_of
 
 BOOKING = [
@@ -20,12 +20,12 @@ def _rows(turns: list[tuple[str, str]]) -> dict[str, dict[str, float]]:
 
 
 def test_a_time_is_the_same_in_other_words():
-    assert not slots_of("at quarter to 2").differ(slots_of("at 1:45 pm"))
-    assert slots_of("at quarter to 2").differ(slots_of("Make it 2 pm"))
-    assert not slots_of("three tickets at 8 pm").differ(slots_of("two rooms"))
-    assert slots_of("three tickets").differ(slots_of("just 2 tickets"))
-    assert slots_of("a bus from Leeds").differ(slots_of("No, it leaves from York"))
-    assert not slots_of("a bus from Leeds").differ(slots_of("it goes to York"))
+    assert not said_values("at quarter to 2").differ(said_values("at 1:45 pm"))
+    assert said_values("at quarter to 2").differ(said_values("Make it 2 pm"))
+    assert not said_values("three tickets at 8 pm").differ(said_values("two rooms"))
+    assert said_values("three tickets").differ(said_values("just 2 tickets"))
+    assert said_values("a bus from Leeds").differ(said_values("No, it leaves from York"))
+    assert not said_values("a bus from Leeds").differ(said_values("it goes to York"))
 
 
 def test_a_correction_shows_in_what_it_corrects():

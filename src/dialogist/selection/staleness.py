@@ -93,14 +93,14 @@ _SOON = 2  # turns
 
 
 @dataclass(frozen=True, slots=True)
-class Slots:
+class SaidValues:
     """The values of a text by kind: "clock", "day", "count people", "from"."""
 
     values: dict[str, frozenset[str]]
     all: frozenset[tuple[str, str]]
     """Kinds and values, and names."""
 
-    def differ(self, later: "Slots") -> bool:
+    def differ(self, later: "SaidValues") -> bool:
         """Whether a later text has other values of a kind, and none that are the same."""
         return any(
             kind in later.values and own.isdisjoint(later.values[kind])
@@ -108,7 +108,7 @@ class Slots:
         )
 
 
-def slots_of(text: str) -> Slots:
+def said_values(text: str) -> SaidValues:
     """The values and names of a text."""
     found: dict[str, set[str]] = defaultdict(set)
     for kind, value in _values(text):
@@ -122,7 +122,9 @@ def slots_of(text: str) -> Slots:
         if match[1]:
             found[match[1].lower()].add(name)
     pairs = ((kind, value) for kind, own in found.items() for value in own)
-    return Slots({kind: frozenset(own) for kind, own in found.items()}, frozenset((*pairs, *names)))
+    return SaidValues(
+        {kind: frozenset(own) for kind, own in found.items()}, frozenset((*pairs, *names))
+    )
 
 
 def _values(text: str) -> Iterator[tuple[str, str]]:
@@ -148,7 +150,7 @@ def _digits(number: str) -> str:
 @dataclass(frozen=True, slots=True)
 class _Turn:
     speaker: str
-    slots: Slots
+    slots: SaidValues
     signs: frozenset[str]
 
     def shows(self, *signs: str) -> bool:
@@ -160,7 +162,7 @@ class Staleness:
 
     def __init__(self, units: Sequence[Unit]) -> None:
         self._units = units
-        self._slots = [slots_of(unit.text) for unit in units]
+        self._slots = [said_values(unit.text) for unit in units]
         self._where: list[int] = []
         said: list[list[Unit]] = []
         for unit in units:
@@ -237,17 +239,17 @@ class Staleness:
         )
 
 
-_NOBODY = _Turn("", Slots({}, frozenset()), frozenset())
+_NOBODY = _Turn("", SaidValues({}, frozenset()), frozenset())
 
 
 def _turn(units: Sequence[Unit]) -> _Turn:
     text = " ".join(unit.text for unit in units)
     signs = {name for name, cue in _CUES.items() if cue.search(text)}
     signs |= {"corrects"} if signals_change(text) else set()
-    return _Turn(units[0].speaker, slots_of(text), frozenset(signs))
+    return _Turn(units[0].speaker, said_values(text), frozenset(signs))
 
 
-def _last_differs(own: Slots, later: Sequence[_Turn]) -> bool:
+def _last_differs(own: SaidValues, later: Sequence[_Turn]) -> bool:
     """Whether the last turn with values of one of the kinds of ``own`` has others."""
     for kind, values in own.values.items():
         last = next((one for one in reversed(later) if kind in one.slots.values), None)
