@@ -61,22 +61,10 @@ class Said:
                 self._answer(number, service, known)
             elif "OFFER" in known:
                 self._offer(service, acts)
-            self._values(number, turn["s"], service, acts)
+            for act, slot, values in acts:
+                self._values(number, turn["s"], act, f"{service}.{slot}", values)
             if "NOTIFY_SUCCESS" in known:
                 self._settle(service)
-
-    def _values(
-        self,
-        number: int,
-        speaker: str,
-        service: str,
-        acts: Sequence[tuple[str, str, Sequence[str]]],
-    ) -> None:
-        """What is said of each slot; several values of the assistant are a choice, not a claim."""
-        for act, slot, values in acts:
-            if speaker == "USER" or len(values) == 1:
-                for words in values:
-                    self._value(number, speaker, act, f"{service}.{slot}", words)
 
     def _answer(self, number: int, service: str, acts: set[str]) -> None:
         """The user takes what was offered, or does not."""
@@ -108,6 +96,11 @@ class Said:
         ):
             self.learned = {k: v for k, v in self.learned.items() if not _of(service, k)}
         self.offered = {k: v for k, v in self.offered.items() if not _of(service, k)}
+
+    def _values(self, number: int, speaker: str, act: str, key: str, values: Sequence[str]) -> None:
+        if speaker == "USER" or len(values) == 1:  # several are a choice, not a claim
+            for words in values:
+                self._value(number, speaker, act, key, words)
 
     def _value(self, number: int, speaker: str, act: str, key: str, words: str) -> None:
         if words in BOTH_WAYS or key.endswith((".intent", ".count")):
