@@ -11,6 +11,7 @@ from dialogist.selection.merging import merged
 from dialogist.selection.network import bundled_network
 from dialogist.selection.select import select, told_of
 from dialogist.selection.statements import candidates_of
+from dialogist.text.quantities import Quantity, quantities
 
 _SAID = [
     line.partition(" => ")[0]
@@ -95,6 +96,10 @@ def test_antecedents_are_chosen_with_what_needs_them():
     assert "hearing aid" in text
 
 
+def _values(number: Quantity) -> set[float]:
+    return {*number.values, *number.times, *number.vague}
+
+
 @settings(max_examples=60, deadline=None)
 @given(_DIALOGUES)
 def test_statements_say_only_what_their_units_say(turns):
@@ -102,8 +107,9 @@ def test_statements_say_only_what_their_units_say(turns):
     candidates = candidates_of(found.conversation, found.units, found.told)
     for one, _ in merged(candidates, found.units, found.conversation):
         said = " ".join(found.units[i].text for i in one.units)
-        for number in re.findall(r"\d[\d.:]*\d|\d", one.text):
-            assert number in said
+        values = {value for number in quantities(said) for value in _values(number)}
+        for number in quantities(one.text):
+            assert _values(number) & values
 
 
 @settings(max_examples=60, deadline=None)

@@ -42,7 +42,7 @@ _DOUBTS = re.compile(
 )
 _TWO = 2  # speakers: a name that one calls says nothing
 _GARBLED = re.compile(
-    r"\b(?!had\b|that\b)([a-z]{2,}) \1\b|^\w+ ,|\bis \w+ is\b"
+    r"\b(?!had\b|that\b)([a-z]{2,}) \1\b|^\w+ ,|, ,|\bis \w+ is\b"
     r"|\b(?:has|have|will|must) (?:must|will|may|can|has|is)\b"
 )
 _STANDS_FOR_A_SPEAKER = re.compile(r"\b(?:they|them|theirs?)\b")

@@ -31,7 +31,7 @@ _BEFORE_A_WORD = alternatives(r"""
 wait no,? | and | but | so | well | oh | ah | hey | hi | hello | okay | ok | yeah | i mean
 | or(?= (?:i|you) (?:can|could)\b) | i know (?:and|but) | of course | you know(?= i )
 | (?:sure|yes|yeah)(?= (?:i|we|that|it|you)\b) | then | also
-| i am afraid(?: that)? | to be honest | yo | um | uh | hm+ | unfortunately
+| i am afraid(?: that)? | to be honest | yo | um | uh | hm+ | unfortunately | actually
 | sorry,?(?= (?:i|we|my|it|but|that)\b)
 | (?:god|gosh|man|dude|damn|no)(?= (?:i|it|that|we|do not)\b)
 | the thing is(?: that)?(?= (?:i|you|we|he|she|it|they|the|my|our|your|there)\b)
