@@ -36,7 +36,7 @@ _REST = rf"(?: (?:and )?{_BELOW_100}\b(?!-))?+"
 _LARGE = re.compile(
     r"(?<![\w.-])"
     + "".join(
-        rf"(?<!\b{word} )" for word in ("or", "to", "by", "of", "point", "hundred", "thousand")
+        rf"(?<!\b{word} )" for word in ("or", "to", "point", "hundred", "thousand")
     )
     + rf"(?:(?:{_BELOW_100}|a) thousand\b(?: {_DIGIT} hundred\b)?+{_REST}"
     rf"|(?:{_BELOW_100}|an?) hundred\b{_REST}(?: thousand\b)?+)"
