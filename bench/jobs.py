@@ -27,7 +27,7 @@ from dialogist.data.readers import ReadOptions
 from dialogist.jobs.run import Watcher, run_job
 from dialogist.jobs.sinks import FolderSink, Form
 from dialogist.jobs.sources import items_of, origins_of
-from dialogist.jobs.workers import Plan
+from dialogist.jobs.workers import WorkPlan
 from dialogist.present.shaping import Shaped
 from dialogist.records import JSON, Dialogue, Summary
 
@@ -71,7 +71,7 @@ def run(source: Path, output: Path, workers: int, shard_size: int, seconds: floa
     """Run one job to its end, or go on with it."""
     origins = origins_of([str(source)])
     items = items_of(origins, ReadOptions(), print)
-    plan = Plan(
+    plan = WorkPlan(
         FirstUtterance(seconds),
         output,
         FolderSink(output, Form.jsonl),

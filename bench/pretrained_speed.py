@@ -114,12 +114,16 @@ def _groups(rows: Rows, size: int) -> Iterator[Rows]:
 
 def plain(flags, texts, precision, pruned):  # type: ignore[no-untyped-def]
     from dialogist.models.pretrained.pretrained_config import PretrainedConfig
-    from dialogist.models.pretrained.sources import locate, read_network, read_their_tokenizer
+    from dialogist.models.pretrained.sources import (
+        locate,
+        read_pretrained_network,
+        read_their_tokenizer,
+    )
 
     source = locate(flags.model)
     tokenizer = read_their_tokenizer(source)
     kind = {"model_type": "decoder"}
-    model = read_network(source, PretrainedConfig(source=flags.model, architecture=kind))
+    model = read_pretrained_network(source, PretrainedConfig(source=flags.model, architecture=kind))
     rows: Rows = [
         (
             tokenizer(f"{talk}\nSummary:\n").input_ids,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from dialogist.data.collate import training_pairs
+from dialogist.data.collate import pairs_of_all
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
@@ -80,7 +80,7 @@ def trained(config: ModelConfig, unknown: str, run: Path) -> Summarizer:
     preparation = Preparation(PreparationConfig.parse({"speakers": "role", "unknown": unknown}))
     model = config.build(len(TOKENIZER))
     examples = map(preparation.prepare, dialogues(32 * 150, seed=1))
-    pairs = training_pairs(preparation.encode(example, TOKENIZER) for example in examples)
+    pairs = pairs_of_all(preparation.encode(example, TOKENIZER) for example in examples)
     training = TrainingConfig.parse(
         {
             "epochs": 1,

@@ -198,7 +198,7 @@ def _seconds_an_update(variant: Variant, place: Place, note: Note) -> float:
     return watch.seconds
 
 
-FIGURES: Mapping[str, str] = {
+ABLATION_FIGURES: Mapping[str, str] = {
     "R1": "rouge1.f1",
     "R2": "rouge2.f1",
     "RL": "rougeL.f1",
@@ -280,7 +280,7 @@ def ablation_rows(
 
 
 def _figures(row: CardRow, gains: Mapping[str, Difference]) -> Iterable[tuple[str, AblationFigure]]:
-    for name, key in FIGURES.items():
+    for name, key in ABLATION_FIGURES.items():
         found, gain = row.figures.get(key), gains.get(key)
         itself = row.name == REFERENCES_ROW and name in _OWN
         value = None if found is None or itself else _told(found.figure)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dialogist.baselines.extractive import baseline
-from dialogist.baselines.openai_endpoint import KEY, OpenAIEndpoint
+from dialogist.baselines.openai_endpoint import ENDPOINT_KEY, OpenAIEndpoint
 from dialogist.errors import ConfigError, DataError, UsageError
 from dialogist.files import NETWORK
 from dialogist.records import Dialogue, Summary, Utterance
@@ -76,7 +76,7 @@ class Server(ThreadingHTTPServer):
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setenv(NETWORK, "1")
-    monkeypatch.delenv(KEY, raising=False)
+    monkeypatch.delenv(ENDPOINT_KEY, raising=False)
     made = Server()
     thread = threading.Thread(target=made.serve_forever, args=(0.01,))
     thread.start()
@@ -124,7 +124,7 @@ def test_the_key_comes_from_the_environment_alone(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "of another service")
-    monkeypatch.setenv(KEY, "secret")
+    monkeypatch.setenv(ENDPOINT_KEY, "secret")
     asked(server)
     assert server.seen[0][1]["Authorization"] == "Bearer secret"
     with pytest.raises(UsageError, match="in the clear"):
@@ -132,7 +132,7 @@ def test_the_key_comes_from_the_environment_alone(
     with pytest.raises(ConfigError, match="no key in an address") as refused:
         OpenAIEndpoint("openai:https://me:secret@models.example/v1#a")
     assert "secret" not in str(refused.value)
-    monkeypatch.delenv(KEY)
+    monkeypatch.delenv(ENDPOINT_KEY)
     asked(server)
     assert "Authorization" not in server.seen[1][1]
 

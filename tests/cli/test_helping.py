@@ -5,9 +5,8 @@ import json
 import pytest
 import typer
 
-from dialogist.cli.helping import _EXAMPLES, dress
+from dialogist.cli.command_tree import _EXAMPLES, dress, respelled
 from dialogist.cli.main import app
-from dialogist.cli.respelling import respelled
 
 
 @pytest.fixture(scope="module")

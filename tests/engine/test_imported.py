@@ -14,7 +14,7 @@ import transformers
 from tests.models.tiny_pretrained import TEXTS, auto, save_tiny
 
 from dialogist import Dialogue, Summarizer, Utterance
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.engine.bundle import Bundle, describe, load_bundle, save_bundle
 from dialogist.engine.imported import export_hf

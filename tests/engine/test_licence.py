@@ -8,7 +8,7 @@ import pytest
 from dialogist.engine.bundle import describe
 from dialogist.engine.model_files import (
     bundled_models,
-    combined,
+    combined_licence,
     is_non_commercial,
     licence_of,
     shown_licence,
@@ -40,7 +40,7 @@ def test_how_it_is_shown(licence, shown):
 
 
 def test_a_mean_inherits_every_licence():
-    assert combined(["mit", "cc-by-nc-4.0", "mit", ""]) == "mit AND cc-by-nc-4.0"
+    assert combined_licence(["mit", "cc-by-nc-4.0", "mit", ""]) == "mit AND cc-by-nc-4.0"
 
 
 def test_the_bundled_model_comes_with_the_text_of_its_licence():

@@ -7,8 +7,8 @@ import torch
 from tests.conftest import TEXTS, tiny_bundle
 
 from dialogist import Dialogue, Summarizer, SummaryOptions, Utterance
+from dialogist.data.encode import Limits
 from dialogist.data.entities import MASK
-from dialogist.data.limits import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.engine.bundle import load_bundle, save_bundle
 from dialogist.engine.compose import entities_of

@@ -78,7 +78,7 @@ def bundled() -> dict[str, Any]:
         call = caller(Path(folder))
         for name, words in _COMMANDS.items():
             form = () if "--format" in words else ("--format", "jsonl")
-            called = call("summarize", *words, *form, "--quiet")
+            called = call("summarize", *words, *form)
             text = called.stdout.decode()
             shown = [steady(json.loads(line)) for line in text.splitlines()] if form else text
             found[name] = {"exit": called.returncode, "summaries": shown}

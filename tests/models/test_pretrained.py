@@ -271,12 +271,12 @@ def test_real_gemma_says_what_generate_does() -> None:
     path = os.environ.get("DIALOGIST_GEMMA_GGUF", "")
     if not path or not Path(path).is_file():
         pytest.skip("DIALOGIST_GEMMA_GGUF names no GGUF file of Gemma 3 270M")
-    from dialogist.models.pretrained.sources import locate, read_network
+    from dialogist.models.pretrained.sources import locate, read_pretrained_network
 
     config = PretrainedConfig(source=path, prompt=PromptConfig(before="<bos>", after="\n"))
     imported = import_pretrained(config)
     kind = {"architecture": {"model_type": "gemma3_text"}}
-    network = read_network(locate(path), config.model_copy(update=kind))
+    network = read_pretrained_network(locate(path), config.model_copy(update=kind))
     one = Both(imported.model.eval(), imported.tokenizer, network.eval())
     count = int(os.environ.get("DIALOGIST_GEMMA_INPUTS", "200"))
     for seed in range(-(-count // 10)):

@@ -77,6 +77,8 @@ def test_without_transformers(monkeypatch: pytest.MonkeyPatch, folder: Path) -> 
     monkeypatch.setattr(sources.util, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match="needs optional packages"):
         PretrainedConfig(source=str(folder)).load(tuple)
+    with pytest.raises(ModelError, match=r"runs/misspelt: no such model here \(to look on the"):
+        sources.locate("runs/misspelt")
 
 
 @pytest.mark.parametrize("kind", ["bert", "gemma2", "invented"])

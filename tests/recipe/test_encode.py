@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 import torch
 
-from dialogist.data.manifest import read_manifest
 from dialogist.data.prepare import Preparation
-from dialogist.data.shards import ShardedPairs
+from dialogist.data.shards import ShardedPairs, read_manifest
 from dialogist.errors import ConfigError, DataError, UsageError
 from dialogist.files import alone_in
 from dialogist.recipe.config import Place, Recipe

@@ -234,3 +234,12 @@ def test_more_than_its_positions_is_refused_at_the_start(
     wide = Recipe.parse(override(values, ["decoding.max_tokens=256"]))
     with pytest.raises(ConfigError, match=r"decoding\.max_tokens \+ 1 must be at most 256"):
         train(wide, data, tmp_path / "three")
+
+
+def test_too_little_memory_to_train_is_told_at_the_start(
+    tiny: Callable[[str], Path], data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dialogist.recipe.pretrained_run.free_memory", lambda: 300_000)
+    with pytest.raises(ModelError, match=r"training takes about 0\.0 GB more memory"):
+        train(recipe_for(tiny("bart")), data, tmp_path / "one")
+    train(recipe_for(tiny("bart"), "training.epochs=0"), data, tmp_path / "two")

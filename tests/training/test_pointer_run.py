@@ -8,9 +8,8 @@ import torch
 
 from dialogist.data.collate import Pair
 from dialogist.data.encode import Encoded
-from dialogist.data.manifest import Manifest, token_type
 from dialogist.data.shard_writer import ShardWriter
-from dialogist.data.shards import ShardedPairs
+from dialogist.data.shards import Manifest, ShardedPairs, token_type
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.records import Coverage
 from dialogist.tokenizers import Symbols

@@ -12,19 +12,29 @@ from dialogist.cli.flags import (
     AllowNetwork,
     BeamSize,
     Device,
+    Focus,
     Long,
     MaxTokens,
-    Model,
+    ModelName,
+    PerspectiveName,
     PrecisionName,
     Quiet,
     Safe,
-    Strategy,
+    SpeakerNames,
+    StrategyName,
+    TemplateName,
     decoding_options,
+    shape_of,
 )
-from dialogist.cli.forms import DeviceKind, Length, Mask, Names, PrecisionKind, Style
-from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import expected_records
-from dialogist.cli.shaping import Focus, PerspectiveName, SpeakerNames, TemplateName, shape_of
+from dialogist.cli.forms import (
+    DeviceKind,
+    LengthChoice,
+    Mask,
+    NamesChoice,
+    PrecisionKind,
+    StyleChoice,
+)
+from dialogist.cli.inputs import expected_records, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
 from dialogist.records import JSON
@@ -32,7 +42,7 @@ from dialogist.records import JSON
 if TYPE_CHECKING:  # pydantic: not for --help
     from dialogist.engine.options import SummaryOptions
     from dialogist.jobs.sinks import Form, Sink
-    from dialogist.jobs.sources import Origin
+    from dialogist.jobs.sources import RecordOrigin
 
 _FILE_ENDINGS = (".jsonl", ".json", ".csv", ".txt", ".md", ".parquet", ".gz", ".zst")
 
@@ -124,16 +134,16 @@ def batch(
         float,
         typer.Option(min=1, help="Seconds without an answer after which a worker is replaced."),
     ] = 600,
-    model: Model = "default",
+    model: ModelName = "default",
     template: TemplateName = None,
     focus: Focus = None,
     perspective: PerspectiveName = None,
     speaker: SpeakerNames = None,
     style: Annotated[
-        Style | None,
+        StyleChoice | None,
         typer.Option(help="faithful: told or quoted; free: the network's words, not verified."),
     ] = None,
-    length: Annotated[Length | None, typer.Option(help="How long the summary is.")] = None,
+    length: Annotated[LengthChoice | None, typer.Option(help="How long the summary is.")] = None,
     words: Annotated[int | None, typer.Option(help="At most N words, in whole sentences.")] = None,
     long: Long = None,
     safe: Safe = None,
@@ -143,9 +153,11 @@ def batch(
     mask: Annotated[
         Mask | None, typer.Option(help="Mask personal data in what the model reads, or writes.")
     ] = None,
-    mask_names: Annotated[Names, typer.Option(help="Whose names to mask as well.")] = Names.none,
+    mask_names: Annotated[
+        NamesChoice, typer.Option(help="Whose names to mask as well.")
+    ] = NamesChoice.none,
     read: ReadOptions = ReadOptions(),
-    strategy: Strategy = None,
+    strategy: StrategyName = None,
     beam_size: BeamSize = None,
     max_tokens: MaxTokens = None,
     device: Device = DeviceKind.auto,
@@ -160,7 +172,7 @@ def batch(
     from dialogist.jobs.sinks import Form
     from dialogist.jobs.sources import Since, items_of, origins_of
     from dialogist.jobs.wishes import Wishes
-    from dialogist.jobs.workers import Plan
+    from dialogist.jobs.workers import WorkPlan
 
     _refuse(
         {
@@ -198,7 +210,7 @@ def batch(
         return show_sample(wishes.open(), items_of(origins, read, note), sample, _expected(origins))
     form = Form(format.value)
     folder, sink = _destination(output, state, form)
-    plan = Plan(
+    plan = WorkPlan(
         wishes,
         folder,
         sink,
@@ -213,7 +225,7 @@ def batch(
         grow or watch is not None,
     )
 
-    def run(origins: "list[Origin]") -> int:
+    def run(origins: "list[RecordOrigin]") -> int:
         meter = JobMeter(_expected(origins))
         items = items_of(origins, read, note)
         about = _description(origins, read, output, since)
@@ -221,7 +233,7 @@ def batch(
         meter.finish(totals)
         return 3 if totals.failed else 0
 
-    def look(known: Sequence[str]) -> "list[Origin]":
+    def look(known: Sequence[str]) -> "list[RecordOrigin]":
         return origins_of(inputs, recent, known, note)
 
     try:
@@ -246,9 +258,9 @@ def _refuse(faults: Mapping[str, bool]) -> None:
 
 def _options(model: str, wanted: dict[str, Any], focus: str | None) -> "SummaryOptions":
     from dialogist.cli.licence_note import tell_licence
-    from dialogist.engine.model_files import find_model, options_of
+    from dialogist.engine.model_files import find_model, model_options
 
-    options = decoding_options(options_of(find_model(model)), wanted)
+    options = decoding_options(model_options(find_model(model)), wanted)
     if options.style == "faithful":
         return options.model_copy(update={"focus": focus})
     tell_licence(model)
@@ -283,7 +295,7 @@ def _destination(output: str, state: Path | None, form: "Form") -> tuple[Path, "
 
 
 def _description(
-    origins: "list[Origin]", read: ReadOptions, output: str, since: str | None
+    origins: "list[RecordOrigin]", read: ReadOptions, output: str, since: str | None
 ) -> dict[str, JSON]:
     """What the records are made of, and where they go: of one job all that stays the same."""
     from dialogist.jobs.sources import shown_name
@@ -304,7 +316,7 @@ def _description(
     }
 
 
-def _expected(origins: "list[Origin]") -> int | None:
+def _expected(origins: "list[RecordOrigin]") -> int | None:
     """How many dialogues there are, going by the names of files."""
     paths = [origin.path for origin in origins if origin.path is not None]
     return expected_records(paths) if len(paths) == len(origins) else None

@@ -6,16 +6,15 @@ from itertools import islice
 from pathlib import Path
 from typing import NoReturn
 
-from dialogist.cli.console import note
-from dialogist.cli.forms import Output
-from dialogist.cli.output import write_summaries
-from dialogist.cli.progress import Meter, is_silent
+from dialogist.cli.console import Meter, is_silent, note
+from dialogist.cli.forms import OutputFormat
 from dialogist.cli.summarizing import tally
+from dialogist.cli.summary_output import write_summaries
 from dialogist.errors import DataError
 from dialogist.jobs.journal import Totals, known_inputs
-from dialogist.jobs.run import Progress
-from dialogist.jobs.sources import Item, Origin
-from dialogist.jobs.wishes import Opened, record_of
+from dialogist.jobs.run import JobProgress
+from dialogist.jobs.sources import RecordOrigin, SourceItem
+from dialogist.jobs.wishes import Opened, batch_record
 from dialogist.present.shaping import Shaped
 from dialogist.records import Dialogue
 from dialogist.text.listing import counted
@@ -35,7 +34,7 @@ class JobMeter:
         self._meter: Meter | None = None
         self._estimated = False
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: JobProgress) -> None:
         """So far it is."""
         if self._meter is None:
             if progress.kept:
@@ -86,7 +85,7 @@ def estimate(total: int | None, rate: float, size: float) -> str:
     )
 
 
-def show_sample(opened: Opened, items: Iterable[Item], count: int, total: int | None) -> int:
+def show_sample(opened: Opened, items: Iterable[SourceItem], count: int, total: int | None) -> int:
     """Print the summaries of the first dialogues, and what all would cost; the exit code."""
     failed, seconds, size = 0, 0.0, 0
 
@@ -100,7 +99,7 @@ def show_sample(opened: Opened, items: Iterable[Item], count: int, total: int | 
             started = time.perf_counter()
             [shaped] = opened.shown([item])
             seconds += time.perf_counter() - started
-            size += len(str(record_of(shaped)))
+            size += len(str(batch_record(shaped)))
             failed += shaped.summary.status == "error"
             yield shaped
 
@@ -112,7 +111,7 @@ def show_sample(opened: Opened, items: Iterable[Item], count: int, total: int | 
             done += 1
             yield shaped
 
-    write_summaries(counted_ones(), Output.text)
+    write_summaries(counted_ones(), OutputFormat.text)
     if done:
         note(f"{estimate(total, done / seconds, size / done)}, by one worker", own=True)
     return 3 if failed else 0
@@ -120,8 +119,8 @@ def show_sample(opened: Opened, items: Iterable[Item], count: int, total: int | 
 
 def watch_inputs(
     folder: Path,
-    look: Callable[[Sequence[str]], list[Origin]],
-    run: Callable[[list[Origin]], object],
+    look: Callable[[Sequence[str]], list[RecordOrigin]],
+    run: Callable[[list[RecordOrigin]], object],
     seconds: float,
 ) -> NoReturn:
     """Run a job again and again over what its inputs have become, until somebody ends it.

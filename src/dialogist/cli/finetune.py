@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialogist.cli.console import TrainingDisplay, note
+from dialogist.cli.console import TrainingDisplay, note, progress
 from dialogist.cli.flags import Device, Threads
 from dialogist.cli.forms import DeviceKind
-from dialogist.cli.progress import progress
-from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import Reading
+from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 
 if TYPE_CHECKING:
@@ -62,7 +60,7 @@ def finetune(
 
     if threads is not None:
         torch.set_num_threads(threads)
-    reading = Reading(read)
+    reading = InputReading(read)
     found = find_base(base)
     if not quiet:
         note(f"base {found.name}: {licence_line(found)}")

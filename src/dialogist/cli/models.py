@@ -8,11 +8,9 @@ from typing import Annotated
 
 import typer
 
-from dialogist.cli.console import note
-from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.console import Meter, note, tracked
 from dialogist.cli.flags import FactsForm, OutputFile
-from dialogist.cli.forms import Facts
-from dialogist.cli.progress import Meter, tracked
+from dialogist.cli.forms import Facts, form_of, output_to
 from dialogist.errors import ModelError, UsageError
 
 app = typer.Typer(help="List models, show one; pack, average or export them.", no_args_is_help=True)
@@ -70,7 +68,7 @@ def info(
     format: FactsForm = None,
 ) -> int:
     """Show a model's facts and its card."""
-    from dialogist.data.limits import Limits
+    from dialogist.data.encode import Limits
     from dialogist.engine.bundle import describe
     from dialogist.engine.model_files import find_model, shown_licence
 
@@ -93,7 +91,7 @@ def info(
     return 0
 
 
-class Weights(StrEnum):
+class StoredWeights(StrEnum):
     """What weights can be stored as."""
 
     fp32 = "fp32"
@@ -126,7 +124,9 @@ _OUTPUT = Annotated[Path, typer.Option("--output", "-o", help="The new folder.")
 def pack(
     model: _MODEL,
     output: _OUTPUT,
-    weights: Annotated[Weights, typer.Option(help="What to store weights as.")] = Weights.int8,
+    weights: Annotated[
+        StoredWeights, typer.Option(help="What to store weights as.")
+    ] = StoredWeights.int8,
 ) -> int:
     """Store a model's weights in fewer bytes: int8 (with a scale per row), fp16, bf16, or fp32."""
     import torch
@@ -188,7 +188,7 @@ def average_models(
 
 
 @app.command("export")
-def export(
+def export_model(
     model: _MODEL,
     output: _OUTPUT,
     quantization: Annotated[

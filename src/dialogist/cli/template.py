@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import FactsForm, OutputFile
-from dialogist.cli.forms import Facts
+from dialogist.cli.forms import Facts, form_of, output_to
 from dialogist.errors import ConfigError
 from dialogist.text.listing import counted
 
@@ -41,8 +40,8 @@ def list_templates(output: OutputFile = None, format: FactsForm = None) -> int:
     return 0
 
 
-@app.command()
-def show(
+@app.command("show")
+def show_template(
     template: Annotated[str, typer.Argument(help="A template's name or YAML file.")],
 ) -> int:
     """Print a template's YAML: save it as a file and change it."""
@@ -54,8 +53,8 @@ def show(
     return 0
 
 
-@app.command()
-def check(
+@app.command("check")
+def check_template(
     templates: Annotated[list[str], typer.Argument(help="Templates: names or YAML files.")],
 ) -> int:
     """Read templates and say what their sections hold. Exit code 2 if one is at fault."""

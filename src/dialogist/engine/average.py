@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from dialogist.config import differences
 from dialogist.engine.bundle import Bundle
-from dialogist.engine.model_files import combined
+from dialogist.engine.model_files import combined_licence
 from dialogist.errors import ModelError
 from dialogist.models.model_weights import average_weights, copy_weights, weights_of
 from dialogist.records import JSON
@@ -41,7 +41,7 @@ def average(bundles: Sequence[Bundle]) -> Bundle:
     mean = average_weights([weights_of(bundle.model) for bundle in bundles])
     copy_weights(weights_of(into.model), mean, "the mean")
     names: list[JSON] = [bundle.name for bundle in bundles]
-    licence = combined(str(bundle.about.get("licence", "")) for bundle in bundles)
+    licence = combined_licence(str(bundle.about.get("licence", "")) for bundle in bundles)
     return replace(into, about={**into.about, "licence": licence, "mean_of": names})
 
 

@@ -28,11 +28,11 @@ from dialogist.data.keypoints import RulePack, load_pack
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.model_files import (
-    FORMAT_VERSION,
     GENERATION,
+    MODEL_FORMAT_VERSION,
     check_format,
     licence_of,
-    options_of,
+    model_options,
     parse_file,
 )
 from dialogist.engine.options import MEASURED, SummaryOptions
@@ -51,7 +51,7 @@ from dialogist.models.model_weights import (
 from dialogist.records import JSON
 from dialogist.tokenizers import Tokenizer, read_tokenizer
 
-KEY_POINTS = "key_points.yaml"
+KEY_POINTS_FILE = "key_points.yaml"
 
 Stored = Literal["fp32", "fp16", "bf16", "int8"]
 
@@ -60,7 +60,7 @@ class BundleConfig(Config):
     """What ``config.json`` holds."""
 
     format: str = "dialogist"
-    format_version: int = FORMAT_VERSION
+    format_version: int = MODEL_FORMAT_VERSION
     weights: Stored | None = None  # what they are stored as; older files do not say
     vocabulary: int
     model: SerializeAsAny[ModelConfig]
@@ -109,7 +109,7 @@ def save_bundle(folder: Path, bundle: Bundle, card: str, dtype: torch.dtype) -> 
     bundle.tokenizer.save(folder)
     pack = bundle.preparation.pack
     if pack is not None:
-        (folder / KEY_POINTS).write_text(pack.text, encoding="utf-8")
+        (folder / KEY_POINTS_FILE).write_text(pack.text, encoding="utf-8")
     (folder / "README.md").write_text(card, encoding="utf-8")
 
 
@@ -143,10 +143,10 @@ def load_bundle(
         model.attach(tokenizer)
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{path}: is no whole weights file: {error}") from None
-    decoding = options_of(folder)
+    decoding = model_options(folder)
     preparation = Preparation(config.preparation, _read_pack(folder, config.preparation))
     if max(0, len(tokenizer.plan_ids()) - 1) != len(preparation.planned_labels):
-        raise ModelError(f"{folder}: its tokenizer and {KEY_POINTS} have not the same labels")
+        raise ModelError(f"{folder}: its tokenizer and {KEY_POINTS_FILE} have not the same labels")
     model.eval()
     if chosen is not None:
         use_precision(model, chosen)
@@ -180,7 +180,7 @@ def describe(folder: Path) -> dict[str, Any]:
         "vocabulary": config.vocabulary,
         "model": config.model.model_dump(),
         "preparation": config.preparation.model_dump(),
-        "style": options_of(folder).style,
+        "style": model_options(folder).style,
         "licence": licence_of(folder, config.about),
         "about": config.about,
     }
@@ -191,7 +191,7 @@ def _read_pack(folder: Path, preparation: PreparationConfig) -> RulePack | None:
     if preparation.key_points is None:
         return None
     try:
-        return load_pack(folder / KEY_POINTS)
+        return load_pack(folder / KEY_POINTS_FILE)
     except ConfigError as error:
         raise ModelError(str(error)) from None
 

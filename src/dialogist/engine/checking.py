@@ -29,7 +29,7 @@ from dialogist.text.verbs import ANSWERING, ASKING, HELPING, TELLING
 # A rough reading by word order. It complains too often rather than too seldom.
 
 
-Told = tuple[WarningKind, str]
+Complaint = tuple[WarningKind, str]
 """The kind of a warning and its message."""
 
 # Words with which a summary reports: nobody in the dialogue need say them.
@@ -102,7 +102,7 @@ def _lines(sentence: Statement, index: Index) -> Iterator[_Line]:
             yield _Line(span.utterance, index.voices.spoken[span.utterance], part)
 
 
-def _uncited(sentence: Statement, terms: Sequence[Term], index: Index) -> Iterator[Told]:
+def _uncited(sentence: Statement, terms: Sequence[Term], index: Index) -> Iterator[Complaint]:
     """The words that none of the cited utterances holds, in one message."""
     cited = {span.utterance for span in sentence.evidence}
     missing = [
@@ -115,7 +115,7 @@ def _uncited(sentence: Statement, terms: Sequence[Term], index: Index) -> Iterat
         yield "uncited", f"the cited lines do not say {words}"
 
 
-def _mixed(sentence: Statement, terms: Sequence[Term], index: Index) -> Iterator[Told]:
+def _mixed(sentence: Statement, terms: Sequence[Term], index: Index) -> Iterator[Complaint]:
     """A sentence put together from several utterances, none of which holds all of its words."""
     cited = {span.utterance for span in sentence.evidence}
     places = [cited.intersection(index.found(term)) for term in terms if not _reports(term)]
@@ -129,7 +129,7 @@ def _reports(term: Term) -> bool:
     return term.kind == "word" and any(key[2:] in _REPORTS for key in term.keys)
 
 
-def _repeated(text: str, terms: Sequence[Term]) -> Iterator[Told]:
+def _repeated(text: str, terms: Sequence[Term]) -> Iterator[Complaint]:
     """The same value twice in one phrase: "from the 3rd to the 3rd"."""
     values = [term for term in terms if term.kind in ("number", "entity")]
     for one, other in pairwise(values):
@@ -158,7 +158,7 @@ def _stems(text: str) -> frozenset[str]:
     return frozenset(map(stem_of, words))
 
 
-def _denials(text: str, lines: Sequence[_Line]) -> Iterator[Told]:
+def _denials(text: str, lines: Sequence[_Line]) -> Iterator[Complaint]:
     """A word that the sentence affirms and the cited lines deny, or the reverse."""
     stated = [line.text for line in lines if "?" not in line.text]
     if not stated:
@@ -174,7 +174,7 @@ def _denials(text: str, lines: Sequence[_Line]) -> Iterator[Told]:
         yield "contradiction", "this sentence denies what the cited lines say"
 
 
-def _intentions(text: str, lines: Sequence[_Line], index: Index) -> Iterator[Told]:
+def _intentions(text: str, lines: Sequence[_Line], index: Index) -> Iterator[Complaint]:
     """What somebody "will" do, where the cited line only asks for it, or the answer refuses it."""
     will = _WILL.search(text)
     if will is None or NEGATION.search(text):
@@ -196,7 +196,7 @@ def _is_refused(line: _Line, index: Index) -> bool:
     return _REFUSED.search(index.dialogue.utterances[behind].text) is not None
 
 
-def _requests(clauses: Sequence[Clause], lines: Sequence[_Line]) -> Iterator[Told]:
+def _requests(clauses: Sequence[Clause], lines: Sequence[_Line]) -> Iterator[Complaint]:
     """ "X asks", where no cited line of X asks for anything."""
     if not clauses or clauses[0].kind != "ask":
         return
@@ -205,7 +205,9 @@ def _requests(clauses: Sequence[Clause], lines: Sequence[_Line]) -> Iterator[Tol
         yield "tentative", "no cited line of this speaker asks for it"
 
 
-def _subjects(clauses: Sequence[Clause], lines: Sequence[_Line], index: Index) -> Iterator[Told]:
+def _subjects(
+    clauses: Sequence[Clause], lines: Sequence[_Line], index: Index
+) -> Iterator[Complaint]:
     """The cited lines say the sentence's verb of somebody else: "Dad wants to sell"."""
     if not clauses or clauses[0].kind not in ("do", "tell"):
         return
@@ -228,7 +230,10 @@ def _doers(text: str, verb: str) -> Iterator[str]:
         for word in reversed(before):
             if word in _STOPS:
                 break
-            if word in _FIRST | _THIRD | {"you"} or (word not in FUNCTION_WORDS and word.isalpha()):
+            is_noun = (
+                word not in FUNCTION_WORDS and word.isalpha() and len(word) > 1
+            )  # no "e-" mail
+            if is_noun or word in _FIRST | _THIRD | {"you"}:
                 doer = word
                 break
         yield doer
@@ -241,7 +246,7 @@ def _sort(key: str) -> str:
     return key[:2] if key[:2] in ("n:", "t:") else ""
 
 
-def _stale(sentence: Statement, terms: Sequence[Term], index: Index) -> Iterator[Told]:
+def _stale(sentence: Statement, terms: Sequence[Term], index: Index) -> Iterator[Complaint]:
     """A value of the sentence behind whose last place another value of its sort is said."""
     own = frozenset(key for term in terms for key in term.keys)
     for term in terms:

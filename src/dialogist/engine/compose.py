@@ -8,13 +8,12 @@ from dataclasses import dataclass, replace
 from math import ceil
 
 from dialogist.baselines.extractive import lexrank_scores
-from dialogist.data.entities import Key, compared
-from dialogist.data.entity_finding import find_entities
+from dialogist.data.entities import EntityKey, compared, find_entities
 from dialogist.engine.bundle import Bundle
-from dialogist.engine.drafts import Draft, Written
+from dialogist.engine.drafts import Draft, SearchedWindow
 from dialogist.engine.judging import faults, judged, warnings_of
 from dialogist.engine.options import SummaryOptions
-from dialogist.engine.segmenting import Reading
+from dialogist.engine.segmenting import SegmentedDialogue
 from dialogist.engine.token_offsets import parts_of
 from dialogist.records import Entity, Example, Statement, Summary
 from dialogist.text.contractions import expanded
@@ -33,7 +32,7 @@ from dialogist.tokenizers.special_tokens import entity_kind, readable_entity
 # every part of a dialogue of hours keeps its say.
 
 
-GROUP = 4
+MERGED_AT_ONCE = 4
 """How many neighbouring windows, then groups of windows, are looked at together."""
 
 MANY = 4
@@ -50,7 +49,7 @@ _UNSPACED = re.compile(r"[\u3000-\u30ff\u3400-\u9fff\uff00-\uffef][\"'”’]*$"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SummarySentence:
     """A sentence: of which window and which part (key point) of what was said there.
 
     ``text`` is stripped. ``start`` and ``end`` are its characters in the part's stripped text as
@@ -65,14 +64,14 @@ class Said:
     end: int = 0
 
 
-def sentences_of(text: str, window: int, part: int, label: str) -> list[Said]:
+def summary_sentences(text: str, window: int, part: int, label: str) -> list[SummarySentence]:
     """The sentences of one part, with their places in its text."""
-    found: list[Said] = []
+    found: list[SummarySentence] = []
     text, place = text.strip(), 0
     for sentence in split_sentences(text, small=True):
         start = text.find(sentence, place)
         place = start + len(sentence)
-        found.append(Said(sentence, window, part, label, start, place))
+        found.append(SummarySentence(sentence, window, part, label, start, place))
     return found
 
 
@@ -81,9 +80,9 @@ def gap_behind(text: str) -> str:
     return "" if _UNSPACED.search(text) else " "
 
 
-def fold(said: Sequence[Said]) -> list[Said]:
+def fold(said: Sequence[SummarySentence]) -> list[SummarySentence]:
     """Without sentences that another window has said already."""
-    kept: list[Said] = []
+    kept: list[SummarySentence] = []
     content: list[_Content] = []
     holding: dict[str, list[int]] = defaultdict(list)  # a stem's sentences, by number
     for one in said:
@@ -101,20 +100,20 @@ def fold(said: Sequence[Said]) -> list[Said]:
     return kept
 
 
-def choose(said: Sequence[Said], words: int) -> list[Said]:
+def choose(said: Sequence[SummarySentence], words: int) -> list[SummarySentence]:
     """The most telling sentences with at most ``words`` words, in order; at least one.
 
-    While there are far too many, each group of `GROUP` neighbouring windows gives up half of its
-    words; then the dialogue is taken in as many segments as there is room for, and each has
+    While there are far too many, `MERGED_AT_ONCE` neighbouring windows at a time give up half of
+    their words; then the dialogue is taken in as many segments as there is room for, and each has
     its share.
     """
-    kept, size = list(said), GROUP
+    kept, size = list(said), MERGED_AT_ONCE
     last = max((one.window for one in said), default=0) + 1
     while _length(kept) > MANY * words and size < last:
         groups = _grouped(kept, size)
         halves = [_length(kept[place] for place in group) / 2 for group in groups]
         kept = _thinned(kept, size, halves)
-        size *= GROUP
+        size *= MERGED_AT_ONCE
     if _length(kept) <= words:
         return kept
     segments = max(1, min(last, words // SEGMENT))
@@ -124,7 +123,7 @@ def choose(said: Sequence[Said], words: int) -> list[Said]:
     return kept if _length(kept) <= words else _thinned(kept, last, [words])
 
 
-def _grouped(said: Sequence[Said], size: int) -> list[list[int]]:
+def _grouped(said: Sequence[SummarySentence], size: int) -> list[list[int]]:
     """The places of the sentences of each ``size`` windows."""
     groups: dict[int, list[int]] = {}
     for place, one in enumerate(said):
@@ -132,7 +131,9 @@ def _grouped(said: Sequence[Said], size: int) -> list[list[int]]:
     return list(groups.values())
 
 
-def _thinned(said: Sequence[Said], size: int, words: Sequence[float]) -> list[Said]:
+def _thinned(
+    said: Sequence[SummarySentence], size: int, words: Sequence[float]
+) -> list[SummarySentence]:
     """The most central sentences of each group, as many words as it may keep, and one at least."""
     kept: set[int] = set()
     for group, room in zip(_grouped(said, size), words, strict=True):
@@ -147,7 +148,7 @@ def _thinned(said: Sequence[Said], size: int, words: Sequence[float]) -> list[Sa
     return [one for place, one in enumerate(said) if place in kept]
 
 
-def _length(said: Iterable[Said]) -> int:
+def _length(said: Iterable[SummarySentence]) -> int:
     return sum(count_words(one.text) for one in said)
 
 
@@ -173,7 +174,7 @@ class _Content:
 # The values of a dialogue: where said, what the model saw instead, what the summary has.
 
 
-def entities_of(reading: Reading, summary: str) -> Iterator[Entity]:
+def entities_of(reading: SegmentedDialogue, summary: str) -> Iterator[Entity]:
     """Phone numbers, times, amounts ... in the order they were said."""
     masks = _masks(reading.example)
     for number, utterance in enumerate(reading.dialogue.utterances):
@@ -190,7 +191,7 @@ def entities_of(reading: Reading, summary: str) -> Iterator[Entity]:
             )
 
 
-def _masks(example: Example) -> dict[Key, str]:
+def _masks(example: Example) -> dict[EntityKey, str]:
     """What stood for each value, as people are shown it; none where entities stay text."""
     return {
         compared(entity_kind(character), said): readable_entity(character)
@@ -215,11 +216,14 @@ class Composed:
     """A summary, and where in what was written its sentences stand."""
 
     summary: Summary
-    said: tuple[Said, ...] = ()
+    said: tuple[SummarySentence, ...] = ()
 
 
 def compose(
-    bundle: Bundle, reading: Reading, written: Sequence[Written], options: SummaryOptions
+    bundle: Bundle,
+    reading: SegmentedDialogue,
+    written: Sequence[SearchedWindow],
+    options: SummaryOptions,
 ) -> Composed:
     """The summary of one dialogue, still without evidence and timings."""
     composer = _Composer(bundle, reading, written, options)
@@ -249,24 +253,26 @@ class _Composer:
     def __init__(
         self,
         bundle: Bundle,
-        reading: Reading,
-        written: Sequence[Written],
+        reading: SegmentedDialogue,
+        written: Sequence[SearchedWindow],
         options: SummaryOptions,
     ) -> None:
         self.bundle, self.reading = bundle, reading
         self.written, self.options = written, options
         self.pack = bundle.preparation.pack
 
-    def said(self) -> list[Said]:
+    def said(self) -> list[SummarySentence]:
         """All sentences of all windows."""
         return [
             replace(sentence, text=self._expanded(sentence.text))
             for number, window in enumerate(self.written)
             for place, (label, text) in enumerate(self._written(window))
-            for sentence in self._labelled(sentences_of(text, number, place, label), text.strip())
+            for sentence in self._labelled(
+                summary_sentences(text, number, place, label), text.strip()
+            )
         ]
 
-    def _labelled(self, said: Sequence[Said], text: str) -> Sequence[Said]:
+    def _labelled(self, said: Sequence[SummarySentence], text: str) -> Sequence[SummarySentence]:
         """By the rules of the model's pack where it writes no key points (KDD'19, section 4.2)."""
         if self.pack is None or all(one.label for one in said):
             return said
@@ -275,9 +281,11 @@ class _Composer:
         labels = [found[bisect_right(starts, one.start) - 1].label for one in said]
         return [replace(one, label=label) for one, label in zip(said, labels, strict=True)]
 
-    def safe(self, said: Sequence[Said]) -> tuple[list[Said], list[Said]]:
+    def safe(
+        self, said: Sequence[SummarySentence]
+    ) -> tuple[list[SummarySentence], list[SummarySentence]]:
         """Sentences without fault, and those with one that search could not mend."""
-        kept, removed = list(said), list[Said]()
+        kept, removed = list(said), list[SummarySentence]()
         while self.options.safe and kept:
             text = "".join(part for _, part in self.parts(kept, whole=False))
             found = faults(text, self.reading.dialogue)
@@ -292,7 +300,7 @@ class _Composer:
             kept = [one for i, one in enumerate(kept) if i not in wrong]
         return kept, removed
 
-    def sized(self, said: Sequence[Said]) -> list[Said]:
+    def sized(self, said: Sequence[SummarySentence]) -> list[SummarySentence]:
         """As many sentences as the wished length allows."""
         asked, several = self.options, len(self.written) > 1
         limits = [] if asked.words is None else [asked.words]
@@ -303,7 +311,7 @@ class _Composer:
             limits.append(MEDIUM)
         return choose(said, min(limits)) if limits and said else list(said)
 
-    def parts(self, said: Sequence[Said], whole: bool) -> list[tuple[str, str]]:
+    def parts(self, said: Sequence[SummarySentence], whole: bool) -> list[tuple[str, str]]:
         """(label, text) of each part; joined, the texts are the summary.
 
         What one window says is left as it was written if nothing of it is missing (``whole``).
@@ -337,7 +345,7 @@ class _Composer:
         wrong = [text for text in texts if faults(text, self.reading.dialogue)]
         return tuple(text for text in texts if text not in wrong), wrong
 
-    def _parts(self, window: Written, draft: Draft | None = None) -> list[tuple[str, str]]:
+    def _parts(self, window: SearchedWindow, draft: Draft | None = None) -> list[tuple[str, str]]:
         written = self._written(window, draft)
         return [(label, self._expanded(text)) for label, text in written]
 
@@ -348,7 +356,7 @@ class _Composer:
             return text
         return expanded(text, frozenset(self.reading.dialogue.speakers))
 
-    def _written(self, window: Written, draft: Draft | None = None) -> list[tuple[str, str]]:
+    def _written(self, window: SearchedWindow, draft: Draft | None = None) -> list[tuple[str, str]]:
         if not window.drafts:
             return []
         chosen = draft or window.drafts[0]
@@ -363,7 +371,7 @@ def _key_points(parts: Sequence[tuple[str, str]]) -> Iterator[Statement]:
         place += len(text)
 
 
-def _located(text: str, said: Sequence[Said]) -> Iterator[Statement]:
+def _located(text: str, said: Sequence[SummarySentence]) -> Iterator[Statement]:
     place = 0
     for one in said:
         start = text.find(one.text, place)

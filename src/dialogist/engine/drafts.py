@@ -208,7 +208,7 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class SearchedWindow:
     """What was said of one window; ``drafts``, best first, are none where it holds no text.
 
     ``looks`` is None where no evidence was asked for.

@@ -18,7 +18,7 @@ from dialogist.batch import FIRST_KEY_POINT, Batch
 from dialogist.data.collate import Pair, collate
 from dialogist.data.encode import Encoded
 from dialogist.engine.bundle import Bundle
-from dialogist.engine.drafts import Draft, Looks, Retold, Shares, Written
+from dialogist.engine.drafts import Draft, Looks, Retold, SearchedWindow, Shares
 from dialogist.models.base import Outputs
 from dialogist.nn.kv_cache import State
 from dialogist.nn.output_layer import PointerLogProbs
@@ -30,7 +30,7 @@ from dialogist.tokenizers import Symbols
 @torch.inference_mode()
 def retold(
     bundle: Bundle,
-    written: Sequence[Written],
+    written: Sequence[SearchedWindow],
     dialogues: Sequence[Dialogue],
     state: State | None = None,
 ) -> list[list[Retold]]:
@@ -67,7 +67,7 @@ def retold(
     return found
 
 
-def looks_of(window: Written, parts: Sequence[Retold]) -> Looks:
+def looks_of(window: SearchedWindow, parts: Sequence[Retold]) -> Looks:
     """Of what was told of a window its own utterances' columns."""
     numbers = [i for origins in window.example.origins for i in origins]
     own = slice(min(numbers, default=0), max(numbers, default=-1) + 1)
@@ -75,7 +75,7 @@ def looks_of(window: Written, parts: Sequence[Retold]) -> Looks:
     return Looks(own.start, tuple(narrowed))
 
 
-def _said(written: Written) -> int:
+def _said(written: SearchedWindow) -> int:
     return sum(len(part.tokens) for part in written.drafts[0].parts)
 
 

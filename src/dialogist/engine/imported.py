@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from dialogist import __version__
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.engine.bundle import Bundle, save_bundle
 from dialogist.engine.model_files import carry_licence, licence_of, user_models

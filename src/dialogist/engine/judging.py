@@ -5,10 +5,10 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from dialogist.engine.bundle import Bundle
-from dialogist.engine.drafts import Draft, Window, Written
+from dialogist.engine.drafts import Draft, SearchedWindow, Window
 from dialogist.engine.isolation import shortness
 from dialogist.engine.options import SummaryOptions
-from dialogist.engine.segmenting import Reading
+from dialogist.engine.segmenting import SegmentedDialogue
 from dialogist.engine.token_offsets import ends_of, parts_of, reader
 from dialogist.metrics.faithfulness import Finding, FindingKind, findings
 from dialogist.records import Coverage, Dialogue, Status, Summary, Warning, WarningKind
@@ -25,7 +25,7 @@ _MESSAGES: dict[FindingKind, tuple[WarningKind, str]] = {
 }
 
 
-def refused(reading: Reading, model: str) -> Summary:
+def refused(reading: SegmentedDialogue, model: str) -> Summary:
     """The summary of a dialogue of which nothing can be said."""
     assert reading.refused is not None
     status, reason = reading.refused
@@ -42,8 +42,8 @@ def refused(reading: Reading, model: str) -> Summary:
 
 def warnings_of(
     summary: Summary,
-    reading: Reading,
-    written: Sequence[Written],
+    reading: SegmentedDialogue,
+    written: Sequence[SearchedWindow],
     unsaid: Sequence[str],
     options: SummaryOptions,
 ) -> Iterator[Warning]:
@@ -64,13 +64,15 @@ def warnings_of(
         )
 
 
-def judged(summary: Summary, reading: Reading, options: SummaryOptions) -> Summary:
+def judged(summary: Summary, reading: SegmentedDialogue, options: SummaryOptions) -> Summary:
     """The summary with its status, the gravest that holds."""
     status, reason = _status(summary, reading, options)
     return replace(summary, status=status, reason=reason)
 
 
-def _status(summary: Summary, reading: Reading, options: SummaryOptions) -> tuple[Status, str]:
+def _status(
+    summary: Summary, reading: SegmentedDialogue, options: SummaryOptions
+) -> tuple[Status, str]:
     removed = any(warning.kind == "removed" for warning in summary.warnings)
     if not summary.coverage.complete:
         return "truncated", _unread(summary.coverage)
@@ -93,11 +95,11 @@ def _unread(coverage: Coverage) -> str:
     )
 
 
-def _of_input(reading: Reading) -> Iterator[Warning]:
+def _of_input(reading: SegmentedDialogue) -> Iterator[Warning]:
     yield from (Warning("input", note) for note in reading.example.notes)
 
 
-def _of_search(written: Sequence[Written]) -> Iterator[Warning]:
+def _of_search(written: Sequence[SearchedWindow]) -> Iterator[Warning]:
     drafts = [window.drafts[0] for window in written if window.drafts]
     if not all(draft.finished for draft in drafts):
         yield Warning("cut", "the summary reached max_tokens and stops there")

@@ -15,7 +15,7 @@ from dialogist.errors import ConfigError, ModelError, nearest
 from dialogist.files import is_pretrained_source
 from dialogist.records import JSON
 
-FORMAT_VERSION = 2
+MODEL_FORMAT_VERSION = 2
 """1: weights in one floating-point format. 2: or matrices in int8."""
 
 GENERATION = "generation_config.json"
@@ -23,7 +23,7 @@ GENERATION = "generation_config.json"
 C = TypeVar("C", bound=Config)
 
 
-def options_of(folder: Path) -> SummaryOptions:
+def model_options(folder: Path) -> SummaryOptions:
     """Read the options that a model was made for.
 
     Raises:
@@ -45,9 +45,9 @@ def check_format(folder: Path) -> None:
     version = values.get("format_version")
     if values.get("format") != "dialogist" or not isinstance(version, int):
         raise ModelError(f"{folder}: its config.json is not a Dialogist model's")
-    if version > FORMAT_VERSION:
+    if version > MODEL_FORMAT_VERSION:
         raise ModelError(
-            f"{folder}: is of format {version}, this release reads up to {FORMAT_VERSION}: "
+            f"{folder}: is of format {version}, this release reads up to {MODEL_FORMAT_VERSION}: "
             "update Dialogist"
         )
 
@@ -174,7 +174,7 @@ def is_non_commercial(licence: str) -> bool:
     return "-NC-" in f"{licence.upper()}-"
 
 
-def combined(licences: Iterable[str]) -> str:
+def combined_licence(licences: Iterable[str]) -> str:
     """Return what weights made of several models are under: every licence, once."""
     return " AND ".join(dict.fromkeys(one for one in licences if one))
 

@@ -14,17 +14,17 @@ from typing import TypeAlias
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.checking import with_checks
 from dialogist.engine.compose import Composed, compose
-from dialogist.engine.drafts import Window, Written
+from dialogist.engine.drafts import SearchedWindow, Window
 from dialogist.engine.isolation import Clock, failed
 from dialogist.engine.judging import refused
 from dialogist.engine.options import SummaryOptions
-from dialogist.engine.segmenting import Reader, Reading
+from dialogist.engine.segmenting import SegmentedDialogue, Segmenter
 from dialogist.engine.supporting import with_evidence
 from dialogist.engine.writing import BatchLimits, Writer
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue, Summary
 
-Write: TypeAlias = Callable[[Sequence[Window]], list[Written]]
+Write: TypeAlias = Callable[[Sequence[Window]], list[SearchedWindow]]
 """What the model says of each window."""
 
 
@@ -33,8 +33,8 @@ class _Task:
     """One dialogue on its way; ``failure`` stands for its summary where something went wrong."""
 
     dialogue: Dialogue
-    reading: Reading | None = None
-    written: list[Written] = field(default_factory=list)
+    reading: SegmentedDialogue | None = None
+    written: list[SearchedWindow] = field(default_factory=list)
     composed: Composed | None = None
     failure: Summary | None = None
 
@@ -51,7 +51,7 @@ class Pipeline:
     """The stages for one model, one way of writing and one set of options."""
 
     def __init__(
-        self, bundle: Bundle, reader: Reader, write: Write, options: SummaryOptions
+        self, bundle: Bundle, reader: Segmenter, write: Write, options: SummaryOptions
     ) -> None:
         self._bundle, self._reader = bundle, reader
         self._write, self._options = write, options
@@ -140,7 +140,7 @@ class Neural:
 
     def __init__(self, bundle: Bundle, limits: BatchLimits | None = None) -> None:
         self.bundle = bundle
-        self.reader = Reader(bundle)
+        self.reader = Segmenter(bundle)
         self.writer = Writer(bundle, limits)
 
     @property

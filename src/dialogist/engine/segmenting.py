@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
-from dialogist.data.encode import Encoded, tokens_read
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Encoded, Limits, tokens_read
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.drafts import Window
 from dialogist.engine.isolation import Refusal, refusal
@@ -71,7 +70,9 @@ class Cutting:
     alike: bool = True
 
 
-def windows_of(example: Example, room: Room, cutting: Cutting, count: Count) -> list[Example]:
+def split_into_windows(
+    example: Example, room: Room, cutting: Cutting, count: Count
+) -> list[Example]:
     """The example in windows, in order; one that fits is itself.
 
     The utterances that two windows share take at most a quarter of one.
@@ -174,7 +175,7 @@ def _back(tokens: Sequence[int], span: tuple[int, int], overlap: int, room: Room
     return place
 
 
-# `Reader`: what becomes of a dialogue on its way into the model: windows, or a reason for none.
+# `Segmenter`: what becomes of a dialogue on its way into the model: windows, or a reason for none.
 
 
 SMALL_WINDOWS, SMALLEST_WINDOW = 2, 80
@@ -182,7 +183,7 @@ SMALL_WINDOWS, SMALLEST_WINDOW = 2, 80
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SegmentedDialogue:
     """A dialogue as it is read: prepared, in windows (none where it is ``refused``)."""
 
     dialogue: Dialogue
@@ -192,7 +193,7 @@ class Reading:
     refused: Refusal | None = None
 
 
-class Reader:
+class Segmenter:
     """Prepares dialogues for one model."""
 
     def __init__(self, bundle: Bundle, alike: bool = True) -> None:
@@ -200,18 +201,22 @@ class Reader:
         self._alike = alike
         self._preparation, self._tokenizer = bundle.preparation, bundle.tokenizer
 
-    def read(self, dialogue: Dialogue, options: SummaryOptions) -> Reading:
+    def read(self, dialogue: Dialogue, options: SummaryOptions) -> SegmentedDialogue:
         """Prepare a dialogue and cut it into windows; nothing is searched yet."""
         example = self._preparation.prepare(dialogue)
         encoded = self._encode(example)
         refused = refusal(dialogue, self._preparation.config.language)
         if refused or not encoded.coverage.tokens:
             refused = refused or ("empty", "the dialogue holds no text that the model knows")
-            return Reading(dialogue, example, self._unread(dialogue, encoded, refused), (), refused)
+            return SegmentedDialogue(
+                dialogue, example, self._unread(dialogue, encoded, refused), (), refused
+            )
         examples = self._windows(example, encoded, options)
         parts = [encoded] if examples == [example] else [self._encode(e) for e in examples]
         windows = [Window(e, p, dialogue) for e, p in zip(examples, parts, strict=True)]
-        return Reading(dialogue, example, self._coverage(encoded, windows), tuple(windows))
+        return SegmentedDialogue(
+            dialogue, example, self._coverage(encoded, windows), tuple(windows)
+        )
 
     def _encode(self, example: Example) -> Encoded:
         return self._preparation.encode(example, self._tokenizer)
@@ -227,7 +232,7 @@ class Reader:
         elif encoded.coverage.complete:
             return [example]
         cutting = Cutting(options.overlap, self._alike)
-        return windows_of(example, room, cutting, self._count)
+        return split_into_windows(example, room, cutting, self._count)
 
     def _count(self, text: str) -> int:
         return len(self._tokenizer.encode_turn(text))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.faithful import faithful_summaries
 from dialogist.engine.isolation import checked_dialogues
-from dialogist.engine.model_files import DEFAULT_MODEL, find_model, options_of
+from dialogist.engine.model_files import DEFAULT_MODEL, find_model, model_options
 from dialogist.engine.options import SummaryOptions, only_in_free_style
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue, Summary
@@ -17,10 +17,10 @@ from dialogist.records import Dialogue, Summary
 if TYPE_CHECKING:  # torch: faithful style does without, and it takes a second to import
     from dialogist.baselines.openai_endpoint import OpenAIEndpoint
     from dialogist.engine.bundle import Bundle
-    from dialogist.engine.drafts import Written
+    from dialogist.engine.drafts import SearchedWindow
     from dialogist.engine.pipeline import Neural
     from dialogist.engine.precision import Format, Precision
-    from dialogist.engine.segmenting import Reading
+    from dialogist.engine.segmenting import SegmentedDialogue
     from dialogist.engine.writing import BatchLimits
 
 
@@ -93,7 +93,7 @@ class Summarizer:
 
             return load_bundle(folder, pick_device(device), name_or_path, precision)
 
-        options = options_of(folder)
+        options = model_options(folder)
         if options.style == "faithful":
             return cls(_Unloaded(name_or_path, options, load))
         return cls(load())
@@ -151,11 +151,15 @@ class Summarizer:
         chosen = self.chosen(options, **overrides)
         return self._summaries(list(checked_dialogues(dialogues)), chosen)
 
-    def read(self, dialogue: Dialogue, options: DecodingOptions | None = None) -> "Reading":
+    def read(
+        self, dialogue: Dialogue, options: DecodingOptions | None = None
+    ) -> "SegmentedDialogue":
         """How the network reads a dialogue: prepared, in windows, and how much of it."""
         return self._network.reader.read(dialogue, self.chosen(options))
 
-    def write(self, reading: "Reading", options: DecodingOptions | None = None) -> "list[Written]":
+    def write(
+        self, reading: "SegmentedDialogue", options: DecodingOptions | None = None
+    ) -> "list[SearchedWindow]":
         """What the network says of each window of a dialogue, as token ids."""
         return self._network.writer.write(reading.windows, self.chosen(options))
 

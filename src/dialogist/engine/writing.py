@@ -18,7 +18,7 @@ from dialogist.data.encode import Encoded
 from dialogist.decoding.constraints import NearRepeat
 from dialogist.decoding.word_constraints import Lexicon, LexiconConstraint, WordTable
 from dialogist.engine.bundle import Bundle
-from dialogist.engine.drafts import Bounds, Draft, Window, Written, write_drafts
+from dialogist.engine.drafts import Bounds, Draft, SearchedWindow, Window, write_drafts
 from dialogist.engine.forced_decoding import looks_of, retold
 from dialogist.engine.judging import ROUNDS, Banned, bans_of, clean_first
 from dialogist.engine.options import SummaryOptions
@@ -126,9 +126,9 @@ class Writer:
         self._entities = tokenizer.entity_ids()
 
     @torch.inference_mode()
-    def write(self, windows: Sequence[Window], options: SummaryOptions) -> list[Written]:
+    def write(self, windows: Sequence[Window], options: SummaryOptions) -> list[SearchedWindow]:
         """Drafts for each window, in order, and what evidence needs to know of them."""
-        found = [Written(one.example, one.encoded) for one in windows]
+        found = [SearchedWindow(one.example, one.encoded) for one in windows]
         wanted = [i for i, one in enumerate(windows) if one.encoded.coverage.tokens_read]
         for rows in batches_of(windows, wanted, self._limits):
             together = [windows[i] for i in rows]
@@ -136,7 +136,7 @@ class Writer:
                 found[i] = one
         return found
 
-    def _write(self, windows: Sequence[Window], options: SummaryOptions) -> list[Written]:
+    def _write(self, windows: Sequence[Window], options: SummaryOptions) -> list[SearchedWindow]:
         """One batch. It is encoded once, whatever is asked of it."""
         started = self._start(windows, options)
         found: list[tuple[Draft, ...]] = [() for _ in windows]
@@ -151,7 +151,7 @@ class Writer:
             if not wanted:
                 break
         written = [
-            Written(one.example, one.encoded, drafts[: options.n_best])
+            SearchedWindow(one.example, one.encoded, drafts[: options.n_best])
             for one, drafts in zip(windows, found, strict=True)
         ]
         if not options.evidence:

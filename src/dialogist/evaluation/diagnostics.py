@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Literal, TypeAlias
 
-from dialogist.data.shingles import dialogue_words
+from dialogist.data.split import dialogue_words
 from dialogist.evaluation.near_duplicates import Overlaps, near_duplicate_groups
 from dialogist.evaluation.significance import Difference
 from dialogist.evaluation.system_outputs import Output

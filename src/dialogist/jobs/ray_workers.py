@@ -15,8 +15,8 @@ from typing import Any
 from dialogist.errors import DialogistError, MissingExtraError, UsageError
 from dialogist.jobs.sinks import PartWriter
 from dialogist.jobs.sources import Shard, unpacked
-from dialogist.jobs.wishes import GROUP, Work, error_record, record_of
-from dialogist.jobs.workers import Finished, Plan, shown_of
+from dialogist.jobs.wishes import GROUP, Work, batch_record, error_record
+from dialogist.jobs.workers import Finished, WorkPlan, shown_summary
 from dialogist.present.shaping import Shaped
 from dialogist.records import JSON
 from dialogist.text.listing import counted
@@ -40,8 +40,8 @@ class _Model:
 
     def records(self, lines: Sequence[bytes], group: int) -> list[str]:
         """A record for each line, as JSON."""
-        shown = shown_of(self._opened, lines, {}, group)
-        return [json.dumps(record_of(one)) for one in shown]
+        shown = shown_summary(self._opened, lines, {}, group)
+        return [json.dumps(batch_record(one)) for one in shown]
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ class _Task:
 class RayWorkers:
     """The actors of a run, one for each worker of its plan."""
 
-    def __init__(self, plan: Plan, note: Callable[[str], None]) -> None:
+    def __init__(self, plan: WorkPlan, note: Callable[[str], None]) -> None:
         try:
             import ray
         except ImportError:
@@ -177,7 +177,7 @@ class RayWorkers:
             return
         item = unpacked(task.shard.lines[len(task.records)])
         reason = f"the process that summarized it {how}, even alone"
-        record = record_of(Shaped(error_record(item.id, reason)))
+        record = batch_record(Shaped(error_record(item.id, reason)))
         task.records.append(json.dumps(record))
         self._note(f"a dialogue of shard {task.shard.number}: its actor {how}, even alone")
 

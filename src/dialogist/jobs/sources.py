@@ -31,11 +31,11 @@ from dialogist.errors import DataError, MissingExtraError, UsageError
 from dialogist.jobs.wishes import error_record
 from dialogist.records import Dialogue, Summary, Utterance
 
-Item: TypeAlias = Dialogue | Problem
+SourceItem: TypeAlias = Dialogue | Problem
 """What a job has a record for."""
 
 SHARD_SIZE = 1_000
-LARGEST_SHARD = 1 << 24
+MOST_JOB_SHARD = 1 << 24
 """Bytes with which a shard ends, however few its dialogues: several shards are in memory."""
 
 _DATABASES = ("sqlite", "postgresql", "mysql", "mariadb", "oracle", "mssql")
@@ -65,7 +65,7 @@ def path_of(given: str) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class RecordOrigin:
     """One input: its name, its size where that is known, and how its dialogues are read.
 
     ``path`` is where it lies, if it is a file or folder here. ``form`` is the format of what has
@@ -113,7 +113,7 @@ def origins_of(
     since: Since | None = None,
     known: Sequence[str] = (),
     on_note: Callable[[str], None] = no_note,
-) -> list[Origin]:
+) -> list[RecordOrigin]:
     """The inputs that somebody names; patterns and folders stand for their files, sorted.
 
     Inputs that are ``known`` from an earlier run come first, in their order: so new files are at
@@ -133,8 +133,8 @@ def origins_of(
 
 
 def items_of(
-    origins: Sequence[Origin], options: ReadOptions, on_note: Callable[[str], None]
-) -> Iterator[Item]:
+    origins: Sequence[RecordOrigin], options: ReadOptions, on_note: Callable[[str], None]
+) -> Iterator[SourceItem]:
     """All dialogues of all inputs; what cannot be read stands between them as a problem.
 
     Raises:
@@ -163,10 +163,10 @@ def _taken(problems: list[Problem]) -> Iterator[Problem]:
         yield problems.pop(0)
 
 
-def _files(given: str, since: Since | None, on_note: Callable[[str], None]) -> list[Origin]:
+def _files(given: str, since: Since | None, on_note: Callable[[str], None]) -> list[RecordOrigin]:
     path = path_of(given)
     if given == "-":
-        return [Origin(given, None, lambda: path, path)]
+        return [RecordOrigin(given, None, lambda: path, path)]
     paths = (
         [path] if path.exists() else [Path(one) for one in sorted(glob(str(path), recursive=True))]
     )
@@ -176,27 +176,27 @@ def _files(given: str, since: Since | None, on_note: Callable[[str], None]) -> l
     return [one for one in found if since is None or since.is_met(_changed(one))]
 
 
-def _at(path: Path, on_note: Callable[[str], None]) -> Iterator[Origin]:
+def _at(path: Path, on_note: Callable[[str], None]) -> Iterator[RecordOrigin]:
     """A file, the files of a folder, or a folder that is read as a whole."""
     files = files_of(path, on_note) if path.is_dir() else [(path, "")]
     for file, stem in files:
-        yield Origin(str(file), file.stat().st_size, partial(_itself, file), file, stem=stem)
+        yield RecordOrigin(str(file), file.stat().st_size, partial(_itself, file), file, stem=stem)
     if not files:
         size = sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
-        yield Origin(str(path), size, partial(_itself, path), path)
+        yield RecordOrigin(str(path), size, partial(_itself, path), path)
 
 
 def _itself(path: Path) -> Path:
     return path
 
 
-def _changed(origin: Origin) -> float:
+def _changed(origin: RecordOrigin) -> float:
     """When a file, or the last file of a folder, was changed."""
     path = cast(Path, origin.path)
     return max(each.stat().st_mtime for each in (path, *path.rglob("*")))
 
 
-def _urls(given: str, since: Since | None) -> list[Origin]:
+def _urls(given: str, since: Since | None) -> list[RecordOrigin]:
     """The files of a URL: itself, those that fit a pattern, or those in a folder."""
     files = file_system(given)
     try:
@@ -221,7 +221,7 @@ def _is_dialogues(path: str) -> bool:
     return Path(without_compression(path.lower())).suffix in ENDINGS
 
 
-def _remote(files: Any, path: str) -> Origin:
+def _remote(files: Any, path: str) -> RecordOrigin:
     name = files.unstrip_protocol(path)
 
     def opened() -> BinaryIO:
@@ -233,7 +233,7 @@ def _remote(files: Any, path: str) -> Origin:
             file.name = name  # messages tell it, and its ending the format
         return cast(BinaryIO, file)
 
-    return Origin(name, files.size(path), opened)
+    return RecordOrigin(name, files.size(path), opened)
 
 
 def file_system(url: str) -> Any:
@@ -256,7 +256,7 @@ def file_system(url: str) -> Any:
         raise UsageError(f"{url}: {error}") from None
 
 
-def table_of(given: str) -> tuple[Any, str, str]:
+def database_table(given: str) -> tuple[Any, str, str]:
     """The engine of a database, the name of the table, and both as they may be shown.
 
     Raises:
@@ -281,8 +281,8 @@ def table_of(given: str) -> tuple[Any, str, str]:
         raise UsageError("a table is named as sqlite:///FILE#TABLE (see docs/batch.md)") from None
 
 
-def _tables(given: str, since: Since | None) -> list[Origin]:
-    engine, table, shown = table_of(given)
+def _tables(given: str, since: Since | None) -> list[RecordOrigin]:
+    engine, table, shown = database_table(given)
     if since is not None and not since.column:
         raise UsageError(f"{shown}: --since COLUMN={since.when:%Y-%m-%d}: name the column to go by")
 
@@ -290,7 +290,7 @@ def _tables(given: str, since: Since | None) -> list[Origin]:
         rows = _Rows(_pages(engine, table, shown, since), shown)
         return cast(BinaryIO, io.BufferedReader(rows, 1 << 16))
 
-    return [Origin(shown, None, opened, form="jsonl")]
+    return [RecordOrigin(shown, None, opened, form="jsonl")]
 
 
 def _pages(engine: Any, name: str, shown: str, since: Since | None) -> Iterator[bytes]:
@@ -388,7 +388,7 @@ class Cutter:
         self._size = size
         self._ids = array("Q")
 
-    def shards(self, items: Iterable[Item]) -> Iterator[Shard]:
+    def shards(self, items: Iterable[SourceItem]) -> Iterator[Shard]:
         """All items, in order."""
         number, lines, held = 0, list[bytes](), 0
         for item in items:
@@ -396,7 +396,7 @@ class Cutter:
             self._ids.append(_short_hash(_id_of(item)))
             lines.append(line)
             held += len(line)
-            if len(lines) == self._size or held >= LARGEST_SHARD:
+            if len(lines) == self._size or held >= MOST_JOB_SHARD:
                 yield _shard(number, lines)
                 number, lines, held = number + 1, [], 0
         if lines:
@@ -419,7 +419,7 @@ def _short_hash(id: str) -> int:
     return int.from_bytes(digest.digest(), "little")
 
 
-def _id_of(item: Item) -> str:
+def _id_of(item: SourceItem) -> str:
     return item.id if isinstance(item, Dialogue) else _place(item)
 
 
@@ -427,7 +427,7 @@ def _place(problem: Problem) -> str:
     return f"{problem.file}:{problem.line}" if problem.line else problem.file
 
 
-def packed(item: Item) -> bytes:
+def packed(item: SourceItem) -> bytes:
     """An item as a line of JSON without its end; references are left out, nothing reads them."""
     values: list[Any]
     if isinstance(item, Problem):

@@ -148,6 +148,6 @@ def summarized(
         done += len(some)
 
 
-def record_of(shaped: Shaped) -> dict[str, object]:
+def batch_record(shaped: Shaped) -> dict[str, object]:
     """A summary as JSON values without ``timings``: the same dialogue gives the same bytes."""
     return replace(shaped, summary=replace(shaped.summary, timings={})).to_json()

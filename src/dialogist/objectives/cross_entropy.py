@@ -8,7 +8,7 @@ from torch import Tensor
 
 from dialogist.batch import Batch, Corrupted
 from dialogist.config import Config
-from dialogist.data.corruption import UNNAMED, CorruptionConfig
+from dialogist.data.changes import UNNAMED, CorruptionConfig
 from dialogist.data.noise import NoiseConfig
 from dialogist.models.base import GeneratorModule, ModelConfig, Outputs, TokenDistribution
 from dialogist.nn.kv_cache import State
@@ -17,7 +17,7 @@ from dialogist.tokenizers import Symbols, Tokenizer
 
 # Learning from corrupted summaries what not to say: unlikelihood, or a margin.
 #
-# The corrupted summaries are data (`dialogist.data.corruption`). They are teacher-forced in a
+# The corrupted summaries are data (`dialogist.data.changes`). They are teacher-forced in a
 # second pass of the decoder over those dialogues of a batch that have one.
 
 _FLOOR = 1e-4

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dialogist.data.corruption import UNNAMED
+from dialogist.data.changes import UNNAMED
 
 if TYPE_CHECKING:
     from dialogist.recipe.config import Recipe

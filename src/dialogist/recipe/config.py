@@ -15,8 +15,8 @@ import torch
 from pydantic import Field, SerializeAsAny, model_validator
 
 from dialogist.config import Config, override, read_yaml
+from dialogist.data.changes import AugmentationConfig
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.data.renaming import AugmentationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.options import SummaryOptions
 from dialogist.errors import ConfigError, nearest

@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dialogist.data.manifest import SetCounts
 from dialogist.data.prepare import Preparation
 from dialogist.data.readers import Condition, Problem, ReadOptions, read_dialogues
 from dialogist.data.reported import reported
+from dialogist.data.shards import SetCounts
 from dialogist.errors import DataError
 from dialogist.files import write_folder_atomically
 from dialogist.recipe.config import DataSet

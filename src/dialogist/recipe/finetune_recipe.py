@@ -13,7 +13,7 @@ import torch
 from dialogist.data.keypoints import load_pack
 from dialogist.data.prepare import Preparation
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.bundle import KEY_POINTS, Bundle, load_bundle
+from dialogist.engine.bundle import KEY_POINTS_FILE, Bundle, load_bundle
 from dialogist.engine.model_files import find_model
 from dialogist.engine.options import SummaryOptions
 from dialogist.errors import ConfigError, UsageError
@@ -143,7 +143,7 @@ def _pack(bundle: Bundle, folder: Path) -> dict[str, str]:
         same = load_pack(named).text == pack.text
     except ConfigError:
         same = False
-    return {"key_points": named if same else str(folder.resolve() / KEY_POINTS)}
+    return {"key_points": named if same else str(folder.resolve() / KEY_POINTS_FILE)}
 
 
 def _validation(decoding: SummaryOptions) -> dict[str, Any]:

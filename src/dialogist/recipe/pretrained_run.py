@@ -11,19 +11,23 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file, save_file
 
-from dialogist.data.manifest import TOKENIZER
 from dialogist.data.prepare import Preparation
+from dialogist.data.shards import TOKENIZER
 from dialogist.engine.model_files import find_model, read_json
-from dialogist.errors import ConfigError
+from dialogist.errors import ConfigError, ModelError
 from dialogist.files import is_pretrained_source, write_folder_atomically
 from dialogist.models import ModelConfig, SequenceModel
 from dialogist.models.model_weights import weights_of
+from dialogist.models.pretrained.sources import free_memory
 from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.corpus import Corpus, Note
 from dialogist.tokenizers import read_tokenizer
 from dialogist.training.checkpoints import checkpoint_folders
 
 PRETRAINED = "pretrained"
+
+_TRAINING_BYTES = 14
+"""Of a trained weight, beside itself: gradient, two moments, a bf16 copy; no activations."""
 
 _CONFIG, _FROZEN = "config.json", "frozen.safetensors"
 
@@ -80,7 +84,15 @@ def _check(recipe: Recipe, model: SequenceModel) -> None:
 
     Raises:
         ConfigError: the recipe asks for more than its tables of positions hold.
+        ModelError: there is too little memory to train it.
     """
+    trained = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    free, needed = free_memory(), trained * _TRAINING_BYTES * min(1, recipe.training.epochs)
+    if free is not None and needed > free:
+        raise ModelError(
+            f"{recipe.name}: training takes about {needed / 1e9:.1f} GB more memory, "
+            f"{free / 1e9:.1f} GB are free: set model.prune or model.lora, or take a smaller model"
+        )
     longest, wanted = model.longest_source, recipe.preparation.limits.source_tokens
     if longest is not None and (wanted is None or wanted > longest):
         raise ConfigError(

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from dialogist.config import differences, read_yaml, to_yaml
-from dialogist.data.manifest import TOKENIZER
+from dialogist.data.shards import TOKENIZER
 from dialogist.errors import CheckpointError
 from dialogist.files import write_text_atomically
 from dialogist.recipe.config import Recipe

@@ -28,7 +28,7 @@ from dialogist.selection.statements import Candidate
 from dialogist.selection.terms import Rarity, terms_of
 from dialogist.text.listing import counted
 
-_NETWORKS, _HIDDEN, _PAIR_HIDDEN, _EPOCHS, _BATCH = 4, 128, 48, 8, 16
+_NETWORKS, _HIDDEN, _PAIR_HIDDEN, _EPOCHS, _BATCH = 8, 128, 48, 10, 16
 _RATE, _DECAY, _DROPOUT = 2e-3, 0.02, 0.5
 _KEY, _ALONE, _STALE = range(3)
 

@@ -75,25 +75,27 @@ def speaker_of(system: System, device: torch.device) -> Speaker:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class PredictionForm:
     """How to read a file of outputs; ``key``: what these are called there (empty: as usual)."""
 
     key: str = ""
     how: JoinOptions = FITTING
 
 
-AS_USUAL = Written()
+AS_USUAL = PredictionForm()
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class LoadedPredictions:
     """The outputs of a file, and how many records of it could not be read."""
 
     outputs: tuple[Output, ...]
     bad: int
 
 
-def read_written(path: Path, choice: DialogueChoice | None, written: Written, note: Note) -> Read:
+def read_written(
+    path: Path, choice: DialogueChoice | None, written: PredictionForm, note: Note
+) -> LoadedPredictions:
     """The outputs of a file for the chosen dialogues, or with its own references (None).
 
     Raises:
@@ -116,4 +118,4 @@ def read_written(path: Path, choice: DialogueChoice | None, written: Written, no
         joined = join_outputs(str(path), placed, choice, written.how, bad)
     for text in joined.notes:
         note(text)
-    return Read(joined.outputs, bad)
+    return LoadedPredictions(joined.outputs, bad)

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from dialogist.config import differences, read_yaml
-from dialogist.data.manifest import TOKENIZER
 from dialogist.data.prepare import Preparation, PreparationConfig
+from dialogist.data.shards import TOKENIZER
 from dialogist.engine.bundle import load_bundle
 from dialogist.engine.model_files import find_model
 from dialogist.errors import CheckpointError, ConfigError, ModelError

@@ -13,7 +13,7 @@ from pathlib import Path
 from dialogist.baselines.extractive import BASELINES, find_baseline
 from dialogist.data.keypoints import RulePack, load_pack
 from dialogist.data.readers import detect_format
-from dialogist.engine.bundle import KEY_POINTS
+from dialogist.engine.bundle import KEY_POINTS_FILE
 from dialogist.engine.model_files import find_model, known_models
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.evaluation.system_outputs import DialogueChoice, nonblank
@@ -63,7 +63,7 @@ class System:
         if self.recipe is not None:
             wanted = self.recipe.preparation.key_points
             return None if wanted is None else load_pack(wanted)
-        path = None if self.folder is None else self.folder / KEY_POINTS
+        path = None if self.folder is None else self.folder / KEY_POINTS_FILE
         return load_pack(path) if path is not None and path.is_file() else None
 
 

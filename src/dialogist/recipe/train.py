@@ -18,8 +18,8 @@ from pathlib import Path
 import torch
 
 from dialogist import __version__
-from dialogist.data.manifest import TOKENIZER
 from dialogist.data.prepare import Preparation
+from dialogist.data.shards import TOKENIZER
 from dialogist.engine.bundle import Bundle, save_bundle
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ConfigError, MissingExtraError

@@ -15,7 +15,7 @@ from tokenizers import decoders
 from dialogist.errors import ModelError
 from dialogist.text.casing import Casing
 from dialogist.tokenizers.special_tokens import PlanTokens, entity_placeholders
-from dialogist.tokenizers.wordpiece_codec import PREFIX, WordPieces, byte_of, common_words
+from dialogist.tokenizers.wordpiece_codec import WORDPIECE_PREFIX, WordPieces, byte_of, common_words
 
 # `Characters`: which entries of a vocabulary hold only a part of a character.
 #
@@ -267,7 +267,9 @@ class Tokenizer:
         """The ids others need."""
         inside: frozenset[int] = frozenset()
         if self._pieces is not None:
-            inside = frozenset(i for i in range(len(self)) if self.token(i).startswith(PREFIX))
+            inside = frozenset(
+                i for i in range(len(self)) if self.token(i).startswith(WORDPIECE_PREFIX)
+            )
         controls = (self.pad_id, self.bos_id, self.eos_id, self.unk_id)
         speakers = tuple(self.placeholder_ids())
         ends, characters = self._sentence_ends(), self._characters()

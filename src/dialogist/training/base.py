@@ -11,11 +11,10 @@ from pydantic import Field
 
 from dialogist.batch import Batch
 from dialogist.config import Config
+from dialogist.data.changes import EpochPairs, Epochs
 from dialogist.data.collate import Lengths, Pair, collate, lengths_of
-from dialogist.data.epochs import EpochPairs, Epochs
-from dialogist.data.fingerprint import fingerprint_of
 from dialogist.data.sampler import Indices, SamplerConfig, TokenBucketConfig
-from dialogist.data.shards import ShardedPairs
+from dialogist.data.shards import ShardedPairs, fingerprint_of
 from dialogist.errors import CheckpointError
 from dialogist.objectives.base import Per
 from dialogist.records import JSON

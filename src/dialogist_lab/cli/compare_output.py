@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialogist.cli.csv_cells import card_csv
+from dialogist.cli.forms import card_csv
 from dialogist.errors import MissingExtraError
 from dialogist.text.listing import counted
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import torch
 
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import Bundle

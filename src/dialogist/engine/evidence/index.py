@@ -30,7 +30,7 @@ from dialogist.text.tokens import Token, sentence_spans, tokens_of, without_tags
 # addresses by form; Chinese and its neighbours, which have no spaces, by pairs of characters.
 
 
-Kind: TypeAlias = Literal["word", "name", "number", "entity"]
+TermKind: TypeAlias = Literal["word", "name", "number", "entity"]
 FACTS = frozenset(("name", "number", "entity"))
 """Kinds of terms that hardly anything else can stand for."""
 
@@ -50,14 +50,14 @@ class Term(NamedTuple):
 
     start: int
     end: int
-    kind: Kind
+    kind: TermKind
     keys: frozenset[str]
 
 
-Span: TypeAlias = tuple[int, int]
+TermSpan: TypeAlias = tuple[int, int]
 
 
-def terms_of(text: str, tokens: Iterable[Token], language: Language) -> list[Term]:
+def text_terms(text: str, tokens: Iterable[Token], language: Language) -> list[Term]:
     """The terms of a text from left to right.
 
     ``tokens`` are those of `tokens_of`. ``language``: ``en``, ``zh``, or empty; of languages that
@@ -71,7 +71,7 @@ def terms_of(text: str, tokens: Iterable[Token], language: Language) -> list[Ter
 
 
 def _facts(text: str) -> Iterator[Term]:
-    taken: list[Span] = []
+    taken: list[TermSpan] = []
     for entity in entities(text):
         taken.append((entity.start, entity.end))
         yield Term(entity.start, entity.end, "entity", frozenset((f"e:{entity.value}",)))
@@ -102,7 +102,7 @@ def _keys(known: StatedNumbers) -> frozenset[str]:
 
 
 def _words(
-    text: str, tokens: Iterable[Token], language: Language, taken: list[Span]
+    text: str, tokens: Iterable[Token], language: Language, taken: list[TermSpan]
 ) -> Iterator[Term]:
     for token in tokens:
         base = folded(token.base)
@@ -132,7 +132,7 @@ def _begins(text: str, start: int) -> bool:
     return not before or before[-1] in ".!?:;\n…"
 
 
-def _pairs(text: str, taken: list[Span]) -> Iterator[Term]:
+def _pairs(text: str, taken: list[TermSpan]) -> Iterator[Term]:
     for run in _CJK.finditer(text):
         for i in range(run.start(), run.end() - 1):
             pair = text[i : i + 2]
@@ -141,7 +141,7 @@ def _pairs(text: str, taken: list[Span]) -> Iterator[Term]:
             yield Term(i, i + 2, "word", frozenset((f"z:{pair}",)))
 
 
-def _overlaps(start: int, end: int, taken: list[Span]) -> bool:
+def _overlaps(start: int, end: int, taken: list[TermSpan]) -> bool:
     return any(a < end and start < b for a, b in taken)
 
 
@@ -169,7 +169,7 @@ _PART = re.compile(r"[^。！？；，,;!?\n]+")
 _CHINESE_ASKING = re.compile("问|咨询|请求|要求|想知道")
 
 
-class Voice(NamedTuple):
+class SpeakerPart(NamedTuple):
     """``text[start:end]`` is about a speaker (his number); ``kind`` as of `Clause`."""
 
     start: int
@@ -215,14 +215,14 @@ class Voices:
             if role is not None:
                 yield match.start(), match.end(), role
 
-    def of(self, text: str) -> list[Voice]:
+    def of(self, text: str) -> list[SpeakerPart]:
         """The stretches of a text whose subject is a speaker."""
         if self.language == "en":
             sentences = clauses_of(text, self.who)
-            return [Voice(c.start, c.end, c.subject, c.kind) for s in sentences for c in s]
+            return [SpeakerPart(c.start, c.end, c.subject, c.kind) for s in sentences for c in s]
         return list(self._parts(text))
 
-    def _parts(self, text: str) -> Iterator[Voice]:
+    def _parts(self, text: str) -> Iterator[SpeakerPart]:
         """Between two marks: about whom it begins with, or whom the part before is about."""
         mentions = self.mentions(text, tokens_of(text))
         subject = -1
@@ -233,7 +233,7 @@ class Voices:
                     subject = speaker
             if subject >= 0:
                 kind = "ask" if _CHINESE_ASKING.search(part[0]) else "tell"
-                yield Voice(part.start(), part.end(), subject, kind)
+                yield SpeakerPart(part.start(), part.end(), subject, kind)
 
 
 def _roles(dialogue: Dialogue, number: dict[str, int]) -> Iterator[tuple[str, int]]:
@@ -268,7 +268,7 @@ class Index:
         self.language = language_of("\n".join(texts))
         self.voices = Voices(dialogue, self.language)
         self.terms = [self.terms_of(text) for text in texts]
-        self.places: dict[str, dict[int, list[Span]]] = defaultdict(lambda: defaultdict(list))
+        self.places: dict[str, dict[int, list[TermSpan]]] = defaultdict(lambda: defaultdict(list))
         for number, terms in enumerate(self.terms):
             for term in terms:
                 for key in term.keys:
@@ -286,12 +286,12 @@ class Index:
         """The terms of a text but those in a speaker's name: everybody is named everywhere."""
         tokens = list(tokens_of(text))
         mentions = self.voices.mentions(text, tokens)
-        terms = terms_of(text, tokens, self.language)
+        terms = text_terms(text, tokens, self.language)
         return [t for t in terms if not any(a < t.end and t.start < b for a, b, _ in mentions)]
 
-    def found(self, term: Term) -> dict[int, list[Span]]:
+    def found(self, term: Term) -> dict[int, list[TermSpan]]:
         """Where each utterance says a term."""
-        found: dict[int, set[Span]] = defaultdict(set)
+        found: dict[int, set[TermSpan]] = defaultdict(set)
         for key in term.keys:
             for number, spans in self.places.get(key, {}).items():
                 found[number].update(spans)
@@ -327,7 +327,7 @@ _WHOLE = 60  # characters: a sentence up to this is not taken apart
 _SPAN_PART = 0.25  # of what is shared: a clause with less of it does not lengthen the span
 
 
-def span_of(text: str, shared: Sequence[tuple[Span, float]]) -> Span:
+def span_of(text: str, shared: Sequence[tuple[TermSpan, float]]) -> TermSpan:
     """Where in ``text`` the shared terms stand: from the first clause that tells to the last one.
 
     ``shared``: place and worth of each. Without any it is all of the text, white space left out.
@@ -342,7 +342,7 @@ def span_of(text: str, shared: Sequence[tuple[Span, float]]) -> Span:
     return _stripped(text, clauses[telling[0]][0], clauses[telling[-1]][1])
 
 
-def _clauses(text: str) -> list[Span]:
+def _clauses(text: str) -> list[TermSpan]:
     """Sentences, long ones in clauses; each reaches to where the next begins."""
     starts = [0]
     for start, end in sentence_spans(text):  # the first may begin behind white space
@@ -356,6 +356,6 @@ def _clauses(text: str) -> list[Span]:
     return list(zip(starts, (*starts[1:], len(text)), strict=True))
 
 
-def _stripped(text: str, start: int, end: int) -> Span:
+def _stripped(text: str, start: int, end: int) -> TermSpan:
     part = text[start:end]
     return start + len(part) - len(part.lstrip()), start + len(part.rstrip())

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from dialogist.errors import ConfigError, ModelError
-from dialogist.models.pretrained.network import PretrainedModel, add_adapters
+from dialogist.models.pretrained.adapters import add_adapters
+from dialogist.models.pretrained.network import PretrainedModel
 from dialogist.models.pretrained.pretrained_config import (
     DECODERS,
     PretrainedConfig,
@@ -18,8 +19,8 @@ from dialogist.models.pretrained.sources import (
     PretrainedSource,
     locate,
     read_architecture,
-    read_network,
     read_ours,
+    read_pretrained_network,
     read_their_tokenizer,
 )
 from dialogist.tokenizers import Tokenizer
@@ -66,7 +67,7 @@ def import_pretrained(
     theirs = read_their_tokenizer(source)
     tokenizer, rows = as_ours(theirs)
     config = config.model_copy(update={"architecture": {"model_type": architecture.model_type}})
-    network = read_network(source, config)
+    network = read_pretrained_network(source, config)
     prompt = config.prompt or _prompt(config, theirs, network, source)
     if config.prune:
         templates = (prompt.before, prompt.after, *prompt.decoder, *prompt.ends)

@@ -9,116 +9,32 @@ stands for what the decoder has been fed, and costs nothing.
 The output layer is ours: logits are computed at real target positions alone, in pieces.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from importlib import util
 from typing import Any
 
 import numpy as np
 import torch
 import transformers
 from torch import Tensor, nn
-from transformers.cache_utils import Cache, DynamicLayer, EncoderDecoderCache
+from transformers.cache_utils import Cache, EncoderDecoderCache
 from transformers.initialization import no_init_weights
 
 from dialogist.batch import Batch
-from dialogist.errors import DataError, MissingExtraError, ModelError
+from dialogist.errors import DataError, ModelError
 from dialogist.models.base import GeneratorModule, Outputs
+from dialogist.models.pretrained.adapters import add_adapters, merge_adapters
 from dialogist.models.pretrained.pretrained_config import PretrainedConfig, PromptConfig
+from dialogist.models.pretrained.pretrained_state import (
+    DecoderLayerCache,
+    DecoderOnlyState,
+    EncoderDecoderState,
+    Prompts,
+)
 from dialogist.nn.attention import KeyValue, WantedWeights
-from dialogist.nn.kv_cache import KVCache, State, appended
+from dialogist.nn.kv_cache import KVCache, State
 from dialogist.nn.output_layer import LogProbs, VocabularyProjection
 from dialogist.tokenizers import Tokenizer
-
-# Caches: ours below transformers' interface.
-#
-# transformers' caches are changed in place, and concatenate at every step. Search goes on from one
-# state more than once, so a state holds our immutable `KVCache` of each layer, and a `Cache` object
-# for transformers is put around them for one call.
-
-
-class _Layer(DynamicLayer):  # type: ignore[misc]
-    """One layer's keys and values for one call."""
-
-    def __init__(self, past: KVCache | None = None) -> None:
-        super().__init__()
-        self.past: KVCache | None = None
-        if past is not None:
-            self._hold(past)
-
-    def _hold(self, past: KVCache) -> None:
-        self.past = past
-        self.keys, self.values = past.key, past.value
-        self.dtype, self.device = past.key.dtype, past.key.device
-        self.is_initialized = True
-
-    def update(
-        self, key_states: Tensor, value_states: Tensor, *_: object, **__: object
-    ) -> tuple[Tensor, Tensor]:
-        """Append (N, H, more, d_k) each; all there is now."""
-        if torch.is_grad_enabled() and self.past is not None:  # room is written to in place
-            self._hold(
-                KVCache(
-                    KeyValue(
-                        torch.cat([self.past.key, key_states], dim=2),
-                        torch.cat([self.past.value, value_states], dim=2),
-                    )
-                )
-            )
-        else:
-            self._hold(appended(self.past, KeyValue(key_states, value_states)))
-        return self.keys, self.values
-
-
-@dataclass(frozen=True, slots=True)
-class PretrainedState:
-    """What is carried from step to step.
-
-    Attributes:
-        past: the decoder's own keys and values, of every layer; N rows.
-        memory: those of cross-attention, N rows; none of decoders alone.
-        encoded: (N, S', D) the encoder's output; None of decoders alone.
-        mask: (N, S') True where the encoder's input, or the prompt (padded at the left), is real.
-        places: (N, S) where each position of the batch's source lies in S'; -1: nowhere.
-        owner: (N,) the dialogue of each row: reordering its beams leaves ``memory`` where it is.
-        ready: (N, V) log-probabilities of the first token; None later.
-        position: how many tokens of the summary were fed.
-    """
-
-    past: tuple[KVCache, ...]
-    memory: tuple[KeyValue, ...]
-    encoded: Tensor | None
-    mask: Tensor
-    places: Tensor
-    owner: Tensor
-    ready: Tensor | None
-    position: int = 0
-
-    def select(self, rows: Tensor) -> "PretrainedState":
-        """The given rows; what belongs to dialogues is copied only where rows change theirs."""
-        owner = self.owner.index_select(0, rows)
-        moved = replace(
-            self,
-            past=tuple(layer.select(rows) for layer in self.past),
-            owner=owner,
-            ready=None if self.ready is None else self.ready.index_select(0, rows),
-        )
-        if torch.equal(owner, self.owner):
-            return moved
-        return replace(
-            moved,
-            memory=tuple(layer.select(rows) for layer in self.memory),
-            encoded=None if self.encoded is None else self.encoded.index_select(0, rows),
-            mask=self.mask.index_select(0, rows),
-            places=self.places.index_select(0, rows),
-        )
-
-    def cache(self) -> Any:
-        """For transformers, for one call."""
-        own = Cache(layers=[_Layer(layer) for layer in self.past])
-        if not self.memory:
-            return own
-        return EncoderDecoderCache(own, Cache(layers=[_Layer(KVCache(m)) for m in self.memory]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +65,7 @@ class _Prompt:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A batch as the network reads it: (B, S') ids, the mask, and `PretrainedState.places`."""
+    """A batch as the network reads it: (B, S') ids, the mask, and `Prompts.places`."""
 
     ids: Tensor
     mask: Tensor
@@ -172,6 +88,10 @@ class PretrainedModel(GeneratorModule):
             self._scale = float(architecture.d_model**-0.5)
         self._own_output_layer()
         self._pads = architecture.model_type == "led"
+        # Whether layers differ in how far back they see, how far, and else what all of them see.
+        self._kinds = hasattr(architecture, "layer_types")
+        self._window: int | None = getattr(architecture, "sliding_window", None)
+        self._kind = "full_attention" if self._window is None else "sliding_attention"
         self._prompt: _Prompt | None = None
         linear = next(m for m in network.get_decoder().modules() if type(m) is nn.Linear)
         self._probe = (linear,)  # in a tuple: no submodule of this one
@@ -283,7 +203,7 @@ class PretrainedModel(GeneratorModule):
         )
 
     def _decode(self, ids: Tensor, mask: Tensor, encoded: Tensor | None, **more: Any) -> Any:
-        """One pass of the decoder over (N, T'); ``mask``: `PretrainedState.mask`."""
+        """One pass of the decoder over (N, T'); ``mask``: of what is read."""
         more = {"return_dict": True, "use_cache": more.get("past_key_values") is not None, **more}
         if encoded is not None:
             return self.network.get_decoder()(
@@ -324,36 +244,33 @@ class PretrainedModel(GeneratorModule):
 
     def force(self, batch: Batch, state: State, need_weights: WantedWeights = False) -> Outputs:
         """As `forward`, from what `start` gave for the batch."""
-        assert isinstance(state, PretrainedState)
-        assert state.position == 0
         fed = self._fed(batch.target_in)
         more: dict[str, Any] = {"output_attentions": True} if need_weights else {}
         with _Eager(self.network, bool(need_weights)):
-            if state.encoded is not None:
-                output = self._decode(fed, state.mask, state.encoded, **more)
-                hidden = output.last_hidden_state
+            if isinstance(state, EncoderDecoderState):
+                assert state.position == 0
+                output, places = self._decode(fed, state.mask, state.encoded, **more), state.places
             else:
-                output, hidden = self._force_behind(fed, state, more)
-        maps = self._maps(output, state.places, batch, need_weights)
-        return self._outputs(batch, hidden, maps)
+                assert isinstance(state, DecoderOnlyState)
+                output, places = self._force_behind(fed, state, more)
+        maps = self._maps(output, places, batch, need_weights)
+        return self._outputs(batch, output.last_hidden_state, maps)
 
     def _force_behind(
-        self, fed: Tensor, state: PretrainedState, more: Mapping[str, Any]
+        self, fed: Tensor, state: DecoderOnlyState, more: Mapping[str, Any]
     ) -> tuple[Any, Tensor]:
         """A decoder alone, behind a prompt whose keys and values are known but for the last token.
 
         The prompt's last token predicts the first of the target: it is fed again.
         """
-        shorter = replace(state, past=tuple(_without_last(layer) for layer in state.past))
-        ids = torch.cat([self._last_of_prompt(state), fed], dim=1)
-        output = self._decode(ids, state.mask, None, past_key_values=shorter.cache(), **more)
-        return output, output.last_hidden_state
-
-    def _last_of_prompt(self, state: PretrainedState) -> Tensor:
+        past, prompts = state.apart()
+        layers = [DecoderLayerCache(_without_last(layer)) for layer in past]
         last = self._ids().after[-1:]
         if not last:
             raise ModelError("prompt.after: a decoder needs something behind the dialogue")
-        return torch.full((len(state.mask), 1), last[0], device=state.mask.device)
+        ids = torch.cat([fed.new_tensor(last).expand(len(fed), -1), fed], dim=1)
+        cache = Cache(layers=layers)
+        return self._decode(ids, prompts.mask, None, past_key_values=cache, **more), prompts.places
 
     def _fed(self, target_in: Tensor) -> Tensor:
         """(N, T) with the begin symbol -> what the decoder is fed; its last T places predict."""
@@ -370,40 +287,63 @@ class PretrainedModel(GeneratorModule):
 
     # Search.
 
-    def start(self, batch: Batch) -> PretrainedState:
+    def start(self, batch: Batch) -> State:
         """Encode, feed the decoder what comes first, and predict the first token; B rows."""
         read = self._read(batch)
-        first = self._ids().decoder
-        own = [_Layer() for _ in range(self._layers())]
-        if self.config.is_encoder_decoder:
-            encoded = self._encode(read).last_hidden_state
-            cross = [_Layer() for _ in own]
-            cache = EncoderDecoderCache(Cache(layers=own), Cache(layers=cross))
-            ids = read.ids.new_tensor(first).expand(len(batch), -1)
-            output = self._decode(ids, read.mask, encoded, past_key_values=cache)
-            memory = tuple(KeyValue(layer.keys, layer.values) for layer in cross)
-        else:
-            encoded, memory = None, ()
+        own = [DecoderLayerCache() for _ in range(self._layers())]
+        if not self.config.is_encoder_decoder:
             output = self._decode(read.ids, read.mask, None, past_key_values=Cache(layers=own))
+            ready = self._log_probs(output.last_hidden_state[:, -1])
+            return DecoderOnlyState.of(_pasts(own), Prompts(read.mask, read.places, ready))
+        encoded = self._encode(read).last_hidden_state
+        cross = [DecoderLayerCache() for _ in own]
+        cache = EncoderDecoderCache(Cache(layers=own), Cache(layers=cross))
+        ids = read.ids.new_tensor(self._ids().decoder).expand(len(batch), -1)
+        output = self._decode(ids, read.mask, encoded, past_key_values=cache)
+        memory = tuple(KeyValue(layer.keys, layer.values) for layer in cross)
         owner = torch.arange(len(batch), device=read.ids.device)
-        past = tuple(layer.past for layer in own if layer.past is not None)
         ready = self._log_probs(output.last_hidden_state[:, -1])
-        return PretrainedState(past, memory, encoded, read.mask, read.places, owner, ready)
+        return EncoderDecoderState(
+            _pasts(own), memory, encoded, read.mask, read.places, owner, ready
+        )
 
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, PretrainedState]:
+    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """One token per row (N,) -> log-probabilities (N, V) of the next one, and the new state.
 
         The first one is the begin symbol, whose successor `start` has predicted.
         """
-        assert isinstance(state, PretrainedState)
+        if isinstance(state, DecoderOnlyState):
+            return self._step_alone(tokens, state)
+        assert isinstance(state, EncoderDecoderState)
         if state.ready is not None:
-            return state.ready, replace(state, ready=None)
+            return state.ready.clone(), replace(state, ready=None)  # filters write into it
         cache = state.cache()
         output = self._decode(tokens[:, None], state.mask, state.encoded, past_key_values=cache)
-        own = cache.self_attention_cache if state.memory else cache
-        past = tuple(layer.past for layer in own.layers)
+        past = _pasts(cache.self_attention_cache.layers)
         found = self._log_probs(output.last_hidden_state[:, -1])
         return found, replace(state, past=past, position=state.position + 1)
+
+    def _step_alone(
+        self, tokens: Tensor, state: DecoderOnlyState
+    ) -> tuple[Tensor, DecoderOnlyState]:
+        """The same of a decoder alone: K positions of M sequences."""
+        rows, prompts = state.rows, state.prompts
+        if prompts.ready is not None:
+            found = prompts.ready.repeat_interleave(rows.each, dim=0)
+            known = replace(rows, copies=replace(prompts, ready=None))
+            return found, replace(state, rows=known)
+        masks, positions, seen = state.seen(self._window)
+        cache = state.cache()
+        output = self.network.get_decoder()(
+            input_ids=tokens.view(-1, rows.each),
+            position_ids=positions,
+            attention_mask=seen if seen is None or self._kinds else seen[self._kind],
+            past_key_values=cache,
+            use_cache=True,
+            return_dict=True,
+        )
+        found = self._log_probs(output.last_hidden_state.flatten(0, 1))
+        return found, state.after(cache.layers, masks)
 
     def _log_probs(self, hidden: Tensor) -> Tensor:
         """(N, D) -> (N, V); all that ends a summary counts as the end symbol."""
@@ -455,6 +395,10 @@ class PretrainedModel(GeneratorModule):
                 )
                 maps[f"encoder_layer{i}_self_att"] = _at(weights.gather(2, rows), places)
         return maps
+
+
+def _pasts(layers: Sequence[DecoderLayerCache]) -> tuple[KVCache, ...]:
+    return tuple(layer.past for layer in layers if layer.past is not None)
 
 
 def _without_last(layer: KVCache) -> KVCache:
@@ -545,46 +489,3 @@ def auto_class(config: PretrainedConfig) -> Any:
         if config.is_encoder_decoder
         else transformers.AutoModelForCausalLM
     )
-
-
-# Low-rank adapters.
-
-
-def add_adapters(model: PretrainedModel) -> None:
-    """Add LoRA adapters to all linear layers but the output's; only these are trained then.
-
-    Raises:
-        MissingExtraError: ``peft`` is not installed.
-    """
-    if util.find_spec("peft") is None:
-        raise MissingExtraError("model.lora", "pretrained")
-    from peft import LoraConfig as TheirConfig
-    from peft import inject_adapter_in_model
-
-    wanted = model.config.lora
-    assert wanted is not None
-    names = {
-        name.rsplit(".", 1)[-1]
-        for name, module in model.network.named_modules()
-        if type(module) is nn.Linear
-    }
-    settings = TheirConfig(
-        r=wanted.rank,
-        lora_alpha=wanted.alpha,
-        lora_dropout=wanted.dropout,
-        target_modules=sorted(names),
-    )
-    model.requires_grad_(False)
-    inject_adapter_in_model(settings, model.network)
-
-
-def merge_adapters(model: PretrainedModel) -> None:
-    """Add what the adapters have learned to the weights below, and take them out of the model."""
-    if model.config.lora is None:
-        return
-    for name, module in list(model.network.named_modules()):
-        if hasattr(module, "merge") and hasattr(module, "base_layer"):
-            module.merge()
-            parent, _, own = name.rpartition(".")
-            setattr(model.network.get_submodule(parent), own, module.get_base_layer())
-    model.config = model.config.model_copy(update={"lora": None})

@@ -15,7 +15,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any, TypeVar
 
-from dialogist.errors import DialogistError, MissingExtraError, ModelError
+from dialogist.errors import DialogistError, MissingExtraError, ModelError, how_to_install
 from dialogist.files import is_pretrained_source, network_allowed
 from dialogist.models.pretrained.pretrained_config import (
     DECODERS,
@@ -33,7 +33,7 @@ _PATTERNS = ["*.json", "*.safetensors", "*.model", "*.jinja", "*.txt"]
 OURS = "dialogist.json"
 """What a folder that we exported has of ours: prompt, preparation, search."""
 
-T = TypeVar("T")
+_Found = TypeVar("_Found")
 
 
 def require_transformers(what: str) -> None:
@@ -72,8 +72,13 @@ def locate(name: str) -> PretrainedSource:
         MissingExtraError: transformers is not installed.
         ModelError: there is no such file or folder, and the hub has none or cannot be reached.
     """
-    require_transformers(f"{name}: a pretrained model")
     path = Path(name).expanduser()
+    if not path.exists() and is_pretrained_source(name) and util.find_spec("transformers") is None:
+        raise ModelError(
+            f"{name}: no such model here (to look on the Hugging Face hub: "
+            f"{how_to_install('pretrained')})"
+        )
+    require_transformers(f"{name}: a pretrained model")
     if path.is_dir():
         return PretrainedSource(name, path)
     if path.suffix.lower() == ".gguf":
@@ -121,7 +126,7 @@ def _line(error: BaseException) -> str:
     return f"{type(error).__name__}: {said[0][:200]}" if said else type(error).__name__
 
 
-def _asked(source: PretrainedSource, what: str, call: Callable[[], T]) -> T:
+def _asked(source: PretrainedSource, what: str, call: Callable[[], _Found]) -> _Found:
     """Call transformers; whatever goes wrong there is one line, and its progress is not shown."""
     try:
         with redirect_stderr(StringIO()):
@@ -285,7 +290,7 @@ def free_memory() -> int | None:
 # Weights, and the tokenizer as transformers has it.
 
 
-def read_network(source: PretrainedSource, config: PretrainedConfig) -> Any:
+def read_pretrained_network(source: PretrainedSource, config: PretrainedConfig) -> Any:
     """The network in fp32.
 
     Raises:

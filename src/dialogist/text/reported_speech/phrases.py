@@ -108,7 +108,9 @@ _GREETINGS = r"""
 | (?:[\w'’&-]+,? ){0,7}\w+ speaking | see you(?: (?:later|soon|then|there|around))?
 | you have reached .* | welcome\b.*
 | (?:have|enjoy|hope you have) (?:a|your|the) .*(?:day|evening|night|weekend|trip|stay|time|one|rest
-|flight|journey|meal)\b.* | good luck.* | congrat.*
+|flight|journey|meal)\b.*
+| you (?:have|enjoy) (?:a|your) (?:very )?(?:good|great|nice|lovely|wonderful|pleasant|safe)
+\w+(?: (?:there|too|ahead))? | good luck.* | congrat.*
 | happy (?:birthday|new year|anniversary|easter|christmas|holidays|to help)\b.*
 """
 _THANKS = r"""

@@ -8,7 +8,7 @@ from dialogist.text.chat_words import WRITTEN_OUT
 from dialogist.text.function_words import OPENERS
 from dialogist.text.listing import word_set
 from dialogist.text.people import first_names
-from dialogist.text.reported_speech.morphology import AUXILIARIES, is_base
+from dialogist.text.reported_speech.morphology import AUXILIARIES, is_base, is_gerund
 from dialogist.text.reported_speech.phrases import (
     ASIDE,
     COURTESY,
@@ -137,6 +137,7 @@ def _without_account(text: str) -> str:
         account is None
         or account[1].lower() in OPENERS | _NEVER_CALLED
         or is_base(account[1].lower())
+        or is_gerund(account[1].lower())
     ):
         return text
     is_joined = account[1][0] == "@" or any(c.isupper() for c in account[1][2:])

@@ -1,8 +1,8 @@
-"""`cli.naming`: short names for files and folders, no two alike."""
+"""`files.short_names`: short names for files and folders, no two alike."""
 
 import pytest
 
-from dialogist.cli.naming import short_names
+from dialogist.files import short_names
 
 
 @pytest.mark.parametrize(

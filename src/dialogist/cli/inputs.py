@@ -1,15 +1,22 @@
-"""The flags that say how input files are read: one list for all commands that read dialogues."""
+"""The input files of a command: the flags that say how they are read, and reading them."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
 
-from dialogist.data.readers import READERS, Condition, ReadOptions
-from dialogist.errors import UsageError
+from dialogist.cli.console import Meter, note, tracked
+from dialogist.data.readers import READERS, Condition, Problem, ReadOptions, read_dialogues
+from dialogist.errors import DataError, UsageError
+from dialogist.records import Dialogue
+from dialogist.text.listing import counted
+
+# The flags that say how input files are read: one list for all commands that read dialogues.
+
 
 Command = Callable[..., Any]
 _FORMAT_HELP = f"Format of the input: auto, {', '.join(READERS)}."
@@ -116,3 +123,68 @@ def read_options(flags: ReadFlags) -> ReadOptions:
         by_neighbours=flags.by_neighbours,
         internal_notes=flags.internal_notes,
     )
+
+
+# Reading the input files of a command: problems are said, counted, and decide the exit code.
+
+
+class InputReading:
+    """Reads files one after the other; what cannot be read is a problem, and the rest goes on."""
+
+    def __init__(self, options: ReadOptions, watched: bool = True) -> None:
+        """``watched``: show progress, counted in dialogues read."""
+        self.options = options
+        self._watched = watched
+        self.problems = 0
+
+    def dialogues(self, files: Sequence[Path]) -> Iterator[Dialogue]:
+        """All dialogues of all files.
+
+        Raises:
+            DataError: the only file cannot be read at all; with ``strict``, at the first problem.
+        """
+        found = self._found(files)
+        if not self._watched:
+            return found
+        return tracked(found, Meter("read", expected_records(files), "dialogues"))
+
+    def _found(self, files: Sequence[Path]) -> Iterator[Dialogue]:
+        for file in files:
+            try:
+                yield from read_dialogues(file, self.options, self._report, note)
+            except DataError as error:
+                if len(files) == 1 or self.options.strict:
+                    raise
+                self._say(str(error))
+
+    def finish(self) -> int:
+        """Say how many problems there were; the exit code."""
+        if self.problems:
+            count = counted(self.problems, "records")
+            note(f"{count} could not be read; the others are done", own=True)
+        return 3 if self.problems else 0
+
+    def _report(self, problem: Problem) -> None:
+        self._say(str(problem))
+
+    def _say(self, problem: str) -> None:
+        self.problems += 1
+        note(problem)
+
+
+_ONE_RECORD = (".txt", ".vtt", ".srt", ".docx")
+_A_RECORD_PER_LINE = (".jsonl", ".ndjson")
+
+
+def expected_records(files: Sequence[Path]) -> int | None:
+    """How many dialogues the files hold, going by their names; None: that cannot be told."""
+    total = 0
+    for file in files:
+        if file.is_file() and file.suffix.lower() in _ONE_RECORD:
+            total += 1
+        elif file.is_file() and file.suffix.lower() in _A_RECORD_PER_LINE:
+            with file.open("rb") as lines:
+                total += sum(1 for _ in lines)
+        else:
+            return None
+    return total
