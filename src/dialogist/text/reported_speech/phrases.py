@@ -90,11 +90,11 @@ ASIDE = re.compile(
 )
 _BEGINS = r"(?:i|the|an?|and|or|to|of|my|your|his|our|their|if|because)"
 _SMALL = (
-    r"(?:you|he|she|it|we|they|at|for|with|from|is|are|was|this|can|could|will|would|there|who"
+    r"(?:at|for|with|from|about|is|are|was|this|can|could|will|would|there|who"
     rf"|which|{_BEGINS})"
 )
 STARTED_AGAIN = re.compile(
-    rf"(?i)(?<![\w'’])(?:({_SMALL} \w+),? \1|({_SMALL}) \2|({_BEGINS}), \3)(?![\w'’])"
+    rf"(?i)(?<![\w'’])(?:({_SMALL} \w+),? \1|({_SMALL}|^\w+) \2|({_BEGINS}), \3)(?![\w'’])"
 )
 """Words with which somebody begins again: "I saw the, the card"."""
 HESITATION = re.compile(r"(?i)(?<=\s)(?:um+|uh+|er+|erm+|uhm+),?\s+")
