@@ -166,13 +166,14 @@ def _ordered(frame: Frame, text: str, condition: str, please: bool) -> str | Non
     elif _goes_on(text) or _ELSE.search(text):
         return None
     told = _asked(frame, text, please)
-    for joint, clause in (("and says ", behind), ("", condition)):
+    says = "and says " if told and told.startswith(f"{frame.speaker} ") else "; "
+    for joint, clause in ((says, behind), ("", condition)):
         more = frame.turn(frame.lowered(clause)) if clause else None
         if clause:
             told = (
                 None
                 if told is None or more is None or more.plural
-                else f"{told} {joint}{more.text}"
+                else f"{told} {joint}{more.text}".replace(" ; ", "; ")
             )
     return told
 

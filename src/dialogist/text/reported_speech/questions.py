@@ -267,6 +267,8 @@ def _wished(frame: Frame, text: str) -> str | None:
             return None
         return frame.behind("asks whether to", match[1].lower() + match[2], frame.speaker)
     if match := _MAY_I.fullmatch(text):
+        if match[1].lower() == "ask":
+            return frame.behind("asks", match[2])
         return frame.behind("asks to", match[1].lower() + " " + match[2], frame.speaker)
     if (match := _FOR_ME.fullmatch(text)) and not is_statement(match[1]):
         return frame.behind("asks for", match[1])

@@ -111,7 +111,7 @@ def trimmed(sentence: str, names: Collection[str]) -> Trimmed:
     )
     found = _without_beginning(found, names)
     found = _without_end(found, names)
-    bare = ASIDE.sub(" ", found.text)
+    bare = ASIDE.sub(lambda aside: ", " if "please" in aside[0].lower() else " ", found.text)
     bare = bare if bare == found.text else " ".join(bare.split())
     polite = POLITE.sub("", bare)
     return replace(found, text=polite.strip(" ,"), please=polite != bare)
