@@ -4,9 +4,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from dialogist.text.chat_words import WRITTEN_OUT
-from dialogist.text.function_words import OPENERS
-from dialogist.text.listing import word_set
+from dialogist.text.chat import WRITTEN_OUT
 from dialogist.text.people import first_names
 from dialogist.text.reported_speech.morphology import AUXILIARIES, is_base, is_gerund
 from dialogist.text.reported_speech.phrases import (
@@ -24,6 +22,7 @@ from dialogist.text.reported_speech.phrases import (
 )
 from dialogist.text.reported_speech.spelling import normalised
 from dialogist.text.reported_speech.words import DETERMINERS, PREPOSITIONS
+from dialogist.text.words import OPENERS, word_set
 
 _TITLE_CALL = word_set("""
 sir madam ma'am doctor dear honey darling mate bro man dude buddy guys mom mum dad mommy daddy mummy
@@ -145,6 +144,8 @@ def _without_account(text: str) -> str:
     if is_joined and not account[1].isupper():
         return text[account.end() :]
     if following is None or not following[0][0].isupper() or first_names(f", {account[1]}"):
+        return text
+    if following[0] == "I":  # "Online I'd try": any word may stand before it
         return text
     begins = following[0].lower() in (OPENERS | WRITTEN_OUT.keys()) - _PARTS_OF_NAMES
     return text[account.end() :] if begins else text
