@@ -1,7 +1,7 @@
 """Facts: what a dialogue holds, and whether it supports a name, number or entity."""
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -99,6 +99,8 @@ class DialogueFacts:
 
     def __init__(self, dialogue: Dialogue) -> None:
         self.dialogue = dialogue
+        self.names: dict[tuple[str, ...], bool] = {}
+        """Names that were asked for, by their words: search asks for the same ones again."""
 
     @cached_property
     def text(self) -> str:
@@ -263,7 +265,14 @@ def supports_name(evidence: DialogueFacts, mention: Mention) -> bool:
 
     Or it is written in one word there, or with its words as one.
     """
-    words, joined = mention.words, "".join(mention.words)
+    words = tuple(mention.words)
+    if words not in evidence.names:
+        evidence.names[words] = _holds_name(evidence, words)
+    return evidence.names[words]
+
+
+def _holds_name(evidence: DialogueFacts, words: Sequence[str]) -> bool:
+    joined = "".join(words)
     if len(words) == 1:
         long = len(joined) >= _SHORTEST_SQUASHED and joined in evidence.squashed
         return long or _supports(evidence, joined)
@@ -276,9 +285,9 @@ def _side_by_side(evidence: DialogueFacts, first: str, second: str) -> bool:
     """Whether two words of a name are neighbours, or have one short word or initial between."""
     if any(short in evidence.words for short in _initials_of(first, second)):
         return True
-    firsts, seconds = _forms(first) or {first}, _forms(second) or {second}
+    means_first, means_second = _meaning(first), _meaning(second)
     return any(
-        _means(firsts, piece) and any(_means(seconds, other) for other in near)
+        means_first(piece) and any(map(means_second, near))
         for piece, near in evidence.neighbours.items()
     )
 
@@ -288,15 +297,11 @@ def _initials_of(first: str, second: str) -> set[str]:
     return set(SHORT_FORMS.get(first, _NONE) & SHORT_FORMS.get(second, _NONE))
 
 
-def _means(forms: Collection[str], piece: str) -> bool:
-    """Whether a piece of the dialogue may be a word of a name, which has these forms."""
-    return any(
-        form == piece
-        or piece in NICKNAMES.get(form, _NONE)
-        or piece in SHORT_FORMS.get(form, _NONE)
-        or _alike(form, piece)
-        for form in forms
-    )
+def _meaning(word: str) -> Callable[[str], bool]:
+    """Tells whether a piece of the dialogue may be this word of a name, in any of its forms."""
+    forms = _forms(word) or {word}
+    known = forms.union(*(NICKNAMES.get(f, _NONE) | SHORT_FORMS.get(f, _NONE) for f in forms))
+    return lambda piece: piece in known or any(_alike(form, piece) for form in forms)
 
 
 def _supports(evidence: DialogueFacts, word: str) -> bool:
