@@ -157,7 +157,7 @@ def _resident() -> int:
 async def _main(count: int, seed: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         engine = open_store(f"sqlite:///{Path(folder) / 'service.db'}")
-        app = create_app(Settings(rate_per_minute=10_000_000), engine, Summarizer.load("default"))
+        app = create_app(Settings(rate_per_minute=10_000_000), engine, Summarizer.load)
         async with app.router.lifespan_context(app):
             key = add_key(engine, "fuzz")
             await fuzz(app, key, 200, random.Random(seed + 1))  # what is loaded once is loaded

@@ -65,7 +65,6 @@ def test_an_open_address_wants_a_key_first(store, monkeypatch):
         command.serve(host="0.0.0.0", store=store)
     assert served == []
     run("keys", "add", "desk", "--store", store)
-    monkeypatch.setattr("dialogist.serve.metrics.log_as_json", lambda: None)
     command.serve(host="0.0.0.0", store=store)
     assert [one.host for one in served] == ["0.0.0.0"]
 

@@ -1,6 +1,7 @@
 """``dialogist serve``, ``keys`` and ``feedback``: the service, who may use it, what it learned."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 from dialogist.cli.console import note
 from dialogist.cli.destination import output_to
 from dialogist.cli.flags import OutputFile
+from dialogist.engine.names import find_model
 from dialogist.errors import MissingExtraError, UsageError
 from dialogist.text.listing import counted
 
@@ -35,20 +37,20 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
     store: Store = None,
     model: Annotated[str | None, typer.Option("--model", "-m", help="The model's name.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes that answer; each has a queue of its own.")
+    ] = None,
     config: Config = None,
 ) -> None:
     """Answer requests for summaries over HTTP, and show a page to review them."""
     try:
-        from dialogist.engine.summarizer import Summarizer
-        from dialogist.serve.app import create_app
         from dialogist.serve.keys import add_key, valid_keys
-        from dialogist.serve.metrics import log_as_json
-        from dialogist.serve.server import run
+        from dialogist.serve.server import app_of, run
         from dialogist.serve.settings import load_settings
         from dialogist.serve.tables import open_store
     except ModuleNotFoundError:
         raise MissingExtraError("the service", "serve") from None
-    flags = {"host": host, "port": port, "store": store, "model": model}
+    flags = {"host": host, "port": port, "store": store, "model": model, "workers": workers}
     settings = load_settings(config, flags)
     engine = open_store(settings.store_url)
     address = f"http://{settings.host}:{settings.port}/"
@@ -63,9 +65,9 @@ def serve(
             f"--host {settings.host}: other machines can reach it, and there is no API key yet: "
             "make one with dialogist keys add NAME"
         )
-    app = create_app(settings, engine, Summarizer.load(settings.model))
-    log_as_json()
-    run(settings, app)
+    find_model(settings.model)  # told before a process starts, and not in its log
+    engine.dispose()
+    run(settings, partial(app_of, settings))
 
 
 @keys_app.command("add")

@@ -3,7 +3,7 @@
 It needs neither torch nor a model: a small selector says what matters (`dialogist.selection`).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from dialogist.data.normalise import readable_in_place
@@ -11,6 +11,7 @@ from dialogist.engine.clock import Clock
 from dialogist.engine.failing import failed
 from dialogist.engine.legible import refusal, shortness
 from dialogist.engine.options import Length, SummaryOptions
+from dialogist.engine.profile import ProfileNotes
 from dialogist.records import (
     Coverage,
     Dialogue,
@@ -71,7 +72,7 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
     is_short = options.length == "short"
     about = options.focus or ""
     found = select(turns, bundled_network(), _budget(dialogue, options), is_short, about)
-    statements = tuple(_statements(found))
+    statements = tuple(_statements(found, dialogue, options.words))
     words = sum(len(one.text.split()) for one in dialogue.utterances)
     summary = replace(
         blank,
@@ -94,15 +95,19 @@ def _budget(dialogue: Dialogue, options: SummaryOptions) -> int:
     return budget if options.words is None else options.words
 
 
-def _statements(found: Iterable[Chosen]) -> Iterator[Statement]:
+def _statements(
+    found: Sequence[Chosen], dialogue: Dialogue, most: int | None
+) -> Iterator[Statement]:
+    """The statements, with notes from the user profile; these are left out under a limit."""
+    notes = ProfileNotes(dialogue) if dialogue.profile and most is None else None
     place = 0
     for one in found:
         text, chance = one.candidate.text, round(one.chance, 4)
         spans = tuple(EvidenceSpan(u.turn, u.start, u.end, chance) for u in one.units)
-        yield Statement(
-            text, place, place + len(text), "", spans, chance, "passed", one.candidate.kind
-        )
-        place += len(text) + 1
+        text, fields = notes.note(text, spans) if notes is not None else (text, ())
+        kind, end = one.candidate.kind, place + len(text)
+        yield Statement(text, place, end, "", spans, chance, "passed", kind, fields)
+        place = end + 1
 
 
 def _bare(statements: Sequence[Statement]) -> tuple[Statement, ...]:

@@ -1,7 +1,7 @@
 """`Reader`: what becomes of a dialogue on its way into the model: windows, or a reason for none."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 
 from dialogist.data.encode import Encoded, tokens_read
@@ -11,6 +11,9 @@ from dialogist.engine.options import SummaryOptions
 from dialogist.engine.windows import Cutting, Room, windows_of
 from dialogist.engine.written import Window
 from dialogist.records import Coverage, Dialogue, Dropped, Example
+
+PROFILE_SHARE = 4
+"""The user profile takes at most a quarter of a window."""
 
 SMALL_WINDOWS, SMALLEST_WINDOW = 2, 80
 """A summary of length ``long`` reads at least so many windows, of at least so many tokens."""
@@ -37,9 +40,10 @@ class Reader:
 
     def read(self, dialogue: Dialogue, options: SummaryOptions) -> Reading:
         """Prepare a dialogue and cut it into windows; nothing is searched yet."""
-        example = self._preparation.prepare(dialogue)
-        encoded = self._encode(example)
         refused = refusal(dialogue, self._preparation.config.language)
+        example = self._with_room(self._preparation.prepare(dialogue))
+        dialogue = self._preparation.with_profile(dialogue)
+        encoded = self._encode(example)
         if refused or not encoded.coverage.tokens:
             refused = refused or ("empty", "the dialogue holds no text that the model knows")
             return Reading(dialogue, example, self._unread(dialogue, encoded, refused), (), refused)
@@ -47,6 +51,30 @@ class Reader:
         parts = [encoded] if examples == [example] else [self._encode(e) for e in examples]
         windows = [Window(e, p, dialogue) for e, p in zip(examples, parts, strict=True)]
         return Reading(dialogue, example, self._coverage(encoded, windows), tuple(windows))
+
+    def _with_room(self, example: Example) -> Example:
+        """The example without the fields of a profile that take more than their share of a window.
+
+        Each window begins with the others.
+        """
+        room = Room.of(self._preparation.config.limits).share(PROFILE_SHARE)
+        kept = tokens = 0
+        for utterance in example.utterances[: example.profile]:
+            tokens += self._count(utterance.text)
+            if room.tokens is not None and tokens > room.tokens:
+                break
+            kept += room.utterances is None or kept < room.utterances
+        if kept == example.profile:
+            return example
+        note = f"of {example.profile} fields of the user profile the model has room for {kept}"
+        places = (slice(kept), slice(example.profile, None))
+        return replace(
+            example,
+            utterances=tuple(u for place in places for u in example.utterances[place]),
+            origins=tuple(one for place in places for one in example.origins[place]),
+            profile=kept,
+            notes=(*example.notes, note),
+        )
 
     def _encode(self, example: Example) -> Encoded:
         return self._preparation.encode(example, self._tokenizer)
@@ -113,5 +141,7 @@ class Reader:
 
 def _spans(windows: Sequence[Window]) -> tuple[tuple[int, int], ...]:
     """First utterance of each window and the one after its last."""
-    each = ([i for origins in w.example.origins for i in origins] for w in windows)
+    each = (
+        [i for origins in w.example.origins[w.example.profile :] for i in origins] for w in windows
+    )
     return tuple((min(numbers), max(numbers) + 1) for numbers in each)

@@ -47,6 +47,18 @@ class Room:
         """The same with no more tokens than these."""
         return replace(self, tokens=tokens if self.tokens is None else min(self.tokens, tokens))
 
+    def share(self, part: int) -> "Room":
+        """A part of the tokens and utterances: a quarter if ``part`` is 4."""
+        tokens = None if self.tokens is None else self.tokens // part
+        utterances = None if self.utterances is None else self.utterances // part
+        return replace(self, tokens=tokens, utterances=utterances)
+
+    def without(self, pieces: "Sequence[_Piece]") -> "Room":
+        """What is left beside some pieces."""
+        tokens = None if self.tokens is None else self.tokens - sum(p.tokens for p in pieces)
+        utterances = None if self.utterances is None else self.utterances - len(pieces)
+        return replace(self, tokens=tokens, utterances=utterances)
+
     @property
     def longest(self) -> int | None:
         """The most tokens that one utterance can have."""
@@ -69,13 +81,17 @@ class Cutting:
 def windows_of(example: Example, room: Room, cutting: Cutting, count: Count) -> list[Example]:
     """The example in windows, in order; one that fits is itself.
 
-    The utterances that two windows share take at most a quarter of one.
+    The utterances that two windows share take at most a quarter of one. Each window begins with the
+    user profile.
     """
-    pieces = [p for i in range(len(example.utterances)) for p in _pieces(example, i, room, count)]
-    spans = _spans([piece.tokens for piece in pieces], room, cutting)
-    if len(spans) <= 1 and len(pieces) == len(example.utterances):
+    first = [p for i in range(example.profile) for p in _pieces(example, i, room, count)]
+    left = room.without(first)
+    rest = range(example.profile, len(example.utterances))
+    pieces = [p for i in rest for p in _pieces(example, i, left, count)]
+    spans = _spans([piece.tokens for piece in pieces], left, cutting)
+    if len(spans) <= 1 and len(first) + len(pieces) == len(example.utterances):
         return [example]
-    return [_window(example, pieces[start:end]) for start, end in spans]
+    return [_window(example, [*first, *pieces[start:end]]) for start, end in spans]
 
 
 def _window(example: Example, pieces: Sequence[_Piece]) -> Example:

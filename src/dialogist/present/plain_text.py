@@ -7,7 +7,15 @@ from dialogist.records import Statement, Summary
 from dialogist.template.doubts import doubt_of
 from dialogist.template.kinds import SHOWN
 from dialogist.template.quotes import Quote
-from dialogist.template.render import DOUBTED, as_markdown, as_text, plain, printable, quoted
+from dialogist.template.render import (
+    DOUBTED,
+    as_markdown,
+    as_text,
+    fields_cited,
+    plain,
+    printable,
+    quoted,
+)
 
 _BELOW = "    "
 
@@ -37,7 +45,8 @@ def _lines(statement: Statement, quotes: tuple[Quote, ...], whole: Shaped) -> It
     label = _label(statement, whole)
     shown = f"[{printable(label)}] " if label else ""
     kind = SHOWN[statement.kind]
-    yield f"{f'{DOUBTED} ' if doubt else ''}{shown}{_line(statement)} ({kind})"
+    cited = fields_cited(statement.profile, printable)
+    yield f"{f'{DOUBTED} ' if doubt else ''}{shown}{_line(statement)} ({kind}){cited}"
     if doubt:
         yield f"{_BELOW}check this: {printable(doubt)}"
     yield from (f"{_BELOW}{quoted(quote)}" for quote in _beside(statement, quotes))
@@ -69,7 +78,8 @@ def _items(statement: Statement, quotes: tuple[Quote, ...], whole: Shaped) -> It
     label = _label(statement, whole)
     shown = f"**{plain(label)}**: " if label else ""
     kind = SHOWN[statement.kind]
-    yield f"- {f'{DOUBTED} ' if doubt else ''}{shown}{plain(statement.text)} *({kind})*"
+    cited = fields_cited(statement.profile, plain)
+    yield f"- {f'{DOUBTED} ' if doubt else ''}{shown}{plain(statement.text)} *({kind})*{cited}"
     if doubt:
         yield f"{_BELOW}- *check this: {plain(doubt)}*"
     for quote in _beside(statement, quotes):

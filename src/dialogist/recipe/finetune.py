@@ -26,7 +26,13 @@ from dialogist.recipe.corpus import Note
 from dialogist.recipe.evaluate import Asked, Evaluated, Said, TellOf, evaluate_said
 from dialogist.recipe.finetune_card import card_of, table_of
 from dialogist.recipe.finetune_data import DATA, FEW, Rows, divide, settle
-from dialogist.recipe.finetune_recipe import Base, Schedule, count_pairs, finetune_recipe
+from dialogist.recipe.finetune_recipe import (
+    Base,
+    Schedule,
+    count_pairs,
+    finetune_recipe,
+    with_profiles,
+)
 from dialogist.recipe.train import train_recipe
 from dialogist.records import JSON, Dialogue, Summary
 from dialogist.text.listing import counted
@@ -80,8 +86,12 @@ def plan_finetuning(job: Job, run: Path, note: Note) -> Plan:
             f"fewer than {FEW} dialogues: the model will learn the manner of your summaries more "
             "than what to say, and the table will be uncertain; 100 to 300 are a good start"
         )
-    recipe = finetune_recipe(job.base, run.resolve().name, pairs, job.schedule)
-    return Plan(job.base, rows, recipe, run)
+    base = job.base
+    if any(one.profile for one in rows.train):
+        base = with_profiles(base)
+        note("the dialogues have user profiles: the model will read them")
+    recipe = finetune_recipe(base, run.resolve().name, pairs, job.schedule)
+    return Plan(base, rows, recipe, run)
 
 
 def train_plan(plan: Plan, device: torch.device, reporter: TrainingReporter) -> Path:

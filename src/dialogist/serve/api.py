@@ -94,11 +94,12 @@ async def _summary(request: Request, key: Key) -> tuple[Asked, Shaped]:
     """Hold a place, read the request, and have the worker answer it."""
     service = service_of(request)
     settings = service.settings
-    with service.worker.place(announced_size(request, settings.max_body)):
+    with service.worker.place(announced_size(request, settings.max_body)) as place:
         body = await read_body(request, settings.max_body, settings.receive_seconds)
         asked = await run_in_threadpool(_asked, request, body, service)
         if asked.for_review and "reviews" not in key.scopes:
             raise Problem("forbidden", "this key lacks the scope reviews")
+        place.fill(asked.wish.size)
         async with until_left(request) as leaves:
             return asked, await service.worker.summarize(asked.wish, asked.seconds, leaves)
 
@@ -137,7 +138,7 @@ def _asked(request: Request, body: bytes, service: Service) -> Asked:
     if not isinstance(for_review, bool):
         raise Problem("invalid_options", "review must be true or false")
     seconds = timeout_of(extra.get("timeout_ms"), service.settings.deadline_seconds)
-    wish = wish_of(dialogue, options, service.worker.model.options, len(body))
+    wish = wish_of(dialogue, options, service.worker.model.options)
     return Asked(wish, seconds, for_review)
 
 

@@ -20,6 +20,7 @@ EXAMPLE: dict[str, Any] = {
         {"speaker": "Bo", "text": "I will send a new one today, free of charge.", "role": "agent"},
         {"speaker": "Ann", "text": "Thank you, please use my office address."},
     ],
+    "profile": {"plan": "Gold", "office_address": "4 Mill Lane, Leeds"},
     "options": {"length": "short"},
 }
 TRANSCRIPT = "Ann: My order 4711 has not arrived yet.\nBo: I will send a new one today.\n"
@@ -39,6 +40,11 @@ _DIALOGUE = {
     "properties": {
         "id": {"type": "string"},
         "utterances": {"type": "array", "items": _UTTERANCE, "minItems": 1},
+        "profile": {
+            "type": "object",
+            "additionalProperties": {"type": ["string", "number", "boolean", "array"]},
+            "description": "What is known of the customer beside the dialogue, by field.",
+        },
         "options": {"$ref": "#/components/schemas/Options"},
         "timeout_ms": {"type": "number", "exclusiveMinimum": 0},
         "review": {"type": "boolean", "description": "Store it for review, with its dialogue."},

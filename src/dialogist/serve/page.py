@@ -28,6 +28,7 @@ from dialogist.serve.service import (
     check_same_site,
     identified,
     service_of,
+    until_left,
 )
 from dialogist.serve.view import View, edits_between, lines_of, view_of
 from dialogist.serve.wishes import (
@@ -164,11 +165,14 @@ async def summarize(request: Request) -> Response:
     """Summarize the transcript of the form, and show both side by side."""
     key = await authorized(request, "summaries")
     service = service_of(request)
-    with service.worker.place(announced_size(request, 3 * service.settings.max_body)):
+    with service.worker.place(announced_size(request, 3 * service.settings.max_body)) as place:
         form = {**_EMPTY, **await _form(request)}
         try:
             wish = await run_in_threadpool(_wish, form, service.worker.model.options)
-            shaped = await service.worker.summarize(wish, service.settings.deadline_seconds)
+            place.fill(wish.size)
+            async with until_left(request) as leaves:
+                seconds = service.settings.deadline_seconds
+                shaped = await service.worker.summarize(wish, seconds, leaves)
         except Problem as problem:
             told = f"{problem.title}: {problem.detail}." if problem.detail else problem.title
             return _home(request, form, problem=told, status=problem.status)
@@ -191,7 +195,7 @@ def _wish(form: Mapping[str, str], base: SummaryOptions) -> Wish:
         }
     )
     dialogue = dialogue_of_text(form["text"], "")
-    return wish_of(dialogue, options, base, len(form["text"]))
+    return wish_of(dialogue, options, base)
 
 
 @router.get("/reviews")

@@ -114,7 +114,8 @@ def _masked(pair: Pair) -> dict[str, JSON]:
 def record_of(dialogue: Dialogue) -> dict[str, JSON]:
     """A dialogue as a JSON record that `dialogue_of` reads again."""
     turns: list[JSON] = [to_json(utterance) for utterance in dialogue.utterances]
-    return {"id": dialogue.id, "utterances": turns}
+    profile: dict[str, JSON] = {**dialogue.profile}
+    return {"id": dialogue.id, "utterances": turns, "profile": profile}
 
 
 def add_review(

@@ -25,7 +25,8 @@ _QUOTE = re.compile(r'[^"“]*["“].+["”]\.?')
 class Shown:
     """A statement, and in words how it was made (``origin``).
 
-    ``lines`` number the turns it rests on, from 1; ``quote`` is what they say.
+    ``lines`` number the turns it rests on, from 1; ``quote`` is what they say; ``fields`` are those
+    of the user profile that it rests on.
     """
 
     number: int
@@ -36,6 +37,7 @@ class Shown:
     lines: tuple[int, ...]
     quote: str
     heading: str
+    fields: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +144,7 @@ def _statements(
             lines=tuple(sorted({line + 1 for line, _, _ in evidence})),
             quote=_quote(dialogue, evidence),
             heading=heading if heading != before else "",
+            fields=tuple(part.profile if is_own else part["profile"]),
         )
         before = heading
 
