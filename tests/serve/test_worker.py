@@ -2,6 +2,8 @@
 
 import asyncio
 import signal
+import subprocess
+import sys
 import threading
 import time
 from dataclasses import replace
@@ -13,11 +15,12 @@ from tests.serve.test_api import CALL
 from dialogist.decoding.stopping import check_stopped
 from dialogist.engine.options import SummaryOptions
 from dialogist.records import Summary
+from dialogist.serve.crashes import CrashLog
 from dialogist.serve.metrics import Metrics
 from dialogist.serve.problems import Problem
 from dialogist.serve.settings import Settings
 from dialogist.serve.wishes import Options, dialogue_of, wish_of
-from dialogist.serve.worker import Worker
+from dialogist.serve.worker import Worker, _mark_of
 
 BASE = SummaryOptions(style="faithful")
 
@@ -55,10 +58,10 @@ def wish(identity, size=10, **options):
     )
 
 
-def work(conversation, model=None, **settings):
+def work(conversation, model=None, crashes=None, **settings):
     """Run ``conversation(worker)``."""
     model = model or Slow()
-    worker = Worker(model, Settings(**settings), Metrics("slow"))
+    worker = Worker(model, Settings(**settings), Metrics("slow"), crashes)
 
     async def all_of_it():
         worker.start()
@@ -363,3 +366,36 @@ class Broken(Slow):
     def stream(self, dialogues, options, window=64):
         for dialogue in dialogues:
             yield Summary("", dialogue.id, "error")
+
+
+DIES = """
+import os, sys
+from pathlib import Path
+from dialogist.serve.crashes import CrashLog
+CrashLog(Path(sys.argv[1])).begin(sys.argv[2:])
+os._exit(9)
+"""
+
+
+def test_a_dialogue_of_which_two_processes_died_is_refused(tmp_path):
+    """What was worked on beside it is not: it did not die twice."""
+    model = Slow()
+    first, other = wish("first"), wish("other")
+    other.dialogue = dialogue_of({"utterances": [{"text": "Something else."}]})
+    marks = [_mark_of(one.dialogue) for one in (first, other)]
+    log = CrashLog(tmp_path)
+
+    def die(*marks):
+        command = [sys.executable, "-c", DIES, str(tmp_path), *marks]
+        assert subprocess.run(command).returncode == 9
+
+    async def conversation(worker):
+        found = []
+        for dying in (marks, marks[:1]):
+            await asyncio.to_thread(die, *dying)
+            found += [await code_of(worker.summarize(one, 5)) for one in (first, other)]
+        return found
+
+    found = work(conversation, model, crashes=log)
+    assert found == ["done", "done", "quarantined", "done"]
+    assert len(list(tmp_path.iterdir())) == 2  # of those that died; the own one is gone

@@ -20,6 +20,7 @@ from dialogist.errors import ModelError
 from dialogist.records import Dialogue, Utterance
 from dialogist.serve import api, chat, page
 from dialogist.serve.batches import Runner
+from dialogist.serve.crashes import CrashLog
 from dialogist.serve.guards import Envelope
 from dialogist.serve.keys import KeyRing
 from dialogist.serve.metrics import Metrics, log_event, log_failure
@@ -32,14 +33,19 @@ from dialogist.serve.worker import Model, Worker
 _UPLOADS = 2  # batches that are read at the same time: each may be large
 
 
-def create_app(settings: Settings, engine: sa.Engine, load: Callable[[], Model]) -> FastAPI:
+def create_app(
+    settings: Settings,
+    engine: sa.Engine,
+    load: Callable[[], Model],
+    crashes: CrashLog | None = None,
+) -> FastAPI:
     """Make the application; ``engine`` is an open store.
 
-    ``load`` gives the model, now and again on SIGHUP.
+    ``load`` gives the model, now and again on SIGHUP. ``crashes`` knows of what processes died.
     """
     model = load()
     metrics = Metrics(model.name)
-    worker = Worker(model, settings, metrics)
+    worker = Worker(model, settings, metrics, crashes)
     keys = KeyRing(engine, settings.rate_per_minute)
     runner = Runner(engine, worker, settings)
     uploads = asyncio.Semaphore(_UPLOADS)

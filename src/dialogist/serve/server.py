@@ -16,6 +16,7 @@ from uvicorn.supervisors import Multiprocess
 
 from dialogist.engine.summarizer import Summarizer
 from dialogist.serve.app import create_app
+from dialogist.serve.crashes import CrashLog
 from dialogist.serve.metrics import SHARED, log_as_json
 from dialogist.serve.settings import Settings
 from dialogist.serve.tables import open_store
@@ -137,4 +138,5 @@ def app_of(settings: Settings) -> FastAPI:
     sys.setswitchinterval(_SWITCH)
     log_as_json()  # here, too, in a process that was started for it
     load = partial(Summarizer.load, settings.model)
-    return create_app(settings, open_store(settings.store_url), load)
+    crashes = CrashLog(settings.crash_folder)
+    return create_app(settings, open_store(settings.store_url), load, crashes)

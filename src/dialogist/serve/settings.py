@@ -64,6 +64,14 @@ class Settings(Config):
         """The store; by default a file beside the user's models."""
         return self.store or f"sqlite:///{user_models().parent / 'service.db'}"
 
+    @property
+    def crash_folder(self) -> Path:
+        """Where processes note what they work on: beside the store, or the user's models."""
+        kind, _, file = self.store_url.partition(":///")
+        is_file = kind.startswith("sqlite") and file not in ("", ":memory:")
+        parent = Path(file).expanduser().parent if is_file else user_models().parent
+        return parent / "working"
+
 
 def load_settings(
     file: Path | None = None,

@@ -21,6 +21,7 @@ from dialogist.decoding.stopping import SearchStopped, stopping_when
 from dialogist.engine.options import SummaryOptions
 from dialogist.present.shaping import Shaped
 from dialogist.records import Dialogue, Summary
+from dialogist.serve.crashes import CrashLog
 from dialogist.serve.metrics import Metrics, log_failure
 from dialogist.serve.problems import Problem
 from dialogist.serve.settings import Settings
@@ -83,8 +84,11 @@ class Place:
 class Worker:
     """Takes wishes from the event loop, works on them in its thread, and answers in the loop."""
 
-    def __init__(self, model: Model, settings: Settings, metrics: Metrics) -> None:
+    def __init__(
+        self, model: Model, settings: Settings, metrics: Metrics, crashes: CrashLog | None = None
+    ) -> None:
         self.model, self._settings, self._metrics = model, settings, metrics
+        self._crashes = crashes
         self._queue: list[_Item] = []
         self._changed = threading.Condition()
         self._requests = self._bytes = self._tokens = 0
@@ -101,6 +105,8 @@ class Worker:
         """Take no more requests, finish those that were taken, and end the thread."""
         self.drain()
         self._thread.join(self._settings.drain_seconds)
+        if self._crashes is not None and not self._thread.is_alive():
+            self._crashes.close()
 
     def drain(self) -> None:
         """Take no more requests."""
@@ -224,7 +230,11 @@ class Worker:
             self._metrics.batches.observe(len(batch))
             for item in batch:
                 self._metrics.waited.observe(started - item.since)
+            if self._crashes is not None:
+                self._crashes.begin(_mark_of(item.wish.dialogue) for item in batch)
             self._work(batch)
+            if self._crashes is not None:
+                self._crashes.end()
             seconds = time.monotonic() - started
             self._metrics.worked.observe(seconds)
             self._seconds = 0.8 * self._seconds + 0.2 * seconds / len(batch)
@@ -278,7 +288,7 @@ class Worker:
             for item in batch:
                 if self._is_over(item):
                     continue
-                if self._failures.get(_mark_of(item.wish.dialogue), 0) >= _MOST_TRIES:
+                if self._tries(item.wish.dialogue) >= _MOST_TRIES:
                     item.done(Problem("quarantined", "it was tried twice; report it to us"))
                     continue
                 read.append(item)
@@ -311,6 +321,12 @@ class Worker:
         if status == "error":
             self._note_failure(item.wish.dialogue, 1)
         item.done(shaped)
+
+    def _tries(self, dialogue: Dialogue) -> int:
+        """How often it failed, and how often a process died of it or beside it."""
+        mark = _mark_of(dialogue)
+        died = 0 if self._crashes is None else self._crashes.tries(mark)
+        return self._failures.get(mark, 0) + died
 
     def _note_failure(self, dialogue: Dialogue, tries: int) -> None:
         mark = _mark_of(dialogue)
