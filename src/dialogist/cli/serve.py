@@ -1,4 +1,4 @@
-"""``dialogist serve``, ``keys`` and ``feedback``: the service, who may use it, what it learned."""
+"""``dialogist serve``, ``client``, ``keys``, ``feedback``: the service, and what it learned."""
 
 import json
 from functools import partial
@@ -70,6 +70,17 @@ def serve(
     run(settings, partial(app_of, settings))
 
 
+def client(output: OutputFile = None) -> None:
+    """Write a Python client of the service: one file that needs nothing but Python."""
+    try:
+        from dialogist.serve.client import client_source
+    except ModuleNotFoundError:
+        raise MissingExtraError("the service", "serve") from None
+    source = client_source()
+    with output_to(output):
+        print(source, end="")
+
+
 @keys_app.command("add")
 def add(
     name: Annotated[str, typer.Argument(help="Whose key it is.")],
@@ -122,6 +133,34 @@ def export(output: OutputFile = None, store: Store = None, config: Config = None
         for pair in pairs:
             print(json.dumps(pair, ensure_ascii=False))
     note(f"{counted(len(pairs), 'dialogues')} written", own=True)
+
+
+@feedback_app.command("import")
+def import_annotated(
+    files: Annotated[list[Path], typer.Argument(help="What the annotation page saved.")],
+    key: Annotated[str, typer.Option(help="The name of the key under which it is stored.")],
+    consent: Annotated[
+        bool, typer.Option("--consent", help="The people agreed that it is kept, masked.")
+    ] = False,
+    store: Store = None,
+    config: Config = None,
+) -> None:
+    """Store the summaries of ``dialogist annotate`` beside what people said on the page."""
+    if not consent:
+        raise UsageError("dialogues and summaries are kept, masked: did people agree? --consent")
+    engine = _engine(store, config)
+    from dialogist.data.readers import read_dialogues
+    from dialogist.serve.keys import valid_keys
+    from dialogist.serve.reviews import add_annotated
+
+    found = [one.id for one in valid_keys(engine) if one.name == key]
+    if not found:
+        raise UsageError(f"key {key}: there is no such key (dialogist keys list)")
+    dialogues = [one for file in files for one in read_dialogues(file) if one.references]
+    added = sum(add_annotated(engine, found[0], one) for one in dialogues)
+    again = len(dialogues) - added
+    behind = f"; {counted(again, 'dialogues')} stored before" if again else ""
+    note(f"{counted(added, 'dialogues')} stored{behind}", own=True)
 
 
 def _engine(store: str | None, config: Path | None) -> "Engine":

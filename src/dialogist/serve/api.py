@@ -28,6 +28,8 @@ from dialogist.serve.keys import Key
 from dialogist.serve.openapi import (
     BATCH,
     FEEDBACK,
+    OBJECT,
+    STREAM,
     SUMMARY,
     described,
     openapi_of,
@@ -44,7 +46,7 @@ from dialogist.serve.wishes import (
     wish_of,
 )
 
-router = APIRouter()
+router = APIRouter(generate_unique_id_function=lambda route: route.name)
 
 _ID = re.compile("[0-9a-f]{16}")
 _ONCE = re.compile("[!-~]{1,128}")
@@ -69,7 +71,7 @@ async def summarize(request: Request) -> Response:
     return JSONResponse(shaped.to_json(), headers=headers)
 
 
-@router.post("/v1/summaries/stream", openapi_extra=SUMMARY)
+@router.post("/v1/summaries/stream", openapi_extra=STREAM)
 async def stream(request: Request) -> Response:
     """Summarize one dialogue; the statements come as server-sent events, then the whole."""
     key = await authorized(request, "summaries")
@@ -225,7 +227,7 @@ def checked_id(identity: str) -> str:
     return identity
 
 
-@router.get("/v1/batches/{identity}", openapi_extra=described())
+@router.get("/v1/batches/{identity}", openapi_extra=described("Batch"))
 async def batch(request: Request, identity: str) -> Response:
     """Tell how far a batch is."""
     key = await authorized(request, "batches")
@@ -234,7 +236,9 @@ async def batch(request: Request, identity: str) -> Response:
     return JSONResponse(status)
 
 
-@router.get("/v1/batches/{identity}/results", openapi_extra=described())
+@router.get(
+    "/v1/batches/{identity}/results", openapi_extra=described(OBJECT, "application/x-ndjson")
+)
 async def results(request: Request, identity: str) -> Response:
     """Give the summaries of a finished batch as JSON lines, in the order of its dialogues."""
     key = await authorized(request, "batches")
@@ -247,7 +251,7 @@ async def results(request: Request, identity: str) -> Response:
     )
 
 
-@router.delete("/v1/batches/{identity}", status_code=204, openapi_extra=described())
+@router.delete("/v1/batches/{identity}", status_code=204, openapi_extra=described(status=204))
 async def delete_batch(request: Request, identity: str) -> Response:
     """Delete a batch with its dialogues and results."""
     key = await authorized(request, "batches")
@@ -278,7 +282,7 @@ async def feedback(request: Request) -> Response:
     return JSONResponse({"id": identity}, 201 if is_new else 200)
 
 
-@router.get("/v1/reviews", openapi_extra=described())
+@router.get("/v1/reviews", openapi_extra=described(OBJECT))
 async def list_reviews(request: Request) -> Response:
     """List the summaries that wait for review, the oldest first."""
     await authorized(request, "reviews")
@@ -286,7 +290,7 @@ async def list_reviews(request: Request) -> Response:
     return JSONResponse({"reviews": found})
 
 
-@router.get("/v1/reviews/{identity}", openapi_extra=described())
+@router.get("/v1/reviews/{identity}", openapi_extra=described(OBJECT))
 async def review(request: Request, identity: str) -> Response:
     """Give a summary that waits for review, with its dialogue."""
     await authorized(request, "reviews")
@@ -294,7 +298,7 @@ async def review(request: Request, identity: str) -> Response:
     return JSONResponse(await run_in_threadpool(reviews.open_review, engine, checked_id(identity)))
 
 
-@router.get("/v1/models", openapi_extra=described())
+@router.get("/v1/models", openapi_extra=described(OBJECT))
 async def models(request: Request) -> Response:
     """List the model in use, in the form that OpenAI's clients know."""
     await authorized(request, "summaries")
@@ -304,27 +308,27 @@ async def models(request: Request) -> Response:
     return JSONResponse({"object": "list", "data": [entry]})
 
 
-@router.get("/version", openapi_extra=described())
+@router.get("/version", openapi_extra=described(OBJECT))
 async def version(request: Request) -> Response:
     """Tell the release."""
     await authorized(request, "metrics")
     return JSONResponse({"dialogist": __version__})
 
 
-@router.get("/metrics", openapi_extra=described())
+@router.get("/metrics", openapi_extra=described({"type": "string"}, "text/plain"))
 async def metrics(request: Request) -> Response:
     """Give counts in the format of Prometheus; they hold no content."""
     await authorized(request, "metrics")
     return Response(service_of(request).metrics.text(), media_type="text/plain; version=0.0.4")
 
 
-@router.get("/healthz", openapi_extra=described(is_open=True))
+@router.get("/healthz", openapi_extra=described(OBJECT, is_open=True))
 async def healthz() -> Response:
     """Tell that the process is alive."""
     return JSONResponse({"status": "ok"})
 
 
-@router.get("/readyz", openapi_extra=described(is_open=True))
+@router.get("/readyz", openapi_extra=described(OBJECT, is_open=True))
 async def readyz(request: Request) -> Response:
     """Tell whether requests are taken: not while stopping, or when the queue is nearly full."""
     if not service_of(request).worker.is_ready:
@@ -332,7 +336,7 @@ async def readyz(request: Request) -> Response:
     return JSONResponse({"status": "ready"})
 
 
-@router.get("/openapi.json", openapi_extra=described())
+@router.get("/openapi.json", openapi_extra=described(OBJECT))
 async def openapi(request: Request) -> Response:
     """Describe the routes, with examples that run as they are."""
     await authorized(request, "summaries")

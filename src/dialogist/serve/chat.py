@@ -21,7 +21,7 @@ from dialogist.serve.problems import Problem
 from dialogist.serve.service import authorized, service_of, until_left
 from dialogist.serve.wishes import Options, dialogue_of_text, wish_of
 
-router = APIRouter()
+router = APIRouter(generate_unique_id_function=lambda route: route.name)
 
 
 @router.post("/v1/chat/completions", openapi_extra=CHAT)

@@ -10,8 +10,9 @@ import os
 import sys
 import time
 import traceback
+from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -23,7 +24,17 @@ SHARED = "PROMETHEUS_MULTIPROC_DIR"
 
 _LOGGER = logging.getLogger("dialogist.serve")
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_SUMMARIES = ("/", "/v1/summaries", "/v1/summaries/stream", "/v1/chat/completions")
+_RECENT = 1000  # summaries whose seconds are remembered
 _SIZES = (1, 2, 4, 8, 16, 32, 64)
+
+
+class Latency(NamedTuple):
+    """Seconds within which half and 95 of 100 of ``count`` summaries were made."""
+
+    count: int
+    half: float
+    most: float
 
 
 class Metrics:
@@ -90,6 +101,7 @@ class Metrics:
             registry=registry,
             multiprocess_mode="livemax",
         )
+        self._recent: deque[float] = deque(maxlen=_RECENT)
         self._model = model
         self.use(model)
 
@@ -107,6 +119,16 @@ class Metrics:
         """Count a reply; ``route`` is the route's pattern, never the path as it was sent."""
         self.requests.labels(route, str(status)).inc()
         self.seconds.labels(route).observe(seconds)
+        if status == 200 and route in _SUMMARIES:
+            self._recent.append(seconds)
+
+    def latency(self) -> Latency | None:
+        """How long the last summaries of this process took; None: there were none."""
+        known = sorted(self._recent)
+        if not known:
+            return None
+        half, most = (known[int(share * (len(known) - 1))] for share in (0.5, 0.95))
+        return Latency(len(known), half, most)
 
     def text(self) -> bytes:
         """The figures in the format of Prometheus."""

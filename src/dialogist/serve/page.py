@@ -45,7 +45,7 @@ router = APIRouter(include_in_schema=False)
 
 _ASSETS = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _PAGES = page_templates("the service")
-_FIELDS = 20  # in a form
+_FIELDS = 1000  # in a form: one for each warning, too
 _MASKS: Mapping[str, tuple[Where | None, str]] = {
     "none": (None, "none"),
     "data": ("input", "none"),
@@ -228,7 +228,10 @@ async def approve(request: Request) -> Response:
     verdict = "approved" if before == after else "edited"
     if form.get("verdict") == "rejected":
         verdict, edits = "rejected", {}
+    judged = [value for name, value in form.items() if name.startswith("warning")]
+    right, wrong = judged.count("right"), judged.count("wrong")
     values: dict[str, JSON] = {"verdict": verdict, "edits": {**edits}}
+    values |= {"right": right, "wrong": wrong}
     if form.get("review"):
         values["review"] = form["review"]
     if form.get("consent"):
@@ -253,4 +256,6 @@ async def quality(request: Request) -> Response:
     """Show how summaries fared with the people who read them."""
     await authorized(request, "reviews")
     figures = await run_in_threadpool(reviews.figures_of, service_of(request).engine)
-    return _page(request, "quality", verdicts=figures["verdicts"], edits=figures["edits"])
+    latency = service_of(request).metrics.latency()
+    verdicts, edits = figures["verdicts"], figures["edits"]
+    return _page(request, "quality", verdicts=verdicts, edits=edits, latency=latency)

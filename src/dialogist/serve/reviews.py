@@ -4,6 +4,7 @@ A review holds content, because somebody asked for it to be stored. Feedback hol
 only with consent, and then masked, so that it may be used for training.
 """
 
+import hashlib
 import json
 import time
 from collections import Counter
@@ -100,6 +101,25 @@ def add_feedback(connection: sa.Connection, key_id: str, given: Feedback) -> str
         tables.note_change(connection, key_id, f"review {given.verdict}", given.review)
     tables.note_change(connection, key_id, "feedback added", identity)
     return identity
+
+
+def add_annotated(engine: sa.Engine, key_id: str, dialogue: Dialogue) -> bool:
+    """Store a summary that somebody wrote on the page of ``dialogist annotate``; False: again.
+
+    Its people agreed that it is kept: it is masked, and exported with the rest.
+    """
+    after = dialogue.references[0]
+    kept = dialogue.metadata.get("draft_kept") is True
+    pair = Pair(dialogue={**record_of(dialogue)}, before=after if kept else "", after=after)
+    verdict: Literal["approved", "edited"] = "approved" if kept else "edited"
+    given = Feedback(verdict=verdict, consent=True, content=pair)
+    request = hashlib.sha256(given.model_dump_json().encode()).hexdigest()
+    value = f"annotated-{request}"
+
+    def make(connection: sa.Connection) -> str:
+        return add_feedback(connection, key_id, given)
+
+    return tables.once_only(engine, key_id, value, request, make)[1]
 
 
 def _masked(pair: Pair) -> dict[str, JSON]:
