@@ -46,7 +46,7 @@ test-postgresql: .venv/.dev ## the tests of the service on Debian's PostgreSQL, 
 	PYTHON=$(BIN)/python deploy/test-postgresql.sh
 
 serve-fuzz: .venv/.dev ## 100,000 mutated requests and schemathesis on all routes; N: how many
-	$(ONE_THREAD) $(BIN)/python bench/serve_fuzz.py --count $(if $(filter command line,$(origin N)),$(N),100000) --results results/serve-fuzz.json
+	$(ONE_THREAD) $(BIN)/python bench/serve_fuzz.py --count $(if $(filter command line,$(origin N)),$(N),100000) --examples 100 --results results/serve-fuzz.json
 
 serve-load: .venv/.dev ## overload, slow clients, kills, reloads, soak, beside the bare pipeline; SECONDS
 	$(BIN)/python bench/serve_load.py --seconds $(or $(SECONDS),60) --results results/serve-load.json $(ARGS)

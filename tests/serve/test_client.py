@@ -40,11 +40,8 @@ def test_it_asks_all_routes(made, engine):
         assert [name for name, _ in events][-1] == "summary"
         assert events[-1][1]["text"] == summary["text"]
         batch = client.add_batch({"dialogues": [CALL], "options": FAITHFUL}, once="a")
-        assert client.add_batch({"dialogues": [CALL], "options": FAITHFUL}, once="a") == {
-            **batch,
-            "status": client.batch(batch["id"])["status"],
-            "done": client.batch(batch["id"])["done"],
-        }
+        again = client.add_batch({"dialogues": [CALL], "options": FAITHFUL}, once="a")
+        assert again["id"] == batch["id"]
         while client.batch(batch["id"])["status"] != "done":
             time.sleep(0.05)
         [result] = client.results(batch["id"])

@@ -95,7 +95,7 @@ def _of_query(model: type[Options]) -> list[dict[str, Any]]:
 
 
 OBJECT: dict[str, Any] = {"type": "object"}
-EVENTS: dict[str, Any] = {"type": "string", "description": "Events: statement, then summary."}
+EVENTS: dict[str, Any] = {"description": "Events: each statement, then the whole summary."}
 _ONCE = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -165,6 +165,7 @@ CHAT = described(
         }
     ),
 )
+CHAT["responses"]["200"]["content"]["text/event-stream"] = {"schema": {}}  # with stream: true
 
 
 def openapi_of(app: FastAPI, routes: Sequence[BaseRoute]) -> dict[str, Any]:
