@@ -71,6 +71,7 @@ def base_model(folder):
         }
     )
     data = TrainingData(pairs, tokenizer.symbols)
+    (folder / "run").mkdir()
     trainer = Trainer(model, CrossEntropy(), data, training, folder / "run", Silent())
     trainer.fit(lambda epoch: Validation({}))
     decoding = SummaryOptions(max_tokens=8, safe=False, strategy="greedy")
@@ -156,5 +157,5 @@ def test_what_annotators_write_is_stored_with_the_rest_and_once(tmp_path):
     run("feedback", "export", "--store", store, "--output", str(tmp_path / "pairs.jsonl"))
     found = list(read_dialogues(tmp_path / "pairs.jsonl"))
     assert [one.id for one in found] == ["a", "b"]
-    assert found[0].references == ("[NAME_2] will call [PHONE_1].",)
+    assert found[0].references == ("[PERSON_2] will call [PHONE_1].",)
     assert "0199" not in (tmp_path / "pairs.jsonl").read_text()
