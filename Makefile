@@ -62,6 +62,7 @@ check: .venv/.dev ## style, types, layers
 	$(BIN)/ruff format --check src tests bench
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python bench/budget.py
 
 format: .venv/.dev ## make style so
 	$(BIN)/ruff check --fix src tests bench

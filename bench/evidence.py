@@ -4,7 +4,7 @@
 
 Prints Markdown and writes OUTPUT/evidence.json. DATA holds the corpora of `evidence_cases`; those
 that are not there are left out and named. ``--fit`` chooses the weights instead, on the other half
-of the data and of the planted wordings: it prints the numbers of ``engine/evidence/weights.py``.
+of the data and of the planted wordings: it prints the numbers of ``engine/evidence/find.py``.
 """
 
 import argparse
@@ -34,7 +34,7 @@ from evidence_scores import (
 )
 
 from dialogist.engine.bundle import Bundle, load_bundle
-from dialogist.engine.names import find_model
+from dialogist.engine.model_files import find_model
 
 Groups = dict[str, list[Case]]
 Rows = list[tuple[str, str, Row]]

@@ -11,7 +11,7 @@ from dialogist.engine.evidence.features import (
     ATTENTION,
     FEATURES,
     expected_of,
-    tell,
+    extract_features,
     tell_attention,
 )
 from dialogist.engine.evidence.index import index_of
@@ -53,7 +53,7 @@ def of_words(groups: Mapping[str, Sequence[Case]]) -> Array:
     rows, labels, worths = [], [], []
     for name, cases in groups.items():
         for case in cases:
-            told = tell(case.statements[case.asked], index_of(case.dialogue))
+            told = extract_features(case.statements[case.asked], index_of(case.dialogue))
             if told is None:
                 continue
             kept = told.possible
@@ -70,7 +70,7 @@ def of_both(groups: Mapping[str, Sequence[tuple[Case, Spoken]]]) -> Array:
     for name, pairs in groups.items():
         for case, spoken in pairs:
             index, seen = index_of(case.dialogue), np.stack(spoken.attended).astype(np.float64)
-            told = tell(case.statements[case.asked], index)
+            told = extract_features(case.statements[case.asked], index)
             if told is None:
                 continue
             lift = tell_attention(seen[case.asked], expected_of(seen, case.asked, index))

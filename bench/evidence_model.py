@@ -9,14 +9,11 @@ from numpy.typing import NDArray
 
 from dialogist.decoding.search import Hypothesis
 from dialogist.engine.bundle import Bundle
-from dialogist.engine.drafts import Draft
-from dialogist.engine.looks import Retold
+from dialogist.engine.drafts import Draft, Retold, SearchedWindow, Window
+from dialogist.engine.forced_decoding import retold
 from dialogist.engine.options import SummaryOptions
-from dialogist.engine.pieces import ends_of, reader
-from dialogist.engine.retelling import retold
-from dialogist.engine.token_ranges import token_ranges
+from dialogist.engine.token_offsets import ends_of, reader, token_ranges
 from dialogist.engine.writing import Writer
-from dialogist.engine.written import Window, Written
 from dialogist.records import Dialogue
 from dialogist.text.tokens import sentence_spans
 
@@ -44,7 +41,7 @@ def forced(bundle: Bundle, cases: Sequence[Case]) -> list[tuple[Case, Spoken]]:
         if encoded.coverage.complete and not encoded.coverage.target_cut:
             tokens = encoded.targets[0][1:-1]
             kept.append(case)
-            written.append(Written(example, encoded, (_draft(tokens),)))
+            written.append(SearchedWindow(example, encoded, (_draft(tokens),)))
     found = []
     for case, spoken in zip(
         kept, _spoken(bundle, written, [c.dialogue for c in kept]), strict=True
@@ -56,7 +53,7 @@ def forced(bundle: Bundle, cases: Sequence[Case]) -> list[tuple[Case, Spoken]]:
 
 def drafts_of(
     bundle: Bundle, dialogues: Sequence[Dialogue], evidence: bool = False
-) -> list[Written]:
+) -> list[SearchedWindow]:
     """What search finds, as it is, without the checks that summaries go through."""
     windows = []
     for dialogue in dialogues:
@@ -79,7 +76,7 @@ def _draft(tokens: Sequence[int]) -> Draft:
 
 
 def _retold(
-    bundle: Bundle, written: Sequence[Written], dialogues: Sequence[Dialogue]
+    bundle: Bundle, written: Sequence[SearchedWindow], dialogues: Sequence[Dialogue]
 ) -> list[list[Retold]]:
     """`retold`, in batches of neighbours."""
     found: list[list[Retold]] = []
@@ -90,7 +87,7 @@ def _retold(
 
 
 def _spoken(
-    bundle: Bundle, written: Sequence[Written], dialogues: Sequence[Dialogue]
+    bundle: Bundle, written: Sequence[SearchedWindow], dialogues: Sequence[Dialogue]
 ) -> list[Spoken]:
     found = []
     for one, parts in zip(written, _retold(bundle, written, dialogues), strict=True):

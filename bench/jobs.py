@@ -2,8 +2,10 @@
 
     python bench/jobs.py million --count 1000000 --workers 2
     python bench/jobs.py kills --count 5000 --kills 20
+    python bench/jobs.py engines DIALOGUES.jsonl --style free
 
-The model is the first utterance of each dialogue: what is measured is all the rest.
+The model is the first utterance of each dialogue: what is measured is all the rest. ``engines``
+runs a real model by local workers and by those of Ray, and compares their time and their bytes.
 """
 
 import argparse
@@ -12,6 +14,7 @@ import os
 import random
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -24,7 +27,7 @@ from dialogist.data.readers import ReadOptions
 from dialogist.jobs.run import Watcher, run_job
 from dialogist.jobs.sinks import FolderSink, Form
 from dialogist.jobs.sources import items_of, origins_of
-from dialogist.jobs.workers import Plan
+from dialogist.jobs.workers import WorkPlan
 from dialogist.present.shaping import Shaped
 from dialogist.records import JSON, Dialogue, Summary
 
@@ -68,7 +71,7 @@ def run(source: Path, output: Path, workers: int, shard_size: int, seconds: floa
     """Run one job to its end, or go on with it."""
     origins = origins_of([str(source)])
     items = items_of(origins, ReadOptions(), print)
-    plan = Plan(
+    plan = WorkPlan(
         FirstUtterance(seconds),
         output,
         FolderSink(output, Form.jsonl),
@@ -158,6 +161,45 @@ def kills(count: int, wanted: int, seed: int, folder: Path) -> None:
         sys.exit(1)
 
 
+def engines(source: Path, style: str, repeats: int, folder: Path) -> None:
+    """Time both engines with one and two workers; seconds are those of the work, not the start.
+
+    What it takes to start Python, Ray and the model is measured by a job of one dialogue, and told
+    apart.
+    """
+    first = folder / "first.jsonl"
+    first.write_bytes(source.read_bytes().splitlines(keepends=True)[0])
+    found: dict[tuple[str, int], list[tuple[float, float]]] = {}
+    for number in range(repeats):
+        for workers in (1, 2):
+            for engine in ("local", "ray"):
+                output = folder / f"{engine}-{workers}-{number}"
+                start = timed(first, folder / f"start-{output.name}", engine, workers, style)
+                whole = timed(source, output, engine, workers, style)
+                found.setdefault((engine, workers), []).append((start, whole - start))
+    parts = [parts_in(folder / f"{engine}-{workers}-0") for engine, workers in found]
+    for (engine, workers), seconds in found.items():
+        start, work = (statistics.median(column) for column in zip(*seconds, strict=True))
+        local = statistics.median(work for _, work in found["local", workers])
+        print(
+            f"{engine}, {workers} workers: start {start:.1f} s, work {work:.1f} s "
+            f"({work / local:.2f} of local)"
+        )
+    same = all(one == parts[0] for one in parts)
+    print(f"equal bytes: {same}")
+    if not same:
+        sys.exit(1)
+
+
+def timed(source: Path, output: Path, engine: str, workers: int, style: str) -> float:
+    """Run a job by the command line; its seconds."""
+    flags = ["--engine", engine, "--workers", str(workers), "--style", style, "--shard-size", "25"]
+    command = [sys.executable, "-m", "dialogist", "batch", str(source), "-o", str(output), *flags]
+    begin = time.perf_counter()
+    subprocess.run([*command, "--precision", "fp32", "--quiet"], check=True)
+    return time.perf_counter() - begin
+
+
 def await_progress(output: Path, seconds: float) -> None:
     """Wait until a job has begun to work, and then some time."""
     journal = output / "journal.jsonl"
@@ -189,6 +231,10 @@ def main() -> None:
     deadly.add_argument("--count", type=int, default=5_000)
     deadly.add_argument("--kills", type=int, default=20)
     deadly.add_argument("--seed", type=int, default=0)
+    both = commands.add_parser("engines")
+    both.add_argument("source", type=Path)
+    both.add_argument("--style", default="free")
+    both.add_argument("--repeats", type=int, default=3)
     given = parser.parse_args()
     if given.command == "run":
         run(given.source, given.output, given.workers, given.shard_size, given.seconds)
@@ -197,6 +243,8 @@ def main() -> None:
     try:
         if given.command == "million":
             million(given.count, given.workers, folder)
+        elif given.command == "engines":
+            engines(given.source, given.style, given.repeats, folder)
         else:
             kills(given.count, given.kills, given.seed, folder)
     finally:

@@ -42,21 +42,38 @@ def checked(said: Said, summary: Summary) -> Iterator[tuple[float, float]]:
     for statement in summary.sentences:
         turns = {span.utterance for span in statement.evidence}
         cited |= turns
-        for number, key, words in said.values:
-            if number in turns and stands_in(words, statement.text):
-                mentions.add((key, words))
+        stated = [
+            one for one in said.values if one[0] in turns and stands_in(one[2], statement.text)
+        ]
+        mentions |= {
+            (key, words)
+            for number, key, words in stated
+            if words in facts.get(key, ()) or not _is_refused(said, turns, stated, (number, key))
+        }
     told = {key for key, words in mentions if words in facts.get(key, ())}
     true = {(key, words) for key, words in mentions if words in facts.get(key, ())}
     ended = [number for number in said.outcomes if number in cited]
     yield len(true) + len(ended), len(mentions) + len(ended)
     yield len(told) + len(ended), len(facts) + len(said.outcomes)
+    yield len(true), len(mentions)
     yield len(told), len(facts)
     yield len(ended), len(said.outcomes)
+
+
+def _is_refused(
+    said: Said, turns: set[int], stated: Sequence[tuple[int, str, str]], value: tuple[int, str]
+) -> bool:
+    """Whether a statement that tells a value also tells that the user refuses or changes it."""
+    number, key = value
+    if number + 1 in turns and number + 1 in said.refusals:
+        return True
+    return any(key == other and later > number for later, other, _ in stated)
 
 
 COLUMNS = (
     ("precision", "precision of values and outcomes"),
     ("recall", "recall of values and outcomes"),
+    ("precision.values", "precision of values"),
     ("recall.values", "recall of values"),
     ("recall.outcomes", "recall of outcomes"),
     ("words", "words of the summary, of the dialogue's"),

@@ -14,7 +14,7 @@ import hypothesis
 import pytest
 import torch
 
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import Bundle, save_bundle

@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 import torch
 
-from dialogist.data.collate import training_pairs
+from dialogist.data.collate import pairs_of_all
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import Summarizer
 from dialogist.models import ModelConfig
-from dialogist.models.recurrent import RecurrentConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers.build import train_word
 from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
+from dialogist_lab.papers.recurrent import RecurrentConfig
 
 TALK = ("hello", "my order {order} is late", "please call {phone} today")
 SUMMARY = "the order {order} is late"
@@ -80,7 +80,7 @@ def trained(config: ModelConfig, unknown: str, run: Path) -> Summarizer:
     preparation = Preparation(PreparationConfig.parse({"speakers": "role", "unknown": unknown}))
     model = config.build(len(TOKENIZER))
     examples = map(preparation.prepare, dialogues(32 * 150, seed=1))
-    pairs = training_pairs(preparation.encode(example, TOKENIZER) for example in examples)
+    pairs = pairs_of_all(preparation.encode(example, TOKENIZER) for example in examples)
     training = TrainingConfig.parse(
         {
             "epochs": 1,

@@ -13,13 +13,13 @@ import torch
 from dialogist.data.collate import Pair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import generate
-from dialogist.models import AnyModel
-from dialogist.models.recurrent import RecurrentConfig
+from dialogist.models import SequenceModel
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.tokenizers import Symbols
 from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
+from dialogist_lab.papers.recurrent import RecurrentConfig
 
 PAD, BOS, EOS = 0, 1, 2
 SYMBOLS = Symbols(PAD, BOS, EOS)
@@ -69,7 +69,7 @@ def reversed_pairs(count: int, seed: int) -> list[Pair]:
     return [Pair((BOS, *row, EOS), (BOS, *reversed(row), EOS)) for row in rows]
 
 
-def accuracy(model: AnyModel, pairs: Sequence[Pair]) -> float:
+def accuracy(model: SequenceModel, pairs: Sequence[Pair]) -> float:
     """Share of target tokens that greedy search says in their place."""
     options = DecodingOptions(strategy="greedy", max_tokens=8)
     found = generate(model, collate(pairs, SYMBOLS), options, SYMBOLS)

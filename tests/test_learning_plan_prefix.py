@@ -18,14 +18,14 @@ from dialogist.batch import FIRST_KEY_POINT
 from dialogist.data.collate import Pair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.drafts import write_drafts
-from dialogist.models import AnyModel
-from dialogist.models.hierarchical import HierarchicalConfig
-from dialogist.models.recurrent import RecurrentConfig
+from dialogist.models import SequenceModel
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.tokenizers import PlanTokens
 from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
+from dialogist_lab.papers.hierarchical import HierarchicalConfig
+from dialogist_lab.papers.recurrent import RecurrentConfig
 
 PLAN = PlanTokens(border=WITHOUT.size, count=len(MATTERS))
 SYMBOLS = replace(WITHOUT, size=WITHOUT.size + 1 + len(MATTERS), plan=PLAN)
@@ -54,9 +54,9 @@ def prefixed(pair: Pair) -> Pair:
     return Pair(pair.source, (1, *PLAN.written(labels, parts), 2), pair.id, pair.starts)
 
 
-def trained(folder: Path, form: str, steps: int) -> AnyModel:
+def trained(folder: Path, form: str, steps: int) -> SequenceModel:
     torch.manual_seed(0)
-    model: AnyModel = FORMS[form].build(SYMBOLS.size)
+    model: SequenceModel = FORMS[form].build(SYMBOLS.size)
     config = TrainingConfig.parse(
         {
             "epochs": 100,
@@ -73,7 +73,9 @@ def trained(folder: Path, form: str, steps: int) -> AnyModel:
     return model
 
 
-def right(model: AnyModel, pairs: Sequence[Pair], options: DecodingOptions) -> tuple[float, float]:
+def right(
+    model: SequenceModel, pairs: Sequence[Pair], options: DecodingOptions
+) -> tuple[float, float]:
     """Shares of dialogues whose plan is right, and whose every sub-summary is, too."""
     found = write_drafts(model, collate(list(map(prefixed, pairs)), SYMBOLS), options, SYMBOLS)
     plans = texts = 0

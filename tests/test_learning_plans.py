@@ -17,11 +17,11 @@ from dialogist.batch import FIRST_KEY_POINT
 from dialogist.data.collate import Pair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.plan_decoding import generate_plan
-from dialogist.models.leader_writer import LeaderWriter, LeaderWriterConfig
-from dialogist.objectives.leader_writer_loss import LeaderWriterLossConfig
 from dialogist.tokenizers import Symbols
 from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
+from dialogist_lab.papers.leader_writer import LeaderWriter, LeaderWriterConfig
+from dialogist_lab.papers.leader_writer_loss import LeaderWriterLossConfig
 
 SYMBOLS = Symbols(pad=0, bos=1, eos=2, unk=3, size=16)
 MATTERS, OBJECTS, ABOUT = range(4, 7), range(7, 15), 15

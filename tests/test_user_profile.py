@@ -13,7 +13,7 @@ from dialogist.data.check import check_dialogues
 from dialogist.data.collate import training_pairs
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import ReadOptions, read_dialogues
-from dialogist.data.writer import dialogue_to_line
+from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.session import Session

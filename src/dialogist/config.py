@@ -6,11 +6,18 @@ composes them. Unknown keys are errors that name the nearest valid key.
 
 import re
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    ModelWrapValidatorHandler,
+    ValidationError,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 from dialogist.errors import ConfigError, nearest
@@ -43,15 +50,56 @@ class Config(BaseModel):
                     e["loc"][-1:] == (_TEXT,),
                 ),
             )
-            raise ConfigError(_explain(cls, errors[0], source)) from None
+            raise ConfigError(_explain(cls, errors[0], source, values)) from None
 
 
-def _explain(root: type[BaseModel], error: ErrorDetails, source: str) -> str:
+class KindConfig(Config):
+    """A family of configurations, told apart by ``kind``.
+
+    The base of a family has ``kinds``, from each kind to the ``module:class`` of its configuration,
+    which is imported when it is first named: so a package can add a kind that this one does not
+    import. A field of the base's type takes any of them; declare it ``SerializeAsAny``.
+    """
+
+    kinds: ClassVar[dict[str, str]]
+    default_kind: ClassVar[str]
+
+    kind: str
+
+    @classmethod
+    def of_kind(cls, kind: object) -> type[Self]:
+        """The configuration's class.
+
+        Raises:
+            ValueError: there is no such kind.
+        """
+        if not isinstance(kind, str) or kind not in cls.kinds:
+            hint = nearest(str(kind), cls.kinds)
+            raise ValueError(f"unknown kind '{kind}'{hint} (there are: {', '.join(cls.kinds)})")
+        module, _, name = cls.kinds[kind].partition(":")
+        found: type[Self] = getattr(import_module(module), name)
+        return found
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _of_its_kind(cls, values: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        if "kinds" not in cls.__dict__:
+            return handler(values)
+        if isinstance(values, cls):
+            return values
+        if not isinstance(values, Mapping):
+            raise ValueError("must hold 'key: value' lines")
+        return cls.of_kind(values.get("kind", cls.default_kind)).model_validate(values)
+
+
+def _explain(
+    root: type[BaseModel], error: ErrorDetails, source: str, values: Mapping[str, Any]
+) -> str:
     """One line for a validation error: which key, what is wrong, what would be right."""
     path = [str(part) for part in error["loc"]]
-    key = ".".join(_typed(root, path))
+    key = ".".join(_typed(root, path, values))
     if error["type"] == "extra_forbidden":
-        return f"{source}: unknown key '{key}'{nearest(path[-1], _keys_beside(root, path))}"
+        return f"{source}: unknown key '{key}'{nearest(path[-1], _keys_beside(root, path, values))}"
     if error["type"] == "missing":
         return f"{source}: key '{key}' is missing"
     message = error["msg"].removeprefix("Value error, ")
@@ -60,28 +108,37 @@ def _explain(root: type[BaseModel], error: ErrorDetails, source: str) -> str:
     return f"{source}: {where}{message}{value}"
 
 
-def _typed(root: type[BaseModel], path: Sequence[str]) -> list[str]:
+def _typed(root: type[BaseModel], path: Sequence[str], values: Any) -> list[str]:
     """The path as a person writes it: without the tags that pydantic puts in for unions."""
-    return [part for i, part in enumerate(path) if not _is_tag(_at(root, path[:i]), part)]
+    return [part for i, part in enumerate(path) if not _is_tag(_at(root, path[:i], values), part)]
 
 
-def _keys_beside(root: type[BaseModel], path: Sequence[str]) -> list[str]:
+def _keys_beside(root: type[BaseModel], path: Sequence[str], values: Any) -> list[str]:
     """The valid keys at the place where ``path`` went wrong."""
-    here = _at(root, path[:-1])
+    here = _at(root, path[:-1], values)
     models = [here] if hasattr(here, "model_fields") else _members(here)
     return sorted({name for model in models for name in model.model_fields})
 
 
-def _at(root: type[BaseModel], path: Sequence[str]) -> Any:
-    """The annotation that ``path`` leads to."""
-    here: Any = root
+def _at(root: type[BaseModel], path: Sequence[str], values: Any) -> Any:
+    """The annotation that ``path`` leads to in ``values``."""
+    here: Any = _of_kind(root, values)
     for part in path:
         fields = getattr(here, "model_fields", {})
         if part in fields:
-            here = fields[part].annotation
+            values = values.get(part) if isinstance(values, Mapping) else None
+            here = _of_kind(fields[part].annotation, values)
         else:
             here = next((m for m in _members(here) if part in _tags(m)), here)
     return here
+
+
+def _of_kind(here: Any, values: Any) -> Any:
+    """The configuration of the kind that ``values`` name, if ``here`` is the base of a family."""
+    if "kinds" not in getattr(here, "__dict__", {}):
+        return here
+    kind = values.get("kind") if isinstance(values, Mapping) else None
+    return here.of_kind(here.default_kind if kind not in here.kinds else kind)
 
 
 def _members(union: Any) -> list[type[BaseModel]]:

@@ -6,9 +6,11 @@ What is being written stands under a temporary name, is synced to disk, and is r
 import fcntl
 import hashlib
 import importlib.util
+import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -119,3 +121,72 @@ def bare_name(file_name: str) -> str:
         if name.lower().endswith(end):
             name = name[: -len(end)]
     return name or file_name
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """The last part of each, without what says the kind of file; more parts where these are alike.
+
+    Those that stay alike, for they are the same path, stay as they are.
+    """
+    parts = [Path(_without_kind(name)).parts or (name,) for name in names]
+    lengths = [1] * len(names)
+    while True:
+        found = ["/".join(own[-n:]) for own, n in zip(parts, lengths, strict=True)]
+        counts = Counter(found)
+        longer = [
+            min(n + 1, len(own)) if counts[name] > 1 else n
+            for name, own, n in zip(found, parts, lengths, strict=True)
+        ]
+        if longer == lengths:
+            return found
+        lengths = longer
+
+
+def _without_kind(name: str) -> str:
+    path = Path(name)
+    if not path.is_file():
+        return name.rstrip("/") or name
+    return str(path.with_name(bare_name(path.name)))
+
+
+NETWORK = "DIALOGIST_ALLOW_NETWORK"
+"""Set to 1, by a person or by ``--allow-network``: other machines may be talked to."""
+
+
+def allow_network() -> None:
+    """Allow it, for this process and those it starts."""
+    os.environ[NETWORK] = "1"
+
+
+def network_allowed() -> bool:
+    """Whether models may be downloaded, and dialogues sent to an endpoint that somebody names."""
+    return os.environ.get(NETWORK, "") == "1"
+
+
+# Pretrained models by their names; told apart without transformers or torch.
+
+
+def is_pretrained_source(name: str) -> bool:
+    """Whether a name can only be a pretrained model's: a GGUF file, a folder of transformers, or
+    ``owner/name`` where nothing here is called so."""
+    path = Path(name)
+    if path.is_dir():
+        return _architecture_of(path) is not None
+    if path.suffix.lower() == ".gguf":
+        return True
+    owner, slash, rest = name.partition("/")
+    return (
+        bool(slash and owner and rest)
+        and "/" not in rest
+        and not path.exists()
+        and (not owner.startswith((".", "~")))
+    )
+
+
+def _architecture_of(folder: Path) -> str | None:
+    try:
+        values = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        kind = values.get("model_type") if values.get("format") != "dialogist" else None
+    except (OSError, ValueError, AttributeError):
+        return None
+    return kind if isinstance(kind, str) else None

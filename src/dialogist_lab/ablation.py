@@ -23,6 +23,7 @@ from dialogist.recipe.corpus import Note
 from dialogist.recipe.systems import System
 from dialogist.recipe.train import train_recipe
 from dialogist.records import JSON
+from dialogist.text.listing import counted
 from dialogist.training.base import Progress
 from dialogist_lab.comparison import RunFacts
 
@@ -48,7 +49,7 @@ class Budget(Config):
     def __str__(self) -> str:
         """For people."""
         if self.minutes is None:
-            return f"{self.updates} updates"
+            return counted(self.updates, "updates")
         return f"{self.minutes:g} minutes of training"
 
 
@@ -150,7 +151,7 @@ def _timed_updates(variant: Variant, config: AblationConfig, place: Place, note:
         updates = max(1, round(minutes * 60 / seconds))
         found = {"minutes": minutes, "seconds_an_update": seconds, "updates": updates}
         write_text_atomically(path, json.dumps(known | {variant.name: found}, indent=1) + "\n")
-        note(f"{variant.name}: {seconds:.2f} s an update, so {updates} updates")
+        note(f"{variant.name}: {seconds:.2f} s an update, so {counted(updates, 'updates')}")
     return int(found["updates"])
 
 
@@ -197,7 +198,7 @@ def _seconds_an_update(variant: Variant, place: Place, note: Note) -> float:
     return watch.seconds
 
 
-FIGURES: Mapping[str, str] = {
+ABLATION_FIGURES: Mapping[str, str] = {
     "R1": "rouge1.f1",
     "R2": "rouge2.f1",
     "RL": "rougeL.f1",
@@ -279,7 +280,7 @@ def ablation_rows(
 
 
 def _figures(row: CardRow, gains: Mapping[str, Difference]) -> Iterable[tuple[str, AblationFigure]]:
-    for name, key in FIGURES.items():
+    for name, key in ABLATION_FIGURES.items():
         found, gain = row.figures.get(key), gains.get(key)
         itself = row.name == REFERENCES_ROW and name in _OWN
         value = None if found is None or itself else _told(found.figure)

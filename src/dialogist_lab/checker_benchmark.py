@@ -8,19 +8,17 @@ from functools import partial
 from random import Random
 from statistics import NormalDist
 
-from dialogist.data.planting import (
+from dialogist.data.error_injection import (
     Ground,
     Planted,
     Planter,
     names_of,
+    plant_assertion,
+    plant_denial,
     plant_entity,
     plant_name,
     plant_number,
     plant_speaker,
-)
-from dialogist.data.planting_roles import (
-    plant_assertion,
-    plant_denial,
     plant_swap,
     plant_swaps,
 )

@@ -22,7 +22,13 @@ from dialogist.recipe.config import DataSet, Place
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.floors import floor_names, floors_and_ceilings, floors_for
 from dialogist.recipe.run_settings import changed_settings
-from dialogist.recipe.speaking import AS_USUAL, Read, Written, read_written, speaker_of
+from dialogist.recipe.speaking import (
+    AS_USUAL,
+    LoadedPredictions,
+    PredictionForm,
+    read_written,
+    speaker_of,
+)
 from dialogist.recipe.start import STARTED
 from dialogist.recipe.systems import (
     System,
@@ -140,7 +146,7 @@ class ComparisonRequest:
     encoder: Path | None = None
     baseline: str = ""
     floors: bool = True
-    written: Written = AS_USUAL
+    written: PredictionForm = AS_USUAL
     processes: int | None = None
 
 
@@ -156,7 +162,7 @@ class ComparisonSetting:
     bad: int
     judge: KeyPointScorer
     choice: DialogueChoice
-    read: Mapping[str, Read]
+    read: Mapping[str, LoadedPredictions]
 
     def score(self, system: str, outputs: Sequence[Output]) -> Scores:
         """Measure outputs."""

@@ -13,7 +13,7 @@ from pydantic import Field
 from dialogist.config import Config
 from dialogist.data.chance import Chance
 from dialogist.data.collate import Pair
-from dialogist.data.noise import KINDS, Kind, Noise
+from dialogist.data.noise import KINDS, Noise, NoiseKind
 from dialogist.data.prepare import Preparation
 from dialogist.data.windows import utterances_of
 from dialogist.errors import DataError, MissingExtraError, UsageError
@@ -34,7 +34,7 @@ _READ = 300  # dialogues for the examples, and for a tokenizer where none is giv
 class NoiseExample:
     """One window: what the model reads (utterance by utterance) and what it is to write."""
 
-    kind: Kind
+    kind: NoiseKind
     dialogue: str
     reads: tuple[str, ...]
     writes: str

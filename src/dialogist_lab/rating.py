@@ -75,7 +75,7 @@ def _ordinal(totals: Floats) -> Floats:
     return squared
 
 
-Choice: TypeAlias = Literal["first", "equal", "second"]
+RatingChoice: TypeAlias = Literal["first", "equal", "second"]
 """Which summary is better, by its place on the page."""
 
 _KIND = "dialogist rating answers"
@@ -141,16 +141,16 @@ class AnswerKey(_Strict):
 class Answer(_Strict):
     """What a rater said about one item; None: not answered."""
 
-    faithful: Choice | None = None
-    complete: Choice | None = None
-    fluent: Choice | None = None
-    overall: Choice | None = None
+    faithful: RatingChoice | None = None
+    complete: RatingChoice | None = None
+    fluent: RatingChoice | None = None
+    overall: RatingChoice | None = None
     false: list[Literal["first", "second"]] = Field(default_factory=list)
     note: str = ""
 
-    def choice(self, question: str) -> Choice | None:
+    def choice(self, question: str) -> RatingChoice | None:
         """The answer to a question by its key."""
-        chosen: Choice | None = getattr(self, question)
+        chosen: RatingChoice | None = getattr(self, question)
         return chosen
 
     @property

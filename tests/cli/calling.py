@@ -24,11 +24,12 @@ def caller(folder: Path) -> Callable[..., Called]:
     """Runs ``dialogist`` in a folder."""
 
     def call(*arguments: object) -> Called:
-        out, err = io.StringIO(), io.StringIO()
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
         words = ["dialogist", *map(str, arguments)]
         streams = (redirect_stdout(out), redirect_stderr(err))
         with mock.patch.object(sys, "argv", words), chdir(folder), streams[0], streams[1]:
             code = cli._run()
-        return Called(code, out.getvalue().encode(), err.getvalue().encode())
+        written = [stream.buffer.getvalue() for stream in (out, err)]
+        return Called(code, *written)
 
     return call

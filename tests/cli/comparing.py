@@ -12,7 +12,7 @@ from unittest import mock
 import yaml
 
 from dialogist.cli import main as cli
-from dialogist.data.writer import dialogue_to_line
+from dialogist.data.readers.fields import dialogue_to_line
 from dialogist_lab.synth import CorpusConfig, generate_pairs
 
 DATA = {

@@ -121,6 +121,10 @@ def test_a_sample(calls, tmp_path):
         (("-o", "sqlite:///x.db", "--state", "here"), b"name the table behind the URL"),
         (("-o", "sqlite:///x.db#s", "--state", "here", "-f", "parquet"), b"does not go with a tab"),
         (("-o", "out", "--max-tokens", "9"), b"--style free only"),
+        (("-o", "out", "--since", "yesterday"), b"--since yesterday: write a date"),
+        (("-o", "out", "--since", "2999-01-01"), b"no file was changed since then"),
+        (("-o", "out", "--watch", "5", "--restart"), b"--watch goes neither with"),
+        (("-o", "out", "--max-workers", "4"), b"--max-workers goes with --engine ray"),
         (("-o", "out", "--model", "nosuch"), b"no model of that name"),
     ],
 )
@@ -130,6 +134,32 @@ def test_calls_that_are_wrong(dialogist, calls, tmp_path, flags, said):
     assert done.stderr.count(b"\n") == 1
     assert said in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_watch(calls, tmp_path):
+    """What comes into a folder is done, whatever it is called, until somebody ends it."""
+    folder = tmp_path / "in"
+    folder.mkdir()
+    (folder / "m.jsonl").write_bytes(calls.read_bytes())
+    command = [sys.executable, "-m", "dialogist", "batch", "in", "-o", "out", "--watch", "1"]
+    manifest = tmp_path / "out" / "manifest.json"
+
+    def wait_for(count):
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if manifest.exists() and f'"records": {count},' in manifest.read_text():
+                return
+            time.sleep(0.05)
+        raise AssertionError(process.stderr.read())
+
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) as process:
+        wait_for(12)
+        (folder / "a.txt").write_text("Ann: Please call me on Monday.\nBo: I will.\n")
+        wait_for(13)
+        process.send_signal(signal.SIGINT)
+        assert b"stopped" in process.stderr.read()
+    assert process.returncode == 130
+    assert [one["id"] for one in records(tmp_path / "out")] == [*(f"c{n}" for n in range(12)), "a"]
 
 
 def test_kill_and_run_again(calls, tmp_path, dialogist):

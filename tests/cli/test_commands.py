@@ -186,8 +186,9 @@ def test_recipes_build(name):
     """Every recipe parses, and its model can be built and counted."""
     recipe = read_recipe(name)
     assert recipe.name == name
-    model = recipe.model.build(1000)
-    assert sum(p.numel() for p in model.parameters()) > 100_000
+    if not recipe.model.is_unread:  # else its source says what there is to build
+        model = recipe.model.build(1000)
+        assert sum(p.numel() for p in model.parameters()) > 100_000
     assert Recipe.parse(recipe.model_dump(), "again") == recipe
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.cli.calling import caller
 
-from dialogist.cli.csv_cells import csv_row
-from dialogist.cli.csv_output import columns_of
-from dialogist.cli.shaping import shape_of
+from dialogist.cli.flags import shape_of
+from dialogist.cli.forms import csv_row
+from dialogist.cli.summary_output import columns_of
 from dialogist.errors import UsageError
 from dialogist.present.shaping import Shape
 

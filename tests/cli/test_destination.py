@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dialogist.cli.destination import form_of, output_to
-from dialogist.cli.forms import Facts, Output
+from dialogist.cli.forms import Facts, OutputFormat, form_of, output_to
 from dialogist.errors import DataError, UsageError
 
 
@@ -24,8 +23,8 @@ from dialogist.errors import DataError, UsageError
 def test_form(tmp_path, monkeypatch, output, format, form):
     monkeypatch.chdir(tmp_path)
     path = None if output is None else Path(output)
-    wanted = None if format is None else Output(format)
-    assert form_of(path, wanted, Output.text) is Output(form)
+    wanted = None if format is None else OutputFormat(format)
+    assert form_of(path, wanted, OutputFormat.text) is OutputFormat(form)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from unittest import mock
 import pytest
 
 from dialogist.cli import main as cli
-from dialogist.data.writer import dialogue_to_line
+from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.evaluation.scoring import read_scores
 from dialogist_lab.synth import CorpusConfig, generate_pairs
 

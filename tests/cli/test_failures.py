@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dialogist.cli import main
-from dialogist.engine.reading import Reader
+from dialogist.engine.segmenting import Segmenter
 from dialogist.present.presenting import Presenter
 from dialogist.present.shaping import Shape, Shaped
 from dialogist.records import Dialogue, Summary
@@ -37,14 +37,14 @@ def run(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd
 
 @pytest.fixture
 def poisoned(monkeypatch: pytest.MonkeyPatch) -> None:
-    read = Reader.read
+    read = Segmenter.read
 
-    def broken(self: Reader, dialogue: Dialogue, options: object) -> object:
+    def broken(self: Segmenter, dialogue: Dialogue, options: object) -> object:
         if dialogue.id == "poison":
             raise ValueError("it broke")
         return read(self, dialogue, options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Reader, "read", broken)
+    monkeypatch.setattr(Segmenter, "read", broken)
 
 
 def test_the_others_go_on(run, poisoned) -> None:

@@ -57,7 +57,7 @@ def test_from_a_table_to_a_model(dialogist, chats: Path, tmp_path: Path, tiny_mo
 def test_what_cannot_be_is_told_at_once(dialogist, chats: Path, tmp_path: Path) -> None:
     done = dialogist("finetune", chats, "--output", "run")
     assert done.returncode == 1
-    assert "none of the 14 dialogues has a summary" in said(done)
+    assert "no dialogue of 14 has a summary" in said(done)
     done = dialogist("finetune", chats, "--output", "run", "--base", "defualt")
     assert done.returncode == 1
     assert "did you mean 'default'?" in said(done)
@@ -76,6 +76,39 @@ def test_a_page_to_write_summaries_on(
     assert "The lamp of case 0 is replaced." in (tmp_path / "page.html").read_text()
     assert dialogist("annotate", chats, "--model", "none", "-o", "page.html").returncode == 0
     assert all(not item["draft"] for item in items_of(tmp_path / "page.html"))
+
+
+def test_summaries_are_written_saved_and_loaded(dialogist, chats, tmp_path, browser) -> None:
+    call = ("annotate", chats, "--model", "none", "--count", 2, "-o", "page.html")
+    assert dialogist(*call).returncode == 0
+    address = (tmp_path / "page.html").as_uri()
+    page, faults = browser.new_page(), []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.goto(address)
+    page.click("#done")
+    assert "no summary yet" in page.inner_text("#message")
+    page.fill("#summary", "It is replaced.")
+    page.press("#summary", "Control+Enter")
+    assert page.inner_text("#item-title") == "Dialogue 2 of 2"
+    assert page.inner_text("#count") == "1 of 2"
+    page.reload()  # kept in the browser
+    assert page.inner_text("#count") == "1 of 2"
+    with page.expect_download() as download:
+        page.click("#save")
+    assert page.inner_text("#message") == "Saved 1 summary; still open: 1 dialogue."
+    download.value.save_as(tmp_path / "summaries.jsonl")
+    [record] = map(json.loads, (tmp_path / "summaries.jsonl").read_text().splitlines())
+    assert record["summaries"] == ["It is replaced."]
+    fresh = browser.new_page()
+    fresh.add_init_script("Storage.prototype.setItem = () => { throw new Error('refused'); };")
+    fresh.on("pageerror", lambda error: faults.append(str(error)))
+    fresh.goto(address)
+    assert "keeps nothing here: save your summaries" in fresh.inner_text("#message")
+    fresh.set_input_files("#load", tmp_path / "summaries.jsonl")
+    fresh.wait_for_function("document.getElementById('count').textContent === '1 of 2'")
+    fresh.set_input_files("#load", chats)
+    fresh.wait_for_function("document.getElementById('message').textContent.includes('no file')")
+    assert faults == []
 
 
 def test_the_recipe_that_fits_a_model(

@@ -5,9 +5,8 @@ import json
 import pytest
 import typer
 
-from dialogist.cli.helping import _EXAMPLES, dress
+from dialogist.cli.command_tree import _EXAMPLES, dress, respelled
 from dialogist.cli.main import app
-from dialogist.cli.respelling import respelled
 
 
 @pytest.fixture(scope="module")
@@ -35,10 +34,26 @@ def test_examples_are_calls_of_today(command, name):
         notes: list[str] = []
         assert respelled(command, words, notes.append) == words
         assert notes == []
-        called, rest = command.commands[words[0]], words[1:]
+        called, rest = command, words
         while hasattr(called, "commands"):
             called, rest = called.commands[rest[0]], rest[1:]
         called.make_context(words[0], list(rest), resilient_parsing=False)
+
+
+def test_every_command_with_something_to_say_shows_an_example(command):
+    """Of its own: ``rate report`` once showed those of ``report``."""
+
+    def shown(root, words=()):
+        for last, one in root.commands.items():
+            if hasattr(one, "commands"):
+                yield from shown(one, (*words, last))
+            elif any(p.required or p.param_type_name == "argument" for p in one.params):
+                yield (*words, last), one.epilog or one.help or ""
+
+    found = dict(shown(command))
+    assert ("rate", "report") in found
+    for words, text in found.items():
+        assert f"dialogist {' '.join(words)}" in text, words
 
 
 def test_completion(dialogist):

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dialogist.cli import progress as module
-from dialogist.cli.progress import Meter, counted, progress, silence, tracked
+from dialogist.cli import console as module
+from dialogist.cli.console import Meter, counted, progress, silence, tracked
 
 
 @pytest.fixture

@@ -62,7 +62,7 @@ def test_only_what_both_say_and_say_differently_is_shown(dialogist, files):
     assert made.returncode == 0, made.stderr
     assert b"9 of 10 dialogues have a summary of both systems" in made.stderr
     assert b"8 dialogues (no more of the 9 pairs differ)" in made.stderr
-    assert b"1 pairs drawn are identical" in made.stderr
+    assert b"1 identical pair drawn" in made.stderr
     assert len(page_of(files)["items"]) == 8
 
 

@@ -39,7 +39,7 @@ def test_a_filled_sheet_is_summed_up(dialogist, sheet):
         writer.writerows(rows)
     told = dialogist("evaluate", "sheet.csv", "--format", "json")
     assert json.loads(told.stdout)["figures"]["wrong"]["figure"] == 50
-    assert b"1 statements have no verdict" in told.stderr
+    assert b"1 statement left out: without a verdict" in told.stderr
     assert b"wrong statements" in dialogist("evaluate", "sheet.csv").stdout
 
 

@@ -3,8 +3,8 @@
 import pytest
 import typer
 
+from dialogist.cli.command_tree import respelled
 from dialogist.cli.main import app
-from dialogist.cli.respelling import respelled
 
 COMMAND = typer.main.get_command(app)
 

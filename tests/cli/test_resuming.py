@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dialogist.cli.resuming import WINDOW, RunFile
+from dialogist.cli.summarizing import WINDOW, RunFile
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue
 

@@ -5,9 +5,9 @@ import json
 import pytest
 from tests.template.samples import MEETING, MINUTES, dialogue_of, summary_of
 
-from dialogist.cli.forms import Output
-from dialogist.cli.output import write_summaries
-from dialogist.cli.shaping import shape_of
+from dialogist.cli.flags import shape_of
+from dialogist.cli.forms import OutputFormat
+from dialogist.cli.summary_output import write_summaries
 from dialogist.errors import ConfigError, UsageError
 
 
@@ -41,17 +41,17 @@ def test_shaping_focuses_fills_and_renames_last(capsysbinary):
     shaped = shape.apply(MINUTES, MEETING)
     assert shaped.summary.text.startswith("The group decided to use rubber buttons. Eve will")
     assert shaped.filled is not None
-    write_summaries([shaped, shaped], Output.text)
+    write_summaries([shaped, shaped], OutputFormat.text)
     assert capsysbinary.readouterr().out.count(b"- Eve: Call the supplier tomorrow") == 2
-    write_summaries([shaped], Output.json)
+    write_summaries([shaped], OutputFormat.json)
     [record] = json.loads(capsysbinary.readouterr().out)
     assert record["text"] == shaped.summary.text
     assert record["filled"]["sections"][1]["entries"][0]["text"] == "Bo"
-    write_summaries([], Output.json)
+    write_summaries([], OutputFormat.json)
     assert json.loads(capsysbinary.readouterr().out) == []
-    write_summaries([shaped], Output.jsonl)
+    write_summaries([shaped], OutputFormat.jsonl)
     assert json.loads(capsysbinary.readouterr().out) == record
-    write_summaries([shaped], Output.md)
+    write_summaries([shaped], OutputFormat.md)
     assert b"- Eve: Call the supplier" in capsysbinary.readouterr().out
 
 

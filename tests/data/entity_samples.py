@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from dialogist.data.entity_finding import find_entities
+from dialogist.data.entities import find_entities
 
 _PLATE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 _ID_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)

@@ -5,12 +5,18 @@ import re
 import pytest
 
 from dialogist.data.chance import Chance
-from dialogist.data.collate import Pair, training_pairs
-from dialogist.data.corruption import Corruption, CorruptionConfig
-from dialogist.data.limits import Limits
+from dialogist.data.changes import (
+    Corruption,
+    CorruptionConfig,
+    ExchangeSpeakers,
+    Rename,
+    reencoded,
+    spelled_dialogue,
+    summary_of,
+)
+from dialogist.data.collate import Pair, pairs_of_all
+from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.data.renaming import ExchangeSpeakers, Rename
-from dialogist.data.spelled import dialogue_of, respelled, summary_of
 from dialogist.records import Dialogue, Utterance
 from dialogist.text.people import first_names, same_person, surnames
 from dialogist.tokenizers import Tokenizer, TokenizerConfig, build_tokenizer, placeholder
@@ -39,7 +45,7 @@ def tokenizer() -> Tokenizer:
 def pairs(tokenizer: Tokenizer) -> list[Pair]:
     preparation = Preparation(PreparationConfig(limits=LIMITS))
     examples = [preparation.prepare(dialogue(*talk)) for talk in TALKS]
-    return training_pairs([preparation.encode(example, tokenizer) for example in examples])
+    return pairs_of_all([preparation.encode(example, tokenizer) for example in examples])
 
 
 def speakers(tokenizer: Tokenizer) -> frozenset[int]:
@@ -47,16 +53,16 @@ def speakers(tokenizer: Tokenizer) -> frozenset[int]:
 
 
 def spelled(pair: Pair, tokenizer: Tokenizer) -> list[str]:
-    said = dialogue_of(pair, tokenizer, speakers(tokenizer)).utterances
+    said = spelled_dialogue(pair, tokenizer, speakers(tokenizer)).utterances
     return [*(u.text for u in said), summary_of(pair, tokenizer)]
 
 
 def test_ids_spell_what_was_said(tokenizer: Tokenizer, pairs: list[Pair]) -> None:
-    talk = dialogue_of(pairs[0], tokenizer, speakers(tokenizer))
+    talk = spelled_dialogue(pairs[0], tokenizer, speakers(tokenizer))
     assert [u.speaker for u in talk.utterances] == [ANN, BO]
     assert [u.text for u in talk.utterances] == list(TALKS[0][0])
     assert summary_of(pairs[0], tokenizer) == f"{ANN} says Tom saw Smith at 3."
-    assert respelled(summary_of(pairs[0], tokenizer), tokenizer) == pairs[0].target
+    assert reencoded(summary_of(pairs[0], tokenizer), tokenizer) == pairs[0].target
 
 
 def test_who_is_named() -> None:
@@ -97,7 +103,7 @@ def test_what_has_no_name_or_no_room_stays(tokenizer: Tokenizer, pairs: list[Pai
 def test_one_person_by_two_names_is_left_alone(tokenizer: Tokenizer, pairs: list[Pair]) -> None:
     preparation = Preparation(PreparationConfig(limits=LIMITS))
     talk = dialogue(("Is Thomas here?", "Tom is, with Lucy."), "Tom and Lucy are here.")
-    (pair,) = training_pairs([preparation.encode(preparation.prepare(talk), tokenizer)])
+    (pair,) = pairs_of_all([preparation.encode(preparation.prepare(talk), tokenizer)])
     found = spelled(Rename(1.0, tokenizer, pairs, LIMITS)(pair, Chance(1)), tokenizer)
     assert found[0] == "Is Thomas here?"
     assert found[2] in ("Tom and Helen are here.", "Tom and Peter are here.")

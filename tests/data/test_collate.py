@@ -2,7 +2,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.data.collate import Pair, collate, lengths_of, serving_pairs, training_pairs
+from dialogist.data.collate import Pair, collate, lengths_of, pairs_of_all, serving_pairs
 from dialogist.data.encode import Cuts, Encoded
 from dialogist.records import Coverage
 from dialogist.tokenizers import Symbols
@@ -16,7 +16,7 @@ ENCODED = [
 
 
 def test_training_pairs_are_one_per_reference():
-    assert training_pairs(ENCODED) == [
+    assert pairs_of_all(ENCODED) == [
         Pair((2, 5, 6, 3), (2, 7, 3), "x", (1,)),
         Pair((2, 5, 6, 3), (2, 3), "x", (1,)),
     ]
@@ -24,7 +24,7 @@ def test_training_pairs_are_one_per_reference():
 
 def test_a_dialogue_without_a_token_teaches_nothing():
     silent = Encoded(source=(2, 3), starts=(), targets=((2, 7, 3),), id="z")
-    assert training_pairs([silent]) == []
+    assert pairs_of_all([silent]) == []
     cuts = Cuts()
     cuts.add(silent.coverage)
     assert "1 have no token and are left out" in str(cuts + Cuts())
@@ -74,5 +74,5 @@ def test_every_pair_comes_back_out_of_its_batch(pairs):
 
 
 def test_lengths():
-    assert lengths_of(training_pairs(ENCODED)).tolist() == [[4, 3], [4, 2]]
+    assert lengths_of(pairs_of_all(ENCODED)).tolist() == [[4, 3], [4, 2]]
     assert lengths_of([]).shape == (0, 2)

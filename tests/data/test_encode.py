@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.data.encode import encode
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Limits, encode
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.records import Coverage, Dialogue, Example, Utterance
 from dialogist.tokenizers.build import train_subword, train_word

@@ -9,8 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.data.entity_samples import card, chinese_id, iban, samples, score
 
-from dialogist.data.entities import MASK, EntityTable, compared, mask
-from dialogist.data.entity_finding import find_entities
+from dialogist.data.entities import MASK, EntityTable, compared, find_entities, mask_entities
 from dialogist.tokenizers.special_tokens import (
     ENTITIES_PER_KIND,
     ENTITY_KINDS,
@@ -52,7 +51,7 @@ dialogues = st.lists(texts, max_size=5)
 
 def shown(text: str, *more: str) -> str:
     """The first text masked, readably, in a dialogue with the others."""
-    masked, table = mask([text, *more])
+    masked, table = mask_entities([text, *more])
     return table.readable(masked[0])
 
 
@@ -60,23 +59,23 @@ def shown(text: str, *more: str) -> str:
 @example(["order number 12345", "12345 and 123 45", "call 12345"])
 @example([entity_placeholder("TIME", 1) + " at 5 pm", "<TIME_1> 5:30"])
 def test_a_dialogue_comes_back_exactly(spoken):
-    masked, table = mask(spoken)
+    masked, table = mask_entities(spoken)
     assert list(table.restore_dialogue(masked)) == spoken
-    assert mask(spoken) == (masked, table)
+    assert mask_entities(spoken) == (masked, table)
 
 
 @given(dialogues)
 @example(["12345/a@b.co 5 pm", "订单号12-12元"])
 def test_masking_what_is_masked_changes_nothing(spoken):
-    masked, _ = mask(spoken)
-    again, table = mask(masked)
+    masked, _ = mask_entities(spoken)
+    again, table = mask_entities(masked)
     assert again == masked
     assert not table.surfaces
 
 
 @given(dialogues)
 def test_masks_are_numbered_by_first_appearance(spoken):
-    masked, table = mask(spoken)
+    masked, table = mask_entities(spoken)
     seen = [c for text in masked for c in MASK.findall(text) if c in table.surfaces]
     for kind in ENTITY_KINDS:
         own = [entity_placeholder(kind, n + 1) for n in range(ENTITIES_PER_KIND)]
@@ -88,7 +87,7 @@ def test_masks_are_numbered_by_first_appearance(spoken):
 
 @given(dialogues)
 def test_a_value_has_one_mask_and_a_mask_one_value(spoken):
-    masked, table = mask(spoken)
+    masked, table = mask_entities(spoken)
     values: dict[str, set[str]] = {}
     for text, said in zip(masked, table.mentions, strict=True):
         own = [c for c in MASK.findall(text) if c not in table.foreign]
@@ -101,7 +100,7 @@ def test_a_value_has_one_mask_and_a_mask_one_value(spoken):
 
 @given(dialogues, texts)
 def test_a_summary_holds_only_masks_of_the_dialogue(spoken, summary):
-    _, table = mask(spoken)
+    _, table = mask_entities(spoken)
     masked = table.mask(summary)
     assert set(MASK.findall(masked)) <= set(table.surfaces) | table.foreign
     restored = table.restore(masked)
@@ -162,7 +161,9 @@ def test_by_hand(text, masked):
 
 
 def test_a_value_that_a_word_told_is_known_without_it():
-    masked, table = mask(["It was 12345, I think.", "Your order number is 12345?", "Yes, #12345"])
+    masked, table = mask_entities(
+        ["It was 12345, I think.", "Your order number is 12345?", "Yes, #12345"]
+    )
     assert [table.readable(text) for text in masked] == [
         "It was <ORDER_1>, I think.",
         "Your order number is <ORDER_1>?",
@@ -178,7 +179,7 @@ def test_the_word_before_decides_the_kind():
 
 
 def test_a_summary_gets_the_words_of_the_first_appearance():
-    masked, table = mask(["Call 415 555 0132.", "415-555-0132?"])
+    masked, table = mask_entities(["Call 415 555 0132.", "415-555-0132?"])
     assert masked[1] == f"{entity_placeholder('PHONE', 1)}?"
     summary = table.mask("They use (415) 555-0132, not 415-555-9999.")
     assert table.readable(summary) == "They use <PHONE_1>, not 415-555-9999."
@@ -187,7 +188,7 @@ def test_a_summary_gets_the_words_of_the_first_appearance():
 
 def test_values_beyond_the_last_mask_stay_text_and_are_counted():
     spoken = [f"at {n}:30" for n in range(ENTITIES_PER_KIND + 3)]
-    masked, table = mask([*spoken, "at 18:30"])
+    masked, table = mask_entities([*spoken, "at 18:30"])
     assert table.overflow == {"TIME": 3}
     assert masked[ENTITIES_PER_KIND:] == ("at 16:30", "at 17:30", "at 18:30", "at 18:30")
     assert table.restore_dialogue(masked) == (*spoken, "at 18:30")
@@ -195,7 +196,7 @@ def test_values_beyond_the_last_mask_stay_text_and_are_counted():
 
 def test_mask_characters_of_the_user_stand_for_themselves():
     taken = entity_placeholder("TIME", 1)
-    masked, table = mask([f"{taken} at 5 pm"])
+    masked, table = mask_entities([f"{taken} at 5 pm"])
     assert masked == (f"{taken} at {entity_placeholder('TIME', 2)}",)
     assert table.restore(masked[0]) == f"{taken} at 5 pm"
     foreign = entity_placeholder("CARD", 3)
@@ -205,19 +206,19 @@ def test_mask_characters_of_the_user_stand_for_themselves():
 
 def test_a_spelled_mask_is_text():
     spoken = ["<PHONE_1> is no number, 415-555-0132 is"]
-    masked, table = mask(spoken)
+    masked, table = mask_entities(spoken)
     assert masked[0].startswith("<PHONE_1> is")
     assert table.restore(masked[0]) == spoken[0]
 
 
 def test_values_to_keep():
-    masked, table = mask(["+1 415 555 0132 left"], keep=["+1 415 555 0132"])
+    masked, table = mask_entities(["+1 415 555 0132 left"], keep=["+1 415 555 0132"])
     assert masked == ("+1 415 555 0132 left",)
     assert not table.surfaces
 
 
 def test_foreign_texts_are_refused():
-    _, table = mask(["at 5 pm"])
+    _, table = mask_entities(["at 5 pm"])
     with pytest.raises(ValueError, match="not the masked texts"):
         table.restore_dialogue(["nothing"])
     assert EntityTable().restore(entity_placeholder("ID", 1)) == ""

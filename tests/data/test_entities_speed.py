@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from dialogist.data.entities import mask
+from dialogist.data.entities import mask_entities
 
 ADVERSARIAL = [
     *(
@@ -52,7 +52,7 @@ def cpu_time(text: str) -> float:
     best = 9.0
     for _ in range(3):
         start = time.process_time()
-        mask([text])
+        mask_entities([text])
         best = min(best, time.process_time() - start)
     return best
 

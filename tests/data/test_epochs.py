@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from dialogist.data.chance import Chance
+from dialogist.data.changes import EpochPairs, Epochs, Share
 from dialogist.data.collate import Pair
-from dialogist.data.encode import Encoded
-from dialogist.data.epochs import EpochPairs, Epochs, Share
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Encoded, Limits
 from dialogist.data.windows import WindowCounts, utterances_of, windows_of
 
 ANN, BO = 90, 91

@@ -9,14 +9,14 @@ from tests.data.rule_pack_samples import SERVICE, TABLE_1
 
 from dialogist.data.keypoint_stats import pack_warnings
 from dialogist.data.keypoints import (
-    Origin,
+    LabelOrigin,
     RulePack,
     SubSummary,
     bundled_packs,
+    first_match,
     load_pack,
     parse_pack,
 )
-from dialogist.data.rule_packs import first_match
 
 CHINESE = """
 name: 客服
@@ -63,10 +63,10 @@ def test_table_1_of_the_paper(service):
 def test_a_first_sentence_without_match_is_the_default_and_hands_it_on(service):
     sentences = service.analyse_sentences("It rains. It pours. I told him. It rains.")
     assert [(s.label, s.origin) for s in sentences] == [
-        ("Question description", Origin.default),
-        ("Question description", Origin.inherited),
-        ("Solution", Origin.rule),
-        ("Solution", Origin.inherited),
+        ("Question description", LabelOrigin.default),
+        ("Question description", LabelOrigin.inherited),
+        ("Solution", LabelOrigin.rule),
+        ("Solution", LabelOrigin.inherited),
     ]
     assert [s.rule for s in sentences] == [None, None, 3, None]
     assert [(s.start, s.end) for s in sentences] == [(0, 9), (10, 19), (20, 31), (32, 41)]
@@ -174,7 +174,11 @@ def test_labels_are_in_order_and_a_pack_comes_back_from_its_text(service):
 def test_sections():
     pack = parse_pack(SERVICE + "sections: {END: End}\n")
     [first, second] = pack.analyse_sentences("It is over. Really.", section="END")
-    assert (first.label, first.origin, second.origin) == ("End", Origin.section, Origin.inherited)
+    assert (first.label, first.origin, second.origin) == (
+        "End",
+        LabelOrigin.section,
+        LabelOrigin.inherited,
+    )
     assert sequence(pack.analyse("It is over.", section="OTHER")) == ["Question description"]
     assert sequence(pack.analyse("User approved.", section="END")) == ["User approval"]
 
@@ -221,14 +225,14 @@ def test_dialogsum_covers_the_real_summaries(corpora):
         summary = json.loads(line)["summary"]
         origins.update(s.origin for s in pack.analyse_sentences(summary))
         assert "".join(part.text for part in pack.analyse(summary)) == summary
-    assert origins[Origin.rule] / origins.total() > 0.99  # 0.999 seen
+    assert origins[LabelOrigin.rule] / origins.total() > 0.99  # 0.999 seen
 
 
 def test_clinical_covers_the_real_notes(corpora):
     pack = load_pack("clinical")
     for line in (corpora / "aci_bench" / "valid.jsonl").read_text(encoding="utf-8").splitlines():
         note = json.loads(line)["note"]
-        assert pack.analyse_sentences(note)[0].origin is Origin.rule
+        assert pack.analyse_sentences(note)[0].origin is LabelOrigin.rule
         assert len(pack.analyse(note)) >= 5
     for line in (corpora / "mts_dialog" / "train.jsonl").read_text(encoding="utf-8").splitlines():
         assert json.loads(line)["section"] in pack.sections

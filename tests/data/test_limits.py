@@ -1,4 +1,4 @@
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Limits
 
 
 def test_what_is_read_and_written_is_told():

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.data.merge import count_words, group_short, merge
+from dialogist.data.speakers import count_words, group_short, merge
 from dialogist.records import Utterance
 
 

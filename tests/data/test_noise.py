@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 
 from dialogist.data.chance import Chance
 from dialogist.data.collate import Pair
-from dialogist.data.gap import likeness
-from dialogist.data.noise import KINDS, Noise, NoiseConfig
-from dialogist.data.spans import draw_spans
+from dialogist.data.noise import KINDS, Noise, NoiseConfig, draw_spans, likeness
 from dialogist.data.windows import source_of, utterances_of
 from dialogist.errors import ConfigError
 from dialogist.tokenizers import Symbols

@@ -1,5 +1,5 @@
-from dialogist.data.own_names import is_generic, other_names, without_signatures
 from dialogist.data.prepare import Preparation, PreparationConfig
+from dialogist.data.speakers import is_generic, other_names, without_signatures
 from dialogist.records import Dialogue
 from dialogist.tokenizers import placeholder
 

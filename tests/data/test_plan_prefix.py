@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.data.rule_pack_samples import SERVICE, TABLE_1
 
-from dialogist.data.collate import collate, training_pairs
-from dialogist.data.encode import Encoded, encode
+from dialogist.data.collate import collate, pairs_of_all
+from dialogist.data.encode import Encoded, Limits, encode
 from dialogist.data.keypoints import parse_pack
-from dialogist.data.limits import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.errors import ConfigError
 from dialogist.records import Dialogue, Example, SubSummary, Utterance
@@ -136,7 +135,7 @@ def test_the_pack_plans_what_was_written() -> None:
     assert [tokenizer.decode(t) for t in found.targets] == [
         tokenizer.decode(tokenizer.encode(t)) for t in example.targets
     ]
-    pairs = training_pairs([found])
+    pairs = pairs_of_all([found])
     assert [(pair.key_points, pair.ends) for pair in pairs] == [((), ())] * 2
     assert collate(pairs, tokenizer.symbols).plan is None
 

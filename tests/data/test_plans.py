@@ -6,10 +6,9 @@ from hypothesis import strategies as st
 from tests.data.rule_pack_samples import SERVICE, TABLE_1
 
 from dialogist.batch import FIRST_KEY_POINT, PLAN_BOS, PLAN_EOS, PLAN_PAD
-from dialogist.data.collate import Pair, collate, training_pairs
-from dialogist.data.encode import Encoded, EncodedPlan, encode
+from dialogist.data.collate import Pair, collate, pairs_of_all
+from dialogist.data.encode import Encoded, EncodedPlan, Limits, encode
 from dialogist.data.keypoints import parse_pack
-from dialogist.data.limits import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.errors import ConfigError
 from dialogist.records import Dialogue, Example, SubSummary, Utterance
@@ -169,8 +168,8 @@ def test_each_reference_has_a_plan() -> None:
     example = preparation.prepare(Dialogue((Utterance("x", "a"),), references=references))
     found = preparation.encode(example, WORDS)
     assert [len(plan.key_points) for plan in found.plans] == [1, 2]
-    assert [pair.ends for pair in training_pairs([found])] == [plan.ends for plan in found.plans]
-    assert [len(pair.key_points) for pair in training_pairs([found])] == [1, 2]
+    assert [pair.ends for pair in pairs_of_all([found])] == [plan.ends for plan in found.plans]
+    assert [len(pair.key_points) for pair in pairs_of_all([found])] == [1, 2]
 
 
 def test_without_a_pack_there_is_no_plan() -> None:
@@ -178,7 +177,7 @@ def test_without_a_pack_there_is_no_plan() -> None:
     example = preparation.prepare(Dialogue((Utterance("x", "a"),), references=("a b",)))
     found = preparation.encode(example, WORDS)
     assert (example.sub_summaries, found.plans) == ((), ())
-    (pair,) = training_pairs([found])
+    (pair,) = pairs_of_all([found])
     assert (pair.key_points, pair.ends) == ((), ())
     assert collate([pair], WORDS.symbols).plan is None
 
@@ -256,7 +255,7 @@ def test_without_its_end_symbol_a_source_ends_in_its_last_utterance(
 ) -> None:
     example = Example((Utterance("", "a b"),), targets=("a",))
     found = encode(example, WORDS, Limits(source_tokens=limit, keep_end=False))
-    utterance = collate(training_pairs([found]), WORDS.symbols).utterance
+    utterance = collate(pairs_of_all([found]), WORDS.symbols).utterance
     assert utterance is not None
     assert utterance.tolist() == [[-1, 0, *last]]
 
@@ -264,6 +263,6 @@ def test_without_its_end_symbol_a_source_ends_in_its_last_utterance(
 def test_an_utterance_without_tokens_has_no_position() -> None:
     said = tuple(Utterance("", text) for text in ("a", "...", "b", "..."))
     found = encode(Example(said, targets=("a",)), WORDS, Limits())
-    utterance = collate(training_pairs([found]), WORDS.symbols).utterance
+    utterance = collate(pairs_of_all([found]), WORDS.symbols).utterance
     assert utterance is not None
     assert utterance.tolist() == [[-1, 0, 2, -1]]

@@ -1,6 +1,6 @@
 import pytest
 
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.errors import ConfigError
 from dialogist.records import Dialogue, Example, Utterance

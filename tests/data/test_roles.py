@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.speakers import RoleTable
 from dialogist.records import Dialogue, Utterance

@@ -3,7 +3,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.data.sample import FixedSample
+from dialogist.data.chance import FixedSample
 from dialogist.records import Dialogue, Utterance
 
 

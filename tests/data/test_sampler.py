@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from dialogist.data import sampler as module
-from dialogist.data.sampler import Plan, SamplerConfig, ShuffleBufferConfig, TokenBucketConfig
+from dialogist.data.sampler import BatchPlan, SamplerConfig, ShuffleBufferConfig, TokenBucketConfig
 
 lengths = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 12)), max_size=60)
 seeds = st.integers(0, 2**31)
@@ -140,7 +140,7 @@ def test_the_same_plan_on_every_machine_and_release():
 def test_a_plan_of_many_is_small():
     sizes = np.full((200_000, 2), 100, dtype=np.int32)
     plan = TokenBucketConfig().plan(sizes, 0, 0)
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, BatchPlan)
     assert plan.indices.nbytes + plan.ends.nbytes < 9 * len(sizes)
 
 

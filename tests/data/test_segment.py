@@ -8,10 +8,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from dialogist.data.keypoints import load_pack
-from dialogist.data.normalise import normalise
+from dialogist.data.normalise import _jieba, join, normalise, segment
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import ReadOptions, read_dialogues
-from dialogist.data.segment import _jieba, join, segment
 from dialogist.errors import MissingExtraError
 from dialogist.evaluation.key_point_scoring import KeyPointScorer
 from dialogist.records import Dialogue, Summary, Utterance

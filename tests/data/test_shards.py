@@ -9,12 +9,17 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.data.collate import lengths_of, training_pairs
+from dialogist.data.collate import lengths_of, pairs_of_all
 from dialogist.data.encode import Cuts, Encoded, EncodedPlan
-from dialogist.data.fingerprint import fingerprint_of
-from dialogist.data.manifest import Manifest, SetCounts, read_manifest, token_type
 from dialogist.data.shard_writer import ShardWriter
-from dialogist.data.shards import ShardedPairs
+from dialogist.data.shards import (
+    Manifest,
+    SetCounts,
+    ShardedPairs,
+    fingerprint_of,
+    read_manifest,
+    token_type,
+)
 from dialogist.errors import DataError
 from dialogist.records import Coverage
 from dialogist.tokenizers import Symbols
@@ -65,13 +70,13 @@ def write(folder: Path, encoded, shard_tokens=10, vocabulary: int = VOCABULARY) 
 
 
 def has_pairs(encoded) -> bool:
-    return bool(training_pairs(encoded))
+    return bool(pairs_of_all(encoded))
 
 
 @given(dialogues.filter(has_pairs), st.integers(1, 60))
 def test_pairs_in_are_pairs_out(tmp_path_factory, encoded, shard_tokens):
     shards = write(tmp_path_factory.mktemp("shards"), encoded, shard_tokens)
-    pairs = training_pairs(encoded)
+    pairs = pairs_of_all(encoded)
     shards.verify()
     assert list(shards) == pairs
     assert len(shards) == len(pairs)
@@ -149,7 +154,7 @@ def test_two_bytes_an_id_where_they_hold_it(tmp_path, vocabulary, size):
 def test_batches_are_those_of_memory(tmp_path):
     encoded = [ONE, TWO] * 9
     ours = TrainingData(write(tmp_path, encoded), Symbols(0, 1, 2))
-    theirs = TrainingData(training_pairs(encoded), Symbols(0, 1, 2))
+    theirs = TrainingData(pairs_of_all(encoded), Symbols(0, 1, 2))
     assert ours.fingerprint() == theirs.fingerprint()
     assert (ours.lengths == theirs.lengths).all()
     for indices in ([0], [5, 2, 26], np.array([9, 9, 1])):
@@ -160,13 +165,13 @@ def test_batches_are_those_of_memory(tmp_path):
 
 
 def test_the_order_and_the_border_are_in_the_fingerprint(tmp_path):
-    pairs = training_pairs([ONE, TWO])
+    pairs = pairs_of_all([ONE, TWO])
     shifted = Encoded((2, 5), (), ((3, 2, 3), (2, 4, 3)), coverage=READ)
     prints = {
         fingerprint_of(pairs),
         fingerprint_of(pairs[::-1]),
         fingerprint_of([*pairs, pairs[0]]),
-        fingerprint_of(training_pairs([shifted, TWO])),
+        fingerprint_of(pairs_of_all([shifted, TWO])),
     }
     assert len(prints) == 4
 
@@ -176,7 +181,7 @@ def test_more_shards_than_are_held_open(tmp_path, monkeypatch):
     encoded = [ONE, TWO] * 5
     shards = write(tmp_path, encoded, shard_tokens=1)
     assert len(shards.manifest.shards) == 10
-    assert list(shards) == training_pairs(encoded)
+    assert list(shards) == pairs_of_all(encoded)
     assert len(shards._opened) == 2
 
 

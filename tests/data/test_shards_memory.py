@@ -11,7 +11,7 @@ STREAM = """
 import sys
 from pathlib import Path
 from dialogist.data.encode import Encoded
-from dialogist.data.manifest import Manifest
+from dialogist.data.shards import Manifest
 from dialogist.data.sampler import TokenBucketConfig
 from dialogist.data.shard_writer import ShardWriter
 from dialogist.data.shards import ShardedPairs

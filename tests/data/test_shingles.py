@@ -1,6 +1,6 @@
 import numpy as np
 
-from dialogist.data.shingles import dialogue_words, shingles_of
+from dialogist.data.split import dialogue_words, shingles_of
 from dialogist.records import Dialogue, Utterance
 
 

@@ -5,9 +5,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.data.collate import Pair, collate, serving_pairs, training_pairs
-from dialogist.data.encode import encode
-from dialogist.data.limits import Limits
+from dialogist.data.collate import Pair, collate, pairs_of_all, serving_pairs
+from dialogist.data.encode import Limits, encode
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.records import Dialogue, Example, Utterance
 from dialogist.tokenizers import (
@@ -204,7 +203,7 @@ def test_selection_and_new_targets_keep_them() -> None:
 def test_every_dialogue_comes_back_out_of_its_batch(said: list[tuple[str, str]]) -> None:
     examples = [Example((Utterance("", text),), targets=(target,)) for text, target in said]
     encoded = [encode(example, WORDS, FREE, tell_unknown_apart=True) for example in examples]
-    batch = collate(training_pairs(encoded), WORDS.symbols)
+    batch = collate(pairs_of_all(encoded), WORDS.symbols)
     assert batch.extra == max(len(one.unknown) for one in encoded)
     assert int(batch.source.max()) < V
     assert int(batch.target_in.max()) < V

@@ -16,10 +16,11 @@ from dialogist.decoding.constraints import NEVER, NearRepeat, NoDoubleWords, Rep
 from dialogist.decoding.generation import generate
 from dialogist.decoding.search import Hypothesis
 from dialogist.errors import ConfigError
+from dialogist.models import SequenceModel
 from dialogist.models.base import Outputs
-from dialogist.models.recurrent import RecurrentConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.tokenizers import Symbols
+from dialogist_lab.papers.recurrent import RecurrentConfig
 
 SYMBOLS = Symbols(0, 1, 2, 3, 12)
 
@@ -37,6 +38,8 @@ def test_coverage_by_hand() -> None:
 
 class Looking:
     """Looks at position 1 with every token that is 5, at position 2 with all others."""
+
+    cross_attention = SequenceModel.cross_attention
 
     def __init__(self, heads: bool) -> None:
         self.heads = heads

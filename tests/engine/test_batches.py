@@ -3,8 +3,8 @@
 import torch
 
 from dialogist.data.encode import Encoded
-from dialogist.engine.batches import BatchLimits, batches_of
-from dialogist.engine.written import Window
+from dialogist.engine.drafts import Window
+from dialogist.engine.writing import BatchLimits, batches_of
 from dialogist.records import Dialogue, Example
 
 

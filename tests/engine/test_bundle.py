@@ -10,7 +10,7 @@ import torch
 
 from dialogist.batch import Batch
 from dialogist.engine.bundle import describe, load_bundle, save_bundle
-from dialogist.engine.names import find_model
+from dialogist.engine.model_files import find_model
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ModelError
 from dialogist.models.model_weights import weights_of

@@ -3,7 +3,7 @@
 import pytest
 
 from dialogist import Dialogue
-from dialogist.engine.claims import claims
+from dialogist.engine.checking import claims
 from dialogist.engine.evidence.index import index_of
 from dialogist.records import EvidenceSpan, Statement
 
@@ -12,7 +12,8 @@ FRIENDS = Dialogue.from_text(
     "Ben: Could you drive me to the station at 5?\n"
     "Ann: Sorry, I can't drive today.\n"
     "Ben: Then let us meet on the 3rd at 6.\n"
-    "Ann: I'll bring the tent."
+    "Ann: I'll bring the tent.\n"
+    "Ann: And I'll e-mail the map before Friday."
 )
 
 
@@ -49,6 +50,7 @@ def test_what_the_cited_line_does_not_bear_out(sentence: str, cited: int, kind: 
         ("Ann will bring the tent.", 4),
         ("Ann can't drive today.", 2),
         ("Ben asks Ann to drive him to the station.", 1),
+        ("Ann will e-mail the map before Friday.", 5),
     ],
 )
 def test_what_the_cited_line_says_is_left_alone(sentence: str, cited: int) -> None:

@@ -10,9 +10,8 @@ from dialogist import Dialogue, Summarizer, Summary, SummaryOptions, Utterance
 from dialogist.data.prepare import Preparation
 from dialogist.decoding.search import Hypothesis
 from dialogist.engine.compose import compose
-from dialogist.engine.drafts import Draft
-from dialogist.engine.reading import Reading
-from dialogist.engine.written import Written
+from dialogist.engine.drafts import Draft, SearchedWindow
+from dialogist.engine.segmenting import SegmentedDialogue
 
 TALK = Dialogue(
     (
@@ -37,8 +36,8 @@ def said(
     for text in texts:
         tokens = tuple(summarizer.bundle.tokenizer.encode(text))
         draft = Draft((Hypothesis(tokens, log_prob * (len(tokens) + 1), 0.0, True),))
-        written.append(Written(one.example, one.windows[0].encoded, (draft,)))
-    reading = Reading(TALK, one.example, one.coverage, one.windows * len(texts))
+        written.append(SearchedWindow(one.example, one.windows[0].encoded, (draft,)))
+    reading = SegmentedDialogue(TALK, one.example, one.coverage, one.windows * len(texts))
     return compose(summarizer.bundle, reading, written, options).summary
 
 
@@ -102,7 +101,7 @@ def test_other_summaries_are_as_safe_as_the_first(summarizer: Summarizer) -> Non
         Draft((Hypothesis(tuple(summarizer.bundle.tokenizer.encode(text)), -9.0, 0.0, True),))
         for text in texts
     )
-    written = [Written(one.example, one.windows[0].encoded, drafts)]
+    written = [SearchedWindow(one.example, one.windows[0].encoded, drafts)]
     safe = compose(summarizer.bundle, one, written, SAFE).summary
     assert safe.alternatives == ("They will meet at noon.",)
     assert [w.message for w in safe.warnings if w.kind == "removed"] == [
@@ -146,7 +145,7 @@ def test_a_text_without_an_end_is_kept_and_said(summarizer: Summarizer) -> None:
     one = summarizer.read(TALK, SAFE)
     tokens = tuple(summarizer.bundle.tokenizer.encode("Ann asks Bo about"))
     draft = Draft((Hypothesis(tokens, -9.0, 0.0, False),))
-    written = [Written(one.example, one.windows[0].encoded, (draft,))]
+    written = [SearchedWindow(one.example, one.windows[0].encoded, (draft,))]
     summary = compose(summarizer.bundle, one, written, SAFE).summary
     assert summary.text == "Ann asks Bo about"
     assert summary.is_cut

@@ -92,6 +92,22 @@ def test_an_answer_of_marks_alone_is_no_answer():
     assert "{" not in summary.text
 
 
+def test_what_nobody_said_is_quoted_without_a_name():
+    dialogue = Dialogue((Utterance("", "We meet at the old harbour at noon."),), "one")
+    [summary] = faithful_summaries([dialogue], FAITHFUL, "default")
+    assert summary.text == "“We meet at the old harbour at noon.”"
+
+
+def test_a_notice_is_not_told_and_is_nobody():
+    said = [Utterance("Ann", "Can you lend me 50 dollars?"), Utterance("Bo", "Yes, on Friday.")]
+    notice = Utterance("", "Minutes of the budget meeting of 4 May", "system")
+    [told] = faithful_summaries([Dialogue((notice, *said))], FAITHFUL, "default")
+    [without] = faithful_summaries([Dialogue(tuple(said))], FAITHFUL, "default")
+    assert told.text == without.text
+    assert [one.evidence[0].utterance for one in told.sentences] == [1]
+    assert told.coverage.utterances_read == 3
+
+
 def test_a_long_dialogue_is_told_within_the_budget_and_in_linear_time():
     text = "\n".join(
         f"{'AB'[i % 2]}: I will send {i} reports to the office on day {i}." for i in range(2000)

@@ -9,7 +9,7 @@ import pytest
 
 from dialogist import Dialogue, Session, Summarizer, Summary, Utterance
 from dialogist.engine import pipeline
-from dialogist.engine.reading import Reader
+from dialogist.engine.segmenting import Segmenter
 from dialogist.engine.writing import Writer
 
 POISON = "poison"
@@ -41,7 +41,7 @@ def failing(error: type[Exception], stage: str, monkeypatch: pytest.MonkeyPatch)
         return step
 
     if stage == "read":
-        monkeypatch.setattr(Reader, "read", breaks(Reader.read, lambda s, d, o: [d]))
+        monkeypatch.setattr(Segmenter, "read", breaks(Segmenter.read, lambda s, d, o: [d]))
     elif stage == "search":
         step = breaks(Writer.write, lambda s, windows, o: [w.dialogue for w in windows])
         monkeypatch.setattr(Writer, "write", step)

@@ -11,7 +11,7 @@ from tests.models.bert_samples import TEXTS, vocabulary_file
 
 from dialogist import DecodingOptions, Dialogue, Summarizer, Utterance
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
-from dialogist.engine.lexicon import lexicon_of
+from dialogist.engine.writing import lexicon_of
 from dialogist.models.transformer import TransformerConfig
 from dialogist.text.function_words import FUNCTION_WORDS
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer

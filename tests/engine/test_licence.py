@@ -6,8 +6,13 @@ from pathlib import Path
 import pytest
 
 from dialogist.engine.bundle import describe
-from dialogist.engine.licence import combined, is_non_commercial, licence_of, shown_licence
-from dialogist.engine.names import bundled_models
+from dialogist.engine.model_files import (
+    bundled_models,
+    combined_licence,
+    is_non_commercial,
+    licence_of,
+    shown_licence,
+)
 
 
 def test_where_a_licence_is_named(tmp_path):
@@ -35,7 +40,7 @@ def test_how_it_is_shown(licence, shown):
 
 
 def test_a_mean_inherits_every_licence():
-    assert combined(["mit", "cc-by-nc-4.0", "mit", ""]) == "mit AND cc-by-nc-4.0"
+    assert combined_licence(["mit", "cc-by-nc-4.0", "mit", ""]) == "mit AND cc-by-nc-4.0"
 
 
 def test_the_bundled_model_comes_with_the_text_of_its_licence():

@@ -3,17 +3,24 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.engine.merging import GROUP, Said, choose, fold, gap_behind, sentences_of
+from dialogist.engine.compose import (
+    MERGED_AT_ONCE,
+    SummarySentence,
+    choose,
+    fold,
+    gap_behind,
+    summary_sentences,
+)
 from dialogist.text.words import count_words
 
 
-def said(text: str, window: int) -> Said:
-    return Said(text, window)
+def said(text: str, window: int) -> SummarySentence:
+    return SummarySentence(text, window)
 
 
 def test_sentences_know_their_places() -> None:
     text = "  Ann asks Bo.  Bo agrees! "
-    found = sentences_of(text, 2, 1, "request")
+    found = summary_sentences(text, 2, 1, "request")
     assert [(one.text, one.window, one.part, one.label) for one in found] == [
         ("Ann asks Bo.", 2, 1, "request"),
         ("Bo agrees!", 2, 1, "request"),
@@ -48,7 +55,9 @@ def test_other_names_are_no_repetition() -> None:
 
 
 def test_choosing_keeps_the_order_and_the_limit() -> None:
-    every = [said(f"Ann talks about topic{i} and the big project.", i) for i in range(3 * GROUP)]
+    every = [
+        said(f"Ann talks about topic{i} and the big project.", i) for i in range(3 * MERGED_AT_ONCE)
+    ]
     kept = choose(every, 30)
     assert kept == [one for one in every if one in kept]
     assert 0 < sum(count_words(one.text) for one in kept) <= 30

@@ -13,12 +13,12 @@ from tests.lab.explain.explaining import CONFIGS, TALK, TEXTS, summarizer_of
 
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import load_bundle, save_bundle
+from dialogist.engine.drafts import Window
 from dialogist.engine.export_ctranslate2 import export_ctranslate2
+from dialogist.engine.forced_decoding import retold
+from dialogist.engine.judging import bans_of
 from dialogist.engine.options import SummaryOptions
-from dialogist.engine.retelling import retold
-from dialogist.engine.safety import bans_of
 from dialogist.engine.summarizer import Summarizer
-from dialogist.engine.written import Window
 from dialogist.errors import ModelError
 from dialogist.models.transformer import Transformer
 from dialogist.records import Dialogue, Summary, Utterance

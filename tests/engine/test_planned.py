@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 import torch
 
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.bundle import KEY_POINTS, Bundle, load_bundle, save_bundle
+from dialogist.engine.bundle import KEY_POINTS_FILE, Bundle, load_bundle, save_bundle
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ModelError, UsageError
-from dialogist.models.leader_writer import LeaderWriterConfig
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
+from dialogist_lab.papers.leader_writer import LeaderWriterConfig
 
 TALK = Dialogue(
     (
@@ -96,7 +96,7 @@ def test_what_it_cannot_do_is_one_line(folder: Path) -> None:
 
 
 def test_the_rule_pack_travels_with_the_model(folder: Path) -> None:
-    path = folder / KEY_POINTS
+    path = folder / KEY_POINTS_FILE
     renamed = path.read_text(encoding="utf-8").replace("Apology", "Regret")
     path.write_text(renamed, encoding="utf-8")
     pack = load_bundle(folder, torch.device("cpu")).preparation.pack
@@ -104,5 +104,5 @@ def test_the_rule_pack_travels_with_the_model(folder: Path) -> None:
     assert "Regret" in pack.labels
     assert "Apology" not in pack.labels
     path.unlink()
-    with pytest.raises(ModelError, match=KEY_POINTS):
+    with pytest.raises(ModelError, match=KEY_POINTS_FILE):
         load_bundle(folder, torch.device("cpu"))

@@ -14,14 +14,14 @@ from dialogist.engine import precision
 from dialogist.engine.bundle import load_bundle, save_bundle
 from dialogist.engine.precision import resolve_precision, use_precision
 from dialogist.errors import UsageError
-from dialogist.models import AnyModel
+from dialogist.models import SequenceModel
 from dialogist.models.base import set_symbols
-from dialogist.models.hierarchical import HierarchicalConfig
-from dialogist.models.leader_writer import LeaderWriter, LeaderWriterConfig
-from dialogist.models.recurrent import RecurrentConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.nn.quantization import has_bf16, has_int8
 from dialogist.tokenizers import Symbols
+from dialogist_lab.papers.hierarchical import HierarchicalConfig
+from dialogist_lab.papers.leader_writer import LeaderWriter, LeaderWriterConfig
+from dialogist_lab.papers.recurrent import RecurrentConfig
 
 CPU = torch.device("cpu")
 SYMBOLS = Symbols(0, 1, 2, 3, 40, speakers=(5, 6, 7, 8), sentence_ends=frozenset((9,)))
@@ -42,7 +42,7 @@ ERROR = {"fp32": 1e-5, "bf16": 0.03, "int8": 0.04}
 """Root mean square of what log-probabilities are off by, of their own deviation (about 1)."""
 
 
-def model_of(form: str, format: str | None) -> AnyModel:
+def model_of(form: str, format: str | None) -> SequenceModel:
     torch.manual_seed(3)
     model = CONFIGS[form].build(SYMBOLS.size).eval()
     set_symbols(model, SYMBOLS)
@@ -68,7 +68,7 @@ def batch_of(*rows: int) -> Batch:
     return collate(pairs, SYMBOLS)
 
 
-def stepped(model: AnyModel, batch: Batch) -> torch.Tensor:
+def stepped(model: SequenceModel, batch: Batch) -> torch.Tensor:
     """Log-probabilities of three steps with two beams, turned in between: (3, N, X)."""
     rows = torch.arange(len(batch)).repeat_interleave(2)
     if isinstance(model, LeaderWriter):

@@ -12,18 +12,14 @@ from tests.lab.explain.explaining import CONFIGS, SEVERAL, TALK, summarizer_of, 
 
 from dialogist.data.collate import collate
 from dialogist.engine.bundle import Bundle
-from dialogist.engine.forcing import forced_pair
-from dialogist.engine.looks import Shares
+from dialogist.engine.drafts import SearchedWindow, Shares, Window
+from dialogist.engine.forced_decoding import forced_pair, looks_of, origins_of_tokens, retold
 from dialogist.engine.options import SummaryOptions
-from dialogist.engine.origins import origins_of_tokens
-from dialogist.engine.pieces import ends_of, reader
-from dialogist.engine.retelling import looks_of, retold
-from dialogist.engine.token_ranges import token_ranges
+from dialogist.engine.token_offsets import ends_of, reader, token_ranges
 from dialogist.engine.writing import Writer
-from dialogist.engine.written import Window, Written
-from dialogist.models.leader_writer import LeaderWriter, PlanOutputs
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import Tokenizer
+from dialogist_lab.papers.leader_writer import LeaderWriter
 
 EVERY = pytest.mark.parametrize("family", CONFIGS)
 LONGER = Dialogue(
@@ -38,7 +34,7 @@ LONGER = Dialogue(
 )
 
 
-def write(bundle: Bundle, *dialogues: Dialogue, several: bool = False) -> list[Written]:
+def write(bundle: Bundle, *dialogues: Dialogue, several: bool = False) -> list[SearchedWindow]:
     options = SummaryOptions(
         strategy="greedy", max_tokens=10, max_key_points=3, no_repeat_ngram=2, safe=False
     )
@@ -53,7 +49,7 @@ def write(bundle: Bundle, *dialogues: Dialogue, several: bool = False) -> list[W
 
 
 def attended(
-    bundle: Bundle, written: Sequence[Written], dialogues: Sequence[Dialogue]
+    bundle: Bundle, written: Sequence[SearchedWindow], dialogues: Sequence[Dialogue]
 ) -> list[list[Shares]]:
     return [[part.shares for part in parts] for parts in retold(bundle, written, dialogues)]
 
@@ -91,15 +87,16 @@ def test_told_from_what_search_encoded_as_from_the_dialogue(family: str) -> None
                 np.testing.assert_allclose(told.log_probs, again.log_probs, atol=1e-5)
 
 
-def maps_of(bundle: Bundle, written: Written) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
+def maps_of(
+    bundle: Bundle, written: SearchedWindow
+) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
     """All that the model gives when it is asked for everything, and utterance numbers."""
     symbols = bundle.tokenizer.symbols
     batch = collate([forced_pair(written.encoded, written.drafts[0], symbols)], symbols)
     with torch.inference_mode():
         outputs = bundle.model.forward(batch, need_weights=True)
-    attention = outputs.writer.attention if isinstance(outputs, PlanOutputs) else outputs.attention
     assert batch.utterance is not None
-    return attention, batch.utterance[0]
+    return outputs.attention, batch.utterance[0]
 
 
 @pytest.mark.parametrize("family", [name for name in CONFIGS if not CONFIGS[name].copies])

@@ -7,7 +7,7 @@ import torch
 
 from dialogist import Dialogue, Summarizer, SummaryOptions, Utterance
 from dialogist.decoding.constraints import NEVER, ForbidSequences
-from dialogist.engine.safety import bans_of, clean_first, faults
+from dialogist.engine.judging import bans_of, clean_first, faults
 from dialogist.engine.writing import Writer
 from dialogist.metrics.faithfulness import findings
 

@@ -7,13 +7,13 @@ import torch
 from tests.conftest import TEXTS, tiny_bundle
 
 from dialogist import Dialogue, Summarizer, SummaryOptions, Utterance
+from dialogist.data.encode import Limits
 from dialogist.data.entities import MASK
-from dialogist.data.limits import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.engine.bundle import load_bundle, save_bundle
-from dialogist.engine.entities import entities_of
+from dialogist.engine.compose import entities_of
+from dialogist.engine.drafts import Window
 from dialogist.engine.writing import Writer
-from dialogist.engine.written import Window
 from dialogist.models.transformer import TransformerConfig
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
 

@@ -8,7 +8,7 @@ import pytest
 from dialogist import DecodingOptions, Dialogue, Summarizer, SummaryOptions, Utterance
 from dialogist.baselines.extractive import BASELINES
 from dialogist.decoding.stopping import SearchStopped, stopping_when
-from dialogist.engine.batches import BatchLimits
+from dialogist.engine.writing import BatchLimits
 from dialogist.errors import UsageError
 from dialogist.records import Summary
 from dialogist.tokenizers import PLACEHOLDERS, placeholder

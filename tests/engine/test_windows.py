@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.data.limits import Limits
-from dialogist.engine.windows import Cutting, Room, windows_of
+from dialogist.data.encode import Limits
+from dialogist.engine.segmenting import Cutting, Room, split_into_windows
 from dialogist.records import Example, Utterance
 
 
@@ -30,13 +30,13 @@ def words(window: Example) -> list[str]:
 
 def test_what_fits_is_itself() -> None:
     one = example(3, 3)
-    assert windows_of(one, Room(8, None, None), Cutting(), count) == [one]
-    assert windows_of(one, Room(None, None, None), Cutting(), count) == [one]
+    assert split_into_windows(one, Room(8, None, None), Cutting(), count) == [one]
+    assert split_into_windows(one, Room(None, None, None), Cutting(), count) == [one]
 
 
 def test_windows_of_like_length_by_hand() -> None:
     """Ten utterances of four tokens in a room of 16: each window has four, and two shared."""
-    windows = windows_of(example(*[3] * 10), Room(16, None, None), Cutting(1), count)
+    windows = split_into_windows(example(*[3] * 10), Room(16, None, None), Cutting(1), count)
     spans = [(w.origins[0][0], w.origins[-1][0] + 1) for w in windows]
     assert spans[0][0] == 0
     assert spans[-1][1] == 10
@@ -45,7 +45,7 @@ def test_windows_of_like_length_by_hand() -> None:
 
 
 def test_an_utterance_too_long_is_split_between_words() -> None:
-    windows = windows_of(example(2, 20, 2), Room(8, None, None), Cutting(0), count)
+    windows = split_into_windows(example(2, 20, 2), Room(8, None, None), Cutting(0), count)
     assert [word for w in windows for word in words(w)] == words(example(2, 20, 2))
     assert all(count(f"{u.speaker} {u.text}") <= 8 for w in windows for u in w.utterances)
     assert {u.speaker for w in windows for u in w.utterances} == {"A", "B"}
@@ -58,14 +58,14 @@ def test_a_word_too_long_is_split_inside() -> None:
         return len(text.replace(" ", ""))
 
     one = Example((Utterance("", "x" * 50),), origins=((0,),))
-    windows = windows_of(one, Room(8, None, None), Cutting(), letters)
+    windows = split_into_windows(one, Room(8, None, None), Cutting(), letters)
     assert "".join(u.text for w in windows for u in w.utterances) == "x" * 50
     assert all(letters(u.text) <= 8 for w in windows for u in w.utterances)
 
 
 def test_the_limits_of_utterances_count_too() -> None:
     room = Room.of(Limits(utterances=3, utterance_tokens=4, source_tokens=None))
-    windows = windows_of(example(2, 2, 9, 2, 2, 2), room, Cutting(0), count)
+    windows = split_into_windows(example(2, 2, 9, 2, 2, 2), room, Cutting(0), count)
     assert all(len(w.utterances) <= 3 for w in windows)
     assert all(count(f"{u.speaker} {u.text}") <= 4 for w in windows for u in w.utterances)
     assert [word for w in windows for word in words(w)] == words(example(2, 2, 9, 2, 2, 2))
@@ -86,7 +86,7 @@ def test_nothing_is_lost_and_nothing_too_long(
     lengths: list[int], tokens: int, overlap: int, alike: bool
 ) -> None:
     whole = example(*lengths)
-    windows = windows_of(whole, Room(tokens, None, None), Cutting(overlap, alike), count)
+    windows = split_into_windows(whole, Room(tokens, None, None), Cutting(overlap, alike), count)
     for window in windows:
         size = sum(count(f"{u.speaker} {u.text}") for u in window.utterances)
         assert size <= tokens
@@ -100,14 +100,16 @@ def test_nothing_is_lost_and_nothing_too_long(
 @given(sizes, st.integers(0, 20), st.integers(2, 25))
 def test_steady_windows_change_in_the_last_only(lengths: list[int], more: int, tokens: int) -> None:
     room, cutting = Room(tokens, None, None), Cutting(2, alike=False)
-    before = windows_of(example(*lengths), room, cutting, count)
-    after = windows_of(example(*lengths, more), room, cutting, count)
+    before = split_into_windows(example(*lengths), room, cutting, count)
+    after = split_into_windows(example(*lengths, more), room, cutting, count)
     assert [w.utterances for w in after[: len(before) - 1]] == [w.utterances for w in before[:-1]]
 
 
 @pytest.mark.parametrize("number", [1, 7, 100])
 def test_windows_are_not_many_more_than_needed(number: int) -> None:
-    windows = windows_of(example(*[4] * 20 * number), Room(100, None, None), Cutting(2), count)
+    windows = split_into_windows(
+        example(*[4] * 20 * number), Room(100, None, None), Cutting(2), count
+    )
     assert len(windows) <= 1 + 1.4 * number
 
 
@@ -117,7 +119,7 @@ def test_a_name_longer_than_a_window_is_read_once(name: int) -> None:
     spoken = tuple(Utterance("n " * name + str(i), "and then we go") for i in range(4))
     whole = Example(spoken, origins=tuple((i,) for i in range(4)))
     room = Room(20, None, None)
-    windows = windows_of(whole, room, Cutting(1), count)
+    windows = split_into_windows(whole, room, Cutting(1), count)
     for window in windows:
         assert sum(count(f"{u.speaker} {u.text}") for u in window.utterances) <= 20
     assert {o for w in windows for o in w.origins} == set(whole.origins)

@@ -281,7 +281,7 @@ def test_many_are_counted_not_listed():
 def test_few_dialogues():
     [caution] = chance_cautions(tables(30, 20), "rouge1.f1")
     assert (caution.kind, caution.severity) == ("few-dialogues", "note")
-    assert caution.text.startswith("30 dialogues are few")
+    assert caution.text.startswith("only 30 dialogues: ")
 
 
 def test_a_figure_that_nobody_has_is_no_difference():

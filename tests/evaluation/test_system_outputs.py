@@ -266,7 +266,7 @@ WRONG: list[tuple[list[LocatedOutput], list[Dialogue], str]] = [
     (placed(("a", "A"), ("x", "B")), talks("a", "b"), "data has no dialogue 'x'"),
     (placed(("0", "A"), ("1", "B")), talks("a", "b"), r"none of its ids \('0', '1'\) is in data"),
     (placed(("a", "A"), ("", "B")), talks("a", "b"), "p:2: has no id, others have"),
-    (placed(("", "A")), talks("a", "b"), "1 outputs by order, but 2 dialogues in data"),
+    (placed(("", "A")), talks("a", "b"), "1 output by order, but 2 dialogues in data"),
 ]
 
 
@@ -293,7 +293,7 @@ def test_by_order_on_demand() -> None:
 
 def test_no_order_where_a_line_is_lost() -> None:
     choice = DialogueChoice("data", talks("a", "b"), [0, 1])
-    with pytest.raises(DataError, match="1 records cannot be read"):
+    with pytest.raises(DataError, match="1 record cannot be read"):
         join_outputs("p", placed(("", "A"), ("", "B")), choice, JoinOptions(), bad=1)
 
 

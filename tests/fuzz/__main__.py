@@ -4,6 +4,7 @@ import argparse
 import json
 import logging
 import platform
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
@@ -14,13 +15,15 @@ from tests.fuzz.running import Found, Fuzz, run
 
 from dialogist.files import write_text_atomically
 
+_SYSTEMS = ("faithful", "network", "bundled")
+
 
 def main() -> int:
     """Run, and say what was found; 1 if anything failed."""
     parser = argparse.ArgumentParser(prog="make fuzz", description=__doc__)
     parser.add_argument("--count", type=int, default=20_000, help="dialogues and files")
     parser.add_argument("--seed", type=int, default=0, help="the same seed, the same inputs")
-    parser.add_argument("--share", type=float, default=0.002, help="by the bundled model")
+    parser.add_argument("--share", type=float, default=0.004, help="by the bundled model")
     parser.add_argument("--failures", type=Path, default=Path("fuzz-failures"), help="folder")
     parser.add_argument(
         "--results", type=Path, help="JSON with what each seed found; a seed goes on from there"
@@ -28,7 +31,7 @@ def main() -> int:
     flags = parser.parse_args()
     torch.set_num_threads(1)
     logging.getLogger("dialogist").setLevel(logging.CRITICAL)
-    found, save = Found(), _nothing
+    found, save = Found(commit=_commit()), _nothing
     if flags.results is not None:
         found, save = _stored(flags.results, flags.seed)
 
@@ -53,13 +56,20 @@ def _stored(path: Path, seed: int) -> tuple[Found, Callable[[Found], None]]:
             "python": platform.python_version(),
             "torch": torch.__version__,
             "dialogues": sum(one.dialogues for one in every),
+            **{name: sum(getattr(one, name) for one in every) for name in _SYSTEMS},
             "files": sum(one.files for one in every),
             "failures": sum(len(one.failures) for one in every),
             "seeds": dict(sorted(seeds.items())),
         }
         write_text_atomically(path, json.dumps(values, indent=1) + "\n")
 
-    return Found(**_seeds(path).get(str(seed), {})), save
+    return Found(**{"commit": _commit(), **_seeds(path).get(str(seed), {})}), save
+
+
+def _commit() -> str:
+    """The state of the repository; empty in a copy without git."""
+    command = ["git", "describe", "--always", "--dirty"]
+    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def _seeds(path: Path) -> dict[str, dict[str, object]]:

@@ -3,6 +3,7 @@
     python -m tests.fuzz.corpora FOLDER                  # faithful style, whole files
     python -m tests.fuzz.corpora FOLDER --style free --model default --count 50
     python -m tests.fuzz.corpora FOLDER --style free --model tiny --only csds
+    python -m tests.fuzz.corpora FOLDER --only sgd_annotated --column speaker=s --column text=t
 
 ``tiny`` has random weights: it is fast, and everything else of the pipeline is as in use. With
 ``--results`` a file that was done already is left out.
@@ -27,7 +28,7 @@ from tests.conftest import tiny_bundle
 from tests.fuzz.checking import faults
 
 from dialogist import Summary
-from dialogist.data.readers import read_dialogues
+from dialogist.data.readers import Problem, ReadOptions, read_dialogues
 from dialogist.engine.bundle import save_bundle
 from dialogist.files import write_text_atomically
 
@@ -37,17 +38,19 @@ SHOWN = 5
 
 @dataclass(slots=True)
 class Row:
-    """What came of one file: ids in that did not come out are ``lost``."""
+    """What came of one file: ids in that did not come out are ``lost``, ``unread`` was refused."""
 
     file: str
     model: str
     style: str
+    columns: list[str] = field(default_factory=list)
     dialogues: int = 0
     lost: int = 0
     exit_code: int = 0
     seconds: float = 0.0
     statuses: dict[str, int] = field(default_factory=dict)
     faults: list[str] = field(default_factory=list)
+    unread: list[str] = field(default_factory=list)
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -56,12 +59,13 @@ class Row:
 
 
 def main() -> int:
-    """Print a line per file; 1 where a dialogue has no summary, or one at fault."""
+    """Print a line per file; 1 where a dialogue has no summary, or one at fault, or is unread."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--style", default="faithful", choices=("faithful", "free"))
     parser.add_argument("--model", default="default", help="tiny, or a model's name or folder")
     parser.add_argument("--count", type=int, help="records of a file (all)")
+    parser.add_argument("--column", default=[], action="append", help="as dialogist summarize's")
     parser.add_argument("--only", default="", help="files whose path holds this")
     parser.add_argument("--results", type=Path, help="JSON file with what came of each file")
     flags = parser.parse_args()
@@ -69,7 +73,7 @@ def main() -> int:
     done = {row.key for row in rows}
     new: list[Row] = []
     for path in sorted(flags.folder.rglob("*")):
-        row = Row(path.relative_to(flags.folder).as_posix(), flags.model, flags.style)
+        row = Row(path.relative_to(flags.folder).as_posix(), flags.model, flags.style, flags.column)
         if not path.name.endswith(ENDINGS) or flags.only not in row.file or row.key in done:
             continue
         with TemporaryDirectory() as folder:
@@ -77,13 +81,14 @@ def main() -> int:
         new.append(row)
         print(
             f"{row.file}: {row.dialogues} in, {row.lost} lost, {row.seconds:.0f} s, "
-            f"{row.statuses}, {len(row.faults)} faults",
+            f"{row.statuses}, {len(row.faults)} faults, {len(row.unread)} unread",
             flush=True,
         )
-        print(*row.faults[:SHOWN], sep="\n", end="", file=sys.stderr)
+        for line in (*row.faults[:SHOWN], *row.unread[:SHOWN]):
+            print(line, file=sys.stderr)
         if flags.results is not None:
             _store(flags.results, [*rows, *new])
-    return 1 if any(row.lost or row.faults for row in new) else 0
+    return 1 if any(row.lost or row.faults or row.unread for row in new) else 0
 
 
 def _fill(row: Row, path: Path, count: int | None, folder: Path) -> None:
@@ -96,6 +101,7 @@ def _fill(row: Row, path: Path, count: int | None, folder: Path) -> None:
         save_bundle(Path(model), tiny_bundle(), "# tiny\n", torch.float32)
     output = folder / "summaries.jsonl"
     command = ["summarize", str(path), "--model", model, "--style", row.style, "--quiet"]
+    command += [word for column in row.columns for word in ("--column", column)]
     start = time.monotonic()
     ran = subprocess.run(
         [sys.executable, "-m", "dialogist", *command, "--output", str(output)],
@@ -126,10 +132,14 @@ def _opened(path: Path) -> IO[str]:
 
 def _compare(row: Row, path: Path, output: Path) -> None:
     """Whether each dialogue has its summary, in order, and each is in order itself."""
-    unread: list[str] = []
     statuses: Counter[str] = Counter()
     summaries = _summaries(output)
-    for dialogue in read_dialogues(path, None, lambda problem: unread.append(str(problem))):
+    options = ReadOptions(columns=dict(column.split("=", 1) for column in row.columns))
+
+    def refuse(problem: Problem) -> None:
+        row.unread.append(f"line {problem.line}: {problem.reason}")
+
+    for dialogue in read_dialogues(path, options, refuse):
         row.dialogues += 1
         summary = next(summaries, None)
         if summary is None or summary.id != dialogue.id:
@@ -138,7 +148,6 @@ def _compare(row: Row, path: Path, output: Path) -> None:
         statuses[summary.status] += 1
         row.faults += [f"{dialogue.id}: {fault}" for fault in faults(dialogue, summary)]
     row.faults += [f"summary {more.id!r} too many" for more in summaries]
-    row.faults += [f"not read: {problem}" for problem in unread]
     row.statuses = dict(statuses.most_common())
 
 
@@ -161,6 +170,7 @@ def _store(path: Path, rows: list[Row]) -> None:
         "dialogues": sum(row.dialogues for row in rows),
         "lost": sum(row.lost for row in rows),
         "faults": sum(len(row.faults) for row in rows),
+        "unread": sum(len(row.unread) for row in rows),
         "files": [asdict(row) for row in sorted(rows, key=lambda row: row.key)],
     }
     write_text_atomically(path, json.dumps(values, indent=1, ensure_ascii=False) + "\n")

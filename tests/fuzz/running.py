@@ -25,12 +25,12 @@ from tests.fuzz.dialogues import MANY, case_of
 from tests.fuzz.files import file_of
 
 from dialogist import DialogistError, Dialogue, Summarizer, Summary, SummaryOptions, Utterance
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import read_dialogues
-from dialogist.engine.batches import BatchLimits
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.options import Length
+from dialogist.engine.writing import BatchLimits
 from dialogist.models.transformer import TransformerConfig
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
 
@@ -69,6 +69,7 @@ class Hang(BaseException):
 class Found:
     """What a run found: how many cases, dialogues and files went through, and what failed."""
 
+    commit: str = ""
     cases: int = 0
     faithful: int = 0
     network: int = 0

@@ -10,7 +10,7 @@ from dialogist.data.readers import ReadOptions
 from dialogist.jobs.run import Watcher, run_job
 from dialogist.jobs.sinks import FolderSink, Form
 from dialogist.jobs.sources import items_of, origins_of
-from dialogist.jobs.workers import Plan
+from dialogist.jobs.workers import WorkPlan
 
 
 class Job:
@@ -28,7 +28,7 @@ class Job:
         items = items_of(origins, ReadOptions(), self.notes.append)
         about = {"inputs": [[one.name, one.size] for one in origins]}
         watcher = Watcher(self.progress.append, self.notes.append)
-        return run_job(Plan(work or First(), self.folder, sink, **plan), items, about, watcher)
+        return run_job(WorkPlan(work or First(), self.folder, sink, **plan), items, about, watcher)
 
     def records(self):
         lines = [

@@ -1,7 +1,9 @@
 """Where a job reads and writes: patterns, URLs, tables; and how the input is cut."""
 
 import json
+import os
 import tracemalloc
+from datetime import datetime
 
 import pyarrow as pa
 import pytest
@@ -15,6 +17,7 @@ from dialogist.jobs import sources
 from dialogist.jobs.sinks import FolderSink, Form, TableSink, UrlSink
 from dialogist.jobs.sources import (
     Cutter,
+    Since,
     items_of,
     kind_of,
     origins_of,
@@ -56,6 +59,40 @@ def test_patterns_are_sorted(tmp_path):
     assert found(f"file://{tmp_path}/a.jsonl") == [("a", "I am a.")]
     with pytest.raises(DataError, match=r"nothing.*no such file"):
         origins_of([str(tmp_path / "nothing*")])
+
+
+def test_folders_stand_for_their_files(tmp_path):
+    """A later run keeps the order of the files that it knows; new ones are at the end."""
+    (tmp_path / "in" / "sub").mkdir(parents=True)
+    for name in ("b", "sub/c", "notes"):
+        ending = ".png" if name == "notes" else ".txt"
+        (tmp_path / "in" / f"{name}{ending}").write_text(f"Ann: I am {name}.\n")
+    notes = []
+    first = origins_of([str(tmp_path / "in")], on_note=notes.append)
+    assert [item.id for item in items_of(first, ReadOptions(), notes.append)] == ["b", "sub/c"]
+    assert "1 file skipped: no known ending (1 .png)" in notes[0]
+    (tmp_path / "in" / "a.txt").write_text("Ann: I am new.\n")
+    again = origins_of([str(tmp_path / "in")], known=[one.name for one in first])
+    assert [item.id for item in items_of(again, ReadOptions(), print)] == ["b", "sub/c", "a"]
+
+
+def test_what_is_old_is_left_out(tmp_path, memory):
+    since = Since.parse("2026-11-01T08:00")
+    for name, day in (("old", 1), ("new", 2)):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text(dialogue_line(name))
+        changed = datetime(2026, 11, day, 7).timestamp()
+        os.utime(path, (changed, changed))
+        memory.pipe(f"/in/{name}.jsonl", path.read_bytes())
+    for given in (str(tmp_path), str(tmp_path / "*.jsonl")):
+        assert [one.name for one in origins_of([given], since)] == [str(tmp_path / "new.jsonl")]
+    with pytest.raises(DataError, match=r"old.jsonl: no file was changed since then"):
+        origins_of([str(tmp_path / "old.jsonl")], since)
+    assert len(origins_of(["memory://in"], since)) == 2  # they were changed just now
+    with pytest.raises(DataError, match="no file was changed"):
+        origins_of(["memory://in"], Since.parse("2999-01-01"))
+    with pytest.raises(UsageError, match="--since yesterday: write a date"):
+        Since.parse("yesterday")
 
 
 def test_problems_stand_in_their_place(tmp_path):
@@ -113,6 +150,32 @@ def test_a_table_is_read_by_its_key(tmp_path, monkeypatch):
         f"insert into calls values {values}",
     )
     assert found(f"{url}#calls") == [(str(n), f"I am {n}.") for n in range(1, 6)]
+
+
+@pytest.mark.parametrize("kind", ["text", "datetime", "date", "int", "float"])
+def test_rows_since(tmp_path, kind):
+    url = database(
+        tmp_path, f"create table calls (id int primary key, dialogue text, created {kind})"
+    )
+    days = [datetime(2026, 11, day, 9, 30) for day in (1, 2, 3)]
+    told = {
+        "text": [str(day) for day in days],
+        "datetime": [day.isoformat(" ", "microseconds") for day in days],
+        "date": [str(day.date()) for day in days],
+        "int": [int(day.timestamp()) for day in days],
+        "float": [day.timestamp() for day in days],
+    }[kind]
+    with sa.create_engine(url).begin() as connection:
+        for number, created in enumerate(told):
+            values = (number, f"Ann: I am {number}.", created)
+            connection.exec_driver_sql("insert into calls values (?, ?, ?)", values)
+    recent = origins_of([f"{url}#calls"], Since.parse("created=2026-11-02"))
+    assert [item.id for item in items_of(recent, ReadOptions(), print)] == ["1", "2"]
+    with pytest.raises(UsageError, match="--since COLUMN=2026-11-02"):
+        origins_of([f"{url}#calls"], Since.parse("2026-11-02"))
+    nothing = origins_of([f"{url}#calls"], Since.parse("made=2026-11-02"))
+    with pytest.raises(DataError, match="no column 'made'"):
+        list(items_of(nothing, ReadOptions(), print))
 
 
 def test_a_table_of_messages(tmp_path, monkeypatch):

@@ -27,5 +27,9 @@ def test_the_bytes_are_those_of_local_workers(tmp_path, calls):
     assert totals.statuses == {"error": 1, "ok": 9}
     assert [record["id"] for record in deadly.records()] == [f"c{n}" for n in range(10)]
     assert "even alone" in deadly.records()[5]["reason"]
+    grown = Job(tmp_path / "grown")
+    grown.run([calls], First(seconds=0.2), engine="ray", max_workers=2, shard_size=1)
+    assert [record["id"] for record in grown.records()] == [f"c{n}" for n in range(10)]
+    assert "2 actors at work" in grown.notes
     with pytest.raises(UsageError, match="no such model"):
         Job(tmp_path / "refused").run([calls], First(refused="no such model"), engine="ray")

@@ -156,6 +156,11 @@ def test_inputs_that_grow_at_their_end(tmp_path, job, calls):
     assert job.parts() == other.parts()
     manifests = [json.loads((one.folder / "manifest.json").read_text()) for one in (job, other)]
     assert manifests[0] == manifests[1]
+    calls.write_text(calls.read_text() + dialogue_line("c12")[:30])  # somebody is writing
+    assert job.run([calls], grown=True).failed == 1
+    calls.write_text(calls.read_text() + dialogue_line("c12")[30:])
+    totals = job.run([calls], grown=True)
+    assert (totals.records, totals.failed) == (15, 0)
     calls.write_text(dialogue_line("c0", "Otherwise.") + calls.read_text())
     with pytest.raises(DataError, match="shard 0 differs"):
         job.run([calls], grown=True)

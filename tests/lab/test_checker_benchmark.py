@@ -5,17 +5,15 @@ from random import Random
 
 import pytest
 
-from dialogist.data.planting import (
+from dialogist.data.error_injection import (
     Ground,
     names_of,
+    plant_assertion,
+    plant_denial,
     plant_entity,
     plant_name,
     plant_number,
     plant_speaker,
-)
-from dialogist.data.planting_roles import (
-    plant_assertion,
-    plant_denial,
     plant_swap,
     plant_swaps,
 )

@@ -8,11 +8,10 @@ from itertools import chain, pairwise
 
 import pytest
 
-from dialogist.data.keypoints import load_pack
+from dialogist.data.keypoints import first_match, load_pack
 from dialogist.data.readers.base import ReadOptions
+from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.data.readers.registry import read_dialogues
-from dialogist.data.rule_packs import first_match
-from dialogist.data.writer import dialogue_to_line
 from dialogist.errors import DataError, UsageError
 from dialogist.text.words import count_words
 from dialogist_lab.synth import SPLITS, CorpusConfig, generate_pair, generate_pairs

@@ -4,8 +4,8 @@ import torch
 from torch import nn
 
 from dialogist.data.collate import Pair, collate
-from dialogist.models.recurrent import Recurrent, RecurrentConfig
 from dialogist.tokenizers import Symbols
+from dialogist_lab.papers.recurrent import Recurrent, RecurrentConfig
 
 VOCABULARY = 12
 SYMBOLS = Symbols(pad=0, bos=1, eos=2, unk=3, size=VOCABULARY)

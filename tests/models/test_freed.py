@@ -8,12 +8,12 @@ from torch import Tensor
 
 from dialogist.data.collate import Pair, collate
 from dialogist.models import ModelConfig
-from dialogist.models.hierarchical import HierarchicalConfig
-from dialogist.models.recurrent import RecurrentConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.tokenizers import Symbols
 from dialogist.training.master_weights import MasterWeights
+from dialogist_lab.papers.hierarchical import HierarchicalConfig
+from dialogist_lab.papers.recurrent import RecurrentConfig
 
 SYMBOLS = Symbols(0, 1, 2)
 SMALL = {"heads": 2, "feed_forward": 8, "encoder_layers": 1, "decoder_layers": 1}

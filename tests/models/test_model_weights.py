@@ -9,8 +9,6 @@ from torch import Tensor, nn
 from dialogist.batch import FIRST_KEY_POINT, Batch
 from dialogist.data.collate import Pair, collate
 from dialogist.errors import ModelError
-from dialogist.models.hierarchical import Hierarchical, HierarchicalConfig
-from dialogist.models.leader_writer import LeaderWriter, LeaderWriterConfig
 from dialogist.models.model_weights import (
     average_weights,
     load_weights,
@@ -21,6 +19,8 @@ from dialogist.models.model_weights import (
 )
 from dialogist.models.transformer import TransformerConfig
 from dialogist.tokenizers import Symbols
+from dialogist_lab.papers.hierarchical import Hierarchical, HierarchicalConfig
+from dialogist_lab.papers.leader_writer import LeaderWriter, LeaderWriterConfig
 
 # Weights by name: out, in, refused where they do not fit, averaged.
 
@@ -227,12 +227,12 @@ def test_a_hierarchical_transformer_tells_every_weight(pointer: bool) -> None:
 @POINTER
 def test_the_writer_and_the_leader_tell_theirs(pointer: bool) -> None:
     outputs = leader_writer(pointer)(batch_of(LONG), need_weights=True)
-    leader, writer = outputs.leader.attention, outputs.writer.attention
+    leader, writer = outputs.plan.attention, outputs.attention
     assert leader["decoder_layer1_block1_self_att"].shape == (1, 2, 4, 4)  # three and the end
     assert leader["decoder_layer1_block2_decenc_att"].shape == (1, 2, 4, 4)
     assert writer["decoder_layer2_block1_self_att"].shape == (3, 2, 3, 3)  # two words and the end
     assert writer["decoder_layer2_block2_decenc_att"].shape == (3, 2, 3, 4)
-    for maps in (leader, writer, outputs.attention):
+    for maps in (leader, writer):
         for weights in maps.values():
             torch.testing.assert_close(sums(weights), torch.ones_like(sums(weights)))
 
@@ -262,10 +262,9 @@ def test_asking_changes_nothing_else(pointer: bool) -> None:
     assert plain.attention == {}
     assert torch.equal(plain.log_probs.all(), asked.log_probs.all())
     plain, asked = planner(batch), planner(batch, need_weights=True)
-    assert plain.attention == plain.leader.attention == plain.writer.attention == {}
-    for part in ("leader", "writer"):
-        pair = [getattr(outputs, part).log_probs.all() for outputs in (plain, asked)]
-        assert torch.equal(*pair)
+    assert plain.attention == plain.plan.attention == {}
+    assert torch.equal(plain.log_probs.all(), asked.log_probs.all())
+    assert torch.equal(plain.plan.log_probs.all(), asked.plan.log_probs.all())
 
 
 def test_serving_never_pays_for_weights(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -19,10 +19,10 @@ from dialogist.data.collate import Pair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import generate
 from dialogist.errors import ConfigError
-from dialogist.models.recurrent import RecurrentConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.training.master_weights import MasterWeights
 from dialogist.training.optimizer import OptimizerConfig
+from dialogist_lab.papers.recurrent import RecurrentConfig
 
 
 def wide(log_probs: Tensor, extra: int = 3) -> Tensor:

@@ -14,9 +14,9 @@ from dialogist.decoding.generation import UncachedModel, generate
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import Summarizer
-from dialogist.models.recurrent import Recurrent, RecurrentConfig
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers.build import train_word
+from dialogist_lab.papers.recurrent import Recurrent, RecurrentConfig
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -16,8 +16,8 @@ from dialogist.nn.autograd import (
     sink_of,
 )
 from dialogist.nn.output_layer import VocabularyProjection
-from dialogist.nn.recurrent_decoder import AdditiveAttention
-from dialogist.nn.recurrent_layers import LstmSteps
+from dialogist_lab.papers.recurrent_decoder import AdditiveAttention
+from dialogist_lab.papers.recurrent_layers import LstmSteps
 
 # Gradients of tables that go to a buffer: the sum that autograd makes.
 

@@ -13,9 +13,8 @@ from typing import Any
 import pytest
 import torch
 
-from dialogist.data.manifest import read_manifest
 from dialogist.data.prepare import Preparation
-from dialogist.data.shards import ShardedPairs
+from dialogist.data.shards import ShardedPairs, read_manifest
 from dialogist.errors import ConfigError, DataError, UsageError
 from dialogist.files import alone_in
 from dialogist.recipe.config import Place, Recipe
@@ -84,7 +83,7 @@ def test_what_was_left_out_is_told_and_counted(tmp_path, data, recipe, notes):
     assert manifest.summed().dialogues == 23
     assert manifest.summed().pairs == 11 + 2 * 4 + 4
     assert sum("one.jsonl:4: " in note for note in notes.notes) == 1
-    assert any("one.jsonl: 1 bad records left out" in note for note in notes.notes)
+    assert any("one.jsonl: 1 bad record left out" in note for note in notes.notes)
     assert any("1 row excluded by out.txt" in note for note in notes.notes)
 
 

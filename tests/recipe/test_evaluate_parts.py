@@ -13,9 +13,9 @@ from dialogist.evaluation.scoring import score
 from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.rouge import Rouge
 from dialogist.recipe.evaluate import (
-    Asked,
+    EvaluationRequest,
     Part,
-    Said,
+    SystemResult,
     choose_dialogues,
     evaluate_said,
     gap_cautions,
@@ -105,20 +105,26 @@ def test_floors_and_ceilings() -> None:
 
 def test_people_are_a_ceiling_where_there_are_several_references() -> None:
     two = silent(talk("tea", "Ann likes tea.", "Ann loves tea."), talk("milk", "Ann likes milk."))
-    said = Said("mine", tuple(Output.of(Summary("Ann likes tea.", o.id), o.dialogue) for o in two))  # type: ignore[arg-type]
+    said = SystemResult(
+        "mine", tuple(Output.of(Summary("Ann likes tea.", o.id), o.dialogue) for o in two)
+    )  # type: ignore[arg-type]
     told: list[str] = []
 
     def tell(what: str, total: int):  # type: ignore[no-untyped-def]
         told.append(f"{what} {total}")
         return lambda done: None
 
-    done = evaluate_said([said], "dev", Asked(MetricSelection(("rouge",)), processes=1), [], tell)
+    done = evaluate_said(
+        [said], "dev", EvaluationRequest(MetricSelection(("rouge",)), processes=1), [], tell
+    )
     human = done.card.of_kind(RowKind.ceiling)[-1]
     assert (human.name, human.outputs) == ("human", 1)
     assert human.figures["rouge1.f1"].figure == pytest.approx(100 * 2 / 3)
     assert told[0] == "mine: scored 2"
     assert done.notes == ()
-    alone = evaluate_said([said], "dev", Asked(MetricSelection(("rouge",)), floors=False), [], tell)
+    alone = evaluate_said(
+        [said], "dev", EvaluationRequest(MetricSelection(("rouge",)), floors=False), [], tell
+    )
     assert [row.name for row in alone.card.rows] == ["mine"]
 
 

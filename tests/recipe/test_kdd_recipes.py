@@ -4,9 +4,9 @@ import pytest
 import torch
 from torch import nn
 
-from dialogist.models.recurrent import RecurrentConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.recipe.config import Recipe, read_recipe
+from dialogist_lab.papers.recurrent import RecurrentConfig
 
 WORDS = 23_950
 PARAMETERS = {

@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from dialogist.data.manifest import read_manifest
-from dialogist.data.shards import ShardedPairs
+from dialogist.data.shards import ShardedPairs, read_manifest
 from dialogist.errors import ConfigError, DataError, UsageError
 from dialogist.recipe.config import Place, Recipe, read_recipe
 from dialogist.recipe.encode import encode_recipe

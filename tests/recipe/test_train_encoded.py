@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from dialogist.data.manifest import read_manifest
+from dialogist.data.shards import read_manifest
 from dialogist.errors import CheckpointError, DataError
 from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.encode import encode_recipe

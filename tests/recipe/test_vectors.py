@@ -16,9 +16,6 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from dialogist.errors import CheckpointError, ConfigError, DataError
-from dialogist.models.hierarchical import HierarchicalConfig
-from dialogist.models.leader_writer import LeaderWriterConfig
-from dialogist.models.recurrent import RecurrentConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.train import train_recipe
@@ -28,6 +25,9 @@ from dialogist.tokenizers.word_vectors import words_of_entries
 from dialogist.training import master_weights
 from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
 from dialogist.training.runtime import Interrupted
+from dialogist_lab.papers.hierarchical import HierarchicalConfig
+from dialogist_lab.papers.leader_writer import LeaderWriterConfig
+from dialogist_lab.papers.recurrent import RecurrentConfig
 
 WORDS = ("meet", "gladly", "yes", "shall", "at", "we", "unheard-of")
 WIDTH = 16

@@ -12,7 +12,7 @@ from dialogist.cli.main import app as command_line
 from dialogist.data.collate import training_pairs
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import read_dialogues
-from dialogist.data.writer import dialogue_to_json
+from dialogist.data.readers.fields import dialogue_to_json
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import Summarizer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialogist.data.keypoints import Origin, load_pack
+from dialogist.data.keypoints import LabelOrigin, load_pack
 
 PACK = load_pack("meeting")
 
@@ -24,4 +24,4 @@ PACK = load_pack("meeting")
 )
 def test_labels(sentence, label):
     [found] = PACK.analyse_sentences(sentence)
-    assert (found.label, found.origin) == (label, Origin.rule)
+    assert (found.label, found.origin) == (label, LabelOrigin.rule)

@@ -1,6 +1,6 @@
 import pytest
 
-from dialogist.text.chat import written_out
+from dialogist.text.chat import without_abbreviations
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from dialogist.text.chat import written_out
     ],
 )
 def test_chat_spelling_is_written_out(said, written):
-    assert written_out(said) == written
+    assert without_abbreviations(said) == written
 
 
 @pytest.mark.parametrize(
@@ -38,9 +38,9 @@ def test_chat_spelling_is_written_out(said, written):
     ],
 )
 def test_what_is_written_out_already_stays(text):
-    assert written_out(text) == text
+    assert without_abbreviations(text) == text
 
 
 def test_writing_out_twice_changes_nothing_more():
-    once = written_out("r u ok? sooooo tired haha gonna sleep")
-    assert written_out(once) == once
+    once = without_abbreviations("r u ok? sooooo tired haha gonna sleep")
+    assert without_abbreviations(once) == once

@@ -122,7 +122,7 @@ def test_any_text_is_told_and_spans_are_those_of_its_sentences(turns):
 def test_the_words_of_a_quotation_are_whole():
     [one] = Conversation([("Agent", "Not before Monday!"), ("Customer", "Oh.")]).report(0)
 
-    assert one == Reported("Agent: “Not before Monday!”", 0, 18, "quoted")
+    assert one == Reported("Agent: “Not before Monday!”", 0, 18, "quoted", refers_back=True)
 
 
 def test_a_report_that_says_it_refers_to_something_said_before():
@@ -155,6 +155,8 @@ def test_a_fact_that_others_deny_keeps_the_label_of_who_says_it(reply, told):
         ("I don't want trouble before that.", True),
         ("There is no money in the box.", False),
         ("He's never at home.", True),
+        ("By post.", True),
+        ("By post, on the second of May.", False),
     ],
 )
 def test_only_pronouns_that_the_words_do_not_explain_refer_back(said, back):
@@ -163,10 +165,21 @@ def test_only_pronouns_that_the_words_do_not_explain_refer_back(said, back):
     assert one.refers_back is back
 
 
-def test_a_quotation_leaves_out_how_people_begin_to_speak():
-    [one] = Conversation([("Ann", "Oh, okay, then we meet at six!"), ("Bo", "Hm.")]).report(0)
+@pytest.mark.parametrize(
+    ("said", "quoted"),
+    [
+        ("Oh, okay, then we meet at six!", "we meet at six!"),
+        ("But he's, he's ill.", "he's ill."),
+        ("Bo, we sold it, by the way.", "we sold it"),
+        ("We sold it, Bo.", "We sold it"),
+        ("In spring, yes.", "In spring, yes."),
+        ("Could we meet, please?", "Could we meet, please?"),
+    ],
+)
+def test_a_quotation_leaves_out_how_people_begin_and_end_to_speak(said, quoted):
+    [one] = Conversation([("Ann", said), ("Bo", "Hm.")]).report(0)
 
-    assert one.text == "Ann: “then we meet at six!”"
+    assert one.text == f"Ann: “{quoted}”"
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,8 @@ from safetensors.torch import save_file
 from dialogist.batch import Batch
 from dialogist.data.collate import Pair
 from dialogist.data.encode import Encoded
-from dialogist.data.manifest import Manifest
 from dialogist.data.shard_writer import ShardWriter
-from dialogist.data.shards import ShardedPairs
+from dialogist.data.shards import Manifest, ShardedPairs
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.base import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy

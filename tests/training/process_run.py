@@ -24,8 +24,8 @@ from safetensors.torch import save_file
 
 from dialogist.batch import Batch
 from dialogist.data.chance import Chance
+from dialogist.data.changes import Epochs, Share
 from dialogist.data.collate import Pair
-from dialogist.data.epochs import Epochs, Share
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.base import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from dialogist.data.chance import Chance
+from dialogist.data.changes import Epochs, Share
 from dialogist.data.collate import Pair
-from dialogist.data.epochs import Epochs, Share
 from dialogist.training.base import TrainingData, Validation
 from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
 from dialogist.training.master_weights import MasterWeights, MovingAverage, decay_at

@@ -8,14 +8,13 @@ import torch
 
 from dialogist.data.collate import Pair
 from dialogist.data.encode import Encoded
-from dialogist.data.manifest import Manifest, token_type
 from dialogist.data.shard_writer import ShardWriter
-from dialogist.data.shards import ShardedPairs
-from dialogist.models.recurrent import Recurrent, RecurrentConfig
+from dialogist.data.shards import Manifest, ShardedPairs, token_type
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.records import Coverage
 from dialogist.tokenizers import Symbols
 from dialogist.training.base import TrainingData, Validation
+from dialogist_lab.papers.recurrent import Recurrent, RecurrentConfig
 
 VOCABULARY = 12
 SYMBOLS = Symbols(pad=0, bos=1, eos=2, unk=3, size=VOCABULARY)

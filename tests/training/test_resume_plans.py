@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from dialogist.data.collate import Pair
-from dialogist.models.leader_writer import LeaderWriterConfig
-from dialogist.objectives.leader_writer_loss import LeaderWriterLossConfig
 from dialogist.tokenizers import Symbols
 from dialogist.training import master_weights as training_precision
 from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
+from dialogist_lab.papers.leader_writer import LeaderWriterConfig
+from dialogist_lab.papers.leader_writer_loss import LeaderWriterLossConfig
 
 SYMBOLS = Symbols(0, 1, 2, 3, 20)
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,9 @@ from dialogist.errors import UsageError, nearest
 from dialogist.records import Coverage, Dialogue, Status, Summary, Utterance, Warning
 from dialogist.text.listing import counted
 from dialogist.text.words import words_of
+
+if TYPE_CHECKING:
+    from dialogist.baselines.openai_endpoint import OpenAIEndpoint
 
 # Which utterances are in the middle of what is said: PageRank over how alike they are.
 #
@@ -244,9 +248,9 @@ CONSTANT_TWEETSUMM = (
     "Agent requests the customer to send a DM with the details to help further."
 )
 
-BaselineSystem = Extractive | ConstantSummary
+BaselineSystem: TypeAlias = "Extractive | ConstantSummary | OpenAIEndpoint"
 
-_LISTED: tuple[BaselineSystem, ...] = (
+_LISTED: tuple[Extractive | ConstantSummary, ...] = (
     lead(1),
     lead(3),
     longest(1),
@@ -258,7 +262,9 @@ _LISTED: tuple[BaselineSystem, ...] = (
     ConstantSummary("constant-tweetsumm", CONSTANT_TWEETSUMM),
 )
 
-BASELINES: Mapping[str, BaselineSystem] = {system.name: system for system in _LISTED}
+BASELINES: "Mapping[str, Extractive | ConstantSummary]" = {
+    system.name: system for system in _LISTED
+}
 """Those to be listed, by name; `find_baseline` knows any number and text."""
 
 
@@ -269,10 +275,11 @@ BASELINES: Mapping[str, BaselineSystem] = {system.name: system for system in _LI
 #     turns:ROLE                                  every turn of a role or speaker
 #     constant-dialogsum  constant-tweetsumm      sentences that fit any dialogue of these corpora
 #     constant:TEXT                               a sentence of one's own
+#     openai:URL#NAME                             a model behind an endpoint
 #
 # The oracle and people are not among them: they read the references (`evaluation.upper_bounds`).
 
-_COUNTED: Mapping[str, Callable[[int], BaselineSystem]] = {
+_COUNTED: Mapping[str, Callable[[int], Extractive]] = {
     "lead": lead,
     "longest": longest,
     "textrank": textrank,
@@ -282,15 +289,19 @@ _COUNTED: Mapping[str, Callable[[int], BaselineSystem]] = {
 _COUNT = re.compile(rf"({'|'.join(_COUNTED)})-([0-9]{{1,9}})(?::([0-9]{{1,9}}))?")
 
 
-def find_baseline(name: str) -> BaselineSystem | None:
+def find_baseline(name: str) -> "BaselineSystem | None":
     """The baseline of that name; None where the name is no baseline's: it may be a model's.
 
     Raises:
-        UsageError: it is one, but of no utterance or no text.
+        UsageError: it is one, but of no utterance or no text, or it needs --allow-network.
     """
     if name in BASELINES:
         return BASELINES[name]
     kind, colon, text = name.partition(":")
+    if colon and kind == "openai":
+        from dialogist.baselines.openai_endpoint import OpenAIEndpoint  # an optional extra
+
+        return OpenAIEndpoint(name)
     if colon and kind in ("constant", "turns"):
         if not text.strip():
             what = "TEXT, the sentence" if kind == "constant" else "ROLE, whose turns"
@@ -300,7 +311,7 @@ def find_baseline(name: str) -> BaselineSystem | None:
     return None if match is None else _counted(name, match)
 
 
-def _counted(name: str, found: re.Match[str]) -> BaselineSystem | None:
+def _counted(name: str, found: re.Match[str]) -> Extractive | None:
     kind, count, seed = found[1], int(found[2]), found[3]
     if seed is not None and kind != "random":
         return None

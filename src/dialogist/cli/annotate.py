@@ -5,16 +5,14 @@ from typing import Annotated
 
 import typer
 
-from dialogist.cli.console import note
+from dialogist.cli.console import note, progress
 from dialogist.cli.flags import (
     Device,
     Threads,
     load_summarizer,
 )
 from dialogist.cli.forms import DeviceKind
-from dialogist.cli.progress import progress
-from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import Reading
+from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, Summary
@@ -42,13 +40,10 @@ def annotate(
     device: Device = DeviceKind.auto,
     threads: Threads = None,
 ) -> int:
-    """Make one HTML page on which people write summaries, and save them as training data.
-
-    Example: dialogist annotate chats.csv --count 200 --output page.html
-    """
+    """Make one HTML page on which people write summaries, and save them as training data."""
     from dialogist.evaluation.annotation import annotation_page, sample_dialogues
 
-    reading = Reading(read)
+    reading = InputReading(read)
     every = list(reading.dialogues(files))
     shown = sample_dialogues([one for one in every if one.utterances], count, seed)
     if not shown:

@@ -1,5 +1,6 @@
 """``dialogist batch``: any number of dialogues in, a folder of records out, each exactly once."""
 
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,21 +9,32 @@ import typer
 
 from dialogist.cli.console import note
 from dialogist.cli.flags import (
+    AllowNetwork,
     BeamSize,
     Device,
+    Focus,
     Long,
     MaxTokens,
-    Model,
+    ModelName,
+    PerspectiveName,
     PrecisionName,
     Quiet,
     Safe,
-    Strategy,
+    SpeakerNames,
+    StrategyName,
+    TemplateName,
     decoding_options,
+    shape_of,
 )
-from dialogist.cli.forms import DeviceKind, Length, Mask, Names, PrecisionKind, Style
-from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import expected_records
-from dialogist.cli.shaping import Focus, PerspectiveName, SpeakerNames, TemplateName, shape_of
+from dialogist.cli.forms import (
+    DeviceKind,
+    LengthChoice,
+    Mask,
+    NamesChoice,
+    PrecisionKind,
+    StyleChoice,
+)
+from dialogist.cli.inputs import expected_records, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
 from dialogist.records import JSON
@@ -30,7 +42,7 @@ from dialogist.records import JSON
 if TYPE_CHECKING:  # pydantic: not for --help
     from dialogist.engine.options import SummaryOptions
     from dialogist.jobs.sinks import Form, Sink
-    from dialogist.jobs.sources import Origin
+    from dialogist.jobs.sources import RecordOrigin
 
 _FILE_ENDINGS = (".jsonl", ".json", ".csv", ".txt", ".md", ".parquet", ".gz", ".zst")
 
@@ -79,6 +91,12 @@ def batch(
     workers: Annotated[
         int, typer.Option(min=1, max=256, help="Processes, each with a model and one thread.")
     ] = 1,
+    max_workers: Annotated[
+        int,
+        typer.Option(
+            min=0, max=4_096, help="Of a Ray cluster that grows: as many actors as it has room for."
+        ),
+    ] = 0,
     engine: Annotated[
         Engines, typer.Option(help="Processes of this machine, or actors of a Ray cluster.")
     ] = Engines.local,
@@ -96,6 +114,19 @@ def batch(
         bool,
         typer.Option("--grow", help="The input has more at its end than before: do what is new."),
     ] = False,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Only files changed since 2026-11-01; of tables COLUMN=2026-11-01.",
+        ),
+    ] = None,
+    watch: Annotated[
+        float | None,
+        typer.Option(
+            min=1, metavar="SECONDS", help="Stay, and do what is new so often (Ctrl-C ends it)."
+        ),
+    ] = None,
     shard_size: Annotated[
         int, typer.Option(min=1, max=1_000_000, help="Dialogues of a part.")
     ] = 1_000,
@@ -103,16 +134,16 @@ def batch(
         float,
         typer.Option(min=1, help="Seconds without an answer after which a worker is replaced."),
     ] = 600,
-    model: Model = "default",
+    model: ModelName = "default",
     template: TemplateName = None,
     focus: Focus = None,
     perspective: PerspectiveName = None,
     speaker: SpeakerNames = None,
     style: Annotated[
-        Style | None,
+        StyleChoice | None,
         typer.Option(help="faithful: told or quoted; free: the network's words, not verified."),
     ] = None,
-    length: Annotated[Length | None, typer.Option(help="How long the summary is.")] = None,
+    length: Annotated[LengthChoice | None, typer.Option(help="How long the summary is.")] = None,
     words: Annotated[int | None, typer.Option(help="At most N words, in whole sentences.")] = None,
     long: Long = None,
     safe: Safe = None,
@@ -122,27 +153,37 @@ def batch(
     mask: Annotated[
         Mask | None, typer.Option(help="Mask personal data in what the model reads, or writes.")
     ] = None,
-    mask_names: Annotated[Names, typer.Option(help="Whose names to mask as well.")] = Names.none,
+    mask_names: Annotated[
+        NamesChoice, typer.Option(help="Whose names to mask as well.")
+    ] = NamesChoice.none,
     read: ReadOptions = ReadOptions(),
-    strategy: Strategy = None,
+    strategy: StrategyName = None,
     beam_size: BeamSize = None,
     max_tokens: MaxTokens = None,
     device: Device = DeviceKind.auto,
     precision: PrecisionName = PrecisionKind.auto,
+    allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> int:
     """Summarise any number of dialogues: run it again after an interruption, and it goes on."""
-    from dialogist.cli.batching import JobMeter, show_sample
+    from dialogist.cli.batching import JobMeter, show_sample, watch_inputs
+    from dialogist.jobs.journal import known_inputs
     from dialogist.jobs.run import Watcher, run_job
     from dialogist.jobs.sinks import Form
-    from dialogist.jobs.sources import items_of, origins_of
+    from dialogist.jobs.sources import Since, items_of, origins_of
     from dialogist.jobs.wishes import Wishes
-    from dialogist.jobs.workers import Plan
+    from dialogist.jobs.workers import WorkPlan
 
-    if address and engine is not Engines.ray:
-        raise UsageError("--address goes with --engine ray")
-    if not output and sample is None:
-        raise UsageError("--output: name the folder, URL or table to write to (or give --sample N)")
+    _refuse(
+        {
+            "--address goes with --engine ray": bool(address) and engine is not Engines.ray,
+            "--max-workers goes with --engine ray": bool(max_workers) and engine is not Engines.ray,
+            "--watch goes neither with --sample nor with --restart": watch is not None
+            and (sample is not None or restart),
+            "--output: name the folder, URL or table to write to (or give --sample N)": not output
+            and sample is None,
+        }
+    )
     wanted = {
         "style": style,
         "length": length,
@@ -163,14 +204,13 @@ def batch(
         device,
         precision.value,
     )
-    origins = origins_of(inputs)
-    items = items_of(origins, read, note)
-    total = _expected(origins)
+    recent = None if since is None else Since.parse(since)
     if sample is not None:
-        return show_sample(wishes.open(), items, sample, total)
+        origins = origins_of(inputs, recent, (), note)
+        return show_sample(wishes.open(), items_of(origins, read, note), sample, _expected(origins))
     form = Form(format.value)
     folder, sink = _destination(output, state, form)
-    plan = Plan(
+    plan = WorkPlan(
         wishes,
         folder,
         sink,
@@ -180,25 +220,47 @@ def batch(
         time_limit,
         engine.value,
         address,
+        max_workers,
         restart,
-        grow,
+        grow or watch is not None,
     )
-    meter = JobMeter(total)
+
+    def run(origins: "list[RecordOrigin]") -> int:
+        meter = JobMeter(_expected(origins))
+        items = items_of(origins, read, note)
+        about = _description(origins, read, output, since)
+        totals = run_job(plan, items, about, Watcher(meter, note))
+        meter.finish(totals)
+        return 3 if totals.failed else 0
+
+    def look(known: Sequence[str]) -> "list[RecordOrigin]":
+        return origins_of(inputs, recent, known, note)
+
     try:
-        totals = run_job(plan, items, _description(origins, read, output), Watcher(meter, note))
+        if watch is not None:
+            watch_inputs(folder, look, run, watch)
+        return run(look(known_inputs(folder) if plan.grown and not restart else ()))
     except KeyboardInterrupt:
         note("stopped: run the same command again to go on", own=True)
         raise
-    meter.finish(totals)
-    return 3 if totals.failed else 0
+
+
+def _refuse(faults: Mapping[str, bool]) -> None:
+    """Raise the first fault that there is.
+
+    Raises:
+        UsageError: flags do not go together.
+    """
+    for fault, there in faults.items():
+        if there:
+            raise UsageError(fault)
 
 
 def _options(model: str, wanted: dict[str, Any], focus: str | None) -> "SummaryOptions":
     from dialogist.cli.licence_note import tell_licence
-    from dialogist.engine.model_files import options_of
-    from dialogist.engine.names import find_model
+    from dialogist.engine.model_files import find_model, model_options
 
-    options = decoding_options(options_of(find_model(model)), wanted)
+    options = decoding_options(model_options(find_model(model)), wanted)
     if options.style == "faithful":
         return options.model_copy(update={"focus": focus})
     tell_licence(model)
@@ -232,7 +294,9 @@ def _destination(output: str, state: Path | None, form: "Form") -> tuple[Path, "
     return state, TableSink(output)
 
 
-def _description(origins: "list[Origin]", read: ReadOptions, output: str) -> dict[str, JSON]:
+def _description(
+    origins: "list[RecordOrigin]", read: ReadOptions, output: str, since: str | None
+) -> dict[str, JSON]:
     """What the records are made of, and where they go: of one job all that stays the same."""
     from dialogist.jobs.sources import shown_name
 
@@ -246,12 +310,13 @@ def _description(origins: "list[Origin]", read: ReadOptions, output: str) -> dic
             "one_dialogue": read.one_dialogue,
             "sorted": read.by_neighbours,
             "internal_notes": read.internal_notes,
+            "since": since,
         },
         "output": shown_name(output),
     }
 
 
-def _expected(origins: "list[Origin]") -> int | None:
+def _expected(origins: "list[RecordOrigin]") -> int | None:
     """How many dialogues there are, going by the names of files."""
     paths = [origin.path for origin in origins if origin.path is not None]
     return expected_records(paths) if len(paths) == len(origins) else None

@@ -1,18 +1,20 @@
 """What ``dialogist batch`` tells of a job: a sample, what it will cost, how far it is, its end."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from pathlib import Path
+from typing import NoReturn
 
-from dialogist.cli.console import note
-from dialogist.cli.forms import Output
-from dialogist.cli.output import write_summaries
-from dialogist.cli.progress import Meter, is_silent
+from dialogist.cli.console import Meter, is_silent, note
+from dialogist.cli.forms import OutputFormat
 from dialogist.cli.summarizing import tally
-from dialogist.jobs.journal import Totals
-from dialogist.jobs.run import Progress
-from dialogist.jobs.sources import Item
-from dialogist.jobs.wishes import Opened, record_of
+from dialogist.cli.summary_output import write_summaries
+from dialogist.errors import DataError
+from dialogist.jobs.journal import Totals, known_inputs
+from dialogist.jobs.run import JobProgress
+from dialogist.jobs.sources import RecordOrigin, SourceItem
+from dialogist.jobs.wishes import Opened, batch_record
 from dialogist.present.shaping import Shaped
 from dialogist.records import Dialogue
 from dialogist.text.listing import counted
@@ -32,7 +34,7 @@ class JobMeter:
         self._meter: Meter | None = None
         self._estimated = False
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: JobProgress) -> None:
         """So far it is."""
         if self._meter is None:
             if progress.kept:
@@ -83,7 +85,7 @@ def estimate(total: int | None, rate: float, size: float) -> str:
     )
 
 
-def show_sample(opened: Opened, items: Iterable[Item], count: int, total: int | None) -> int:
+def show_sample(opened: Opened, items: Iterable[SourceItem], count: int, total: int | None) -> int:
     """Print the summaries of the first dialogues, and what all would cost; the exit code."""
     failed, seconds, size = 0, 0.0, 0
 
@@ -97,7 +99,7 @@ def show_sample(opened: Opened, items: Iterable[Item], count: int, total: int | 
             started = time.perf_counter()
             [shaped] = opened.shown([item])
             seconds += time.perf_counter() - started
-            size += len(str(record_of(shaped)))
+            size += len(str(batch_record(shaped)))
             failed += shaped.summary.status == "error"
             yield shaped
 
@@ -109,10 +111,43 @@ def show_sample(opened: Opened, items: Iterable[Item], count: int, total: int | 
             done += 1
             yield shaped
 
-    write_summaries(counted_ones(), Output.text)
+    write_summaries(counted_ones(), OutputFormat.text)
     if done:
         note(f"{estimate(total, done / seconds, size / done)}, by one worker", own=True)
     return 3 if failed else 0
+
+
+def watch_inputs(
+    folder: Path,
+    look: Callable[[Sequence[str]], list[RecordOrigin]],
+    run: Callable[[list[RecordOrigin]], object],
+    seconds: float,
+) -> NoReturn:
+    """Run a job again and again over what its inputs have become, until somebody ends it.
+
+    ``look`` finds the inputs, those it is given the names of first. A file is read once its size is
+    the same at two looks; before that somebody may be writing it. Inputs that are not there are
+    waited for.
+    """
+    before: dict[str, int | None] = {}
+    done: list[tuple[str, int | None]] | None = None
+    while True:
+        known = known_inputs(folder)
+        try:
+            found = look(known)
+        except DataError as error:
+            found = []
+            if done is None:
+                note(f"{error}: waiting for it", own=True)
+                done = []
+        settled = [one for one in found if before.get(one.name, -1) == one.size]
+        before = {one.name: one.size for one in found}
+        now = [(one.name, one.size) for one in settled]
+        is_new = now != done or any(one.size is None for one in settled)  # a table may have more
+        if settled and is_new and set(known) <= {one.name for one in settled}:
+            run(settled)
+            done = now
+        time.sleep(seconds)
 
 
 def _duration(seconds: float) -> str:

@@ -2,36 +2,128 @@
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialogist.cli.console import filtered, note
-from dialogist.cli.destination import form_of, output_to
-from dialogist.cli.encode import encode
-from dialogist.cli.entities import entities
+from dialogist.cli.command_tree import add_laboratory
+from dialogist.cli.console import Meter, filtered, note, tracked
 from dialogist.cli.flags import (
+    Data,
     FactsForm,
     OutputFile,
     Quiet,
 )
-from dialogist.cli.forms import Facts
-from dialogist.cli.laboratory import add_laboratory
-from dialogist.cli.plots import SHOWN, plot_lengths
-from dialogist.cli.progress import Meter, tracked
-from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import Reading, expected_records
+from dialogist.cli.forms import Facts, form_of, output_to
+from dialogist.cli.inputs import InputReading, expected_records, with_read_flags
 from dialogist.data.check import CheckReport, check_dialogues
 from dialogist.data.readers import ReadOptions
-from dialogist.data.stats import CorpusStats, CutLimits, corpus_stats
-from dialogist.data.writer import dialogue_to_line
+from dialogist.data.readers.fields import dialogue_to_line
+from dialogist.data.stats import PLOTTED, CorpusStats, CutLimits, corpus_stats, plot_lengths
 from dialogist.errors import UsageError
 from dialogist.text.listing import counted
 
+if TYPE_CHECKING:
+    from dialogist.data.entity_report import EntityReport
+
+
+# ``dialogist data encode``: a recipe's training data to a folder that training streams.
+
+
+def encode_data(
+    recipe: Annotated[str, typer.Argument(help="A bundled recipe's name, or a YAML file.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the encoded data.")],
+    data: Data = None,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option("--set", "-s", help="KEY.KEY=VALUE over the recipe. Repeatable."),
+    ] = None,
+    shard_tokens: Annotated[
+        int | None, typer.Option(help="Tokens of a shard (default: 50000000).", min=1)
+    ] = None,
+) -> int:
+    """Encode a recipe's training data once, for `train --encoded`: for data beyond memory.
+
+    The same command after an interruption goes on. Exit code 3 if records were bad.
+    """
+    from dialogist.recipe.config import data_folder, read_recipe
+    from dialogist.recipe.encode import SHARD_TOKENS, encode_recipe
+
+    manifest = encode_recipe(
+        read_recipe(recipe, assignments),
+        data_folder(data),
+        output,
+        note,
+        shard_tokens or SHARD_TOKENS,
+    )
+    totals, bad = manifest.summed(), sum(one.bad for one in manifest.sets)
+    note(f"train: {totals.cuts}")
+    pairs, tokens = counted(totals.pairs, "pairs"), counted(totals.tokens, "tokens")
+    shards = counted(len(manifest.shards), "shards")
+    note(f"{pairs}, {tokens} in {shards}", own=True)
+    typer.echo(output)
+    if bad:
+        note(f"{counted(bad, 'records')} could not be read; the others are done", own=True)
+    return 3 if bad else 0
+
+
+# ``dialogist data entities``: what entity masking would replace, before training on it.
+
+
+@with_read_flags()
+def count_entities(
+    files: Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")],
+    read: ReadOptions = ReadOptions(),
+    quiet: Quiet = False,
+    examples: Annotated[int, typer.Option(help="Examples of each kind.", min=0)] = 3,
+    output: OutputFile = None,
+    format: FactsForm = None,
+) -> int:
+    """Show what `preparation.entities: masked` would mask: counts by kind, and examples."""
+    from dialogist.data.entity_report import entity_report  # pydantic: not for --help
+
+    form = form_of(output, format, Facts.text)
+    reading = InputReading(read)
+    report = entity_report(reading.dialogues(files), examples)
+    with output_to(output):
+        if form is Facts.json:
+            typer.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
+        else:
+            _print(report)
+    return reading.finish()
+
+
+def _print(report: "EntityReport") -> None:
+    typer.echo(
+        f"{counted(report.dialogues, 'dialogues')}, {report.with_entities} of them with entities"
+    )
+    typer.echo(
+        f"\n{'':10}{'mentions':>9}{'values':>8}{'dialogues':>11}{'no mask left':>14}"
+        f"{'in summaries':>14}{'supported':>11}"
+    )
+    for kind, counts in report.kinds.items():
+        if not counts.mentions and not counts.in_summaries:
+            continue
+        typer.echo(
+            f"{kind:10}{counts.mentions:9}{counts.values:8}{counts.dialogues:11}"
+            f"{counts.beyond:14}{counts.in_summaries:14}{counts.supported:11}"
+        )
+        for example in counts.examples:
+            typer.echo(f"    {_printable(example)}")
+
+
+def _printable(text: str) -> str:
+    """Control characters out: file contents must not steer a terminal."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+# ``dialogist data``: look at dialogue files before training on them, or get them ready for it.
+
+
 app = typer.Typer(help="Check, measure, split and encode dialogue files.", no_args_is_help=True)
 
-app.command()(encode)
-app.command()(entities)
+app.command("encode")(encode_data)
+app.command("entities")(count_entities)
 add_laboratory(app, "vectors", "synth", "noise")
 
 _Files = Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")]
@@ -94,7 +186,7 @@ def stats(
 ) -> int:
     """Sizes, lengths and the share that limits would cut (KDD'19 paper, Table 3 and Figure 2)."""
     form = form_of(output, format, Facts.text)
-    reading = Reading(read)
+    reading = InputReading(read)
     limits = CutLimits(utterance_tokens, utterances, summary_tokens, dialogue_tokens)
     result = corpus_stats(reading.dialogues(files), limits=limits)
     with output_to(output):
@@ -120,7 +212,7 @@ def _print_stats(result: CorpusStats) -> None:
     typer.echo("\nshare beyond the limits")
     for name, share in result.exceeding.items():
         typer.echo(f"  {name.replace('_', ' '):40}{100 * share:6.1f}%")
-    for name in SHOWN:
+    for name in PLOTTED:
         _print_histogram(name, result)
 
 
@@ -152,7 +244,7 @@ def split(
     """Split into parts that share no dialogue and no near-duplicate of one."""
     from dialogist.data.split import split_dialogues  # numpy: not for --help
 
-    reading = Reading(read)
+    reading = InputReading(read)
     wanted = _shares(shares)
     result = split_dialogues(list(reading.dialogues(files)), wanted, seed)
     taken = [output / f"{name}.jsonl" for name in wanted if (output / f"{name}.jsonl").exists()]

@@ -1,13 +1,14 @@
 """``dialogist evaluate``: what a model's, a baseline's or anyone's summaries are worth."""
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialogist.cli.destination import form_of, output_to
-from dialogist.cli.evaluate_table import keep_scores, shown
+from dialogist.cli.console import note
 from dialogist.cli.flags import (
+    AllowNetwork,
     BeamSize,
     ByOrder,
     CardForm,
@@ -20,21 +21,27 @@ from dialogist.cli.flags import (
     Long,
     MaxTokens,
     MissingAsEmpty,
-    NoRepeatNgram,
+    NoRepeatNgramSize,
     OutputFile,
     PredictionKey,
-    Processes,
+    ProcessCount,
     Quiet,
     Safe,
-    Strategy,
+    StrategyName,
     Threads,
     Train,
 )
-from dialogist.cli.forms import Card, DeviceKind, Style
-from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import Reading
+from dialogist.cli.forms import CardFormat, DeviceKind, StyleChoice, card_csv, form_of, output_to
+from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from dialogist.cli.evaluating import Result
+    from dialogist.evaluation.report_card import Card, CardRow
+    from dialogist.records import JSON
 
 
 @with_read_flags()
@@ -95,7 +102,7 @@ def evaluate(
     exclude: Exclude = None,
     limit: Limit = None,
     style: Annotated[
-        Style | None,
+        StyleChoice | None,
         typer.Option(
             help="What to measure: the words of the network (free), or faithful style. Without: "
             "free; for --read the model's own style."
@@ -103,15 +110,16 @@ def evaluate(
     ] = None,
     long: Long = None,
     safe: Safe = None,
-    strategy: Strategy = None,
+    strategy: StrategyName = None,
     beam_size: BeamSize = None,
     length_penalty: LengthPenalty = None,
-    no_repeat_ngram: NoRepeatNgram = None,
+    no_repeat_ngram: NoRepeatNgramSize = None,
     max_tokens: MaxTokens = None,
-    processes: Processes = None,
+    processes: ProcessCount = None,
     read: ReadOptions = ReadOptions(),
     device: Device = DeviceKind.auto,
     threads: Threads = None,
+    allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> int:
     """Score a system: ROUGE, faithfulness and more, with intervals, floors and warnings.
@@ -120,13 +128,12 @@ def evaluate(
 
     Example, by reading: dialogist evaluate default chats.jsonl --read 100 --output sheet
     """
-    from dialogist.cli.asking import Asking
-    from dialogist.cli.evaluating import Call, evaluate_call
+    from dialogist.cli.evaluating import Call, EvaluationInputs, evaluate_call
     from dialogist.evaluation.annotation import is_sheet
     from dialogist.evaluation.system_outputs import JoinOptions
-    from dialogist.recipe.speaking import Written
+    from dialogist.recipe.speaking import PredictionForm
 
-    form = Card.text if reading else form_of(output, format, Card.text)
+    form = CardFormat.text if reading else form_of(output, format, CardFormat.text)
     if reading and format is not None:
         raise UsageError("--read writes CSV and HTML: leave --format out")
     if data is not None and on is not None:
@@ -138,7 +145,7 @@ def evaluate(
             typer.echo(sum_up(Path(system), form))
         return 0
     search = {
-        "style": style.value if style is Style.faithful or (reading and style) else None,
+        "style": style.value if style is StyleChoice.faithful or (reading and style) else None,
         "long": long,
         "safe": safe,
         "strategy": strategy,
@@ -147,10 +154,10 @@ def evaluate(
         "no_repeat_ngram": no_repeat_ngram,
         "max_tokens": max_tokens,
     }
-    asking = Asking(
+    asking = EvaluationInputs(
         data=data or on,
-        reading=Reading(read),
-        written=Written(prediction_key, JoinOptions(missing_as_empty, by_order)),
+        reading=InputReading(read),
+        written=PredictionForm(prediction_key, JoinOptions(missing_as_empty, by_order)),
         exclude=exclude,
         limit=limit,
         train=tuple(train or ()),
@@ -177,7 +184,74 @@ def evaluate(
     )
     result = evaluate_call(call)
     with output_to(output):
-        typer.echo(shown(result, form))
+        typer.echo(card_in_form(result, form))
     if scores is not None:
         keep_scores(scores, result)
     return result.finish()
+
+
+# What ``dialogist evaluate`` prints: a report card as text, Markdown or JSON.
+
+
+CARD_SCHEMA_VERSION = 1
+
+_AT_MOST = 4  # columns beside a name on a phone
+_TYPES = ("rouge1", "rouge2", "rougeL", "rougeLsum")
+
+
+def card_in_form(result: "Result", form: CardFormat) -> str:
+    """The card."""
+    from dialogist.evaluation.report_card import card_markdown, card_text
+
+    if form is CardFormat.json:
+        return json.dumps(_to_json(result), ensure_ascii=False, indent=2)
+    card = result.evaluated.card
+    if form is CardFormat.csv:
+        return card_csv(card).rstrip("\n")
+    return (card_markdown if form is CardFormat.md else card_text)(card, _headline(card, result))
+
+
+def keep_scores(path: Path, result: "Result") -> None:
+    """Write what was measured of every output of the system.
+
+    Raises:
+        DataError: it cannot be written.
+    """
+    from dialogist.evaluation.scoring import write_scores
+
+    write_scores(path, result.evaluated.entries[0].scores)
+    note(f"the numbers of every output are in {path}")
+
+
+def _headline(card: "Card", result: "Result") -> "Sequence[str]":
+    """The columns of the table: those asked for, ROUGE, or what was measured first."""
+    usual = [result.wanted.key(f"{kind}.f1") for kind in _TYPES]
+    known = [column.key for column in card.columns]
+    return result.columns or [key for key in usual if key in known] or known[:_AT_MOST]
+
+
+def _to_json(result: "Result") -> dict[str, "JSON"]:
+    card = result.evaluated.card
+    row = card.rows[0]
+    return {
+        "schema_version": CARD_SCHEMA_VERSION,
+        "system": row.name,
+        "dialogues": card.dialogues,
+        "skipped": result.skipped,
+        "references": card.references,
+        "words": row.words,
+        "reference_words": card.words,
+        "average": _rouge(row, ""),
+        "maximum": _rouge(row, "max."),
+        "empty": row.empty,
+        "cut": row.cut,
+        "partial": row.partial,
+        "predictions": [str(path) for path in result.files],
+        "notes": list(result.evaluated.notes),
+        "card": card.to_json(),
+    }
+
+
+def _rouge(row: "CardRow", best: str) -> dict[str, "JSON"]:
+    keys = {kind: f"{kind}.{best}f1" for kind in _TYPES}
+    return {kind: row.figures[key].figure for kind, key in keys.items() if key in row.figures}

@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialogist.cli.console import TrainingDisplay, note
+from dialogist.cli.console import TrainingDisplay, note, progress
 from dialogist.cli.flags import Device, Threads
 from dialogist.cli.forms import DeviceKind
-from dialogist.cli.progress import progress
-from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import Reading
+from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 
 if TYPE_CHECKING:
@@ -52,8 +50,6 @@ def finetune(
 
     Both models are measured in free style, by what their networks write, and the new one writes by
     itself. The same command after an interruption goes on where it stopped.
-
-    Example: dialogist finetune chats.csv --column summary=wrap_up --output runs/chats
     """
     import torch
 
@@ -64,7 +60,7 @@ def finetune(
 
     if threads is not None:
         torch.set_num_threads(threads)
-    reading = Reading(read)
+    reading = InputReading(read)
     found = find_base(base)
     if not quiet:
         note(f"base {found.name}: {licence_line(found)}")

@@ -9,15 +9,26 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dialogist.cli.console import note
-from dialogist.cli.forms import Card, DeviceKind, Facts, LongInput, PrecisionKind, Strategies, Table
-from dialogist.cli.progress import silence
+from dialogist.cli.console import note, silence
+from dialogist.cli.forms import (
+    CardFormat,
+    DeviceKind,
+    Facts,
+    LongInput,
+    PersonNames,
+    PrecisionKind,
+    Strategies,
+    Table,
+)
 from dialogist.errors import UsageError
+from dialogist.files import allow_network
 
 if TYPE_CHECKING:
     from dialogist.engine.options import SummaryOptions
     from dialogist.engine.precision import Precision
     from dialogist.engine.summarizer import Summarizer
+    from dialogist.present.shaping import Shape
+
 
 MOST_THREADS = 256
 """More than this are a mistake: torch would start every one of them."""
@@ -31,7 +42,7 @@ OutputFile = Annotated[
     ),
 ]
 FactsForm = Annotated[Facts | None, typer.Option("--format", "-f", help=FORM_HELP)]
-CardForm = Annotated[Card | None, typer.Option("--format", "-f", help=FORM_HELP)]
+CardForm = Annotated[CardFormat | None, typer.Option("--format", "-f", help=FORM_HELP)]
 TableForm = Annotated[Table | None, typer.Option("--format", "-f", help=FORM_HELP)]
 Device = Annotated[
     DeviceKind,
@@ -55,10 +66,30 @@ Threads = Annotated[
         help="CPU threads to use.",
     ),
 ]
-Model = Annotated[
+
+
+def _allow(value: bool) -> bool:
+    if value:
+        allow_network()
+    return value
+
+
+AllowNetwork = Annotated[
+    bool,
+    typer.Option(
+        "--allow-network",
+        callback=_allow,
+        help="Talk to other machines: download models by name, send dialogues to openai:URL#NAME.",
+    ),
+]
+ModelName = Annotated[
     str,
     typer.Option(
-        "--model", "-m", envvar="DIALOGIST_MODEL", help="A model's name, folder, or run folder."
+        "--model",
+        "-m",
+        envvar="DIALOGIST_MODEL",
+        help="A model's name, folder, or run folder; a pretrained model's folder, GGUF file or hub "
+        "name; openai:URL#NAME.",
     ),
 ]
 Data = Annotated[
@@ -84,19 +115,19 @@ Floors = Annotated[
 ]
 Exclude = Annotated[Path | None, typer.Option(help="File of ids to leave out.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N dialogues.")]
-Processes = Annotated[int | None, typer.Option(min=1, help="Scoring processes (default: auto).")]
+ProcessCount = Annotated[int | None, typer.Option(min=1, help="Scoring processes (default: auto).")]
 Baseline = Annotated[str, typer.Option(help="Baseline system for differences (default: first).")]
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=silence, help="Show no progress.")]
 
-Strategy = Annotated[
+StrategyName = Annotated[
     Strategies | None, typer.Option(help="How to decode (default: the model's own way).")
 ]
 BeamSize = Annotated[int | None, typer.Option(help="Hypotheses kept by beam search.")]
 LengthPenalty = Annotated[
     float | None, typer.Option(help="Above 1 favours longer summaries, beam only.")
 ]
-NoRepeatNgram = Annotated[
+NoRepeatNgramSize = Annotated[
     int | None, typer.Option(help="Forbid repeated n-grams of tokens (0: off).")
 ]
 MaxTokens = Annotated[int | None, typer.Option(help="Longest summary, in tokens.")]
@@ -159,11 +190,14 @@ def load_summarizer(
         UsageError: there is no such device.
     """
     with _uncollected():
-        from dialogist.engine.model_files import options_of
-        from dialogist.engine.names import find_model
-        from dialogist.engine.summarizer import Summarizer
+        from dialogist.engine.model_files import find_model, model_options
+        from dialogist.engine.summarizer import EndpointSummarizer, Summarizer
 
-        writes = (style or options_of(find_model(model)).style) == "free"
+        if model.startswith("openai:"):
+            from dialogist.baselines.openai_endpoint import OpenAIEndpoint
+
+            return EndpointSummarizer(OpenAIEndpoint(model))
+        writes = (style or model_options(find_model(model)).style) == "free"
         if writes:
             _prepare_network(model, threads)
         summarizer = Summarizer.load(model, device, precision)
@@ -191,9 +225,9 @@ def tell_idle_machine_flags(
 
 def tell_measured_style(name: str, folder: Path) -> None:
     """Say that a model of faithful style is measured by what its network writes."""
-    from dialogist.engine.model_files import options_of
+    from dialogist.engine.model_files import model_options
 
-    if options_of(folder).style == "faithful":
+    if model_options(folder).style == "faithful":
         note(f"{name}: measured in free style, by what its network writes", own=True)
 
 
@@ -221,3 +255,58 @@ def _uncollected() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+# The flags of ``summarize`` that say how a summary is to be shown, and what they stand for.
+
+
+TemplateName = Annotated[
+    str | None,
+    typer.Option("--template", "-t", help="Fill a template: its name or YAML file."),
+]
+Focus = Annotated[str | None, typer.Option("--focus", help="Only what is about one speaker.")]
+PerspectiveName = Annotated[
+    PersonNames | None, typer.Option("--perspective", help="Call people by name or by role.")
+]
+SpeakerNames = Annotated[
+    list[str] | None,
+    typer.Option("--speaker", help="OLD=NEW: call a speaker otherwise. Repeatable."),
+]
+
+
+def shape_of(
+    template: str | None,
+    focus: str | None,
+    perspective: PersonNames | None,
+    speakers: list[str] | None,
+    with_evidence: bool = True,
+) -> "Shape":
+    """The flags as a `Shape`; a template is read and checked here.
+
+    Raises:
+        ConfigError: the template is at fault; names the line.
+        UsageError: a --speaker is not OLD=NEW.
+    """
+    from dialogist.present.shaping import Shape
+    from dialogist.template.rename import Renamer
+
+    names = _pairs(speakers or [])
+    Renamer(names)
+    read = None
+    if template is not None:
+        from dialogist.template.loading import load_template
+
+        read = load_template(template)
+    return Shape(read, focus, perspective, names, with_evidence)
+
+
+def _pairs(entries: list[str]) -> dict[str, str]:
+    names: dict[str, str] = {}
+    for entry in entries:
+        old, equals, new = (part.strip() for part in entry.partition("="))
+        if not equals or not old or not new:
+            raise UsageError(f"--speaker {entry}: write it as OLD=NEW")
+        if old in names:
+            raise UsageError(f"--speaker {entry}: '{old}' is renamed twice")
+        names[old] = new
+    return names

@@ -1,10 +1,22 @@
 """The values that flags of the command line can take, and the form of what a command writes."""
 
+import csv
+import io
+import math
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from enum import StrEnum
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from dialogist.errors import UsageError
+from dialogist.errors import DataError, UsageError
+from dialogist.files import sync, temporary_for
+
+if TYPE_CHECKING:
+    from dialogist.evaluation.report_card import Card
+
+
+# The values that flags of the command line can take, and the form of what a command writes.
 
 
 class Mask(StrEnum):
@@ -29,14 +41,14 @@ class LongInput(StrEnum):
     cut = "cut"
 
 
-class Style(StrEnum):
+class StyleChoice(StrEnum):
     """Whether a summary tells and quotes what was said, or is written by the model."""
 
     faithful = "faithful"
     free = "free"
 
 
-class Length(StrEnum):
+class LengthChoice(StrEnum):
     """How long a summary is to be."""
 
     short = "short"
@@ -44,7 +56,7 @@ class Length(StrEnum):
     long = "long"
 
 
-class Names(StrEnum):
+class NamesChoice(StrEnum):
     """Whose names are masked."""
 
     none = "none"
@@ -77,7 +89,7 @@ class PrecisionKind(StrEnum):
     int8 = "int8"
 
 
-class Output(StrEnum):
+class OutputFormat(StrEnum):
     """Forms of summaries."""
 
     text = "text"
@@ -95,7 +107,7 @@ class Table(StrEnum):
     md = "md"
 
 
-class Card(StrEnum):
+class CardFormat(StrEnum):
     """Forms of scores."""
 
     text = "text"
@@ -154,3 +166,110 @@ def form_by_suffix(output: Path | None, usual: FormT) -> FormT:
             "(choose with --format)"
         )
     return forms(named)
+
+
+# Where a command's output goes: standard output, or a file that is complete or absent.
+
+
+BYTE_ORDER_MARK = "\ufeff"
+
+
+def form_of(output: Path | None, format: FormT | None, usual: FormT) -> FormT:
+    """Return the form to write: --format, else what the suffix of --output says, else ``usual``.
+
+    Call it first: a command that works for an hour must not fail at the end.
+
+    Raises:
+        UsageError: the file cannot be made there, or its suffix names a form that the command
+            does not have.
+    """
+    check_file(output)
+    return format if format is not None else form_by_suffix(output, usual)
+
+
+def is_file(output: Path | None) -> bool:
+    """Whether it names a file, not standard output."""
+    return output is not None and str(output) != "-"
+
+
+@contextmanager
+def output_to(output: Path | None, mark: bool = False) -> Iterator[None]:
+    """Send what is printed within the block to a file; without one, to standard output.
+
+    ``mark``: the file begins with a byte-order mark, by which Excel knows UTF-8.
+
+    Raises:
+        DataError: the file cannot be written.
+    """
+    if output is None or not is_file(output):
+        yield
+        return
+    temporary = temporary_for(output)
+    try:
+        try:
+            file = temporary.open("w", encoding="utf-8", errors="replace", newline="\n")
+        except OSError as error:
+            raise DataError(f"{output}: cannot be written: {error.strerror}") from None
+        with file, redirect_stdout(file):
+            file.write(BYTE_ORDER_MARK if mark else "")
+            file.flush()
+            yield
+        sync(temporary)
+        temporary.replace(output)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def check_file(output: Path | None) -> None:
+    """See that a file can be made there.
+
+    Raises:
+        UsageError: it is a folder, or its folder does not exist.
+    """
+    if output is None or not is_file(output):
+        return
+    if output.is_dir():
+        raise UsageError(f"--output {output}: is a folder; name a file in it")
+    if not output.absolute().parent.is_dir():
+        raise UsageError(f"--output {output}: there is no folder {output.parent}; make it first")
+
+
+# CSV that a spreadsheet opens safely, and the scores of systems in it.
+#
+# A cell that begins like a formula (``=``, ``+``, ``-``, ``@``) gets an apostrophe before it: text
+# of a dialogue must not run as a formula.
+
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_row(cells: Iterable[object]) -> str:
+    """Return one line; None is an empty cell."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(map(_cell, cells))
+    return line.getvalue()
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, int | float):
+        return "" if math.isnan(value) else str(round(value, 6))
+    text = "".join(c if c.isprintable() or c in "\n\t" else " " for c in str(value))
+    return f"'{text}" if text.startswith(_FORMULA) else text
+
+
+def card_csv(card: "Card") -> str:
+    """Return a line per system: each figure, and the ends of its interval."""
+    keys = [column.key for column in card.columns]
+    titles = [title for key in keys for title in (key, f"{key}.low", f"{key}.high")]
+    lines = [csv_row(["system", "kind", "outputs", "words", *titles])]
+    for row in card.rows:
+        found = [row.figures.get(key) for key in keys]
+        cells = [
+            end
+            for one in found
+            for end in ((None,) * 3 if one is None else (one.figure, one.low, one.high))
+        ]
+        lines.append(csv_row([row.name, row.kind.value, row.outputs, row.words, *cells]))
+    return "".join(lines)

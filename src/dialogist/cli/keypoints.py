@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import (
     FORM_HELP,
     FactsForm,
     OutputFile,
     Quiet,
 )
-from dialogist.cli.forms import Facts, Records
-from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import Reading
+from dialogist.cli.forms import Facts, Records, form_of, output_to
+from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import ConfigError
 from dialogist.text.listing import counted
@@ -33,7 +31,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-SCHEMA_VERSION = 1
+STATS_SCHEMA_VERSION = 1
 _BAR = 40
 _Files = Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")]
 _Pack = Annotated[str, typer.Option("--pack", "-p", help="A rule pack's name or YAML file.")]
@@ -54,7 +52,7 @@ def label(
 
     form = form_of(output, format, Records.text)
     rules = load_pack(pack)
-    reading = Reading(read)
+    reading = InputReading(read)
     without = 0
     with output_to(output):
         for dialogue in reading.dialogues(files):
@@ -79,7 +77,7 @@ def _labelled(dialogue: "Dialogue", pack: "RulePack") -> Iterator[dict[str, obje
             span = {"start": start, "end": end}
             parts.append({"key_point": part.label, **span, "text": part.text})
         yield {
-            "schema_version": SCHEMA_VERSION,
+            "schema_version": STATS_SCHEMA_VERSION,
             "id": dialogue.id,
             "reference": number,
             "pack": pack.name,
@@ -107,9 +105,9 @@ def _printable(text: str) -> str:
     return "".join(c if c.isprintable() else " " for c in text)
 
 
-@app.command()
+@app.command("stats")
 @with_read_flags()
-def stats(
+def pack_stats(
     files: _Files,
     pack: _Pack = "dialogsum",
     read: ReadOptions = ReadOptions(),
@@ -123,7 +121,7 @@ def stats(
 
     form = form_of(output, format, Facts.text)
     rules = load_pack(pack)
-    reading = Reading(read)
+    reading = InputReading(read)
     result = keypoint_stats(reading.dialogues(files), rules)
     with output_to(output):
         if form is Facts.json:
@@ -165,8 +163,8 @@ def _print_stats(result: "KeyPointStats") -> None:
         typer.echo(f"  line {rule.line:5}  {rule.label:30}{rule.sentences:8}{dead}")
 
 
-@app.command()
-def check(
+@app.command("check")
+def check_pack(
     packs: Annotated[list[str], typer.Argument(help="Rule packs: names or YAML files.")],
 ) -> int:
     """Read rule packs and try their examples. Exit code 2 if one is at fault."""
@@ -205,7 +203,9 @@ def list_packs(output: OutputFile = None, format: FactsForm = None) -> int:
             return 0
         for name, pack in packs.items():
             labels = len(pack.labels)
-            typer.echo(f"{name:24} {pack.language}, version {pack.version}, {labels} labels")
+            typer.echo(
+                f"{name:24} {pack.language}, version {pack.version}, {counted(labels, 'labels')}"
+            )
     return 0
 
 

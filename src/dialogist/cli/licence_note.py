@@ -3,8 +3,13 @@
 from pathlib import Path
 
 from dialogist.cli.console import note
-from dialogist.engine.licence import is_non_commercial, shown_licence
-from dialogist.engine.names import bundled_models, find_model, user_models
+from dialogist.engine.model_files import (
+    bundled_models,
+    find_model,
+    is_non_commercial,
+    shown_licence,
+    user_models,
+)
 
 TOLD = "licence-told"
 """File in $DIALOGIST_HOME that names the models whose licence was told."""

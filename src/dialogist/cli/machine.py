@@ -1,7 +1,7 @@
 """What the system gives this process: cores, memory, allocator, CPU features.
 
-Everything is read from text that Linux keeps in files, through a ``Read``, so that other machines'
-texts can be tested; where a file is missing (other systems), the fact is unknown, never an error.
+Everything is read from text that Linux keeps in files, through a ``ReadFile``, so that texts of
+other machines can be tested; where a file is missing (other systems), the fact is unknown.
 Nothing here needs torch; what torch says is in `dialogist.cli.torch_facts`.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-Read = Callable[[str], str]
+ReadFile = Callable[[str], str]
 """The contents of a file; empty where there is none."""
 
 CGROUPS = "/sys/fs/cgroup"
@@ -78,14 +78,14 @@ class SystemFacts:
 
 
 def read_file(path: str) -> str:
-    """The real `Read`."""
+    """The real `ReadFile`."""
     try:
         return Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError:
         return ""
 
 
-def system_facts(read: Read, environment: Mapping[str, str]) -> SystemFacts:
+def system_facts(read: ReadFile, environment: Mapping[str, str]) -> SystemFacts:
     """All of it."""
     maps = read("/proc/self/maps")
     total, available, limit = memory(read)
@@ -156,7 +156,7 @@ def _libraries(maps: str) -> list[str]:
     return [path[0].rpartition("/")[2] for path in paths if path]
 
 
-def cpu_quota(read: Read) -> float | None:
+def cpu_quota(read: ReadFile) -> float | None:
     """Cores' worth of CPU time that cgroups grant; None: no limit."""
     quotas = []
     for folder in _cgroup_folders(read, "cpu"):
@@ -169,7 +169,7 @@ def cpu_quota(read: Read) -> float | None:
     return min(quotas, default=None)
 
 
-def memory(read: Read) -> tuple[int | None, int | None, int | None]:
+def memory(read: ReadFile) -> tuple[int | None, int | None, int | None]:
     """Total, available and cgroup-limited bytes; what is available lies within the limit."""
     meminfo = _meminfo(read("/proc/meminfo"))
     total, available = meminfo.get("MemTotal"), meminfo.get("MemAvailable")
@@ -184,7 +184,7 @@ def memory(read: Read) -> tuple[int | None, int | None, int | None]:
     return total, available, limit
 
 
-def _allowed_and_used(read: Read, folder: str) -> tuple[int | None, int]:
+def _allowed_and_used(read: ReadFile, folder: str) -> tuple[int | None, int]:
     """A cgroup's limit, if it has one, and what it uses beside cache that can be dropped."""
     for limit, usage, cache in (
         ("memory.max", "memory.current", "inactive_file"),  # v2
@@ -218,7 +218,7 @@ def _meminfo(text: str) -> dict[str, int]:
     return found
 
 
-def _cgroup_folders(read: Read, controller: str) -> Iterator[str]:
+def _cgroup_folders(read: ReadFile, controller: str) -> Iterator[str]:
     """This process's cgroup and all above it, whose limits hold as well: v2, then v1.
 
     In a container the path of /proc/self/cgroup may lead nowhere, because only a part of the tree

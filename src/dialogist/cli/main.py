@@ -23,7 +23,6 @@ from dialogist.cli import (
     doctor,
     evaluate,
     finetune,
-    init,
     keypoints,
     mask,
     models,
@@ -33,13 +32,16 @@ from dialogist.cli import (
     template,
     train,
 )
-from dialogist.cli.console import SHOW_PERSONAL_DATA, complain, note, show_personal_data
-from dialogist.cli.failures import tell_failures
-from dialogist.cli.helping import dress
-from dialogist.cli.laboratory import add_laboratory
-from dialogist.cli.progress import close_all, silence
-from dialogist.cli.respelling import respelled
-from dialogist.cli.wrong_call import wrong_call
+from dialogist.cli.command_tree import add_laboratory, dress, respelled, wrong_call
+from dialogist.cli.console import (
+    SHOW_PERSONAL_DATA,
+    close_all,
+    complain,
+    note,
+    show_personal_data,
+    silence,
+    tell_failures,
+)
 from dialogist.errors import DialogistError
 
 app = typer.Typer(
@@ -67,7 +69,7 @@ app.command()(serve.serve)
 app.command()(serve.client)
 app.add_typer(serve.keys_app, name="keys")
 app.add_typer(serve.feedback_app, name="feedback")
-app.command()(init.init)
+app.command()(recipes.init)
 app.command()(doctor.doctor)
 
 

@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import (
     FORM_HELP,
     OutputFile,
     Quiet,
 )
-from dialogist.cli.forms import Names, Records
-from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import Reading
+from dialogist.cli.forms import NamesChoice, Records, form_of, output_to
+from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
-from dialogist.data.readers.fields import shortlist
-from dialogist.data.writer import dialogue_to_line
+from dialogist.data.readers.fields import dialogue_to_line, shortlist
 from dialogist.errors import UsageError
 from dialogist.files import sync, temporary_for
 from dialogist.records import Dialogue
@@ -41,7 +38,9 @@ def mask(
         str,
         typer.Option(help="Kinds between commas, or all; +URL,-CODE: more, fewer than usual."),
     ] = "",
-    names: Annotated[Names, typer.Option(help="Whose names to mask as well.")] = Names.none,
+    names: Annotated[
+        NamesChoice, typer.Option(help="Whose names to mask as well.")
+    ] = NamesChoice.none,
     pack: Annotated[
         list[Path] | None, typer.Option(help="Your own rules (YAML), besides ours. Repeatable.")
     ] = None,
@@ -77,7 +76,7 @@ def mask(
     if not files:
         raise UsageError("no input: give files, or - for stdin")
     form = form_of(output, format, Records.jsonl)
-    reading = Reading(read)
+    reading = InputReading(read)
     if restore is not None:
         if kinds or names != "none" or pack or table is not None:
             raise UsageError("--restore goes without --kinds, --names, --pack and --table")
@@ -92,7 +91,10 @@ def mask(
 
 
 def _masked(
-    reading: Reading, files: list[Path], masking: "DialogueMasking", keep: Callable[[str], None]
+    reading: InputReading,
+    files: list[Path],
+    masking: "DialogueMasking",
+    keep: Callable[[str], None],
 ) -> Iterator[Dialogue]:
     from dialogist.privacy.masks import table_line
 
@@ -102,7 +104,7 @@ def _masked(
         yield masked
 
 
-def _restored(reading: Reading, files: list[Path], path: Path) -> Iterator[Dialogue]:
+def _restored(reading: InputReading, files: list[Path], path: Path) -> Iterator[Dialogue]:
     from dialogist.privacy.masking import restore_masked
     from dialogist.privacy.masks import read_tables
 

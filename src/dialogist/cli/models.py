@@ -8,11 +8,9 @@ from typing import Annotated
 
 import typer
 
-from dialogist.cli.console import note
-from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.console import Meter, note, tracked
 from dialogist.cli.flags import FactsForm, OutputFile
-from dialogist.cli.forms import Facts
-from dialogist.cli.progress import Meter, tracked
+from dialogist.cli.forms import Facts, form_of, output_to
 from dialogist.errors import ModelError, UsageError
 
 app = typer.Typer(help="List models, show one; pack, average or export them.", no_args_is_help=True)
@@ -29,7 +27,7 @@ _MODEL = Annotated[str, typer.Argument(help="A model's name, folder, or run fold
 def list_models(output: OutputFile = None, format: FactsForm = None) -> int:
     """List the bundled models and those in $DIALOGIST_HOME/models."""
     from dialogist.engine.bundle import describe
-    from dialogist.engine.names import known_models, user_models
+    from dialogist.engine.model_files import known_models, user_models
 
     form = form_of(output, format, Facts.text)
     rows: list[dict[str, object]] = []
@@ -53,7 +51,7 @@ def list_models(output: OutputFile = None, format: FactsForm = None) -> int:
 
 
 def _line(row: Mapping[str, object]) -> str:
-    from dialogist.engine.licence import shown_licence
+    from dialogist.engine.model_files import shown_licence
 
     if "error" in row:
         return f"{row['name']:20} broken: {row['error']}"
@@ -70,10 +68,9 @@ def info(
     format: FactsForm = None,
 ) -> int:
     """Show a model's facts and its card."""
-    from dialogist.data.limits import Limits
+    from dialogist.data.encode import Limits
     from dialogist.engine.bundle import describe
-    from dialogist.engine.licence import shown_licence
-    from dialogist.engine.names import find_model
+    from dialogist.engine.model_files import find_model, shown_licence
 
     form = form_of(output, format, Facts.text)
     folder = find_model(model)
@@ -94,7 +91,7 @@ def info(
     return 0
 
 
-class Weights(StrEnum):
+class StoredWeights(StrEnum):
     """What weights can be stored as."""
 
     fp32 = "fp32"
@@ -113,6 +110,13 @@ class Quantization(StrEnum):
     float32 = "float32"
 
 
+class Library(StrEnum):
+    """What a model can be exported for."""
+
+    ctranslate2 = "ctranslate2"
+    hf = "hf"
+
+
 _OUTPUT = Annotated[Path, typer.Option("--output", "-o", help="The new folder.")]
 
 
@@ -120,14 +124,15 @@ _OUTPUT = Annotated[Path, typer.Option("--output", "-o", help="The new folder.")
 def pack(
     model: _MODEL,
     output: _OUTPUT,
-    weights: Annotated[Weights, typer.Option(help="What to store weights as.")] = Weights.int8,
+    weights: Annotated[
+        StoredWeights, typer.Option(help="What to store weights as.")
+    ] = StoredWeights.int8,
 ) -> int:
     """Store a model's weights in fewer bytes: int8 (with a scale per row), fp16, bf16, or fp32."""
     import torch
 
     from dialogist.engine.bundle import describe, load_bundle, save_bundle
-    from dialogist.engine.licence import carry_licence
-    from dialogist.engine.names import find_model
+    from dialogist.engine.model_files import carry_licence, find_model
     from dialogist.files import write_folder_atomically
     from dialogist.models.model_weights import STORED
 
@@ -160,8 +165,7 @@ def average_models(
 
     from dialogist.engine.average import average, card_of_mean
     from dialogist.engine.bundle import load_bundle, save_bundle
-    from dialogist.engine.licence import carry_licence
-    from dialogist.engine.names import find_model
+    from dialogist.engine.model_files import carry_licence, find_model
     from dialogist.files import write_folder_atomically
 
     if len(models) < 2:
@@ -184,23 +188,34 @@ def average_models(
 
 
 @app.command("export")
-def export(
+def export_model(
     model: _MODEL,
     output: _OUTPUT,
     quantization: Annotated[
-        Quantization, typer.Option(help="What to store weights as.")
+        Quantization, typer.Option(help="What to store weights as; CTranslate2 only.")
     ] = Quantization.int8,
+    format: Annotated[
+        Library, typer.Option("--format", "-f", help="The library that the model is for.")
+    ] = Library.ctranslate2,
 ) -> int:
-    """Make a CTranslate2 model of a flat Transformer without pointer (needs ctranslate2)."""
+    """Make a model for another library: ctranslate2 (of a flat Transformer without pointer), or hf
+    (of a pretrained model: a folder of transformers)."""
     import torch
 
     from dialogist.engine.bundle import load_bundle
-    from dialogist.engine.export_ctranslate2 import export_ctranslate2
-    from dialogist.engine.names import find_model
+    from dialogist.engine.model_files import find_model
 
     source = find_model(model)
     _is_free(output)
     bundle = load_bundle(source, torch.device("cpu"), model)
+    if format is Library.hf:
+        from dialogist.engine.imported import export_hf
+
+        export_hf(bundle, source, output)
+        note(f"{output}: a model for transformers")
+        return 0
+    from dialogist.engine.export_ctranslate2 import export_ctranslate2
+
     export_ctranslate2(bundle, source, output, quantization.value)
     note(f"{output}: a model for CTranslate2, with the tokenizer beside it")
     return 0

@@ -5,15 +5,14 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from dialogist.cli.asking import Asking
 from dialogist.cli.console import note
-from dialogist.cli.csv_cells import csv_row
+from dialogist.cli.evaluating import EvaluationInputs
 from dialogist.cli.flags import decoding_options, load_summarizer
-from dialogist.cli.forms import Card
+from dialogist.cli.forms import CardFormat, csv_row
 from dialogist.engine.summarizer import SummarizerLike
 from dialogist.errors import DataError, UsageError
 from dialogist.evaluation.annotation import (
-    ERRORS,
+    ANNOTATED_ERRORS,
     SHEET_COLUMNS,
     SheetRow,
     read_sheet,
@@ -30,12 +29,13 @@ from dialogist.nn.quantization import pick_device
 from dialogist.recipe.speaking import read_written, speaker_of
 from dialogist.recipe.systems import System, find_systems
 from dialogist.records import Dialogue, Summary
+from dialogist.text.listing import counted
 
 _BATCH = 8
 _HEADS = ("what the reader found", "figure", "95% interval", "count")
 
 
-def make_sheet(system: str, asking: Asking, output: Path, count: int, seed: int) -> int:
+def make_sheet(system: str, asking: EvaluationInputs, output: Path, count: int, seed: int) -> int:
     """Write ``count`` statements of a system, or a few more, as ``output``.csv and ``output``.html.
 
     The dialogues are drawn at random; the last one is shown whole.
@@ -71,14 +71,15 @@ def make_sheet(system: str, asking: Asking, output: Path, count: int, seed: int)
         except OSError as error:
             raise DataError(f"{path}: cannot be written: {error.strerror}") from None
     note(
-        f"{len(rows)} statements about {len(shown)} of {len(every)} dialogues: read them in "
+        f"{counted(len(rows), 'statements')} about {len(shown)} of {len(every)} dialogues: "
+        f"read them in "
         f"{page} (a browser) or {table} (a spreadsheet), then: dialogist evaluate {table}"
     )
     return asking.reading.finish()
 
 
 def _summaries(
-    system: System, asking: Asking, dialogues: Sequence[Dialogue]
+    system: System, asking: EvaluationInputs, dialogues: Sequence[Dialogue]
 ) -> Iterator[tuple[Dialogue, Summary]]:
     """What a system says about the dialogues, a few at a time."""
     if system.recipe is not None:
@@ -101,7 +102,7 @@ def _summaries(
         yield from zip(part, summarizer.summarize(part, options), strict=True)
 
 
-def sum_up(path: Path, form: Card) -> str:
+def sum_up(path: Path, form: CardFormat) -> str:
     """What a reader found, with intervals by kind of error.
 
     Raises:
@@ -109,7 +110,7 @@ def sum_up(path: Path, form: Card) -> str:
     """
     rows, open_rows = read_sheet(path)
     if open_rows:
-        note(f"{path}: {open_rows} statements have no verdict: left out")
+        note(f"{path}: {counted(open_rows, 'statements')} left out: without a verdict")
     scores = sheet_scores(rows, path.name)
     found = intervals(scores, DEFAULT_RESAMPLING)
     return _FORMS[form](scores, found, len(rows))
@@ -137,13 +138,17 @@ def _text(scores: Scores, found: Mapping[str, Interval], rows: int) -> str:
         "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
         for row in table
     ]
-    return "\n".join([f"{rows} statements about {len(scores.ids)} dialogues", "", *lines])
+    return "\n".join(
+        [f"{counted(rows, 'statements')} about {counted(len(scores.ids), 'dialogues')}", "", *lines]
+    )
 
 
 def _markdown(scores: Scores, found: Mapping[str, Interval], rows: int) -> str:
     lines = [f"| {' | '.join(cells)} |" for cells in (_HEADS, *_lines(scores, found))]
     lines.insert(1, "|---|---:|---:|---:|")
-    return "\n".join([f"{rows} statements about {len(scores.ids)} dialogues", "", *lines])
+    return "\n".join(
+        [f"{counted(rows, 'statements')} about {counted(len(scores.ids), 'dialogues')}", "", *lines]
+    )
 
 
 def _csv(scores: Scores, found: Mapping[str, Interval], rows: int) -> str:
@@ -159,13 +164,13 @@ def _json(scores: Scores, found: Mapping[str, Interval], rows: int) -> str:
             figures[key] = {
                 n: None if math.isnan(e) else e for n, e in zip(names, ends, strict=True)
             }
-    about = {"statements": rows, "dialogues": len(scores.ids), "errors": ERRORS}
+    about = {"statements": rows, "dialogues": len(scores.ids), "errors": ANNOTATED_ERRORS}
     return json.dumps({**about, "figures": figures}, ensure_ascii=False, indent=2)
 
 
-_FORMS: Mapping[Card, Callable[[Scores, Mapping[str, Interval], int], str]] = {
-    Card.text: _text,
-    Card.md: _markdown,
-    Card.csv: _csv,
-    Card.json: _json,
+_FORMS: Mapping[CardFormat, Callable[[Scores, Mapping[str, Interval], int], str]] = {
+    CardFormat.text: _text,
+    CardFormat.md: _markdown,
+    CardFormat.csv: _csv,
+    CardFormat.json: _json,
 }

@@ -1,14 +1,19 @@
-"""``dialogist recipes``: the trainings that come with the package, to read and to copy."""
+"""The trainings that come with the package: list, show, and begin one of one's own from one."""
 
 import json
+from importlib import resources
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.console import note
 from dialogist.cli.flags import FactsForm, OutputFile
-from dialogist.cli.forms import Facts
+from dialogist.cli.forms import Facts, form_of, output_to
 from dialogist.errors import UsageError, nearest
+
+# ``dialogist recipes``: the trainings that come with the package, to read and to copy.
+
 
 app = typer.Typer(help="List the bundled recipes for training; show one.", no_args_is_help=True)
 
@@ -35,8 +40,8 @@ def list_recipes(output: OutputFile = None, format: FactsForm = None) -> int:
     return 0
 
 
-@app.command()
-def show(
+@app.command("show")
+def show_recipe(
     recipe: Annotated[str, typer.Argument(help="A bundled recipe's name.")],
     output: OutputFile = None,
 ) -> int:
@@ -58,3 +63,41 @@ def _facts(name: str, recipe: dict[str, Any]) -> dict[str, str]:
     kind = recipe.get("model", {}).get("kind", "")
     keys = ("description", "licence", "continues")
     return {"name": name, "kind": kind, **{key: str(recipe.get(key, "")).strip() for key in keys}}
+
+
+# ``dialogist init``: a commented recipe for one's own data, to edit and to train.
+
+
+def init(
+    path: Annotated[Path, typer.Argument(help="Where to write the recipe.")] = Path("recipe.yaml"),
+    start: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            help="Fine-tune this model (name, folder, run; open: the MiniLM encoder alone): the "
+            "recipe has its shape, preparation and search.",
+        ),
+    ] = None,
+) -> int:
+    """Write a commented recipe for your own transcripts."""
+    if path.exists():
+        raise UsageError(f"{path}: exists already; give another name")
+    text = _scratch() if start is None else _from(start, path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    typer.echo(path)
+    note(f"edit it, then: dialogist train {path}")
+    return 0
+
+
+def _scratch() -> str:
+    """The recipe of a model that begins with nothing."""
+    template = resources.files("dialogist") / "assets" / "own-recipe.yaml"
+    return template.read_text(encoding="utf-8")
+
+
+def _from(start: str, path: Path) -> str:
+    from dialogist.recipe.finetune_recipe import find_base
+    from dialogist.recipe.recipe_text import commented_recipe
+
+    return commented_recipe(find_base(start), path.stem, str(path))

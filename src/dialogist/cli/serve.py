@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.destination import output_to
 from dialogist.cli.flags import OutputFile
+from dialogist.cli.forms import output_to
 from dialogist.engine.names import find_model
 from dialogist.errors import MissingExtraError, UsageError
 from dialogist.text.listing import counted
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 keys_app = typer.Typer(no_args_is_help=True, help="API keys of the service: add, list, revoke.")
 feedback_app = typer.Typer(no_args_is_help=True, help="What people said of summaries: export.")
 
-Config = Annotated[
+ConfigFile = Annotated[
     Path | None,
     typer.Option(
         "--config", envvar="DIALOGIST_SERVE_CONFIG", help="YAML file with settings of the service."
@@ -40,7 +40,7 @@ def serve(
     workers: Annotated[
         int | None, typer.Option(help="Processes that answer; each has a queue of its own.")
     ] = None,
-    config: Config = None,
+    config: ConfigFile = None,
 ) -> None:
     """Answer requests for summaries over HTTP, and show a page to review them."""
     try:
@@ -89,7 +89,7 @@ def add(
         typer.Option(help="summaries, batches, reviews or metrics; repeatable (default: all)."),
     ] = None,
     store: Store = None,
-    config: Config = None,
+    config: ConfigFile = None,
 ) -> None:
     """Make an API key, and print it: it cannot be shown again."""
     engine = _engine(store, config)
@@ -99,7 +99,7 @@ def add(
 
 
 @keys_app.command("list")
-def show(store: Store = None, config: Config = None) -> None:
+def show(store: Store = None, config: ConfigFile = None) -> None:
     """List the keys by name, with their scopes."""
     engine = _engine(store, config)
     from dialogist.serve.keys import valid_keys
@@ -112,7 +112,7 @@ def show(store: Store = None, config: Config = None) -> None:
 def revoke(
     name: Annotated[str, typer.Argument(help="Whose key it is.")],
     store: Store = None,
-    config: Config = None,
+    config: ConfigFile = None,
 ) -> None:
     """Make a key useless at once, and end its sessions of the page."""
     engine = _engine(store, config)
@@ -123,7 +123,7 @@ def revoke(
 
 
 @feedback_app.command("export")
-def export(output: OutputFile = None, store: Store = None, config: Config = None) -> None:
+def export(output: OutputFile = None, store: Store = None, config: ConfigFile = None) -> None:
     """Write the summaries that people approved and agreed to share, as JSON lines to train on."""
     engine = _engine(store, config)
     from dialogist.serve.reviews import training_pairs
@@ -143,7 +143,7 @@ def import_annotated(
         bool, typer.Option("--consent", help="The people agreed that it is kept, masked.")
     ] = False,
     store: Store = None,
-    config: Config = None,
+    config: ConfigFile = None,
 ) -> None:
     """Store the summaries of ``dialogist annotate`` beside what people said on the page."""
     if not consent:

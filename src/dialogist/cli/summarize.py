@@ -6,39 +6,44 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from dialogist.cli.console import note
-from dialogist.cli.destination import form_of
-from dialogist.cli.failures import tell_failures
+from dialogist.cli.console import note, tell_failures
 from dialogist.cli.flags import (
     FORM_HELP,
+    AllowNetwork,
     BeamSize,
     Device,
+    Focus,
     LengthPenalty,
     Long,
     MaxTokens,
-    Model,
-    NoRepeatNgram,
+    ModelName,
+    NoRepeatNgramSize,
     OutputFile,
+    PerspectiveName,
     PrecisionName,
     Quiet,
     Safe,
     Seed,
-    Strategy,
+    SpeakerNames,
+    StrategyName,
+    TemplateName,
     Threads,
     decoding_options,
     load_summarizer,
+    shape_of,
     tell_idle_machine_flags,
 )
-from dialogist.cli.forms import DeviceKind, Length, Mask, Names, Output, PrecisionKind, Style
-from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import Reading, expected_records
-from dialogist.cli.shaping import (
-    Focus,
-    PerspectiveName,
-    SpeakerNames,
-    TemplateName,
-    shape_of,
+from dialogist.cli.forms import (
+    DeviceKind,
+    LengthChoice,
+    Mask,
+    NamesChoice,
+    OutputFormat,
+    PrecisionKind,
+    StyleChoice,
+    form_of,
 )
+from dialogist.cli.inputs import InputReading, expected_records, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, UsageError
 
@@ -53,9 +58,9 @@ def summarize(
         list[Path] | None,
         typer.Argument(help="Dialogue files, or - for stdin (the default when piped into)."),
     ] = None,
-    model: Model = "default",
+    model: ModelName = "default",
     output: OutputFile = None,
-    format: Annotated[Output | None, typer.Option("--format", "-f", help=FORM_HELP)] = None,
+    format: Annotated[OutputFormat | None, typer.Option("--format", "-f", help=FORM_HELP)] = None,
     columns: Annotated[
         str,
         typer.Option(
@@ -74,13 +79,13 @@ def summarize(
     perspective: PerspectiveName = None,
     speaker: SpeakerNames = None,
     style: Annotated[
-        Style | None,
+        StyleChoice | None,
         typer.Option(
             help="faithful: what was said, in the third person or quoted. free: the network's "
             "words, not verified (default: the model's own; of the bundled model faithful)."
         ),
     ] = None,
-    length: Annotated[Length | None, typer.Option(help="How long the summary is.")] = None,
+    length: Annotated[LengthChoice | None, typer.Option(help="How long the summary is.")] = None,
     words: Annotated[int | None, typer.Option(help="At most N words, in whole sentences.")] = None,
     long: Long = None,
     safe: Safe = None,
@@ -101,15 +106,17 @@ def summarize(
     mask: Annotated[
         Mask | None, typer.Option(help="Mask personal data in what the model reads, or writes.")
     ] = None,
-    mask_names: Annotated[Names, typer.Option(help="Whose names to mask as well.")] = Names.none,
+    mask_names: Annotated[
+        NamesChoice, typer.Option(help="Whose names to mask as well.")
+    ] = NamesChoice.none,
     read: ReadOptions = ReadOptions(),
-    strategy: Strategy = None,
+    strategy: StrategyName = None,
     beam_size: BeamSize = None,
     n_best: Annotated[
         int | None, typer.Option(help="How many summaries to give, beam only.")
     ] = None,
     length_penalty: LengthPenalty = None,
-    no_repeat_ngram: NoRepeatNgram = None,
+    no_repeat_ngram: NoRepeatNgramSize = None,
     min_tokens: Annotated[int | None, typer.Option(help="Shortest summary, in tokens.")] = None,
     max_tokens: MaxTokens = None,
     temperature: Annotated[float | None, typer.Option(help="Sampling temperature.")] = None,
@@ -119,19 +126,20 @@ def summarize(
     device: Device = DeviceKind.auto,
     precision: PrecisionName = PrecisionKind.auto,
     threads: Threads = None,
+    allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> int:
     """Summarise dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
-    from dialogist.cli.csv_output import columns_of  # pydantic: not for --help
-    from dialogist.cli.summarizing import Destination, Work
+    from dialogist.cli.summarizing import Destination, SummaryRun
+    from dialogist.cli.summary_output import columns_of  # pydantic: not for --help
     from dialogist.jobs.wishes import settings_of
     from dialogist.present.presenting import Presenter
 
-    form = form_of(output, format, Output.text)
+    form = form_of(output, format, OutputFormat.text)
     sources = _sources(files)
-    reading = Reading(read, watched=False)
+    reading = InputReading(read, watched=False)
     shape = shape_of(template, focus, perspective, speaker, evidence)
-    if columns and form is not Output.csv:
+    if columns and form is not OutputFormat.csv:
         raise UsageError("--columns goes with --format csv")
     to = Destination(output, form, columns_of(columns, shape), resume)
     to.check()
@@ -164,7 +172,7 @@ def summarize(
         options = options.model_copy(update={"focus": focus})
     tell_idle_machine_flags(options, device, threads, precision)
     dialogues = reading.dialogues(sources)
-    work = Work(summarizer, options, presenter, dialogues, expected_records(sources), labels)
+    work = SummaryRun(summarizer, options, presenter, dialogues, expected_records(sources), labels)
     work.write(to, settings_of(summarizer, model, options, shape, (mask, mask_names)))
     return max(reading.finish(), presenter.finish())
 

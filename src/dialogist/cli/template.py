@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import FactsForm, OutputFile
-from dialogist.cli.forms import Facts
+from dialogist.cli.forms import Facts, form_of, output_to
 from dialogist.errors import ConfigError
+from dialogist.text.listing import counted
 
 if TYPE_CHECKING:  # a template is checked by pydantic: not for --help
     from dialogist.template.config import SectionConfig, Template
@@ -40,8 +40,8 @@ def list_templates(output: OutputFile = None, format: FactsForm = None) -> int:
     return 0
 
 
-@app.command()
-def show(
+@app.command("show")
+def show_template(
     template: Annotated[str, typer.Argument(help="A template's name or YAML file.")],
 ) -> int:
     """Print a template's YAML: save it as a file and change it."""
@@ -53,8 +53,8 @@ def show(
     return 0
 
 
-@app.command()
-def check(
+@app.command("check")
+def check_template(
     templates: Annotated[list[str], typer.Argument(help="Templates: names or YAML files.")],
 ) -> int:
     """Read templates and say what their sections hold. Exit code 2 if one is at fault."""
@@ -69,7 +69,7 @@ def check(
             note(str(fault))
             continue
         count = len(template.sections)
-        typer.echo(f"{name}: {template.name} {template.version}, {count} sections")
+        typer.echo(f"{name}: {template.name} {template.version}, {counted(count, 'sections')}")
         for section in template.sections:
             typer.echo(f"  {section.title}: {_holds(section)}")
     return faults[0].exit_code if faults else 0
@@ -83,7 +83,7 @@ def _holds(section: "SectionConfig") -> str:
     what = {"field": section.type or "", "summary": f"{section.part} sentences"}
     parts = [f"{section.source} {what.get(section.source, '')}".strip()]
     if section.labels:
-        parts.append(f"{len(section.labels)} key points")
+        parts.append(counted(len(section.labels), "key points"))
     if section.max:
         parts.append(f"at most {section.max}")
     if section.required:

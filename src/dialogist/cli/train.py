@@ -8,9 +8,10 @@ from typing import Annotated
 import typer
 
 from dialogist.cli.console import TrainingDisplay, note
-from dialogist.cli.flags import Data, Device, Threads
+from dialogist.cli.flags import AllowNetwork, Data, Device, Threads
 from dialogist.cli.forms import DeviceKind
 from dialogist.errors import CheckpointError
+from dialogist.text.listing import counted
 
 
 def train(
@@ -45,6 +46,7 @@ def train(
     seed: Annotated[int | None, typer.Option(help="Short for --set training.seed=N.")] = None,
     device: Device = DeviceKind.auto,
     threads: Threads = None,
+    allow_network: AllowNetwork = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:
     """Train a model. The same command after an interruption goes on exactly where it stopped."""
@@ -119,7 +121,7 @@ def _at_checkpoint(checkpoint: Path, output: Path | None) -> Path:
         aside.parent.mkdir(exist_ok=True)
         path.rename(aside)
     if later:
-        note(f"{len(later)} later checkpoints were moved to {run / 'set-aside'}")
+        note(f"{counted(len(later), 'later checkpoints')} moved to {run / 'set-aside'}")
     return run
 
 

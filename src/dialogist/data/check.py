@@ -31,7 +31,7 @@ FINDINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CorpusFinding:
     """One kind of oddity: how many dialogues show it, and the ids of the first few.
 
     Of ``ignored_profile`` the examples are names of fields.
@@ -57,7 +57,7 @@ class CheckReport:
     utterances: int
     references: int
     problems: tuple[Problem, ...]
-    warnings: tuple[Finding, ...]
+    warnings: tuple[CorpusFinding, ...]
     error: str = ""
 
     @property
@@ -120,11 +120,11 @@ class _Seen:
         self.texts.add(digest)
         yield from _shape_oddities(dialogue)
 
-    def findings(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[CorpusFinding, ...]:
         kinds = [kind for kind in FINDINGS if self.counts[kind]]
         if not self.counts["references"]:
             kinds = [kind for kind in kinds if kind != "no_reference"]
-        return tuple(Finding(k, self.counts[k], tuple(self.examples[k])) for k in kinds)
+        return tuple(CorpusFinding(k, self.counts[k], tuple(self.examples[k])) for k in kinds)
 
 
 def check_dialogues(

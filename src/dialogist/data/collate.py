@@ -47,7 +47,7 @@ class Pair:
         return cls(source, target, id, starts, key_points, ends)
 
 
-def pairs_of(encoded: Encoded) -> list[Pair]:
+def encoded_pairs(encoded: Encoded) -> list[Pair]:
     """One pair per reference; a dialogue without references, or without a token, gives none.
 
     (Nothing can be learned from nothing but to invent, and a hierarchical encoder needs a token.)
@@ -61,9 +61,9 @@ def pairs_of(encoded: Encoded) -> list[Pair]:
     ]
 
 
-def training_pairs(encoded: Iterable[Encoded]) -> list[Pair]:
+def pairs_of_all(encoded: Iterable[Encoded]) -> list[Pair]:
     """The pairs of many dialogues."""
-    return [pair for one in encoded for pair in pairs_of(one)]
+    return [pair for one in encoded for pair in encoded_pairs(one)]
 
 
 def serving_pairs(encoded: Iterable[Encoded]) -> list[Pair]:

@@ -5,11 +5,55 @@ from dataclasses import dataclass, field
 from itertools import accumulate, groupby
 from typing import TypeAlias
 
+from pydantic import Field
+
 from dialogist.batch import FIRST_KEY_POINT
-from dialogist.data.limits import Limits
+from dialogist.config import Config
 from dialogist.records import Coverage, Example
 from dialogist.text.listing import counted
 from dialogist.tokenizers import PlanTokens, Tokenizer
+
+# `Limits`: how much of a dialogue and of a summary becomes tokens.
+
+
+class Limits(Config):
+    """What a model reads and writes at most, in its own tokens; None is no limit.
+
+    ``source_tokens`` and ``summary_tokens`` count the begin and end symbols in. With
+    ``keep_end`` a cut sequence still ends with the end symbol; the reports' padding function cuts
+    it off instead (their models never see the end of a long summary). ``sub_summary_tokens`` bounds
+    each sub-summary where references are cut by key points; its end symbol is not counted. With
+    ``preparation.plan: prefix`` ``summary_tokens`` counts the plan in, which is two tokens for each
+    key point.
+    """
+
+    utterance_tokens: int | None = Field(None, ge=1)
+    utterances: int | None = Field(None, ge=1)
+    source_tokens: int | None = Field(512, ge=3)
+    summary_tokens: int | None = Field(128, ge=3)
+    sub_summary_tokens: int | None = Field(None, ge=1)
+    keep_end: bool = True
+
+    @property
+    def reads(self) -> str:
+        """How much of a dialogue is read at most, for people."""
+        return _said(
+            (self.source_tokens, "tokens"),
+            (self.utterances, "utterances"),
+            (self.utterance_tokens, "tokens of an utterance"),
+        )
+
+    @property
+    def writes(self) -> str:
+        """How long a summary can be at most, for people."""
+        return _said(
+            (self.summary_tokens, "tokens"), (self.sub_summary_tokens, "tokens about a key point")
+        )
+
+
+def _said(*limits: tuple[int | None, str]) -> str:
+    said = [f"{number} {what}" for number, what in limits if number is not None]
+    return " and ".join(said) or "any number of tokens"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +174,7 @@ def encode(
 
 def tokens_read(example: Example, tokenizer: Tokenizer, limits: Limits) -> list[tuple[int, int]]:
     """Of each utterance how many tokens are read, and how many it has."""
-    sizes = [len(tokenizer.encode(f"{u.speaker} {u.text}")) for u in example.utterances]
+    sizes = [len(tokenizer.encode_turn(f"{u.speaker} {u.text}")) for u in example.utterances]
     most = len(sizes) if limits.utterances is None else limits.utterances
     kept = [min(size, limits.utterance_tokens or size) * (i < most) for i, size in enumerate(sizes)]
     room = _room(sum(kept), limits.source_tokens, limits.keep_end)
@@ -153,7 +197,7 @@ class _Words:
 
     def of_source(self, text: str) -> list[int]:
         if not self.apart:
-            return self.tokenizer.encode(text)
+            return self.tokenizer.encode_turn(text)
         return self.tokenizer.encode_extended(text, self.unknown, grow=True)
 
     def only(self, read: Sequence[int]) -> None:

@@ -1,25 +1,130 @@
-"""Entities as atomic tokens: phone numbers, times, order numbers out of the text and back, exactly.
-
-A small model cannot spell a number it has never seen, and it must not invent one. So each distinct
-value of a dialogue becomes one private-use character that says its kind and its number in the
-dialogue (Liu et al., KDD 2019, section 4.1); what the model says of it is put back word for word.
-
-    texts -find-> spans -number-> EntityTable -mask-> masked texts ... -restore-> text
-"""
+"""Entities as atomic tokens: phone numbers, times ... out of the text and back, exactly."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dialogist.data.entity_finding import Span, find_entities, known_values
+from dialogist.data.entity_rules import AFTER, BEFORE, RULES
 from dialogist.tokenizers.special_tokens import (
     ANY_ENTITY,
     ENTITIES_PER_KIND,
     ENTITY_KINDS,
     entity_placeholder,
+    entity_placeholders,
     readable_entity,
 )
+
+# Finding entities in a text: from left to right, the longest first, none overlapping.
+
+
+Search = Callable[[str, int], re.Match[str] | None]
+
+_ROUNDS = 5  # a second one hardly ever finds anything, further ones are for strange texts
+_TAKEN = entity_placeholders()[0]
+_SHORTEST_KNOWN = 4  # letters and digits: "order 12" must not make an entity of every 12
+_MOST_KNOWN = 128  # more could hardly all get a mask, and each is looked for at every place
+
+
+@dataclass(frozen=True, slots=True)
+class EntitySpan:
+    """A mention: ``text[start:end]``, of which kind, and whether a word before it told so."""
+
+    start: int
+    end: int
+    kind: str
+    cued: bool = False
+
+
+def find_entities(text: str, known: re.Pattern[str] | None = None) -> list[EntitySpan]:
+    """All entities of a text from left to right, no two overlapping.
+
+    Of those that begin first the longest is taken, of equally long ones that of the first rule;
+    ``known`` values (see `known_values`) come before all rules.
+    """
+    every: list[EntitySpan] = []
+    for _ in range(_ROUNDS):
+        found = list(_sweep(text, _finders(text, known)))
+        every += found
+        if not found:
+            break
+        # What lies between two entities is looked at again with these out of the way.
+        text = _without(text, found)
+    return sorted(every, key=lambda span: span.start)
+
+
+def known_values(
+    texts: Sequence[str], spans: Sequence[Sequence[EntitySpan]]
+) -> re.Pattern[str] | None:
+    """A pattern for the first values that a word told, wherever they stand without that word."""
+    surfaces = dict.fromkeys(
+        text[span.start : span.end]
+        for text, found in zip(texts, spans, strict=True)
+        for span in found
+        if span.cued
+    )
+    telling = [s for s in surfaces if sum(map(str.isalnum, s)) >= _SHORTEST_KNOWN]
+    if not telling:
+        return None
+    longest_first = sorted(telling[:_MOST_KNOWN], key=lambda s: (-len(s), s))
+    return re.compile(f"{BEFORE}(?P<v>{'|'.join(map(re.escape, longest_first))}){AFTER}")
+
+
+class _Finder:
+    """One rule on its way through a text; keeps its next match, so no part is searched twice."""
+
+    def __init__(self, kind: str, cued: bool, search: Search) -> None:
+        self.kind = kind
+        self.cued = cued
+        self._search = search
+        self._next: EntitySpan | None = EntitySpan(-1, -1, kind)
+
+    def from_on(self, text: str, position: int) -> EntitySpan | None:
+        """The rule's first match that begins at ``position`` or later."""
+        if self._next is not None and self._next.start < position:
+            found = self._search(text, position)
+            self._next = found and EntitySpan(
+                found.start("v"), found.end("v"), self.kind, self.cued
+            )
+        return self._next
+
+
+def _without(text: str, spans: Sequence[EntitySpan]) -> str:
+    """The text with masks over the spans, as long as before."""
+    pieces = []
+    end = 0
+    for span in spans:
+        pieces += [text[end : span.start], _TAKEN * (span.end - span.start)]
+        end = span.end
+    return "".join([*pieces, text[end:]])
+
+
+def _finders(text: str, known: re.Pattern[str] | None) -> list[_Finder]:
+    """The rules that the text can match at all."""
+    finders = [_Finder("ORDER", False, known.search)] if known is not None else []
+    return finders + [_Finder(r.kind, r.cued, r.search) for r in RULES if r.needs.search(text)]
+
+
+def _sweep(text: str, finders: Sequence[_Finder]) -> Iterator[EntitySpan]:
+    position = 0
+    while True:
+        found = [span for f in finders if (span := f.from_on(text, position)) is not None]
+        if not found:
+            return
+        best = min(found, key=lambda span: (span.start, -span.end))  # the first rule of equals
+        yield best
+        position = best.end
+
+
+# Entities as atomic tokens: phone numbers, times, order numbers out of the text and back, exactly.
+#
+# A small model cannot spell a number it has never seen, and it must not invent one. So each
+# distinct value of a dialogue becomes one private-use character that says its kind and its number
+# in the dialogue (Liu et al., KDD 2019, section 4.1); what the model says of it is put back word
+# for word.
+#
+#     texts -find-> spans -number-> EntityTable -mask-> masked texts ... -restore-> text
+
 
 MASK = re.compile(f"[{ANY_ENTITY}]")
 """A mask: the one character that stands for an entity."""
@@ -27,11 +132,11 @@ MASK = re.compile(f"[{ANY_ENTITY}]")
 _REPLACEMENT = "\ufffd"
 _CODES = frozenset(("PHONE", "CARD", "IBAN", "PLATE_NUM", "ORDER", "TRIP", "FLIGHT", "ID"))
 
-Key = tuple[str, str]
+EntityKey = tuple[str, str]
 """What two mentions of one value share: a kind (or that it is a code) and the compared form."""
 
 
-def compared(kind: str, surface: str) -> Key:
+def compared(kind: str, surface: str) -> EntityKey:
     """The form in which two mentions are compared: ``555-1234`` and ``555 1234`` are one value.
 
     Codes (phone and order numbers, plates ...) share one namespace: by their letters and digits.
@@ -57,7 +162,7 @@ class EntityTable:
     """
 
     surfaces: Mapping[str, str] = field(default_factory=dict)
-    masks: Mapping[Key, str] = field(default_factory=dict)
+    masks: Mapping[EntityKey, str] = field(default_factory=dict)
     mentions: tuple[tuple[str, ...], ...] = ()
     overflow: Mapping[str, int] = field(default_factory=dict)
     foreign: frozenset[str] = frozenset()
@@ -100,7 +205,9 @@ class EntityTable:
         return MASK.sub(lambda m: m[0] if m[0] in self.foreign else next(words), text)
 
 
-def mask(texts: Sequence[str], keep: Iterable[str] = ()) -> tuple[tuple[str, ...], EntityTable]:
+def mask_entities(
+    texts: Sequence[str], keep: Iterable[str] = ()
+) -> tuple[tuple[str, ...], EntityTable]:
     """Mask the texts of a dialogue: (its texts, in order) -> (masked texts, table).
 
     A value that a word told once (``order number 12345``) is found without that word, too.
@@ -132,9 +239,9 @@ def mask(texts: Sequence[str], keep: Iterable[str] = ()) -> tuple[tuple[str, ...
     return tuple(masked for masked, _ in done), table
 
 
-def _kinds(texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> dict[Key, str]:
+def _kinds(texts: Sequence[str], spans: Sequence[Sequence[EntitySpan]]) -> dict[EntityKey, str]:
     """One kind for each value: what a word before it said, else what it first looked like."""
-    kinds: dict[Key, str] = {}
+    kinds: dict[EntityKey, str] = {}
     for cued in (True, False):
         for text, found in zip(texts, spans, strict=True):
             for span in found:
@@ -144,7 +251,7 @@ def _kinds(texts: Sequence[str], spans: Sequence[Sequence[Span]]) -> dict[Key, s
 
 
 def _replace(
-    text: str, spans: Iterable[Span], masks: Mapping[Key, str]
+    text: str, spans: Iterable[EntitySpan], masks: Mapping[EntityKey, str]
 ) -> tuple[str, tuple[str, ...]]:
     """The text with masks for those spans that have one, and the words they stand for."""
     pieces: list[str] = []
@@ -164,13 +271,13 @@ class _Numbering:
     """Gives each new value the next mask of its kind that no text held before."""
 
     def __init__(self, foreign: frozenset[str]) -> None:
-        self.masks: dict[Key, str] = {}
+        self.masks: dict[EntityKey, str] = {}
         self.surfaces: dict[str, str] = {}
         self.overflow: Counter[str] = Counter()
         self._free = {kind: _free(kind, foreign) for kind in ENTITY_KINDS}
-        self._beyond: set[Key] = set()
+        self._beyond: set[EntityKey] = set()
 
-    def add(self, key: Key, kind: str, surface: str) -> None:
+    def add(self, key: EntityKey, kind: str, surface: str) -> None:
         if key in self.masks or key in self._beyond:
             return
         character = next(self._free[kind], None)

@@ -4,8 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from dialogist.data.entities import MASK, EntityTable, mask
-from dialogist.data.entity_finding import find_entities
+from dialogist.data.entities import MASK, EntityTable, find_entities, mask_entities
 from dialogist.data.normalise import normalise
 from dialogist.records import JSON, Dialogue
 from dialogist.tokenizers.special_tokens import ENTITY_KINDS, entity_kind
@@ -59,7 +58,9 @@ def entity_report(dialogues: Iterable[Dialogue], examples: int = 3) -> EntityRep
     report = EntityReport()
     for dialogue in dialogues:
         texts = [normalise(u.text, "plain") for u in dialogue.utterances]
-        masked, table = mask(texts, (normalise(name, "plain") for name in dialogue.speakers))
+        masked, table = mask_entities(
+            texts, (normalise(name, "plain") for name in dialogue.speakers)
+        )
         report.dialogues += 1
         report.with_entities += bool(table.surfaces)
         _count_dialogue(report, masked, table)

@@ -1,23 +1,160 @@
-r"""What entities look like: one `Rule` a form, in order of precedence where two fit equally.
+"""What entities look like: one `Rule` a form, in order of precedence where two fit equally."""
 
-Every quantifier that can meet a long run of text has a bound, and no two neighbouring ones share
-characters without one, so a text is searched in time proportional to its length.
-"""
-
+import ipaddress
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from dialogist.data import entity_checks as checks
-from dialogist.data.entity_times import (
-    CUED_DATE,
-    HAN_TIMES,
-    ISO_TIME,
-    NUMERIC_DATE,
-    SPOKEN_TIMES,
-    TIMES,
-)
 from dialogist.tokenizers.special_tokens import ANY_ENTITY
+
+# Check digits and other arithmetic that tells an entity from a number that looks like one.
+#
+# Each takes the text of a candidate and says yes or no.
+
+
+_ID_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
+_PHONE_DIGITS = (7, 15)  # E.164 allows 15 digits; shorter than 7 is an extension
+
+
+def digits_of(text: str) -> str:
+    """The ASCII digits of a text."""
+    return "".join(c for c in text if "0" <= c <= "9")
+
+
+def luhn(text: str) -> bool:
+    """The check digit of payment cards (ISO/IEC 7812-1): 13 to 19 digits, the first one 2 to 6."""
+    digits = digits_of(text)
+    if not 13 <= len(digits) <= 19 or digits[0] not in "23456":
+        return False
+    doubled = [int(d) * (1 + i % 2) for i, d in enumerate(reversed(digits))]
+    return sum(d - 9 if d > 9 else d for d in doubled) % 10 == 0
+
+
+def iban(text: str) -> bool:
+    """The check digits of a bank account (ISO 13616): the number modulo 97 is 1."""
+    compact = text.replace(" ", "").upper()
+    if not 15 <= len(compact) <= 34:
+        return False
+    turned = compact[4:] + compact[:4]
+    return int("".join(str(int(c, 36)) for c in turned)) % 97 == 1
+
+
+def chinese_id(text: str) -> bool:
+    """The last character of a Chinese identity number (GB 11643: ISO 7064, MOD 11-2)."""
+    total = sum(w * int(d) for w, d in zip(_ID_WEIGHTS, text[:17], strict=True))
+    return "10X98765432"[total % 11] == text[17].upper()
+
+
+def social_security(text: str) -> bool:
+    """An area, group and serial number that the USA could have given out."""
+    area, group, serial = text.split("-")
+    return area not in ("000", "666") and area[0] != "9" and group != "00" and serial != "0000"
+
+
+def ip_address(text: str) -> bool:
+    """A complete IPv4 or IPv6 address (a time such as 12:30:45 is none)."""
+    try:
+        ipaddress.ip_address(text.strip("[]"))
+    except ValueError:
+        return False
+    return len(text) > 4  # "::" and "::1" are addresses to a machine only
+
+
+def phone_length(text: str) -> bool:
+    """As many digits as a telephone number can have."""
+    shortest, longest = _PHONE_DIGITS
+    return shortest <= len(digits_of(text)) <= longest
+
+
+def day_and_month(text: str) -> bool:
+    """Two numbers before the year that can be a day and a month, in either order."""
+    one, other = (int(part) for part in text.replace("-", "/").replace(".", "/").split("/")[:2])
+    return 0 < min(one, other) <= 12 and max(one, other) <= 31
+
+
+def looks_issued(text: str) -> bool:
+    """Letters and digits mixed as no word is: at least four digits, a letter, eight in all."""
+    digits = len(digits_of(text))
+    letters = sum(c.isalpha() for c in text)
+    return digits >= 4 and letters >= 1 and digits + letters >= 8
+
+
+def has_digits(text: str, least: int = 2) -> bool:
+    """At least ``least`` digits: a word after a cue is no number."""
+    return len(digits_of(text)) >= least
+
+
+# How dates and times of day are written: the patterns of the kind TIME, English and Chinese.
+#
+# Only what names a point in time by number is one: "5 May", "half past six", "下午三点". Words that
+# shift with the day of speaking ("tomorrow", "Monday", "下周") are not: they are ordinary words.
+# All patterns are for case-insensitive use.
+
+
+_YEAR = r"(?:19|20)[0-9]{2}"
+_MONTH_NUMBER = r"(?:1[0-2]|0?[1-9])"
+_DAY = r"(?:3[01]|[12][0-9]|0?[1-9])"
+# "may" and "march" are words, too: as months they begin with a capital letter.
+_MONTH = (
+    r"(?:(?:jan(?:uary)?|feb(?:ruary)?|apr(?:il)?|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
+    r"oct(?:ober)?|nov(?:ember)?|dec(?:ember)?|(?-i:Mar))(?![a-z])\.?|(?-i:May|MAY|March|MARCH))"
+)
+_SPOKEN_HOUR = r"(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_END = r"(?![A-Za-z])"  # not \b: Chinese characters are letters to it
+# am, p.m. The last dot is the sentence's own where the sentence ends there.
+_HALF = rf"(?: ?[ap](?:m|\.m(?:\.(?=[,;)]| (?-i:[a-z])))?){_END})"
+_CLOCK = rf"(?:2[0-3]|[01]?[0-9])[:：][0-5][0-9](?:[:：][0-5][0-9](?:\.[0-9]{{1,6}})?)?{_HALF}?"
+
+SPOKEN_TIMES = (
+    rf"(?:(?:1[0-2]|0?[1-9])(?:[.:][0-5][0-9])?|{_SPOKEN_HOUR}){_HALF}",
+    rf"(?:1[0-2]|0?[1-9]|{_SPOKEN_HOUR}) o['’]? ?clock{_END}",
+    rf"(?:half past|(?:a )?quarter (?:past|to)) (?:1[0-2]|[1-9]|{_SPOKEN_HOUR}{_END})",
+)
+"""English times of day as they are said: "5 pm", "seven o'clock"."""
+
+_HAN_NUMBER = r"(?:[0-9]{1,2}|[一二两三四五六七八九十]{1,3})"
+_HAN_PART = r"(?:凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里|半夜)"
+_HAN_MINUTES = rf"(?:半|整|[一三]刻|零?{_HAN_NUMBER}分?)"
+_HAN_CLOCKS = (
+    rf"{_HAN_PART}{_HAN_NUMBER}[点时](?:{_HAN_MINUTES}|钟)?",
+    rf"{_HAN_PART}{_CLOCK}",
+    r"[0-9]{1,2}[点时](?:[0-9]{1,2}分?(?:[0-9]{1,2}秒)?|半|钟|整|[一三]刻)",
+)
+_HAN_DATES = (
+    rf"(?:{_YEAR}|[0-9]{{2}})年{_MONTH_NUMBER}月(?:{_DAY}[日号]?)?",
+    rf"{_MONTH_NUMBER}月{_DAY}[日号]?",
+    rf"{_YEAR}年",
+    r"[一二三四五六七八九十]{1,2}月[一二三四五六七八九十]{1,3}[日号]",
+)
+HAN_TIMES = (
+    rf"(?:{'|'.join(_HAN_DATES)}) ?(?:{'|'.join(_HAN_CLOCKS)}|{_CLOCK})",
+    *_HAN_DATES,
+    *_HAN_CLOCKS,
+)
+"""Chinese dates and times of day; a date with its time of day is one."""
+
+TIMES = (
+    _CLOCK,
+    rf"{_MONTH} {_DAY}(?:st|nd|rd|th)?(?![a-z0-9])(?:,? {_YEAR})?",
+    rf"{_DAY}(?:st|nd|rd|th)?(?: of)? {_MONTH}(?:,? {_YEAR})?",
+    rf"{_MONTH},? {_YEAR}",
+)
+"""Times of the clock, and dates with English months."""
+
+_ISO = rf"{_YEAR}(?P<dash>[-/.]){_MONTH_NUMBER}(?P=dash){_DAY}"
+ISO_TIME = rf"{_ISO}(?:[T ,]{{1,2}}{_CLOCK}(?:Z|[+-][0-9]{{2}}:?[0-9]{{2}})?)?"
+"""2024-05-12, with or without a time of day."""
+
+NUMERIC_DATE = r"[0-9]{1,2}(?P<dash>[-/.])[0-9]{1,2}(?P=dash)(?:(?:19|20)[0-9]{2}|[0-9]{2})"
+"""05/12/2024 and the like: whether two of its numbers are day and month has to be checked."""
+
+CUED_DATE = r"[0-9]{1,2}/[0-9]{1,2}"
+"""5/12 after "on", "by", "until" ...: to be checked, too."""
+
+
+# Every quantifier that can meet a long run of text has a bound, and no two neighbouring ones share
+# characters without one, so a text is searched in time proportional to its length.
+
 
 # Latin letters, digits and masks border an entity; Chinese characters do not: no spaces there.
 _EDGE = f"0-9A-Za-z_{ANY_ENTITY}"
@@ -81,11 +218,11 @@ _CARD = r"[0-9]{4}(?:[ -][0-9]{4}){3}(?:[ -][0-9]{3})?|[0-9]{4}[ -][0-9]{6}[ -][
 
 
 def _three(text: str) -> bool:
-    return checks.has_digits(text, 3)
+    return has_digits(text, 3)
 
 
 def _long(text: str) -> bool:
-    return checks.has_digits(text, 5) or (len(text) >= 5 and checks.has_digits(text, 2))
+    return has_digits(text, 5) or (len(text) >= 5 and has_digits(text, 2))
 
 
 def _numbered(kind: str, cue: str) -> Rule:
@@ -216,7 +353,7 @@ def _flights() -> Iterator[Rule]:
 
 
 def _times() -> Iterator[Rule]:
-    yield _plain("TIME", NUMERIC_DATE, checks.day_and_month)
+    yield _plain("TIME", NUMERIC_DATE, day_and_month)
     yield _plain("TIME", ISO_TIME)
     yield _plain("TIME", "|".join(TIMES))
     yield _plain("TIME", "|".join(SPOKEN_TIMES), needs="(?i:clock|past|quarter|[ap]\\.?m)")
@@ -225,7 +362,7 @@ def _times() -> Iterator[Rule]:
     yield Rule(
         "TIME",
         re.compile(f"(?<![A-Za-z])(?:{cue}) (?P<v>{CUED_DATE}){AFTER}(?![/.][0-9])", re.I),
-        checks.day_and_month,
+        day_and_month,
     )
 
 
@@ -233,15 +370,15 @@ def _addresses() -> Iterator[Rule]:
     yield _plain("EMAIL", _EMAIL, needs="@")
     yield _plain("URL", rf"(?:(?:https?|ftp)://|www\.){_URL_TAIL}", needs="(?i:://|www)")
     yield _plain("URL", rf"{_DOMAIN}(?:[/?]{_URL_TAIL}|/)?(?!\.[a-z])(?![@-])", needs=r"\.")
-    yield _plain("IP", r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?!\.[0-9])", checks.ip_address)
-    yield _plain("IP", r"[0-9a-f]{1,4}:[0-9a-f:]{2,34}", checks.ip_address)
+    yield _plain("IP", r"(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?!\.[0-9])", ip_address)
+    yield _plain("IP", r"[0-9a-f]{1,4}:[0-9a-f:]{2,34}", ip_address)
 
 
 def _rules() -> Iterator[Rule]:
     yield from _times()
     yield from _addresses()
-    yield _plain("IBAN", _IBANS, checks.iban)
-    yield _plain("ID", _CHINESE_ID, checks.chinese_id)
+    yield _plain("IBAN", _IBANS, iban)
+    yield _plain("ID", _CHINESE_ID, chinese_id)
     yield _after(
         "CARD",
         f"(?:(?:credit |debit |bank )?card|银行卡|信用卡|卡号|卡)(?:{_NUMBER})?",
@@ -252,15 +389,15 @@ def _rules() -> Iterator[Rule]:
     yield from _flights()
     yield from _numbered_things()
     for form in (_CARD, r"[0-9]{4}(?:[ -][0-9]{4}){3}", _GROUPED):  # "... 1111 12 times"
-        yield _plain("CARD", form, checks.luhn)
+        yield _plain("CARD", form, luhn)
     yield Rule(
         "PHONE",
         re.compile(rf"(?<![{_EDGE}$€£¥￥.])(?P<v>{'|'.join(_PHONES)}){AFTER}(?!-[0-9])", re.I),
-        checks.phone_length,
+        phone_length,
     )
     yield _bare("ID", _ID_CUE)  # after PHONE: "the number for reservations is 415-..."
     yield _bare("ORDER", _ORDER_CUE)
-    yield _plain("PLATE_NUM", _HAN_PLATE, checks.has_digits)
+    yield _plain("PLATE_NUM", _HAN_PLATE, has_digits)
     yield _plain("AMOUNT", "|".join(_AMOUNTS))
     yield _plain(
         "AMOUNT",
@@ -269,16 +406,16 @@ def _rules() -> Iterator[Rule]:
     )
     yield _plain("AMOUNT", _HAN_AMOUNT, needs="[元块]")
     yield _plain("TRIP", r"[GDCZTKYL][0-9]{1,4}(?=次)")
-    yield _plain("ID", r"[0-9]{3}-[0-9]{2}-[0-9]{4}", checks.social_security)
+    yield _plain("ID", r"[0-9]{3}-[0-9]{2}-[0-9]{4}", social_security)
     yield _plain("ORDER", r"[0-9]{9,32}")
-    yield _plain("ORDER", r"(?-i:[A-Z0-9]{1,24}(?:-[A-Z0-9]{1,12}){0,4})", checks.looks_issued)
+    yield _plain("ORDER", r"(?-i:[A-Z0-9]{1,24}(?:-[A-Z0-9]{1,12}){0,4})", looks_issued)
 
 
 def _numbered_things() -> Iterator[Rule]:
     """What only the word before tells apart."""
     number = r"\+?[0-9(](?:[ .()-]{0,2}[0-9]){6,14}"
-    yield _after("PHONE", f"(?:{_PHONE_CUE})(?:{_NUMBER})?", number, checks.phone_length)
-    yield _after("TRIP", f"(?:{_TRIP_CUE}){_NUMBER}", _CODE, checks.has_digits)
+    yield _after("PHONE", f"(?:{_PHONE_CUE})(?:{_NUMBER})?", number, phone_length)
+    yield _after("TRIP", f"(?:{_TRIP_CUE}){_NUMBER}", _CODE, has_digits)
     yield _after("TRIP", _TRIP_CUE, r"(?-i:[GDCZTKYL][0-9]{1,4})")
     near = f"[^.!?。！？{ANY_ENTITY}]{{0,24}}?"  # "my car is the red one, AB12 CDE"
     yield _after("PLATE_NUM", _PLATE_CUE, f"{_PLATE}|{_HAN_PLATE}", _plate, near + BEFORE)
@@ -289,7 +426,7 @@ def _numbered_things() -> Iterator[Rule]:
 def _plate(text: str) -> bool:
     """Letters and digits, and as many as a plate has."""
     length = sum(c.isalnum() for c in text)
-    return checks.has_digits(text) and any(c.isalpha() for c in text) and 5 <= length <= 8
+    return has_digits(text) and any(c.isalpha() for c in text) and 5 <= length <= 8
 
 
 RULES = tuple(_rules())

@@ -7,8 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
-from dialogist.data.keypoints import LabelledSentence, Origin, RulePack, section_of
-from dialogist.data.rule_packs import first_match
+from dialogist.data.keypoints import (
+    LabelledSentence,
+    LabelOrigin,
+    RulePack,
+    first_match,
+    section_of,
+)
 from dialogist.records import JSON, Dialogue
 
 _SEQUENCES_SHOWN = 20
@@ -58,7 +63,7 @@ class KeyPointStats:
     @property
     def coverage(self) -> float:
         """The share of sentences (0 to 1) that a rule fits; 0 without sentences."""
-        return self.origins[Origin.rule] / max(1, self.sentences)
+        return self.origins[LabelOrigin.rule] / max(1, self.sentences)
 
     def to_json(self) -> dict[str, JSON]:
         """Return the same as plain JSON values."""
@@ -132,7 +137,7 @@ def keypoint_stats(dialogues: Iterable[Dialogue], pack: RulePack) -> KeyPointSta
         dialogues_without_summary=without,
         summaries=counts.sequences.total(),
         sentences=counts.sentences.total(),
-        origins={origin.value: counts.origins[origin.value] for origin in Origin},
+        origins={origin.value: counts.origins[origin.value] for origin in LabelOrigin},
         labels={
             label: LabelCount(counts.sentences[label], counts.parts[label], counts.summaries[label])
             for label in pack.labels

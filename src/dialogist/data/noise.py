@@ -1,16 +1,6 @@
-"""`Noise`: what is taken out of a window of a dialogue, and what a model is to write instead.
+"""`Noise`: what is taken out of a window of a dialogue, and what a model is to write instead."""
 
-    infilling   spans of words become one mask each (Lewis et al. 2020, BART: text infilling)
-    utterances  utterances change places, some keep nothing but their speaker and a mask (BART's
-                sentence permutation; Zhong et al. 2022, DialogLM: turn shuffling)
-    speakers    who speaks, or is spoken of, becomes a mask (DialogLM: speaker mask)
-    gap         the utterances most like all the others are to be written (Zhang et al. 2020,
-                PEGASUS: gap sentences); most of them are taken out of the dialogue
-
-Each window gets one of the four in an epoch. The mask is the unknown token: subword tokenizers
-have no other use for it.
-"""
-
+from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import ClassVar, Literal, TypeAlias
 
@@ -19,13 +9,83 @@ from pydantic import Field, model_validator
 from dialogist.config import Config
 from dialogist.data.chance import Chance
 from dialogist.data.collate import Pair
-from dialogist.data.gap import likeness
-from dialogist.data.spans import draw_spans
 from dialogist.data.windows import source_of, utterances_of
 from dialogist.tokenizers import Symbols
 
-Kind: TypeAlias = Literal["infilling", "utterances", "speakers", "gap"]
-KINDS: tuple[Kind, ...] = ("infilling", "utterances", "speakers", "gap")
+# How much each utterance is like the rest of its dialogue (Zhang et al. 2020, section 3.1.1).
+
+
+def likeness(utterances: Sequence[Sequence[int]]) -> list[float]:
+    """ROUGE-1 F1 of each utterance and all the others, tokens being ids (PEGASUS: Ind-Orig)."""
+    counts = [Counter(ids) for ids in utterances]
+    everything: Counter[int] = Counter()
+    for count in counts:
+        everything.update(count)
+    total = sum(everything.values())
+    return [_f1(count, everything, total) for count in counts]
+
+
+def _f1(own: Counter[int], everything: Counter[int], total: int) -> float:
+    size = sum(own.values())
+    rest = total - size
+    same = sum(min(n, everything[token] - n) for token, n in own.items())
+    return 2 * same / (size + rest) if size and rest else 0.0
+
+
+# Which spans of words infilling takes out (Lewis et al. 2020, section 2.2).
+
+
+InfilledSpan = tuple[int, int]
+
+_TRIES = 20  # draws for each span that is wanted: dense texts leave no room for more
+
+
+def draw_spans(
+    texts: Sequence[InfilledSpan], share: float, mean: float, chance: Chance
+) -> list[list[InfilledSpan]]:
+    """For each text, which reaches from one place to another, spans [a, b) within it, in order.
+
+    They have ``share`` of all places in sum, at least one; no two touch. Lengths are Poisson
+    numbers before the ends of texts cut them (and long ones find room less often).
+    An empty span stands before its place; there are fewer of these than places lost, so that
+    a mask for each span makes no text longer than it was.
+    """
+    places = [(i, j) for i, (start, end) in enumerate(texts) for j in range(start, end)]
+    wanted = max(1, round(share * len(places))) if places else 0
+    free = [[True] * (end + 1) for _, end in texts]  # that a span may begin, end, or stand there
+    spans: list[list[InfilledSpan]] = [[] for _ in texts]
+    lost = masks = 0
+    for _ in range(_TRIES * wanted):
+        if lost >= wanted:
+            break
+        text, start = places[chance.below(len(places))]
+        length = min(chance.poisson(mean), texts[text][1] - start, wanted - lost)
+        if length == 0 and masks >= lost:
+            continue
+        if not all(free[text][start : start + length + 1]):
+            continue
+        free[text][start : start + length + 1] = [False] * (length + 1)
+        spans[text].append((start, start + length))
+        lost, masks = lost + length, masks + 1
+    if places and not lost:
+        text, start = places[chance.below(len(places))]
+        spans[text] = [(start, start + 1)]
+    return [sorted(found) for found in spans]
+
+
+# infilling   spans of words become one mask each (Lewis et al. 2020, BART: text infilling)
+#     utterances  utterances change places, some keep nothing but their speaker and a mask (BART's
+#                 sentence permutation; Zhong et al. 2022, DialogLM: turn shuffling)
+#     speakers    who speaks, or is spoken of, becomes a mask (DialogLM: speaker mask)
+#     gap         the utterances most like all the others are to be written (Zhang et al. 2020,
+#                 PEGASUS: gap sentences); most of them are taken out of the dialogue
+#
+# Each window gets one of the four in an epoch. The mask is the unknown token: subword tokenizers
+# have no other use for it.
+
+
+NoiseKind: TypeAlias = Literal["infilling", "utterances", "speakers", "gap"]
+KINDS: tuple[NoiseKind, ...] = ("infilling", "utterances", "speakers", "gap")
 
 _SHAKE = 0.2  # PEGASUS: 20% uniform noise on how important a sentence is
 _FEWEST = 3  # utterances: of two, neither is more like the other than the other way round
@@ -93,7 +153,7 @@ class Noise:
         self.symbols = symbols
         self.speakers = frozenset(speakers)
         self.room = None if longest is None else longest - 2
-        self._makers: dict[Kind, Callable[[_Utterances, Chance], _Noised | None]] = {
+        self._makers: dict[NoiseKind, Callable[[_Utterances, Chance], _Noised | None]] = {
             "infilling": self._infill,
             "utterances": self._shuffle,
             "speakers": self._mask_speakers,
@@ -107,7 +167,7 @@ class Noise:
         assert found is not None, "a window has a token"
         return found
 
-    def of_kind(self, kind: Kind, pair: Pair, chance: Chance) -> Pair | None:
+    def of_kind(self, kind: NoiseKind, pair: Pair, chance: Chance) -> Pair | None:
         """The window under one kind of noise, None where there is nothing for it to do."""
         noised = self._makers[kind]([list(ids) for ids in utterances_of(pair)], chance)
         if noised is None or not self._fits(len(noised[1])):

@@ -9,10 +9,15 @@
   words of Chinese.
 """
 
+import logging
 import re
 import unicodedata
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Literal
+
+from dialogist.errors import MissingExtraError
 
 Profile = Literal["plain", "dialogsum-keras", "xsum-report", "words", "zh-characters", "zh-words"]
 
@@ -110,4 +115,141 @@ def _without_controls(text: str) -> str:
 
 
 def _fold(text: str) -> str:
+    return " ".join(text.split())
+
+
+# Spaces for a word tokenizer, and without them again: marks of punctuation, and Chinese.
+#
+# The reports' word tokenizer splits at spaces and drops every ASCII mark of punctuation. So what it
+# writes has no sentences, and Chinese is one word. Three profiles put spaces in when everything
+# else is prepared (names and entities are their placeholders by then), and take them out of what a
+# model writes:
+#
+#     Hello, New York.        -segment->  Hello ￭, New York ￭.         -join->  Hello, New York.
+#     联系小王，OK吗          -segment->  联 系 小 王 ， OK 吗         -join->  联系小王，OK吗
+#
+# ``words``: each mark is a word, and ￭ says on which sides it stood without a space; likewise each
+# placeholder, with the ￭ at the word beside it (``Ann's``). ``zh-characters``, ``zh-words``: the
+# same, and each Chinese character (or word) and mark has spaces around it without a ￭, for Chinese
+# has none of its own. Characters are the paper's way of counting (Liu et al., KDD 2019, footnote 2
+# and section 4.2: the Chinese part in characters, the English part in words). Words come from jieba
+# (the extra ``zh``).
+
+
+# Ideographs, and kana, which Chinese texts quote.
+_LETTERS = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+# Marks that only Chinese has. “ ” … and — are English, too: they keep their place beside a word.
+_CHINESE_MARKS = "\u3001-\u3004\u3008-\u303f\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65"
+_CHINESE = f"{_LETTERS}{_CHINESE_MARKS}"
+_ONE = re.compile(f"[{_CHINESE}]")
+_RUN = re.compile(f"[{_LETTERS}]+|[{_CHINESE_MARKS}]")
+
+_JOINER = "\uffed"
+_JOINED = re.compile(f" *{_JOINER} *")
+_PLACEHOLDER = re.compile("[\U0010f000-\U0010ffff]")
+# All that is no part of a word but the apostrophe; private use is none of our business.
+_MARK = re.compile(r"[^\w\s'’\U000f0000-\U0010ffff]|_")
+_ASCII_MARK = re.compile(r"[!-&(-/:-@\[-`{-~]")
+
+# The tokenizer would drop an ASCII mark, so it goes by another name: a private-use character.
+_NAMES = {code: 0xE000 + code for code in range(0x21, 0x7F) if not chr(code).isalnum()}
+_BACK = {name: code for code, name in _NAMES.items()}
+_TAKEN = {**dict.fromkeys(_BACK, "\ufffd"), ord(_JOINER): "■"}
+
+CHINESE_PROFILES = ("zh-characters", "zh-words")
+_PROFILES = ("words", *CHINESE_PROFILES)
+
+WordSplit = Callable[[str], list[str]]
+
+
+def segment(text: str, profile: Profile) -> str:
+    """Make each mark (and each Chinese character or word) a word; other profiles: no change.
+
+    Everything else stays as it is, placeholders among it. The characters that stand for marks
+    within Dialogist cannot be typed: they become U+FFFD, and ￭ becomes ■.
+
+    Raises:
+        MissingExtraError: the profile is ``zh-words`` and jieba is not installed.
+    """
+    if profile not in _PROFILES:
+        return text
+    text = text.translate(_TAKEN)
+    if profile == "words":
+        return _fold_spaces(_placeholders_apart(_marks_apart(text, _MARK), str.isspace))
+    text = _placeholders_apart(_marks_apart(text, _ASCII_MARK), _is_space_or_chinese)
+    if profile == "zh-characters":
+        return _fold_spaces(_ONE.sub(r" \g<0> ", text))
+    cut = _jieba()
+    return _fold_spaces(_RUN.sub(lambda run: f" {' '.join(cut(run[0]))} ", text))
+
+
+def join(text: str, profile: Profile, surfaces: Mapping[str, str]) -> str:
+    """Put marks back to their words, and Chinese together; other profiles: no change.
+
+    It undoes `segment`, but for a space that Chinese had on one side or on both: there is none
+    afterwards. ``surfaces`` are the words that stand behind the placeholders: what these begin and
+    end with decides beside them.
+    """
+    if profile not in _PROFILES:
+        return text
+    text = _JOINED.sub("", text).translate(_BACK)
+    if profile not in CHINESE_PROFILES:
+        return text
+    before = "".join(c for c, words in surfaces.items() if _ONE.fullmatch(words[-1:]))
+    behind = "".join(c for c, words in surfaces.items() if _ONE.fullmatch(words[:1]))
+    return re.sub(f"(?<=[{_CHINESE}{before}]) +| +(?=[{_CHINESE}{behind}])", "", text)
+
+
+def _marks_apart(text: str, marks: re.Pattern[str]) -> str:
+    """Each mark a word; where there was no space beside it is now one, and a ￭."""
+
+    def apart(mark: re.Match[str]) -> str:
+        start, end = mark.span()
+        before = _JOINER if start and not text[start - 1].isspace() else ""
+        behind = _JOINER if end < len(text) and not text[end].isspace() else ""
+        return f" {before}{mark[0].translate(_NAMES)}{behind} "
+
+    return marks.sub(apart, text)
+
+
+def _placeholders_apart(text: str, is_loose: Callable[[str], bool]) -> str:
+    """Each placeholder a word, alone; a word beside it has a ￭, unless it is loose anyway."""
+
+    def apart(found: re.Match[str]) -> str:
+        start, end = found.span()
+        before, behind = text[max(0, start - 1) : start], text[end : end + 1]
+        alone = f" {found[0]} "
+        if before and not is_loose(before):
+            # Two placeholders side by side have the ￭ between them.
+            alone = f"{' ' if _PLACEHOLDER.match(before) else ''}{_JOINER}{alone}"
+        if behind and not is_loose(behind) and not _PLACEHOLDER.match(behind):
+            alone = f"{alone}{_JOINER}"
+        return alone
+
+    return _PLACEHOLDER.sub(apart, text)
+
+
+def _is_space_or_chinese(character: str) -> bool:
+    return character.isspace() or _ONE.match(character) is not None
+
+
+@cache
+def _jieba() -> WordSplit:
+    """Jieba's way of splitting, with its own dictionary."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of 2020: its escapes, and how it finds its files
+            import jieba
+    except ImportError:
+        raise MissingExtraError("profile zh-words", "zh") from None
+    jieba.setLogLevel(logging.WARNING)
+    words = jieba.Tokenizer()
+    # Not its `initialize`: that leaves a file in the shared temporary folder, and trusts one there.
+    words.FREQ, words.total = words.gen_pfdict(words.get_dict_file())
+    words.initialized = True
+    split: WordSplit = words.lcut
+    return split
+
+
+def _fold_spaces(text: str) -> str:
     return " ".join(text.split())

@@ -13,25 +13,32 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from dialogist.config import Config
-from dialogist.data.encode import Encoded, encode
-from dialogist.data.entities import MASK, EntityTable, mask
+from dialogist.data.encode import Encoded, Limits, encode
+from dialogist.data.entities import MASK, EntityTable, mask_entities
 from dialogist.data.keypoints import RulePack, load_pack, section_of
-from dialogist.data.limits import Limits
-from dialogist.data.merge import group_short, merge
 from dialogist.data.normalise import (
+    CHINESE_PROFILES,
     Profile,
     has_reserved,
+    join,
     normalise,
     normalise_between,
+    segment,
     without_controls,
     without_placeholders,
 )
-from dialogist.data.own_names import other_names, without_signatures
-from dialogist.data.segment import CHINESE_PROFILES, join, segment
-from dialogist.data.speakers import RoleTable, SpeakerTable, restore_speakers
+from dialogist.data.speakers import (
+    RoleTable,
+    SpeakerTable,
+    group_short,
+    merge,
+    other_names,
+    restore_speakers,
+    without_signatures,
+)
 from dialogist.records import Dialogue, Example, SubSummary, Utterance
 from dialogist.text.casing import recased
-from dialogist.text.chat import written_out
+from dialogist.text.chat import without_abbreviations
 from dialogist.text.listing import counted
 from dialogist.tokenizers import Tokenizer, placeholder
 
@@ -192,7 +199,7 @@ class Preparation:
             dialogue = without_signatures(dialogue)
         if self.config.spelling == "kept":
             return dialogue
-        written = (replace(u, text=written_out(u.text)) for u in dialogue.utterances)
+        written = (replace(u, text=without_abbreviations(u.text)) for u in dialogue.utterances)
         return replace(dialogue, utterances=tuple(written))
 
     def _spoken(self, dialogue: Dialogue) -> tuple[list[Utterance], EntityTable]:
@@ -203,7 +210,7 @@ class Preparation:
         # Found before a profile changes them: what is restored is what was said.
         plain = [normalise(u.text, "plain") for u in dialogue.utterances]
         names = (normalise(name, "plain") for name in dialogue.speakers)
-        masked, entities = mask(plain, names)
+        masked, entities = mask_entities(plain, names)
         pairs = zip(dialogue.utterances, masked, strict=True)
         return [self._normalised(u, text) for u, text in pairs], entities
 

@@ -20,7 +20,7 @@ Indices: TypeAlias = NDArray[np.int64]
 _BLOCK = 1 << 20  # draws from the shuffle buffer made at once; another number, another order
 
 
-class Plan(Sequence[Indices]):
+class BatchPlan(Sequence[Indices]):
     """The batches of an epoch in the order of training; 8 bytes a pair, 8 a batch.
 
     Attributes:
@@ -58,7 +58,7 @@ class ShuffleBufferConfig(Config):
     examples: int = Field(64, ge=1)
     buffer: int = Field(10_000, ge=1)
 
-    def plan(self, lengths: Lengths, seed: int, epoch: int) -> Plan:
+    def plan(self, lengths: Lengths, seed: int, epoch: int) -> BatchPlan:
         """Draw each next pair at random from a buffer that is refilled in file order."""
         chance, count = _Chance(seed, epoch), len(lengths)
         buffer = np.arange(min(self.buffer, count))
@@ -71,7 +71,7 @@ class ShuffleBufferConfig(Config):
             left += len(incoming)
         order[left:] = buffer[chance.order(len(buffer))]
         ends = np.arange(self.examples, count + self.examples, self.examples)
-        return Plan(order, np.minimum(ends, count))
+        return BatchPlan(order, np.minimum(ends, count))
 
 
 class TokenBucketConfig(Config):
@@ -85,7 +85,7 @@ class TokenBucketConfig(Config):
     tokens: int = Field(6_000, ge=16)
     chunk: int = Field(24, ge=1)
 
-    def plan(self, lengths: Lengths, seed: int, epoch: int) -> Plan:
+    def plan(self, lengths: Lengths, seed: int, epoch: int) -> BatchPlan:
         """Shuffle, sort within chunks, cut into batches, shuffle the batches."""
         chance, count = _Chance(seed, epoch), len(lengths)
         order = chance.order(count)
@@ -154,7 +154,7 @@ def _drawn(buffer: Indices, places: Indices, incoming: Indices) -> Indices:
     return drawn
 
 
-def _shuffled(order: Indices, sizes: Indices, chance: _Chance) -> Plan:
+def _shuffled(order: Indices, sizes: Indices, chance: _Chance) -> BatchPlan:
     """Batches of the given sizes, cut from ``order`` one after the other, in random order."""
     starts = np.cumsum(sizes) - sizes
     batches = chance.order(len(sizes))
@@ -163,4 +163,4 @@ def _shuffled(order: Indices, sizes: Indices, chance: _Chance) -> Plan:
     # Place p of the plan takes from `order` what lies as far from its batch's start there.
     places = np.repeat(starts[batches] - (ends - sizes), sizes)
     places += np.arange(len(order))
-    return Plan(order[places], ends)
+    return BatchPlan(order[places], ends)

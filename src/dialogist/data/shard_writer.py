@@ -14,22 +14,23 @@ from pathlib import Path
 
 import numpy as np
 
-from dialogist.data.collate import Pair, pairs_of
+from dialogist.data.collate import Pair, encoded_pairs
 from dialogist.data.encode import Cuts, Encoded
-from dialogist.data.fingerprint import PairSum
-from dialogist.data.manifest import (
+from dialogist.data.shards import (
+    INDEX_COLUMNS,
     SHARD_FILES,
+    TOKEN_TYPES,
     FileEntry,
     Manifest,
+    PairSum,
     SetCounts,
     ShardEntry,
     shard_file,
 )
-from dialogist.data.shards import INDEX_COLUMNS, TOKEN_TYPES
 from dialogist.errors import DataError
 from dialogist.files import sync, temporary_for
 
-LARGEST_SHARD = 1 << 30  # the index counts places in four bytes
+MOST_SHARD_TOKENS = 1 << 30  # the index counts places in four bytes
 
 _ROW = struct.Struct(f"<{INDEX_COLUMNS}I")
 
@@ -61,7 +62,7 @@ class ShardWriter:
         """
         if self._shard is None:
             self._shard = _OpenShard(self.folder, self.manifest)
-        self._shard.add(encoded, pairs_of(encoded) if pairs is None else pairs, data_set)
+        self._shard.add(encoded, encoded_pairs(encoded) if pairs is None else pairs, data_set)
         if self._shard.token_count >= self.shard_tokens:
             self._commit(self._shard)
 

@@ -6,7 +6,9 @@ count_words -> lengths of utterances, dialogues, summaries -> Distribution, shar
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
+from dialogist.errors import MissingExtraError
 from dialogist.records import JSON, Dialogue
 from dialogist.text.words import count_words
 
@@ -188,3 +190,28 @@ def histogram_of(lengths: Counter[int], width: int) -> Histogram:
     for length, times in lengths.items():
         bins[min(length // width, _BINS_SHOWN - 1)] += times
     return Histogram(width, tuple(bins[n] for n in range(max(bins, default=-1) + 1)))
+
+
+PLOTTED = ("utterances_per_dialogue", "tokens_per_dialogue", "tokens_per_summary")
+
+
+def plot_lengths(stats: CorpusStats, path: Path) -> None:
+    """Draw the length distributions side by side.
+
+    Raises:
+        MissingExtraError: matplotlib is not installed.
+    """
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError("--plot", "eval") from None
+    figure = Figure(figsize=(11, 3.4), layout="constrained")
+    for axes, name in zip(figure.subplots(1, len(PLOTTED)), PLOTTED, strict=True):
+        histogram = stats.histograms[name]
+        starts = [i * histogram.width for i in range(len(histogram.counts))]
+        axes.bar(starts, histogram.counts, width=0.9 * histogram.width, align="edge")
+        mean = stats.distributions[name].mean
+        axes.axvline(mean, color="black", linestyle="--", linewidth=1, label=f"mean {mean:.1f}")
+        axes.set(xlabel=name.replace("_", " "), ylabel="count")
+        axes.legend()
+    figure.savefig(path, dpi=120)

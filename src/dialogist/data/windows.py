@@ -10,8 +10,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
 from dialogist.data.collate import Pair
-from dialogist.data.encode import Encoded, encode
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Encoded, Limits, encode
 from dialogist.records import Example
 from dialogist.text.listing import counted
 from dialogist.tokenizers import Tokenizer

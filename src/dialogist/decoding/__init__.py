@@ -8,6 +8,7 @@ from dialogist.config import Config
 
 Strategy = Literal["greedy", "beam", "sample"]
 CoverageKind = Literal["missed", "repeated"]
+BeamScoring = Literal["wu", "transformers"]
 
 
 class DecodingOptions(Config):
@@ -25,6 +26,10 @@ class DecodingOptions(Config):
     equation 14: beam hypotheses are ranked by log p / ((5 + length) / 6)^alpha. Beam search
     goes on until no unfinished hypothesis can win, however long it gets; with ``early_stop``
     until ``beam_size`` hypotheses have ended, in far fewer steps (docs/speed.md).
+    ``beam_scoring`` ``transformers`` searches as that library's ``generate`` does, for models whose
+    options were tuned with it: hypotheses are ranked by log p / length^alpha, an ending counts only
+    among the best ``beam_size`` candidates, and ``beam_size`` of them end a search that cannot
+    improve at its present length.
     ``coverage_penalty`` is beta there: finished beams are ranked by what of the dialogue they
     looked at, or looked at again (``coverage_kind``; see `dialogist.decoding.beam_search`).
     ``repetition_penalty``: the log-probability of a token that was said is multiplied by it
@@ -45,6 +50,7 @@ class DecodingOptions(Config):
     coverage_kind: CoverageKind = "repeated"
     repetition_penalty: float = Field(1.0, ge=1, le=10)
     early_stop: bool = False
+    beam_scoring: BeamScoring = "wu"
     no_repeat_ngram: int = Field(0, ge=0, le=64)
     no_double_words: bool = False
     near_repeat: float = Field(0.0, ge=0, le=100)

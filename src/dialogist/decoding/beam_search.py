@@ -11,7 +11,7 @@ from dialogist.decoding import CoverageKind, DecodingOptions
 from dialogist.decoding.constraints import NEVER, Filter
 from dialogist.decoding.search import Hypothesis, apply_constraints, as_input
 from dialogist.decoding.stopping import check_stopped
-from dialogist.models.base import Generator, Outputs, Stepper
+from dialogist.models.base import Generator, Stepper
 from dialogist.nn.kv_cache import State
 from dialogist.tokenizers import Symbols
 
@@ -101,7 +101,11 @@ class _Beams:
 
 
 class BeamSearch:
-    """The K best hypotheses of each dialogue; `search` is the whole algorithm."""
+    """The K best hypotheses of each dialogue; `search` is the whole algorithm.
+
+    With ``beam_scoring`` ``transformers`` it takes the decisions of that library's beam search
+    (5.23: `GenerationMixin._beam_search`), so that both find the same tokens.
+    """
 
     def __init__(
         self, options: DecodingOptions, symbols: Symbols, filters: Sequence[Filter]
@@ -109,6 +113,7 @@ class BeamSearch:
         self.options = options
         self.symbols = symbols
         self.filters = filters
+        self._theirs = options.beam_scoring == "transformers"
 
     def search(self, model: Stepper, state: State, alive: Tensor) -> list[list[Hypothesis]]:
         """n_best hypotheses for each of B dialogues, best first.
@@ -117,7 +122,8 @@ class BeamSearch:
         """
         width, device = self.options.beam_size, alive.device
         enough = width if self.options.early_stop else None
-        shelves = [_Shelf(self.options.n_best, enough) for _ in range(len(alive))]
+        size = width if self._theirs else self.options.n_best
+        shelves = [_Shelf(size, enough) for _ in range(len(alive))]
         owner = alive.repeat_interleave(width)  # (N,) N = A * K
         state = state.select(owner)
         tokens = torch.full_like(owner, self.symbols.bos)
@@ -135,7 +141,7 @@ class BeamSearch:
             if prefix.shape[1] + 1 >= self.options.max_tokens:
                 self._cut(here, prefix, beams)
                 break
-            going = self._going(here, beams)  # (5)
+            going = self._going(here, beams, prefix.shape[1] + 1)  # (5)
             if not going:
                 break
             sums, rows, tokens = beams.of(going, device)
@@ -144,7 +150,7 @@ class BeamSearch:
             if len(going) < len(alive):
                 alive = alive[going]
                 owner = alive.repeat_interleave(width)
-        return [shelf.held for shelf in shelves]
+        return [shelf.held[: self.options.n_best] for shelf in shelves]
 
     def _extend(self, sums: Tensor, scores: Tensor) -> _Beams:
         """(A, K) and (N, X) -> the best 2K extensions of each dialogue."""
@@ -165,9 +171,10 @@ class BeamSearch:
         lines = zip(candidates.sums, candidates.rows, candidates.tokens, strict=True)
         for shelf, line in zip(shelves, lines, strict=True):
             going = []
-            for total, row, token in zip(*line, strict=True):
+            for place, (total, row, token) in enumerate(zip(*line, strict=True)):
                 ends = token == self.symbols.eos
-                if ends and total > NEVER:
+                counts = place < self.options.beam_size or not self._theirs
+                if ends and counts and total > NEVER:
                     shelf.add(self._hypothesis(prefix[row].tolist(), total, True))
                 going.append((NEVER if ends else total, row, token))
             # (sorting keeps the order of equals: only the endings move to the end)
@@ -187,21 +194,25 @@ class BeamSearch:
                     said = [*prefix[row].tolist(), token]
                     shelf.add(self._hypothesis(said, total, False))
 
-    def _going(self, shelves: list[_Shelf], beams: _Beams) -> list[int]:
+    def _going(self, shelves: list[_Shelf], beams: _Beams, length: int) -> list[int]:
         """Which of the A dialogues have an unfinished row that could still enter the shelf.
 
         Sums only fall, and the normaliser is largest at the longest length: no continuation of a
-        row can score above its sum over that.
+        row can score above its sum over that. (transformers takes the present ``length`` for it,
+        which is a guess, except without a length penalty.)
         """
-        longest = length_normaliser(self.options.max_tokens + 1, self.options.length_penalty)
-        bounds = [max(sums) / longest for sums in beams.sums]
+        divisor = self._normaliser(length if self._theirs else self.options.max_tokens + 1)
+        bounds = [max(sums) / divisor for sums in beams.sums]
         pairs = enumerate(zip(bounds, shelves, strict=True))
         return [i for i, (bound, shelf) in pairs if bound > NEVER and not shelf.decided(bound)]
 
     def _hypothesis(self, tokens: Sequence[int], total: float, finished: bool) -> Hypothesis:
-        length = len(tokens) + int(finished)
-        score = total / length_normaliser(length, self.options.length_penalty)
+        score = total / self._normaliser(len(tokens) + int(finished))
         return Hypothesis(tuple(tokens), total, score, finished)
+
+    def _normaliser(self, length: int) -> float:
+        alpha = self.options.length_penalty
+        return float(length**alpha) if self._theirs else length_normaliser(length, alpha)
 
 
 # Hypotheses as targets: what was said is run once more with teacher forcing.
@@ -250,7 +261,8 @@ def rerank_by_coverage(
     owner = torch.arange(len(found)).repeat_interleave(counts).to(batch.source.device)
     targets = (t.to(batch.source.device) for t in forced_targets(said, symbols))
     forced = batch.select(owner).with_targets(*targets)
-    weights = attention_of(model.force(forced, state.select(owner), need_weights=True))
+    outputs = model.force(forced, state.select(owner), need_weights=True)
+    weights = model.cross_attention(outputs)
     if weights is None:
         return [list(hypotheses[: options.n_best]) for hypotheses in found]
     spoken = weights * forced.target_mask[:, :, None]  # (N, T, S)
@@ -268,19 +280,6 @@ def coverage_penalty(weights: Tensor, real: Tensor, kind: CoverageKind) -> Tenso
     sums = weights.float().sum(dim=1)  # (N, S)
     missed, repeated = sums.clamp(min=_LEAST, max=1).log(), -(sums - 1).clamp(min=0)
     return ((missed if kind == "missed" else repeated) * real).sum(dim=1)
-
-
-def attention_of(outputs: Outputs) -> Tensor | None:
-    """(N, T, S) of the attention to the source: the last layer's, the mean of its heads."""
-    found = [maps for name, maps in outputs.attention.items() if _is_cross(name)]
-    if not found:
-        return None
-    last = found[-1]
-    return last.mean(dim=1) if last.ndim == 4 else last  # (N, H, T, S) -> (N, T, S)
-
-
-def _is_cross(name: str) -> bool:
-    return name == "decoder_attention" or name.endswith("decenc_att")
 
 
 def _real(batch: Batch, width: int) -> Tensor:

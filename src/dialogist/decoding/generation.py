@@ -60,6 +60,10 @@ class UncachedModel:
         """All of it anew."""
         return self.model.forward(batch, need_weights)
 
+    def cross_attention(self, outputs: Outputs) -> Tensor | None:
+        """The wrapped model's."""
+        return self.model.cross_attention(outputs)
+
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, _Prefix]:
         """(N,) -> (N, X) by teacher-forcing everything said so far."""
         assert isinstance(state, _Prefix)

@@ -11,8 +11,7 @@ from dialogist.decoding import DecodingOptions
 from dialogist.decoding.constraints import Filter
 from dialogist.decoding.generation import search_from
 from dialogist.decoding.search import Hypothesis
-from dialogist.models.leader_writer import LeaderWriter
-from dialogist.nn.hierarchical_encoder import HierarchicalMemory
+from dialogist.models.base import PlanningModule
 from dialogist.tokenizers import Symbols
 
 PLAN_SYMBOLS = Symbols(PLAN_PAD, PLAN_BOS, PLAN_EOS, unk=PLAN_PAD)
@@ -37,7 +36,7 @@ class PlannedText:
 
 @torch.inference_mode()
 def generate_plan(
-    model: LeaderWriter,
+    model: PlanningModule,
     batch: Batch,
     options: DecodingOptions,
     symbols: Symbols,
@@ -49,24 +48,17 @@ def generate_plan(
     made for the texts' dialogues, (R,) indices. The model is put in evaluation mode.
     """
     model.eval()
-    memory = model.encoder(batch)
-    plans = search_key_points(model, memory, options)
+    memory = model.encode(batch)
+    rows = torch.arange(len(batch), device=batch.source.device)
+    state = model.leader_state(memory)
+    leads = search_from(model.leader, state, rows, plan_options(options), PLAN_SYMBOLS)
+    plans = [hypotheses[0] for hypotheses in leads]
     plan = plan_of([hypothesis.tokens for hypothesis in plans], batch.source.device)
-    state = model.writer_state(memory, plan, model.lead(memory, plan))
+    state = model.start_writer(memory, plan)
     rows = torch.arange(len(plan.owner), device=plan.owner.device)
     found = search_from(model.writer, state, rows, options, symbols, filters(plan.owner))
     parts = iter([hypotheses[0] for hypotheses in found])
     return [PlannedText(p, tuple(next(parts) for _ in p.tokens)) for p in plans]
-
-
-def search_key_points(
-    model: LeaderWriter, memory: HierarchicalMemory, options: DecodingOptions
-) -> list[Hypothesis]:
-    """The best key-point sequence of each dialogue."""
-    rows = torch.arange(len(memory.layout.batch), device=memory.utterances.device)
-    state = model.leader_state(memory)
-    found = search_from(model.leader, state, rows, plan_options(options), PLAN_SYMBOLS)
-    return [hypotheses[0] for hypotheses in found]
 
 
 def plan_options(options: DecodingOptions) -> DecodingOptions:

@@ -12,10 +12,9 @@ from dataclasses import replace
 
 from dialogist.config import differences
 from dialogist.engine.bundle import Bundle
-from dialogist.engine.licence import combined
+from dialogist.engine.model_files import combined_licence
 from dialogist.errors import ModelError
 from dialogist.models.model_weights import average_weights, copy_weights, weights_of
-from dialogist.models.transformer import TransformerConfig
 from dialogist.records import JSON
 from dialogist.tokenizers import Tokenizer
 
@@ -42,13 +41,12 @@ def average(bundles: Sequence[Bundle]) -> Bundle:
     mean = average_weights([weights_of(bundle.model) for bundle in bundles])
     copy_weights(weights_of(into.model), mean, "the mean")
     names: list[JSON] = [bundle.name for bundle in bundles]
-    licence = combined(str(bundle.about.get("licence", "")) for bundle in bundles)
+    licence = combined_licence(str(bundle.about.get("licence", "")) for bundle in bundles)
     return replace(into, about={**into.about, "licence": licence, "mean_of": names})
 
 
 def _knows_speakers(bundle: Bundle) -> bool:
-    config = bundle.model.config
-    return isinstance(config, TransformerConfig) and config.speaker_attention
+    return bundle.model.config.knows_speakers
 
 
 def card_of_mean(name: str, models: Sequence[str], first: str, licence: str = "") -> str:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from pydantic import Field
+from pydantic import Field, SerializeAsAny
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import nn
@@ -27,19 +27,18 @@ from dialogist.config import Config
 from dialogist.data.keypoints import RulePack, load_pack
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.licence import licence_of
 from dialogist.engine.model_files import (
-    FORMAT_VERSION,
     GENERATION,
+    MODEL_FORMAT_VERSION,
     check_format,
-    options_of,
+    licence_of,
+    model_options,
     parse_file,
 )
 from dialogist.engine.options import MEASURED, SummaryOptions
 from dialogist.engine.precision import Format, Precision, resolve_precision, use_precision
 from dialogist.errors import ConfigError, ModelError
-from dialogist.models import AnyModel, ModelConfig
-from dialogist.models.base import set_symbols
+from dialogist.models import ModelConfig, SequenceModel
 from dialogist.models.model_weights import (
     SCALE,
     STORED,
@@ -52,7 +51,7 @@ from dialogist.models.model_weights import (
 from dialogist.records import JSON
 from dialogist.tokenizers import Tokenizer, read_tokenizer
 
-KEY_POINTS = "key_points.yaml"
+KEY_POINTS_FILE = "key_points.yaml"
 
 Stored = Literal["fp32", "fp16", "bf16", "int8"]
 
@@ -61,10 +60,10 @@ class BundleConfig(Config):
     """What ``config.json`` holds."""
 
     format: str = "dialogist"
-    format_version: int = FORMAT_VERSION
+    format_version: int = MODEL_FORMAT_VERSION
     weights: Stored | None = None  # what they are stored as; older files do not say
     vocabulary: int
-    model: ModelConfig
+    model: SerializeAsAny[ModelConfig]
     preparation: PreparationConfig
     about: dict[str, Any] = Field(default_factory=dict)
 
@@ -77,7 +76,7 @@ class Bundle:
     are as trained, in fp32, and can be saved.
     """
 
-    model: AnyModel
+    model: SequenceModel
     tokenizer: Tokenizer
     preparation: Preparation
     decoding: DecodingOptions
@@ -110,7 +109,7 @@ def save_bundle(folder: Path, bundle: Bundle, card: str, dtype: torch.dtype) -> 
     bundle.tokenizer.save(folder)
     pack = bundle.preparation.pack
     if pack is not None:
-        (folder / KEY_POINTS).write_text(pack.text, encoding="utf-8")
+        (folder / KEY_POINTS_FILE).write_text(pack.text, encoding="utf-8")
     (folder / "README.md").write_text(card, encoding="utf-8")
 
 
@@ -141,13 +140,13 @@ def load_bundle(
             model = config.model.build(config.vocabulary)
         _check_shapes(model, path)
         fill_weights(model, unpack_weights(load_file(path), str(path)), device, str(path))
-        set_symbols(model, tokenizer.symbols)
+        model.attach(tokenizer)
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{path}: is no whole weights file: {error}") from None
-    decoding = options_of(folder)
+    decoding = model_options(folder)
     preparation = Preparation(config.preparation, _read_pack(folder, config.preparation))
     if max(0, len(tokenizer.plan_ids()) - 1) != len(preparation.planned_labels):
-        raise ModelError(f"{folder}: its tokenizer and {KEY_POINTS} have not the same labels")
+        raise ModelError(f"{folder}: its tokenizer and {KEY_POINTS_FILE} have not the same labels")
     model.eval()
     if chosen is not None:
         use_precision(model, chosen)
@@ -181,7 +180,7 @@ def describe(folder: Path) -> dict[str, Any]:
         "vocabulary": config.vocabulary,
         "model": config.model.model_dump(),
         "preparation": config.preparation.model_dump(),
-        "style": options_of(folder).style,
+        "style": model_options(folder).style,
         "licence": licence_of(folder, config.about),
         "about": config.about,
     }
@@ -192,7 +191,7 @@ def _read_pack(folder: Path, preparation: PreparationConfig) -> RulePack | None:
     if preparation.key_points is None:
         return None
     try:
-        return load_pack(folder / KEY_POINTS)
+        return load_pack(folder / KEY_POINTS_FILE)
     except ConfigError as error:
         raise ModelError(str(error)) from None
 

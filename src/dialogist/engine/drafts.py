@@ -1,11 +1,15 @@
-"""`Draft`: one summary as token ids, whatever kind of model wrote it."""
+"""`Draft`: one summary as token ids; and the window that it is about, before and after search."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from dialogist.batch import Batch
+from dialogist.data.encode import Encoded
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.constraints import (
     AllowPerDialogue,
@@ -18,10 +22,51 @@ from dialogist.decoding.generation import generate
 from dialogist.decoding.plan_decoding import generate_plan
 from dialogist.decoding.search import Hypothesis
 from dialogist.decoding.word_constraints import LexiconConstraint
-from dialogist.models import AnyModel
-from dialogist.models.leader_writer import LeaderWriter
+from dialogist.models import GeneratorModule, PlanningModule, SequenceModel
 from dialogist.nn.kv_cache import State
+from dialogist.records import Dialogue, Example
 from dialogist.tokenizers import PlanTokens, Symbols
+
+# `Looks`: what the model did while it wrote about a window: where it looked, how sure it was.
+
+
+Shares: TypeAlias = NDArray[np.float32]
+"""(T, U): of each token of a (sub-)summary, the share of each of the dialogue's utterances."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retold:
+    """A (sub-)summary said once more: where was looked for each token, and how sure the model was.
+
+    ``shares``: (T, U). ``log_probs``: (T,) natural. The end symbol is left out of both.
+    """
+
+    shares: Shares
+    log_probs: NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """The parts of a window's best draft, said once more.
+
+    The shares' columns are the utterances of the window alone, from number ``first`` of the
+    dialogue on: what is kept of a dialogue of hours grows with its length, not with its square.
+    """
+
+    first: int
+    parts: tuple[Retold, ...]
+
+    def mean(self, part: int, tokens: tuple[int, int], utterances: int) -> NDArray[np.float32]:
+        """(U,) over all of the dialogue: the mean over some tokens, zero of no tokens."""
+        found = np.zeros(utterances, dtype=np.float32)
+        first, last = tokens
+        if first < last:
+            own = self.parts[part].shares[first:last].mean(axis=0)
+            found[self.first : self.first + len(own)] = own
+        return found
+
+
+# `Draft`: one summary as token ids, whatever kind of model wrote it.
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +174,7 @@ FREE = Bounds()
 
 
 def write_drafts(
-    model: AnyModel,
+    model: SequenceModel,
     batch: Batch,
     options: DecodingOptions,
     symbols: Symbols,
@@ -140,10 +185,36 @@ def write_drafts(
 
     ``state``: what a model that does not plan has started from, if it has already.
     """
-    if isinstance(model, LeaderWriter):
+    if isinstance(model, PlanningModule):
         planned = generate_plan(model, batch, options, symbols, bounds.filters)
         return [[Draft(p.parts, p.key_points, p.plan.finished)] for p in planned]
+    assert isinstance(model, GeneratorModule)
     found = generate(model, batch, options, symbols, bounds.filters(), state)
     if symbols.plan is not None:
         return [[Draft.of_prefix(one, symbols.plan) for one in hypotheses] for hypotheses in found]
     return [[Draft((hypothesis,)) for hypothesis in hypotheses] for hypotheses in found]
+
+
+# What goes into search, and what comes out of it: records without behaviour.
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A part of a dialogue that the model reads at once, and the dialogue it is checked against."""
+
+    example: Example
+    encoded: Encoded
+    dialogue: Dialogue
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedWindow:
+    """What was said of one window; ``drafts``, best first, are none where it holds no text.
+
+    ``looks`` is None where no evidence was asked for.
+    """
+
+    example: Example
+    encoded: Encoded
+    drafts: tuple[Draft, ...] = ()
+    looks: Looks | None = None

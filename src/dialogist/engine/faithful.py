@@ -5,11 +5,10 @@ It needs neither torch nor a model: a small selector says what matters (`dialogi
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from dialogist.data.normalise import readable_in_place
-from dialogist.engine.clock import Clock
-from dialogist.engine.failing import failed
-from dialogist.engine.legible import refusal, shortness
+from dialogist.engine.isolation import Clock, failed, refusal, shortness
 from dialogist.engine.options import Length, SummaryOptions
 from dialogist.engine.profile import ProfileNotes
 from dialogist.records import (
@@ -19,10 +18,12 @@ from dialogist.records import (
     EvidenceSpan,
     Statement,
     Summary,
+    Utterance,
     Warning,
 )
 from dialogist.selection.network import bundled_network
-from dialogist.selection.select import Chosen, select
+from dialogist.selection.select import MOST, USUAL, Chosen, select
+from dialogist.text.listing import counted
 
 LANGUAGE = "en"
 """The language that the rules of reported speech know."""
@@ -31,12 +32,22 @@ _OTHER_LANGUAGE = (
     "faithful style reads English only: use --style free with a model of this language"
 )
 _LICENCE = "Apache-2.0"
-_BUDGETS: dict[Length, tuple[float, int, int]] = {
-    "short": (0.25, 18, 60),
-    "medium": (0.46, 25, 150),
-    "long": (0.6, 40, 400),
+
+
+class _Budget(NamedTuple):
+    """The most words as a share of the dialogue's, within bounds; ``usual``: see `select`."""
+
+    share: float
+    fewest: int
+    most: int
+    usual: float = 0.0
+
+
+_BUDGETS: dict[Length, _Budget] = {
+    "short": _Budget(0.25, 18, 60),
+    "medium": _Budget(MOST, 25, 150, USUAL),
+    "long": _Budget(0.65, 40, 400),
 }
-"""Of each length: the share of the dialogue's words, and the fewest and most words."""
 
 
 def faithful_summaries(
@@ -68,10 +79,11 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
         coverage = Coverage(count, count - len(said), dropped=dropped)
         warnings = (Warning("not_read", reason),)
         return replace(blank, status=status, reason=reason, coverage=coverage, warnings=warnings)
-    turns = [(_name(one.speaker), readable_in_place(one.text)) for one in dialogue.utterances]
+    turns = [(_name(one.speaker), _words(one)) for one in dialogue.utterances]
     is_short = options.length == "short"
     about = options.focus or ""
-    found = select(turns, bundled_network(), _budget(dialogue, options), is_short, about)
+    budget, usual = _room(dialogue, options)
+    found = select(turns, bundled_network(), budget, is_short, about, usual)
     statements = tuple(_statements(found, dialogue, options.words))
     words = sum(len(one.text.split()) for one in dialogue.utterances)
     summary = replace(
@@ -87,12 +99,21 @@ def _name(speaker: str) -> str:
     return " ".join(readable_in_place(speaker).split())
 
 
-def _budget(dialogue: Dialogue, options: SummaryOptions) -> int:
-    share, fewest, most = _BUDGETS[options.length]
+def _words(utterance: Utterance) -> str:
+    """What can be told of an utterance: of a notice or a heading, which nobody said, nothing."""
+    if utterance.role == "system" and not utterance.speaker:
+        return ""
+    return readable_in_place(utterance.text)
+
+
+def _room(dialogue: Dialogue, options: SummaryOptions) -> tuple[int, float]:
+    """The most words of a summary, and the share that it usually has."""
+    if options.words is not None:
+        return options.words, 0.0
+    share, fewest, most, usual = _BUDGETS[options.length]
     said = [u for u in dialogue.utterances if options.focus in (None, u.speaker)]
-    words = sum(len(one.text.split()) for one in said)
-    budget = min(max(int(share * words), fewest), most)
-    return budget if options.words is None else options.words
+    budget = int(share * sum(len(one.text.split()) for one in said))
+    return min(max(budget, fewest), most), usual if fewest < budget <= most else 0.0
 
 
 def _statements(
@@ -121,7 +142,9 @@ def _judged(summary: Summary, dialogue: Dialogue, options: SummaryOptions) -> Su
     if summary.text:
         return summary
     if options.words is not None:
-        reason = f"no statement has {options.words} words or fewer: ask for more with words"
+        reason = (
+            f"no statement has {counted(options.words, 'words')} or fewer: ask for more with words"
+        )
         warnings = (Warning("length", reason),)
         return replace(summary, status="low_confidence", reason=reason, warnings=warnings)
     about = "" if options.focus is None else f" about {options.focus}"

@@ -1,14 +1,17 @@
 """What a summary says of itself: its status, and warnings with the place they are about."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
-from dialogist.engine.legible import shortness
+from dialogist.engine.bundle import Bundle
+from dialogist.engine.drafts import Draft, SearchedWindow, Window
+from dialogist.engine.isolation import shortness
 from dialogist.engine.options import SummaryOptions
-from dialogist.engine.reading import Reading
-from dialogist.engine.written import Written
-from dialogist.metrics.faithfulness import FindingKind, findings
-from dialogist.records import Coverage, Status, Summary, Warning, WarningKind
+from dialogist.engine.segmenting import SegmentedDialogue
+from dialogist.engine.token_offsets import ends_of, parts_of, reader
+from dialogist.metrics.faithfulness import Finding, FindingKind, findings
+from dialogist.records import Coverage, Dialogue, Status, Summary, Warning, WarningKind
 from dialogist.text.listing import counted
 from dialogist.text.words import count_words
 
@@ -22,7 +25,7 @@ _MESSAGES: dict[FindingKind, tuple[WarningKind, str]] = {
 }
 
 
-def refused(reading: Reading, model: str) -> Summary:
+def refused(reading: SegmentedDialogue, model: str) -> Summary:
     """The summary of a dialogue of which nothing can be said."""
     assert reading.refused is not None
     status, reason = reading.refused
@@ -39,8 +42,8 @@ def refused(reading: Reading, model: str) -> Summary:
 
 def warnings_of(
     summary: Summary,
-    reading: Reading,
-    written: Sequence[Written],
+    reading: SegmentedDialogue,
+    written: Sequence[SearchedWindow],
     unsaid: Sequence[str],
     options: SummaryOptions,
 ) -> Iterator[Warning]:
@@ -61,13 +64,15 @@ def warnings_of(
         )
 
 
-def judged(summary: Summary, reading: Reading, options: SummaryOptions) -> Summary:
+def judged(summary: Summary, reading: SegmentedDialogue, options: SummaryOptions) -> Summary:
     """The summary with its status, the gravest that holds."""
     status, reason = _status(summary, reading, options)
     return replace(summary, status=status, reason=reason)
 
 
-def _status(summary: Summary, reading: Reading, options: SummaryOptions) -> tuple[Status, str]:
+def _status(
+    summary: Summary, reading: SegmentedDialogue, options: SummaryOptions
+) -> tuple[Status, str]:
     removed = any(warning.kind == "removed" for warning in summary.warnings)
     if not summary.coverage.complete:
         return "truncated", _unread(summary.coverage)
@@ -90,11 +95,11 @@ def _unread(coverage: Coverage) -> str:
     )
 
 
-def _of_input(reading: Reading) -> Iterator[Warning]:
+def _of_input(reading: SegmentedDialogue) -> Iterator[Warning]:
     yield from (Warning("input", note) for note in reading.example.notes)
 
 
-def _of_search(written: Sequence[Written]) -> Iterator[Warning]:
+def _of_search(written: Sequence[SearchedWindow]) -> Iterator[Warning]:
     drafts = [window.drafts[0] for window in written if window.drafts]
     if not all(draft.finished for draft in drafts):
         yield Warning("cut", "the summary reached max_tokens and stops there")
@@ -102,3 +107,71 @@ def _of_search(written: Sequence[Written]) -> Iterator[Warning]:
         prefix = any(draft.whole is not None for draft in drafts)
         limit = "max_tokens before its plan ended" if prefix else "max_key_points"
         yield Warning("plan_cut", f"the summary reached {limit} and stops there")
+
+
+# Nothing in a summary that its dialogue does not hold: constraints where they are broken.
+#
+# Search with all names, numbers and ids of a dialogue as constraints would need the pieces of every
+# word. Here search goes on freely, `metrics.faithfulness` looks at what was said, and only what
+# the dialogue does not bear out is forbidden, for that dialogue, and searched for again.
+
+
+ROUNDS = 4
+"""How often a window is searched again at most."""
+
+HARD: tuple[FindingKind, ...] = ("name", "speaker", "number", "entity", "oneself")
+"""What is kept out: kinds in which the rules are hardly ever wrong (docs/faithfulness.md)."""
+
+Banned: TypeAlias = tuple[tuple[int, ...], ...]
+"""Sequences of token ids that may not be said."""
+
+
+def faults(text: str, dialogue: Dialogue) -> tuple[Finding, ...]:
+    """What of a text the dialogue does not bear out, of the kinds that are kept out."""
+    return findings(text, dialogue, HARD)
+
+
+def clean_first(
+    bundle: Bundle, window: Window, drafts: Sequence[Draft], wanted: int
+) -> tuple[tuple[Draft, ...], bool]:
+    """The best ``wanted`` drafts, clean ones first, and whether there is one.
+
+    Those behind the last that is needed are not looked at.
+    """
+    clean: list[Draft] = []
+    other: list[Draft] = []
+    for draft in drafts:
+        if len(clean) == wanted:
+            break
+        parts = parts_of(bundle, draft, window.example, window.encoded)
+        found = faults("".join(text for _, text in parts), window.dialogue)
+        (other if found else clean).append(draft)
+    return (*clean, *other)[:wanted], bool(clean)
+
+
+def bans_of(bundle: Bundle, window: Window, draft: Draft) -> set[tuple[int, ...]]:
+    """The token sequences that spell what is at fault in a draft."""
+    found: set[tuple[int, ...]] = set()
+    parts = parts_of(bundle, draft, window.example, window.encoded)
+    wrong = faults("".join(text for _, text in parts), window.dialogue)
+    read, start = reader(bundle, window.example, window.encoded), 0
+    for (_, text), hypothesis in zip(parts, draft.parts, strict=True):
+        begin = start + len(text) - len(text.lstrip())
+        here = [f for f in wrong if begin <= f.start < start + len(text)]
+        if here:
+            ends = ends_of(hypothesis.tokens, read)
+            spans = ((f.start - begin, f.end - begin) for f in here)
+            found |= set(_sequences(hypothesis.tokens, ends, spans))
+        start += len(text)
+    return found
+
+
+def _sequences(
+    tokens: Sequence[int], ends: Sequence[int], spans: Iterable[tuple[int, int]]
+) -> Iterable[tuple[int, ...]]:
+    """The tokens that cover each span of characters."""
+    for start, end in spans:
+        first = next((i for i, stop in enumerate(ends) if stop > start), len(tokens))
+        last = next((i for i, stop in enumerate(ends) if stop >= end), len(tokens) - 1)
+        if first <= last:
+            yield tuple(tokens[first : last + 1])

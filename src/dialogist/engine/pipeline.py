@@ -13,18 +13,19 @@ from typing import TypeAlias
 
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.checking import with_checks
-from dialogist.engine.clock import Clock
 from dialogist.engine.compose import Composed, compose
-from dialogist.engine.failing import failed
+from dialogist.engine.drafts import SearchedWindow, Window
+from dialogist.engine.isolation import Clock, failed
 from dialogist.engine.judging import refused
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.profile import without_profile_turns
-from dialogist.engine.reading import Reader, Reading
+from dialogist.engine.segmenting import SegmentedDialogue, Segmenter
 from dialogist.engine.supporting import with_evidence
-from dialogist.engine.written import Window, Written
+from dialogist.engine.writing import BatchLimits, Writer
+from dialogist.errors import UsageError
 from dialogist.records import Dialogue, Summary
 
-Write: TypeAlias = Callable[[Sequence[Window]], list[Written]]
+Write: TypeAlias = Callable[[Sequence[Window]], list[SearchedWindow]]
 """What the model says of each window."""
 
 
@@ -33,8 +34,8 @@ class _Task:
     """One dialogue on its way; ``failure`` stands for its summary where something went wrong."""
 
     dialogue: Dialogue
-    reading: Reading | None = None
-    written: list[Written] = field(default_factory=list)
+    reading: SegmentedDialogue | None = None
+    written: list[SearchedWindow] = field(default_factory=list)
     composed: Composed | None = None
     failure: Summary | None = None
 
@@ -51,7 +52,7 @@ class Pipeline:
     """The stages for one model, one way of writing and one set of options."""
 
     def __init__(
-        self, bundle: Bundle, reader: Reader, write: Write, options: SummaryOptions
+        self, bundle: Bundle, reader: Segmenter, write: Write, options: SummaryOptions
     ) -> None:
         self._bundle, self._reader = bundle, reader
         self._write, self._options = write, options
@@ -135,3 +136,41 @@ def _summary(task: _Task) -> Summary:
         return task.failure
     assert task.composed is not None
     return task.composed.summary
+
+
+# `Neural`: summaries in free style, which a model's network writes.
+
+
+class Neural:
+    """A loaded model: its network, with preparation and search."""
+
+    def __init__(self, bundle: Bundle, limits: BatchLimits | None = None) -> None:
+        self.bundle = bundle
+        self.reader = Segmenter(bundle)
+        self.writer = Writer(bundle, limits)
+
+    @property
+    def plans(self) -> bool:
+        """Whether the model decides on key points first and writes by them."""
+        return bool(self.bundle.preparation.planned_labels) or self.bundle.model.plans
+
+    def check(self, options: SummaryOptions) -> None:
+        """See that the model can do what is asked.
+
+        Raises:
+            UsageError: the options ask for more than it can write.
+        """
+        longest = self.bundle.model.longest_target
+        if longest is not None and options.max_tokens >= longest:
+            raise UsageError(
+                f"max_tokens {options.max_tokens}: this model writes at most {longest - 1} tokens"
+            )
+        if options.n_best > 1 and self.bundle.model.plans:
+            raise UsageError("n_best above 1: this model writes by key points, one summary only")
+
+    def summaries(self, dialogues: Sequence[Dialogue], options: SummaryOptions) -> list[Summary]:
+        """Write one summary per dialogue, in order."""
+        pipeline = Pipeline(
+            self.bundle, self.reader, lambda windows: self.writer.write(windows, options), options
+        )
+        return pipeline.summaries(dialogues)

@@ -24,8 +24,6 @@ from dialogist.nn.transformer_layers import (
     DecoderLayer,
     EncoderLayer,
     FeedForward,
-    TransformerDecoder,
-    TransformerEncoder,
 )
 
 Precision = Literal["auto", "fp32", "bf16", "int8"]
@@ -81,7 +79,7 @@ def _change_linears(model: nn.Module, format: Format) -> None:
         elif format == "bf16" and isinstance(module, FeedForward):
             long = module.outer
             module.register_module("outer", Bf16Linear(long.weight, long.bias))
-        elif format == "int8" and isinstance(module, TransformerEncoder | TransformerDecoder):
+        elif format == "int8" and getattr(module, "int8_layers", False):
             _replace_linears(module)
 
 

@@ -5,15 +5,15 @@ from threading import Lock
 from typing import TypeAlias
 
 from dialogist.decoding import DecodingOptions
+from dialogist.engine.drafts import SearchedWindow, Window
 from dialogist.engine.faithful import faithful_summaries
 from dialogist.engine.pipeline import Pipeline
-from dialogist.engine.reading import Reader
+from dialogist.engine.segmenting import Segmenter
 from dialogist.engine.summarizer import Summarizer
 from dialogist.engine.writing import Writer
-from dialogist.engine.written import Window, Written
 from dialogist.records import Dialogue, Summary, Utterance
 
-Key: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
+WindowKey: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
 
 
 class Session:
@@ -51,10 +51,10 @@ class Session:
         if self._options.style == "free":
             bundle = summarizer.bundle
             self._writer = Writer(bundle)
-            reader = Reader(bundle, alike=False)
+            reader = Segmenter(bundle, alike=False)
             self._pipeline = Pipeline(bundle, reader, self._write, self._options)
         self._utterances: list[Utterance] = []
-        self._written: dict[Key, Written] = {}
+        self._written: dict[WindowKey, SearchedWindow] = {}
         self._lock = Lock()
 
     @property
@@ -74,7 +74,7 @@ class Session:
                 return faithful_summaries([self.dialogue], self._options, self._name)[0]
             return self._pipeline.summaries([self.dialogue])[0]
 
-    def _write(self, windows: Sequence[Window]) -> list[Written]:
+    def _write(self, windows: Sequence[Window]) -> list[SearchedWindow]:
         """What is said of each window; only new ones are searched, old ones are forgotten."""
         missing = [one for one in windows if _key(one) not in self._written]
         found = self._writer.write(missing, self._options)
@@ -83,6 +83,6 @@ class Session:
         return [self._written[_key(one)] for one in windows]
 
 
-def _key(window: Window | Written) -> Key:
+def _key(window: Window | SearchedWindow) -> WindowKey:
     """Two windows may say the same at different places."""
     return window.encoded.source, window.example.origins

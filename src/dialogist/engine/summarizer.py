@@ -8,20 +8,20 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.faithful import faithful_summaries
-from dialogist.engine.given import checked_dialogues
-from dialogist.engine.model_files import options_of
-from dialogist.engine.names import DEFAULT_MODEL, find_model
+from dialogist.engine.isolation import checked_dialogues
+from dialogist.engine.model_files import DEFAULT_MODEL, find_model, model_options
 from dialogist.engine.options import SummaryOptions, only_in_free_style
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue, Summary
 
 if TYPE_CHECKING:  # torch: faithful style does without, and it takes a second to import
-    from dialogist.engine.batches import BatchLimits
+    from dialogist.baselines.openai_endpoint import OpenAIEndpoint
     from dialogist.engine.bundle import Bundle
-    from dialogist.engine.neural import Neural
+    from dialogist.engine.drafts import SearchedWindow
+    from dialogist.engine.pipeline import Neural
     from dialogist.engine.precision import Format, Precision
-    from dialogist.engine.reading import Reading
-    from dialogist.engine.written import Written
+    from dialogist.engine.segmenting import SegmentedDialogue
+    from dialogist.engine.writing import BatchLimits
 
 
 class SummarizerLike(Protocol):
@@ -93,7 +93,7 @@ class Summarizer:
 
             return load_bundle(folder, pick_device(device), name_or_path, precision)
 
-        options = options_of(folder)
+        options = model_options(folder)
         if options.style == "faithful":
             return cls(_Unloaded(name_or_path, options, load))
         return cls(load())
@@ -151,11 +151,15 @@ class Summarizer:
         chosen = self.chosen(options, **overrides)
         return self._summaries(list(checked_dialogues(dialogues)), chosen)
 
-    def read(self, dialogue: Dialogue, options: DecodingOptions | None = None) -> "Reading":
+    def read(
+        self, dialogue: Dialogue, options: DecodingOptions | None = None
+    ) -> "SegmentedDialogue":
         """How the network reads a dialogue: prepared, in windows, and how much of it."""
         return self._network.reader.read(dialogue, self.chosen(options))
 
-    def write(self, reading: "Reading", options: DecodingOptions | None = None) -> "list[Written]":
+    def write(
+        self, reading: "SegmentedDialogue", options: DecodingOptions | None = None
+    ) -> "list[SearchedWindow]":
         """What the network says of each window of a dialogue, as token ids."""
         return self._network.writer.write(reading.windows, self.chosen(options))
 
@@ -207,9 +211,59 @@ class Summarizer:
         """What free style needs, loaded when first asked for."""
         with self._lock:
             if self._neural is None:
-                from dialogist.engine.neural import Neural  # torch
+                from dialogist.engine.pipeline import Neural  # torch
 
                 known = self._model
                 bundle = known.load() if isinstance(known, _Unloaded) else known
                 self._neural = Neural(bundle, self._limits)
             return self._neural
+
+
+class EndpointSummarizer(Summarizer):
+    """A model behind an endpoint, for whoever works with a `Summarizer`.
+
+    It has no network here: how it searches stands behind its name, and no statement is checked.
+    """
+
+    def __init__(self, system: "OpenAIEndpoint") -> None:
+        self._system = system
+
+    @property
+    def name(self) -> str:
+        """``openai:URL#NAME``."""
+        return self._system.name
+
+    @property
+    def precision(self) -> "Format | None":
+        """None: nothing is computed here."""
+        return None
+
+    @property
+    def plans(self) -> bool:
+        """Whether it writes by key points: it does not."""
+        return False
+
+    @property
+    def options(self) -> SummaryOptions:
+        """None of them has an effect."""
+        return SummaryOptions(evidence=False)
+
+    def chosen(self, options: DecodingOptions | None = None, **overrides: object) -> SummaryOptions:
+        """The options that hold.
+
+        Raises:
+            UsageError: there is no such option, or it has no effect here.
+        """
+        given = {} if options is None else options.model_dump()
+        own = self.options.model_dump()
+        chosen = SummaryOptions.parse({**own, **given, **overrides}, "options")
+        for name, value in chosen.model_dump().items():
+            if value != own[name] and name != "evidence":
+                raise UsageError(
+                    f"{name} has no effect at an endpoint: its options follow its name "
+                    "(#NAME?max_tokens=200)"
+                )
+        return chosen
+
+    def _summaries(self, dialogues: Sequence[Dialogue], options: SummaryOptions) -> list[Summary]:
+        return self._system.summarize(dialogues)

@@ -7,12 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dialogist.engine.bundle import Bundle
-from dialogist.engine.compose import Composed
+from dialogist.engine.compose import Composed, SummarySentence
+from dialogist.engine.drafts import SearchedWindow
 from dialogist.engine.evidence import DIGITS, find_evidence
-from dialogist.engine.merging import Said
-from dialogist.engine.pieces import ends_of, reader
-from dialogist.engine.token_ranges import token_ranges
-from dialogist.engine.written import Written
+from dialogist.engine.token_offsets import ends_of, reader, token_ranges
 from dialogist.records import Dialogue, EvidenceSpan, Statement, Summary
 
 
@@ -25,7 +23,7 @@ class _Sentence:
 
 
 def with_evidence(
-    bundle: Bundle, dialogue: Dialogue, written: Sequence[Written], composed: Composed
+    bundle: Bundle, dialogue: Dialogue, written: Sequence[SearchedWindow], composed: Composed
 ) -> Summary:
     """A summary with evidence and confidence, from what was written of each window."""
     sentences = [
@@ -35,7 +33,9 @@ def with_evidence(
     return _supported(dialogue, composed.summary, sentences)
 
 
-def _sentence(bundle: Bundle, window: Written, said: Said, utterances: int) -> _Sentence:
+def _sentence(
+    bundle: Bundle, window: SearchedWindow, said: SummarySentence, utterances: int
+) -> _Sentence:
     looks = window.looks
     assert looks is not None  # they were asked for
     part = window.drafts[0].parts[said.part]

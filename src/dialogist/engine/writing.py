@@ -2,32 +2,113 @@
 
 Windows of all dialogues are sorted by length and searched in batches; where a draft says what its
 dialogue does not bear out, that window is searched again with what it said forbidden
-(``engine/safety.py``).
+(``engine/judging.py``).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import torch
 
 from dialogist.batch import Batch
 from dialogist.data.collate import collate, serving_pairs
+from dialogist.data.encode import Encoded
 from dialogist.decoding.constraints import NearRepeat
-from dialogist.decoding.word_constraints import Lexicon, LexiconConstraint
-from dialogist.engine.batches import BatchLimits, batches_of
+from dialogist.decoding.word_constraints import Lexicon, LexiconConstraint, WordTable
 from dialogist.engine.bundle import Bundle
-from dialogist.engine.drafts import Bounds, Draft, write_drafts
-from dialogist.engine.lexicon import known_words, lexicon_of
+from dialogist.engine.drafts import Bounds, Draft, SearchedWindow, Window, write_drafts
+from dialogist.engine.forced_decoding import looks_of, retold
+from dialogist.engine.judging import ROUNDS, Banned, bans_of, clean_first
 from dialogist.engine.options import SummaryOptions
-from dialogist.engine.retelling import looks_of, retold
-from dialogist.engine.safety import ROUNDS, Banned, bans_of, clean_first
-from dialogist.engine.written import Window, Written
-from dialogist.models.leader_writer import LeaderWriter
+from dialogist.models import GeneratorModule
 from dialogist.nn.kv_cache import State
 from dialogist.text.function_words import FUNCTION_WORDS
 from dialogist.tokenizers import Tokenizer
 from dialogist.tokenizers.word_vectors import words_of_entries
+from dialogist.tokenizers.wordpiece_codec import JOIN
+
+# `batches_of`: windows of like length together, few enough for the caches and for memory.
+
+
+class BatchLimits(NamedTuple):
+    """How much is computed at once.
+
+    ``tokens``: padded source tokens of a batch; one window may hold more, and is then alone.
+    ``windows``: what bounds the scores over the vocabulary, which are ``beam_size`` times as many.
+    """
+
+    tokens: int
+    windows: int
+
+    @classmethod
+    def on(cls, device: torch.device) -> "BatchLimits":
+        """Those of a device.
+
+        On a CPU larger batches were slower and took more memory (docs/results.md); on a GPU, where
+        nothing was measured, each kernel's start costs, so they are larger.
+        """
+        return cls(4_000, 16) if device.type == "cpu" else cls(8_000, 256)
+
+
+def batches_of(
+    windows: Sequence[Window], wanted: Iterable[int], limits: BatchLimits
+) -> Iterator[list[int]]:
+    """The numbers ``wanted``, sorted by the windows' lengths and cut into batches."""
+    batch: list[int] = []
+    for i in sorted(wanted, key=lambda i: len(windows[i].encoded.source)):
+        tokens = (len(batch) + 1) * len(windows[i].encoded.source)
+        if batch and (tokens > limits.tokens or len(batch) == limits.windows):
+            yield batch
+            batch = []
+        batch.append(i)
+    if batch:
+        yield batch
+
+
+# Which words a model may put together from pieces: those of its training, and of each dialogue.
+
+
+def lexicon_of(tokenizer: Tokenizer) -> Lexicon | None:
+    """The words of the training texts; None where the tokenizer does not tell them.
+
+    Word tokenizers make no words up; other pieces than those of WordPiece do not say where one
+    begins.
+    """
+    if not tokenizer.words:
+        return None
+    symbols = tokenizer.symbols
+    no_text = {symbols.pad, symbols.bos, symbols.eos, symbols.unk}
+    entries = [tokenizer.token(index) for index in range(symbols.size)]
+    # A character in bytes is a word, too: emojis and letters that nobody wrote are made up as well.
+    parts = symbols.characters
+    inside = symbols.inside | parts.later
+    begin = {
+        index: entry
+        for index, entry in enumerate(entries)
+        if entry.isalnum() and index not in inside and index not in no_text
+    }
+    return Lexicon(
+        WordTable.of(tokenizer.words_in_pieces()),
+        inside=inside,
+        letters=(parts.ids - parts.later)
+        | {i for i, entry in begin.items() if len(entry) > 1 and entry.isalpha()},
+        spelt=inside | begin.keys() | parts.ids,
+        join=entries.index(JOIN),
+        size=symbols.size,
+    )
+
+
+def known_words(lexicon: Lexicon, windows: Sequence[Encoded], eos: int) -> LexiconConstraint:
+    """The rule of search for a batch of windows."""
+    return LexiconConstraint(
+        lexicon, [WordTable.of(lexicon.words_in(w.source)) for w in windows], eos
+    )
+
+
+# `Writer` itself.
+
 
 _ENDS = frozenset(".!?")
 
@@ -45,9 +126,9 @@ class Writer:
         self._entities = tokenizer.entity_ids()
 
     @torch.inference_mode()
-    def write(self, windows: Sequence[Window], options: SummaryOptions) -> list[Written]:
+    def write(self, windows: Sequence[Window], options: SummaryOptions) -> list[SearchedWindow]:
         """Drafts for each window, in order, and what evidence needs to know of them."""
-        found = [Written(one.example, one.encoded) for one in windows]
+        found = [SearchedWindow(one.example, one.encoded) for one in windows]
         wanted = [i for i, one in enumerate(windows) if one.encoded.coverage.tokens_read]
         for rows in batches_of(windows, wanted, self._limits):
             together = [windows[i] for i in rows]
@@ -55,7 +136,7 @@ class Writer:
                 found[i] = one
         return found
 
-    def _write(self, windows: Sequence[Window], options: SummaryOptions) -> list[Written]:
+    def _write(self, windows: Sequence[Window], options: SummaryOptions) -> list[SearchedWindow]:
         """One batch. It is encoded once, whatever is asked of it."""
         started = self._start(windows, options)
         found: list[tuple[Draft, ...]] = [() for _ in windows]
@@ -70,7 +151,7 @@ class Writer:
             if not wanted:
                 break
         written = [
-            Written(one.example, one.encoded, drafts[: options.n_best])
+            SearchedWindow(one.example, one.encoded, drafts[: options.n_best])
             for one, drafts in zip(windows, found, strict=True)
         ]
         if not options.evidence:
@@ -91,7 +172,7 @@ class Writer:
         known = None
         if options.known_words and self._lexicon is not None:
             known = known_words(self._lexicon, [w.encoded for w in windows], self._symbols.eos)
-        state = None if isinstance(model, LeaderWriter) else model.start(batch)
+        state = model.start(batch) if isinstance(model, GeneratorModule) else None
         return _Started(batch, state, allowed, known)
 
     def _check(

@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dialogist.data.shingles import digest
-from dialogist.data.writer import dialogue_to_json
+from dialogist.data.readers.fields import dialogue_to_json
+from dialogist.data.split import digest
 from dialogist.errors import DataError
 from dialogist.evaluation.pages import (
     asset,
@@ -82,7 +82,7 @@ def _sentence(one: Statement, draft: Summary) -> JSON:
 
 VERDICTS = ("correct", "vague", "wrong")
 
-ERRORS = {
+ANNOTATED_ERRORS = {
     "role": "who does, says, wants or owns it",
     "garbled": "broken grammar",
     "fused": "two clauses made into something that did not happen",
@@ -195,8 +195,8 @@ def _row(record: dict[str, str], place: str) -> SheetRow:
     row = SheetRow(**texts)
     if row.verdict and row.verdict not in VERDICTS:
         raise DataError(f"{place}: verdict '{row.verdict}': write one of {', '.join(VERDICTS)}")
-    if row.error and row.error not in ERRORS:
-        raise DataError(f"{place}: error '{row.error}': write one of {', '.join(ERRORS)}")
+    if row.error and row.error not in ANNOTATED_ERRORS:
+        raise DataError(f"{place}: error '{row.error}': write one of {', '.join(ANNOTATED_ERRORS)}")
     if row.error and row.verdict != "wrong":
         raise DataError(f"{place}: error '{row.error}' of a statement that is not called wrong")
     for name in ("facts", "held"):
@@ -226,7 +226,7 @@ def sheet_scores(rows: Sequence[SheetRow], name: str) -> Scores:
     share("unmarked", "wrong, of those without a mark", map(_unmarked, dialogues))
     share("facts", "key facts held", map(_held, dialogues))
     share("good", "nothing wrong and half of the facts", map(_good, dialogues))
-    for error in ERRORS:
+    for error in ANNOTATED_ERRORS:
         share(
             f"error.{error}",
             f"wrong by {error}",
@@ -303,5 +303,5 @@ def reading_page(dialogues: Sequence[Dialogue], summaries: Sequence[Summary]) ->
         style=trusted(style),
         script=trusted(script),
         page=script_data({"page": known, "items": items, "columns": list[JSON](SHEET_COLUMNS)}),
-        errors=ERRORS,
+        errors=ANNOTATED_ERRORS,
     )

@@ -11,12 +11,13 @@ from dataclasses import asdict, dataclass
 from statistics import fmean
 from typing import Literal, TypeAlias
 
-from dialogist.data.shingles import dialogue_words
+from dialogist.data.split import dialogue_words
 from dialogist.evaluation.near_duplicates import Overlaps, near_duplicate_groups
 from dialogist.evaluation.significance import Difference
 from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import Metric, unread
 from dialogist.records import JSON
+from dialogist.text.listing import counted
 from dialogist.text.words import words_of
 
 Severity: TypeAlias = Literal["note", "warning", "serious"]
@@ -90,8 +91,8 @@ def _duplicates(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
         yield Caution(
             "duplicate-ids",
             "serious",
-            f"{what} there more than once ({extra} outputs too many): such dialogues count more "
-            "than others; give each output an id of its own",
+            f"{what} there more than once ({counted(extra, 'outputs')} too many): such dialogues "
+            "count more than others; give each output an id of its own",
             system,
             tuple(twice[:_SHOWN]),
         )
@@ -296,9 +297,9 @@ def leakage_cautions(overlaps: Overlaps, train: str = "train", held: str = "dev"
             "overlap",
             severity_of(concerned / count, _LEAKED),
             f"{concerned} of {count} {held} dialogues ({concerned / count:.1%}) are in {train}, "
-            f"too, wholly or in part: {len(overlaps.pairs)} pairs, {whole} of them whole copies; "
-            f"leave {len(overlaps.train)} of {overlaps.train_dialogues} {train} dialogues out, or "
-            f"figures on {held} are too good",
+            f"too, wholly or in part: {counted(len(overlaps.pairs), 'pairs')}, {whole} of them "
+            f"whole copies; leave {len(overlaps.train)} of {overlaps.train_dialogues} {train} "
+            f"dialogues out, or figures on {held} are too good",
             examples=tuple(
                 f"{pair.train} = {pair.held} ({pair.share:.0%})" for pair in overlaps.pairs[:_SHOWN]
             ),
@@ -323,8 +324,8 @@ def chance_cautions(
     few = min((one.outputs for one in found), default=_FEW)
     if few < _FEW:
         text = (
-            f"{few} dialogues are few: bootstrap intervals are too narrow then; trust the p of the "
-            "swaps, and take more dialogues"
+            f"only {counted(few, 'dialogues')}: bootstrap intervals are too narrow then; trust "
+            "the p of the swaps, and take more dialogues"
         )
         cautions.append(Caution("few-dialogues", "note", text))
     return cautions

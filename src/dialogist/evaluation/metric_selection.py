@@ -23,7 +23,7 @@ from dialogist.text.words import words_of
 
 Labels = tuple[str, ...]
 
-KEY_POINTS = "key-points"
+KEY_POINT_METRIC = "key-points"
 
 _REMEMBERED = 20_000  # references: systems are scored one after the other on the same ones
 _UNITS = "R1 and R2 recall, RL F1 | x 100"
@@ -62,7 +62,7 @@ class KeyPoints:
     @property
     def name(self) -> str:
         """``key-points``, or ``key-points-by-rules``."""
-        return f"{KEY_POINTS}-by-rules" if self.by_rules else KEY_POINTS
+        return f"{KEY_POINT_METRIC}-by-rules" if self.by_rules else KEY_POINT_METRIC
 
     @property
     def signature(self) -> str:
@@ -169,7 +169,7 @@ ALL_METRICS = "all"
 
 DEFAULT_METRICS = ("rouge", "faithfulness", "copying")
 
-_FLAGS = {"bertscore": "encoder", KEY_POINTS: "pack"}
+_FLAGS = {"bertscore": "encoder", KEY_POINT_METRIC: "pack"}
 _WITHOUT_REFERENCES = ("faithfulness", "copying", "slots")
 
 
@@ -212,7 +212,7 @@ def metric_names(text: str) -> tuple[str, ...]:
         UsageError: one is no metric's.
     """
     names = split_names(text)
-    known = (*METRICS, KEY_POINTS, ALL_METRICS)
+    known = (*METRICS, KEY_POINT_METRIC, ALL_METRICS)
     for name in names:
         if name.removesuffix(SUFFIX) not in known:
             raise UsageError(
@@ -282,21 +282,23 @@ def choose_metrics(
 
 def _expanded(wanted: MetricSelection) -> Iterator[str]:
     """Each name once, under the policy for references; key points are of single references."""
-    every = (*METRICS, KEY_POINTS)
+    every = (*METRICS, KEY_POINT_METRIC)
     names = [n for name in wanted.names for n in (every if name == ALL_METRICS else (name,))]
     joined = wanted.references is ReferencePolicy.concatenated
     for name in dict.fromkeys(names):
-        plain = name in (KEY_POINTS, *_WITHOUT_REFERENCES) or name.endswith(SUFFIX) or not joined
+        plain = (
+            name in (KEY_POINT_METRIC, *_WITHOUT_REFERENCES) or name.endswith(SUFFIX) or not joined
+        )
         yield name if plain else f"{name}{SUFFIX}"
 
 
 def _made(
     name: str, wanted: MetricSelection, options: MetricOptions, outputs: Sequence[Output]
 ) -> list[Metric]:
-    if name != KEY_POINTS:
+    if name != KEY_POINT_METRIC:
         return make_metrics([name], options)
     if wanted.pack is None:
-        raise UsageError(f"{KEY_POINTS} need a rule pack: name one with --pack")
+        raise UsageError(f"{KEY_POINT_METRIC} need a rule pack: name one with --pack")
     lengths = (
         len(find_labels(wanted.pack, text, section_of(one.dialogue) if one.dialogue else ""))
         for one in outputs

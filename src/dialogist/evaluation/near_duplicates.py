@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogist.data.shingles import Hashes, dialogue_words, shingles_of
+from dialogist.data.split import Hashes, dialogue_words, shingles_of
 from dialogist.records import JSON, Dialogue
 from dialogist.text.words import words_of
 

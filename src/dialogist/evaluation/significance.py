@@ -174,7 +174,7 @@ def intervals(
 def resampled_figures(scores: Scores, options: Resampling) -> dict[str, Floats]:
     """(R,) figures of every column, of the same R samples each."""
     parts = [counts @ scores.values for counts in bootstrap_counts(len(scores.ids), options)]
-    return figures_of(scores.columns, np.concatenate(parts))
+    return scored_figures(scores.columns, np.concatenate(parts))
 
 
 def bootstrap_counts(outputs: int, options: Resampling) -> Iterator[Floats]:
@@ -198,7 +198,7 @@ def row_blocks(rows: int, width: int) -> Iterator[tuple[int, int]]:
         yield begin, min(rows, begin + step)
 
 
-def figures_of(columns: Sequence[Column], sums: Floats) -> dict[str, Floats]:
+def scored_figures(columns: Sequence[Column], sums: Floats) -> dict[str, Floats]:
     """(R, W) sums of outputs' numbers -> (R,) figures of every column."""
     found: dict[str, Floats] = {}
     begin = 0
@@ -224,7 +224,7 @@ def _interval(
 
 def _without_one(scores: Scores) -> dict[str, Floats]:
     """(N,) figures of every column without one of the outputs (the jackknife)."""
-    return figures_of(scores.columns, scores.values.sum(axis=0) - scores.values)
+    return scored_figures(scores.columns, scores.values.sum(axis=0) - scores.values)
 
 
 def _corrected(
@@ -383,8 +383,8 @@ def _swapped(one: Scores, other: Scores, options: Resampling) -> tuple[dict[str,
     parts: dict[str, list[Floats]] = {column.key: [] for column in one.columns}
     for swaps in _every_swap(len(moved)) if exact else _some_swaps(len(moved), options):
         change = swaps @ moved
-        figures = figures_of(one.columns, sums - change)
-        others = figures_of(one.columns, other_sums + change)
+        figures = scored_figures(one.columns, sums - change)
+        others = scored_figures(one.columns, other_sums + change)
         for key, part in parts.items():
             part.append(figures[key] - others[key])
     return {key: np.concatenate(part) for key, part in parts.items()}, exact

@@ -140,8 +140,11 @@ def _status(record: Record, text: str) -> Status:
 
 # Other people's fields may have these names, too: what is not as we write it is not ours.
 def _warnings(record: Record) -> tuple[Warning, ...]:
+    held = record.get("warnings")
+    if isinstance(held, list) and all(isinstance(one, dict) for one in held):  # of `summarize`
+        held = [[str(one.get("kind")), str(one.get("message"))] for one in held]
     try:
-        both = pairs_under(record, "warnings")
+        both = pairs_under({"warnings": held}, "warnings")
     except BadRecord:
         return ()
     return tuple(Warning(cast(WarningKind, kind), text) for kind, text in both if kind in _KINDS)
@@ -312,7 +315,7 @@ def _rows(source: Source, report: ProblemReporter) -> _LocatedRecords:
         elif len(cells) == len(header):
             yield number, dict(zip(header, cells, strict=True))
         elif cells:
-            report(number, f"has {len(cells)} cells, the header has {len(header)}")
+            report(number, f"has {counted(len(cells), 'cells')}, the header has {len(header)}")
 
 
 def _cells(table: Iterable[list[str]], report: ProblemReporter) -> Iterator[tuple[int, list[str]]]:
@@ -446,7 +449,8 @@ def _by_order(
 ) -> JoinedOutputs:
     if bad:
         raise DataError(
-            f"{file}: {bad} records cannot be read: without them the others cannot be put in order"
+            f"{file}: {counted(bad, 'records')} cannot be read: without them the others cannot be "
+            "put in order"
         )
     outputs = [one.output for one in placed]
     if len(outputs) == len(choice.dialogues):
@@ -454,8 +458,8 @@ def _by_order(
     elif len(outputs) != len(choice.chosen):
         some = "" if len(choice.chosen) == len(choice.dialogues) else f"{len(choice.chosen)} of "
         raise DataError(
-            f"{file}: {len(outputs)} outputs by order, but {some}{len(choice.dialogues)} dialogues "
-            f"in {choice.file}"
+            f"{file}: {counted(len(outputs), 'outputs')} by order, but "
+            f"{some}{counted(len(choice.dialogues), 'dialogues')} in {choice.file}"
         )
     joined = _beside(file, outputs, choice, how, len(placed) - len(outputs))
     if not said:

@@ -54,6 +54,25 @@ class Totals(Config):
         return self.statuses.get("error", 0)
 
 
+def known_inputs(folder: Path) -> list[str]:
+    """The names of the inputs that a job was begun or finished with, in order; none without one.
+
+    Raises:
+        DataError: its journal is damaged.
+    """
+    try:
+        if (folder / MANIFEST).exists():
+            begun = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        elif (folder / JOURNAL).exists():
+            with (folder / JOURNAL).open(encoding="utf-8") as lines:
+                begun = json.loads(next(lines))
+        else:
+            return []
+        return [name for name, _ in begun["inputs"]]
+    except (OSError, ValueError, KeyError, StopIteration) as error:
+        raise _damaged(folder, error) from None
+
+
 class Journal:
     """The journal of one folder, open to be gone on with."""
 
@@ -181,11 +200,15 @@ class Journal:
             found = [ShardDone.parse(shard, str(path)) for shard in shards]
             return values, found, None if totals is None else Totals.parse(totals, str(path))
         except (OSError, ValueError, KeyError, ConfigError) as error:
-            raise DataError(f"{path}: is damaged ({error}): start over with --restart") from None
+            raise _damaged(path, error) from None
 
     def _cut(self, whole: int) -> None:
         with (self.folder / JOURNAL).open("r+b") as file:
             file.truncate(whole)
+
+
+def _damaged(path: Path, error: Exception) -> DataError:
+    return DataError(f"{path}: is damaged ({error}): start over with --restart")
 
 
 def _clean(folder: Path) -> None:

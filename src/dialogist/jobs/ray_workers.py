@@ -15,10 +15,11 @@ from typing import Any
 from dialogist.errors import DialogistError, MissingExtraError, UsageError
 from dialogist.jobs.sinks import PartWriter
 from dialogist.jobs.sources import Shard, unpacked
-from dialogist.jobs.wishes import GROUP, Work, error_record, record_of
-from dialogist.jobs.workers import Finished, Plan, shown_of
+from dialogist.jobs.wishes import GROUP, Work, batch_record, error_record
+from dialogist.jobs.workers import Finished, WorkPlan, shown_summary
 from dialogist.present.shaping import Shaped
 from dialogist.records import JSON
+from dialogist.text.listing import counted
 
 _TICK = 0.5  # seconds between two looks at the clock
 
@@ -39,8 +40,8 @@ class _Model:
 
     def records(self, lines: Sequence[bytes], group: int) -> list[str]:
         """A record for each line, as JSON."""
-        shown = shown_of(self._opened, lines, {}, group)
-        return [json.dumps(record_of(one)) for one in shown]
+        shown = shown_summary(self._opened, lines, {}, group)
+        return [json.dumps(batch_record(one)) for one in shown]
 
 
 @dataclass(slots=True)
@@ -61,7 +62,7 @@ class _Task:
 class RayWorkers:
     """The actors of a run, one for each worker of its plan."""
 
-    def __init__(self, plan: Plan, note: Callable[[str], None]) -> None:
+    def __init__(self, plan: WorkPlan, note: Callable[[str], None]) -> None:
         try:
             import ray
         except ImportError:
@@ -69,9 +70,12 @@ class RayWorkers:
         self._ray, self._plan, self._note = ray, plan, note
         self._tasks: dict[int, _Task] = {}
         self._actors: list[Any] = []
+        self._growing: Any = None
+        """Of the actor that the cluster was asked for last: its settings, once it has a place."""
 
     def __enter__(self) -> "RayWorkers":
-        here = {} if self._plan.address else {"num_cpus": self._plan.workers}
+        most = max(self._plan.workers, self._plan.max_workers)
+        here = {} if self._plan.address else {"num_cpus": most}
         try:
             self._ray.init(
                 address=self._plan.address or "local",
@@ -110,13 +114,24 @@ class RayWorkers:
         return settings
 
     def take(self, shard: Shard) -> bool:
-        """Hand a shard to one that has none; False: all have one."""
+        """Hand a shard to one that has none; False: all have one, and another one is asked for."""
         for number in range(len(self._actors)):
             if number not in self._tasks:
                 self._tasks[number] = _Task(shard, None, time.monotonic())
                 self._ask(number)
                 return True
+        self._grow()
         return False
+
+    def _grow(self) -> None:
+        """Ask for one more actor; it has work once it has a place, which a cluster may add."""
+        if self._growing is None and len(self._actors) < self._plan.max_workers:
+            self._wanted = self._kind.remote(self._plan.work)
+            self._growing = self._wanted.settings.remote()
+        elif self._growing is not None and self._ray.wait([self._growing], timeout=0)[0]:
+            self._growing = None
+            self._actors.append(self._wanted)
+            self._note(f"{counted(len(self._actors), 'actors')} at work")
 
     def finished(self) -> list[Finished]:
         """Wait a little; shards that are done, with their entry and the name of their file."""
@@ -162,7 +177,7 @@ class RayWorkers:
             return
         item = unpacked(task.shard.lines[len(task.records)])
         reason = f"the process that summarized it {how}, even alone"
-        record = record_of(Shaped(error_record(item.id, reason)))
+        record = batch_record(Shaped(error_record(item.id, reason)))
         task.records.append(json.dumps(record))
         self._note(f"a dialogue of shard {task.shard.number}: its actor {how}, even alone")
 

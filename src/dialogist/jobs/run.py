@@ -9,8 +9,8 @@ from typing import Any
 from dialogist.errors import DataError
 from dialogist.jobs.journal import MANIFEST, Journal, ShardDone, Totals
 from dialogist.jobs.ray_workers import RayWorkers
-from dialogist.jobs.sources import Cutter, Item, Shard
-from dialogist.jobs.workers import Engine, LocalWorkers, Plan
+from dialogist.jobs.sources import Cutter, Shard, SourceItem
+from dialogist.jobs.workers import Engine, LocalWorkers, WorkPlan
 from dialogist.records import JSON
 
 _ENGINES: Mapping[Engine, type[LocalWorkers] | type[RayWorkers]] = {
@@ -20,7 +20,7 @@ _ENGINES: Mapping[Engine, type[LocalWorkers] | type[RayWorkers]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class JobProgress:
     """How far a run is: records that it made and that an earlier run had made, and their bytes."""
 
     done: int
@@ -33,12 +33,12 @@ class Progress:
 class Watcher:
     """Who is told of progress, and of what a person should know."""
 
-    progress: Callable[[Progress], None]
+    progress: Callable[[JobProgress], None]
     note: Callable[[str], None]
 
 
 def run_job(
-    plan: Plan, items: Iterable[Item], description: Mapping[str, JSON], watcher: Watcher
+    plan: WorkPlan, items: Iterable[SourceItem], description: Mapping[str, JSON], watcher: Watcher
 ) -> Totals:
     """Have one record for each item in its place, whatever was done before; the sums.
 
@@ -71,7 +71,7 @@ class _Run:
     """One run of a job that is not complete."""
 
     def __init__(
-        self, plan: Plan, journal: Journal, workers: LocalWorkers | RayWorkers, watcher: Watcher
+        self, plan: WorkPlan, journal: Journal, workers: LocalWorkers | RayWorkers, watcher: Watcher
     ) -> None:
         self._plan, self._journal = plan, journal
         self._workers, self._watcher = workers, watcher
@@ -79,7 +79,7 @@ class _Run:
         self._made: Counter[str] = Counter()
         self._cutter = Cutter(plan.shard_size)
 
-    def finish(self, items: Iterable[Item]) -> Totals:
+    def finish(self, items: Iterable[SourceItem]) -> Totals:
         """Do all that is missing."""
         missing = self._missing(items)
         ahead = next(missing, None)
@@ -94,21 +94,24 @@ class _Run:
         self._plan.sink.finish(self._plan.folder / MANIFEST)
         return totals
 
-    def _missing(self, items: Iterable[Item]) -> Iterator[Shard]:
+    def _missing(self, items: Iterable[SourceItem]) -> Iterator[Shard]:
         """The shards that are not done; of those that are, see that their input is the same.
 
         Raises:
             DataError: it is not.
         """
         left = set(self._journal.done)
+        last = max(left, default=0)
         for shard in self._cutter.shards(items):
             known = self._journal.done.get(shard.number)
             if known is None:
                 yield shard
             elif known.input != shard.digest:
-                if not self._plan.grown or known.records >= len(shard.lines):
+                # The last one was not full, or ended in a line that was not yet whole.
+                more = len(shard.lines) - known.records
+                if not self._plan.grown or more < (shard.number < last):
                     raise self._changed(shard.number)
-                self._kept -= known.records  # it was not full: now it has more
+                self._kept -= known.records
                 yield shard
             left.discard(shard.number)
         if left:
@@ -128,6 +131,6 @@ class _Run:
         failed = done.statuses.get("error", 0)
         self._made.update({"done": done.records, "failed": failed, "bytes": done.bytes})
 
-    def _progress(self) -> Progress:
+    def _progress(self) -> JobProgress:
         counts = self._made + self._workers.under_way()
-        return Progress(counts["done"], counts["failed"], counts["bytes"], self._kept)
+        return JobProgress(counts["done"], counts["failed"], counts["bytes"], self._kept)

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from dialogist.errors import DataError, MissingExtraError, UsageError
 from dialogist.files import TEMPORARY, sha256_of, sync
-from dialogist.jobs.sources import file_system, table_of
+from dialogist.jobs.sources import database_table, file_system
 
 _COLUMNS = ("id", "status", "reason", "text", "model", "record")
 _ROWS = 1_000  # of a row group
@@ -232,7 +232,7 @@ class TableSink:
     def __init__(self, given: str) -> None:
         import sqlalchemy as sa
 
-        self._engine, name, self._shown = table_of(given)
+        self._engine, name, self._shown = database_table(given)
         columns = [sa.Column(each, sa.Text) for each in _COLUMNS]
         self._table = sa.Table(
             name,

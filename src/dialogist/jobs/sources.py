@@ -15,13 +15,15 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import date, datetime
+from functools import partial
 from glob import glob
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias, cast
 
 import numpy as np
 
-from dialogist.data.readers import Problem, ReadOptions, read_dialogues
+from dialogist.data.readers import Problem, ReadOptions, files_of, no_note, read_dialogues
 from dialogist.data.readers.columnar import json_lines
 from dialogist.data.readers.registry import ENDINGS
 from dialogist.data.readers.source import without_compression
@@ -29,11 +31,11 @@ from dialogist.errors import DataError, MissingExtraError, UsageError
 from dialogist.jobs.wishes import error_record
 from dialogist.records import Dialogue, Summary, Utterance
 
-Item: TypeAlias = Dialogue | Problem
+SourceItem: TypeAlias = Dialogue | Problem
 """What a job has a record for."""
 
 SHARD_SIZE = 1_000
-LARGEST_SHARD = 1 << 24
+MOST_JOB_SHARD = 1 << 24
 """Bytes with which a shard ends, however few its dialogues: several shards are in memory."""
 
 _DATABASES = ("sqlite", "postgresql", "mysql", "mariadb", "oracle", "mssql")
@@ -63,11 +65,11 @@ def path_of(given: str) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class RecordOrigin:
     """One input: its name, its size where that is known, and how its dialogues are read.
 
     ``path`` is where it lies, if it is a file or folder here. ``form`` is the format of what has
-    no name to tell it.
+    no name to tell it, ``stem`` names dialogues that have no id.
     """
 
     name: str
@@ -75,23 +77,64 @@ class Origin:
     open: Callable[[], Path | BinaryIO]
     path: Path | None = None
     form: str = "auto"
+    stem: str = ""
 
 
-def origins_of(given: Sequence[str]) -> list[Origin]:
-    """The inputs that somebody names; patterns stand for the files that fit them, sorted.
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What is old is left out: files changed before ``when``, rows with a lesser ``column``."""
+
+    when: datetime
+    column: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "Since":
+        """Read ``2026-11-01`` or ``created=2026-11-01T08:00``; without a zone it is local time.
+
+        Raises:
+            UsageError: it is neither.
+        """
+        column, _, when = text.rpartition("=")
+        try:
+            return cls(datetime.fromisoformat(when.strip()), column.strip())
+        except ValueError:
+            raise UsageError(
+                f"--since {text}: write a date or time, as 2026-11-01 or 2026-11-01T08:00 "
+                "(of a table's rows: COLUMN=2026-11-01)"
+            ) from None
+
+    def is_met(self, seconds: float) -> bool:
+        """Whether a file that was changed then (seconds since 1970) is to be read."""
+        return seconds >= self.when.timestamp()
+
+
+def origins_of(
+    given: Sequence[str],
+    since: Since | None = None,
+    known: Sequence[str] = (),
+    on_note: Callable[[str], None] = no_note,
+) -> list[RecordOrigin]:
+    """The inputs that somebody names; patterns and folders stand for their files, sorted.
+
+    Inputs that are ``known`` from an earlier run come first, in their order: so new files are at
+    the end, whatever their names.
 
     Raises:
-        DataError: there is no such file.
-        UsageError: it is not clear which table is meant.
+        DataError: there is no such file, or none changed ``since``.
+        UsageError: it is not clear which table is meant, or which column ``since`` is about.
         MissingExtraError: a package for such a place is not installed.
     """
-    find = {"path": _files, "url": _urls, "table": _tables}
-    return [origin for each in given for origin in find[kind_of(each)](each)]
+    find = {"path": partial(_files, on_note=on_note), "url": _urls, "table": _tables}
+    found = [origin for each in given for origin in find[kind_of(each)](each, since)]
+    if not found:
+        raise DataError(f"{', '.join(map(shown_name, given))}: no file was changed since then")
+    places = {name: place for place, name in enumerate(known)}
+    return sorted(found, key=lambda origin: places.get(origin.name, len(places)))
 
 
 def items_of(
-    origins: Sequence[Origin], options: ReadOptions, on_note: Callable[[str], None]
-) -> Iterator[Item]:
+    origins: Sequence[RecordOrigin], options: ReadOptions, on_note: Callable[[str], None]
+) -> Iterator[SourceItem]:
     """All dialogues of all inputs; what cannot be read stands between them as a problem.
 
     Raises:
@@ -102,7 +145,8 @@ def items_of(
     for origin in origins:
         own = replace(options, format=origin.form) if options.format == "auto" else options
         try:
-            for dialogue in read_dialogues(origin.open(), own, waiting.append, on_note):
+            read = read_dialogues(origin.open(), own, waiting.append, on_note, origin.stem)
+            for dialogue in read:
                 yield from _taken(waiting)
                 anything = True
                 yield dialogue
@@ -119,23 +163,40 @@ def _taken(problems: list[Problem]) -> Iterator[Problem]:
         yield problems.pop(0)
 
 
-def _files(given: str) -> list[Origin]:
+def _files(given: str, since: Since | None, on_note: Callable[[str], None]) -> list[RecordOrigin]:
     path = path_of(given)
-    if given == "-" or path.exists():
-        return [_file(path)]
-    found = sorted(glob(str(path), recursive=True))
-    if not found:
+    if given == "-":
+        return [RecordOrigin(given, None, lambda: path, path)]
+    paths = (
+        [path] if path.exists() else [Path(one) for one in sorted(glob(str(path), recursive=True))]
+    )
+    if not paths:
         raise DataError(f"{given}: no such file")
-    return [_file(Path(each)) for each in found]
+    found = [origin for each in paths for origin in _at(each, on_note)]
+    return [one for one in found if since is None or since.is_met(_changed(one))]
 
 
-def _file(path: Path) -> Origin:
-    files = [path] if path.is_file() else [each for each in path.rglob("*") if each.is_file()]
-    size = sum(each.stat().st_size for each in files) if path.exists() else None
-    return Origin(str(path), size, lambda: path, path)
+def _at(path: Path, on_note: Callable[[str], None]) -> Iterator[RecordOrigin]:
+    """A file, the files of a folder, or a folder that is read as a whole."""
+    files = files_of(path, on_note) if path.is_dir() else [(path, "")]
+    for file, stem in files:
+        yield RecordOrigin(str(file), file.stat().st_size, partial(_itself, file), file, stem=stem)
+    if not files:
+        size = sum(each.stat().st_size for each in path.rglob("*") if each.is_file())
+        yield RecordOrigin(str(path), size, partial(_itself, path), path)
 
 
-def _urls(given: str) -> list[Origin]:
+def _itself(path: Path) -> Path:
+    return path
+
+
+def _changed(origin: RecordOrigin) -> float:
+    """When a file, or the last file of a folder, was changed."""
+    path = cast(Path, origin.path)
+    return max(each.stat().st_mtime for each in (path, *path.rglob("*")))
+
+
+def _urls(given: str, since: Since | None) -> list[RecordOrigin]:
     """The files of a URL: itself, those that fit a pattern, or those in a folder."""
     files = file_system(given)
     try:
@@ -147,7 +208,11 @@ def _urls(given: str) -> list[Origin]:
             paths = [given] if files.exists(given) else []
         if not paths:
             raise DataError(f"{given}: no such file")
+        if since is not None:
+            paths = [path for path in paths if since.is_met(files.modified(path).timestamp())]
         return [_remote(files, path) for path in paths]
+    except NotImplementedError:
+        raise UsageError(f"{given}: --since: such files do not say when they changed") from None
     except (OSError, ValueError) as error:
         raise DataError(f"{given}: cannot be read: {error}") from None
 
@@ -156,7 +221,7 @@ def _is_dialogues(path: str) -> bool:
     return Path(without_compression(path.lower())).suffix in ENDINGS
 
 
-def _remote(files: Any, path: str) -> Origin:
+def _remote(files: Any, path: str) -> RecordOrigin:
     name = files.unstrip_protocol(path)
 
     def opened() -> BinaryIO:
@@ -168,7 +233,7 @@ def _remote(files: Any, path: str) -> Origin:
             file.name = name  # messages tell it, and its ending the format
         return cast(BinaryIO, file)
 
-    return Origin(name, files.size(path), opened)
+    return RecordOrigin(name, files.size(path), opened)
 
 
 def file_system(url: str) -> Any:
@@ -191,7 +256,7 @@ def file_system(url: str) -> Any:
         raise UsageError(f"{url}: {error}") from None
 
 
-def table_of(given: str) -> tuple[Any, str, str]:
+def database_table(given: str) -> tuple[Any, str, str]:
     """The engine of a database, the name of the table, and both as they may be shown.
 
     Raises:
@@ -216,21 +281,23 @@ def table_of(given: str) -> tuple[Any, str, str]:
         raise UsageError("a table is named as sqlite:///FILE#TABLE (see docs/batch.md)") from None
 
 
-def _tables(given: str) -> list[Origin]:
-    engine, table, shown = table_of(given)
+def _tables(given: str, since: Since | None) -> list[RecordOrigin]:
+    engine, table, shown = database_table(given)
+    if since is not None and not since.column:
+        raise UsageError(f"{shown}: --since COLUMN={since.when:%Y-%m-%d}: name the column to go by")
 
     def opened() -> BinaryIO:
-        rows = _Rows(_pages(engine, table, shown), shown)
+        rows = _Rows(_pages(engine, table, shown, since), shown)
         return cast(BinaryIO, io.BufferedReader(rows, 1 << 16))
 
-    return [Origin(shown, None, opened, form="jsonl")]
+    return [RecordOrigin(shown, None, opened, form="jsonl")]
 
 
-def _pages(engine: Any, name: str, shown: str) -> Iterator[bytes]:
+def _pages(engine: Any, name: str, shown: str, since: Since | None) -> Iterator[bytes]:
     """The rows of a table by its primary key, a page at a time: no row is read twice.
 
     Raises:
-        DataError: there is no such table, or it has no primary key.
+        DataError: there is no such table, no such column, or it has no primary key.
     """
     import sqlalchemy as sa
 
@@ -239,10 +306,11 @@ def _pages(engine: Any, name: str, shown: str) -> Iterator[bytes]:
         key = list(table.primary_key.columns)
         if not key:
             raise DataError(f"{shown}: has no primary key, by which its rows are read in order")
+        recent = [] if since is None else [_is_recent(table, since, shown)]
         last: tuple[Any, ...] | None = None
         with engine.connect() as connection:
             while True:
-                query = sa.select(table).order_by(*key).limit(_PAGE)
+                query = sa.select(table).where(*recent).order_by(*key).limit(_PAGE)
                 if last is not None:
                     query = query.where(_behind(key, last))
                 rows = connection.execute(query).all()
@@ -255,6 +323,22 @@ def _pages(engine: Any, name: str, shown: str) -> Iterator[bytes]:
     except sa.exc.SQLAlchemyError as error:
         reason = str(error).splitlines()[0]
         raise DataError(f"{shown}: cannot be read: {reason}") from None
+
+
+def _is_recent(table: Any, since: Since, shown: str) -> Any:
+    """The condition on a row, by the type of its column: a time, a day, or their text."""
+    if since.column not in table.columns:
+        names = ", ".join(column.name for column in table.columns)
+        raise DataError(f"{shown}: has no column '{since.column}' (it has {names})")
+    column = table.columns[since.column]
+    try:
+        kind = column.type.python_type
+    except NotImplementedError:  # of a type that SQLAlchemy does not know
+        kind = str
+    values = {datetime: since.when, date: since.when.date(), float: since.when.timestamp()}
+    values[int] = int(since.when.timestamp())
+    text = since.when.isoformat(" ")
+    return column >= values.get(kind, text.removesuffix(" 00:00:00"))
 
 
 def _behind(key: list[Any], last: tuple[Any, ...]) -> Any:
@@ -304,7 +388,7 @@ class Cutter:
         self._size = size
         self._ids = array("Q")
 
-    def shards(self, items: Iterable[Item]) -> Iterator[Shard]:
+    def shards(self, items: Iterable[SourceItem]) -> Iterator[Shard]:
         """All items, in order."""
         number, lines, held = 0, list[bytes](), 0
         for item in items:
@@ -312,7 +396,7 @@ class Cutter:
             self._ids.append(_short_hash(_id_of(item)))
             lines.append(line)
             held += len(line)
-            if len(lines) == self._size or held >= LARGEST_SHARD:
+            if len(lines) == self._size or held >= MOST_JOB_SHARD:
                 yield _shard(number, lines)
                 number, lines, held = number + 1, [], 0
         if lines:
@@ -335,7 +419,7 @@ def _short_hash(id: str) -> int:
     return int.from_bytes(digest.digest(), "little")
 
 
-def _id_of(item: Item) -> str:
+def _id_of(item: SourceItem) -> str:
     return item.id if isinstance(item, Dialogue) else _place(item)
 
 
@@ -343,7 +427,7 @@ def _place(problem: Problem) -> str:
     return f"{problem.file}:{problem.line}" if problem.line else problem.file
 
 
-def packed(item: Item) -> bytes:
+def packed(item: SourceItem) -> bytes:
     """An item as a line of JSON without its end; references are left out, nothing reads them."""
     values: list[Any]
     if isinstance(item, Problem):

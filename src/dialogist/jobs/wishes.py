@@ -6,9 +6,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from dialogist import __version__
-from dialogist.engine.names import find_model
+from dialogist.engine.model_files import find_model
 from dialogist.engine.options import SummaryOptions
-from dialogist.engine.summarizer import Summarizer
+from dialogist.engine.summarizer import EndpointSummarizer, Summarizer
 from dialogist.files import sha256_of
 from dialogist.present.presenting import Presenter, Where
 from dialogist.present.shaping import Shape, Shaped
@@ -117,7 +117,9 @@ def settings_of(
 ) -> dict[str, JSON]:
     """Everything but the dialogues that the summaries of a call depend on."""
     writes = options.style == "free"
-    weights = find_model(model) / "model.safetensors" if writes else BUNDLED
+    weights = BUNDLED
+    if writes and not isinstance(summarizer, EndpointSummarizer):
+        weights = find_model(model) / "model.safetensors"
     return {
         "schema_version": 1,
         "dialogist": __version__,
@@ -146,6 +148,6 @@ def summarized(
         done += len(some)
 
 
-def record_of(shaped: Shaped) -> dict[str, object]:
+def batch_record(shaped: Shaped) -> dict[str, object]:
     """A summary as JSON values without ``timings``: the same dialogue gives the same bytes."""
     return replace(shaped, summary=replace(shaped.summary, timings={})).to_json()

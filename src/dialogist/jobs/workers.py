@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeAlias
 from dialogist.errors import DataError, DialogistError, UsageError
 from dialogist.jobs.sinks import Form, PartWriter, Sink
 from dialogist.jobs.sources import SHARD_SIZE, Shard, unpacked
-from dialogist.jobs.wishes import GROUP, Opened, Work, error_record, record_of, summarized
+from dialogist.jobs.wishes import GROUP, Opened, Work, batch_record, error_record, summarized
 from dialogist.present.shaping import Shaped
 from dialogist.records import JSON, Dialogue, Summary
 
@@ -45,7 +45,7 @@ _ONE_THREAD = dict.fromkeys(
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class WorkPlan:
     """How a job is to be run; ``folder`` is where its journal lies."""
 
     work: Work
@@ -58,6 +58,8 @@ class Plan:
     engine: Engine = "local"
     address: str = ""
     """Of a Ray cluster; empty: one that is started here for this run."""
+    max_workers: int = 0
+    """Actors of a Ray cluster: as many as it has room for, if more than ``workers``."""
     restart: bool = False
     grown: bool = False
     """The inputs may have more at their end than before."""
@@ -99,7 +101,7 @@ class _Task:
 class _Worker:
     """A process, the pipe to it, and the task it has."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: WorkPlan) -> None:
         context = get_context("forkserver")
         context.set_forkserver_preload([work_on.__module__])
         self.connection, theirs = context.Pipe()
@@ -155,7 +157,7 @@ class LocalWorkers:
     time, and it inherits no thread, lock or torch.
     """
 
-    def __init__(self, plan: Plan, note: Callable[[str], None]) -> None:
+    def __init__(self, plan: WorkPlan, note: Callable[[str], None]) -> None:
         self._plan, self._note = plan, note
         self._workers: list[_Worker] = []
         self._late: set[int] = set()
@@ -329,8 +331,8 @@ class _Part:
             writer = PartWriter(folder, self._number, form, f"{os.getpid()}")
             with writer:
                 group = 1 if self._alone else GROUP
-                for shaped in shown_of(self._opened, lines, self._lost, group, self._at):
-                    writer.add(record_of(shaped))
+                for shaped in shown_summary(self._opened, lines, self._lost, group, self._at):
+                    writer.add(batch_record(shaped))
                     statuses[shaped.summary.status] += 1
                     self._report(statuses, writer.size)
         except OSError as error:
@@ -360,7 +362,7 @@ class _Part:
             send(self._connection, counts)
 
 
-def shown_of(
+def shown_summary(
     opened: Opened,
     lines: Sequence[bytes],
     lost: Mapping[str, str],

@@ -10,7 +10,13 @@ from dialogist.metrics.dialogue_claims import Claims, Denials
 from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue
 from dialogist.text.aliases import NICKNAMES, SHORT_FORMS
-from dialogist.text.entities import Entity, broken_masks, calendar_value, entities, without_masks
+from dialogist.text.entities import (
+    TextEntity,
+    broken_masks,
+    calendar_value,
+    entities,
+    without_masks,
+)
 from dialogist.text.folding import folded
 from dialogist.text.function_words import FUNCTION_WORDS
 from dialogist.text.languages import Language, language_of
@@ -351,7 +357,7 @@ _SHORTEST_SQUASHED_ENTITY = 5
 _PARTS = re.compile(r"[^\W\d_]+|\d+")
 
 
-def supports_entity(evidence: DialogueFacts, entity: Entity) -> bool:
+def supports_entity(evidence: DialogueFacts, entity: TextEntity) -> bool:
     """Whether the entity is in the dialogue, in whichever spelling."""
     if entity.value in evidence.entities:
         return True

@@ -15,6 +15,7 @@ from torch import Tensor
 from dialogist.config import Config
 from dialogist.errors import ConfigError, ModelError
 from dialogist.files import sha256_of
+from dialogist.models.base import ModelConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.tokenizers import PLACEHOLDERS, Tokenizer, placeholder
 from dialogist.tokenizers.special_tokens import (
@@ -171,14 +172,20 @@ class EncoderStart(Config):
 
 
 def encoder_weights(
-    bert: BertFolder, start: EncoderStart, config: TransformerConfig
+    bert: BertFolder, start: EncoderStart, config: ModelConfig
 ) -> dict[str, Tensor]:
     """All but the table of tokens, by our names: encoder, positions, and what the decoder copies.
+
+    Nothing for a model that is no Transformer.
 
     Raises:
         ConfigError: the model's configuration has another shape; names every setting.
         ModelError: the folder lacks a weight.
     """
+    if not isinstance(config, TransformerConfig):
+        if start.decoder != "random":
+            raise ConfigError("start.decoder: layers is for model.kind transformer")
+        return {}
     _require_shape(bert, config)
     found = dict(_positions(bert, "source", config.source_positions))
     for i in range(config.encoder_layers):

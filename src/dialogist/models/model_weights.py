@@ -77,7 +77,8 @@ def fill_weights(
         if isinstance(module, Positions):
             module.restore(device)
     for name, parameter in own.items():
-        given = nn.Parameter(weights[name].to(device, torch.float32, copy=True))
+        values = weights[name].to(device, torch.float32, copy=True)
+        given = nn.Parameter(values, requires_grad=parameter.requires_grad)
         for module, attribute in places[id(parameter)]:  # (several where they are tied)
             setattr(module, attribute, given)
 

@@ -7,6 +7,7 @@ dropout on embeddings, attention weights and feed-forward output, Keras' initial
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
@@ -16,7 +17,13 @@ from torch import Tensor, nn
 
 from dialogist.batch import Batch
 from dialogist.config import Config
-from dialogist.models.base import GeneratorModule, Outputs, TokenDistribution
+from dialogist.models.base import (
+    GeneratorModule,
+    ModelConfig,
+    Outputs,
+    RecipeParts,
+    TokenDistribution,
+)
 from dialogist.nn.attention import Mentions, MultiHeadAttention, WantedWeights
 from dialogist.nn.kv_cache import DecoderState, State
 from dialogist.nn.layers import Dropout, MappedEmbedding, PositionKind, Positions
@@ -46,7 +53,7 @@ class DecoderConfig(Config):
     activation: Literal["relu", "gelu"] | None = None
 
 
-class TransformerConfig(Config):
+class TransformerConfig(ModelConfig):
     """Options of the Transformer; see `LayerShape` for those of a layer.
 
     ``embedding``: the width of the tables (d_e), mapped to ``d_model`` by a linear layer where the
@@ -60,6 +67,8 @@ class TransformerConfig(Config):
     embeddings with their positions are normalised first, as in BERT (Devlin et al. 2019);
     ``decoder``: what its layers have of their own.
     """
+
+    pretrained_weights = ("encoder", "source")
 
     kind: Literal["transformer"] = "transformer"
     d_model: int = Field(256, ge=1, le=8192)
@@ -109,6 +118,17 @@ class TransformerConfig(Config):
         return self.pointer
 
     @property
+    def knows_speakers(self) -> bool:
+        """Whether its attention knows who speaks."""
+        return self.speaker_attention
+
+    def check(self, recipe: RecipeParts) -> Iterator[str]:
+        """Whom its attention could know, and what its tables of positions hold."""
+        if self.speaker_attention and recipe.preparation.speakers == "inline":
+            yield "model.speaker_attention needs preparation.speakers atomic or role"
+        yield from super().check(recipe)
+
+    @property
     def longest_source(self) -> int:
         """Tokens it can read at most."""
         return self.source_positions
@@ -155,6 +175,8 @@ TransformerState: TypeAlias = DecoderState[CopyMemory]
 
 class Transformer(GeneratorModule):
     """Encoder-decoder over flat token sequences; a `Generator`."""
+
+    config: TransformerConfig
 
     def __init__(self, config: TransformerConfig, vocabulary: int, source_vocabulary: int) -> None:
         super().__init__()

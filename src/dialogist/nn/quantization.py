@@ -138,7 +138,7 @@ class Bf16Linear(FixedLinear):
 
 
 class Int8Linear(nn.Module):
-    """x W^T + b in int8; takes the place of linear layers, (M, I) -> (M, O), fp32.
+    """x W^T + b in int8; takes the place of linear layers, (..., I) -> (..., O), fp32.
 
     With AMX a large matrix is held as oneDNN wants it (``packed``, opaque): its kernel scales the
     sums as it writes them, where torch's ``_int_mm`` leaves that to two more passes (384 x 1,536
@@ -151,7 +151,7 @@ class Int8Linear(nn.Module):
     scales: Tensor
     bias: Tensor
 
-    def __init__(self, weight: Tensor, bias: Tensor) -> None:
+    def __init__(self, weight: Tensor, bias: Tensor | None) -> None:
         super().__init__()
         rows = Rows8.of(weight.detach())
         self.packed: Tensor | None = None
@@ -161,11 +161,18 @@ class Int8Linear(nn.Module):
             self.packed = torch.ops.onednn.qlinear_prepack(rows.values, None)
         self.register_buffer("values", None if self.packed is not None else rows.values, False)
         self.register_buffer("scales", rows.scales, persistent=False)
-        self.register_buffer("bias", bias.detach().float(), persistent=False)
+        zeros = torch.zeros(len(rows.values), device=rows.values.device)
+        own = zeros if bias is None else bias.detach().float()
+        self.register_buffer("bias", own, persistent=False)
+
+    @property
+    def weight(self) -> Tensor | None:
+        """The matrix, for code that asks for its number format; None where it is packed."""
+        return self.values
 
     def forward(self, x: Tensor) -> Tensor:
-        """(M, I) of any number format -> (M, O)."""
-        return by_rows(self._product, x)
+        """(..., I) of any number format -> (..., O)."""
+        return by_rows(self._product, x.reshape(-1, x.shape[-1])).view(*x.shape[:-1], -1)
 
     def _product(self, x: Tensor) -> Tensor:
         room = x.float().abs()

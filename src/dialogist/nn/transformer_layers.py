@@ -187,6 +187,8 @@ class TransformerEncoder(nn.Module):
     cheaper than each on its own.
     """
 
+    int8_layers = True
+
     def __init__(self, layers: int, shape: LayerShape, short: bool = False) -> None:
         super().__init__()
         self.layers = nn.ModuleList(EncoderLayer(shape, short) for _ in range(layers))
@@ -211,6 +213,8 @@ class TransformerEncoder(nn.Module):
 
 class TransformerDecoder(nn.Module):
     """N decoder layers; pre-norm ends with one more layer norm."""
+
+    int8_layers = True
 
     def __init__(self, layers: int, shape: LayerShape) -> None:
         super().__init__()

@@ -1,13 +1,19 @@
-"""`Objective`: what the trainer minimises; it knows nothing else about a task."""
+"""`Objective`: what the trainer minimises; it knows nothing else about a task.
 
-from collections.abc import Mapping
+A new one is one file with its configuration and one line in `ObjectiveConfig.kinds`.
+"""
+
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import torch
 from torch import Tensor
 
 from dialogist.batch import Batch
+from dialogist.config import KindConfig
+from dialogist.models.base import ModelConfig
+from dialogist.tokenizers import Symbols, Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,33 @@ class Objective(Protocol):
     def __call__(self, model: Any, batch: Batch) -> Loss:
         """Run the model, which is of the kind the objective is for, on the batch and measure it."""
         ...
+
+
+class ObjectiveConfig(KindConfig):
+    """The configuration of an objective of some ``kind``; `build` makes the objective."""
+
+    kinds: ClassVar[dict[str, str]] = {
+        "cross-entropy": "dialogist.objectives.cross_entropy:CrossEntropyConfig",
+        "denoising": "dialogist.objectives.cross_entropy:DenoisingConfig",
+        "self-critical": "dialogist_lab.papers.self_critical:SelfCriticalConfig",
+        "leader-writer": "dialogist_lab.papers.leader_writer_loss:LeaderWriterLossConfig",
+    }
+    default_kind: ClassVar[str] = "cross-entropy"
+
+    def build(self, symbols: Symbols, tokenizer: Tokenizer | None = None) -> Objective:
+        """The objective."""
+        raise NotImplementedError
+
+    def check(self, model: ModelConfig) -> Iterator[str]:
+        """What keeps a model from being trained with it, one line each."""
+        yield from ()
+
+    def text_keys(self) -> Iterator[tuple[str, bool]]:
+        """Its options that need text which token ids give back.
+
+        Each as its key, and whether names are found in the text by their capitals.
+        """
+        yield from ()
 
 
 def per_sequence(log_probs: Tensor, mask: Tensor) -> Tensor:

@@ -1,5 +1,6 @@
 """Masked cross-entropy and what can be added to it: corrupted summaries, denoising."""
 
+from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field
@@ -7,16 +8,16 @@ from torch import Tensor
 
 from dialogist.batch import Batch, Corrupted
 from dialogist.config import Config
-from dialogist.data.corruption import CorruptionConfig
+from dialogist.data.changes import UNNAMED, CorruptionConfig
 from dialogist.data.noise import NoiseConfig
-from dialogist.models.base import GeneratorModule, Outputs, TokenDistribution
+from dialogist.models.base import GeneratorModule, ModelConfig, Outputs, TokenDistribution
 from dialogist.nn.kv_cache import State
-from dialogist.objectives.base import Loss, Per, per_sequence
+from dialogist.objectives.base import Loss, ObjectiveConfig, Per, per_sequence
 from dialogist.tokenizers import Symbols, Tokenizer
 
 # Learning from corrupted summaries what not to say: unlikelihood, or a margin.
 #
-# The corrupted summaries are data (`dialogist.data.corruption`). They are teacher-forced in a
+# The corrupted summaries are data (`dialogist.data.changes`). They are teacher-forced in a
 # second pass of the decoder over those dialogues of a batch that have one.
 
 _FLOOR = 1e-4
@@ -79,7 +80,7 @@ def margin_loss(said: Tensor, right: Tensor, batch: Batch, margin: float) -> Ten
 # (`dialogist.objectives.cross_entropy`).
 
 
-class CrossEntropyConfig(Config):
+class CrossEntropyConfig(ObjectiveConfig):
     """``label_smoothing`` e mixes the target with the uniform distribution (Szegedy et al. 2016):
     loss = (1 - e) * -log p(target) + e * mean over X of -log p.
 
@@ -96,6 +97,17 @@ class CrossEntropyConfig(Config):
     coverage_weight: float = Field(0.0, ge=0, le=1000)
     r_drop: float = Field(0.0, ge=0, le=1000)
     contrast: ContrastConfig | None = None
+
+    def check(self, model: ModelConfig) -> Iterator[str]:
+        """What the coverage loss is taken of."""
+        if self.coverage_weight and not model.keeps_coverage:
+            yield "objective.coverage_weight needs model.kind recurrent with model.coverage: true"
+
+    def text_keys(self) -> Iterator[tuple[str, bool]]:
+        """Errors are planted into text."""
+        if self.contrast is not None:
+            named = not set(self.contrast.corruption.errors).issubset(UNNAMED)
+            yield "objective.contrast", named
 
     def build(self, symbols: Symbols, tokenizer: Tokenizer | None = None) -> "CrossEntropy":
         """The objective."""
@@ -170,7 +182,7 @@ def symmetric_divergence(one: TokenDistribution, other: TokenDistribution) -> Te
 # cross-entropy of the whole encoder-decoder, its cross-attention and its pointer included.
 
 
-class DenoisingConfig(Config):
+class DenoisingConfig(ObjectiveConfig):
     """``noise`` says what is taken out and written; ``label_smoothing`` as for cross-entropy."""
 
     kind: Literal["denoising"] = "denoising"

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from dialogist.engine.failing import failed
+from dialogist.engine.isolation import failed
 from dialogist.errors import DataError, UsageError
 from dialogist.present.shaping import Shape, Shaped
 from dialogist.records import Dialogue, Statement, Summary

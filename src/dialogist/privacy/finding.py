@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from dialogist.data.entity_finding import Span
+from dialogist.data.entities import EntitySpan
 from dialogist.data.entity_rules import BEFORE
 from dialogist.data.readers.fields import role_of
 from dialogist.privacy.packs import NAME, PERSON, Privacy
@@ -69,17 +69,17 @@ def is_person(speaker: str) -> bool:
     )
 
 
-def name_words(name: str) -> frozenset[str]:
+def words_of_name(name: str) -> frozenset[str]:
     """The folded words of a name, titles left out."""
     return frozenset(map(folded, _WORD.findall(name))) - _TITLES
 
 
 def identify(name: str, people: Iterable[str]) -> str:
     """Who of ``people`` is meant by a name: the one whose name holds all its words, else itself."""
-    words = name_words(name)
+    words = words_of_name(name)
     found = []
     for person in people:
-        theirs = name_words(person)
+        theirs = words_of_name(person)
         if theirs == words:
             return person
         if words < theirs or _is_given_name(name, person):
@@ -91,7 +91,7 @@ def identities(names: Iterable[str]) -> tuple[str, ...]:
     """The different people among names, in order; ``Ann`` is ``Ann Lee`` if there is one of her."""
     distinct = list(dict.fromkeys(names))
     found: list[str] = []
-    for name in sorted(distinct, key=lambda name: -len(name_words(name))):
+    for name in sorted(distinct, key=lambda name: -len(words_of_name(name))):
         if identify(name, found) == name and name not in found:
             found.append(name)
     return tuple(name for name in distinct if name in found)
@@ -229,7 +229,7 @@ _NO_VALUES = KnownValues({})
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class PersonalMention:
     """A mention of personal data: ``text[start:end]``, of which kind."""
 
     start: int
@@ -252,8 +252,8 @@ _NOTHING = KnownData()
 class FirstLook:
     """What the rules find in a text, whatever else is known: the larger part of the work."""
 
-    entities: tuple[Span, ...]
-    found: tuple[Mention, ...]
+    entities: tuple[EntitySpan, ...]
+    found: tuple[PersonalMention, ...]
 
 
 def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
@@ -273,7 +273,7 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
 
 def find_personal_data(
     text: str, privacy: Privacy, known: KnownData = _NOTHING, looked: FirstLook | None = None
-) -> list[Mention]:
+) -> list[PersonalMention]:
     """All personal data in a text, from left to right, none overlapping."""
     text_ = plain_characters(text)
     looked = looked or first_look(text, privacy)
@@ -286,50 +286,52 @@ def find_personal_data(
 
 
 def _by_entities(
-    text: str, entities: Iterable[Span], privacy: Privacy, question: str
-) -> Iterator[Mention]:
+    text: str, entities: Iterable[EntitySpan], privacy: Privacy, question: str
+) -> Iterator[PersonalMention]:
     for span in entities:
         rule = next((rule for rule in privacy.rules if rule.takes(text, span, question)), None)
         if rule is not None and rule.kind in privacy.kinds:
             # "on 5th October.": the entity may be short for a month, the full stop stays.
             end = span.end - (text[span.end - 1] == ".")
-            yield Mention(span.start, end, rule.kind)
+            yield PersonalMention(span.start, end, rule.kind)
 
 
-def _by_patterns(text: str, privacy: Privacy, question: str) -> Iterator[Mention]:
+def _by_patterns(text: str, privacy: Privacy, question: str) -> Iterator[PersonalMention]:
     for rule in privacy.rules:
         if rule.kind in privacy.kinds:
             places = rule.matches(text, question)
-            yield from (Mention(start, end, rule.kind) for start, end in places)
+            yield from (PersonalMention(start, end, rule.kind) for start, end in places)
 
 
-def _by_values(text: str, entities: Sequence[Span], values: KnownValues) -> Iterator[Mention]:
+def _by_values(
+    text: str, entities: Sequence[EntitySpan], values: KnownValues
+) -> Iterator[PersonalMention]:
     """A value is none within a time or an amount: after "order 1999" not that of "$1999.50"."""
     for start, end, kind in values.matches(text):
         if not any(
             span.start < end and start < span.end and not start <= span.start <= span.end <= end
             for span in entities
         ):
-            yield Mention(start, end, kind)
+            yield PersonalMention(start, end, kind)
 
 
-def _by_names(text: str, privacy: Privacy, people: tuple[str, ...]) -> Iterator[Mention]:
+def _by_names(text: str, privacy: Privacy, people: tuple[str, ...]) -> Iterator[PersonalMention]:
     if privacy.names == "none":
         return
-    yield from (Mention(start, end, PERSON) for start, end in known_people(text, people))
+    yield from (PersonalMention(start, end, PERSON) for start, end in known_people(text, people))
     if privacy.names != "speakers":
         for start, end, person in names_beside(text, privacy.given_names, people):
             if person or privacy.names == "all":
-                yield Mention(start, end, PERSON if person else NAME)
+                yield PersonalMention(start, end, PERSON if person else NAME)
 
 
 def _kept(surface: str, privacy: Privacy) -> bool:
     return any(pattern.match(surface) for pattern in privacy.keep)
 
 
-def _merged(found: Sequence[Mention]) -> list[Mention]:
+def _merged(found: Sequence[PersonalMention]) -> list[PersonalMention]:
     """Spans that overlap joined; the longest says the kind, of equal ones the first found."""
-    result: list[Mention] = []
+    result: list[PersonalMention] = []
     longest = 0
     # Python sorts stably: of equal spans the one found first stays first.
     for one in sorted(found, key=lambda one: (one.start, -one.end)):
@@ -340,5 +342,5 @@ def _merged(found: Sequence[Mention]) -> list[Mention]:
         last = result[-1]
         kind = one.kind if one.end - one.start > longest else last.kind
         longest = max(longest, one.end - one.start)
-        result[-1] = Mention(last.start, max(last.end, one.end), kind)
+        result[-1] = PersonalMention(last.start, max(last.end, one.end), kind)
     return result

@@ -19,7 +19,7 @@ from dialogist.privacy.finding import (
     FirstLook,
     KnownData,
     KnownValues,
-    Mention,
+    PersonalMention,
     find_personal_data,
     first_look,
     identify,
@@ -119,7 +119,7 @@ class MaskTable:
     def with_value(self, kind: str, words: str) -> tuple[Masked, "MaskTable"]:
         """A text that is one value of a kind, masked, and the table that knows it."""
         numbering = _Numbering(self, {})
-        masked = numbering.mask(words, [Mention(0, len(words), kind)])
+        masked = numbering.mask(words, [PersonalMention(0, len(words), kind)])
         return masked, numbering.table(self.mentions)
 
     def counts(self) -> Counter[str]:
@@ -205,7 +205,7 @@ def mask_text(
 
 def _find(
     texts: Iterable[str], privacy: Privacy, known: KnownData, looked: Iterable[FirstLook]
-) -> list[list[Mention]]:
+) -> list[list[PersonalMention]]:
     pairs = zip(texts, looked, strict=True)
     return [find_personal_data(text, privacy, known, seen) for text, seen in pairs]
 
@@ -236,7 +236,7 @@ class _Numbering:
         self._values = dict(table.values)
         self._numbers = Counter(map(mask_kind, table.values))
 
-    def mask(self, text: str, found: Iterable[Mention]) -> Masked:
+    def mask(self, text: str, found: Iterable[PersonalMention]) -> Masked:
         """The text with masks for what was found in it."""
         pieces: list[str] = []
         spans: list[tuple[int, int, str]] = []

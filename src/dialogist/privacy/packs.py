@@ -17,8 +17,7 @@ from typing import Annotated, Literal, TypeAlias, get_args
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 
 from dialogist.config import Config
-from dialogist.data.pack_patterns import PackPatterns
-from dialogist.data.yaml_lines import YamlSource
+from dialogist.data.pack_files import PackPatterns, YamlSource
 from dialogist.errors import ConfigError, UsageError, nearest
 from dialogist.privacy.rules import (
     AFTER_FORM,
@@ -269,8 +268,8 @@ def _fault(rule: PrivacyRule, example: str, wanted: list[str]) -> str:
 
 PERSON, NAME, CODE = "PERSON", "NAME", "CODE"
 
-Names: TypeAlias = Literal["none", "speakers", "people", "all"]
-NAMES: tuple[Names, ...] = get_args(Names)
+MaskedNames: TypeAlias = Literal["none", "speakers", "people", "all"]
+NAMES: tuple[MaskedNames, ...] = get_args(MaskedNames)
 """Whose names are masked: nobody's; the speakers' and their mentions; other people's, too, as far
 as they are told; every word that looks like a name, places and firms among them."""
 
@@ -280,7 +279,7 @@ class Privacy:
     """What to mask: see `privacy_of`. ``kinds`` are those wanted, ``rules`` in their precedence."""
 
     kinds: frozenset[str]
-    names: Names
+    names: MaskedNames
     rules: tuple[PrivacyRule, ...]
     keep: tuple[re.Pattern[str], ...]
     given_names: frozenset[str]
@@ -300,7 +299,7 @@ def privacy_of(kinds: str = "", names: str = "none", packs: Iterable[Path] = ())
     if names not in NAMES:
         hint = nearest(names, NAMES)
         raise UsageError(f"--names {names}: must be one of {', '.join(NAMES)}{hint}")
-    chosen: Names = NAMES[NAMES.index(names)]
+    chosen: MaskedNames = NAMES[NAMES.index(names)]
     wanted = _chosen(kinds, every)
     return Privacy(
         kinds=wanted | {PERSON} if chosen in ("people", "all") else wanted,

@@ -7,9 +7,16 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dialogist.data import entity_checks
-from dialogist.data.entity_finding import Span, find_entities
-from dialogist.data.entity_rules import AFTER, BEFORE
+from dialogist.data.entities import EntitySpan, find_entities
+from dialogist.data.entity_rules import (
+    AFTER,
+    BEFORE,
+    chinese_id,
+    digits_of,
+    iban,
+    luhn,
+    social_security,
+)
 
 _RESIDENT_ID = re.compile(r"[0-9]{17}[0-9Xx]")
 # HMRC, National Insurance Manual NIM39110: letters and prefixes that were never given out.
@@ -19,24 +26,24 @@ _NO_NINO = frozenset(("BG", "GB", "KN", "NK", "NT", "TN", "ZZ"))
 
 def card_check(text: str) -> bool:
     """The check digit of payment cards (ISO/IEC 7812-1)."""
-    return entity_checks.luhn(text)
+    return luhn(text)
 
 
 def iban_check(text: str) -> bool:
     """The check digits of a bank account (ISO 13616)."""
-    return text.isascii() and entity_checks.iban(text)
+    return text.isascii() and iban(text)
 
 
 def resident_id_check(text: str) -> bool:
     """The check character of a Chinese identity number (GB 11643)."""
-    return _RESIDENT_ID.fullmatch(text) is not None and entity_checks.chinese_id(text)
+    return _RESIDENT_ID.fullmatch(text) is not None and chinese_id(text)
 
 
 def ssn_check(text: str) -> bool:
     """Nine digits that the USA could have given out as a social security number."""
-    digits = entity_checks.digits_of(text)
+    digits = digits_of(text)
     parted = f"{digits[:3]}-{digits[3:5]}-{digits[5:]}"
-    return len(digits) == 9 and entity_checks.social_security(parted)
+    return len(digits) == 9 and social_security(parted)
 
 
 def nino_check(text: str) -> bool:
@@ -47,7 +54,7 @@ def nino_check(text: str) -> bool:
 
 def digits_check(text: str) -> bool:
     """At least one digit."""
-    return bool(entity_checks.digits_of(text))
+    return bool(digits_of(text))
 
 
 CHECKS: Mapping[str, Callable[[str], bool]] = {
@@ -154,7 +161,7 @@ class PrivacyRule:
         telling = (self.value, self.check, around.before, around.after, around.asked)
         return all(one is None for one in telling)
 
-    def takes(self, text: str, span: Span, question: str = "") -> bool:
+    def takes(self, text: str, span: EntitySpan, question: str = "") -> bool:
         """Whether an entity of a plain text is personal data of this rule."""
         if span.kind != self.entity or self.cued not in (None, span.cued):
             return False
@@ -190,9 +197,9 @@ class PrivacyRule:
 _URL_PARTS = re.compile("[^/?&=#;]+")
 
 
-def entities_and_parts(text: str) -> list[Span]:
+def entities_and_parts(text: str) -> list[EntitySpan]:
     """The entities of a plain text; those inside of a web address come after it."""
-    found: list[Span] = []
+    found: list[EntitySpan] = []
     for span in find_entities(text):
         found.append(span)
         if span.kind == "URL":
@@ -200,10 +207,10 @@ def entities_and_parts(text: str) -> list[Span]:
     return found
 
 
-def _inside(text: str, address: Span) -> Sequence[Span]:
+def _inside(text: str, address: EntitySpan) -> Sequence[EntitySpan]:
     """A web address may carry an e-mail address or a phone number."""
     return [
-        Span(part.start() + s.start, part.start() + s.end, s.kind, s.cued)
+        EntitySpan(part.start() + s.start, part.start() + s.end, s.kind, s.cued)
         for part in _URL_PARTS.finditer(text, address.start, address.end)
         for s in find_entities(part[0])
         if s.kind != "URL"

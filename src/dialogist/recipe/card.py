@@ -5,6 +5,7 @@ from pathlib import Path
 
 from dialogist.engine.bundle import Bundle
 from dialogist.recipe.config import Recipe
+from dialogist.recipe.distillation import card_lines
 
 
 def model_card(recipe: Recipe, bundle: Bundle, metrics: Path, dev_size: int) -> str:
@@ -25,6 +26,7 @@ def model_card(recipe: Recipe, bundle: Bundle, metrics: Path, dev_size: int) -> 
         f"* reads {recipe.preparation.limits.reads} at most and says so when a dialogue is longer",
         "",
         *_scores(metrics, dev_size),
+        *card_lines(metrics.parent),
         recipe.card.strip(),
     ]
     return "\n".join(lines).rstrip() + "\n"

@@ -3,28 +3,23 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from dialogist.models.leader_writer import LeaderWriterConfig
-from dialogist.objectives.cross_entropy import CrossEntropyConfig
-from dialogist.objectives.self_critical import SelfCriticalConfig
+from dialogist.data.changes import UNNAMED
 
 if TYPE_CHECKING:
     from dialogist.recipe.config import Recipe
-
-_UNNAMED = ("number", "swap", "denial")
-"""Errors that are planted without looking for words with capitals."""
 
 
 def changed_words(recipe: "Recipe") -> Iterator[str]:
     """What is wrong, one line each."""
     if recipe.augmentation.speakers and recipe.preparation.speakers != "atomic":
         yield "augmentation.speakers needs preparation.speakers: atomic"
-    plans = recipe.preparation.plan == "prefix" or isinstance(recipe.model, LeaderWriterConfig)
+    plans = recipe.preparation.plan == "prefix" or recipe.model.plans
     for key, looks_for_names in _asked(recipe):
         if recipe.tokenizer.kind == "word":
             yield f"{key} needs subwords, which give text back: tokenizer.kind word does not"
         lowering = _lowering(recipe)
         if looks_for_names and lowering:
-            others = f"; its corruption.errors can be [{', '.join(_UNNAMED)}]"
+            others = f"; its corruption.errors can be [{', '.join(UNNAMED)}]"
             hint = others if key == "objective.contrast" else ""
             yield f"{key} needs names with capitals, {lowering} leaves none{hint}"
         if plans:
@@ -33,14 +28,9 @@ def changed_words(recipe: "Recipe") -> Iterator[str]:
 
 def _asked(recipe: "Recipe") -> Iterator[tuple[str, bool]]:
     """The keys that ask for it, and whether names are found by their capitals for it."""
-    objective = recipe.objective
     if recipe.augmentation.names:
         yield "augmentation.names", True
-    if isinstance(objective, CrossEntropyConfig) and objective.contrast is not None:
-        errors = objective.contrast.corruption.errors
-        yield "objective.contrast", not set(errors).issubset(_UNNAMED)
-    if isinstance(objective, SelfCriticalConfig) and objective.unsupported:
-        yield "objective.unsupported", True
+    yield from recipe.objective.text_keys()
 
 
 def _lowering(recipe: "Recipe") -> str:

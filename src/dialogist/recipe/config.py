@@ -7,33 +7,49 @@ import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field, SerializeAsAny, model_validator
 
 from dialogist.config import Config, override, read_yaml
-from dialogist.data.keypoints import load_pack
+from dialogist.data.changes import AugmentationConfig
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.data.renaming import AugmentationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.options import SummaryOptions
 from dialogist.errors import ConfigError, nearest
 from dialogist.models import ModelConfig
 from dialogist.models.bert_warm_start import EncoderStart
-from dialogist.models.hierarchical import HierarchicalConfig
-from dialogist.models.leader_writer import LeaderWriterConfig
-from dialogist.models.recurrent import RecurrentConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives import ObjectiveConfig
 from dialogist.objectives.cross_entropy import CrossEntropyConfig, DenoisingConfig
 from dialogist.recipe.changed_words import changed_words
+from dialogist.records import Status, WarningKind
 from dialogist.tokenizers import MOST_LABELS, TokenizerConfig
 from dialogist.training.base import TrainingConfig
 
 _SHORTEST_PLANNED = 5
 """Tokens of the shortest target with a plan prefix: begin, a label, a border, a word, end."""
+
+
+class TeacherConfig(Config):
+    """References that another system wrote (`dialogist.recipe.distillation`).
+
+    ``outputs``: its file of outputs, joined to the dialogues by id; ``key``: what they are called
+    there (empty: as usual). Kept are those of a status in ``statuses``, without a finding in
+    ``refuse``, of at least and at most so many ``words``. ``system`` and ``licence`` go into the
+    card: who wrote them, and what that binds the new model to.
+    """
+
+    outputs: str = Field(min_length=1)
+    key: str = ""
+    statuses: tuple[Status, ...] = ("ok", "unchecked")
+    refuse: tuple[WarningKind, ...] = get_args(WarningKind)
+    words: tuple[int, int] = (3, 200)
+    system: str = ""
+    licence: str = ""
 
 
 class DataSet(Config):
@@ -44,10 +60,11 @@ class DataSet(Config):
     to ``internal_notes`` are the reader's options (docs/formats.md). ``weight``:
     how often an epoch takes each of its pairs; of a fraction as many are drawn anew each time.
     ``references``: the file's ``own``, or ``reported``: summaries made by rules of what two
-    speakers say, in the third person (`dialogist.data.reported`; for training). ``apart``: its
-    summaries begin with the end symbol in training, so that the model can tell their manner from
-    that of the others, which is what it is asked for later (as a tag on what is made by machine:
-    Caswell et al. 2019, section 3).
+    speakers say, in the third person (`dialogist.data.reported`; for training). ``teacher``:
+    those of another system; dialogues without one that passes its filters are left out.
+    ``apart``: its summaries begin with the end symbol in training, so that the model can tell their
+    manner from that of the others, which is what it is asked for later (as a tag on what is made by
+    machine: Caswell et al. 2019, section 3).
     """
 
     path: str
@@ -61,6 +78,7 @@ class DataSet(Config):
     internal_notes: bool = False
     weight: float = Field(1.0, gt=0, le=1000)
     references: Literal["own", "reported"] = "own"
+    teacher: TeacherConfig | None = None
     apart: bool = False
 
 
@@ -114,12 +132,12 @@ class Recipe(Config):
     data: DataConfig
     preparation: PreparationConfig = PreparationConfig()
     tokenizer: TokenizerConfig = TokenizerConfig()
-    model: ModelConfig = TransformerConfig()
+    model: SerializeAsAny[ModelConfig] = TransformerConfig()
     vectors: VectorsConfig | None = None
     start: Annotated[str, Field(min_length=1)] | EncoderStart | None = None
     continues: str | None = None
     augmentation: AugmentationConfig = AugmentationConfig()
-    objective: ObjectiveConfig = CrossEntropyConfig()
+    objective: SerializeAsAny[ObjectiveConfig] = CrossEntropyConfig()
     training: TrainingConfig = TrainingConfig()
     validation: ValidationConfig = ValidationConfig()
     decoding: SummaryOptions = SummaryOptions()
@@ -130,14 +148,12 @@ class Recipe(Config):
     def _consistent(self) -> "Recipe":
         for problem in (
             *self._beginning(),
-            *self._key_points(),
+            *self.objective.check(self.model),
+            *self.model.check(self),
             *self._plan(),
             *self._unknown_words(),
-            *self._coverage(),
-            *self._speakers(),
             *self._denoising(),
             *changed_words(self),
-            *self._lengths(),
         ):
             raise ValueError(problem)
         return self
@@ -146,26 +162,15 @@ class Recipe(Config):
         if self.vectors is not None and self.start is not None:
             yield "'start' brings embeddings along: leave 'vectors' out (vectors: null)"
 
-    def _key_points(self) -> Iterator[str]:
-        """What a planning model needs, and nobody else."""
-        plans = isinstance(self.model, LeaderWriterConfig)
-        if plans != (self.objective.kind == "leader-writer"):
-            yield "objective.kind leader-writer and model.kind leader-writer need each other"
-        if not isinstance(self.model, LeaderWriterConfig):
-            return
-        if self.preparation.key_points is None:
-            yield "model.kind leader-writer needs preparation.key_points: a rule pack"
-            return
-        labels = len(load_pack(self.preparation.key_points).labels)
-        if labels != self.model.key_points:
-            yield f"model.key_points must be {labels}: so many has {self.preparation.key_points}"
+    @property
+    def longest_decoded(self) -> int:
+        """Tokens of the longest text that search may be asked for, begin symbol in."""
+        return 1 + max(self.decoding.max_tokens, self.validation.decoding.max_tokens)
 
     def _plan(self) -> Iterator[str]:
         """What a plan prefix needs: a flat model that learns its targets, and room for a word."""
         if self.preparation.plan == "none":
             return
-        if isinstance(self.model, LeaderWriterConfig):
-            yield "preparation.plan: prefix is not for model.kind leader-writer: it plans by itself"
         if not isinstance(self.objective, CrossEntropyConfig):
             yield (
                 "preparation.plan: prefix needs objective.kind cross-entropy, not "
@@ -187,19 +192,6 @@ class Recipe(Config):
         ):
             yield "preparation.unknown: copied needs a model with a pointer and tokenizer.kind word"
 
-    def _coverage(self) -> Iterator[str]:
-        """What the coverage loss is taken of."""
-        counts = isinstance(self.model, RecurrentConfig) and self.model.coverage
-        wanted = isinstance(self.objective, CrossEntropyConfig) and self.objective.coverage_weight
-        if wanted and not counts:
-            yield "objective.coverage_weight needs model.kind recurrent with model.coverage: true"
-
-    def _speakers(self) -> Iterator[str]:
-        """Whom attention could know."""
-        knows = isinstance(self.model, TransformerConfig) and self.model.speaker_attention
-        if knows and self.preparation.speakers == "inline":
-            yield "model.speaker_attention needs preparation.speakers atomic or role"
-
     def _denoising(self) -> Iterator[str]:
         """What noise needs: a mask, somebody who speaks, room for what is written."""
         if not isinstance(self.objective, DenoisingConfig):
@@ -217,41 +209,15 @@ class Recipe(Config):
                 "to lost"
             )
 
-    def _lengths(self) -> Iterator[str]:
-        """What the model's tables of positions hold."""
-        limits, model = self.preparation.limits, self.model
-        source, target = model.longest_source, model.longest_target
-        if source is not None and (limits.source_tokens is None or limits.source_tokens > source):
-            yield (
-                f"preparation.limits.source_tokens must be at most model.source_positions "
-                f"({source})"
-            )
-        if isinstance(model, HierarchicalConfig):
-            spoken = limits.utterance_tokens
-            if spoken is None or spoken > model.utterance_tokens:
-                yield (
-                    "preparation.limits.utterance_tokens must be at most model.utterance_tokens "
-                    f"({model.utterance_tokens})"
-                )
-        name, written = "summary_tokens", limits.summary_tokens
-        if isinstance(model, LeaderWriterConfig):
-            name = "sub_summary_tokens"
-            written = None if limits.sub_summary_tokens is None else limits.sub_summary_tokens + 1
-        longest = max(
-            written or 0, self.decoding.max_tokens + 1, self.validation.decoding.max_tokens + 1
-        )
-        if target is not None and (written is None or longest > target):
-            table = "target_tokens" if isinstance(model, HierarchicalConfig) else "target_positions"
-            yield (
-                f"preparation.limits.{name} and every decoding.max_tokens + 1 must be at "
-                f"most model.{table} ({target})"
-            )
-
 
 def bundled_recipes() -> dict[str, Path]:
-    """The recipes that come with Dialogist, by name."""
-    folder = Path(str(resources.files("dialogist") / "assets" / "recipes"))
-    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+    """The recipes that come with Dialogist, by name; those of the papers lie in the laboratory."""
+    folders = [Path(str(resources.files("dialogist") / "assets" / "recipes"))]
+    laboratory = find_spec("dialogist_lab")
+    for place in (laboratory and laboratory.submodule_search_locations) or ():
+        folders.append(Path(place) / "papers" / "recipes")
+    found = (path for folder in folders for path in folder.glob("*.yaml"))
+    return {path.stem: path for path in sorted(found, key=lambda path: path.stem)}
 
 
 def find_recipe(name_or_path: str) -> Path:

@@ -1,16 +1,17 @@
 """The data of a recipe as a stream: read, and every bad line reported; and their tokenizer."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from dialogist.data.manifest import SetCounts
 from dialogist.data.prepare import Preparation
 from dialogist.data.readers import Condition, Problem, ReadOptions, read_dialogues
 from dialogist.data.reported import reported
+from dialogist.data.shards import SetCounts
 from dialogist.errors import DataError
 from dialogist.files import write_folder_atomically
 from dialogist.recipe.config import DataSet
+from dialogist.recipe.distillation import teacher_references
 from dialogist.records import Dialogue, Example
 from dialogist.text.listing import counted
 from dialogist.tokenizers import Tokenizer, TokenizerConfig, build_tokenizer, read_tokenizer
@@ -39,6 +40,7 @@ class Corpus:
             DataError: one is missing.
         """
         names = [n for one in self.sets for n in (one.path, one.exclude) if n is not None]
+        names += [one.teacher.outputs for one in self.sets if one.teacher is not None]
         found = {name: self.folder / name for name in names}
         for path in found.values():
             _require(path)
@@ -59,6 +61,8 @@ class Corpus:
         _require(path)
         excluded = set() if data.exclude is None else _ids(self.folder / data.exclude)
         taken = bad = out = untold = 0
+        teacher = data.teacher
+        learned = None if teacher is None else teacher_references(teacher, self.folder)
 
         def report(problem: Problem) -> None:
             nonlocal bad
@@ -70,7 +74,7 @@ class Corpus:
             if dialogue.id in excluded:
                 out += 1
                 continue
-            wanted = _with_references(dialogue, data)
+            wanted = _with_references(dialogue, data, learned)
             if wanted is None:
                 untold += 1
                 continue
@@ -88,12 +92,12 @@ class Corpus:
         """
         path = self.folder / data.path
         if bad:
-            self.note(f"{path}: {bad} bad records left out, {read} read")
+            self.note(f"{path}: {counted(bad, 'bad records')} left out, {read} read")
         if untold:
-            self.note(
-                f"{path.name}: {counted(untold, 'dialogues')} left out: no rule reports what "
-                f"is said"
-            )
+            why = "no rule reports what is said"
+            if data.teacher is not None:
+                why = f"no output in {data.teacher.outputs} passes the filters"
+            self.note(f"{path.name}: {counted(untold, 'dialogues')} left out: {why}")
         if data.exclude is not None:
             if not out:
                 raise DataError(f"{self.folder / data.exclude}: names no dialogue of {path}")
@@ -112,8 +116,16 @@ def _read_options(data: DataSet) -> ReadOptions:
     )
 
 
-def _with_references(dialogue: Dialogue, data: DataSet) -> Dialogue | None:
-    """The dialogue with the references that are asked for; None: none can be made."""
+def _with_references(
+    dialogue: Dialogue, data: DataSet, learned: Mapping[str, str] | None
+) -> Dialogue | None:
+    """The dialogue with the references that are asked for; None: there are none.
+
+    ``learned``: a teacher's, by the dialogues' ids.
+    """
+    if learned is not None:
+        text = learned.get(dialogue.id)
+        return None if text is None else replace(dialogue, references=(text,))
     if data.references == "own":
         return dialogue
     summary = reported(dialogue)

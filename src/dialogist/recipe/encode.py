@@ -15,7 +15,11 @@ from typing import Any
 from pydantic import Field
 
 from dialogist.config import Config, differences
-from dialogist.data.manifest import (
+from dialogist.data.chance import FixedSample
+from dialogist.data.prepare import Preparation, PreparationConfig
+from dialogist.data.readers.fields import dialogue_to_line
+from dialogist.data.shard_writer import MOST_SHARD_TOKENS, ShardWriter
+from dialogist.data.shards import (
     MANIFEST,
     SAMPLE,
     TOKENIZER,
@@ -24,10 +28,6 @@ from dialogist.data.manifest import (
     read_manifest,
     token_type,
 )
-from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.data.sample import FixedSample
-from dialogist.data.shard_writer import LARGEST_SHARD, ShardWriter
-from dialogist.data.writer import dialogue_to_line
 from dialogist.errors import ConfigError, DataError
 from dialogist.files import LOCK, TEMPORARY, alone_in, write_text_atomically
 from dialogist.recipe.config import DataSet, Recipe
@@ -57,7 +57,7 @@ class EncodingSettings(Config):
     train: list[DataSet]
     files: dict[str, FileEntry]
     sample: int = Field(ge=0)
-    shard_tokens: int = Field(ge=1, le=LARGEST_SHARD)
+    shard_tokens: int = Field(ge=1, le=MOST_SHARD_TOKENS)
     windows: bool = False
 
     @staticmethod

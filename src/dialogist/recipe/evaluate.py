@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from dialogist.data.sample import FixedSample
+from dialogist.data.chance import FixedSample
 from dialogist.errors import ConfigError
 from dialogist.evaluation.diagnostics import Caution
 from dialogist.evaluation.metric_selection import DEFAULT_SELECTION, MetricSelection, choose_metrics
@@ -30,7 +30,7 @@ TellOf = Callable[[str, int], Callable[[int], None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SystemResult:
     """What a system said about the data, and about a sample of what it was trained on."""
 
     name: str
@@ -39,7 +39,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EvaluationRequest:
     """How outputs are to be measured; ``floors``: whether floors and ceilings are wanted."""
 
     wanted: MetricSelection = DEFAULT_SELECTION
@@ -60,7 +60,11 @@ class Evaluated:
 
 
 def evaluate_said(
-    systems: Sequence[Said], data: str, asked: Asked, cautions: Sequence[Caution], tell: TellOf
+    systems: Sequence[SystemResult],
+    data: str,
+    asked: EvaluationRequest,
+    cautions: Sequence[Caution],
+    tell: TellOf,
 ) -> Evaluated:
     """Measure what systems said about the same dialogues.
 

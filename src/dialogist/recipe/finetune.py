@@ -23,7 +23,13 @@ from dialogist.evaluation.system_outputs import Output
 from dialogist.files import write_folder_atomically, write_text_atomically
 from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.corpus import Note
-from dialogist.recipe.evaluate import Asked, Evaluated, Said, TellOf, evaluate_said
+from dialogist.recipe.evaluate import (
+    Evaluated,
+    EvaluationRequest,
+    SystemResult,
+    TellOf,
+    evaluate_said,
+)
 from dialogist.recipe.finetune_card import card_of, table_of
 from dialogist.recipe.finetune_data import DATA, FEW, Rows, divide, settle
 from dialogist.recipe.finetune_recipe import (
@@ -58,7 +64,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class FinetunePlan:
     """What will be trained: the recipe, and the rows, which lie in the run folder."""
 
     base: Base
@@ -67,7 +73,7 @@ class Plan:
     run: Path
 
 
-def plan_finetuning(job: Job, run: Path, note: Note) -> Plan:
+def plan_finetuning(job: Job, run: Path, note: Note) -> FinetunePlan:
     """Split the dialogues, put them into the folder ``run``, and make the recipe.
 
     Raises:
@@ -91,10 +97,10 @@ def plan_finetuning(job: Job, run: Path, note: Note) -> Plan:
         base = with_profiles(base)
         note("the dialogues have user profiles: the model will read them")
     recipe = finetune_recipe(base, run.resolve().name, pairs, job.schedule)
-    return Plan(base, rows, recipe, run)
+    return FinetunePlan(base, rows, recipe, run)
 
 
-def train_plan(plan: Plan, device: torch.device, reporter: TrainingReporter) -> Path:
+def train_plan(plan: FinetunePlan, device: torch.device, reporter: TrainingReporter) -> Path:
     """Train, or go on training; the folder of the model, which still has the base's search.
 
     Raises:
@@ -105,7 +111,7 @@ def train_plan(plan: Plan, device: torch.device, reporter: TrainingReporter) -> 
     return train_recipe(plan.recipe, Place(plan.run / DATA, plan.run, device), timed)
 
 
-def measure_plan(plan: Plan, model: Path, device: torch.device, tell_of: TellOf) -> str:
+def measure_plan(plan: FinetunePlan, model: Path, device: torch.device, tell_of: TellOf) -> str:
     """Compare the model with its base on the held-out rows; put bar and card into its folder.
 
     Returns the table of before and after as Markdown.
@@ -113,7 +119,7 @@ def measure_plan(plan: Plan, model: Path, device: torch.device, tell_of: TellOf)
     held_out, folder = plan.rows.held_out, plan.base.folder
     after = _said(AFTER, model, held_out, device, tell_of)
     said = [] if folder is None else [_said(BEFORE, folder, held_out, device, tell_of)]
-    asked = Asked(MetricSelection(("rouge", "faithfulness")), processes=1)
+    asked = EvaluationRequest(MetricSelection(("rouge", "faithfulness")), processes=1)
     evaluated = evaluate_said([*said, after], "the held-out rows", asked, [], tell_of)
     bar = low_confidence([one.summary for one in after.outputs])
     return _finish(plan, model, evaluated, bar)
@@ -149,7 +155,8 @@ class _Estimate:
         each = (time.perf_counter() - self._began[1]) / done
         left = self._epochs * batches - progress.step
         self.note(
-            f"about {_duration(left * each)} of training left: {left} updates of {each:.1f} s in "
+            f"about {_duration(left * each)} of training left: {counted(left, 'updates')} of "
+            f"{each:.1f} s in "
             f"{counted(self._epochs, 'epochs')} at most; fewer when the held-out loss no "
             f"longer falls"
         )
@@ -161,7 +168,7 @@ def _duration(seconds: float) -> str:
 
 def _said(
     name: str, folder: Path, dialogues: Sequence[Dialogue], device: torch.device, tell_of: TellOf
-) -> Said:
+) -> SystemResult:
     """What a model's network writes about the held-out rows."""
     summarizer = Summarizer(load_bundle(folder, device, name).as_measured())
     tell = tell_of(f"{name}: held-out summaries", len(dialogues))
@@ -170,10 +177,10 @@ def _said(
         group = dialogues[begin : begin + _WINDOW]
         outputs += map(Output.of, summarizer.summarize(group), group)
         tell(len(outputs))
-    return Said(name, tuple(outputs))
+    return SystemResult(name, tuple(outputs))
 
 
-def _finish(plan: Plan, model: Path, evaluated: Evaluated, bar: float | None) -> str:
+def _finish(plan: FinetunePlan, model: Path, evaluated: Evaluated, bar: float | None) -> str:
     """Put the bar and the card into the model folder, and the table beside it."""
     bundle = load_bundle(model, torch.device("cpu"), plan.recipe.name)
     if bar is not None:

@@ -8,6 +8,7 @@ from dialogist.evaluation.report_card import Card, CardRow, RowKind, interval_ce
 from dialogist.evaluation.upper_bounds import HUMAN
 from dialogist.recipe.finetune_data import Rows
 from dialogist.recipe.finetune_recipe import Base
+from dialogist.text.listing import counted
 
 _KEYS = {
     "rouge1.f1": "ROUGE-1",
@@ -57,7 +58,8 @@ def _body(base: Base, rows: Rows, table: str, bundle: Bundle) -> Iterator[str]:
     yield ""
     yield from (
         f"* Base: {base.name}. {licence_line(base)}",
-        f"* Data: {len(rows.train)} dialogues of one's own with {references} summaries; "
+        f"* Data: {counted(len(rows.train), 'dialogues')} of one's own with "
+        f"{counted(references, 'summaries')}; "
         f"{len(rows.held_out)} more were held out.",
         "* The weights and the tokenizer's word list hold words of the training dialogues: whoever "
         "gets the model may find personal data there that was not masked.",

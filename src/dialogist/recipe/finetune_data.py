@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.data.split import find_clusters, split_dialogues
-from dialogist.data.writer import dialogue_to_line
 from dialogist.errors import CheckpointError, DataError, UsageError
 from dialogist.evaluation.system_outputs import nonblank
 from dialogist.files import write_text_atomically
@@ -83,7 +83,7 @@ def _with_summary(dialogues: Sequence[Dialogue], note: Note) -> list[Dialogue]:
 def _require_enough(told: Sequence[Dialogue], read: int) -> None:
     if not told:
         raise DataError(
-            f"none of the {read} dialogues has a summary: name the key or column that holds it "
+            f"no dialogue of {read} has a summary: name the key or column that holds it "
             "with --column summary=NAME (dialogist data check FILE shows what was read)"
         )
     if len(told) < FEWEST:

@@ -13,13 +13,12 @@ import torch
 from dialogist.data.keypoints import load_pack
 from dialogist.data.prepare import Preparation
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.bundle import KEY_POINTS, Bundle, load_bundle
-from dialogist.engine.names import find_model
+from dialogist.engine.bundle import KEY_POINTS_FILE, Bundle, load_bundle
+from dialogist.engine.model_files import find_model
 from dialogist.engine.options import SummaryOptions
 from dialogist.errors import ConfigError, UsageError
 from dialogist.files import located
 from dialogist.models.bert_warm_start import EncoderStart
-from dialogist.models.leader_writer import LeaderWriterConfig
 from dialogist.recipe.config import Recipe, read_recipe
 
 OPEN = "open"
@@ -27,7 +26,7 @@ OPEN = "open"
 
 _OPEN_RECIPE = "dialogsum-minilm"
 _OPEN_RATE, _RATE = 5e-4, 2e-4
-_ENCODER = ({"weights": "encoder", "rate": 0.3}, {"weights": "source", "rate": 0.3})
+_ENCODER_RATE = 0.3  # of the learning rate
 _FEW_PAIRS = 200
 _MIN_CONFIDENCE = 0.6  # of a sentence, as of the bundled model; the recipe of `OPEN` has none
 
@@ -122,7 +121,6 @@ def _open_base() -> Base:
 
 def _recipe_of(name: str, bundle: Bundle, folder: Path, licence: str) -> Recipe:
     """A recipe with the model, the preparation and the search of a model folder."""
-    planner = isinstance(bundle.model.config, LeaderWriterConfig)
     words = bundle.tokenizer.kind == "word"
     # What somebody trains is meant to write: the style of the base model is its own.
     decoding = SummaryOptions.of(bundle.decoding).model_copy(update={"style": "free"})
@@ -132,7 +130,7 @@ def _recipe_of(name: str, bundle: Bundle, folder: Path, licence: str) -> Recipe:
         "start": name,
         "preparation": bundle.preparation.config.model_dump(mode="json") | _pack(bundle, folder),
         "model": bundle.model.config.model_dump(mode="json"),
-        "objective": {"kind": "leader-writer"} if planner else {"label_smoothing": 0.1},
+        "objective": dict(bundle.model.config.default_objective),
         "validation": _validation(decoding),
         "decoding": decoding.model_dump(mode="json"),
         "licence": licence,
@@ -151,7 +149,7 @@ def _pack(bundle: Bundle, folder: Path) -> dict[str, str]:
         same = load_pack(named).text == pack.text
     except ConfigError:
         same = False
-    return {"key_points": named if same else str(folder.resolve() / KEY_POINTS)}
+    return {"key_points": named if same else str(folder.resolve() / KEY_POINTS_FILE)}
 
 
 def _validation(decoding: SummaryOptions) -> dict[str, Any]:
@@ -175,7 +173,10 @@ def _training(base: Base, pairs: int, schedule: Schedule) -> dict[str, Any]:
             "warmup": 10,
             "floor": 0.1,
         },
-        "parts": list(_ENCODER) if _has_encoder(base) else [],
+        "parts": [
+            {"weights": name, "rate": _ENCODER_RATE}
+            for name in base.recipe.model.pretrained_weights
+        ],
         "clip_norm": 1.0,
         "checkpoint_every": 50,
         "log_every": 5,
@@ -184,11 +185,6 @@ def _training(base: Base, pairs: int, schedule: Schedule) -> dict[str, Any]:
         "final": "best",
         "keep_last": 1,
     }
-
-
-def _has_encoder(base: Base) -> bool:
-    """Whether part of the weights come from a pretrained encoder, which learns more slowly."""
-    return base.recipe.model.kind == "transformer"
 
 
 def _epochs(pairs: int, begins: bool) -> int:

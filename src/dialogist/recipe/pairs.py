@@ -5,13 +5,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from dialogist.data.collate import Pair, pairs_of
-from dialogist.data.corruption import Corruption
+from dialogist.data.changes import Change, Corruption, Epochs, ExchangeSpeakers, Rename, Share
+from dialogist.data.collate import Pair, encoded_pairs
 from dialogist.data.encode import Cuts, Encoded
-from dialogist.data.epochs import Change, Epochs, Share
 from dialogist.data.noise import Noise
 from dialogist.data.prepare import Preparation
-from dialogist.data.renaming import ExchangeSpeakers, Rename
 from dialogist.data.windows import WindowCounts, encode_whole, windows_of
 from dialogist.objectives.cross_entropy import CrossEntropyConfig, DenoisingConfig
 from dialogist.recipe.config import Recipe
@@ -46,7 +44,7 @@ class PairMaker:
         """The pairs of an encoded dialogue, which is counted."""
         if isinstance(self.counts, Cuts):
             self.counts.add(encoded.coverage)
-            return pairs_of(encoded)
+            return encoded_pairs(encoded)
         found = windows_of(encoded, self.preparation.config.limits, self.speakers)
         self.counts.add(encoded, found)
         return found

@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 import dialogist
-from dialogist.data.writer import dialogue_to_json
+from dialogist.data.readers.fields import dialogue_to_json
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import SummarizerLike
@@ -32,7 +32,7 @@ from dialogist.training.run_logs import JsonLines
 
 _WINDOW = 64
 
-Line = dict[str, JSON]
+PredictionLine = dict[str, JSON]
 
 _KEYS = PredictionKeys("prediction", "id", dialogue=False)
 
@@ -91,7 +91,7 @@ def _content(dialogue: Dialogue) -> tuple[object, ...]:
     return dialogue.id, [[u.speaker, u.text, u.role] for u in dialogue.utterances]
 
 
-def _read(path: Path) -> dict[str, Line]:
+def _read(path: Path) -> dict[str, PredictionLine]:
     try:
         lines = {str(line["key"]): line for line in JsonLines(path).read()}
         for line in lines.values():
@@ -104,7 +104,7 @@ def _read(path: Path) -> dict[str, Line]:
     return lines
 
 
-def _write(path: Path, lines: Iterable[Line]) -> None:
+def _write(path: Path, lines: Iterable[PredictionLine]) -> None:
     text = "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
     write_text_atomically(path, text)
 

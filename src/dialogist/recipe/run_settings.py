@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from dialogist.config import differences, read_yaml, to_yaml
-from dialogist.data.manifest import TOKENIZER
+from dialogist.data.shards import TOKENIZER
 from dialogist.errors import CheckpointError
 from dialogist.files import write_text_atomically
 from dialogist.recipe.config import Recipe
 from dialogist.recipe.corpus import Note
+from dialogist.recipe.pretrained_run import PRETRAINED
 from dialogist.recipe.start import STARTED
 from dialogist.recipe.vectors import VECTORS
 from dialogist.training.checkpoints import checkpoint_folders
@@ -37,7 +38,7 @@ def settle_config(recipe: Recipe, run: Path, note: Note) -> None:
     path = run / "config.yaml"
     changed = changed_settings(recipe, run) if path.exists() else []
     if changed and not checkpoint_folders(run / "checkpoints"):
-        for name in (TOKENIZER, VECTORS):
+        for name in (TOKENIZER, VECTORS, PRETRAINED):
             shutil.rmtree(run / name, ignore_errors=True)
         (run / STARTED).unlink(missing_ok=True)
     elif changed:

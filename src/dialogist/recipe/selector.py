@@ -26,8 +26,9 @@ from dialogist.selection.network import CLIP
 from dialogist.selection.select import Told
 from dialogist.selection.statements import Candidate
 from dialogist.selection.terms import Rarity, terms_of
+from dialogist.text.listing import counted
 
-_NETWORKS, _HIDDEN, _PAIR_HIDDEN, _EPOCHS, _BATCH = 4, 128, 48, 8, 16
+_NETWORKS, _HIDDEN, _PAIR_HIDDEN, _EPOCHS, _BATCH = 8, 128, 48, 10, 16
 _RATE, _DECAY, _DROPOUT = 2e-3, 0.02, 0.5
 _KEY, _ALONE, _STALE = range(3)
 
@@ -184,7 +185,8 @@ def main() -> None:
     marked += read_sgd(asked.sgd, asked.sgd_count) if asked.sgd else []
     marked = [one for one in marked if not one.is_validation]
     asked.output.write_bytes(save(train(marked)))
-    print(f"{len(marked)} dialogues, {sum(len(one.facts) for one in marked)} facts")
+    facts = sum(len(one.facts) for one in marked)
+    print(f"{counted(len(marked), 'dialogues')}, {counted(facts, 'facts')}")
 
 
 if __name__ == "__main__":

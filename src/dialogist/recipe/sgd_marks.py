@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from dialogist.recipe.marked_dialogues import Marked, marked_of
+from dialogist.selection.cues import CUES
 from dialogist.selection.select import Told, told_of
 
 Turn = dict[str, Any]
@@ -30,6 +31,7 @@ _LABELS = (
     ("Guest", "Support"),
 )
 OUTCOMES = {"NOTIFY_SUCCESS", "NOTIFY_FAILURE"}
+_IDENTITY = ("name", "title")
 
 
 @dataclass(slots=True)
@@ -39,55 +41,99 @@ class Said:
     values: list[tuple[int, str, str]] = field(default_factory=list)
     """(turn, service and slot, words)"""
     outcomes: list[int] = field(default_factory=list)
-    latest: dict[str, set[str]] = field(default_factory=dict)
-    answers: set[str] = field(default_factory=set)
-    offered: dict[str, tuple[str, str]] = field(default_factory=dict)
+    refusals: set[int] = field(default_factory=set)
+    """Turns in which the user says no to what was asked or offered right before."""
+    wanted: dict[str, set[str]] = field(default_factory=dict)
+    """Of each slot the words for what the user wants, as the user says it or as it is confirmed."""
+    learned: dict[str, set[str]] = field(default_factory=dict)
+    """Of each slot what holds of the thing that was offered last: its own values, and answers."""
+    offered: dict[str, str] = field(default_factory=dict)
+    settled: dict[str, set[str]] = field(default_factory=dict)
+    """Of each slot the words for what was booked, bought or sent: that cannot change any more."""
 
     def take(self, number: int, turn: Turn) -> None:
         """Add one turn."""
         for service, acts in turn["a"]:
-            self._choose(number, service, {act for act, _, _ in acts})
+            known = {act for act, _, _ in acts}
+            if known & OUTCOMES:
+                self.outcomes.append(number)
+            if turn["s"] == "USER":
+                self._answer(number, service, known)
+            elif "OFFER" in known:
+                self._offer(service, acts)
             for act, slot, values in acts:
-                for words in values:
-                    self._value(number, turn["s"], act, f"{service}.{slot}", words)
+                if turn["s"] == "USER" or len(values) == 1:  # several are a choice, not a claim
+                    for words in values:
+                        self._value(number, turn["s"], act, f"{service}.{slot}", words)
+            if "NOTIFY_SUCCESS" in known:
+                self._settle(service)
 
-    def _choose(self, number: int, service: str, acts: set[str]) -> None:
-        """Keep what is selected, and forget the offers that are not taken."""
-        if acts & OUTCOMES:
-            self.outcomes.append(number)
+    def _answer(self, number: int, service: str, acts: set[str]) -> None:
+        """The user takes what was offered, or does not."""
+        own = {slot: words for slot, words in self.offered.items() if _of(service, slot)}
         if "SELECT" in acts:
-            for slot, (_, words) in self.offered.items():
-                if slot.startswith(f"{service}."):
-                    self.latest.setdefault(slot, set()).add(words)
-        if acts & {"REQUEST_ALTS", "OFFER"}:
-            self._drop_offers(service)
-        if "OFFER" in acts:  # another thing: what was answered about the last one is over
-            self._drop_answers(service)
+            for slot, words in own.items():
+                self.learned.setdefault(slot, set()).add(words)
+        elif "AFFIRM" in acts:  # in place of what could not be booked
+            for slot, words in own.items():
+                self._want(slot, words)
+        if acts & {"NEGATE", "REQUEST_ALTS"}:
+            self.refusals.add(number)
+        if acts & {"SELECT", "AFFIRM", "NEGATE", "REQUEST_ALTS"}:
+            self.offered = {k: v for k, v in self.offered.items() if not _of(service, k)}
 
-    def _drop_offers(self, service: str) -> None:
-        self.offered = {k: v for k, v in self.offered.items() if not k.startswith(f"{service}.")}
-
-    def _drop_answers(self, service: str) -> None:
-        for key in self.answers:
-            if key.startswith(f"{service}."):
-                self.latest.pop(key, None)
+    def _offer(self, service: str, acts: Sequence[tuple[str, str, Sequence[str]]]) -> None:
+        """Forget what is known of the last thing, unless the same is offered again."""
+        named = {
+            (f"{service}.{slot}", plain(words).strip()) for _, slot, own in acts for words in own
+        }
+        before = [*self.wanted.items(), *self.learned.items()]
+        before += [(slot, {words}) for slot, words in self.offered.items()]
+        if not any(
+            slot.endswith(_IDENTITY) and (slot, one) in named
+            for slot, words in before
+            for one in words
+        ):
+            self.learned = {k: v for k, v in self.learned.items() if not _of(service, k)}
+        self.offered = {k: v for k, v in self.offered.items() if not _of(service, k)}
 
     def _value(self, number: int, speaker: str, act: str, key: str, words: str) -> None:
         if words in BOTH_WAYS or key.endswith((".intent", ".count")):
             return
+        words = plain(words).strip()
+        if speaker == "USER" and act == "REQUEST":
+            return  # "Is it expensive?": only the answer says
         self.values.append((number, key, words))
         if act == "OFFER":
-            self.offered[key] = (key, words)
-        elif speaker == "USER":  # the user's own word replaces all that was said of it before
-            self.latest[key] = {words}
-        else:  # a confirmation or an answer says the same in other words
-            self.latest.setdefault(key, set()).add(words)
-            if act == "INFORM":
-                self.answers.add(key)
+            self.offered[key] = words
+        elif speaker == "USER":
+            self._want(key, words)
+        elif act == "INFORM":
+            self.learned.setdefault(key, set()).add(words)
+        else:  # a confirmation says the same in other words
+            self.wanted.setdefault(key, set()).add(words)
+
+    def _settle(self, service: str) -> None:
+        for slot, words in self.wanted.items():
+            if _of(service, slot):
+                self.settled.setdefault(slot, set()).update(words)
+
+    def _want(self, key: str, words: str) -> None:
+        """The user's word replaces all that was said of it before, unless it says the same."""
+        if words not in self.wanted.get(key, ()):
+            self.wanted[key] = {words}
+            self.learned.pop(key, None)
 
     def facts(self) -> dict[str, set[str]]:
         """The words for each value that holds at the end."""
-        return {key: words for key, words in self.latest.items() if words}
+        known = (self.wanted, self.learned, self.settled)
+        return {
+            key: set().union(*(one.get(key, ()) for one in known)) for key in set().union(*known)
+        }
+
+
+def _of(service: str, slot: str) -> bool:
+    return slot.startswith(f"{service}.")
 
 
 def said_in(turns: Sequence[Turn]) -> Said:
@@ -162,9 +208,13 @@ def _fewest(holding: dict[int, set[str]], wrong: set[int], left: set[str]) -> It
 
 
 def _outcomes(said: Said, told: Told) -> Iterator[int]:
-    """Yield of each turn that tells an outcome the longest unit that asks nothing."""
+    """Yield of each turn that tells an outcome the unit that most likely does; it asks nothing."""
     usable = {unit for one in told.candidates for unit in one.units}
     for turn in said.outcomes:
         own = [i for i in usable if told.units[i].turn == turn and "?" not in told.units[i].text]
         if own:
-            yield max(own, key=lambda i: (told.units[i].words, -i))
+            yield max(own, key=lambda i: (_is_outcome(told.units[i].text), told.units[i].words, -i))
+
+
+def _is_outcome(text: str) -> bool:
+    return any(CUES[name].search(text) for name in ("done", "refuse", "sorry", "negation"))

@@ -10,7 +10,7 @@ from dialogist.baselines.extractive import baseline
 from dialogist.data.readers import Problem
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import load_bundle
-from dialogist.engine.names import find_model
+from dialogist.engine.model_files import find_model
 from dialogist.engine.summarizer import Summarizer, SummarizerLike
 from dialogist.evaluation.system_outputs import (
     FITTING,
@@ -24,6 +24,7 @@ from dialogist.evaluation.system_outputs import (
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.predictions import key_of, summarize_kept
 from dialogist.recipe.systems import System
+from dialogist.text.listing import counted
 
 _SHOWN = 5  # bad records of a file that are told one by one
 
@@ -74,25 +75,27 @@ def speaker_of(system: System, device: torch.device) -> Speaker:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class PredictionForm:
     """How to read a file of outputs; ``key``: what these are called there (empty: as usual)."""
 
     key: str = ""
     how: JoinOptions = FITTING
 
 
-AS_USUAL = Written()
+AS_USUAL = PredictionForm()
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class LoadedPredictions:
     """The outputs of a file, and how many records of it could not be read."""
 
     outputs: tuple[Output, ...]
     bad: int
 
 
-def read_written(path: Path, choice: DialogueChoice | None, written: Written, note: Note) -> Read:
+def read_written(
+    path: Path, choice: DialogueChoice | None, written: PredictionForm, note: Note
+) -> LoadedPredictions:
     """The outputs of a file for the chosen dialogues, or with its own references (None).
 
     Raises:
@@ -108,11 +111,11 @@ def read_written(path: Path, choice: DialogueChoice | None, written: Written, no
 
     placed = list(read_outputs(path, report, written.key, dialogues=choice is None))
     if bad:
-        note(f"{path}: {bad} bad records, {len(placed)} read")
+        note(f"{path}: {counted(bad, 'bad records')}, {len(placed)} read")
     if choice is None:
         joined = outputs_alone(str(path), placed, written.how)
     else:
         joined = join_outputs(str(path), placed, choice, written.how, bad)
     for text in joined.notes:
         note(text)
-    return Read(joined.outputs, bad)
+    return LoadedPredictions(joined.outputs, bad)

@@ -15,16 +15,17 @@ import torch
 from torch import Tensor
 
 from dialogist.config import differences, read_yaml
-from dialogist.data.manifest import TOKENIZER
 from dialogist.data.prepare import Preparation, PreparationConfig
+from dialogist.data.shards import TOKENIZER
 from dialogist.engine.bundle import load_bundle
-from dialogist.engine.names import find_model
+from dialogist.engine.model_files import find_model
 from dialogist.errors import CheckpointError, ConfigError, ModelError
 from dialogist.files import sha256_of, write_folder_atomically, write_text_atomically
-from dialogist.models import AnyModel
+from dialogist.models import SequenceModel
 from dialogist.models.model_weights import Taken, take_weights, weights_of
 from dialogist.recipe.config import Recipe
 from dialogist.recipe.corpus import Note
+from dialogist.text.listing import counted
 from dialogist.tokenizers import read_tokenizer
 from dialogist.training.base import Progress
 from dialogist.training.checkpoints import Checkpoint, checkpoint_folders, load_checkpoint
@@ -160,7 +161,7 @@ def _require_same_meaning(start: Start, recipe: Recipe) -> None:
         )
 
 
-def give_weights(start: Start, model: AnyModel, recipe: Recipe, run: Path, note: Note) -> None:
+def give_weights(start: Start, model: SequenceModel, recipe: Recipe, run: Path, note: Note) -> None:
     """Copy the weights into ``model``, say which, and record it in the run folder.
 
     Raises:
@@ -188,7 +189,7 @@ def give_weights(start: Start, model: AnyModel, recipe: Recipe, run: Path, note:
 
 
 def _summary(taken: Taken) -> str:
-    parts = [f"{len(taken.took)} weights taken"]
+    parts = [f"{counted(len(taken.took), 'weights')} taken"]
     for what, names in (("new", taken.new), ("left there", taken.left)):
         shown = ", ".join(names[:_SHOWN]) + (" ..." if len(names) > _SHOWN else "")
         parts.append(f"{len(names)} {what}" + (f" ({shown})" if names else ""))

@@ -13,11 +13,11 @@ from pathlib import Path
 from dialogist.baselines.extractive import BASELINES, find_baseline
 from dialogist.data.keypoints import RulePack, load_pack
 from dialogist.data.readers import detect_format
-from dialogist.engine.bundle import KEY_POINTS
-from dialogist.engine.names import find_model, known_models
+from dialogist.engine.bundle import KEY_POINTS_FILE
+from dialogist.engine.model_files import find_model, known_models
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.evaluation.system_outputs import DialogueChoice, nonblank
-from dialogist.files import bare_name
+from dialogist.files import bare_name, is_pretrained_source
 from dialogist.recipe.config import DataSet, Recipe, bundled_recipes, read_recipe
 from dialogist.recipe.corpus import Corpus, Note
 from dialogist.text.listing import counted
@@ -63,7 +63,7 @@ class System:
         if self.recipe is not None:
             wanted = self.recipe.preparation.key_points
             return None if wanted is None else load_pack(wanted)
-        path = None if self.folder is None else self.folder / KEY_POINTS
+        path = None if self.folder is None else self.folder / KEY_POINTS_FILE
         return load_pack(path) if path is not None and path.is_file() else None
 
 
@@ -111,7 +111,7 @@ def _find(name: str, runs: Path, settings: Sequence[str], starts: Mapping[str, s
     models = [known for known, _ in known_models()]
     if find_baseline(name) is not None:
         return System(name)
-    if Path(name).is_dir():
+    if Path(name).is_dir() or (is_pretrained_source(name) and name not in bundled_recipes()):
         return System(name.rstrip("/"), folder=find_model(name))
     if Path(name).is_file() and Path(name).suffix.lower() not in _RECIPES:
         return System(bare_name(Path(name).name), outputs=Path(name))

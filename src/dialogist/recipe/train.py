@@ -19,18 +19,20 @@ import torch
 
 from dialogist import __version__
 from dialogist.data.prepare import Preparation
+from dialogist.data.shards import TOKENIZER
 from dialogist.engine.bundle import Bundle, save_bundle
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ConfigError, MissingExtraError
 from dialogist.files import alone_in, write_folder_atomically, write_text_atomically
-from dialogist.models import AnyModel
-from dialogist.models.base import set_symbols
+from dialogist.models import SequenceModel
 from dialogist.models.bert_warm_start import EncoderStart
-from dialogist.models.model_weights import load_weights
+from dialogist.models.model_weights import load_weights, weights_of
 from dialogist.recipe.card import model_card
 from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.corpus import Note, read_sets
+from dialogist.recipe.distillation import record_teachers
 from dialogist.recipe.pairs import PairMaker, dev_data, makes_windows
+from dialogist.recipe.pretrained_run import begin_pretrained, with_source
 from dialogist.recipe.run_settings import settle_config
 from dialogist.recipe.start import adopt_tokenizer, find_start, give_weights
 from dialogist.recipe.training_set import TrainingSet, training_set
@@ -38,6 +40,7 @@ from dialogist.recipe.validation import Validator
 from dialogist.recipe.vectors import settle_vectors, use_vectors
 from dialogist.recipe.warm_start import find_encoder
 from dialogist.records import Dialogue
+from dialogist.tokenizers import read_tokenizer
 from dialogist.training.base import TrainingReporter
 from dialogist.training.checkpoints import checkpoint_folders
 from dialogist.training.distributed import Processes
@@ -62,6 +65,7 @@ def train_recipe(recipe: Recipe, place: Place, reporter: TrainingReporter) -> Pa
             f"{recipe.name} goes on from a trained {recipe.continues}: say --from MODEL (a run or "
             "a model's folder), or --set continues=null to begin with nothing"
         )
+    recipe = with_source(recipe)
     processes = Processes.joined()
     if processes.first:
         place.run.mkdir(parents=True, exist_ok=True)
@@ -76,6 +80,8 @@ def train_recipe(recipe: Recipe, place: Place, reporter: TrainingReporter) -> Pa
 
 
 def _train(recipe: Recipe, place: Place, reporter: TrainingReporter, processes: Processes) -> None:
+    if not recipe.training.epochs:
+        return _adopt(recipe, place, reporter, processes)
     preparation = Preparation(recipe.preparation)
     dev = read_sets(recipe.data.dev, place.data, reporter.note)
     if not processes.first:
@@ -88,6 +94,7 @@ def _train(recipe: Recipe, place: Place, reporter: TrainingReporter, processes: 
     parameters = sum(p.numel() for p in model.parameters())
     reporter.note(f"{parameters:,} parameters, vocabulary {len(train.tokenizer):,}")
     if processes.first:
+        record_teachers(recipe, place.data, place.run)
         _write_environment(recipe, place, parameters)
     objective = recipe.objective.build(train.tokenizer.symbols, train.tokenizer)
     bundle = Bundle(model, train.tokenizer, preparation, recipe.decoding, recipe.name)
@@ -102,15 +109,34 @@ def _train(recipe: Recipe, place: Place, reporter: TrainingReporter, processes: 
     )
     progress = trainer.fit(lambda epoch: validator(epoch, objective, model))
     if processes.first:
-        load_weights(model, trainer.final_weights(progress), str(place.run))
+        final = weights_of(model) | trainer.final_weights(progress)  # (the frozen stay)
+        load_weights(model, final, str(place.run))
         _finish(recipe, place.run, bundle, dev, reporter)
+    return None
 
 
-def _begin(recipe: Recipe, place: Place, note: Note, first: bool) -> tuple[TrainingSet, AnyModel]:
+def _adopt(recipe: Recipe, place: Place, reporter: TrainingReporter, processes: Processes) -> None:
+    """A recipe that trains nothing: its pretrained model becomes a model folder as it is."""
+    if not recipe.model.is_unread:
+        raise ConfigError("training.epochs 0 is for a pretrained model: model.source names none")
+    if processes.first:
+        model = begin_pretrained(recipe, place, reporter.note, first=True)
+        tokenizer = read_tokenizer(place.run / TOKENIZER)
+        preparation = Preparation(recipe.preparation)
+        bundle = Bundle(model, tokenizer, preparation, recipe.decoding, recipe.name)
+        _finish(recipe, place.run, bundle, [], reporter)
+
+
+def _begin(
+    recipe: Recipe, place: Place, note: Note, first: bool
+) -> tuple[TrainingSet, SequenceModel]:
     """What to train on, and the model as it is before the first update.
 
     Weights of another model the first process alone takes: the trainer tells them to the others.
     """
+    if recipe.model.is_unread:
+        model = begin_pretrained(recipe, place, note, first)
+        return training_set(recipe, place, note), model
     start, begins = None, first and not checkpoint_folders(place.run / "checkpoints")
     if begins and isinstance(recipe.start, str):
         start = find_start(recipe.start, note)
@@ -118,7 +144,7 @@ def _begin(recipe: Recipe, place: Place, note: Note, first: bool) -> tuple[Train
     train = training_set(recipe, place, note)
     torch.manual_seed(recipe.training.seed)
     model = recipe.model.build(len(train.tokenizer)).to(place.device)
-    set_symbols(model, train.tokenizer.symbols)
+    model.attach(train.tokenizer)
     if begins and isinstance(recipe.start, EncoderStart):
         start = find_encoder(recipe.start, recipe, model, train.tokenizer, note)
     if start is not None:
@@ -134,6 +160,7 @@ def _finish(
     recipe: Recipe, run: Path, bundle: Bundle, dev: Sequence[Dialogue], reporter: TrainingReporter
 ) -> None:
     """Write the model folder (all or nothing) and the plots."""
+    bundle.model.fold()
     about = {"recipe": recipe.name, "licence": recipe.licence, "dialogist": __version__}
     complete = Bundle(
         bundle.model, bundle.tokenizer, bundle.preparation, bundle.decoding, recipe.name, about

@@ -7,12 +7,11 @@ from itertools import islice
 from pathlib import Path
 
 from dialogist.config import differences
-from dialogist.data.epochs import Share
-from dialogist.data.manifest import SAMPLE, TOKENIZER
+from dialogist.data.chance import FixedSample
+from dialogist.data.changes import Share
 from dialogist.data.prepare import Preparation
 from dialogist.data.readers import ReadOptions, read_dialogues
-from dialogist.data.sample import FixedSample
-from dialogist.data.shards import ShardedPairs
+from dialogist.data.shards import SAMPLE, TOKENIZER, ShardedPairs
 from dialogist.errors import CheckpointError, DataError
 from dialogist.files import sha256_of, write_folder_atomically
 from dialogist.recipe.config import Place, Recipe

@@ -32,7 +32,7 @@ _TABLES = ("source_embedding", "target_embedding", "table")
 """What the models call the tables of their token embeddings (a Leader's is of key points)."""
 
 
-class Matrix(NamedTuple):
+class VectorTable(NamedTuple):
     """A start for the token embeddings."""
 
     vectors: Tensor  # (V, width) fp32
@@ -81,7 +81,7 @@ def settle_vectors(
 class _Matched:
     """A file of vectors for one vocabulary; the file's numbers were multiplied by ``factor``."""
 
-    matrix: Matrix
+    matrix: VectorTable
     report: VectorReport
     factor: float
 
@@ -109,7 +109,7 @@ def _match(recipe: Recipe, path: Path, tokenizer: Tokenizer, table: nn.Embedding
         raise DataError(f"vectors: {path}: has no word of the vocabulary")
     vectors, rows = torch.from_numpy(drawn), torch.from_numpy(found)
     factor = _factor(vectors[rows], table) if config.rescale else 1.0
-    return _Matched(Matrix(vectors * factor, rows), report, factor)
+    return _Matched(VectorTable(vectors * factor, rows), report, factor)
 
 
 def _factor(vectors: Tensor, table: nn.Embedding) -> float:
@@ -132,12 +132,12 @@ def use_vectors(config: VectorsConfig, run: Path, model: nn.Module) -> None:
             freeze_rows(table, matrix.found.nonzero()[:, 0])
 
 
-def _read(folder: Path) -> Matrix:
+def _read(folder: Path) -> VectorTable:
     try:
         about = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
         if sha256_of(folder / _TENSORS) != about["sha256"]:
             raise ValueError("its checksum differs")
-        return Matrix(**load_file(folder / _TENSORS))
+        return VectorTable(**load_file(folder / _TENSORS))
     except (OSError, ValueError, TypeError, KeyError, SafetensorError) as error:
         raise CheckpointError(
             f"{folder}: is damaged: {error}; start over with --resume never"

@@ -6,9 +6,8 @@ found by how pieces are spelt, so it may hold any part of the encoder's vocabula
 """
 
 from dialogist.data.prepare import Preparation
-from dialogist.errors import ConfigError
 from dialogist.files import located
-from dialogist.models import AnyModel
+from dialogist.models import SequenceModel
 from dialogist.models.bert_warm_start import (
     WEIGHTS,
     BertFolder,
@@ -17,7 +16,6 @@ from dialogist.models.bert_warm_start import (
     read_bert,
     token_rows,
 )
-from dialogist.models.transformer import TransformerConfig
 from dialogist.recipe.config import Recipe
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.start import Start
@@ -27,7 +25,7 @@ from dialogist.tokenizers.wordpiece_vocabulary import read_vocabulary
 
 
 def find_encoder(
-    start: EncoderStart, recipe: Recipe, model: AnyModel, tokenizer: Tokenizer, note: Note
+    start: EncoderStart, recipe: Recipe, model: SequenceModel, tokenizer: Tokenizer, note: Note
 ) -> Start:
     """Read the encoder and name its weights as ours, for `give_weights`.
 
@@ -41,10 +39,7 @@ def find_encoder(
     labels = Preparation(recipe.preparation).planned_labels
     rows, own = token_rows(bert, vocabulary.pieces, tokenizer, labels)
     weights = {f"{name}.weight": rows for name in token_tables(model)}
-    if isinstance(recipe.model, TransformerConfig):
-        weights |= encoder_weights(bert, start, recipe.model)
-    elif start.decoder != "random":
-        raise ConfigError("start.decoder: layers is for model.kind transformer")
+    weights |= encoder_weights(bert, start, recipe.model)
     note(_sizes(bert, len(vocabulary.pieces), len(tokenizer), own))
     if vocabulary.lowercase and recipe.preparation.case == "kept":
         note(

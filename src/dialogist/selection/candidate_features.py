@@ -27,15 +27,18 @@ class Pairs:
 
 
 def rows_of(candidates: Sequence[Candidate], units: Sequence[Unit], each: Matrix) -> Matrix:
-    """(C, 4F + 5) of the normalized features (U, F) of all units."""
-    beside = around(each)
-    rows = [
-        np.concatenate(
-            [beside[one.units[-1]], each[list(one.units)].max(axis=0), _wording(one, units)]
-        )
-        for one in candidates
-    ]
-    return np.array(rows, dtype=np.float32).reshape(len(rows), 4 * each.shape[1] + 5)
+    """(C, 6F + 5) of the normalized features (U, F) of all units.
+
+    The last 2F tell of the whole dialogue: the mean over its candidates, and how each departs from
+    it. What matters is what stands out among what else is said.
+    """
+    if not candidates:
+        return np.zeros((0, 6 * each.shape[1] + 5), dtype=np.float32)
+    beside = around(each)[[one.units[-1] for one in candidates]]
+    own = np.array([each[list(one.units)].max(axis=0) for one in candidates])
+    wording = np.array([_wording(one, units) for one in candidates])
+    mean = np.broadcast_to(own.mean(axis=0), own.shape)
+    return np.concatenate([beside, own, wording, own - mean, mean], axis=1).astype(np.float32)
 
 
 def _wording(one: Candidate, units: Sequence[Unit]) -> list[float]:

@@ -1,6 +1,6 @@
 """Which statements a summary holds: those that tell the most facts in a budget of words."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -24,13 +24,15 @@ class Choice:
 
     A choice is worth the facts that it is expected to tell: those of one candidate alone, and
     those of two that it holds both. Exact: candidates are decided in their order, and what is
-    known of the last `REACH` decisions is enough. ``must``: candidates that come first.
+    known of the last `REACH` decisions is enough. ``must``: candidates that come first. ``ties``:
+    what is lost where the first of two, at most `REACH` apart, is chosen without the second.
     """
 
     words: Sequence[int]
     worth: Worth
     most: int
     must: Collection[int] = ()
+    ties: Mapping[tuple[int, int], float] = field(default_factory=dict)
     _alone: NDArray[np.float64] = field(init=False)
     _together: dict[tuple[int, int], float] = field(init=False)
     _best: NDArray[np.float64] = field(init=False)
@@ -42,6 +44,7 @@ class Choice:
         usable = self.worth.key >= LEAST
         if len(usable) and not usable.any():
             usable[self.worth.key.argmax()] = True
+        usable[[other for _, other in self.ties]] = True
         self._alone = np.where(usable, self.worth.alone * fresh, _NONE)
         self._alone[list(self.must)] = _MUST
         self._together = {
@@ -49,6 +52,11 @@ class Choice:
             for (i, j), chance in zip(self.worth.places, self.worth.together, strict=True)
         }
         self._fill()
+
+    def values(self) -> NDArray[np.float64]:
+        """What the best choice for each budget is worth, (``most`` + 1,)."""
+        found: NDArray[np.float64] = self._best.max(axis=0)
+        return found
 
     def within(self, budget: int) -> list[int]:
         """The numbers of the best candidates of at most that many words, in order."""
@@ -64,10 +72,11 @@ class Choice:
         return found[::-1]
 
     def facts(self, chosen: Sequence[int]) -> float:
-        """How many facts some candidates are expected to tell."""
+        """How many facts some candidates are expected to tell, less what they lose."""
         own = set(chosen)
         both = sum(chance for (i, j), chance in self._together.items() if {i, j} <= own)
-        return float(sum(max(self._alone[i], 0.0) for i in chosen)) + both
+        lost = sum(loss for (i, j), loss in self.ties.items() if i in own and j not in own)
+        return float(sum(max(self._alone[i], 0.0) for i in chosen)) + both - lost
 
     def _fill(self) -> None:
         """Best values by the last decisions (a bit each) and budget, and which led to them."""
@@ -84,16 +93,18 @@ class Choice:
 
     def _with(self, i: int, state: int, before: int) -> NDArray[np.float64]:
         """Values of all budgets once candidate ``i`` leads from one state to the next."""
-        value: NDArray[np.float64] = self._best[before]
+        held = [i - 1 - back for back in range(REACH) if before >> back & 1]
         if not state & 1:
-            return value
-        gain = self._alone[i] + sum(
-            self._together.get((i - 1 - back, i), 0.0)
-            for back in range(REACH)
-            if before >> back & 1
+            found: NDArray[np.float64] = self._best[before] - sum(
+                self.ties.get((j, i), 0.0) for j in held
+            )
+            return found
+        gain = self._alone[i] + sum(self._together.get((j, i), 0.0) for j in held)
+        gain -= sum(
+            self.ties.get((i, j), 0.0) for j in range(max(0, i - REACH), i) if j not in held
         )
-        cost = self.words[i]
         found = np.full(self.most + 1, _NONE)
+        cost = self.words[i]
         if cost <= self.most:
-            found[cost:] = value[: self.most + 1 - cost] + gain
+            found[cost:] = self._best[before][: self.most + 1 - cost] + gain
         return found

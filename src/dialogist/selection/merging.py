@@ -15,7 +15,6 @@ _OPEN = re.compile(
     r"|but|once|while|since|before|after|as|thinks?|says?|said|hopes?|knows?|sure|asks?|tells?|suggests?"
     r"|would|like|want|wants|offers?)\b"
 )
-_NEAR = 2  # turns between two statements with the same subject
 _LONGEST = 24  # words of two statements with one subject
 
 
@@ -36,11 +35,9 @@ def merged(
 def _joined(
     left: Candidate, right: Candidate, units: Sequence[Unit], conversation: Conversation
 ) -> Candidate | None:
-    text = (
-        _one_quotation(left, right, units, conversation)
-        or _one_label(left, right)
-        or _one_subject(left, right, units, conversation)
-    )
+    text = _one_quotation(left, right, units, conversation)
+    if right.needs is None or right.needs in left.units:  # else "it" would seem to mean the left
+        text = text or _one_label(left, right) or _one_subject(left, right, units, conversation)
     if text is None:
         return None
     return Candidate(text, left.kind, (*left.units, *right.units), left.needs)
@@ -74,7 +71,7 @@ def _one_subject(
 ) -> str | None:
     """ "Ann opens the shop and pays the bill." """
     one, other = units[left.units[-1]], units[right.units[-1]]
-    if one.speaker != other.speaker or other.turn - one.turn > _NEAR:
+    if one.turn != other.turn:
         return None
     subject = conversation.subject_of(one.speaker)
     if not (left.text.startswith(subject) and right.text.startswith(subject)):

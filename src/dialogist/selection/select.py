@@ -1,26 +1,30 @@
 """`Selection`: what can be said of a dialogue, and the most important of it."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dialogist.selection.candidate_features import pairs_of, rows_of
+from dialogist.selection.candidate_features import REACH, pairs_of, rows_of
 from dialogist.selection.choice import LEAST, Choice
 from dialogist.selection.features import Matrix, features_of
 from dialogist.selection.merging import merged
 from dialogist.selection.network import Network, Worth
 from dialogist.selection.statements import Candidate, candidates_of
 from dialogist.selection.terms import Rarity
+from dialogist.selection.ties import ties_of
 from dialogist.selection.units import Unit, units_of
 from dialogist.text.reported_speech import Conversation, Reported
 from dialogist.text.reported_speech.participants import written_name
 from dialogist.text.reported_speech.parts import part_spans
 
-# Words: what merging saves at most, and what antecedents add.
-_MOST_SAVED, _MOST_ADDED = 12, 40
-_STEP = 5
-_ENOUGH = 12  # words of a choice that has room for antecedents
+USUAL, MOST = 0.44, 0.58
+"""Of a summary of usual length: its words as a share of the dialogue's, and the most of them."""
+
+_EVEN = 1.5  # how much a departure from the usual share costs
+_MOST_SAVED = 12  # words that merging saves at most
+_VAGUE = 0.5  # of the worth of a statement whose "it" no other one names
+_NEVER = 10.0  # facts: more than is told within reach
 # The issue is told in the first quarter, the outcome in the last; the issue leaves room for more.
 _BEGINNING, _ENDING, _FRAME = 0.25, 0.75, 0.7
 
@@ -70,11 +74,14 @@ def select(
     budget: int,
     is_short: bool = False,
     about: str = "",
+    usual: float = 0.0,
 ) -> list[Chosen]:
     """The statements of a summary of at most ``budget`` words, in the order of the dialogue.
 
     ``is_short``: the issue and the outcome come first. It costs other facts. ``about``: only what
     this speaker says, or what is said of this speaker, and what the reader needs to understand it.
+    ``usual``: the share of the dialogue's words that a summary has where its facts are spread
+    evenly; it has fewer where they stand in few words, more where a few words more tell much.
     """
     found = told_of(turns)
     units, candidates = found.units, found.candidates
@@ -86,31 +93,80 @@ def select(
     )
     if about:
         worth = worth.only([i for i, one in enumerate(candidates) if _is_about(one, units, about)])
-    must = _frame(found, candidates, worth, budget) if is_short else []
-    choice = Choice([one.words for one in candidates], worth, budget + _MOST_SAVED, must)
-    best: tuple[float, list[int]] = (0.0, [])
-    told: list[tuple[Candidate, tuple[int, ...]]] = []
-    tried: set[tuple[int, ...]] = set()
-    for room in _rooms(budget):
-        if told and room < budget - _MOST_ADDED:
+    return chosen_of(found, candidates, worth, budget, is_short, usual)
+
+
+def chosen_of(
+    found: Told,
+    candidates: Sequence[Candidate],
+    worth: Worth,
+    budget: int,
+    is_short: bool = False,
+    usual: float = 0.0,
+) -> list[Chosen]:
+    """The choice of some candidates by what they are worth, neighbours told as one."""
+    units = found.units
+    worth, ties = _tied(candidates, units, worth)
+    words = [one.words for one in candidates]
+    must: list[int] = []
+    if is_short:
+        bound = {i for (i, _), loss in ties.items() if loss == _NEVER}
+        must = _frame(found, candidates, worth, budget, bound)
+    choice = Choice(words, worth, budget + _MOST_SAVED, must, ties)
+    said = sum(unit.words for unit in units)
+    cost = _cost(choice.facts(range(len(words))), np.arange(choice.most + 1) / said, usual)
+    values = choice.values() - cost
+    saved = cost[min(_MOST_SAVED, choice.most)]
+    best, picked, told = float(-cost[0]), [], []
+    for room in np.argsort(-values, kind="stable").tolist():
+        if told and values[room] + saved <= best:
             break
-        picked = choice.within(room)
-        if room > _ENOUGH:
-            picked = _with_antecedents(picked, candidates)
-        if tuple(picked) in tried or choice.facts(picked) <= best[0]:
-            continue
-        tried.add(tuple(picked))
-        joined = merged([candidates[i] for i in picked], units, found.conversation)
-        if sum(one.words for one, _ in joined) <= budget:
-            best, told = (choice.facts(picked), picked), joined
+        own = choice.within(room)
+        joined = merged([candidates[i] for i in own], units, found.conversation)
+        length = sum(one.words for one, _ in joined)
+        if length <= budget and (value := choice.facts(own) - cost[length]) > best:
+            best, picked, told = value, own, joined
     return [
         Chosen(
             one,
             tuple(units[j] for j in _rests_on(one)),
-            float(max(worth.key[best[1][k]] for k in ks)),
+            float(max(worth.key[picked[k]] for k in ks)),
         )
         for one, ks in told
     ]
+
+
+def _cost(facts: float, shares: Matrix, usual: float) -> Matrix:
+    """The facts that summaries with these shares of the words must tell to be worth it.
+
+    At the usual share a word must tell what it does on average where all ``facts`` are told.
+    """
+    if not usual:
+        return 0 * shares
+    return facts * (shares + _EVEN * (shares - usual) ** 2)
+
+
+def _tied(
+    candidates: Sequence[Candidate], units: Sequence[Unit], worth: Worth
+) -> tuple[Worth, dict[tuple[int, int], float]]:
+    """The worth without what must not be told, and what is lost without the other of two."""
+    ties = ties_of(candidates, units)
+    holding = {unit: i for i, one in enumerate(candidates) for unit in one.units}
+    alone = worth.alone.copy()
+    lost: dict[tuple[int, int], float] = {}
+    for i, one in enumerate(candidates):
+        if one.needs is None or one.needs in one.units:
+            continue
+        named = holding.get(one.needs)
+        if named is not None and abs(i - named) <= REACH:
+            lost[i, named] = _VAGUE * float(alone[i])
+        else:
+            alone[i] *= 1 - _VAGUE / 2  # another choice may name it, or none
+    lost |= dict.fromkeys(ties.pairs, _NEVER)
+    alone[list(ties.barred)] = 0
+    key = worth.key.copy()
+    key[list(ties.barred)] = 0
+    return replace(worth, alone=alone, key=key), lost
 
 
 def _rests_on(candidate: Candidate) -> tuple[int, ...]:
@@ -121,12 +177,6 @@ def _rests_on(candidate: Candidate) -> tuple[int, ...]:
     )
 
 
-def _rooms(budget: int) -> Iterator[int]:
-    """Words to choose for; those behind the first ones only where antecedents leave no choice."""
-    yield from range(max(1, budget - _MOST_ADDED), budget + _MOST_SAVED + 1)
-    yield from range(budget - _MOST_ADDED - 1, 0, -_STEP)
-
-
 def _is_about(candidate: Candidate, units: Sequence[Unit], speaker: str) -> bool:
     """Whether a speaker says it, or is its subject."""
     subject = f"{written_name(speaker)} ".lower()
@@ -134,14 +184,25 @@ def _is_about(candidate: Candidate, units: Sequence[Unit], speaker: str) -> bool
     return says or candidate.text.lower().startswith(subject)
 
 
-def _frame(found: Told, candidates: Sequence[Candidate], worth: Worth, budget: int) -> list[int]:
-    """The best candidates of the beginning and of the end that have room together."""
+def _frame(
+    found: Told,
+    candidates: Sequence[Candidate],
+    worth: Worth,
+    budget: int,
+    bound: Collection[int],
+) -> list[int]:
+    """The best candidates of the beginning and of the end that have room together.
+
+    ``bound``: those that are not told without another one.
+    """
     words = np.array([unit.words for unit in found.units])
     place = (np.cumsum(words) - words) / words.sum()
     plain = [
         i
         for i, one in enumerate(candidates)
-        if worth.key[i] >= LEAST and not any("?" in found.units[unit].text for unit in one.units)
+        if worth.key[i] >= LEAST
+        and i not in bound
+        and not any("?" in found.units[unit].text for unit in one.units)
     ]
     chosen: list[int] = []
     for part in (
@@ -152,10 +213,3 @@ def _frame(found: Told, candidates: Sequence[Candidate], worth: Worth, budget: i
         short = [i for i in part if candidates[i].words <= room]
         chosen += [max(short, key=lambda i: worth.key[i])] if short else []
     return chosen
-
-
-def _with_antecedents(picked: Sequence[int], candidates: Sequence[Candidate]) -> list[int]:
-    """The chosen ones and those that name what their "it" and "she" mean."""
-    holding = {unit: i for i, one in enumerate(candidates) for unit in one.units}
-    needed = [candidates[i].needs for i in picked]
-    return sorted({*picked, *(holding[unit] for unit in needed if unit in holding)})

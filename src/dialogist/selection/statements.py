@@ -8,6 +8,7 @@ from typing import Literal
 from dialogist.selection.terms import terms_of
 from dialogist.selection.units import Unit
 from dialogist.text.reported_speech import Conversation, Reported
+from dialogist.text.reported_speech.antecedents import may_name, open_pronoun
 from dialogist.text.reported_speech.trimming import without_addresses
 
 _OF_ITS_OWN = re.compile(
@@ -17,12 +18,25 @@ _ASKS = re.compile(
     r"(?i)(?:(?:hi+|hey|yo|so|and|but|ok|okay|bro|hello)\W+)*(?:is|are|can|could|do|does|did|will|would|what|when|where|who|how|which|why|have)\b"
 )
 _DENIES = re.compile(r"(?i)(?:no|nope|nah)\b\W*\w")
+# "And if it rains?" is the condition of its answer.
+_SUPPOSES = re.compile(r"(?i)(?:(?:and|but|so|ok|okay|well|what)\W+)*(?:if|unless)\b[^?]*\?")
+# Answers without a clause of their own: "On our page, yes", "They are, until noon".
+_ELLIPTIC = re.compile(
+    r"(?i)(?:(?:well|oh|uh|um|hm+)\W+)*(?:(?:yes|yeah|yep|not|only|just|about|around|almost|until|till"
+    r"|from|because|if|unless|behind|less|more|nothing|none|nobody|both|neither|depends|since|after"
+    r"|before|tomorrow|\d[\d.,:]*)\b(?! (?:i|we|he|she|it|they|there) )"
+    r"|(?:i|you|we|he|she|it|they) (?:is|are|am|do|does|did|have|has|had|can|could|will|would|was"
+    r"|were),)"
+)
 _SHORTEST_QUESTION = 4  # words of a question that is understood alone
 _LONGEST_FRAGMENT = 2  # words that are taken for a reply to whatever was said before
 _UNFINISHED = re.compile(
     r"(?i)(?:\b(?:the|a|an|my|your|to|of|for|in|on|with|at|and|or|but|if|that|have|will|is|are|was|can|could"
     r"|would|so|because|when|than|from|by)|,)$"
 )
+_LOOK_BACK = 8  # units in which what "it" means is named
+_BARE = 3  # words of a quotation that says little by itself
+_LONGEST_ASKED, _LONGEST_ELLIPTIC = 10, 16  # words
 _LONGEST_ANSWER = 8  # words of an answer that is not understood without its question
 
 
@@ -69,14 +83,22 @@ def candidates_of(
             text = quoted[0].removesuffix("”") + joint + quoted[1].partition("“")[2]
             found[i] = Candidate(text, "quoted", (i - 1, i), before.needs)
         elif len(_plain(unit)) > 1:
-            needs = _antecedent(units, i) if own.refers_back else None
+            is_bare = own.kind == "quoted" and unit.words <= _BARE
+            said = unit.text if own.kind == "quoted" else own.text
+            needs = _antecedent(units, i, said) if own.refers_back or is_bare else None
             found[i] = Candidate(own.text, own.kind, (i,), needs)
     return list(found.values())
 
 
-def _antecedent(units: Sequence[Unit], i: int) -> int | None:
-    """The nearest unit before unit ``i`` that says something."""
-    return next((j for j in range(i - 1, max(-1, i - 4), -1) if terms_of(units[j].text)), None)
+def _antecedent(units: Sequence[Unit], i: int, text: str) -> int | None:
+    """The nearest unit before unit ``i`` that names what the pronoun of its report may mean.
+
+    Where none does: the nearest one that says something.
+    """
+    pronoun = open_pronoun(text)
+    before = [j for j in range(i - 1, max(-1, i - 1 - _LOOK_BACK), -1) if terms_of(units[j].text)]
+    named = (j for j in before if may_name(units[j].text, pronoun))
+    return next(named, before[0] if before else None)
 
 
 def _joint(units: Sequence[Unit], i: int) -> str | None:
@@ -129,25 +151,58 @@ def _answered(
     both = (*(before.units if before else (asked,)), answer)
     exchange = conversation.answer(units[asked].turn, units[answer].turn)
     if exchange is not None:
-        needs = _antecedent(units, asked) if exchange.refers_back else None
+        needs = _antecedent(units, asked, exchange.text) if exchange.refers_back else None
         return Candidate(exchange.text, "reported", pair, needs)
     own = told.get((units[answer].turn, units[answer].start))
-    if own is not None and "?" in units[asked].text and _DENIES.match(units[answer].text):
-        own = conversation.quote(units[answer].turn, units[answer].start)  # reports drop the no
-    elif own is None or own.kind == "reported" or not _is_fragment(units[asked], units[answer]):
-        return None
     question = before or told.get((units[asked].turn, units[asked].start))
-    if question is None:
+    if own is None or question is None:
         return None
+    if _is_quoted(own, units[asked], units[answer], conversation):
+        own = conversation.quote(units[answer].turn, units[answer].start)
+    elif not _needs_question(own, units[asked], units[answer]):
+        return None
+    if len(both) == len(pair) and not _ASKS.match(units[asked].text):
+        question = conversation.quote(units[asked].turn, units[asked].start)  # "And it is?"
     kind: Literal["reported", "quoted"] = "reported"
     if "quoted" in (question.kind, own.kind):
         kind = "quoted"
     return Candidate(f"{question.text} {own.text}", kind, both)
 
 
+def _is_quoted(own: Reported, asked: Unit, answer: Unit, conversation: Conversation) -> bool:
+    """Whether an answer is quoted behind its question: reports drop the no and the then."""
+    if _SUPPOSES.match(asked.text) or ("?" in asked.text and _DENIES.match(answer.text)):
+        return True
+    if own.kind != "reported":
+        return False
+    label = f"{conversation.subject_of(answer.speaker).rstrip()}: "
+    is_labelled = own.text.startswith(label) and _needs_question(own, asked, answer)
+    return is_labelled or _is_elliptic(asked, answer)
+
+
+def _needs_question(own: Reported, asked: Unit, answer: Unit) -> bool:
+    """Whether an answer is a mere fragment, or only its question names what it speaks of."""
+    if own.refers_back and "?" in asked.text and asked.words <= _LONGEST_ASKED:
+        return bool(terms_of(asked.text))
+    return own.kind == "quoted" and _is_fragment(asked, answer)
+
+
 def _is_fragment(asked: Unit, answer: Unit) -> bool:
     """Whether an answer is hardly understood without what it answers."""
-    is_question = "?" in asked.text or (asked.words > 1 and bool(_ASKS.match(asked.text)))
-    if not is_question or _OF_ITS_OWN.search(answer.text) or not _says_something(answer):
+    is_typed = asked.words > 1 and asked.text[-1] not in ".!" and bool(_ASKS.match(asked.text))
+    is_question = "?" in asked.text or is_typed
+    if not is_question or not _says_something(answer):
         return False
-    return answer.words <= _LONGEST_ANSWER
+    return _is_elliptic(asked, answer) or (
+        answer.words <= _LONGEST_ANSWER and not _OF_ITS_OWN.search(answer.text)
+    )
+
+
+def _is_elliptic(asked: Unit, answer: Unit) -> bool:
+    """Whether an answer to a question has no clause of its own: "Only for theft"."""
+    return (
+        "?" in asked.text
+        and asked.words <= _LONGEST_ASKED
+        and answer.words <= _LONGEST_ELLIPTIC
+        and _ELLIPTIC.match(answer.text) is not None
+    )

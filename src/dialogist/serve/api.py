@@ -45,6 +45,7 @@ from dialogist.serve.wishes import (
     timeout_of,
     wish_of,
 )
+from dialogist.text.listing import counted
 
 router = APIRouter(generate_unique_id_function=lambda route: route.name)
 
@@ -205,7 +206,9 @@ def _batch(request: Request, body: bytes, service: Service) -> tuple[list[JSON],
     if not isinstance(dialogues, list) or not dialogues:
         raise Problem("bad_request", "'dialogues' must be a list with at least one dialogue")
     if len(dialogues) > service.settings.max_dialogues:
-        raise Problem("body_too_large", f"at most {service.settings.max_dialogues} dialogues")
+        raise Problem(
+            "body_too_large", f"at most {counted(service.settings.max_dialogues, 'dialogues')}"
+        )
     return dialogues, options
 
 

@@ -16,6 +16,7 @@ from dialogist.serve.metrics import Metrics
 from dialogist.serve.problems import Problem
 from dialogist.serve.settings import Settings
 from dialogist.serve.worker import Worker
+from dialogist.text.listing import counted
 
 COOKIE = "dialogist_session"
 _UNSAFE = ("POST", "PUT", "PATCH", "DELETE")
@@ -59,7 +60,9 @@ async def authorized(request: Request, scope: str) -> Key:
     if wait:
         service.metrics.rejected.labels("rate_limited").inc()
         most = service.settings.rate_per_minute
-        raise Problem("rate_limited", f"this key may send {most} requests a minute", wait)
+        raise Problem(
+            "rate_limited", f"this key may send {counted(most, 'requests')} a minute", wait
+        )
     return key
 
 

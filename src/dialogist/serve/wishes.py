@@ -20,7 +20,7 @@ from dialogist.engine.options import Length, Style, SummaryOptions, only_in_free
 from dialogist.errors import ConfigError, DataError, UsageError
 from dialogist.present.presenting import Presenter, Where
 from dialogist.present.shaping import Shape, Shaped
-from dialogist.privacy.packs import Names
+from dialogist.privacy.packs import MaskedNames
 from dialogist.records import JSON, Dialogue, Summary
 from dialogist.serve.problems import Problem
 from dialogist.template.loading import bundled_templates, load_template
@@ -47,7 +47,7 @@ class Options(Config):
     perspective: Literal["name", "role"] | None = None
     speakers: dict[str, str] = Field({}, max_length=50, description="New names by old ones.")
     mask: Where | None = None
-    mask_names: Names = "none"
+    mask_names: MaskedNames = "none"
 
 
 @dataclass(slots=True)

@@ -4,7 +4,7 @@ from dataclasses import asdict
 
 from dialogist.template.filled import Filled
 
-SCHEMA_VERSION = 2
+TEMPLATE_SCHEMA_VERSION = 2
 
 
 def filled_to_json(filled: Filled) -> dict[str, object]:
@@ -12,4 +12,4 @@ def filled_to_json(filled: Filled) -> dict[str, object]:
     values = asdict(filled)
     for section, plain in zip(filled.sections, values["sections"], strict=True):
         plain["empty"] = section.empty
-    return {"schema_version": SCHEMA_VERSION, **values, "missing": list(filled.missing)}
+    return {"schema_version": TEMPLATE_SCHEMA_VERSION, **values, "missing": list(filled.missing)}

@@ -5,13 +5,13 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dialogist.data.entity_finding import Span, find_entities
+from dialogist.data.entities import EntitySpan, find_entities
 from dialogist.privacy.masks import MASK_PATTERN
 from dialogist.records import Dialogue, Entity, EvidenceSpan
 from dialogist.template.config import FieldType, SectionConfig
-from dialogist.template.extract.deadlines import whens_in
 from dialogist.template.filled import Entry
 from dialogist.template.makes import vehicles_in
+from dialogist.text.deadlines import whens_in
 
 _KINDS: Mapping[FieldType, str] = {
     "order": "ORDER",
@@ -114,7 +114,7 @@ class Values:
             if self._texts[entity.utterance : entity.utterance + 1]:
                 yield from _typed(entity.kind, entity.text, entity.utterance, entity.start)
 
-    def _answers(self, number: int, spans: Sequence[Span]) -> Iterator[Value]:
+    def _answers(self, number: int, spans: Sequence[EntitySpan]) -> Iterator[Value]:
         """Bare numbers behind a question for them: "Your order number?" - "1234567"."""
         before = self._texts[number - 1] if number else ""
         asked = [t for t in _BARE if has_cue(before, _CUES[t]) and _ASKS.search(before)]

@@ -5,7 +5,7 @@ from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
-from dialogist.data.yaml_lines import YamlSource, validated
+from dialogist.data.pack_files import YamlSource, validated
 from dialogist.errors import ConfigError, nearest
 from dialogist.template.config import FIELD_TYPES, OPTIONS, SOURCES, SectionConfig, Template
 from dialogist.template.packs import pack_of

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 
 from dialogist.records import Statement
-from dialogist.template.extract.deadlines import deadline_in
 from dialogist.template.filled import Entry
+from dialogist.text.deadlines import deadline_in
 from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.participants import written_name
 

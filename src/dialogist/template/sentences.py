@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from dialogist.data.keypoints import Origin, RulePack
+from dialogist.data.keypoints import LabelOrigin, RulePack
 from dialogist.records import Statement, Summary
 from dialogist.template.config import Template
 from dialogist.template.packs import pack_of
@@ -70,7 +70,7 @@ def _labels(sentences: Sequence[Statement], packs: Sequence[RulePack]) -> list[s
     most = -1
     for pack in packs:
         labelled = pack.analyse_sentences(text)
-        fitting = sum(sentence.origin is Origin.rule for sentence in labelled)
+        fitting = sum(sentence.origin is LabelOrigin.rule for sentence in labelled)
         if fitting > most:
             most, place = fitting, 0
             best = []

@@ -72,7 +72,7 @@ _QUESTION = re.compile(
 )
 
 
-def written_out(text: str) -> str:
+def without_abbreviations(text: str) -> str:
     """A chat message as people would write it out; each line ends in a mark."""
     lines = [_line(line.strip()) for line in text.splitlines()]
     return " ".join(line for line in lines if line)

@@ -10,7 +10,7 @@ from dialogist.text.names import DAYS, MONTHS
 _HAN_DAYS = "一二三四五六日"
 
 
-class Entity(NamedTuple):
+class TextEntity(NamedTuple):
     """One entity: ``text[start:end]``; ``value`` is what its spellings have in common.
 
     Of a weekday ``d0`` to ``d6`` (Monday first), of a month ``m1`` to ``m12``, of a phone number
@@ -58,13 +58,13 @@ _NO_MONTHS = frozenset(("may", "march"))  # but words; as months they have a cap
 _SHORTEST_PHONE = 7  # digits
 
 
-def entities(text: str) -> Iterator[Entity]:
+def entities(text: str) -> Iterator[TextEntity]:
     """The entities of a text, from left to right."""
     for match in _PATTERN.finditer(text):
         kind = str(match.lastgroup)
         value = _value(kind, match[0])
         if value:
-            yield Entity(match.start(), match.end(), kind, value)
+            yield TextEntity(match.start(), match.end(), kind, value)
 
 
 def broken_masks(text: str) -> Iterator[tuple[int, int]]:

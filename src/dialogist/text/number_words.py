@@ -30,11 +30,11 @@ ORDINALS = {
     **{f"{w[:-1]}ieth": v for w, v in TENS.items()},
     **{f"{w[:-1]}ies": v for w, v in TENS.items()},  # the nineties
 }
-NUMBERS = {**UNITS, **TENS, **ORDINALS}
+NUMBER_WORDS = {**UNITS, **TENS, **ORDINALS}
 """Words of one number below a hundred (``first`` and ``second`` mean too much else)."""
 
 
-def values_of(words: Sequence[str]) -> list[float]:
+def number_values(words: Sequence[str]) -> list[float]:
     """The numbers that words in a row make: ``twenty five two hundred`` is 25 and 200."""
     found: list[float] = []
     total = part = 0.0
@@ -48,7 +48,7 @@ def values_of(words: Sequence[str]) -> list[float]:
                 total, part = total + (part or 1) * scale, 0
             last = scale
             continue
-        value = NUMBERS[word]
+        value = NUMBER_WORDS[word]
         if last and not (value < last and (last >= 100 or (last in _FULL_TENS and value < 10))):
             found.append(total + part)
             total = part = 0

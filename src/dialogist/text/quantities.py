@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from dialogist.text.number_words import HAN_NUMERALS, NUMBERS, SCALES, han_value, values_of
+from dialogist.text.number_words import HAN_NUMERALS, NUMBER_WORDS, SCALES, han_value, number_values
 
 HALF_DAY = 720
 _NONE: frozenset[int] = frozenset()
@@ -47,7 +47,7 @@ def may_hold(text: str) -> bool:
 _FOLDED = str.maketrans("ſıİ\u212a", "siik")
 _SIGNS = re.compile(rf"[0-9½{HAN_NUMERALS}]")
 _LETTERS = re.compile(r"[a-z]+")
-_ANY = "|".join(sorted((*NUMBERS, *SCALES), key=len, reverse=True))
+_ANY = "|".join(sorted((*NUMBER_WORDS, *SCALES), key=len, reverse=True))
 _RUN = rf"(?:an?\s(?=hundred|thousand|million|dozen))?(?:{_ANY})(?:(?:[ -]|,?\sand\s)(?:{_ANY}))*"
 _HOUR = r"(?:1[0-2]|0?[1-9]|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
 _AM = r"(?:\s?[ap]\s?\.?\s?m\b)"
@@ -95,7 +95,7 @@ _NAMED: dict[str, frozenset[float]] = {
     "decade": frozenset((10.0,)),
     "century": frozenset((100.0,)),
 }
-_TELLING = (NUMBERS.keys() | SCALES.keys() | _NAMED.keys()) - {"one", "once", "single"}
+_TELLING = (NUMBER_WORDS.keys() | SCALES.keys() | _NAMED.keys()) - {"one", "once", "single"}
 _WORDS = _TELLING | {"noon", "midday", "midnight", "clock"}
 _SCALES = {"k": 1000, "m": 10**6, "mil": 10**6, "mln": 10**6, "bn": 10**9, **SCALES}
 _MINUTES = {
@@ -148,7 +148,7 @@ def _clock(text: str) -> Quantity:
 
 
 def _hour_of(word: str) -> int:
-    return int(word) if word.isdecimal() else int(NUMBERS[word])
+    return int(word) if word.isdecimal() else int(NUMBER_WORDS[word])
 
 
 def _spoken(text: str) -> Quantity:
@@ -182,8 +182,8 @@ def _priced(text: str) -> Quantity:
 def _beginning(text: str) -> float:
     """The number that a text begins with, in digits or in words."""
     digits = _DIGITS.match(text)
-    words = [word for word in _PARTS.findall(text) if word in NUMBERS or word in SCALES]
-    return _float(digits[0]) if digits else sum(values_of(words))
+    words = [word for word in _PARTS.findall(text) if word in NUMBER_WORDS or word in SCALES]
+    return _float(digits[0]) if digits else sum(number_values(words))
 
 
 def _mixed(text: str) -> Quantity:
@@ -230,7 +230,7 @@ def _parts_of(number: str) -> tuple[float, ...]:
 
 def _words(text: str) -> Quantity:
     bare = re.sub(rf"{_AM}$", "", text)
-    parts = values_of([w for w in _PARTS.findall(bare) if w in NUMBERS or w in SCALES])
+    parts = number_values([w for w in _PARTS.findall(bare) if w in NUMBER_WORDS or w in SCALES])
     if len(parts) == 1:
         return _number(*parts)
     first, then = parts[:2]

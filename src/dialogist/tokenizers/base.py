@@ -15,7 +15,7 @@ from tokenizers import decoders
 from dialogist.errors import ModelError
 from dialogist.text.casing import Casing
 from dialogist.tokenizers.special_tokens import PlanTokens, entity_placeholders
-from dialogist.tokenizers.wordpiece_codec import PREFIX, WordPieces, byte_of, common_words
+from dialogist.tokenizers.wordpiece_codec import WORDPIECE_PREFIX, WordPieces, byte_of, common_words
 
 # `Characters`: which entries of a vocabulary hold only a part of a character.
 #
@@ -107,6 +107,9 @@ _LEVEL = _byte_level()
 PLACEHOLDERS = 32
 """How many speakers of one dialogue can have an atomic token of their own."""
 
+LANGUAGE_MODEL = "language-model"
+"""The kind of a tokenizer that belongs to a pretrained language model, and to nothing else."""
+
 _FINAL_MARKS = frozenset(".!?。！？")  # the last three of Chinese
 
 _FIRST_PLACEHOLDER = 0x10F000  # supplementary private use area B: no meaning in any real text
@@ -157,7 +160,7 @@ class Tokenizer:
     """Text to ids and back.
 
     Attributes:
-        kind: ``word``, ``bpe``, ``unigram``, ``wordpiece`` or ``pretrained``.
+        kind: ``word``, ``bpe``, ``unigram``, ``wordpiece``, ``pretrained`` or ``language-model``.
         pad_id, unk_id, bos_id, eos_id: the control symbols' ids.
         plan: the ids of a plan's tokens; None where the tokenizer was made without them.
         words: of kind ``wordpiece``, the words of its training texts, as far as they are of letters
@@ -200,6 +203,18 @@ class Tokenizer:
     def encode(self, text: str) -> list[int]:
         """The ids of ``text``, without begin and end symbols."""
         return self._as_text(self._pipeline.encode(self._ready(text), add_special_tokens=False).ids)
+
+    def encode_turn(self, text: str) -> list[int]:
+        """The ids of what one speaker says; for a pretrained language model a line of its own."""
+        return self.encode(f"{text.strip()}\n" if self.kind == LANGUAGE_MODEL else text)
+
+    def encode_template(self, text: str) -> list[int]:
+        """The ids of a prompt, where the spelling of a control symbol stands for the symbol."""
+        self._pipeline.encode_special_tokens = False
+        try:
+            return list(self._pipeline.encode(text, add_special_tokens=False).ids)
+        finally:
+            self._pipeline.encode_special_tokens = True
 
     def _ready(self, text: str) -> str:
         return text if self._pieces is None else self._pieces.marked(text)
@@ -252,7 +267,9 @@ class Tokenizer:
         """The ids others need."""
         inside: frozenset[int] = frozenset()
         if self._pieces is not None:
-            inside = frozenset(i for i in range(len(self)) if self.token(i).startswith(PREFIX))
+            inside = frozenset(
+                i for i in range(len(self)) if self.token(i).startswith(WORDPIECE_PREFIX)
+            )
         controls = (self.pad_id, self.bos_id, self.eos_id, self.unk_id)
         speakers = tuple(self.placeholder_ids())
         ends, characters = self._sentence_ends(), self._characters()
@@ -298,6 +315,10 @@ class Tokenizer:
     def plan_ids(self) -> list[int]:
         """The ids of the border and the labels of plans; empty where it was made without them."""
         return [] if self.plan is None else list(self.plan.ids)
+
+    def to_json(self) -> str:
+        """The pipeline, as ``tokenizer.json`` has it."""
+        return str(self._pipeline.to_str())
 
     def save(self, folder: Path) -> None:
         """Write ``tokenizer.json`` (the pipeline) and ``tokenizer_config.json`` (the rest)."""

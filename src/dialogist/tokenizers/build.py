@@ -14,6 +14,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 from dialogist.config import Config
 from dialogist.errors import ConfigError, MissingExtraError, ModelError
 from dialogist.files import located
+from dialogist.text.listing import counted
 from dialogist.tokenizers.base import (
     PLACEHOLDERS,
     ControlSymbols,
@@ -257,7 +258,9 @@ def load_pretrained(path: Path, entities: bool = False, labels: int = 0) -> Toke
     tokenizer = Tokenizer("pretrained", pipeline, controls)
     theirs = 0 if tokenizer.plan is None else tokenizer.plan.count
     if theirs != labels:
-        raise ModelError(f"{path}: was made for plans of {theirs} labels, not of {labels}")
+        raise ModelError(
+            f"{path}: was made for plans of {counted(theirs, 'labels')}, not of {labels}"
+        )
     return tokenizer
 
 

@@ -15,6 +15,7 @@ from tokenizers import decoders
 
 from dialogist.errors import DataError
 from dialogist.records import JSON
+from dialogist.text.listing import counted
 from dialogist.tokenizers.base import Tokenizer
 
 # Which entries of a vocabulary spell a whole word, and which one: what word vectors are for.
@@ -119,7 +120,7 @@ class VectorReport:
         }
         oddities = "".join(f"; {count} {what}" for what, count in odd.items() if count)
         return (
-            f"{self.path}: {self.rows} rows of width {self.width}{oddities}; "
+            f"{self.path}: {counted(self.rows, 'rows')} of width {self.width}{oddities}; "
             f"{self.exact + self.lowercase} of {self.vocabulary} words of the vocabulary have a "
             f"vector ({100 * self.coverage:.1f}%)"
         )
@@ -266,7 +267,8 @@ def _lines(path: Path, report: VectorReport) -> Iterator[bytes]:
     except (EOFError, zlib.error, OSError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(
-            f"{path}: cannot be read beyond {report.rows} rows of word vectors: {reason}"
+            f"{path}: cannot be read beyond {counted(report.rows, 'rows')} of word vectors: "
+            f"{reason}"
         ) from None
 
 

@@ -165,7 +165,7 @@ _RULES: tuple[Callable[[str, str, str], bool | None], ...] = (
 # vocabulary lacks, as the bytes of their UTF-8. Typographic marks that it lacks are those of a
 # keyboard, though: a model reads a "don’t" of three unknown bytes as if nothing were denied.
 
-PREFIX = "##"
+WORDPIECE_PREFIX = "##"
 """What a piece begins with that goes on with a word."""
 
 LONGEST_PIECE = 100
@@ -213,7 +213,7 @@ class WordPieces:
         no_text = {*extra_tokens(), *plan_characters(MOST_LABELS)}
         vocabulary = pipeline.get_vocab().keys() - no_text
         self._alone = frozenset(piece for piece in vocabulary if len(piece) == 1)
-        self._inside = frozenset(c for c in self._alone if PREFIX + c in vocabulary)
+        self._inside = frozenset(c for c in self._alone if WORDPIECE_PREFIX + c in vocabulary)
         self._typed = str.maketrans(
             {
                 mark: typed
@@ -301,8 +301,8 @@ class _Assembly:
         self.flush()
         if piece in (JOIN, SPACE):
             self._mark, self._grows = piece, False
-        elif piece.startswith(PREFIX) and len(piece) > len(PREFIX):
-            self._continue(piece.removeprefix(PREFIX))
+        elif piece.startswith(WORDPIECE_PREFIX) and len(piece) > len(WORDPIECE_PREFIX):
+            self._continue(piece.removeprefix(WORDPIECE_PREFIX))
         else:
             self._begin(piece, grows=True)
 

@@ -17,7 +17,7 @@ from dialogist.tokenizers.base import PLACEHOLDERS, ControlSymbols, Tokenizer, p
 from dialogist.tokenizers.special_tokens import entity_placeholders, plan_characters
 from dialogist.tokenizers.wordpiece_codec import (
     LONGEST_PIECE,
-    PREFIX,
+    WORDPIECE_PREFIX,
     WordPieces,
     common_words,
     extra_tokens,
@@ -74,7 +74,10 @@ def read_vocabulary(folder: Path) -> FolderVocabulary:
 def _of_pipeline(path: Path) -> FolderVocabulary:
     about = json.loads(path.read_text(encoding="utf-8"))
     model: dict[str, Any] = about["model"]
-    if model.get("type") != "WordPiece" or model.get("continuing_subword_prefix") != PREFIX:
+    if (
+        model.get("type") != "WordPiece"
+        or model.get("continuing_subword_prefix") != WORDPIECE_PREFIX
+    ):
         raise ModelError(
             f"{path}: is a {model.get('type')} tokenizer; tokenizer.kind wordpiece needs WordPiece"
         )
@@ -138,14 +141,14 @@ def _pipeline(vocabulary: FolderVocabulary, entries: Iterable[str]) -> tokenizer
     pipeline = tokenizers.Tokenizer(model)
     pipeline.normalizer = vocabulary.normalizer()
     pipeline.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    pipeline.decoder = decoders.WordPiece(PREFIX, cleanup=False)
+    pipeline.decoder = decoders.WordPiece(WORDPIECE_PREFIX, cleanup=False)
     return pipeline
 
 
 def _alphabet(vocabulary: FolderVocabulary) -> list[str]:
     """What spells ASCII one by one, whether the folder has it or not."""
     letters = dict.fromkeys(vocabulary.normalizer().normalize_str(_ASCII))
-    return [*letters, *(PREFIX + c for c in letters if c.isalnum())]
+    return [*letters, *(WORDPIECE_PREFIX + c for c in letters if c.isalnum())]
 
 
 class _Words:
@@ -181,8 +184,8 @@ def _chosen(
     """The pieces to keep, in the folder's order; what it lacks is last."""
     place = {piece: i for i, piece in enumerate(vocabulary.pieces)}
     used = [piece for piece, count in counts.items() if count >= min_count and piece in place]
-    letters = sorted({c for piece in used for c in piece.removeprefix(PREFIX)})
-    forms = (form for c in letters for form in (c, PREFIX + c) if form in place)
+    letters = sorted({c for piece in used for c in piece.removeprefix(WORDPIECE_PREFIX)})
+    forms = (form for c in letters for form in (c, WORDPIECE_PREFIX + c) if form in place)
     kept = dict.fromkeys((*_alphabet(vocabulary), *forms))
     wanted = [piece for piece in used if piece not in kept]
     wanted.sort(key=lambda piece: (-counts[piece], place[piece]))
@@ -200,4 +203,4 @@ def _chosen(
 
 def _is_rare(piece: str) -> bool:
     """Whether a piece that no text uses is a control symbol, or one character of some script."""
-    return len(piece.removeprefix(PREFIX)) == 1 or (piece[0] == "[" and piece[-1] == "]")
+    return len(piece.removeprefix(WORDPIECE_PREFIX)) == 1 or (piece[0] == "[" and piece[-1] == "]")

@@ -11,11 +11,10 @@ from pydantic import Field
 
 from dialogist.batch import Batch
 from dialogist.config import Config
+from dialogist.data.changes import EpochPairs, Epochs
 from dialogist.data.collate import Lengths, Pair, collate, lengths_of
-from dialogist.data.epochs import EpochPairs, Epochs
-from dialogist.data.fingerprint import fingerprint_of
 from dialogist.data.sampler import Indices, SamplerConfig, TokenBucketConfig
-from dialogist.data.shards import ShardedPairs
+from dialogist.data.shards import ShardedPairs, fingerprint_of
 from dialogist.errors import CheckpointError
 from dialogist.objectives.base import Per
 from dialogist.records import JSON
@@ -132,6 +131,7 @@ def seed_batch(seed: int, step: int, batch: int, rank: int) -> None:
 class TrainingConfig(Config):
     """Options of a training run.
 
+    ``epochs`` 0 trains nothing: a pretrained model is kept as it is.
     ``accumulate`` batches make one update; dividing a batch so changes nothing but memory.
     ``select_by`` names the validation metric (larger is better; ``dev_loss``: smaller) that ranks
     checkpoints and stops early after ``patience`` validations without improvement.
@@ -144,7 +144,7 @@ class TrainingConfig(Config):
     and the lead is growing: overfitting, as the third report found it.
     """
 
-    epochs: int = Field(20, ge=1)
+    epochs: int = Field(20, ge=0)
     max_steps: int | None = Field(None, ge=1)
     seed: int = Field(1, ge=0)
     precision: TrainingPrecision = "auto"

@@ -14,6 +14,7 @@ from torch import Tensor
 from dialogist.errors import CheckpointError
 from dialogist.files import TEMPORARY, sha256_of, temporary_for, write_folder_atomically
 from dialogist.records import JSON
+from dialogist.text.listing import counted
 from dialogist.training.base import Progress, TrainingConfig
 
 # Checkpoints that are complete or absent, whatever moment the process dies at.
@@ -106,7 +107,8 @@ def rank_checkpoint(
     if config.patience is not None and progress.stale >= config.patience:
         progress.stopped = True
         yield (
-            f"stopping early: {config.select_by} has not improved for {progress.stale} validations"
+            f"stopping early: {config.select_by} has not improved in "
+            f"{counted(progress.stale, 'validations')}"
         )
 
 

@@ -3,8 +3,10 @@
 import importlib
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 
 import numpy as np
@@ -15,12 +17,44 @@ from torch import Tensor
 from torch.distributed.distributed_c10d import PrefixStore
 from torch.distributed.rendezvous import rendezvous
 
-from dialogist.errors import DialogistError
+from dialogist.errors import ConfigError, DialogistError
 from dialogist.records import JSON
 
 _PATIENCE = timedelta(hours=24)
-"""How long processes wait for each other: the first one validates alone. If one dies, `torchrun`
-ends the others at once."""
+"""How long processes wait for the first one, which validates alone."""
+
+TIMEOUT = "DIALOGIST_PROCESS_TIMEOUT"
+"""Environment variable: seconds that one process waits for the others in an update (default 600).
+If a process dies, `torchrun` ends the others of its machine at once; a machine that was cut off
+says nothing, and only this limit finds it out."""
+
+
+@dataclass
+class _Group:
+    """The process group of a run, whose operations have the limit of `TIMEOUT`."""
+
+    store: dist.Store
+    limit: timedelta
+    meetings: int = 0
+
+    def await_first(self, first: bool) -> None:
+        """Wait until the first process is here, however long it works alone."""
+        self.meetings += 1
+        key = f"meeting-{self.meetings}"
+        if first:
+            self.store.set(key, "")
+            return
+        until = time.monotonic() + _PATIENCE.total_seconds()
+        while True:
+            try:
+                self.store.wait([key], self.limit)
+                return
+            except dist.DistStoreError:  # not yet
+                if time.monotonic() > until:
+                    raise
+
+
+_joined: _Group | None = None
 
 
 class Processes:
@@ -75,6 +109,7 @@ class Processes:
             return value
         box = [json.dumps(value)]
         with _with_others():
+            self._await_first()
             dist.broadcast_object_list(box)
         told: JSON = json.loads(box[0])
         return told
@@ -105,7 +140,12 @@ class Processes:
         """Until all are here."""
         if self.count > 1:
             with _with_others():
+                self._await_first()
                 dist.barrier()
+
+    def _await_first(self) -> None:
+        if _joined is not None:
+            _joined.await_first(self.first)
 
 
 @contextmanager
@@ -123,10 +163,16 @@ def _with_others() -> Iterator[None]:
 
 @contextmanager
 def process_group(device: torch.device) -> Iterator[Processes]:
-    """Meet the other processes if `torchrun` started this one, and part at the end."""
+    """Meet the other processes if `torchrun` started this one, and part at the end.
+
+    Raises:
+        ConfigError: `TIMEOUT` is set to what is no number of seconds.
+    """
+    global _joined
     if not launched_by_torchrun():
         yield Processes()
         return
+    limit = _limit()
     # Functions of that module take the group there is at its import as their default, and so hold
     # it with its threads for ever; one that outlives Python aborts the process (pytorch #190489).
     # The optimizers import it: here there is no group yet.
@@ -135,17 +181,23 @@ def process_group(device: torch.device) -> Iterator[Processes]:
     # restarted process would look for the dead ones' addresses.
     store, rank, count = next(rendezvous("env://", timeout=_PATIENCE))
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
-    dist.init_process_group(
-        "nccl" if device.type == "cuda" else "gloo",
-        store=PrefixStore(f"attempt-{attempt}", store),
-        rank=rank,
-        world_size=count,
-        timeout=_PATIENCE,
-    )
+    store = PrefixStore(f"attempt-{attempt}", store)
+    backend = "nccl" if device.type == "cuda" else "gloo"
+    dist.init_process_group(backend, store=store, rank=rank, world_size=count, timeout=limit)
+    _joined = _Group(PrefixStore("meetings", store), limit)
     try:
         yield Processes.joined()
     finally:
+        _joined = None
         dist.destroy_process_group()
+
+
+def _limit() -> timedelta:
+    text = os.environ.get(TIMEOUT, "600")
+    try:
+        return timedelta(seconds=max(1.0, float(text)))
+    except (ValueError, OverflowError):
+        raise ConfigError(f"{TIMEOUT}={text}: give a number of seconds") from None
 
 
 def launched_by_torchrun() -> bool:

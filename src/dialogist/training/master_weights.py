@@ -54,6 +54,8 @@ _ALIGN = 32
 class MasterWeights:
     """Takes over a model's parameters: they become views of flat buffers until `release`.
 
+    Those that need no gradient when it is made (the weights below adapters) are left alone.
+
     Frozen rows (`dialogist.nn.layers`) keep the values they have now: `clip` takes their gradient
     out, and `refresh` takes back what weight decay did to them.
 
@@ -67,7 +69,7 @@ class MasterWeights:
         names = {id(parameter): name for name, parameter in model.named_parameters()}
         kept, tables = _kept_in_fp32(model), _position_tables(model)
         parameters = sorted(
-            model.parameters(),
+            (parameter for parameter in model.parameters() if parameter.requires_grad),
             key=lambda p: (p.ndim < 2 or id(p) in tables, id(p) in kept),
         )
         sizes = [-(-p.numel() // _ALIGN) * _ALIGN for p in parameters]

@@ -136,7 +136,8 @@ class ParameterGroups:
     def __init__(
         self, configs: Sequence[ParameterGroupConfig], model: nn.Module, weights: MasterWeights
     ) -> None:
-        masters, parameters = weights.named(), dict(model.named_parameters())
+        masters = weights.named()
+        parameters = {n: p for n, p in model.named_parameters() if n in masters}
         left = dict(parameters)
         self._weights: list[_Weight] = []
         for config in configs:

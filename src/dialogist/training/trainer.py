@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from dialogist.data.sampler import Indices, Plan
+from dialogist.data.sampler import BatchPlan, Indices
 from dialogist.errors import CheckpointError, DataError, DialogistError
 from dialogist.models.model_weights import average_weights
 from dialogist.objectives.base import Objective
@@ -176,10 +176,10 @@ class Trainer:
             self._latest = epoch, self.data.of_epoch(epoch)
         return self._latest[1]
 
-    def _plan(self, epoch: int) -> Plan:
+    def _plan(self, epoch: int) -> BatchPlan:
         return self.config.sampler.plan(self._data_of(epoch).lengths, self.config.seed, epoch)
 
-    def _updates(self, plan: Plan) -> int:
+    def _updates(self, plan: BatchPlan) -> int:
         """How many updates, of ``accumulate`` batches each, an epoch takes."""
         return -(-len(plan) // self.config.accumulate)
 

@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialogist.cli.console import TrainingDisplay, note
-from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.console import TrainingDisplay, note, progress
 from dialogist.cli.flags import Data, Device, OutputFile, TableForm, Threads
-from dialogist.cli.forms import DeviceKind, Table
-from dialogist.cli.progress import progress
+from dialogist.cli.forms import DeviceKind, Table, form_of, output_to
 from dialogist.errors import DialogistError, UsageError, nearest
 from dialogist.text.listing import counted
 from dialogist_lab.cli.compare_output import SystemFailure, clock_time

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialogist.cli.console import TrainingDisplay, note
-from dialogist.cli.destination import form_of, output_to
+from dialogist.cli.console import TrainingDisplay, note, progress
 from dialogist.cli.flags import (
+    AllowNetwork,
     Baseline,
     ByOrder,
     CardForm,
@@ -22,13 +22,12 @@ from dialogist.cli.flags import (
     MissingAsEmpty,
     OutputFile,
     PredictionKey,
-    Processes,
+    ProcessCount,
     Threads,
     tell_measured_style,
 )
-from dialogist.cli.forms import Card, DeviceKind
-from dialogist.cli.progress import progress
-from dialogist.cli.read_flags import with_read_flags
+from dialogist.cli.forms import CardFormat, DeviceKind, form_of, output_to
+from dialogist.cli.inputs import with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, DialogistError, MissingExtraError, UsageError
 from dialogist_lab.cli.compare_output import (
@@ -50,10 +49,10 @@ if TYPE_CHECKING:
 
 
 _SHOWN = {
-    Card.text: comparison_text,
-    Card.md: comparison_markdown,
-    Card.json: comparison_json,
-    Card.csv: comparison_csv,
+    CardFormat.text: comparison_text,
+    CardFormat.md: comparison_markdown,
+    CardFormat.json: comparison_json,
+    CardFormat.csv: comparison_csv,
 }
 
 
@@ -117,7 +116,7 @@ def compare(
     prediction_key: PredictionKey = "",
     missing_as_empty: MissingAsEmpty = False,
     by_order: ByOrder = False,
-    processes: Processes = None,
+    processes: ProcessCount = None,
     output: OutputFile = None,
     format: CardForm = None,
     plot: Annotated[
@@ -125,10 +124,11 @@ def compare(
     ] = None,
     device: Device = DeviceKind.auto,
     threads: Threads = None,
+    allow_network: AllowNetwork = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:
     """Compare systems on the same dialogues. The same command goes on after an interruption."""
-    from dialogist.engine.names import find_model
+    from dialogist.engine.model_files import find_model
     from dialogist.evaluation.metric_selection import (
         check_columns,
         column_keys,
@@ -137,11 +137,11 @@ def compare(
     )
     from dialogist.evaluation.system_outputs import JoinOptions
     from dialogist.recipe.config import data_folder
-    from dialogist.recipe.speaking import Written
+    from dialogist.recipe.speaking import PredictionForm
     from dialogist.recipe.systems import find_systems
     from dialogist_lab.comparison import ComparisonRequest, settle_comparison
 
-    form = form_of(output, format, Card.text)
+    form = form_of(output, format, CardFormat.text)
     if plot is not None:
         _require_plots(plot)
     wanted = ComparisonRequest(
@@ -155,7 +155,7 @@ def compare(
         encoder=encoder,
         baseline=baseline,
         floors=floors,
-        written=Written(prediction_key, JoinOptions(missing_as_empty, by_order)),
+        written=PredictionForm(prediction_key, JoinOptions(missing_as_empty, by_order)),
         processes=processes,
     )
     found = find_systems(systems, runs, assignments or [], _starts(start or []))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialogist.cli.csv_cells import card_csv
+from dialogist.cli.forms import card_csv
 from dialogist.errors import MissingExtraError
 from dialogist.text.listing import counted
 
@@ -264,8 +264,8 @@ def _warnings(row: "ComparisonRow") -> Iterator[str]:
         yield f"{row.name}: could not read {figures.partial} of the dialogues to the end"
     if figures.key_points_from == "rules" and 2 * figures.unpunctuated > figures.dialogues:
         yield (
-            f"{row.name}: {figures.unpunctuated} outputs have no full stop or the like: the rules "
-            "take each for one sentence, so its key points and key facts say little"
+            f"{row.name}: {counted(figures.unpunctuated, 'outputs')} without a full stop or the "
+            "like: the rules take each for one sentence, so its key points and key facts say little"
         )
 
 

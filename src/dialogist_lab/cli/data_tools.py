@@ -9,15 +9,12 @@ from typing import Annotated
 
 import typer
 
-from dialogist.cli.console import note
-from dialogist.cli.destination import check_file, form_of, is_file, output_to
+from dialogist.cli.console import Meter, note, tracked
 from dialogist.cli.flags import Data, FactsForm, OutputFile, Quiet
-from dialogist.cli.forms import Facts
-from dialogist.cli.progress import Meter, tracked
-from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import Reading
+from dialogist.cli.forms import Facts, check_file, form_of, is_file, output_to
+from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
-from dialogist.data.writer import dialogue_to_line
+from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue
 from dialogist.text.listing import counted
@@ -126,7 +123,7 @@ def vectors(
         raise UsageError("give FILES and --output, or --check VECTORS and --tokenizer FOLDER")
     from dialogist_lab.pretraining import VectorTraining, train_vectors
 
-    reading = Reading(read)
+    reading = InputReading(read)
     values = {"width": width, "epochs": epochs, "min_count": min_count, "seed": seed}
     config = VectorTraining.parse(values, "data vectors")
     trained = train_vectors(_texts(reading.dialogues(files)), config, output, note)

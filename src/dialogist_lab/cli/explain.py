@@ -11,23 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import (
     FORM_HELP,
+    AllowNetwork,
     BeamSize,
     Device,
     LengthPenalty,
     MaxTokens,
-    Model,
-    NoRepeatNgram,
+    ModelName,
+    NoRepeatNgramSize,
     Seed,
-    Strategy,
+    StrategyName,
     Threads,
     decoding_options,
     load_summarizer,
 )
-from dialogist.cli.forms import DeviceKind, Explained
-from dialogist.cli.read_flags import with_read_flags
+from dialogist.cli.forms import DeviceKind, Explained, form_of, output_to
+from dialogist.cli.inputs import with_read_flags
 from dialogist.data.readers import Problem, ReadOptions, read_dialogues
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.files import write_text_atomically
@@ -54,7 +54,7 @@ def explain(
             "(lines of 'Name: text')."
         ),
     ] = None,
-    model: Model = "default",
+    model: ModelName = "default",
     output: Annotated[
         Path | None,
         typer.Option(
@@ -91,15 +91,16 @@ def explain(
     megabytes: Annotated[
         float, typer.Option(min=0, help="What all weights may take in the page.")
     ] = 8.0,
-    strategy: Strategy = None,
+    strategy: StrategyName = None,
     beam_size: BeamSize = None,
     length_penalty: LengthPenalty = None,
-    no_repeat_ngram: NoRepeatNgram = None,
+    no_repeat_ngram: NoRepeatNgramSize = None,
     max_tokens: MaxTokens = None,
     seed: Seed = None,
     read: ReadOptions = ReadOptions(),
     device: Device = DeviceKind.auto,
     threads: Threads = None,
+    allow_network: AllowNetwork = False,
 ) -> int:
     """Show how a network writes a summary: attention per layer and head, copying, probabilities.
 

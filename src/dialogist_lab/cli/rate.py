@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.destination import form_of, output_to
 from dialogist.cli.flags import (
     OutputFile,
     TableForm,
 )
-from dialogist.cli.forms import Table
-from dialogist.cli.naming import short_names
-from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import Reading
+from dialogist.cli.forms import Table, form_of, output_to
+from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError
+from dialogist.files import short_names
 from dialogist.text.listing import counted
 
 if TYPE_CHECKING:
@@ -189,7 +187,7 @@ def make(
     """Make one HTML page on which raters see a dialogue beside both summaries, in random order."""
     from dialogist_lab.rating_page import make_rating_page, sample_pairs
 
-    reading = Reading(read)
+    reading = InputReading(read)
     pairs = _pairs((a, b), reading, on, (prediction_key, by_order))
     drawn = sample_pairs(pairs, count, seed)
     if not drawn.pairs:
@@ -207,12 +205,13 @@ def make(
         f"to raters"
     )
     if drawn.identical:
-        note(f"{drawn.identical} pairs drawn are identical: not shown, but told in the report")
+        same = counted(drawn.identical, "identical pairs")
+        note(f"{same} drawn: not shown, but told in the report")
     return reading.finish()
 
 
-@app.command()
-def report(
+@app.command("report")
+def report_ratings(
     files: Annotated[list[Path], typer.Argument(help="Answers that raters saved from the page.")],
     output: OutputFile = None,
     format: TableForm = None,
@@ -227,7 +226,7 @@ def report(
 
 
 def _pairs(
-    files: tuple[Path, Path], reading: Reading, on: Path, how: tuple[str, bool]
+    files: tuple[Path, Path], reading: InputReading, on: Path, how: tuple[str, bool]
 ) -> "list[RatedPair]":
     """What both systems say about the dialogues that both have an output for."""
     from dialogist.evaluation.system_outputs import JoinOptions, join_outputs

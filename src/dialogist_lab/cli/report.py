@@ -15,14 +15,13 @@ from dialogist.cli.flags import (
     Limit,
     MissingAsEmpty,
     PredictionKey,
-    Processes,
+    ProcessCount,
     Quiet,
     Threads,
     Train,
 )
 from dialogist.cli.forms import DeviceKind
-from dialogist.cli.read_flags import with_read_flags
-from dialogist.cli.reading import Reading
+from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
 
@@ -83,24 +82,24 @@ def report(
     by_order: ByOrder = False,
     exclude: Exclude = None,
     limit: Limit = None,
-    processes: Processes = None,
+    processes: ProcessCount = None,
     read: ReadOptions = ReadOptions(),
     device: Device = DeviceKind.auto,
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> int:
     """Write one self-contained page about systems: figures, cautions, examples, training."""
-    from dialogist.cli.asking import Asking
+    from dialogist.cli.evaluating import EvaluationInputs
     from dialogist.evaluation.system_outputs import JoinOptions
-    from dialogist.recipe.speaking import Written
+    from dialogist.recipe.speaking import PredictionForm
     from dialogist_lab.cli.reporting import ReportCall, report_call
 
     if on is None and (limit is not None or exclude is not None or by_order):
         raise UsageError("--limit, --exclude and --by-order are about --on DATA: give that, too")
-    asking = Asking(
+    asking = EvaluationInputs(
         data=on,
-        reading=Reading(read),
-        written=Written(prediction_key, JoinOptions(missing_as_empty, by_order)),
+        reading=InputReading(read),
+        written=PredictionForm(prediction_key, JoinOptions(missing_as_empty, by_order)),
         exclude=exclude,
         limit=limit,
         train=tuple(train or ()),

@@ -6,18 +6,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from statistics import fmean
 
-from dialogist.cli.asking import Asking, Voice
-from dialogist.cli.console import note
-from dialogist.cli.naming import short_names
-from dialogist.cli.progress import progress
+from dialogist.cli.console import note, progress
+from dialogist.cli.evaluating import EvaluationInputs, SystemRun
 from dialogist.errors import DataError, MissingExtraError, UsageError, nearest
 from dialogist.evaluation.diagnostics import Caution
 from dialogist.evaluation.metric_selection import KeyPoints, MetricSelection, metric_names
 from dialogist.evaluation.system_outputs import DialogueChoice, Output, cases_of
+from dialogist.files import short_names
 from dialogist.recipe.evaluate import (
-    Asked,
     Evaluated,
-    Said,
+    EvaluationRequest,
+    SystemResult,
     evaluate_said,
     run_cautions,
 )
@@ -37,7 +36,7 @@ class ReportCall:
 
     systems: tuple[str, ...]
     output: Path
-    asking: Asking
+    asking: EvaluationInputs
     runs: tuple[Path, ...]
     metrics: str
     encoder: Path | None
@@ -116,7 +115,7 @@ def samples_of(call: ReportCall, systems: Sequence[System]) -> dict[str, Path]:
     return found
 
 
-def aligned(said: Sequence[Said]) -> list[Said]:
+def aligned(said: Sequence[SystemResult]) -> list[SystemResult]:
     """All with the order of the first, each from a file of its own.
 
     Raises:
@@ -171,7 +170,7 @@ class _Work:
         evaluated = evaluate_said(
             said,
             about,
-            Asked(wanted, call.floors, call.processes, against=call.baseline),
+            EvaluationRequest(wanted, call.floors, call.processes, against=call.baseline),
             [*call.asking.leaks(said[0].outputs, about), *_of_runs(subject.runs)],
             progress,
         )
@@ -185,17 +184,17 @@ class _Work:
         )
         return complete.with_references(evaluated.metrics)
 
-    def _said(self, systems: Sequence[System], choice: DialogueChoice | None) -> list[Said]:
+    def _said(self, systems: Sequence[System], choice: DialogueChoice | None) -> list[SystemResult]:
         samples = samples_of(self.call, systems)
         found = []
         for system in systems:
-            voice = Voice(system, self.call.asking)
+            voice = SystemRun(system, self.call.asking)
             outputs = voice.about(choice, self._path(system))
             sample = samples.get(system.name)
             train: tuple[Output, ...] = ()
             if sample is not None:
                 train = voice.sample(sample, len(outputs), self._path(system, ".train-sample"))
-            found.append(Said(system.name, outputs, train))
+            found.append(SystemResult(system.name, outputs, train))
             self.bad += voice.bad
         return found if choice is not None else aligned(found)
 
@@ -224,7 +223,7 @@ def _require_extras(output: Path) -> None:
         raise DataError(f"{output}: cannot be written: {error.strerror}") from None
 
 
-def _check_baseline(call: ReportCall, said: Sequence[Said]) -> None:
+def _check_baseline(call: ReportCall, said: Sequence[SystemResult]) -> None:
     known = [one.name for one in said]
     if call.floors:
         known += floor_names(said[0].outputs)

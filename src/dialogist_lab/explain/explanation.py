@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dialogist.errors import UsageError
 from dialogist.records import Summary
 
-Weights: TypeAlias = NDArray[np.float32]
+AttentionWeights: TypeAlias = NDArray[np.float32]
 
 TokenKind = Literal["text", "speaker", "entity", "unknown", "plan", "begin", "end"]
 """``speaker`` and ``entity``: a mask, shown as what it stands for. ``unknown``: a word that the
@@ -131,7 +131,7 @@ class AttentionMap:
 
     name: str
     role: Role
-    weights: Weights
+    weights: AttentionWeights
     rows: Axis
     columns: Axis
     layer: int = 0
@@ -188,7 +188,7 @@ class Explanation:
         return tuple(fed)
 
 
-def entropy(weights: Weights) -> NDArray[np.float64]:
+def entropy(weights: AttentionWeights) -> NDArray[np.float64]:
     """(H, rows, columns) -> (H,) the mean over rows of -sum w ln w, in nats.
 
     Its exponential is how many columns a row attends to, as it were. Rows are taken as if they
@@ -245,11 +245,11 @@ class ShownMap:
 
     map: AttentionMap
     heads: tuple[int, ...]
-    mean: Weights
+    mean: AttentionWeights
     single: bool = False  # the map has one head: there is no mean
 
     @property
-    def stack(self) -> Weights:
+    def stack(self) -> AttentionWeights:
         """(matrices, rows, columns): the mean and the heads."""
         return (
             self.map.weights if self.single else np.concatenate([self.mean[None], self.map.weights])
@@ -382,7 +382,7 @@ def _over_layers(role: Role, maps: Sequence[AttentionMap]) -> ShownMap:
     return ShownMap(replace(maps[0], name=name, weights=maps[0].weights[:0], layer=0), (), mean)
 
 
-def _mean(weights: Weights) -> Weights:
+def _mean(weights: AttentionWeights) -> AttentionWeights:
     """(H, rows, columns) -> (rows, columns)."""
     return np.asarray(np.add.reduce(weights, axis=0) / np.float32(len(weights)), dtype=np.float32)
 

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from dialogist import __version__
 from dialogist.evaluation.pages import asset, content_policy, page_templates, script_data, trusted
 from dialogist.records import JSON
+from dialogist.text.listing import counted
 from dialogist_lab.explain.explanation import (
     TITLES,
+    AttentionWeights,
     Axis,
     AxisKind,
     Explanation,
@@ -24,7 +26,6 @@ from dialogist_lab.explain.explanation import (
     SourceToken,
     TargetToken,
     TokenCandidate,
-    Weights,
     focus_of,
     map_label,
     visible_token,
@@ -124,7 +125,7 @@ def _axis(axis: Axis) -> JSON:
     return {"kind": axis.kind, "places": list(axis.places)}
 
 
-def _numbers(weights: Weights) -> JSON:
+def _numbers(weights: AttentionWeights) -> JSON:
     found: list[JSON] = weights.astype(float).round(_DIGITS).tolist()
     return found
 
@@ -136,7 +137,7 @@ def _rounded(value: float) -> float:
 _ALWAYS: frozenset[AxisKind] = frozenset(("source", "target", "utterances", "key points"))
 
 
-def packed_weights(weights: Weights) -> tuple[str, str]:
+def packed_weights(weights: AttentionWeights) -> tuple[str, str]:
     """(matrices, rows, columns) -> base64 of bytes, and of each row's largest as float32.
 
     A weight is its byte / 255 x its row's largest: off by 1/510 of that at most.
@@ -213,7 +214,7 @@ def _round(value: float) -> float:
     return round(value, 5)
 
 
-Values: TypeAlias = dict[str, object]
+PageValues: TypeAlias = dict[str, object]
 """What a template is given."""
 
 _ABOUT: dict[Role, str] = {
@@ -263,17 +264,18 @@ def _facts(explanation: Explanation) -> Iterator[tuple[str, str]]:
     yield "model", f"{summary.model} ({explanation.kind})"
     if summary.id:
         yield "dialogue", summary.id
-    read = f"{coverage.utterances_read} utterances, {coverage.tokens_read} tokens"
+    utterances = counted(coverage.utterances_read, "utterances")
+    read = f"{utterances}, {counted(coverage.tokens_read, 'tokens')}"
     yield "read", read if coverage.complete else f"{read}: not all of it"
-    yield "written", f"{sum(token.kind != 'end' for token in explanation.target)} tokens"
+    yield "written", counted(sum(token.kind != "end" for token in explanation.target), "tokens")
     if summary.score is not None:
         yield "mean log-probability", f"{summary.score:.3f} per token"
 
 
-def _turns(explanation: Explanation) -> list[list[Values]]:
+def _turns(explanation: Explanation) -> list[list[PageValues]]:
     """The tokens of each utterance; its speaker's in the speaker's colour."""
     order = list(dict.fromkeys(name for name in explanation.speakers if name))
-    turns: list[list[Values]] = [[] for _ in explanation.speakers]
+    turns: list[list[PageValues]] = [[] for _ in explanation.speakers]
     for place, token in enumerate(explanation.source):
         if token.utterance < 0:
             continue
@@ -284,13 +286,13 @@ def _turns(explanation: Explanation) -> list[list[Values]]:
     return turns
 
 
-def _edge(explanation: Explanation, place: int) -> Values | None:
+def _edge(explanation: Explanation, place: int) -> PageValues | None:
     """The begin or end symbol, where there is one."""
     token, at = explanation.source[place], place % len(explanation.source)
     return _spot(at, token) if token.utterance < 0 else None
 
 
-def _parts(explanation: Explanation) -> Iterator[Values]:
+def _parts(explanation: Explanation) -> Iterator[PageValues]:
     """The (sub-)summaries, each with its key point's label where a Leader chose it."""
     planned = explanation.summary.key_points if explanation.key_points else ()
     labels = [part.label for part in planned]
@@ -304,7 +306,9 @@ def _parts(explanation: Explanation) -> Iterator[Values]:
         yield {"number": number, "label": label, "tokens": tokens}
 
 
-def _spot(place: int, token: SourceToken | TargetToken, names: str = "", style: str = "") -> Values:
+def _spot(
+    place: int, token: SourceToken | TargetToken, names: str = "", style: str = ""
+) -> PageValues:
     """One token: the space before it stands outside, so that colour keeps to the word."""
     bare = token.text.lstrip()
     lead = token.text[: len(token.text) - len(bare)] if bare else ""
@@ -318,11 +322,11 @@ def _style(token: TargetToken) -> str:
     return found if token.copying is None else f"{found};--g:{token.copying.p_gen:.3f}"
 
 
-def _rows(explanation: Explanation) -> Iterator[Values]:
+def _rows(explanation: Explanation) -> Iterator[PageValues]:
     """The table of what was said."""
     part = 0
     for token in explanation.target:
-        row: Values = {
+        row: PageValues = {
             "text": visible_token(token.text),
             "starts": token.part != part,
             "probability": math.exp(token.log_prob),
@@ -344,7 +348,7 @@ def _origin(explanation: Explanation, token: TargetToken) -> str:
     return f"utterance {explanation.labels('utterances')[number]}" if number >= 0 else ""
 
 
-def _page_key_point(key_point: KeyPoint) -> Values:
+def _page_key_point(key_point: KeyPoint) -> PageValues:
     return {
         "label": key_point.label,
         "probability": math.exp(key_point.log_prob),
@@ -352,7 +356,7 @@ def _page_key_point(key_point: KeyPoint) -> Values:
     }
 
 
-def _alternatives(candidates: Sequence[TokenCandidate], own: str) -> list[Values]:
+def _alternatives(candidates: Sequence[TokenCandidate], own: str) -> list[PageValues]:
     return [
         {
             "text": visible_token(one.text),
@@ -363,7 +367,7 @@ def _alternatives(candidates: Sequence[TokenCandidate], own: str) -> list[Values
     ]
 
 
-def _focus(explanation: Explanation) -> Iterator[Values]:
+def _focus(explanation: Explanation) -> Iterator[PageValues]:
     """Tables of how widely heads look: the narrower, the darker."""
     for focus in focus_of(explanation):
         most = math.log(max(2, focus.columns))
@@ -381,7 +385,7 @@ def _focus(explanation: Explanation) -> Iterator[Values]:
         yield {"title": focus.title, "columns": focus.columns, "heads": heads, "rows": rows}
 
 
-def _families(explanation: Explanation, selected: SelectedMaps) -> Iterator[Values]:
+def _families(explanation: Explanation, selected: SelectedMaps) -> Iterator[PageValues]:
     """The maps by role; their numbers are those of `page_data`."""
     for role, title in TITLES.items():
         maps = [

@@ -18,14 +18,12 @@ from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.checking import with_checks
 from dialogist.engine.compose import compose
-from dialogist.engine.forcing import forced_pair
-from dialogist.engine.pieces import BROKEN, pieces
+from dialogist.engine.drafts import SearchedWindow
+from dialogist.engine.forced_decoding import forced_pair
 from dialogist.engine.summarizer import Summarizer
-from dialogist.engine.written import Written
+from dialogist.engine.token_offsets import BROKEN, pieces
 from dialogist.errors import DataError
 from dialogist.models.base import Outputs
-from dialogist.models.hierarchical import Hierarchical
-from dialogist.models.leader_writer import LeaderWriter, PlanOutputs
 from dialogist.nn.output_layer import Copies, PointerLogProbs
 from dialogist.records import Dialogue, Summary, Utterance
 from dialogist.tokenizers import Tokenizer
@@ -34,6 +32,7 @@ from dialogist_lab.explain.explanation import (
     BEGIN,
     END,
     AttentionMap,
+    AttentionWeights,
     Axis,
     AxisKind,
     CopyTrace,
@@ -44,14 +43,13 @@ from dialogist_lab.explain.explanation import (
     TargetToken,
     TokenCandidate,
     TokenKind,
-    Weights,
 )
 
 
 class Speller:
     """Spells the tokens of one dialogue and of what was said about it."""
 
-    def __init__(self, bundle: Bundle, dialogue: Dialogue, written: Written) -> None:
+    def __init__(self, bundle: Bundle, dialogue: Dialogue, written: SearchedWindow) -> None:
         self._bundle, self._written = bundle, written
         self._tokenizer = bundle.tokenizer
         self._roles = _roles(bundle, dialogue)
@@ -203,7 +201,7 @@ class Places:
         """The tokens of one utterance."""
         return Axis("source", tuple(np.flatnonzero(self.numbers == utterance).tolist()))
 
-    def by_utterance(self, weights: Weights) -> Weights:
+    def by_utterance(self, weights: AttentionWeights) -> AttentionWeights:
         """(H, rows, S) -> (H, rows, U): the sums over the tokens of each utterance."""
         inside = self.numbers[:, None] == np.arange(len(self.utterances))  # (S, U)
         return np.asarray(weights @ inside.astype(np.float32))
@@ -230,7 +228,7 @@ def encoder_maps(attention: Mapping[str, Tensor], places: Places) -> Iterator[At
             yield _pooling(_array(weights[:, :, 0]), places)
 
 
-def _within(name: str, weights: Weights, places: Places) -> Iterator[AttentionMap]:
+def _within(name: str, weights: AttentionWeights, places: Places) -> Iterator[AttentionMap]:
     """(U, H, S, S), S being the longest utterance's length: a map for each utterance."""
     for number, own in enumerate(weights):
         axis = places.within(number)
@@ -240,7 +238,7 @@ def _within(name: str, weights: Weights, places: Places) -> Iterator[AttentionMa
             yield AttentionMap(name, "within", part, axis, axis, _layer(name), number)
 
 
-def _pooling(weights: Weights, places: Places) -> AttentionMap:
+def _pooling(weights: AttentionWeights, places: Places) -> AttentionMap:
     """(U, 1, longest) -> one row per utterance over all of the source."""
     grid = np.zeros((1, len(places.utterances), len(places.source)), dtype=np.float32)
     for number, own in enumerate(weights[:, 0]):
@@ -279,7 +277,7 @@ def decoder_maps(
             yield AttentionMap(name, "cross", joined, rows, over, max(1, _layer(name)))
 
 
-def _selves(name: str, weights: Weights, said: _Said) -> Iterator[AttentionMap]:
+def _selves(name: str, weights: AttentionWeights, said: _Said) -> Iterator[AttentionMap]:
     """(R, H, T, T) -> a map for each (sub-)summary in which anything was said."""
     for part, (start, stop) in enumerate(said.spans):
         size, places = stop - start, tuple(range(start, stop))
@@ -320,7 +318,7 @@ def _layer(name: str) -> int:
     return int(digits) if digits.isdigit() else 0
 
 
-def _array(weights: Tensor) -> Weights:
+def _array(weights: Tensor) -> AttentionWeights:
     return np.asarray(weights.float().cpu().numpy(), dtype=np.float32)
 
 
@@ -367,7 +365,7 @@ class _Telling:
     """Puts together what is told of one dialogue."""
 
     def __init__(
-        self, summarizer: Summarizer, dialogue: Dialogue, written: Written, summary: Summary
+        self, summarizer: Summarizer, dialogue: Dialogue, written: SearchedWindow, summary: Summary
     ) -> None:
         self.bundle, self.written, self.summary = summarizer.bundle, written, summary
         self.draft = written.drafts[0]
@@ -381,14 +379,13 @@ class _Telling:
     def explanation(self) -> Explanation:
         """Run the model on what was found, and name everything."""
         model = self.bundle.model
-        if isinstance(model, LeaderWriter):
-            planned = model.forward(self.batch, need_weights=True)
-            outputs, key_points = planned.writer, self._key_points(planned.leader)
-            maps = self._planned_maps(planned, len(key_points))
-        else:
-            outputs, key_points = model.forward(self.batch, need_weights=True), ()
-            maps = list(encoder_maps(outputs.attention, self.places))
-        hierarchical = isinstance(model, Hierarchical | LeaderWriter)
+        outputs = model.forward(self.batch, need_weights=True)
+        key_points: tuple[KeyPoint, ...] = ()
+        maps = list(encoder_maps(outputs.attention, self.places))
+        if outputs.plan is not None:
+            key_points = self._key_points(outputs.plan)
+            maps += leader_maps(outputs.plan.attention, len(key_points), self.places)
+        hierarchical = model.attends_to == "utterances"
         decoded = {k: w for k, w in outputs.attention.items() if k.startswith("decoder")}
         over = self.places.utterances if hierarchical else self.places.source
         maps += decoder_maps(decoded, self.said, over)
@@ -405,10 +402,6 @@ class _Telling:
             key_points=key_points,
             maps=tuple(maps),
         )
-
-    def _planned_maps(self, planned: PlanOutputs, key_points: int) -> list[AttentionMap]:
-        maps = list(encoder_maps(planned.attention, self.places))
-        return [*maps, *leader_maps(planned.leader.attention, key_points, self.places)]
 
     def _target(self, outputs: Outputs, copies: Copies | None) -> tuple[TargetToken, ...]:
         rows = torch.tensor(self.said.rows, dtype=torch.int64)

@@ -15,8 +15,8 @@ from dialogist.text.listing import counted
 from dialogist_lab.report.examples import (
     ExampleChoice,
     FindSpots,
-    Piece,
     ShownExample,
+    TextPiece,
     Timeline,
     choose_examples,
     timelines,
@@ -292,12 +292,12 @@ def _example(example: ShownExample) -> Iterator[str]:
         yield from (f"  * {escape_markdown(reason)}" for reason in said.unsupported)
 
 
-def _pieces(pieces: Sequence[Piece]) -> str:
+def _pieces(pieces: Sequence[TextPiece]) -> str:
     """What no reference has is in italics, what the dialogue does not support is bold."""
     return " ".join(filter(None, map(_piece, pieces))) or "*(says nothing)*"
 
 
-def _piece(piece: Piece) -> str:
+def _piece(piece: TextPiece) -> str:
     text = escape_markdown(piece.text)
     if not text or not (piece.alone or piece.why):
         return text

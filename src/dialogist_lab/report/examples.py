@@ -31,7 +31,7 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TextPiece:
     """A run of text that is marked in one way; ``why`` is empty where it is supported."""
 
     text: str
@@ -45,11 +45,13 @@ class Marker:
     def __init__(self) -> None:
         self._words = RougeWords()
 
-    def marked(self, text: str, others: Sequence[str], spots: Iterable[Spot] = ()) -> list[Piece]:
+    def marked(
+        self, text: str, others: Sequence[str], spots: Iterable[Spot] = ()
+    ) -> list[TextPiece]:
         """The text in pieces: joined, they are the text.
 
-        ``others``: a word is `Piece.alone` if none of these has it as often. ``spots`` lie in the
-        text; a word that one begins in is marked as a whole by it.
+        ``others``: a word is `TextPiece.alone` if none of these has it as often. ``spots`` lie in
+        the text; a word that one begins in is marked as a whole by it.
         """
         left: Counter[str] = Counter()
         for other in others:
@@ -57,15 +59,15 @@ class Marker:
         pieces = list(self._pieces(text, left, sorted(spots, key=lambda spot: spot.start)))
         return list(_merged(pieces))
 
-    def _pieces(self, text: str, left: Counter[str], spots: Sequence[Spot]) -> Iterator[Piece]:
+    def _pieces(self, text: str, left: Counter[str], spots: Sequence[Spot]) -> Iterator[TextPiece]:
         end = 0
         for start, word in _places(text):
             if start > end:
-                yield Piece(text[end:start], why=_why(spots, end, start))
+                yield TextPiece(text[end:start], why=_why(spots, end, start))
             end = start + len(word)
-            yield Piece(word, self._take(word, left), _why(spots, start, end))
+            yield TextPiece(word, self._take(word, left), _why(spots, start, end))
         if end < len(text):
-            yield Piece(text[end:], why=_why(spots, end, len(text)))
+            yield TextPiece(text[end:], why=_why(spots, end, len(text)))
 
     def _take(self, word: str, left: Counter[str]) -> bool:
         """Whether the other side has no such word left; one that is there is used up."""
@@ -96,22 +98,22 @@ def _why(spots: Sequence[Spot], start: int, end: int) -> str:
     return next((spot.why for spot in spots if spot.start < end and spot.end > start), "")
 
 
-def _merged(pieces: Sequence[Piece]) -> Iterator[Piece]:
+def _merged(pieces: Sequence[TextPiece]) -> Iterator[TextPiece]:
     """Neighbours of one marking as one; what is between two that agree goes with them."""
-    kept: list[Piece] = []
+    kept: list[TextPiece] = []
     for number, piece in enumerate(pieces):
         between = not words_of(piece.text)
         following = pieces[number + 1] if number + 1 < len(pieces) else None
         if between and kept and following and _alike(kept[-1], following):
-            piece = Piece(piece.text, kept[-1].alone, kept[-1].why)
+            piece = TextPiece(piece.text, kept[-1].alone, kept[-1].why)
         if kept and _alike(kept[-1], piece):
-            kept[-1] = Piece(kept[-1].text + piece.text, piece.alone, piece.why)
+            kept[-1] = TextPiece(kept[-1].text + piece.text, piece.alone, piece.why)
         else:
             kept.append(piece)
     yield from kept
 
 
-def _alike(one: Piece, other: Piece) -> bool:
+def _alike(one: TextPiece, other: TextPiece) -> bool:
     return (one.alone, one.why) == (other.alone, other.why)
 
 
@@ -150,7 +152,7 @@ class TimelineStep:
     """What was written after some updates; ``score`` is ROUGE-L as it was logged, or empty."""
 
     update: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextPiece, ...]
     score: str
 
 
@@ -229,7 +231,7 @@ class ShownOutput:
 
     system: str
     number: int
-    pieces: tuple[Piece, ...]
+    pieces: tuple[TextPiece, ...]
     scores: str
     unsupported: tuple[str, ...]
 
@@ -243,7 +245,7 @@ class ShownExample:
 
     id: str
     dialogue: Dialogue | None
-    references: tuple[tuple[Piece, ...], ...]
+    references: tuple[tuple[TextPiece, ...], ...]
     said: tuple[ShownOutput, ...]
 
 

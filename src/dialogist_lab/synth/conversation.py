@@ -180,7 +180,7 @@ def _further(grammar: Grammar, plan: DialoguePlan, label: str) -> tuple[Content,
     return own + grammar.more.get(label, ())
 
 
-Turn = tuple[str, str]
+SynthTurn = tuple[str, str]
 """``A`` or ``U``, and what is said."""
 
 _BY_USER = frozenset({"Question description", "User's appeal", "Further question"})
@@ -206,7 +206,7 @@ class _Event:
     """Turns that came up together, at a moment from 0 to 1."""
 
     at: float
-    turns: list[Turn]
+    turns: list[SynthTurn]
 
 
 @dataclass(slots=True)
@@ -217,7 +217,7 @@ class SynthConversation:
     stances that were given up.
     """
 
-    turns: list[Turn] = field(default_factory=list)
+    turns: list[SynthTurn] = field(default_factory=list)
     superseded: list[tuple[str, str]] = field(default_factory=list)
     contradicted: list[str] = field(default_factory=list)
 
@@ -352,14 +352,14 @@ class Composer:
                 self._interject(turns)
             count += len(turns)
 
-    def _interject(self, turns: list[Turn]) -> None:
+    def _interject(self, turns: list[SynthTurn]) -> None:
         event = self.draw.pick(self.events)
         if event.at >= 0 and len(event.turns) > 1 and self.draw.chance(_INTERRUPTED):
             event.turns[1:1] = turns
         else:
             self._add(self.draw.between(0.02, 0.97), turns)
 
-    def _repetition(self) -> list[Turn]:
+    def _repetition(self) -> list[SynthTurn]:
         repeat = self.grammar.talk.repeat
         if self.repeatable and self.draw.chance(0.5):
             event, part = self.draw.pick(self.repeatable)
@@ -373,7 +373,7 @@ class Composer:
         self._add(self.draw.between(0.4, 0.9), turns)
         return turns
 
-    def _joined(self, turns: list[Turn]) -> list[Turn]:
+    def _joined(self, turns: list[SynthTurn]) -> list[SynthTurn]:
         """Join neighbours of one speaker, as far as there are more turns than planned."""
         excess = len(turns) - self.plan.utterances
         while excess > 0:
@@ -400,10 +400,10 @@ class Composer:
     def _said(self, variants: Variants, local: Local) -> str:
         return self.draw.pick(variants).format_map(local)
 
-    def _exchange(self, exchange: ScriptExchange, values: dict[str, str]) -> list[Turn]:
+    def _exchange(self, exchange: ScriptExchange, values: dict[str, str]) -> list[SynthTurn]:
         return [(role, self.draw.pick(each).format_map(values)) for role, each in exchange.turns]
 
-    def _add(self, at: float, turns: list[Turn]) -> _Event:
+    def _add(self, at: float, turns: list[SynthTurn]) -> _Event:
         event = _Event(at, turns)
         self.events.append(event)
         return event

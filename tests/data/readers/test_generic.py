@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogist.data.readers import Condition, ReadOptions, read_dialogues
-from dialogist.data.writer import dialogue_to_json, dialogue_to_line
+from dialogist.data.readers.fields import dialogue_to_json, dialogue_to_line
 from dialogist.errors import DataError, UsageError
 from dialogist.records import Dialogue, Utterance
 
@@ -252,3 +252,10 @@ def test_bodies_of_html(read):
     record = {"turns": [{"speaker": "Ann", "text": html}, {"speaker": "Bo", "text": "a < b <div>"}]}
     (dialogue,) = read(json.dumps(record), "t.jsonl")
     assert turns(dialogue) == [("Ann", "Hi & hello\n\na"), ("Bo", "a < b <div>")]
+
+
+def test_mail_that_a_turn_replies_to_is_left_out(read):
+    body = "Thanks.\nOn Mon, 3 May 2024, Jo wrote:\n> I was charged twice\n"
+    record = {"turns": [{"speaker": "Ann", "text": "Done."}, {"speaker": "Jo", "text": body}]}
+    (dialogue,) = read(json.dumps(record), "t.jsonl")
+    assert turns(dialogue)[1] == ("Jo", "Thanks.")

@@ -16,6 +16,8 @@ def turns(dialogue):
         "Ann Lee  0:01\nHello.\n\nBob Ray  0:05\nHi Ann.\nShall we?\n\nAnn Lee  1:00:09\nYes.\n",
         "[9:31] Ann Lee\nHello.\n[12:32 PM] Bob Ray\nHi Ann.\nShall we?\n[1:05 PM] Ann Lee\nYes.",
         "Ann Lee\n0:03\nHello.\nBob Ray\n0:05\nHi Ann.\nShall we?\nAnn Lee\n0:09\nYes.\n",
+        "Ann Lee\n10:03 AM\nHello.\nBob Ray\n10:05 AM\nHi Ann.\nShall we?\nAnn Lee\n1:09 "
+        "PM\nYes.\n",
         "Ann Lee, 10:31\nHello.\nBob Ray (10:32)\nHi Ann.\nShall we?\nAnn Lee - 10:33\nYes.\n",
     ],
 )
@@ -89,8 +91,23 @@ def test_headers_of_minutes_are_no_speakers(read):
         ("Bob", "Yes."),
         ("Ann", "Good."),
     ]
+    assert [one.role for one in dialogue.utterances] == ["system", "", "", ""]
     with pytest.raises(DataError, match="no format recognised"):
         detect_format(f"{head}\n".encode())
+
+
+def test_sentences_above_the_first_name_are_no_heading(read):
+    (dialogue,) = read("We lost the first minute.\nAnn: Shall we start?\nBob: Yes.\nAnn: Good.\n")
+    assert (turns(dialogue)[0][0], dialogue.utterances[0].role) == ("", "")
+
+
+def test_a_title_above_names_and_times(read):
+    (dialogue,) = read("Standup\n\nAnn Lee  0:01\nHello.\n\nBob Ray  0:05\nHi Ann.\n")
+    assert [(u.speaker, u.role) for u in dialogue.utterances] == [
+        ("", "system"),
+        ("Ann Lee", ""),
+        ("Bob Ray", ""),
+    ]
 
 
 def test_dashes_within_a_message(read, notes):

@@ -4,18 +4,18 @@ from typing import Any
 
 import torch
 
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.summarizer import Summarizer
 from dialogist.models import ModelConfig
-from dialogist.models.hierarchical import HierarchicalConfig
-from dialogist.models.leader_writer import LeaderWriterConfig
-from dialogist.models.recurrent import RecurrentConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import Tokenizer, TokenizerConfig, build_tokenizer
+from dialogist_lab.papers.hierarchical import HierarchicalConfig
+from dialogist_lab.papers.leader_writer import LeaderWriterConfig
+from dialogist_lab.papers.recurrent import RecurrentConfig
 
 TALK = Dialogue(
     (

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.lab.explain.explaining import CONFIGS, SEVERAL, TALK, summarizer_of
 
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Limits
 from dialogist.errors import MissingExtraError
 from dialogist.records import Dialogue, Utterance
 from dialogist_lab.explain.explanation import MapChoice, select_maps, tick

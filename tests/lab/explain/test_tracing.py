@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from tests.lab.explain.explaining import CONFIGS, SEVERAL, TALK, summarizer_of, tokenizer_of
 from tests.test_copying import COPYING, dialogues, trained
 
-from dialogist.data.limits import Limits
+from dialogist.data.encode import Limits
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.pieces import pieces
 from dialogist.engine.summarizer import Summarizer
+from dialogist.engine.token_offsets import pieces
 from dialogist.errors import DataError, UsageError
 from dialogist.records import Dialogue, Utterance
 from dialogist.text.sentences import closed

@@ -4,7 +4,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from dialogist_lab.report.examples import Marker, Piece, Spot
+from dialogist_lab.report.examples import Marker, Spot, TextPiece
 
 MARKER = Marker()
 
@@ -48,7 +48,9 @@ def test_spots_are_marked_to_the_letter():
 def test_a_spot_of_several_words_is_one_piece():
     text = "Ann met the tall man."
     pieces = MARKER.marked(text, [text], [Spot(4, 20, "swapped")])
-    assert [piece for piece in pieces if piece.why] == [Piece("met the tall man", why="swapped")]
+    assert [piece for piece in pieces if piece.why] == [
+        TextPiece("met the tall man", why="swapped")
+    ]
 
 
 @given(st.text(max_size=80), st.text(max_size=80), st.integers(0, 80), st.integers(0, 80))

@@ -1,9 +1,6 @@
 (() => {
-  const page = JSON.parse(document.getElementById("page").textContent);
-  const store = "dialogist-annotation-" + page.page;
-  const $ = (id) => document.getElementById(id);
+  const kept = keeper("annotation", "your summaries");
   const state = { annotator: "", at: 0, texts: {} };
-  let keeps = true;
 
   // Storage and files may hold anything: only what fits is taken.
   function cleaned(found) {
@@ -20,49 +17,22 @@
   const count = (choice) => page.items.filter((_, number) => entry(number).choice === choice).length;
 
   function restore() {
-    try {
-      const kept = JSON.parse(localStorage.getItem(store) || "{}");
-      state.texts = cleaned(kept.texts);
-      state.annotator = typeof kept.annotator === "string" ? kept.annotator : "";
-      if (Number.isInteger(kept.at) && page.items[kept.at]) state.at = kept.at;
-    } catch {
-      keeps = false;
-    }
+    const found = kept.read();
+    state.texts = cleaned(found.texts);
+    state.annotator = typeof found.annotator === "string" ? found.annotator : "";
+    if (Number.isInteger(found.at) && page.items[found.at]) state.at = found.at;
   }
-  function keep() {
-    try {
-      localStorage.setItem(store, JSON.stringify(state));
-      keeps = true;
-    } catch {
-      if (keeps) tell("This browser keeps nothing here: save your summaries before you close the page.");
-      keeps = false;
-    }
-  }
-  function tell(text, fine) {
-    const box = $("message");
-    box.textContent = text;
-    box.classList.toggle("fine", Boolean(fine));
-    box.hidden = text === "";
-    if (text) box.scrollIntoView({ block: "nearest" });
-  }
+  const keep = () => kept.write(state);
 
   function show(number, focus) {
     state.at = number;
     const item = page.items[number];
-    const speakers = [];
-    $("turns").replaceChildren(...item.turns.map(([speaker, text]) => turn(speaker, text, speakers)));
-    $("scroll").scrollTop = 0;
+    showDialogue(item.turns);
     $("summary").value = entry(number).text;
     $("draft").replaceChildren(...item.sentences.map(sentence));
-    $("main").hidden = false;
-    $("foot").hidden = false;
     refresh();
     keep();
-    if (focus) {
-      $("how").open = false;
-      window.scrollTo(0, 0);
-      $("item-title").focus({ preventScroll: true });
-    }
+    if (focus) focusTitle();
   }
   function sentence(one) {
     const line = document.createElement("li");
@@ -90,19 +60,11 @@
     $("turns").children[number].scrollIntoView({ block: "nearest" });
   }
   function refresh() {
-    const total = page.items.length, done = count("done");
-    const bar = document.querySelector(".progress");
-    bar.setAttribute("aria-valuemax", total);
-    bar.setAttribute("aria-valuenow", done);
-    bar.firstElementChild.style.width = (100 * done) / total + "%";
-    $("count").textContent = `${done} of ${total}`;
-    $("item-title").textContent = `Dialogue ${state.at + 1} of ${total}`;
-    $("state").textContent = { done: "Done.", skipped: "Skipped.", open: "" }[entry(state.at).choice];
-    $("previous").disabled = state.at === 0;
-    $("next").disabled = state.at + 1 === total;
+    const total = page.items.length;
     const marks = { done: " ✓", skipped: " –", open: "" };
-    [...$("jump").options].forEach((option, i) => (option.textContent = `${i + 1}${marks[entry(i).choice]}`));
-    $("jump").value = String(state.at);
+    showProgress(state.at, count("done"), total, (i) => marks[entry(i).choice]);
+    $("state").textContent = { done: "Done.", skipped: "Skipped.", open: "" }[entry(state.at).choice];
+    $("next").disabled = state.at + 1 === total;
   }
 
   function choose(choice) {
@@ -117,7 +79,7 @@
     if (state.at + 1 < page.items.length) show(state.at + 1, true);
     else {
       show(state.at, false);
-      tell(`That was the last dialogue: ${count("open")} are still open. Save your summaries.`, true);
+      tell(`That was the last dialogue; still open: ${count("open")}. Save your summaries.`, true);
     }
   }
   function exported() {
@@ -138,21 +100,19 @@
       return;
     }
     saveFile(exported(), `summaries${state.annotator.trim() ? "-" + fileName(state.annotator) : ""}.jsonl`, "application/jsonl");
-    tell(`Saved ${count("done")} summaries; ${count("open")} dialogues are still open.`, true);
+    tell(`Saved ${counted(count("done"), "summaries")}; still open: ${counted(count("open"), "dialogues")}.`, true);
   }
-  function load(file) {
-    file.text().then((text) => {
-      let taken = 0;
-      text.split("\n").filter((line) => line.trim() !== "").forEach((line) => {
-        const record = JSON.parse(line);
-        const number = page.items.findIndex((item) => JSON.stringify(item.record.turns) === JSON.stringify(record.turns));
-        if (number === -1 || typeof (record.summaries || [])[0] !== "string") return;
-        state.texts[number] = { text: record.summaries[0].slice(0, 5000), choice: "done" };
-        taken += 1;
-      });
-      show(state.at, false);
-      tell(`${file.name}: ${taken} summaries taken.`, true);
-    }).catch(() => tell(`${file.name} is no file of summaries; nothing was changed.`));
+  function load(text, name) {
+    let taken = 0;
+    text.split("\n").filter((line) => line.trim() !== "").forEach((line) => {
+      const record = JSON.parse(line);
+      const number = page.items.findIndex((item) => JSON.stringify(item.record.turns) === JSON.stringify(record.turns));
+      if (number === -1 || typeof (record.summaries || [])[0] !== "string") return;
+      state.texts[number] = { text: record.summaries[0].slice(0, 5000), choice: "done" };
+      taken += 1;
+    });
+    show(state.at, false);
+    tell(`${name}: ${counted(taken, "summaries")} taken.`, true);
   }
 
   $("form").addEventListener("submit", (event) => {
@@ -176,10 +136,7 @@
   $("previous").addEventListener("click", () => show(state.at - 1, true));
   $("jump").addEventListener("change", (event) => show(Number(event.target.value), false));
   $("save").addEventListener("click", save);
-  $("load").addEventListener("change", (event) => {
-    if (event.target.files[0]) load(event.target.files[0]);
-    event.target.value = "";
-  });
+  onFile(load, "summaries");
   $("annotator").addEventListener("input", (event) => {
     state.annotator = event.target.value;
     keep();
@@ -187,7 +144,6 @@
 
   restore();
   $("annotator").value = state.annotator;
-  $("jump").replaceChildren(...page.items.map((_, i) => new Option("", String(i))));
   $("how").open = Object.keys(state.texts).length === 0;
   show(state.at, false);
 })();

@@ -1,13 +1,9 @@
-"use strict";
 (() => {
-  const page = JSON.parse(document.getElementById("page").textContent);
-  const store = "dialogist-rating-" + page.page;
-  const $ = (id) => document.getElementById(id);
+  const kept = keeper("rating", "your answers");
   const form = $("form");
   const groups = [...document.querySelectorAll(".question")];
   const questions = groups.map((group) => group.dataset.question);
   const state = { rater: "", at: 0, answers: {} };
-  let keeps = true;
 
   // What is known: storage and files may hold anything, so only what fits is taken.
   function cleaned(found) {
@@ -31,38 +27,17 @@
   const answered = () => page.items.filter((_, number) => complete(number)).length;
 
   function restore() {
-    try {
-      const kept = JSON.parse(localStorage.getItem(store) || "{}");
-      state.answers = cleaned(kept.answers);
-      state.rater = typeof kept.rater === "string" ? kept.rater : "";
-      if (Number.isInteger(kept.at) && page.items[kept.at]) state.at = kept.at;
-    } catch {
-      keeps = false;
-    }
+    const found = kept.read();
+    state.answers = cleaned(found.answers);
+    state.rater = typeof found.rater === "string" ? found.rater : "";
+    if (Number.isInteger(found.at) && page.items[found.at]) state.at = found.at;
   }
-  function keep() {
-    try {
-      localStorage.setItem(store, JSON.stringify(state));
-      keeps = true;
-    } catch {
-      if (keeps) tell("This browser keeps nothing here: save your answers before you close the page.");
-      keeps = false;
-    }
-  }
-  function tell(text, fine) {
-    const box = $("message");
-    box.textContent = text;
-    box.classList.toggle("fine", Boolean(fine));
-    box.hidden = text === "";
-    if (text) box.scrollIntoView({ block: "nearest" });
-  }
+  const keep = () => kept.write(state);
 
   function show(number, focus) {
     state.at = number;
     const item = page.items[number];
-    const speakers = [];
-    $("turns").replaceChildren(...item.turns.map(([speaker, text]) => turn(speaker, text, speakers)));
-    $("scroll").scrollTop = 0;
+    showDialogue(item.turns);
     ["first", "second"].forEach((place) => {
       const box = $("text-" + place);
       box.textContent = item[place].trim() === "" ? "(says nothing)" : item[place];
@@ -74,33 +49,18 @@
     form.elements.note.value = answer.note;
     mark(questions.find((q) => !answer[q]) || "");
     $("done").hidden = true;
-    $("main").hidden = false;
-    $("foot").hidden = false;
     refresh();
     keep();
-    if (focus) {
-      $("how").open = false;
-      window.scrollTo(0, 0);
-      $("item-title").focus({ preventScroll: true });
-    }
+    if (focus) focusTitle();
   }
   function mark(question) {
     groups.forEach((group) => group.classList.toggle("now", group.dataset.question === question));
   }
   function refresh() {
     const count = page.items.length, done = answered();
-    const bar = document.querySelector(".progress");
-    bar.setAttribute("aria-valuemax", count);
-    bar.setAttribute("aria-valuenow", done);
-    bar.firstElementChild.style.width = (100 * done) / count + "%";
-    $("count").textContent = `${done} of ${count}`;
-    $("item-title").textContent = `Dialogue ${state.at + 1} of ${count}`;
-    $("previous").disabled = state.at === 0;
-    const next = done === count ? "Finish" : "Next";
-    $("next").firstChild.textContent = next + " ";
+    showProgress(state.at, done, count, (i) => (complete(i) ? " ✓" : ""));
+    $("next").firstChild.textContent = done === count ? "Finish " : "Next ";
     $("next").classList.toggle("quiet", !complete(state.at));
-    [...$("jump").options].forEach((option, i) => (option.textContent = `${i + 1}${complete(i) ? " ✓" : ""}`));
-    $("jump").value = String(state.at);
   }
 
   function take() {
@@ -153,22 +113,20 @@
     }
     saveFile(exported(), `answers-${fileName(state.rater) || "rater"}.json`, "application/json");
     const missing = page.items.length - answered();
-    tell(missing ? `Saved; ${missing} items are still open.` : "Saved.", true);
+    tell(missing ? `Saved; still open: ${counted(missing, "items")}.` : "Saved.", true);
   }
-  function load(file) {
-    file.text().then((text) => {
-      const found = JSON.parse(text);
-      if (found.page !== page.page) {
-        tell(`${file.name} holds answers to another page; nothing was changed.`);
-        return;
-      }
-      state.answers = { ...state.answers, ...cleaned(found.answers) };
-      state.rater = typeof found.rater === "string" && found.rater ? found.rater : state.rater;
-      $("rater").value = state.rater;
-      const first = open(0);
-      show(first === -1 ? state.at : first, false);
-      tell(`${file.name}: ${answered()} of ${page.items.length} items answered.`, true);
-    }).catch(() => tell(`${file.name} is no file of answers; nothing was changed.`));
+  function load(text, name) {
+    const found = JSON.parse(text);
+    if (found.page !== page.page) {
+      tell(`${name} holds answers to another page; nothing was changed.`);
+      return;
+    }
+    state.answers = { ...state.answers, ...cleaned(found.answers) };
+    state.rater = typeof found.rater === "string" && found.rater ? found.rater : state.rater;
+    $("rater").value = state.rater;
+    const first = open(0);
+    show(first === -1 ? state.at : first, false);
+    tell(`${name}: ${answered()} of ${counted(page.items.length, "items")} answered.`, true);
   }
 
   function key(event) {
@@ -209,10 +167,7 @@
   $("jump").addEventListener("change", (event) => show(Number(event.target.value), false));
   $("save").addEventListener("click", save);
   $("save-done").addEventListener("click", save);
-  $("load").addEventListener("change", (event) => {
-    if (event.target.files[0]) load(event.target.files[0]);
-    event.target.value = "";
-  });
+  onFile(load, "answers");
   $("rater").addEventListener("input", (event) => {
     state.rater = event.target.value;
     document.querySelector(".name").classList.remove("wanted");
@@ -221,7 +176,6 @@
 
   restore();
   $("rater").value = state.rater;
-  $("jump").replaceChildren(...page.items.map((_, i) => new Option("", String(i))));
   $("how").open = Object.keys(state.answers).length === 0;
   show(state.at, false);
 })();

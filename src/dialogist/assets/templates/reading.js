@@ -1,7 +1,5 @@
 (() => {
-  const page = JSON.parse(document.getElementById("page").textContent);
-  const store = "dialogist-reading-" + page.page;
-  const $ = (id) => document.getElementById(id);
+  const kept = keeper("reading", "the sheet");
   const FILLED = ["verdict", "error", "facts", "held", "note"];
   const state = { reader: "", at: 0, row: 0 };
   const errors = [...document.querySelectorAll("[data-error]")];
@@ -13,40 +11,25 @@
 
   // Storage may hold anything: only what fits is taken.
   function restore() {
-    try {
-      const kept = JSON.parse(localStorage.getItem(store) || "{}");
-      every().forEach((own, number) => {
-        const found = (kept.filled || [])[number];
-        if (!Array.isArray(found)) return;
-        FILLED.forEach((name, i) => { if (typeof found[i] === "string") own[name] = found[i].slice(0, 1000); });
-      });
-      if (typeof kept.reader === "string") state.reader = kept.reader;
-      if (Number.isInteger(kept.at) && page.items[kept.at]) state.at = kept.at;
-    } catch {
-      tell("This browser keeps nothing here: save the sheet before you close the page.");
-    }
+    const found = kept.read();
+    every().forEach((own, number) => {
+      const given = (found.filled || [])[number];
+      if (!Array.isArray(given)) return;
+      FILLED.forEach((name, i) => { if (typeof given[i] === "string") own[name] = given[i].slice(0, 1000); });
+    });
+    if (typeof found.reader === "string") state.reader = found.reader;
+    if (Number.isInteger(found.at) && page.items[found.at]) state.at = found.at;
   }
   function keep() {
     const filled = every().map((own) => FILLED.map((name) => own[name]));
-    try {
-      localStorage.setItem(store, JSON.stringify({ reader: state.reader, at: state.at, filled }));
-    } catch {
-      tell("This browser keeps nothing here: save the sheet before you close the page.");
-    }
-  }
-  function tell(text, fine) {
-    $("message").textContent = text;
-    $("message").classList.toggle("fine", Boolean(fine));
-    $("message").hidden = text === "";
+    kept.write({ reader: state.reader, at: state.at, filled });
   }
 
   function show(number, at) {
     state.at = number;
     state.row = Math.min(at || 0, rows().length - 1);
     const item = page.items[number];
-    const speakers = [];
-    $("turns").replaceChildren(...item.turns.map(([speaker, text]) => turn(speaker, text, speakers)));
-    $("scroll").scrollTop = 0;
+    showDialogue(item.turns);
     $("statements").replaceChildren(...item.rows.map(statement));
     $("listed").replaceChildren(...item.facts.map((text) => {
       const line = document.createElement("li");
@@ -55,8 +38,6 @@
     }));
     $("facts").value = item.rows[0].facts;
     $("held").value = item.rows[0].held;
-    $("main").hidden = false;
-    $("foot").hidden = false;
     refresh();
   }
   function statement(own, number) {
@@ -84,19 +65,10 @@
     errors.forEach((b) => b.setAttribute("aria-pressed", b.dataset.error === own.error));
     $("errors").hidden = own.verdict !== "wrong";
     $("note").value = own.note;
-    const total = every().length, read = every().filter((one) => one.verdict).length;
-    const bar = document.querySelector(".progress");
-    bar.setAttribute("aria-valuemax", total);
-    bar.setAttribute("aria-valuenow", read);
-    bar.firstElementChild.style.width = (100 * read) / total + "%";
-    $("count").textContent = `${read} of ${total}`;
-    $("item-title").textContent = `Dialogue ${state.at + 1} of ${page.items.length}`;
-    $("previous").disabled = state.at === 0;
+    const read = every().filter((one) => one.verdict).length;
+    const done = (i) => page.items[i].rows.every((one) => one.verdict);
+    showProgress(state.at, read, every().length, (i) => (done(i) ? " ✓" : ""));
     $("next").disabled = state.at + 1 === page.items.length;
-    [...$("jump").options].forEach((option, i) => {
-      option.textContent = `${i + 1}${page.items[i].rows.every((one) => one.verdict) ? " ✓" : ""}`;
-    });
-    $("jump").value = String(state.at);
     keep();
   }
   function move(step) {
@@ -122,7 +94,7 @@
     const lines = [page.columns, ...every().map((own) => page.columns.map((name) => own[name]))];
     const who = state.reader.trim() ? "-" + fileName(state.reader) : "";
     saveFile(lines.map((cells) => cells.map(cell).join(",") + "\n").join(""), `sheet${who}.csv`, "text/csv");
-    tell(open ? `Saved; ${open} statements are not read yet.` : "Saved: all statements are read.", true);
+    tell(open ? `Saved; not read yet: ${counted(open, "statements")}.` : "Saved: all statements are read.", true);
   }
 
   document.addEventListener("keydown", (event) => {
@@ -156,7 +128,6 @@
 
   restore();
   $("reader").value = state.reader;
-  $("jump").replaceChildren(...page.items.map((_, i) => new Option("", String(i))));
   $("how").open = every().every((one) => !one.verdict);
   show(state.at);
 })();

@@ -51,8 +51,10 @@ def plain_text(text: str) -> str:
 
 
 def message_text(text: str) -> str:
-    """The text of a help desk's message, without markup and without the mail it replies to."""
+    """The text of a message, without markup and without the mail it replies to."""
     plain = plain_text(text)
+    if ">" not in plain:
+        return plain
     reply = _ATTRIBUTION.search(f"\n{plain}")
     own = plain[: max(0, reply.start() - 1)].strip() if reply else ""
     return own or plain

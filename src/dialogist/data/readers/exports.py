@@ -22,7 +22,7 @@ from dialogist.data.readers.fields import (
     role_in_data,
     role_of,
 )
-from dialogist.data.readers.generic import Message, group_messages
+from dialogist.data.readers.generic import RoleMessage, group_messages
 from dialogist.data.readers.json_records import FileHead, JsonValue, convert_records, json_values
 from dialogist.data.readers.source import Source, open_source
 from dialogist.errors import DataError
@@ -150,7 +150,7 @@ def _messages(
     users: Mapping[str, str],
     options: ReadOptions,
     stem: str,
-) -> Iterator[Message]:
+) -> Iterator[RoleMessage]:
     for post in posts:
         value = post.value
         if not isinstance(value, dict) or value.get("subtype") in _EVENTS:
@@ -164,7 +164,7 @@ def _messages(
                 identity = stem
             speaker = _speaker(value, users)
             utterance = Utterance(speaker, text, role_of(speaker))
-            yield Message(identity, post.line, utterance, id_under(value, "ts"))
+            yield RoleMessage(identity, post.line, utterance, id_under(value, "ts"))
 
 
 def _thread(value: JSON) -> str:

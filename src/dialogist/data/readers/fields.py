@@ -1,5 +1,6 @@
 """Keys, roles and values of records: names that people use, and typed access to values."""
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,7 +8,7 @@ from typing import TypeAlias
 
 from dialogist.data.readers.base import BadRecord, ProblemReporter, ReadOptions, value_at
 from dialogist.errors import DataError
-from dialogist.records import JSON, Utterance
+from dialogist.records import JSON, Dialogue, Utterance
 from dialogist.text.listing import counted
 
 Record: TypeAlias = Mapping[str, JSON]
@@ -324,3 +325,34 @@ class RecordSelection:
             return False
         public = turn.get(_PUBLIC)
         return public is False or (isinstance(public, str) and public.strip().lower() == "false")
+
+
+# A dialogue as the JSON record that the generic ``jsonl`` reader reads back unchanged.
+
+
+def dialogue_to_json(dialogue: Dialogue) -> dict[str, JSON]:
+    """Return the dialogue as one JSON object: ``id``, ``turns``, ``summaries``, ``profile``,
+    ``metadata``.
+
+    A turn's role is only written where its speaker's name does not say it.
+    """
+    record: dict[str, JSON] = {"id": dialogue.id, "turns": [_turn(u) for u in dialogue.utterances]}
+    if dialogue.references:
+        record["summaries"] = list(dialogue.references)
+    if dialogue.profile:
+        record["profile"] = dict(dialogue.profile)
+    if dialogue.metadata:
+        record["metadata"] = dict(dialogue.metadata)
+    return record
+
+
+def dialogue_to_line(dialogue: Dialogue) -> str:
+    """Return the dialogue as one line of JSON, without the line's end."""
+    return json.dumps(dialogue_to_json(dialogue), ensure_ascii=False)
+
+
+def _turn(utterance: Utterance) -> JSON:
+    turn: dict[str, JSON] = {"speaker": utterance.speaker, "text": utterance.text}
+    if utterance.role != role_of(utterance.speaker):
+        turn["role"] = utterance.role
+    return turn

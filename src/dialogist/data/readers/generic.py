@@ -10,7 +10,7 @@ from typing import NamedTuple
 from dialogist.data.profile import PROFILE, profile_of
 from dialogist.data.readers.base import BadRecord, ProblemReporter, ReadOptions, value_at
 from dialogist.data.readers.columnar import ARROW, PARQUET
-from dialogist.data.readers.documents import plain_text
+from dialogist.data.readers.documents import message_text, plain_text
 from dialogist.data.readers.fields import (
     DIALOGUE_TEXT_KEYS,
     GROUP_KEYS,
@@ -45,7 +45,7 @@ from dialogist.text.listing import counted
 _ROWS = (".jsonl", ".ndjson", PARQUET, ARROW)
 
 
-class Message(NamedTuple):
+class RoleMessage(NamedTuple):
     """One utterance of a dialogue: where it stands in the file, and when it was written."""
 
     dialogue: str
@@ -64,7 +64,7 @@ class _Group:
     times: list[str] = field(default_factory=list)
     summary: str = ""
 
-    def add(self, message: Message) -> None:
+    def add(self, message: RoleMessage) -> None:
         self.utterances.append(message.utterance)
         self.times.append(message.time)
         self.summary = self.summary or message.summary
@@ -92,7 +92,10 @@ def moment_of(text: str) -> float | None:
 
 
 def group_messages(
-    messages: Iterator[Message], options: ReadOptions, report: ProblemReporter, refusal: str = ""
+    messages: Iterator[RoleMessage],
+    options: ReadOptions,
+    report: ProblemReporter,
+    refusal: str = "",
 ) -> Iterator[Dialogue]:
     """Put messages of one dialogue together and yield the dialogues as they first appeared.
 
@@ -122,7 +125,7 @@ def group_messages(
 
 
 def _groups(
-    messages: Iterator[Message], options: ReadOptions, report: ProblemReporter, refusal: str
+    messages: Iterator[RoleMessage], options: ReadOptions, report: ProblemReporter, refusal: str
 ) -> Iterator[tuple[str, _Group]]:
     if options.by_neighbours:
         yield from _neighbours(messages, report)
@@ -137,7 +140,7 @@ def _groups(
 
 
 def _neighbours(
-    messages: Iterator[Message], report: ProblemReporter
+    messages: Iterator[RoleMessage], report: ProblemReporter
 ) -> Iterator[tuple[str, _Group]]:
     """Groups of messages that follow each other; an id that comes back is a problem."""
     done: set[str] = set()
@@ -290,7 +293,7 @@ def _messages(
     columns: Columns,
     selection: RecordSelection,
     report: ProblemReporter,
-) -> Iterator[Message]:
+) -> Iterator[RoleMessage]:
     key, only = group
     for line, value, _ in values:
         try:
@@ -306,7 +309,7 @@ def _messages(
             report(line, str(error))
             continue
         time = next((value[each] for each in TIME_KEYS if each in value and each != key), "")
-        yield Message(
+        yield RoleMessage(
             identity, line, utterance, str(time) if isinstance(time, str | int | float) else ""
         )
 
@@ -373,7 +376,7 @@ def _utterance(item: JSON, where: str, columns: Columns) -> Utterance:
     text = message_content(value_at(item, text_key).value, text_key)
     # A role given is kept as it is, even empty: so what we write is what we read.
     role_key = columns.get("role") or _first(item, {}, "role", ROLE_KEYS)
-    return Utterance(speaker, plain_text(text), _role(item, role_key, speaker))
+    return Utterance(speaker, message_text(text), _role(item, role_key, speaker))
 
 
 def name_of(value: JSON, key: str) -> str:

@@ -178,11 +178,13 @@ def read_dialogues(
     options: ReadOptions | None = None,
     on_problem: OnProblem = _log,
     on_note: OnNote = _log_note,
+    stem: str = "",
 ) -> Iterator[Dialogue]:
     """Open ``origin`` (a path, ``-`` for standard input, or a binary stream); stream its dialogues.
 
     ``options``: None for a format and columns found by themselves. ``on_problem`` is told each
-    record that cannot be read; without it the logger ``dialogist`` warns of it.
+    record that cannot be read; without it the logger ``dialogist`` warns of it. ``stem`` names
+    dialogues without an id; without it, the file's name does.
 
     A folder stands for the files in it. What can be seen at once is raised by the call; the rest
     while the dialogues are read. A file that breaks off (truncated gzip) gives what it holds before
@@ -200,7 +202,23 @@ def read_dialogues(
         raise UsageError(f"unknown format '{options.format}'{hint} (one of: {choices})")
     if isinstance(origin, Path) and origin.is_dir():
         return _folder(origin, options, on_problem, on_note)
-    return _file(open_source(origin, options.encoding), options, on_problem, on_note)
+    return _file(open_source(origin, options.encoding, stem), options, on_problem, on_note)
+
+
+def files_of(folder: Path, on_note: OnNote = _log_note) -> list[tuple[Path, str]]:
+    """The files that a folder stands for, sorted, each with the name of its dialogues.
+
+    Empty for a folder that is read as a whole: a Slack export, a saved data set, nothing known.
+    """
+    if is_slack_export(folder) or dataset_files(folder):
+        return []
+    return [(file, _stem(file, folder)) for file in _known_files(folder, on_note)]
+
+
+def _stem(file: Path, folder: Path) -> str:
+    """The path below the folder: it keeps two files of one name apart."""
+    relative = file.relative_to(folder)
+    return (relative.parent / Path(without_compression(relative.name)).stem).as_posix()
 
 
 def _file(
@@ -232,18 +250,14 @@ def _folder(
         return read_slack_folder(folder, options, report)
     if saved := dataset_files(folder):
         return _files(saved, folder, options, report)
-    files, skipped = _files_in(folder)
+    files = _known_files(folder, on_note)
     if not files:
         raise DataError(f"{folder}: no file with a known ending ({', '.join(sorted(ENDINGS))})")
-    if skipped:
-        kinds = ", ".join(f"{count} {ending}" for ending, count in skipped.most_common(8))
-        count = counted(skipped.total(), "files")
-        report.note(f"{count} skipped: no known ending ({kinds})")
     return _files(files, folder, options, report)
 
 
-def _files_in(folder: Path) -> tuple[list[Path], Counter[str]]:
-    """The files to read in a folder and those below it, and how many others there are by ending.
+def _known_files(folder: Path, on_note: OnNote) -> list[Path]:
+    """The files to read in a folder and those below it; the others are told by their endings.
 
     Hidden files and links to folders are skipped.
     """
@@ -257,7 +271,10 @@ def _files_in(folder: Path) -> tuple[list[Path], Counter[str]]:
                 files.append(Path(parent) / name)
             else:
                 skipped[ending or name[:20]] += 1
-    return files, skipped
+    if files and skipped:
+        kinds = ", ".join(f"{count} {ending}" for ending, count in skipped.most_common(8))
+        on_note(f"{folder}: {counted(skipped.total(), 'files')} skipped: no known ending ({kinds})")
+    return files
 
 
 def _files(
@@ -265,10 +282,7 @@ def _files(
 ) -> Iterator[Dialogue]:
     for file in files:
         try:
-            # The path below the folder keeps two files of one name apart.
-            relative = file.relative_to(folder)
-            stem = (relative.parent / Path(without_compression(relative.name)).stem).as_posix()
-            source = open_source(file, options.encoding, stem)
+            source = open_source(file, options.encoding, _stem(file, folder))
             yield from _file(source, options, report.on_problem, report.on_note)
         except DataError as error:
             if options.strict:

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from dialogist.data.readers.fields import role_of
 from dialogist.records import Utterance
@@ -61,7 +62,7 @@ decisions|decision|actions|action|action items|next meeting|next steps|type|id
 """
 _HEADER_WORDS = frozenset(_HEADERS.replace("\n", "").split("|"))
 _SHORT = 3
-_HEAD = 6
+_HEAD, _LONGEST = 6, 80  # lines of a heading, and characters of a line
 
 
 def split_utterances(text: str, pattern: re.Pattern[str]) -> list[Utterance]:
@@ -74,13 +75,17 @@ def named_lines(lines: Iterable[str], may_be_short: bool = False) -> list[Uttera
     """Split lines of anybody's text into utterances, deciding by the evidence what is a name.
 
     ``may_be_short``: it is a whole text, and in one of very few lines each name occurs but once.
+    A heading above the first speaker is nobody's: an utterance in the role ``system``.
     """
     guesses = [(line, guess_name(line)) for line in _plain(list(lines))]
     counts = _counts(guesses, may_be_short)
-    return _assemble(
+    turns = _assemble(
         (line, guess if guess and _is_name(guess[0], counts[guess[0]]) else None)
         for line, guess in guesses
     )
+    if len(turns) > 1 and not turns[0].speaker and is_heading(turns[0].text.split("\n")):
+        turns[0] = replace(turns[0], role="system")
+    return turns
 
 
 def _counts(guesses: Sequence[tuple[str, tuple[str, str] | None]], whole: bool) -> Counter[str]:
@@ -144,12 +149,17 @@ def has_speakers(lines: Iterable[str]) -> bool:
         return False
     names = [guess[0] for n in named if (guess := guesses[n][1])]
     comes_back = max(Counter(names).values()) > 1
-    above = filled[: named[0]]  # perhaps a title, a date, who is present
-    is_head = len(above) <= _HEAD and all(
-        len(line) <= 80 and not line.endswith((".", "!", "?")) for line in above
-    )
-    mostly = 2 * len(names) >= len(filled) - (len(above) if is_head else 0)
+    above = filled[: named[0]]
+    mostly = 2 * len(names) >= len(filled) - (len(above) if is_heading(above) else 0)
     return (mostly and (comes_back or len(names) <= 3)) or (comes_back and len(names) >= 4)
+
+
+def is_heading(lines: Iterable[str]) -> bool:
+    """Whether lines above the first speaker are perhaps a title, a date, and who is present."""
+    filled = [line.strip() for line in lines if line.strip()]
+    return len(filled) <= _HEAD and all(
+        len(line) <= _LONGEST and not line.endswith((".", "!", "?")) for line in filled
+    )
 
 
 def _is_name(name: str, times: int) -> bool:

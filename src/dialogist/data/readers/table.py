@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from dialogist.data.readers.base import BadRecord, ProblemReporter, ReadOptions
-from dialogist.data.readers.documents import plain_text
+from dialogist.data.readers.documents import message_text, plain_text
 from dialogist.data.readers.fields import (
     GROUP_KEYS,
     ID_KEYS,
@@ -25,12 +25,13 @@ from dialogist.data.readers.fields import (
     role_of,
     shortlist,
 )
-from dialogist.data.readers.generic import Message, group_messages
+from dialogist.data.readers.generic import RoleMessage, group_messages
 from dialogist.data.readers.json_records import FileHead
 from dialogist.data.readers.source import Source, SourceLine
 from dialogist.data.readers.speaker_lines import LINE_END, named_lines
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, Utterance
+from dialogist.text.listing import counted
 
 DIALOGUES = ("dialogue", "dialog", "transcript", "conversation")
 DELIMITERS = ",\t;|"
@@ -232,7 +233,9 @@ def _rows(
         if len(cells) == len(header):
             yield TableRow(lines.number, dict(zip(header, cells, strict=True)))
         elif cells:
-            report(lines.number, f"has {len(cells)} cells, the header has {len(header)}")
+            report(
+                lines.number, f"has {counted(len(cells), 'cells')}, the header has {len(header)}"
+            )
 
 
 def _whole(
@@ -264,7 +267,7 @@ def _refuse_message(
 
 def _messages(
     rows: Iterator[TableRow], layout: TableLayout, only: str, report: ProblemReporter
-) -> Iterator[Message]:
+) -> Iterator[RoleMessage]:
     """Each row as one utterance of the dialogue it names, or of the ``only`` one."""
     for row in rows:
         cells = row.cells
@@ -272,7 +275,7 @@ def _messages(
         if not identity:
             report(row.line, f"has no id in column '{layout.id}': it belongs to no dialogue")
             continue
-        yield Message(
+        yield RoleMessage(
             identity,
             row.line,
             _turn(cells, layout),
@@ -285,7 +288,7 @@ def _turn(cells: Mapping[str, str], layout: TableLayout) -> Utterance:
     speaker = cells.get(layout.speaker, "").strip()
     role = cells.get(layout.role, "") if layout.role != layout.speaker else ""
     stated = role_in_data(role) or role_of(speaker)
-    return Utterance(speaker, plain_text(cells[layout.text]), stated)
+    return Utterance(speaker, message_text(cells[layout.text]), stated)
 
 
 def _dialogue(

@@ -3,6 +3,7 @@
 import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -11,7 +12,13 @@ from dialogist.data.readers.documents import from_html
 from dialogist.data.readers.fields import role_of
 from dialogist.data.readers.json_records import FileHead
 from dialogist.data.readers.source import Source, SourceLine
-from dialogist.data.readers.speaker_lines import guess_name, has_speakers, named_lines, strip_stamp
+from dialogist.data.readers.speaker_lines import (
+    guess_name,
+    has_speakers,
+    is_heading,
+    named_lines,
+    strip_stamp,
+)
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, Utterance
 from dialogist.text.listing import counted
@@ -53,7 +60,8 @@ def headed_turns(lines: Sequence[str]) -> list[Utterance]:
     """The utterances between headers."""
     found = headers(lines)
     ends = [*(header.start for header in found), len(lines)]
-    turns = [Utterance("", _body(lines[: ends[0]]))]
+    above = lines[: ends[0]]
+    turns = [Utterance("", _body(above), "system" if is_heading(above) else "")]
     for header, end in zip(found, ends[1:], strict=True):
         turns.append(Utterance(header.name, _body(lines[header.end : end]), role_of(header.name)))
     return turns
@@ -77,13 +85,13 @@ def headers(lines: Sequence[str]) -> list[Header]:
     for number, line in enumerate(lines):
         if len(line) > _LONGEST:
             continue
-        match = _AFTER.fullmatch(line) or _BEFORE.fullmatch(line)
-        start = number
-        if match is None and number and (match := _TIME_ALONE.fullmatch(line)):
-            name = _NAME_ALONE.fullmatch(lines[number - 1][:_LONGEST])
+        # A time alone is tried first, or "AM" of "10:03 AM" would be a name.
+        if match := _TIME_ALONE.fullmatch(line):
+            name = _NAME_ALONE.fullmatch(lines[number - 1][:_LONGEST]) if number else None
             start, spoken = number - 1, name["name"] if name else ""
         else:
-            spoken = match["name"] if match else ""
+            match = _AFTER.fullmatch(line) or _BEFORE.fullmatch(line)
+            start, spoken = number, match["name"] if match else ""
         if match and _is_name(spoken):
             found.append(Header(start, number + 1, spoken.strip(), _second(match)))
     return found
@@ -353,7 +361,12 @@ def _speech(lines: list[str]) -> list[Utterance]:
         named = [Utterance(name, said, role_of(name)) for name, said in spoken if said]
         return [Utterance("", before), *named] if before else named
     plain = [_plain(line) for line in lines]
-    return [u for part in _dashed([p for p in plain if p]) for u in named_lines(part) if u.text]
+    return [u for part in _dashed([p for p in plain if p]) for u in _said_in_cue(part)]
+
+
+def _said_in_cue(lines: list[str]) -> list[Utterance]:
+    """The utterances of a cue; its first line may go on with the cue before, and is no heading."""
+    return [replace(u, role=role_of(u.speaker)) for u in named_lines(lines) if u.text]
 
 
 def _plain(text: str) -> str:

@@ -6,8 +6,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogist.engine.evidence.index import Index, denies
-from dialogist.engine.evidence.terms import FACTS, Span, with_aliases
+from dialogist.engine.evidence.index import FACTS, Index, TermSpan, denies, with_aliases
 
 FEATURES = (
     "bias",
@@ -33,21 +32,21 @@ ATTENTION = (
 )
 _LONG = 60
 
-Column: TypeAlias = NDArray[np.float64]
-Matrix: TypeAlias = NDArray[np.float64]
+FeatureColumn: TypeAlias = NDArray[np.float64]
+FeatureMatrix: TypeAlias = NDArray[np.float64]
 _NOTHING = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class SentenceFeatures:
     """What is known of U utterances: features (U, F), and where each says what the sentence does.
 
     ``words``: (U,) the share of terms. ``spans``: place and worth of each term found.
     """
 
-    features: Matrix
-    words: Column
-    spans: dict[int, list[tuple[Span, float]]]
+    features: FeatureMatrix
+    words: FeatureColumn
+    spans: dict[int, list[tuple[TermSpan, float]]]
 
     @property
     def possible(self) -> NDArray[np.bool_]:
@@ -72,13 +71,13 @@ class Terms:
         for row, found in enumerate(self.found):
             self.held[row, list(found)] = True
 
-    def share(self, held: NDArray[np.bool_]) -> Column:
+    def share(self, held: NDArray[np.bool_]) -> FeatureColumn:
         """(terms, U) -> (U,) by worth."""
         total = self.worth.sum()
         return self.worth @ held / total if total else np.zeros(held.shape[1])
 
 
-def tell(sentence: str, index: Index) -> Told | None:
+def extract_features(sentence: str, index: Index) -> SentenceFeatures | None:
     """All but the model's attention; None of a sentence without any term, such as a bare name."""
     terms = Terms(sentence, index)
     if not len(terms.worth):
@@ -103,10 +102,10 @@ def tell(sentence: str, index: Index) -> Told | None:
         np.array([speaker in terms.subjects for speaker in index.voices.spoken], dtype=np.float64),
         np.full(size, np.log1p(min(size, _LONG))),
     )
-    return Told(np.stack(columns, axis=1), words, _spans(terms))
+    return SentenceFeatures(np.stack(columns, axis=1), words, _spans(terms))
 
 
-def _facts(terms: Terms) -> tuple[Column, Column, Column]:
+def _facts(terms: Terms) -> tuple[FeatureColumn, FeatureColumn, FeatureColumn]:
     """(U,) shares of the facts that each holds, that only others hold, and that nobody does."""
     worth = terms.worth * terms.fact
     total = max(worth.sum(), _NOTHING)
@@ -116,16 +115,16 @@ def _facts(terms: Terms) -> tuple[Column, Column, Column]:
     return here, anywhere - here, np.full(len(here), nowhere)
 
 
-def _best_other(values: Column) -> Column:
+def _best_other(values: FeatureColumn) -> FeatureColumn:
     """(U,) the largest of all others."""
     if len(values) < 2:
         return np.zeros(len(values))
     second, first = np.sort(values)[-2:]
-    others: Column = np.where(values == first, second, first)
+    others: FeatureColumn = np.where(values == first, second, first)
     return others
 
 
-def _answers(words: Column, index: Index) -> Column:
+def _answers(words: FeatureColumn, index: Index) -> FeatureColumn:
     """(U,) words of the question of another speaker right before."""
     found = np.zeros(len(words))
     changes = index.speakers[1:] != index.speakers[:-1]
@@ -133,15 +132,15 @@ def _answers(words: Column, index: Index) -> Column:
     return found
 
 
-def _spans(terms: Terms) -> dict[int, list[tuple[Span, float]]]:
-    spans: dict[int, list[tuple[Span, float]]] = {}
+def _spans(terms: Terms) -> dict[int, list[tuple[TermSpan, float]]]:
+    spans: dict[int, list[tuple[TermSpan, float]]] = {}
     for found, worth in zip(terms.found, terms.worth, strict=True):
         for number, places in found.items():
             spans.setdefault(number, []).extend((place, float(worth)) for place in places)
     return spans
 
 
-def tell_attention(own: Column, expected: Column) -> Matrix:
+def tell_attention(own: FeatureColumn, expected: FeatureColumn) -> FeatureMatrix:
     """(U, 2) what attention adds; ``expected`` (U,) is what it would be for any statement."""
     lift = np.log((own + _LITTLE) / (expected + _LITTLE))
     best = own / max(own.max(initial=0), _NOTHING)
@@ -151,7 +150,7 @@ def tell_attention(own: Column, expected: Column) -> Matrix:
 _LITTLE, _MOST = 1e-3, 3.0
 
 
-def expected_of(attended: Matrix, number: int, index: Index) -> Column:
+def expected_of(attended: FeatureMatrix, number: int, index: Index) -> FeatureColumn:
     """(U,) what attention is to be expected: the mean of other statements', else by lengths.
 
     ``attended`` (N, U): one row for each statement; 0 where its window did not reach.
@@ -159,5 +158,7 @@ def expected_of(attended: Matrix, number: int, index: Index) -> Column:
     own, others = attended[number], np.delete(attended, number, axis=0)
     counts = (others > 0).sum(axis=0)
     by_length = own.sum() * index.lengths / max(index.lengths.sum(), 1.0)
-    expected: Column = np.where(counts, others.sum(axis=0) / np.maximum(1, counts), by_length)
+    expected: FeatureColumn = np.where(
+        counts, others.sum(axis=0) / np.maximum(1, counts), by_length
+    )
     return expected

@@ -1,23 +1,88 @@
 """`find_evidence`: for each statement of a summary the utterances it rests on."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dialogist.engine.evidence.features import (
-    Column,
-    Matrix,
-    Told,
+    FeatureColumn,
+    FeatureMatrix,
+    SentenceFeatures,
     expected_of,
-    tell,
+    extract_features,
     tell_attention,
 )
-from dialogist.engine.evidence.index import Index, index_of
-from dialogist.engine.evidence.spans import span_of
-from dialogist.engine.evidence.weights import BOTH, FURTHER, LEAST, WORDS
+from dialogist.engine.evidence.index import Index, index_of, span_of
 from dialogist.records import Dialogue, EvidenceSpan
 from dialogist.text.sentences import split_sentences
+
+
+class FeatureWeights(NamedTuple):
+    """Of each of `dialogist.engine.evidence.features.FEATURES`, in their order."""
+
+    bias: float
+    words: float
+    words_to_best: float
+    words_less_other: float
+    others: float
+    asked: float
+    facts: float
+    facts_elsewhere: float
+    facts_nowhere: float
+    number: float
+    density: float
+    answers: float
+    denial: float
+    its_speaker: float
+    length: float
+
+
+_ALONE = FeatureWeights(
+    bias=1.71,
+    words=1.78,
+    words_to_best=0.14,
+    words_less_other=1.48,
+    others=-2.21,
+    asked=0.4,
+    facts=1.42,
+    facts_elsewhere=-0.86,
+    facts_nowhere=-0.99,
+    number=1.49,
+    density=0.5,
+    answers=2.02,
+    denial=0.34,
+    its_speaker=0.8,
+    length=-1.23,
+)
+_WITH_ATTENTION = FeatureWeights(
+    bias=-1.38,
+    words=1.23,
+    words_to_best=0.62,
+    words_less_other=0.57,
+    others=-1.81,
+    asked=0.16,
+    facts=1.39,
+    facts_elsewhere=-0.51,
+    facts_nowhere=-2.01,
+    number=2.42,
+    density=0.88,
+    answers=3.07,
+    denial=0.71,
+    its_speaker=0.89,
+    length=-0.87,
+)
+_ATTENTION = (0.27, 1.12)
+
+WORDS = np.array(_ALONE)
+BOTH = np.array((*_WITH_ATTENTION, *_ATTENTION))
+
+LEAST_SCORE = 0.2
+"""A sentence's best utterance is evidence from this chance on."""
+FURTHER = 0.5
+"""And each further one from this."""
+
 
 DIGITS = 3
 """Digits kept of chances and shares; more would tell of a batch's neighbours."""
@@ -44,7 +109,7 @@ def find_evidence(
     ]
 
 
-def _matrix(attended: Sequence[NDArray[np.floating]], utterances: int) -> Matrix:
+def _matrix(attended: Sequence[NDArray[np.floating]], utterances: int) -> FeatureMatrix:
     """(N, U); a row without any attention stays zero."""
     matrix = np.zeros((len(attended), utterances))
     for row, one in zip(matrix, attended, strict=True):
@@ -52,16 +117,16 @@ def _matrix(attended: Sequence[NDArray[np.floating]], utterances: int) -> Matrix
     return matrix
 
 
-_Candidate = tuple[float, int, Told]
+_Candidate = tuple[float, int, SentenceFeatures]
 
 
 def _candidates(
-    text: str, index: Index, seen: Matrix | None, number: int
+    text: str, index: Index, seen: FeatureMatrix | None, number: int
 ) -> list[list[_Candidate]]:
     """Of each sentence of a statement the utterances that may support it, best first."""
     found = []
     for sentence in split_sentences(text) if len(index) else ():
-        told = tell(sentence, index)
+        told = extract_features(sentence, index)
         if told is None:
             continue
         scores = scores_of(told, index, seen, number)
@@ -70,7 +135,9 @@ def _candidates(
     return found
 
 
-def scores_of(told: Told, index: Index, seen: Matrix | None, number: int) -> Column:
+def scores_of(
+    told: SentenceFeatures, index: Index, seen: FeatureMatrix | None, number: int
+) -> FeatureColumn:
     """(U,) the chance that each utterance supports the sentence; 0 where nothing speaks for it."""
     features, weights = told.features, WORDS
     possible = told.possible
@@ -100,7 +167,7 @@ def _best(candidates: list[list[_Candidate]], index: Index, limit: int) -> tuple
 def _least(candidate: _Candidate) -> float:
     """What a sentence's best utterance must have; attention alone has to be clearer than words."""
     _, number, told = candidate
-    return LEAST if told.possible[number] else FURTHER
+    return LEAST_SCORE if told.possible[number] else FURTHER
 
 
 def _span(candidate: _Candidate, index: Index) -> EvidenceSpan:

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator
 
 from dialogist.records import EvidenceSpan
-from dialogist.template.extract.agreeing import agrees, declines
 from dialogist.template.extract.clause import (
     before,
     begins_clause,
@@ -18,12 +17,13 @@ from dialogist.template.extract.clause import (
     is_telling,
     tidy,
 )
-from dialogist.template.extract.deadlines import deadline_in
 from dialogist.template.extract.offers import offers_in
 from dialogist.template.extract.serving import served_in
 from dialogist.template.extract.turns import Found, Sentence, Turns
 from dialogist.template.extract.verbs import is_handled, is_work, starts_work
 from dialogist.template.extract.wording import quoted, resolved
+from dialogist.text.agreeing import agrees, declines
+from dialogist.text.deadlines import deadline_in
 from dialogist.text.function_words import FUNCTION_WORDS
 
 _ADVERB = (

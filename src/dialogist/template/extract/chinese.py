@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from dialogist.template.extract.agreeing import agrees
-from dialogist.template.extract.deadlines import deadline_in
 from dialogist.template.extract.turns import Found, Sentence, Turns
 from dialogist.template.extract.wording import quoted
+from dialogist.text.agreeing import agrees
+from dialogist.text.deadlines import deadline_in
 
 _VERBS = (
     "发(?:给|送|您|你|到|一|个|过去|邮件|短信)?|寄|邮寄|打(?:给|电话)|致电|"

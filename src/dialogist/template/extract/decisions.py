@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 
 from dialogist.records import EvidenceSpan
-from dialogist.template.extract.agreeing import agrees
 from dialogist.template.extract.clause import (
     before,
     begins_clause,
@@ -13,10 +12,11 @@ from dialogist.template.extract.clause import (
     is_telling,
     tidy,
 )
-from dialogist.template.extract.deadlines import deadline_in
 from dialogist.template.extract.settled import settled_in
 from dialogist.template.extract.talk import TALK
 from dialogist.template.extract.turns import Found, Sentence, Turns
+from dialogist.text.agreeing import agrees
+from dialogist.text.deadlines import deadline_in
 
 _APOSTROPHE = r" ?['’] ?"
 _TAKEN = re.compile(

@@ -6,11 +6,11 @@ What is accepted is quoted, never reworded: only the words say how far the yes g
 import re
 from collections.abc import Iterator
 
-from dialogist.template.extract.agreeing import agrees, declines
-from dialogist.template.extract.deadlines import whens_in
 from dialogist.template.extract.talk import TALK
 from dialogist.template.extract.turns import Found, Sentence, Turns
 from dialogist.template.extract.wording import quoted
+from dialogist.text.agreeing import agrees, declines
+from dialogist.text.deadlines import whens_in
 
 _OFFERED = re.compile(
     r"\b(?:how about|what about|shall we|why don ?['’]?t we|should we|could we|can we|"

@@ -52,15 +52,28 @@ _EMPTY = re.compile(
 )
 
 
+_BY_NOUNS = w.SINGULAR_THIRD | w.THEY | word_set("it its one ones")
+
+
 def refers_back(text: str) -> bool:
     """Whether a sentence has a pronoun whose meaning stands in none of its own words."""
+    return bool(open_pronoun(text))
+
+
+def open_pronoun(text: str) -> str:
+    """The first pronoun of a sentence whose meaning stands in none of its own words, or nothing."""
     for match in _PRONOUN.finditer(text):
         low = match[0].lower()
         if low == "it" and _EMPTY.match(text, match.start()):
             continue
         if not _is_named(text[: match.start()], low):
-            return True
-    return False
+            return low
+    return ""
+
+
+def may_name(text: str, pronoun: str) -> bool:
+    """Whether a text says something or somebody that a later pronoun can stand for."""
+    return pronoun not in _BY_NOUNS or _is_named(text, pronoun)
 
 
 def _is_named(before: str, pronoun: str) -> bool:

@@ -12,6 +12,8 @@ from dialogist.text.reported_speech.exchanges import Exchange
 from dialogist.text.reported_speech.framing import Frame
 from dialogist.text.reported_speech.orders import is_order
 from dialogist.text.reported_speech.participants import Participant, participants_of
+from dialogist.text.reported_speech.quoting import is_fragment, without_fillers
+from dialogist.text.reported_speech.shortening import shortened
 from dialogist.text.reported_speech.telling import tell
 from dialogist.text.reported_speech.third_persons import (
     Person,
@@ -38,17 +40,15 @@ _DENIES = re.compile(
 _DOUBTS = re.compile(
     r"(?i)(?:but|really\?|what\?|no way|since when|are you sure)\b|[\w ]{1,20}\?!|\w+\? "
 )
-# What a quotation may leave out at its beginning.
-_SPOKEN = re.compile(
-    r"(?i)(?:(?:(?:oh|ah|um|uh|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg|so"
-    r"|and)[,.!… ]+"
-    r"|(?:thanks?(?: you)?|great|perfect|good|sure)[,.!…]+)\s*)+(?=[\w“\"$€£])"
+_TWO = 2  # speakers: a name that one calls says nothing
+_GARBLED = re.compile(
+    r"\b(?!had\b|that\b)([a-z]{2,}) \1\b|^\w+ ,|\bis \w+ is\b"
+    r"|\b(?:has|have|will|must) (?:must|will|may|can|has|is)\b"
 )
-_GARBLED = re.compile(r"\b(?!had\b|that\b)([a-z]{2,}) \1\b|^\w+ ,")
 _STANDS_FOR_A_SPEAKER = re.compile(r"\b(?:they|them|theirs?)\b")
 _LOOSE = " ,;-–—"
 _GREETS = re.compile(r"(?i)(?:hi|hello|hey)\b")
-_INTRODUCED = re.compile(r"(?i)(?:this is|it is|my name is) (?=\S)")
+_INTRODUCED = re.compile(r"(?i)^(?:[^,]+, ){0,2}?(?:this is|it is|my name is|i am) (?=\S)")
 _SMALL_WORD = re.compile(r"(?<![\w'’-])[a-z]+")
 
 
@@ -90,6 +90,7 @@ class Conversation:
         self._turns = list(turns)
         self._cut = cut
         self._people = participants_of(self._turns)
+        self._named = [label for label in self._people if label]  # notices are nobody's
         self._called = frozenset().union(*(p.called for p in self._people.values()))
         self._sentences: dict[int, list[_Sentence]] = {}
         self._mentions: dict[tuple[int, int], list[Person]] = {}
@@ -130,7 +131,7 @@ class Conversation:
             return None
         answerer = self._people[self._turns[answer][0]].name
         several = sum(one.said.question for one in asked) > 1
-        exchange = Exchange(voice.speaker, answerer, len(self._people) == 2, several)
+        exchange = Exchange(voice.speaker, answerer, len(self._named) == 2, several)
         last, first = asked[-1].said, said[0]
         found = exchange.agreement(last, first.said, first.words) or exchange.told(last, first.said)
         told = self._finished(found, meant)
@@ -157,7 +158,7 @@ class Conversation:
         speaker = self._turns[turn][0]
         if called := self._who_is_called(turn):
             return called
-        others = [label for label in self._people if label != speaker]
+        others = [label for label in self._named if label != speaker]
         if len(others) == 1:
             return others[0]
         before = self._turns[turn - 1][0] if turn else None
@@ -269,7 +270,7 @@ class Conversation:
             return None
         if self._repeats_a_name(told):
             return None
-        told = " ".join(told.split()).rstrip(",;: ") + "."
+        told = shortened(" ".join(told.split()).rstrip(",;: ")) + "."
         is_label = any(told.startswith(p.name) for p in self._people.values())
         return told if is_label else told[0].upper() + told[1:]
 
@@ -295,12 +296,10 @@ class Conversation:
 
     def _quoted(self, turn: int, sentence: _Sentence) -> Reported:
         label = self._people[self._turns[turn][0]].name
-        words = without_addresses(sentence.words)
-        spoken = _SPOKEN.match(words)
-        if spoken and len(words[spoken.end() :].split()) > 1:
-            words = words[spoken.end() :]
-        text = f"{label}: “{words.rstrip(_LOOSE)}”"
-        back = refers_back(sentence.said.text)
+        call = self._called if len(self._people) == _TWO else ()
+        words = without_fillers(without_addresses(sentence.words), call).rstrip(_LOOSE)
+        text = f"{label}: “{words}”" if label else f"“{words}”"
+        back = refers_back(sentence.said.text) or is_fragment(words)
         return Reported(text, sentence.start, sentence.end, "quoted", back)
 
 

@@ -19,6 +19,7 @@ from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.turning import Voice, possessive
 from dialogist.text.reported_speech.words import (
+    ADVERBS,
     DETERMINERS,
     PERSON,
     PLURAL,
@@ -29,6 +30,8 @@ from dialogist.text.reported_speech.words import (
 )
 
 _COURTEOUS = re.compile(r"(?i)(?:could|would) you (?!be\b|have\b|know\b|see\b|say\b)")
+_TWO_SENTENCES = re.compile(r"[a-z]{2,}[.!?] ")
+_CONDITION = re.compile(r"(?i)(?:only )?(?:if|when|once|as long as|unless) (?!not\b|so\b)[^,]+")
 _ANY = re.compile(r"(?i)\b(?:any\w*|yet|ever)\b")
 _AGO = r"\w+ (?:days?|weeks?|months?|years?|hours?|minutes?) ago"
 _ADVERBIAL = re.compile(
@@ -147,6 +150,8 @@ class Exchange:
         """The answer as a statement, without its full stop; None where no rule is sure."""
         if asked.is_empty or answer.question or len(answer.text.split()) > _LENGTH:
             return None
+        if _TWO_SENTENCES.search(asked.text):
+            return None
         if told := self._about(asked, answer.text):
             return told
         polarity, rest = self._read(answer)
@@ -160,6 +165,8 @@ class Exchange:
 
     def _implied(self, asked: Trimmed, rest: str) -> str | None:
         """A yes or no that is not said: "Will you call?" "Tomorrow.", "Not yet."."""
+        if asked.question and _CONDITION.fullmatch(rest):
+            return self._decided(asked, True, rest)
         if asked.question and (when := _when(rest)):
             return self._decided(asked, True, when)
         not_now = _NOT_NOW.fullmatch(rest)
@@ -198,6 +205,13 @@ class Exchange:
     # Yes and no
 
     def _decided(self, asked: Trimmed, yes: bool, rest: str) -> str | None:
+        if yes and _CONDITION.fullmatch(rest):
+            told = self._decided(asked, True, "")
+            frame = Frame(Voice(self.answerer, self.asker))
+            condition = frame.turn(decapitalised(rest), None, self.answerer)
+            if told is None or condition is None or condition.plural:
+                return None
+            return f"{told} {condition.text}"
         is_behind = _ADVERBIAL.fullmatch(rest) or _when(rest) if yes else _LATER.fullmatch(rest)
         if rest and not is_behind:
             return None
@@ -421,7 +435,9 @@ def _when(rest: str) -> str:
 
 def decapitalised_phrase(text: str) -> str:
     """``text`` with a small first letter where it begins with an article or the like."""
-    return decapitalised(text) if text and words_of(text)[0].low in DETERMINERS else text
+    if not text or words_of(text)[0].low not in DETERMINERS | PREPOSITIONS | ADVERBS:
+        return text
+    return decapitalised(text)
 
 
 def _adverbial(opening: str, rest: str) -> str | None:

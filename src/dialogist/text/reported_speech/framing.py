@@ -18,9 +18,15 @@ september october november december christmas easter
 _CAPITALS = DATES | word_set(_FAMILY)
 
 _OF_SPEAKER = word_set("i me my mine myself")
+# Whose business it is what they say; a "Dr. Kent" or a "Night Nurse" is one, too.
 _ADVISERS = word_set("""
-agent support doctor optician system assistant nurse pharmacist dentist therapist counselor
-counsellor lawyer advisor adviser consultant representative clerk technician helpdesk
+agent support doctor dr optician system assistant nurse pharmacist pharmacy dentist therapist
+counselor counsellor lawyer solicitor advisor adviser consultant representative rep clerk
+technician helpdesk desk gp vet midwife physio physiotherapist optometrist audiologist
+dermatologist gynaecologist psychologist psychiatrist surgeon dietician dietitian orthodontist
+hygienist paramedic radiologist cardiologist paediatrician podiatrist allergist receptionist
+reception clinic hospital hotel bank shop store garage mechanic service services care registrar
+dispatcher operator office hall enquiries bookings booking
 """)
 
 
@@ -48,7 +54,8 @@ class Frame:
     @property
     def is_adviser(self) -> bool:
         """Whether others do what the speaker tells them, as patients and customers do."""
-        return self.speaker.lower() in _ADVISERS
+        words = self.speaker.lower().replace(".", " ").split()
+        return bool(words) and (words[0] in _ADVISERS or words[-1] in _ADVISERS)
 
     def turn(self, text: str, owner: str | None = None, *mentioned: str) -> Turned | None:
         """``text`` in the third person.

@@ -26,7 +26,10 @@ tore torn | tell told told | think thought thought | throw threw thrown | unders
 understood | wake woke woken | wear wore worn | win won won | withdraw withdrew withdrawn | write
 wrote written
 """
-_SAME = word_set("bet broadcast burst cost cut hit hurt let put quit set shut spread split upset")
+SAME_PAST = word_set(
+    "bet broadcast burst cost cut hit hurt let put quit set shut spread split upset"
+)
+"""Verbs whose past is their base form."""
 _REGULAR = word_set("""
 accept achieve acquire act adapt add adjust admire admit adore advise afford agree aim allow annoy
 answer anticipate apologize apologise appear apply appreciate approach approve argue arrange arrive
@@ -101,7 +104,7 @@ separate fancy tidy even calm better content lean long pretty fine house
 
 def _verbs() -> dict[str, tuple[str, str]]:
     found = {verb: (_regular_past(verb),) * 2 for verb in _REGULAR}
-    found |= {verb: (verb, verb) for verb in _SAME}
+    found |= {verb: (verb, verb) for verb in SAME_PAST}
     for row in _IRREGULAR.split("|"):
         verb, past, participle = row.split()
         found[verb] = (past, participle)

@@ -62,6 +62,7 @@ _JOINED = re.compile(
 _CONDITION = re.compile(
     r"(?i)((?:if|when|once|before|after|unless|as soon as) [^,]+), (?:(?:then|please) )?(.+)"
 )
+_SUPPOSES = re.compile(r"(?i)i (?:suppose|guess|think|reckon|believe|hope|mean|say)")
 _ELSE = re.compile(r"(?i),? or (?:i|you|we|he|she|it|they)\b|, [a-z]+ (?:is|are|will)\b")
 
 
@@ -160,7 +161,7 @@ def _ordered(frame: Frame, text: str, condition: str, please: bool) -> str | Non
         return None
     if joined := _JOINED.match(text):
         text, behind = joined[1], text[joined.end() :]
-        if not is_statement(behind) or condition:
+        if not is_statement(behind) or condition or _SUPPOSES.fullmatch(behind):
             return None
     elif _goes_on(text) or _ELSE.search(text):
         return None

@@ -9,7 +9,7 @@ from dialogist.text.tokens import sentence_spans
 _SUBJECT = r"(?:i|we|you|he|she|it|they|there|that|i'?m|i'?ve|i'?ll|i'?d)(?:['’]\w+)?"
 _NOUN = r"(?:the|my|your|our|his|her|their|this|these|those) \w+|if|when|please"
 _JOINT = re.compile(
-    rf"(?i)(?:[;,]|\s[-–—]+|\s?\.\.\.)\s+"
+    rf"(?i)(?:[;,]|\s[-–—]+|\s?\.\.\.)\s+(?!so that (?!(?:is|was|will|can)\b)\w)"
     rf"(?=(?:(?:and|but|so|then|and then) )?{_SUBJECT} |(?:and|but|so) (?:{_NOUN})\b)"
     rf"|\s+(?=but (?:{_SUBJECT}|{_NOUN}) )"
 )

@@ -22,13 +22,27 @@ _BEFORE_A_MARK = alternatives(r"""
 | no worries | fair enough | fair point | understood | got it | good (?:morning|afternoon|evening)
 | anyways? | unfortunately | i am afraid | as you know | you are right
 | that is (?:right|true|great|good) | deal | congratulations | welcome | i was wondering | now | so
-| and | but | then | also | plus
+| and | but | then | also | plus | as i said | like i said | as i say | obviously | first of all
+| to start with | to begin with | for your information | fyi | one (?:more|last|other) thing
+| (?:the|one) thing is | you know what | let us see | let me see | no offen[cs]e | guess what
+| i understand | no,? wait | tell you what | i tell you what | mind you | in fact
 """)
 _BEFORE_A_WORD = alternatives(r"""
 wait no,? | and | but | so | well | oh | ah | hey | hi | hello | okay | ok | yeah | i mean
 | or(?= (?:i|you) (?:can|could)\b) | i know (?:and|but) | of course | you know(?= i )
 | (?:sure|yes|yeah)(?= (?:i|we|that|it|you)\b) | then | also
-| i am afraid | to be honest | yo | um | uh | hm+
+| i am afraid(?: that)? | to be honest | yo | um | uh | hm+ | unfortunately
+| sorry,?(?= (?:i|we|my|it|but|that)\b)
+| (?:god|gosh|man|dude|damn|no)(?= (?:i|it|that|we|do not)\b)
+| the thing is(?: that)?(?= (?:i|you|we|he|she|it|they|the|my|our|your|there)\b)
+| (?:i (?:just )?(?:wanted|want|would like|have|need) to (?:say|tell you|let you know|inform you
+|mention|add)|just to (?:say|let you know)|i must (?:say|admit)|let me tell you) that
+| i am (?:just )?(?:calling|writing|ringing|phoning|messaging)(?: you)?(?: today)? because
+| i am here(?: today)? because | just to (?:make sure|be clear|be sure)(?: that)? | just so you know
+| thanks(?= (?:what|how|where|when|why|who|which|can|could|is|are|do|does)\b)
+| i am (?:happy|glad|pleased|sorry) to (?:say|tell you|inform you)(?: that)?
+| i regret to (?:say|tell you|inform you)(?: that)? | (?:it|it just) so happens that
+| it turns out(?: that)? | turns out(?: that)? | as it turns out,?
 """)
 LEADING = re.compile(
     rf"(?i)(?:{_BEFORE_A_MARK}(?:\s*[,.!;:…-]+\s*|$)|{_BEFORE_A_WORD}\s+(?=\S)|[-–—,;:.…!*\s]+)"
@@ -39,12 +53,18 @@ NO_LEADING = re.compile(r"(?i)(?:so (?:far|much|many|do|did|am|is|long)\b|but fo
 _AFTER_A_WORD = alternatives(r"""
 please | thanks | thank you(?: (?:so|very) much)? | you know | i am afraid | sorry | i mean
 | if you do not mind | if you please | sorry (?:mate|bro|dude|man|guys)
+| by the way | to be honest | unfortunately
+| ma'am | actually | (?<!\bas )(?<!\beven )though | anyways? | (?:<\w+>\s*)+
 | (?<=you )(?:man|dude|bro|mate) | (?<=know )(?:man|dude|bro|mate) | (?<=it )(?:man|dude|bro|mate)
 """)
 _AFTER_A_COMMA = alternatives(r"""
 though | anyway | actually | honestly | sir | madam | ma'am | dear | honey | darling | mate | bro
 | man | dude | buddy | guys | doctor | officer | too bad | of course | right | okay | ok | yes | no
-| then | so | and | but | hm | huh | eh | yeah
+| then | so | and | but | hm | huh | eh | yeah | um+ | uh+ | obviously | mind you | mind | you see
+| as i said | like i said | i promise | promised? | i swear | trust me | believe me
+| just so you know
+| for your information | fyi | if you (?:like|want|wish|prefer|would like) | as you know | really
+| i know | i (?:would|'d) say | thank god | god help us | for the record
 """)
 TRAILING = re.compile(rf"(?i)(?:(?:,\s*|\s+){_AFTER_A_WORD}$|,\s*{_AFTER_A_COMMA}$)")
 """What a sentence may end in and say nothing."""
@@ -54,16 +74,29 @@ _TAGS = alternatives(rf"""
 | yes | yeah | huh | eh | agreed | is that (?:right|correct) | do (?:not )?you think | you know
 | remember
 """)
-TAG = re.compile(rf"(?i)(?:,\s*{_TAGS}| {_AUXILIARY} not (?:it|you|ya|he|she|they))$")
+TAG = re.compile(
+    rf"(?i)(?:,\s*{_TAGS}| {_AUXILIARY} not (?:it|you|ya|he|she|they)"
+    r"|(?<!\bthe)(?<!\bturn)(?<!\ball)(?<!\bis)(?<!\bgo)(?<!\bmy)(?<!\byour) right)$"
+)
 """What makes a question of the statement before it: "isn't it"."""
 POLITE = re.compile(
     r"(?i)^please\b,?\s*|\bplease\b\s*|\bkindly\b\s*"
     r"|\b(?:just|simply) (?=(?:let|call|send|give|tell)\b)"
 )
 ASIDE = re.compile(
-    r"(?i),\s*(?:you know|i mean|you see|like|of course|well|um|uh|er|honestly|to be honest"
-    r"|actually),(?=\s)"
+    r"(?i),\s*(?:you know|i mean|you see|like|of course|well|um+|uh+|er|honestly|to be honest"
+    r"|actually|sorry|i am afraid|let us say|unfortunately|obviously|by the way|please|though"
+    r"|as i said|mind you|really|yes|yeah),(?=\s)"
 )
+_BEGINS = r"(?:i|the|an?|and|or|to|of|my|your|his|our|their|if|because)"
+_SMALL = (
+    r"(?:you|he|she|it|we|they|at|for|with|from|is|are|was|this|can|could|will|would|there|who"
+    rf"|which|{_BEGINS})"
+)
+STARTED_AGAIN = re.compile(
+    rf"(?i)(?<![\w'’])(?:({_SMALL} \w+),? \1|({_SMALL}) \2|({_BEGINS}), \3)(?![\w'’])"
+)
+"""Words with which somebody begins again: "I saw the, the card"."""
 HESITATION = re.compile(r"(?i)(?<=\s)(?:um+|uh+|er+|erm+|uhm+),?\s+")
 
 _GREETINGS = r"""
@@ -75,7 +108,9 @@ _GREETINGS = r"""
 | (?:[\w'’&-]+,? ){0,7}\w+ speaking | see you(?: (?:later|soon|then|there|around))?
 | you have reached .* | welcome\b.*
 | (?:have|enjoy|hope you have) (?:a|your|the) .*(?:day|evening|night|weekend|trip|stay|time|one|rest
-|flight|journey|meal)\b.* | good luck.* | congrat.*
+|flight|journey|meal)\b.*
+| you (?:have|enjoy) (?:a|your) (?:very )?(?:good|great|nice|lovely|wonderful|pleasant|safe)
+\w+(?: (?:there|too|ahead))? | good luck.* | congrat.*
 | happy (?:birthday|new year|anniversary|easter|christmas|holidays|to help)\b.*
 """
 _THANKS = r"""
@@ -87,7 +122,7 @@ _THANKS = r"""
 | glad i could help.* | never mind | do not worry(?: about it)?
 """
 _SERVICE = r"""
-(?:how|what) (?:can|may|could) (?:i|we) (?:help|assist|do)\b.*
+(?:how|what) (?:can|may|could) (?:i|we) (?:(?:help|assist)\b.*|do(?: for you\b.*| today)?)
 | (?:can|may|could|shall) (?:i|we) (?:help|assist) (?:you|with)\b.*
 | (?:do you need |is there )?anything else\b.*
 | anything else i can.* | what else can i.* | may i have your attention.*
@@ -115,7 +150,7 @@ of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will d
 | not (?:sure|really)
 | that makes sense | (?:you are |we are )?all set | you know what i mean | i know what you mean
 | i give up | i forgot | let me know | what | who | where | when | why | how | how come
-| oh dear | what an? \w+
+| oh dear | what an? \w+ | what do you (?:say|think) | i get it | let us go
 """
 COURTESY = re.compile("(?i)" + alternatives("|".join((_GREETINGS, _THANKS, _SERVICE, _REPLIES))))
 """Whole sentences, after trimming, that say nothing of the matter."""

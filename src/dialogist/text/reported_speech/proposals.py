@@ -9,7 +9,11 @@ from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.words import PERSON, words_of
 
-_WISH = re.compile(r"(?i)i (?:was|am) wondering (?:if|whether) (.+)")
+_WISH = re.compile(
+    r"(?i)(?:i (?:was|am) wondering"
+    r"|i (?:just )?(?:want|wanted|would like|need|wish) to (?:ask|know|check|find out))"
+    r" (?:if|whether) (.+)"
+)
 _LET_US = re.compile(r"(?i)let(?:'s| us) (?!know\b|have you\b|see\b)(not )?(.+)")
 _SHALL_WE = re.compile(r"(?i)(?:shall we|why do not we|why not we) ()(.+)")
 _WHY_NOT_YOU = re.compile(r"(?i)why do not you (\w+)(.*)")

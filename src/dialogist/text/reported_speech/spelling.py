@@ -44,22 +44,27 @@ impossible better worse broken open closed full empty hot cold warm new old big 
 expensive important necessary because like up down out over off back gone never always quite
 usually probably perfect beautiful lovely funny strange terrible awful difficult called 
 """)
-_HAS_NEXT = word_set("been got had become taken")
+_HAS_NEXT = word_set("""
+been got had become taken come arrived started stopped happened fallen grown risen expired
+disappeared worked lasted begun woken slept lasted slipped
+""")
 _YOU_ARE_NEXT = _IS_NEXT - word_set("all new old back") | word_set("sooo gonna welcome invited")
 _AT_THE_BEGINNING = {"ill": "I'll", "well": "We'll", "were": "We're"}
-_PEOPLE = word_set("he she who someone somebody everyone everybody")
+_PEOPLE = word_set("he she who someone somebody everyone everybody nobody anyone anybody")
 _STATES = word_set("""
 married worried tired invited called supposed allowed interested scared bored excited annoyed
 stuck lost done disappointed confused gone involved concerned engaged retired
-satisfied pleased convinced prepared used finished determined impressed dressed covered
+satisfied pleased hurt injured killed missed convinced prepared used finished determined impressed
+dressed covered
 """) - {"lost", "gone", "done"}
 _NOT = re.compile(
     r"(?i)\b(is|are|was|were|have|has|had|do|does|did|would|could|should|must|need)n['’]t\b"
 )
 _HAS_GOT = re.compile(
     r"(?i)\b(have|has) got(?= (?:a|an|the|my|your|his|her|their|our|some|no|any|to|another"
-    r"|only|until|lots|two|three|four"
-    r"|five|six|seven|eight|nine|ten|half|\d+)\b)"
+    r"|only|until|lots|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|half|\d+"
+    r"|[a-z]+(?:teen|ty(?:-\w+)?)|about|around|enough|several|this|that|these|those|both|it|nothing"
+    r"|something|more|plenty|very|such)\b)"
 )
 _LONG = (
     (re.compile(r"(?i)\bcan['’]t\b"), "cannot"),
@@ -86,10 +91,15 @@ _BE = re.compile(r"(?<=\bto) b\b|(?<=\bwill) b\b|(?<='ll) b\b")
 _ADVERBS = word_set("just already also never always not really still only probably even ever all")
 
 
+# Between words a smiley parts what is said, as a full stop would.
+_BREAK = " … "
+_AT_AN_END = re.compile(r"^[\s…]*…[\s…]*|\s+(?:…\s*)+(?=\W*$)|(?<=[.,!?;])\s+(?:…\s*)+")
+
+
 def normalised(text: str) -> str:
     """``text`` in usual spelling, without emoji and laughter; contractions are written out."""
-    text = _EMOJI.sub(" ", text)
-    text = _SMILEY.sub(" ", _LAUGHTER.sub(" ", text))
+    text = _SMILEY.sub(_BREAK, _LAUGHTER.sub(_BREAK, _EMOJI.sub(_BREAK, text)))
+    text = _AT_AN_END.sub(" ", text)
     text = _APART.sub("'", text)
     text = _WORD.sub(lambda word: _spelt(word, text), text)
     text = _SHORT_DAY.sub(lambda day: _SHORT_DAYS[day[1]], text)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from dialogist.text.function_words import OPENERS
 from dialogist.text.listing import word_set
+from dialogist.text.people import first_names
 from dialogist.text.reported_speech.framing import DATES, Frame
 from dialogist.text.reported_speech.morphology import (
     AUXILIARIES,
@@ -14,7 +15,7 @@ from dialogist.text.reported_speech.morphology import (
     is_present,
 )
 from dialogist.text.reported_speech.phrases import alternatives
-from dialogist.text.reported_speech.subjects import is_name, is_statement
+from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.words import (
     BEFORE_A_SUBJECT,
@@ -40,6 +41,11 @@ _NOMINATIVE = word_set("i we he she they it")
 _FRONTED = re.compile(
     r"(?i)(?:the|those|these) [\w-]+ (?:i|you|we|he|she|they|your|my)\b"
     r"(?! (?:said|sent|bought|ordered|gave|told|got|had|made|wanted|mentioned)\b)"
+)
+# "An artificial hip I would only mention now"
+_FRONTED_OBJECT = re.compile(
+    r"(?i)an? (?!.*\b(?:ago|later|day|week|month|year|time|moment|while|minute|hour)\b)"
+    r"(?:[\w-]+ ){1,3}(?:i|you|we)\b"
 )
 _NO_STATEMENT = word_set("""
 what how why who which so neither nor thank here or not whatever better worse maybe like where
@@ -93,25 +99,60 @@ _OF_LISTENER = re.compile(
     r"|need|get|pay)"
     r"|(?:are|were|have been) (?:not )?\w+ed)\b"
 )
-_CLAIMS = word_set("""
-think thinks thought guess guesses maybe perhaps probably might may could should would must seem
-seems seemed look looks looked sound sounds sounded apparently hopefully supposed feel feels felt
-believe believes say says said tells told noted hears heard claims claimed wants hates loves likes
-nobody everyone everybody always never ever nothing everything anything all lot lots too so very
-really quite rather actually obviously clearly problem
-good great better best nice fine bad worse worst wonderful lovely terrible awful horrible perfect
-beautiful delicious easy easier hard harder difficult cheap cheaper expensive fair unfair true wrong
-right stupid silly crazy ridiculous unacceptable important interesting boring fun funny strange
-weird safe dangerous kind rude fault shame pity disgrace disgusting poor slow fast amazing excellent
-reasonable worth sad happy glad angry favourite favorite necessary cool ugly pretty more less
-most least
+_OPINIONS = word_set("""
+think thinks thought guess guesses seem seems seemed look looks looked sound sounds sounded
+apparently hopefully supposed feel feels felt believe believes claimed claims hates loves likes
+lot lots rather obviously clearly problem good great better best nice fine bad worse worst wonderful
+lovely terrible awful horrible perfect beautiful delicious fair unfair true wrong stupid silly crazy
+ridiculous unacceptable boring fun funny strange weird kind rude fault shame pity disgrace
+disgusting poor amazing excellent reasonable worth sad happy glad angry favourite favorite cool ugly
+pretty
 """)
+_ADVICE = re.compile(r"(?i)you (?:should|must|might|could|would|ought)\b")
+# What an adviser says so is to be believed; others may only suppose it.
+_CLAIMS = word_set("""
+maybe perhaps probably might may could should would must say nobody everyone everybody always never
+ever nothing everything anything all too so very really quite actually easy easier hard harder
+difficult cheap cheaper expensive important interesting safe dangerous slow fast necessary more less
+most least right
+""")
+_NO_CLAIM = re.compile(
+    r"(?i)\b(?:(?:more|less) than|(?:\d+|one|two|three|four|five|six|ten|any|no|once) more"
+    r"|at (?:least|most|all)|right (?:now|away|\w+$)|(?:the|on the) right|after all|so (?:far|that)"
+    r"|all (?:of|the|day|night|week|year|\w+s)|best available|as (?:good|well) as"
+    r"|good (?:for|until|till))\b"
+)
+# Whose claim it is stands in the sentence: "the doctor says".
+_HEARSAY = re.compile(r"(?i)(?:the|my|your|an?) (?:\w+ ){1,2}(?:says|said|thinks|wants) ")
+_HEARD = word_set("says said tells told noted hears heard wants")
 # "is a horrible driver", "is dirty"
 _JUDGES = re.compile(
-    r"(?i)(?<!there )\b(?:is|are|was|were)(?: not)? (?!\w+(?:ing|ed)\b|at\b|in\b|on\b|from\b|with\b"
-    r"|for\b|the\b|my\b|your\b"
-    r"|our\b|out\b|off\b|not\b|gone\b|broken\b|full\b|empty\b|closed\b|open\b|closed\b|here\b|there\b|only\b"
-    r"|still\b|mine\b|yours\b|one\b|two\b|three\b|four\b|five\b|six\b|seven\b|eight\b|nine\b|ten\b|eleven\b|twelve\b|[$€£]?\d)"
+    r"(?i)(?<!there )\b(?:is|are|was|were)(?: not)?(?: (?:still|now|only|about|around|over|under"
+    r"|almost|already|just|back|both|all))*+ "
+    + r"(?!"
+    + alternatives(r"""
+    \w+(?:ing|ed) | at | in | on | from | with | for | the | my | your | our | out | off | not
+    | gone
+    | broken | full | empty | closed | open | here | there | mine | yours | one | two | three
+    | four | five
+    | six | seven | eight | nine | ten | eleven | twelve | \w+teen | \w+ty(?:-\w+)? | half | to
+    | by | next
+    | between | before | after | until | till | up | down | as | due | ready | free | available
+    | sold
+    | done | paid | lost | dead | wet | dry | red | green | blue | white | black | grey | yellow
+    | brown
+    | ill | sick | pregnant | allergic | married | normal(?:ly)? | called | taken | made | left
+    | enough
+    | high | low | every | again | today | tomorrow | \w+day | january | february | march
+    | april | june
+    | july | august | september | october | november | december | possible | included | part
+    """)
+    + r"\b|[$€£]?\d)"
+)
+_COUNT_FIRST = re.compile(r"\d\S*,")
+# "Mr Lund the generator has stopped"
+_CALLED = re.compile(
+    r"((?:Mr|Mrs|Ms|Dr)\.? )?([A-Z][\w'’-]+) (?:the|my|your|our|it|he|she|they|we|there|this|that) "
 )
 _RELATIVE = word_set("which what whom")
 
@@ -124,12 +165,14 @@ def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
     """
     text = _THOUGHT.sub(lambda match: f"I {match[2]} " + frame.lowered(match[1]), said.text)
     text = _TO_ME.sub("", text)
-    if not _is_tellable(text):
+    if not _is_tellable(text) or (frame.chat and text[0].islower() and _runs_on(text)):
         return True, None
     if offer := offered(frame, text):
         return True, f"{frame.speaker} offers to {offer}"
     is_own = _is_of_speaker(text)
-    if not is_own and (frame.chat or (_ANYBODY.match(text) and not frame.is_adviser)):
+    if not is_own and (
+        frame.chat or said.please or (_ANYBODY.match(text) and not frame.is_adviser)
+    ):
         return True, None
     if not is_own and (frame.contested or said.exclaimed or not is_plain(text, frame.is_adviser)):
         return True, frame.labelled(text)
@@ -156,12 +199,15 @@ def is_plain(text: str, is_adviser: bool) -> bool:
     """
     words = words_of(text)
     lows = [word.low for word in words]
-    if _CLAIMS.intersection(lows):
+    said = {word.low for word in words_of(_NO_CLAIM.sub("", text))}
+    if not _HEARSAY.match(text) and (
+        _OPINIONS & said or (not is_adviser and (_CLAIMS | _HEARD) & said)
+    ):
         return False
     subject = next((i for i, low in enumerate(lows) if low in SUBJECTS), None)
     if subject == 0 and lows[0] == "you":
-        return _OF_LISTENER.match(text) is not None
-    if lows[0] in SINGULAR_THIRD or is_name(words[0]) or lows[-1] in _UNENDED:
+        return bool(_OF_LISTENER.match(text) or (is_adviser and _ADVICE.match(text)))
+    if lows[0] in SINGULAR_THIRD or lows[-1] in _UNENDED:
         return False
     return is_adviser or _JUDGES.search(text) is None
 
@@ -170,7 +216,12 @@ def _is_tellable(text: str) -> bool:
     words = words_of(text)
     if _IN_YOUR_PLACE.match(text):
         return False
-    if len(words) < 2 or not is_statement(text) or _FRONTED.match(text) or _runs_on(text, words):
+    if (
+        len(words) < 2
+        or not is_statement(text)
+        or _FRONTED.match(text)
+        or _FRONTED_OBJECT.match(text)
+    ):
         return False
     if _is_cut_off(text, words) or _is_fragment(text, words):
         return False
@@ -204,10 +255,9 @@ def _is_fragment(text: str, words: Sequence[Word]) -> bool:
         return True
     if (first, second) == ("now", "that") and "," not in text:
         return True
-    if first == "that" and second in DETERMINERS | PERSON:
+    if first == "that" and (second in DETERMINERS | PERSON | SUBJECTS or words[1].is_capital):
         return True
-    behind = text.rpartition(", but ")[2] if ", but " in text else ""
-    if behind and not is_statement(behind) and words_of(behind)[0].low in PREPOSITIONS:
+    if _ends_in_a_fragment(text):
         return True
     thought, condition = _THINKS.match(text), _CONDITION.match(text)
     if thought and not is_statement(text[thought.end() :]):
@@ -215,13 +265,26 @@ def _is_fragment(text: str, words: Sequence[Word]) -> bool:
     return bool(condition and not is_statement(condition[1])) or words[-1].low in _UNENDED
 
 
+def _ends_in_a_fragment(text: str) -> bool:
+    """Whether no statement stands behind "but": "it is on, but tell me"."""
+    behind = text.rpartition(", but ")[2] if ", but " in text else ""
+    if not behind or is_statement(behind):
+        return False
+    begins = words_of(behind)[0].low
+    return begins in PREPOSITIONS or is_base(begins)
+
+
 def _begins_well(text: str, words: Sequence[Word]) -> bool:
     """Whether a statement can begin so."""
     first, second = words[0].low, words[1].low
+    if not words[0].is_capital and (first in ("no", "only") or _COUNT_FIRST.match(text)):
+        return False
     if first in AUXILIARIES | _NO_STATEMENT or (first in PREPOSITIONS and second in _RELATIVE):
         return False
     if words[0].is_capital and second == "i" and first not in OPENERS | DATES:
         return "," in text[: words[1].start]
+    if (called := _CALLED.match(text)) and (called[1] or first_names(f", {called[2]}")):
+        return False
     if first in SUBORDINATORS or (is_adverb(first) and second in SUBORDINATORS):
         return _has_main_clause(text, words)
     if is_base(first) and first not in DETERMINERS:
@@ -237,12 +300,9 @@ def _has_main_clause(text: str, words: Sequence[Word]) -> bool:
     return any(word.low in _NOMINATIVE or word.low == "you" for word in words[2:])
 
 
-def _runs_on(text: str, words: Sequence[Word]) -> bool:
+def _runs_on(text: str) -> bool:
     """Whether a chat message holds clauses that no mark and no conjunction joins."""
-    if words[0].is_capital:
-        return False
-    if words[0].low in ("no", "only") or text[0].isdigit():
-        return True
+    words = words_of(text)
     pronouns = [i for i, word in enumerate(words) if i and word.low in _NOMINATIVE]
     if words[0].low in PREPOSITIONS:
         pronouns = pronouns[1:]

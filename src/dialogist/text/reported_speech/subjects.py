@@ -22,7 +22,9 @@ still already also available free ready open closed okay ok good bad nice true r
 easy hard difficult expensive cheap far near here there sure busy late early back included green red
 necessary safe full empty clean dirty new old big small enough too so very really not always ever
 interested married worried able allowed online valid alright fine delicious spicy hot cold warm
-sick well better worse important interesting famous popular refundable
+sick aware familiar responsible willing afraid concerned confident correct
+eligible certain glad sorry off out up down away well better worse important interesting famous
+popular refundable
 """)
 _PLURAL_SUBJECTS = word_set("i you we they")
 _SINGULAR_SUBJECTS = word_set("""
@@ -53,13 +55,20 @@ def _phrase_end(words: Sequence[Word], start: int, auxiliary: str) -> int | None
     last = min(len(words), start + _LONGEST + 1)
     for place in range(first, last):
         if words[place].low in w.DETERMINERS or words[place].low in w.PREPOSITIONS:
-            return place if auxiliary in _BE else None
+            is_sure = words[place].low != "of" and not _ends_in_a_predicate(words, place)
+            return place if auxiliary in _BE and is_sure else None
         if _is_boundary(words, place, auxiliary):
             low = words[place].low
             doubtful = (low in NOUNS_TOO or is_gerund(low)) and place + 1 < len(words)
             later = any(_is_boundary(words, i, auxiliary) for i in range(place + 1, last))
             return None if doubtful and later else place
     return None
+
+
+def _ends_in_a_predicate(words: Sequence[Word], place: int) -> bool:
+    """Whether words like "open" or "leaving" stand behind a place: "was the door to it open"."""
+    behind = [word.low for word in words[place + 1 :]]
+    return any(low in _PREDICATES or is_gerund(low) or is_participle(low) for low in behind[1:])
 
 
 def _is_boundary(words: Sequence[Word], place: int, auxiliary: str) -> bool:

@@ -27,7 +27,9 @@ _TWO = re.compile(
     r"(?:i|you|we|he|she|they|it|there|your|my|their|this|that)\b)"
     r"|\w, (?:It|He|She|They|You|We|The|This|That|But|And)\b"
     r"|(?i:\band (?:what|where|when|how) (?:is|are|was|were) )"
-    r"|\w (?:What|Why|How|When|Where|Is|Are|Do|Does|Did|But)\b"
+    r"|\w (?:What|Why|How|When|Where|Is|Are|Do|Does|Did|But|Yeah|Yes|No|Okay)\b"
+    r"|[a-z] (?:It|He|She|They|We|You|This|That|There)"
+    r" (?:is|are|was|were|will|has|have|can|would)\b"
 )
 _RULES = (proposal, request, question, order, statement)
 

@@ -47,12 +47,18 @@ _FIRST = re.compile(
     """)
     + r"\b)"
 )
+# Who looks after them is as often meant.
+_NOT_MEANT = re.compile(r"(?i)\b(?:dog|cat|puppy|hamster|horse|baby)$")
 _FEMALE = word_set("she her hers herself")
 _HER_ALONE = re.compile(
     r"(?i)\bher\b(?=\s*(?:[,.;!?]|$|"
-    + alternatives("""
+    + alternatives(r"""
     to | at | in | on | for | with | and | that | this | if | the | a | an | about | again | last
-    | tomorrow | today | tonight | now | when | up | some | back | from
+    | tomorrow | today | tonight | now | when | up | some | back | from | what | who | how | why
+    | whether | where | by | of | out | off | like | as | than | but | so | because | every
+    | yesterday
+    | one | two | three | soon | there | here | too | alone | down | into | over | until | till
+    | before | after | not | is | was | will | \d+
     """)
     + r"\b))"
 )
@@ -136,7 +142,9 @@ def who_is_meant(text: str, voice: Voice, before: Sequence[Person]) -> str | Non
         return "" if len({p.words for p in inside}) == 1 and inside[0].fits(first.low) else None
     fitting = {person.words for person in before if person.fits(first.low)}
     name = fitting.pop() if len(fitting) == 1 else ""
-    return name if name and not name.lower().startswith(("his ", "her ", "their ")) else None
+    if not name or name.lower().startswith(("his ", "her ", "their ")) or _NOT_MEANT.search(name):
+        return None
+    return name
 
 
 def written_out(told: str, name: str) -> str | None:

@@ -8,7 +8,7 @@ from dialogist.text.chat_words import WRITTEN_OUT
 from dialogist.text.function_words import OPENERS
 from dialogist.text.listing import word_set
 from dialogist.text.people import first_names
-from dialogist.text.reported_speech.morphology import AUXILIARIES, is_base
+from dialogist.text.reported_speech.morphology import AUXILIARIES, is_base, is_gerund
 from dialogist.text.reported_speech.phrases import (
     ASIDE,
     COURTESY,
@@ -17,6 +17,7 @@ from dialogist.text.reported_speech.phrases import (
     NO,
     NO_LEADING,
     POLITE,
+    STARTED_AGAIN,
     TAG,
     TRAILING,
     YES,
@@ -32,7 +33,9 @@ folks all grandma grandpa girl girls boys friend waiter miss mister mr mrs
 _TITLED = r"(?:(?:Mr|Mrs|Ms|Dr|Miss|Doctor|Professor)\.? )?[^\W\d_][\w'’-]*"
 _CALL = re.compile(rf"({_TITLED}(?: [A-Z][\w'’-]*)?|#Person\d+#)(?:,\s+|\s*!\s+)(?=\S)")
 _GREETED = re.compile(
-    r"(?:[Hh]i|[Hh]ello|[Hh]ey|[Tt]hanks) ((?!There\b|All\b)[A-Z][a-z]+),? "
+    r"(?:[Hh]i|[Hh]ello|[Hh]ey|[Tt]hanks) ((?!(?:There|All|Wh\w+|How|Is|Are|Do"
+    r"|Does|Can|Could|Will|Would|The|My|It|That|This|We|You|Please|For|So|But|And|No|Yes)\b)"
+    r"[A-Z][a-z]+),? "
     r"(?=(?i:it|i|the|my|your|can|could|we|you|this|that|if|just|thanks|please)\b)"
 )
 _CALLED_BARE = re.compile(
@@ -96,7 +99,8 @@ _PARTS_OF_NAMES = word_set("of and the new old big school work weather food pric
 
 def trimmed(sentence: str, names: Collection[str]) -> Trimmed:
     """The core of a sentence; ``names``: what participants are called, in small letters."""
-    text = normalised(without_addresses(sentence))
+    text = HESITATION.sub("", normalised(without_addresses(sentence)))
+    text = STARTED_AGAIN.sub(r"\1\2\3", text)
     end = len(text.rstrip(" .!?…\"'”’*)-"))
     marks, text = text[end:], text[:end]
     found = Trimmed(
@@ -108,7 +112,7 @@ def trimmed(sentence: str, names: Collection[str]) -> Trimmed:
     )
     found = _without_beginning(found, names)
     found = _without_end(found, names)
-    bare = ASIDE.sub(" ", HESITATION.sub("", found.text))
+    bare = ASIDE.sub(" ", found.text)
     bare = bare if bare == found.text else " ".join(bare.split())
     polite = POLITE.sub("", bare)
     return replace(found, text=polite.strip(" ,"), please=polite != bare)
@@ -133,6 +137,7 @@ def _without_account(text: str) -> str:
         account is None
         or account[1].lower() in OPENERS | _NEVER_CALLED
         or is_base(account[1].lower())
+        or is_gerund(account[1].lower())
     ):
         return text
     is_joined = account[1][0] == "@" or any(c.isupper() for c in account[1][2:])

@@ -15,9 +15,11 @@ from dialogist.text.reported_speech.morphology import (
     AUXILIARIES,
     MODALS,
     NOUNS_TOO,
+    SAME_PAST,
     is_base,
     is_past,
     is_present,
+    present_of,
     third_person,
 )
 from dialogist.text.reported_speech.participants import is_role
@@ -356,7 +358,7 @@ class _Turner:
             return
         if low == "were" and self._before(i) in _SUBJUNCTIVE:
             return
-        form = third_person(low)
+        form = self._form(low, self._before(i))
         if form is None or (low == "am" and self._low(i) != "i"):
             raise Unsure
         if plural:
@@ -364,6 +366,13 @@ class _Turner:
         elif form != low:
             self.new[verb] = form
             self._agree_behind_and(verb, low == "do" and self._low(verb + 1) == "not")
+
+    @staticmethod
+    def _form(verb: str, before: str) -> str | None:
+        """A verb behind a name; "if you let" is no past."""
+        if verb in SAME_PAST and before in w.SUBORDINATORS | {"or"}:
+            return present_of(verb)
+        return third_person(verb)
 
     def _agree_behind_and(self, verb: int, negative: bool) -> None:
         """The second verb of "I work and study": it needs the ending, too."""

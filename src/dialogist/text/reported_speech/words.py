@@ -22,7 +22,7 @@ SUBJECTS = word_set(
 DETERMINERS = word_set("the a an my your his her its our their this that these those some any no")
 PREPOSITIONS = word_set("""
 to for with of about from at on by in into onto over under without behind beside between against
-through near around towards like than within
+through near around towards like than within upon despite during
 """)
 ADVERBS = word_set("""
 just also always never still only already usually often even sometimes not now then

@@ -1,0 +1,171 @@
+"""Which statements are never told without another: what is under a condition, what is changed."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from dialogist.selection.candidate_features import REACH
+from dialogist.selection.cues import CUES
+from dialogist.selection.statements import Candidate
+from dialogist.selection.terms import terms_of
+from dialogist.selection.units import Unit
+from dialogist.text.agreeing import agrees, declines
+from dialogist.text.reported_speech.phrases import alternatives
+from dialogist.text.superseding import asks_for_change, kinds_in, takes_back, values_in
+
+_BEGINS = r"(?i)^\W*(?:(?:and|but|so|or|well|ok(?:ay)?|yes|yeah|no|hm+|oh|ah|uh|um|look|sorry)\W+)*"
+# What is said under a condition that the clause before names.
+_HANGS = re.compile(
+    _BEGINS + r"(?:otherwise|or else|if (?:not|so|it does(?:n['’]t)?)|in (?:that|which) case)\b"
+)
+_THEN = re.compile(_BEGINS + r"then\b")
+_CONDITION = re.compile(r"(?i)\b(?:if|unless|in case|once|as soon as|as long as)\b")
+# What limits the clause before.
+_LIMITS = re.compile(
+    _BEGINS
+    + alternatives(r"""
+    unless\b | only (?:if|when|after|on|with|until)\b | as long as\b | provided\b | except\b
+    | not (?:if|on|before|until|when)\b | on (?:one )?condition\b
+    """)
+)
+_REFUSES = re.compile(
+    _BEGINS.replace("|no|", "|actually|")
+    + alternatives(r"""
+    no(?!\s(?:problem|worries|need|doubt)\b)\b | nope\b | nah\b | never\b | don['’]?t\b
+    | not (?!bad\b) | unfortunately\b | i['’]?m afraid\b | can['’]?t\b | too \w+
+    | (?:i|we|he|she|they) (?:can['’]?t|cannot|won['’]?t|don['’]?t|wouldn['’]?t|couldn['’]?t)\b
+    | (?:i|we)(?:['’]?d|\swould) rather\b
+    | i['’]?m (?:off|away|at work|working|busy|on)\b | i['’]?ve (?:got )?(?:no|an?|to)\b
+    | (?:that|this|it)(?:['’]?s|\s(?:is|was|would be|isn['’]?t|won['’]?t be|won['’]?t|doesn['’]?t))
+    (?:too|not|no|full|closed|sold|gone|impossible|work|going to work|far|a long)\b
+    """)
+)
+_TENTATIVE = ("offer", "commit", "imperative", "advise", "please", "must", "will")
+_TELLS = re.compile(r"\b(?:suggests?|offers?|asks?|tells|should|will|would|can|could)\b")
+_WANTS_ANOTHER = re.compile(
+    r"(?i)\b(?:instead|rather|(?:any(?:thing)?|something|nothing) "
+    r"(?:earlier|later|else|cheaper|sooner|smaller|bigger|other))\b"
+)
+_CORRECTS = re.compile(
+    r"(?i)^\W*(?:no,? (?:wait|sorry|actually|not|don['’]?t|that)|wait|hold on|actually|oh no"
+    r"|sorry,? (?:no|i|it)|scratch that|i mean)\b"
+)
+_REMARK = 3  # words before a refusal that say nothing: "Hm."
+_SOON = 3  # turns in which a time is changed
+_AHEAD = 60  # units in which something is taken back: the time of a long dialogue stays linear
+_SHARED = 2  # stems of what is taken back
+_BARE = 3  # words of "never mind": it is about what was said just before
+
+
+@dataclass(slots=True)
+class Ties:
+    """``pairs``: the first candidate of each is told with the second only; ``barred``: never."""
+
+    pairs: set[tuple[int, int]] = field(default_factory=set)
+    barred: set[int] = field(default_factory=set)
+
+    def tie(self, one: int, other: int | None) -> None:
+        """Let a candidate not be told without another; None: nothing tells what it needs."""
+        if other is None or abs(one - other) > REACH:
+            self.barred.add(one)
+        elif one != other:
+            self.pairs.add((one, other))
+
+
+def ties_of(candidates: Sequence[Candidate], units: Sequence[Unit]) -> Ties:
+    """What binds the candidates of a dialogue."""
+    ties = Ties()
+    holding = {unit: i for i, one in enumerate(candidates) for unit in one.units}
+    changes = _Changes(units)
+    for i, one in enumerate(candidates):
+        first = one.units[0]
+        if _is_under_condition(units, first):
+            ties.tie(i, _holder(holding, first - 1, -1))
+        if first and _LIMITS.match(units[first].text) and first - 1 in holding:
+            ties.tie(i, holding[first - 1])
+            ties.tie(holding[first - 1], i)
+        for change in changes.of(one):
+            if change not in one.units:
+                ties.tie(i, _holder(holding, change, 1))
+    return ties
+
+
+def _holder(holding: Mapping[int, int], unit: int, step: int) -> int | None:
+    """The candidate that holds a unit, or one of the two next to it in a direction."""
+    found = (holding.get(unit + step * n) for n in range(3))
+    return next((one for one in found if one is not None), None)
+
+
+def _is_under_condition(units: Sequence[Unit], i: int) -> bool:
+    """Whether the unit before unit ``i`` names a condition of it, which it does not itself."""
+    if not i:
+        return False
+    text, before = units[i].text, units[i - 1].text
+    if _HANGS.match(text):
+        return True
+    is_open = _CONDITION.search(before) is not None and _CONDITION.search(text) is None
+    return is_open and _THEN.match(text) is not None
+
+
+class _Changes:
+    """The units of a dialogue that refuse, correct, take back or change what others say."""
+
+    def __init__(self, units: Sequence[Unit]) -> None:
+        self._units = units
+        self._starts: dict[int, int] = {}
+        for j, unit in enumerate(units):
+            self._starts.setdefault(unit.turn, j)
+        self._values = [values_in(unit.text) for unit in units]
+        self._kinds = [kinds_in(unit.text) for unit in units]
+        self._asks = ["?" in unit.text or asks_for_change(unit.text) for unit in units]
+        self._back = [takes_back(unit.text) for unit in units]
+
+    def of(self, one: Candidate) -> Iterator[int]:
+        """The numbers of the units that do so to a candidate."""
+        i, units = one.units[-1], self._units
+        unit = units[i]
+        yield from self._refusals(one)
+        after = units[i + 1] if i + 1 < len(units) else unit
+        if after.turn == unit.turn and _CORRECTS.match(after.text):
+            yield i + 1
+        for j in range(i + 1, min(len(units), i + _AHEAD)):
+            if self._takes_back(i, j):
+                yield j
+            elif units[j].turn - unit.turn <= _SOON and self._moves(i, j):
+                answer = self._starts.get(units[j].turn + 1)
+                if answer is not None and agrees(units[answer].text):
+                    yield j
+
+    def _takes_back(self, i: int, j: int) -> bool:
+        if not self._back[j]:
+            return False
+        unit, later = self._units[i], self._units[j]
+        terms = set(terms_of(unit.text))
+        if later.words <= _BARE:
+            return later.turn - unit.turn <= _SOON
+        return len(terms & set(terms_of(later.text))) >= min(_SHARED, len(terms)) > 0
+
+    def _moves(self, i: int, j: int) -> bool:
+        """Whether unit ``j`` asks for another value of the same kind: for another time."""
+        values, others = self._values[i], self._values[j]
+        is_other = bool(values) and bool(others) and values.isdisjoint(others)
+        return self._asks[j] and is_other and bool(self._kinds[i] & self._kinds[j])
+
+    def _refusals(self, one: Candidate) -> Iterator[int]:
+        """The first unit of a reply that refuses what is asked or planned, or wants another."""
+        i, units = one.units[-1], self._units
+        reply = self._starts.get(units[i].turn + 1, len(units))
+        cues = (CUES[name] for name in _TENTATIVE)
+        is_plan = _TELLS.search(one.text) or any(cue.search(units[i].text) for cue in cues)
+        is_first = bool(is_plan)
+        for j in range(reply, len(units)):
+            text = units[j].text
+            if units[j].turn != units[reply].turn or units[j].speaker == units[i].speaker:
+                return
+            if is_first and (_REFUSES.match(text) or declines(text)):
+                yield j
+                return
+            if self._values[i] and (_WANTS_ANOTHER.search(text) or self._moves(i, j)):
+                yield j
+                return
+            is_first = is_first and units[j].words <= _REMARK

@@ -1,0 +1,65 @@
+"""Quotations without how people begin and end to speak: "Oh, but he's ill, you know."."""
+
+import re
+from collections.abc import Container
+
+from dialogist.text.reported_speech.orders import is_order
+from dialogist.text.reported_speech.phrases import TRAILING
+from dialogist.text.reported_speech.subjects import is_statement
+
+_SPOKEN = re.compile(
+    r"(?i)(?:(?:(?:oh|ah|um+|uh+|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg|so"
+    r"|and|but(?! for\b)|then|also)[,.!… ]+"
+    r"|(?:thanks?(?: you)?|great|perfect|good|sure|listen|look|sorry|actually|the thing is"
+    r"|i'?m (?:sorry|afraid)|please|pls|one more thing|by the way|you know|i mean)[,.!…]+"
+    r"|i understand, but )\s*)+(?=[\w“\"$€£])"
+)
+_BEGUN_TWICE = re.compile(r"(?i)([\w'’]+(?: [\w'’]+)?),? (?=\1\b)")
+_ANSWERS = re.compile(r"(?i)\b(?:yes|yeah|no|okay|ok|right)$")
+_NAME = r"((?:(?:Mr|Mrs|Ms|Dr)\.? )?[A-Z][\w'’-]+)"
+_CALLS = re.compile(rf"{_NAME}[,!] (?=\S)")
+_CALLS_AT_END = re.compile(rf", {_NAME}$")
+_FEWEST = 2  # words that a quotation must keep
+_LONGEST_FRAGMENT = 3
+
+
+def without_fillers(words: str, names: Container[str]) -> str:
+    """The words between how somebody begins and ends to speak, unchanged.
+
+    ``names``: what those are called, in small letters, whose call says nothing.
+    """
+    start = _start(words, names)
+    bare = words.rstrip(" .!?")
+    end = _end(bare, names)
+    is_cut = end < len(bare) and "?" not in words[end:]
+    if is_cut and len(words[start:end].split()) >= _FEWEST:
+        return words[start:end]
+    return words[start:]
+
+
+def _start(words: str, names: Container[str]) -> int:
+    place = 0
+    while found := _SPOKEN.match(words, place) or _named(_CALLS.match(words, place), names):
+        place = found.end()
+    while found := _BEGUN_TWICE.match(words, place):
+        place = found.end()
+    return place if len(words[place:].split()) >= _FEWEST else 0
+
+
+def _end(words: str, names: Container[str]) -> int:
+    end = len(words)
+    while found := TRAILING.search(words[:end]) or _named(_CALLS_AT_END.search(words[:end]), names):
+        if _ANSWERS.search(found[0]):
+            break
+        end = found.start()
+    return end
+
+
+def _named(call: re.Match[str] | None, names: Container[str]) -> re.Match[str] | None:
+    return call if call and call[1].lower() in names else None
+
+
+def is_fragment(words: str) -> bool:
+    """Whether a few words without a verb are hardly understood alone: "By post"."""
+    is_short = len(words.split()) <= _LONGEST_FRAGMENT
+    return is_short and not is_statement(words) and not is_order(words)

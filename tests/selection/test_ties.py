@@ -1,0 +1,131 @@
+"""Statements that are not told without another, and the exact search that keeps to it."""
+
+import numpy as np
+import pytest
+
+from dialogist.selection.choice import Choice
+from dialogist.selection.network import Worth, bundled_network
+from dialogist.selection.select import chosen_of, select, told_of
+from dialogist.selection.ties import ties_of
+
+PRINTER = [
+    ("Signe", "The blue is too dark on the cover, and the author has chosen it herself."),
+    ("Signe", "Karim, call her tomorrow evening, please."),
+    ("Karim", "I'm off tomorrow."),
+    ("Abigail", "I'll call her tomorrow evening."),
+    ("Signe", "Good."),
+]
+
+
+def _tied(turns: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    found = told_of(turns)
+    candidates = found.candidates
+    pairs = ties_of(candidates, found.units).pairs
+    return [(candidates[i].text, candidates[j].text) for i, j in sorted(pairs)]
+
+
+@pytest.mark.parametrize(
+    ("turns", "first", "second"),
+    [
+        (PRINTER, "tomorrow evening", "off tomorrow"),
+        (
+            [
+                ("Nkechi", "I'll write to the tenants that it's done before Christmas."),
+                ("Dario", "Don't name a date, please."),
+            ],
+            "before Christmas",
+            "name a date",
+        ),
+        (
+            [
+                ("Agent", "I could send it again tomorrow, same window."),
+                ("Customer", "Tomorrow we're at the hospital. How about Thursday?"),
+                ("Agent", "Thursday I only have the morning."),
+            ],
+            "tomorrow",
+            "Thursday",
+        ),
+        (
+            [("Trev", "I take 10 kilos. Actually make it 15."), ("Sue", "Fine.")],
+            "10",
+            "15",
+        ),
+        (
+            [
+                ("Agent", "We refund tickets after the trip."),
+                ("Agent", "But only if the train was late."),
+            ],
+            "refund",
+            "only if",
+        ),
+    ],
+)
+def test_what_is_refused_or_limited_is_tied_to_what_refuses_or_limits_it(turns, first, second):
+    assert any(first in one and second in other for one, other in _tied(turns))
+
+
+@pytest.mark.parametrize("reply", ["Good idea.", "No problem, I'll do that.", "No worries."])
+def test_what_is_accepted_is_free(reply):
+    turns = [("Signe", "Call her tomorrow evening, please."), ("Karim", reply)]
+    assert _tied(turns) == []
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["That's too far for me.", "It won't work.", "Well, I'd rather not.", "No, I have no car."],
+)
+def test_what_is_refused_is_tied(reply):
+    turns = [("Signe", "Call her tomorrow evening, please."), ("Karim", reply)]
+    assert len(_tied(turns)) == 1
+
+
+def test_a_changed_plan_is_told_with_its_change_or_not_at_all():
+    for budget in range(6, 50):
+        text = " ".join(o.candidate.text for o in select(PRINTER, bundled_network(), budget))
+        assert "off tomorrow" in text or "Karim" not in text
+
+
+def test_an_answer_under_a_condition_is_told_with_the_question_that_names_it():
+    turns = [("Customer", "And if it fails again?"), ("Agent", "Then you get the full 2,400.")]
+    [one] = told_of(turns).candidates
+    assert "if it fails again" in one.text
+    assert "2,400" in one.text
+
+
+def test_an_answer_without_a_clause_is_told_with_its_question():
+    turns = [("Caller", "And the notice?"), ("Agent", "Yes, one month, if you send us a proof.")]
+    [one] = told_of(turns).candidates
+    assert one.text.index("notice") < one.text.index("one month")
+
+
+def _worth(alone: list[float]) -> Worth:
+    each = np.array(alone, dtype=np.float32)
+    none = np.zeros((0, 2), dtype=np.int64)
+    return Worth(each, each, each * 0, none, np.zeros(0, dtype=np.float32))
+
+
+def test_ties_are_kept_by_an_exact_search():
+    random = np.random.default_rng(5)
+    for _ in range(20):
+        words = random.integers(1, 6, 8).tolist()
+        places = [(i, j) for i in range(8) for j in range(8) if i != j and abs(i - j) <= 3]
+        drawn = random.choice(len(places), 5, replace=False)
+        ties = {places[k]: random.choice([0.2, 10.0]) for k in drawn}
+        choice = Choice(words, _worth(random.uniform(0.2, 1, 8).tolist()), 14, (), ties)
+        subsets = ([i for i in range(8) if bits >> i & 1] for bits in range(256))
+        best = max(choice.facts(own) for own in subsets if sum(words[i] for i in own) <= 14)
+        assert choice.facts(choice.within(14)) == pytest.approx(best)
+        assert choice.values()[14] == pytest.approx(best)
+
+
+def test_facts_that_stand_in_few_words_make_a_short_summary():
+    people = ("Ann", "Bo", "Cleo", "Dan", "Eve", "Finn", "Gus", "Hana", "Ivo", "Jan")
+    turns = [(one, f"I bought {n + 2} tables in Leeds yesterday.") for n, one in enumerate(people)]
+    found = told_of(turns)
+    candidates = found.candidates
+    said = []
+    for alone in ([0.9] * 3 + [0.2] * 7, [0.41] * 10):
+        told = chosen_of(found, candidates, _worth(alone), 40, usual=0.44)
+        said.append([one.candidate.words for one in told])
+    assert said[0] == [candidates[i].words for i in range(3)]
+    assert 0.35 < sum(said[1]) / sum(unit.words for unit in found.units) < 0.5
