@@ -10,7 +10,7 @@ import torch
 from tests.test_copying import COPYING, Silent
 
 from dialogist.data.check import check_dialogues
-from dialogist.data.collate import training_pairs
+from dialogist.data.collate import pairs_of_all
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.data.readers.fields import dialogue_to_line
@@ -215,7 +215,7 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Summarizer:
     preparation = Preparation(PreparationConfig.parse(wanted))
     model = COPYING["transformer"].build(len(TOKENIZER))
     examples = map(preparation.prepare, dialogues(32 * 150, seed=1))
-    pairs = training_pairs(preparation.encode(example, TOKENIZER) for example in examples)
+    pairs = pairs_of_all(preparation.encode(example, TOKENIZER) for example in examples)
     training = TrainingConfig.parse(
         {
             "epochs": 1,

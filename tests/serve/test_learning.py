@@ -9,7 +9,7 @@ from tests.test_copying import COPYING, Silent
 from typer.testing import CliRunner
 
 from dialogist.cli.main import app as command_line
-from dialogist.data.collate import training_pairs
+from dialogist.data.collate import pairs_of_all
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import read_dialogues
 from dialogist.data.readers.fields import dialogue_to_json
@@ -58,7 +58,7 @@ def base_model(folder):
     tokenizer = train_word([*texts, *(one.references[0] for one in learned)], speakers=True)
     preparation = Preparation(PreparationConfig.parse({"speakers": "role", "unknown": "copied"}))
     model = COPYING["transformer"].build(len(tokenizer))
-    pairs = training_pairs(
+    pairs = pairs_of_all(
         preparation.encode(one, tokenizer) for one in map(preparation.prepare, learned * 12)
     )
     training = TrainingConfig.parse(

@@ -10,7 +10,6 @@ import typer
 from dialogist.cli.console import note
 from dialogist.cli.flags import OutputFile
 from dialogist.cli.forms import output_to
-from dialogist.engine.names import find_model
 from dialogist.errors import MissingExtraError, UsageError
 from dialogist.text.listing import counted
 
@@ -44,6 +43,7 @@ def serve(
 ) -> None:
     """Answer requests for summaries over HTTP, and show a page to review them."""
     try:
+        from dialogist.engine.model_files import find_model
         from dialogist.serve.keys import add_key, valid_keys
         from dialogist.serve.server import app_of, run
         from dialogist.serve.settings import load_settings

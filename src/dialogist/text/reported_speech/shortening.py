@@ -2,7 +2,7 @@
 
 import re
 
-from dialogist.text.number_words import NUMBERS, ORDINALS, SCALES, TENS, UNITS, values_of
+from dialogist.text.number_words import NUMBER_WORDS, ORDINALS, SCALES, TENS, UNITS, number_values
 from dialogist.text.reported_speech.morphology import is_base
 
 # "What they have to offer" is no duty, and nobody "will must go".
@@ -94,7 +94,7 @@ def _wants(wish: re.Match[str]) -> str:
 def _in_digits(number: re.Match[str]) -> str:
     """ "Four thousand two hundred" as "4,200"; left alone where it may be several numbers."""
     words = re.findall(r"[a-z]+", number[0].lower())
-    values = values_of([word for word in words if word in NUMBERS or word in SCALES])
+    values = number_values([word for word in words if word in NUMBER_WORDS or word in SCALES])
     is_year = 1900 <= values[0] < 2100 and _IN.search(number.string[: number.start()])
     if len(values) != 1 or is_year or any(word in ORDINALS for word in words):
         return number[0]
@@ -104,7 +104,7 @@ def _in_digits(number: re.Match[str]) -> str:
 def _with_sign(amount: re.Match[str]) -> str:
     number = amount["n"].lower()
     if not number[0].isdigit():
-        values = values_of(re.findall(r"[a-z]+", number))
+        values = number_values(re.findall(r"[a-z]+", number))
         if len(values) != 1:
             return amount[0]
         number = str(int(values[0]))
