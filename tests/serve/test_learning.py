@@ -5,7 +5,7 @@ import json
 import pytest
 import torch
 from tests.serve.conftest import ask
-from tests.test_copying import COPYING, Silent
+from tests.test_copying import TRANSFORMER, Silent
 from typer.testing import CliRunner
 
 from dialogist.cli.main import app as command_line
@@ -16,6 +16,7 @@ from dialogist.data.readers.fields import dialogue_to_json
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import Summarizer
+from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.records import Dialogue, Utterance
 from dialogist.serve.keys import add_key
@@ -56,8 +57,11 @@ def base_model(folder):
     learned = list(dialogues(mistaken=True))
     texts = [u.text for one in learned for u in one.utterances]
     tokenizer = train_word([*texts, *(one.references[0] for one in learned)], speakers=True)
-    preparation = Preparation(PreparationConfig.parse({"speakers": "role", "unknown": "copied"}))
-    model = COPYING["transformer"].build(len(tokenizer))
+    limits = {"source_tokens": 48, "summary_tokens": 16}
+    wanted = {"speakers": "role", "unknown": "copied", "limits": limits}
+    preparation = Preparation(PreparationConfig.parse(wanted))
+    sizes = {"pointer": True, "source_positions": 48, "target_positions": 16}
+    model = TransformerConfig.parse({**TRANSFORMER, **sizes}).build(len(tokenizer))
     pairs = pairs_of_all(
         preparation.encode(one, tokenizer) for one in map(preparation.prepare, learned * 12)
     )
