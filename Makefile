@@ -51,6 +51,9 @@ serve-fuzz: .venv/.dev ## 100,000 mutated requests and schemathesis on all route
 serve-load: .venv/.dev ## overload, slow clients, kills, reloads, soak, beside the bare pipeline; SECONDS
 	$(BIN)/python bench/serve_load.py --seconds $(or $(SECONDS),60) --results results/serve-load.json $(ARGS)
 
+service-page: .venv/.dev ## draw the picture of the service's page, in Debian's chromium
+	$(BIN)/python bench/service_page.py --output docs/service-page.png
+
 client: .venv/.serve ## the Python client of the service, one file: dialogist_client.py
 	@$(BIN)/dialogist client --output dialogist_client.py
 
