@@ -1,8 +1,8 @@
-"""The picture of the service's page in the README: a real summary in a real browser.
+"""The picture of the service's page in the documentation: a real summary in a real browser.
 
 Needs playwright and Debian's chromium. ``make service-page`` draws it anew.
 
-    python bench/service_page.py --output docs/service-page.png
+    python bench/service_page.py --output docs/images/page.png
 """
 
 import argparse
@@ -80,5 +80,5 @@ def _main(output: Path) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--output", type=Path, default=Path("docs/service-page.png"))
+    parser.add_argument("--output", type=Path, default=Path("docs/images/page.png"))
     _main(parser.parse_args().output)

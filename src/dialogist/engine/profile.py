@@ -12,7 +12,7 @@ from dataclasses import replace
 from dialogist.data.profile import PREFIX, is_said, stands_in, title_of_field
 from dialogist.data.readers.fields import role_of
 from dialogist.records import Dialogue, EvidenceSpan, Statement, Summary
-from dialogist.text.words import words_of
+from dialogist.text.words import words_in
 
 _CUSTOMERS = frozenset(("customer", "user", "patient", "caller", "client"))
 _FEWEST_LETTERS = 4  # of a word that a statement and a field may have in common
@@ -71,8 +71,8 @@ def _rests_on(text: str, value: str, is_cited: bool, dialogue: Dialogue) -> bool
     """Whether a statement has a value that nobody says, or cites the field and shares a word."""
     if stands_in(value, text):
         return is_cited or not is_said(value, dialogue)
-    words = {word for word in words_of(value.lower()) if len(word) >= _FEWEST_LETTERS}
-    return is_cited and not words.isdisjoint(words_of(text.lower()))
+    words = {word for word in words_in(value.lower()) if len(word) >= _FEWEST_LETTERS}
+    return is_cited and not words.isdisjoint(words_in(text.lower()))
 
 
 class ProfileNotes:

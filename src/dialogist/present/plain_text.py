@@ -4,17 +4,16 @@ from collections.abc import Iterator
 
 from dialogist.present.shaping import Shaped
 from dialogist.records import Statement, Summary
-from dialogist.template.doubts import doubt_of
-from dialogist.template.kinds import SHOWN
-from dialogist.template.quotes import Quote
+from dialogist.template.filled import Quote, doubt_of
 from dialogist.template.render import (
     DOUBTED,
+    SHOWN,
     as_markdown,
     as_text,
     fields_cited,
     plain,
     printable,
-    quoted,
+    quotation,
 )
 
 _BELOW = "    "
@@ -49,7 +48,7 @@ def _lines(statement: Statement, quotes: tuple[Quote, ...], whole: Shaped) -> It
     yield f"{f'{DOUBTED} ' if doubt else ''}{shown}{_line(statement)} ({kind}){cited}"
     if doubt:
         yield f"{_BELOW}check this: {printable(doubt)}"
-    yield from (f"{_BELOW}{quoted(quote)}" for quote in _beside(statement, quotes))
+    yield from (f"{_BELOW}{quotation(quote)}" for quote in _beside(statement, quotes))
 
 
 def markdown_of(shown: Shaped) -> Iterator[str]:
