@@ -218,8 +218,8 @@ def _portable(case: Case) -> Case:
     """A dialogue without metadata or profile has a read-only view there, which cannot be sent."""
     if case.dialogue is None:
         return case
-    known = {"metadata": dict(case.dialogue.metadata), "profile": dict(case.dialogue.profile)}
-    return replace(case, dialogue=replace(case.dialogue, **known))
+    metadata, profile = dict(case.dialogue.metadata), dict(case.dialogue.profile)
+    return replace(case, dialogue=replace(case.dialogue, metadata=metadata, profile=profile))
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,9 @@ _SIZES = (1, 2, 4, 8, 16, 32, 64)
 
 
 class Latency(NamedTuple):
-    """Seconds within which half and 95 of 100 of ``count`` summaries were made."""
+    """Seconds within which half and 95 of 100 of ``made`` summaries were made."""
 
-    count: int
+    made: int
     half: float
     most: float
 
