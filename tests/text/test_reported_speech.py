@@ -125,6 +125,12 @@ def test_the_words_of_a_quotation_are_whole():
     assert one == Reported("Agent: “Not before Monday!”", 0, 18, "quoted", refers_back=True)
 
 
+def test_a_word_before_the_subject_is_no_account():
+    [one] = Conversation([("Ann", "Online I'd try."), ("Bo", "Oh.")]).report(0)
+
+    assert "Online" in one.text or "online" in one.text
+
+
 def test_a_report_that_says_it_refers_to_something_said_before():
     first, second = Conversation([("Ann", "It's broken. I'm tired."), ("Bo", "Oh.")]).report(0)
 
@@ -155,6 +161,8 @@ def test_a_fact_that_others_deny_keeps_the_label_of_who_says_it(reply, told):
         ("I don't want trouble before that.", True),
         ("There is no money in the box.", False),
         ("He's never at home.", True),
+        ("I've given that up since Easter.", True),
+        ("I take that train to work.", False),
         ("By post.", True),
         ("By post, on the second of May.", False),
     ],

@@ -4,6 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dialogist.selection.candidate_features import REACH, pairs_of, rows_of
 from dialogist.selection.choice import LEAST, Choice
@@ -11,7 +12,7 @@ from dialogist.selection.features import Matrix, features_of
 from dialogist.selection.merging import merged
 from dialogist.selection.network import Network, Worth
 from dialogist.selection.statements import Candidate, candidates_of
-from dialogist.selection.terms import Rarity
+from dialogist.selection.terms import Rarity, terms_of
 from dialogist.selection.ties import ties_of
 from dialogist.selection.units import Unit, units_of
 from dialogist.text.reported_speech import Conversation, Reported
@@ -23,7 +24,8 @@ USUAL, MOST = 0.44, 0.58
 
 _EVEN = 1.5  # how much a departure from the usual share costs
 _MOST_SAVED = 12  # words that merging saves at most
-_VAGUE = 0.5  # of the worth of a statement whose "it" no other one names
+_VAGUE = 0.7  # of the worth of a statement whose "it" no other one names
+_TELLING = 2  # words of content
 _NEVER = 10.0  # facts: more than is told within reach
 # The issue is told in the first quarter, the outcome in the last; the issue leaves room for more.
 _BEGINNING, _ENDING, _FRAME = 0.25, 0.75, 0.7
@@ -117,7 +119,9 @@ def chosen_of(
     cost = _cost(choice.facts(range(len(words))), np.arange(choice.most + 1) / said, usual)
     values = choice.values() - cost
     saved = cost[min(_MOST_SAVED, choice.most)]
-    best, picked, told = float(-cost[0]), [], []
+    best = -float(cost[0])
+    picked: list[int] = []
+    told: list[tuple[Candidate, tuple[int, ...]]] = []
     for room in np.argsort(-values, kind="stable").tolist():
         if told and values[room] + saved <= best:
             break
@@ -136,14 +140,15 @@ def chosen_of(
     ]
 
 
-def _cost(facts: float, shares: Matrix, usual: float) -> Matrix:
+def _cost(facts: float, shares: NDArray[np.float64], usual: float) -> NDArray[np.float64]:
     """The facts that summaries with these shares of the words must tell to be worth it.
 
     At the usual share a word must tell what it does on average where all ``facts`` are told.
     """
     if not usual:
-        return 0 * shares
-    return facts * (shares + _EVEN * (shares - usual) ** 2)
+        return np.zeros_like(shares)
+    found: NDArray[np.float64] = facts * (shares + _EVEN * (shares - usual) ** 2)
+    return found
 
 
 def _tied(
@@ -155,6 +160,8 @@ def _tied(
     alone = worth.alone.copy()
     lost: dict[tuple[int, int], float] = {}
     for i, one in enumerate(candidates):
+        if _says_little(one, units):
+            alone[i] = 0  # worth something only with another
         if one.needs is None or one.needs in one.units:
             continue
         named = holding.get(one.needs)
@@ -167,6 +174,12 @@ def _tied(
     key = worth.key.copy()
     key[list(ties.barred)] = 0
     return replace(worth, alone=alone, key=key), lost
+
+
+def _says_little(one: Candidate, units: Sequence[Unit]) -> bool:
+    """Whether a statement has one word of content, and that is no number."""
+    said = " ".join(units[i].text for i in one.units)
+    return len(set(terms_of(said))) < _TELLING and not any(map(str.isdigit, said))
 
 
 def _rests_on(candidate: Candidate) -> tuple[int, ...]:

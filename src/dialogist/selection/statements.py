@@ -35,7 +35,6 @@ _UNFINISHED = re.compile(
     r"|would|so|because|when|than|from|by)|,)$"
 )
 _LOOK_BACK = 8  # units in which what "it" means is named
-_BARE = 3  # words of a quotation that says little by itself
 _LONGEST_ASKED, _LONGEST_ELLIPTIC = 10, 16  # words
 _LONGEST_ANSWER = 8  # words of an answer that is not understood without its question
 
@@ -83,9 +82,8 @@ def candidates_of(
             text = quoted[0].removesuffix("”") + joint + quoted[1].partition("“")[2]
             found[i] = Candidate(text, "quoted", (i - 1, i), before.needs)
         elif len(_plain(unit)) > 1:
-            is_bare = own.kind == "quoted" and unit.words <= _BARE
             said = unit.text if own.kind == "quoted" else own.text
-            needs = _antecedent(units, i, said) if own.refers_back or is_bare else None
+            needs = _antecedent(units, i, said) if own.refers_back else None
             found[i] = Candidate(own.text, own.kind, (i,), needs)
     return list(found.values())
 

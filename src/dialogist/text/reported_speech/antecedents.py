@@ -8,7 +8,7 @@ from dialogist.text.reported_speech.morphology import AUXILIARIES, is_gerund, is
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.third_persons import NOUNS
 from dialogist.text.reported_speech.words import Word, is_adverb, words_of
-from dialogist.text.words import word_set
+from dialogist.text.words import listed, word_set
 
 _OPENS = w.DETERMINERS - word_set("any no this that these those") | word_set(
     "two three four five six seven eight nine ten both several another"
@@ -21,8 +21,18 @@ luck favour favor home
 """)
 _CLOSED = AUXILIARIES | w.PREPOSITIONS | w.SUBJECTS | w.PERSON | w.PLURAL | w.THEY
 _STOPS = _CLOSED | w.SINGULAR_THIRD | w.SUBORDINATORS | w.BEFORE_A_SUBJECT
+_VERBS = listed("""
+stop start take give given do did done use want need keep leave try change check have buy get bring
+send pay make like stops takes gives does uses wants needs keeps leaves tries has buys gets
+""")
+# "Stop that five days before", but not "take that train".
+_OBJECT = (
+    f"(?:{'|'.join(f'(?<={verb} )' for verb in _VERBS)})that"
+    r"(?=$|\s*[,.;!?]|\s(?:up|off|out|back|too|again|yet|already|today|tonight|tomorrow|now|then"
+    r"|since|until|till|by|on|at|for|in|with|before|after|instead|first|five|\d+)\b)"
+)
 _PRONOUN = re.compile(
-    "(?i)"
+    rf"(?i){_OBJECT}|"
     + alternatives(r"""
     ^(?:if (?:not|so)|otherwise|or else|in that case)\b
     | \bit\b(?!['’]) | \bits\b | \bthey\b | \bthem\b | \btheirs?\b | \bhe\b | \bshe\b | \bhim\b
@@ -34,6 +44,7 @@ _PRONOUN = re.compile(
     | \bthere\b(?! (?:is|are|was|were|will|has|have|might|may|can|could|would|'s|seems?)\b)
     | (?<!\w )\bones?\b(?=$|\s*[,.;!?]| (?:is|was|again)\b) | (?<=another )one\b
     | (?<=other )ones?\b
+    | (?<=there is )one(?=\s(?:in|on|at|near|from)\b)
     | (?<=right )one\b | (?<=left )one\b | (?<=new )ones?\b | (?<=old )ones?\b | (?<=next )one\b
     """)
 )

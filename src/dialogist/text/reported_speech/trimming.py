@@ -145,6 +145,8 @@ def _without_account(text: str) -> str:
         return text[account.end() :]
     if following is None or not following[0][0].isupper() or first_names(f", {account[1]}"):
         return text
+    if following[0] == "I":  # "Online I'd try": any word may stand before it
+        return text
     begins = following[0].lower() in (OPENERS | WRITTEN_OUT.keys()) - _PARTS_OF_NAMES
     return text[account.end() :] if begins else text
 
