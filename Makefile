@@ -8,7 +8,7 @@ WORKERS ?= 2
 N ?= 20000
 SEED ?= 0
 
-.PHONY: demo demo-text serve test test-postgresql test-slow fuzz check format bench bench-train bench-generate bench-summarize docs minilm selector default-model no-data clean help
+.PHONY: demo demo-text serve serve-fuzz serve-load client service-page test test-postgresql test-slow fuzz check format bench bench-train bench-generate bench-summarize docs minilm selector default-model no-data clean help
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -44,6 +44,18 @@ test-slow: .venv/.dev ## the slow ones: training to a bar, kills, fuzz
 
 test-postgresql: .venv/.dev ## the tests of the service on Debian's PostgreSQL, too
 	PYTHON=$(BIN)/python deploy/test-postgresql.sh
+
+serve-fuzz: .venv/.dev ## 100,000 mutated requests and schemathesis on all routes; N: how many
+	$(ONE_THREAD) $(BIN)/python bench/serve_fuzz.py --count $(if $(filter command line,$(origin N)),$(N),100000) --examples 100 --results results/serve-fuzz.json
+
+serve-load: .venv/.dev ## overload, slow clients, kills, reloads, soak, beside the bare pipeline; SECONDS
+	$(BIN)/python bench/serve_load.py --seconds $(or $(SECONDS),60) --results results/serve-load.json $(ARGS)
+
+service-page: .venv/.dev ## draw the picture of the service's page, in Debian's chromium
+	$(BIN)/python bench/service_page.py --output docs/images/page.png
+
+client: .venv/.serve ## the Python client of the service, one file: dialogist_client.py
+	@$(BIN)/dialogist client --output dialogist_client.py
 
 fuzz: .venv/.dev ## 20,000 mutated dialogues and files; N, SEED: how many, which; failing ones are kept
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzz --count $(N) --seed $(SEED) $(ARGS)

@@ -42,7 +42,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference" / "generated
 GROUPS = {
     "Summaries": ("summarize", "batch", "templates", "keypoints"),
     "Personal data": ("mask",),
-    "Service": ("serve", "keys", "feedback"),
+    "Service": ("serve", "client", "keys", "feedback"),
     "Your own model": ("annotate", "finetune", "init", "train", "recipes", "models"),
     "Quality": ("evaluate", "compare", "report", "explain", "rate", "ablate"),
     "Data and machine": ("data", "doctor"),

@@ -1,24 +1,32 @@
-"""Mutated requests against the service, in one process, without a socket.
+"""Mutated requests against the service in this process, and schemathesis against a server.
 
 Every reply must be ours: no 5xx but 503 and 504, no exception, and refusals that are short.
 
-    python bench/serve_fuzz.py --count 10000
+    python bench/serve_fuzz.py --count 100000 --examples 100 --results results/serve-fuzz.json
 """
 
 import argparse
 import asyncio
 import json
 import random
+import re
+import socket
+import subprocess
+import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import uvicorn
+
 from dialogist.engine.summarizer import Summarizer
 from dialogist.serve.app import create_app
 from dialogist.serve.keys import add_key
 from dialogist.serve.openapi import EXAMPLE, TRANSCRIPT
+from dialogist.serve.server import config_of
 from dialogist.serve.settings import Settings
 from dialogist.serve.tables import open_store
 
@@ -62,6 +70,10 @@ _PIECES = (
     b"<script>alert(1)</script>",
     b"{{7*7}}",
     b"' OR 1=1 --",
+)
+_CHECKS = (
+    "not_a_server_error,status_code_conformance,content_type_conformance,"
+    "response_headers_conformance,response_schema_conformance,ignored_auth"
 )
 _METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", "FOO")
 
@@ -154,10 +166,10 @@ def _resident() -> int:
     return int(text.split("VmRSS:")[1].split()[0]) >> 10
 
 
-async def _main(count: int, seed: int) -> None:
+async def _mutated_requests(count: int, seed: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         engine = open_store(f"sqlite:///{Path(folder) / 'service.db'}")
-        app = create_app(Settings(rate_per_minute=10_000_000), engine, Summarizer.load("default"))
+        app = create_app(Settings(rate_per_minute=10_000_000), engine, Summarizer.load)
         async with app.router.lifespan_context(app):
             key = add_key(engine, "fuzz")
             await fuzz(app, key, 200, random.Random(seed + 1))  # what is loaded once is loaded
@@ -165,16 +177,78 @@ async def _main(count: int, seed: int) -> None:
             started = time.perf_counter()
             statuses, longest = await fuzz(app, key, count, random.Random(seed))
             seconds = time.perf_counter() - started
-            grown = _resident() - before
-    print(f"{count} requests in {seconds:.1f} s, memory {before} MiB before, {grown:+} MiB after")
-    print("statuses:", dict(sorted(statuses.items())), "longest refusal:", longest, "bytes")
-    failed = sum(n for status, n in statuses.items() if status >= 500 and status != 504)
-    print("5xx:", failed)
+            after = _resident()
+    failed = sum(n for status, n in statuses.items() if status >= 500 and status not in (503, 504))
+    return {
+        "requests": count,
+        "seed": seed,
+        "seconds": round(seconds, 1),
+        "statuses": {str(status): n for status, n in sorted(statuses.items())},
+        "failed": failed,
+        "longest_refusal_bytes": longest,
+        "memory_mib": [before, after],
+    }
+
+
+def _described_requests(examples: int, seed: int) -> dict[str, Any]:
+    """What schemathesis makes of the OpenAPI description, valid and not, against a real server."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket() as listener:
+        engine = open_store(f"sqlite:///{Path(folder) / 'service.db'}")
+        settings = Settings(rate_per_minute=10_000_000)
+        key = add_key(engine, "fuzz")
+        server = uvicorn.Server(config_of(settings, create_app(settings, engine, Summarizer.load)))
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(500)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        address = f"http://127.0.0.1:{listener.getsockname()[1]}/openapi.json"
+        words = ["run", address, "-H", f"Authorization: Bearer {key}", "--seed", str(seed)]
+        words += ["--max-examples", str(examples), "--checks", _CHECKS, "--mode", "all"]
+        words += ["--no-color"]
+        done = subprocess.run(
+            [str(Path(sys.executable).parent / "schemathesis"), *words],
+            capture_output=True,
+            text=True,
+        )
+        server.should_exit = True
+        thread.join()
+    generated = re.search(r"Test cases:\s*([^\n]+)", done.stdout)
+    return {
+        "examples": examples,
+        "checks": _CHECKS.split(","),
+        "exit_code": done.returncode,
+        "cases": generated[1].strip() if generated else "",
+        "tail": [] if done.returncode == 0 else done.stdout.splitlines()[-60:],
+    }
+
+
+def _main(given: argparse.Namespace) -> None:
+    figures: dict[str, Any] = {}
+    if given.count:
+        figures["mutated"] = asyncio.run(_mutated_requests(given.count, given.seed))
+        print(json.dumps(figures["mutated"]))
+    if given.examples:
+        figures["described"] = _described_requests(given.examples, given.seed)
+        print("\n".join(figures["described"].pop("tail")))
+        print(json.dumps(figures["described"]))
+    if given.results:
+        known = json.loads(given.results.read_text()) if given.results.is_file() else {}
+        result = {
+            "schema": 1,
+            "name": "serve-fuzz",
+            "what": "Requests that are broken, or made of the OpenAPI description",
+            "command": f"python {' '.join(sys.argv)}",
+            "figures": {**known.get("figures", {}), **figures},
+        }
+        given.results.write_text(json.dumps(result, indent=1) + "\n")
+    failed = figures.get("mutated", {}).get("failed", 0)
+    raise SystemExit(bool(failed or figures.get("described", {}).get("exit_code", 0)))
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--count", type=int, default=10_000, help="mutated requests; 0: none")
+    parser.add_argument("--examples", type=int, default=0, help="of schemathesis for each route")
     parser.add_argument("--seed", type=int, default=0)
-    given = parser.parse_args()
-    asyncio.run(_main(given.count, given.seed))
+    parser.add_argument("--results", type=Path, help="JSON file for the figures")
+    _main(parser.parse_args())

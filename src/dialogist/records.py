@@ -5,7 +5,7 @@ reader -> Dialogue -prepare-> Example -encode-> ids ...      ... -compose-> Summ
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal, TypeAlias, get_args
 
@@ -18,6 +18,7 @@ SCHEMA_VERSION = 3
 
 _NOTHING: Mapping[str, JSON] = MappingProxyType({})
 _NOTHING_MASKED: Mapping[str, str] = MappingProxyType({})
+_NO_PROFILE: Mapping[str, str] = MappingProxyType({})
 _NO_TIMINGS: Mapping[str, float] = MappingProxyType({})
 
 
@@ -47,7 +48,8 @@ class Dialogue:
 
     ``references`` are complete human summaries, zero or more. ``metadata`` keeps what else the
     corpus says (topic, section, dialogue state, queries), as JSON values under the corpus' names.
-    Lists of utterances and of references become tuples.
+    ``profile`` is what is known of the customer beside the dialogue (plan, city, earlier tickets):
+    texts under the names of their fields. Lists of utterances and of references become tuples.
 
     Example:
         >>> Dialogue.from_text("Ann: Lunch at noon?\nBo: Yes, at Luigi's.").speakers
@@ -58,6 +60,7 @@ class Dialogue:
     id: str = ""
     references: tuple[str, ...] = ()
     metadata: Mapping[str, JSON] = field(default_factory=lambda: _NOTHING, hash=False)
+    profile: Mapping[str, str] = field(default_factory=lambda: _NO_PROFILE, hash=False)
 
     def __post_init__(self) -> None:
         """Make lists tuples, and refuse what is neither.
@@ -69,6 +72,9 @@ class Dialogue:
             object.__setattr__(self, name, _tuple_of(kind, name, getattr(self, name)))
         if not isinstance(self.id, str):
             raise UsageError(f"Dialogue: id must be text, not {type(self.id).__name__}")
+        for name, value in self.profile.items():
+            if not isinstance(name, str) or not isinstance(value, str):
+                raise UsageError(f"Dialogue: profile[{name!r}] must be text under a name")
 
     def __hash__(self) -> int:
         """Of its ends alone: caches ask again and again, and a dialogue may have hours."""
@@ -96,6 +102,14 @@ class Dialogue:
     def speakers(self) -> tuple[str, ...]:
         """The distinct non-empty speakers, in order of appearance."""
         return tuple(dict.fromkeys(u.speaker for u in self.utterances if u.speaker))
+
+    def with_profile_turns(self) -> "Dialogue":
+        """The dialogue with the fields of its profile as first utterances, which nobody speaks."""
+        if not self.profile:
+            return self
+        known = ((name.replace("_", " "), value) for name, value in self.profile.items())
+        turns = (Utterance("", f"profile {name}: {value}") for name, value in known)
+        return replace(self, utterances=(*turns, *self.utterances), profile=_NO_PROFILE)
 
 
 def _tuple_of(kind: type, name: str, values: object) -> tuple[object, ...]:
@@ -168,8 +182,8 @@ class Example:
     ``speakers[i]`` is the name that placeholder ``i`` stands for (empty when speakers stay inline).
     ``entities`` maps entity placeholders to the words they stand for (empty when not masked).
     ``origins[i]`` are the numbers, from 0, of the dialogue's utterances that utterance ``i`` is
-    made of. ``merged`` counts utterances joined to their predecessor; ``notes`` say what else was
-    changed.
+    made of. The first ``profile`` utterances are fields of the user profile. ``merged`` counts
+    utterances joined to their predecessor; ``notes`` say what else was changed.
     """
 
     utterances: tuple[Utterance, ...]
@@ -179,6 +193,7 @@ class Example:
     speakers: tuple[str, ...] = ()
     entities: Mapping[str, str] = field(default_factory=lambda: _NOTHING_MASKED, hash=False)
     origins: tuple[tuple[int, ...], ...] = ()
+    profile: int = 0
     merged: int = 0
     notes: tuple[str, ...] = ()
 
@@ -216,6 +231,7 @@ class Statement:
     reported or quoted it is all that the statement rests on. ``confidence`` is the geometric mean
     of its tokens' probabilities, None for systems without any; of what is reported or quoted how
     likely a summary must hold it. ``check`` is what the checks say of it, ``kind`` how it was made.
+    ``profile`` names the fields of the user profile that it rests on, such as ``profile.city``.
     """
 
     text: str
@@ -226,6 +242,7 @@ class Statement:
     confidence: float | None = None
     check: Check = "unchecked"
     kind: StatementKind = "free"
+    profile: tuple[str, ...] = ()
 
 
 WarningKind: TypeAlias = Literal[

@@ -7,6 +7,7 @@ import pytest
 
 from dialogist import DecodingOptions, Dialogue, Summarizer, SummaryOptions, Utterance
 from dialogist.baselines.extractive import BASELINES
+from dialogist.decoding.stopping import SearchStopped, stopping_when
 from dialogist.engine.writing import BatchLimits
 from dialogist.errors import UsageError
 from dialogist.records import Summary
@@ -117,3 +118,19 @@ def test_baselines_have_the_same_face(name: str) -> None:
 def test_rejects_unknown_device(tiny_model: Path) -> None:
     with pytest.raises(UsageError, match="use auto, cpu or cuda"):
         Summarizer.load(str(tiny_model), device="abacus")
+
+
+def test_a_search_stops_at_the_step_at_which_nobody_waits_any_more() -> None:
+    summarizer = Summarizer.load("default")
+    dialogue = Dialogue.from_text("Ann: Can you send the report by Friday?\nBo: Yes, on Thursday.")
+    steps = 0
+
+    def is_over() -> bool:
+        nonlocal steps
+        steps += 1
+        return steps == 3
+
+    with pytest.raises(SearchStopped), stopping_when(is_over):
+        summarizer.summarize([dialogue], style="free")
+    assert steps == 3
+    assert summarizer.summarize([dialogue], style="free")[0].text

@@ -10,12 +10,13 @@ from contextlib import asynccontextmanager, contextmanager
 import httpx2
 import pytest
 import sqlalchemy as sa
+import uvicorn
 
 from dialogist.engine.summarizer import Summarizer
 from dialogist.serve import tables
 from dialogist.serve.app import create_app
 from dialogist.serve.keys import add_key
-from dialogist.serve.server import server_of
+from dialogist.serve.server import config_of
 from dialogist.serve.settings import Settings
 from dialogist.serve.tables import open_store
 
@@ -60,31 +61,32 @@ class Service:
 
 
 @asynccontextmanager
-async def running(engine, model=None, **settings):
+async def running(engine, model=None, load=None, **settings):
     """Start a service on a store, and stop it."""
     chosen = Settings(**{"rate_per_minute": 100_000, **settings})
-    app = create_app(chosen, engine, model or Summarizer.load("default"))
+    app = create_app(chosen, engine, load or (lambda: model or Summarizer.load("default")))
     async with app.router.lifespan_context(app):
         with engine.connect() as connection:
             count = connection.scalar(sa.select(sa.func.count()).select_from(tables.keys))
         yield Service(app, engine, add_key(engine, f"test {count}"))
 
 
-def ask(engine, conversation, model=None, **settings):
-    """Run ``conversation(service)`` with a service on a store."""
+def ask(engine, conversation, model=None, load=None, **settings):
+    """Run ``conversation(service)`` with a service on a store; ``load`` gives each model."""
 
     async def all_of_it():
-        async with running(engine, model, **settings) as service:
+        async with running(engine, model, load, **settings) as service:
             return await conversation(service)
 
     return asyncio.run(all_of_it())
 
 
 @contextmanager
-def listening(engine, **settings):
+def listening(engine, model=None, **settings):
     """A service behind a real socket; its port."""
     chosen = Settings(**{"rate_per_minute": 100_000, **settings})
-    server = server_of(chosen, create_app(chosen, engine, Summarizer.load("default")))
+    app = create_app(chosen, engine, lambda: model or Summarizer.load("default"))
+    server = uvicorn.Server(config_of(chosen, app))
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen(500)

@@ -133,7 +133,8 @@ def test_options_that_are_not_valid_are_refused_without_an_echo(engine, options,
         ({"utterances": []}, "unreadable_dialogue"),
         ({"utterances": [{"speaker": 3, "text": None}]}, "unreadable_dialogue"),
         ({**CALL, "id": [1]}, "unreadable_dialogue"),
-        ({**CALL, "profile": {}}, "unreadable_dialogue"),
+        ({**CALL, "profile": "gold"}, "unreadable_dialogue"),
+        ({**CALL, "profile": {"plan": {"name": "gold"}}}, "unreadable_dialogue"),
         ({**CALL, "timeout_ms": -1}, "invalid_options"),
         ({**CALL, "review": "perhaps"}, "invalid_options"),
     ],
@@ -141,6 +142,16 @@ def test_options_that_are_not_valid_are_refused_without_an_echo(engine, options,
 def test_a_body_that_holds_no_dialogue_is_refused(engine, body, code):
     reply = ask(engine, post("/v1/summaries", body))
     assert (reply.status_code, reply.json()["code"]) == (422, code)
+
+
+def test_a_profile_is_used_where_the_customer_speaks_of_it(engine):
+    said = {"speaker": "Customer", "text": "I want to cancel my plan because it is too expensive."}
+    asked = {"utterances": [said, CALL["utterances"][1]], "options": FAITHFUL}
+    reply = ask(engine, post("/v1/summaries", {**asked, "profile": {"plan": "Q7", "age": 31}}))
+    [statement] = [one for one in reply.json()["sentences"] if "plan" in one["text"]]
+    assert statement["profile"] == ["profile.plan"]
+    assert "(profile: plan Q7)" in statement["text"]
+    assert "profile" not in ask(engine, post("/v1/summaries", asked)).json()["text"]
 
 
 def test_every_example_of_the_description_runs(engine):

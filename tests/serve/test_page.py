@@ -9,7 +9,8 @@ from tests.serve.conftest import ask
 from tests.serve.test_api import CALL, FAITHFUL
 from tests.serve.test_store import rows_of
 
-from dialogist.records import Dialogue, Summary
+from dialogist.engine.options import SummaryOptions
+from dialogist.records import Dialogue, Statement, Summary, Warning
 from dialogist.serve import page, tables
 from dialogist.serve.keys import add_key
 from dialogist.serve.view import edits_between, view_of
@@ -154,6 +155,60 @@ def test_a_summary_is_edited_and_approved_by_a_form_alone(engine):
     assert row.edits["removed"] == row.edits["added"] == 1
     assert "[PHONE_1]" in json.dumps(row.content)
     assert "415" not in json.dumps(row.content)
+
+
+class Doubted:
+    """A model of whose two sentences the second is doubted, for two reasons."""
+
+    name = "doubted"
+    options = SummaryOptions(style="faithful")
+
+    def stream(self, dialogues, options, window=64):
+        for one in dialogues:
+            sentences = (Statement("It drips.", 0, 9), Statement("Ann waits.", 10, 20))
+            told = ("Ann is not in the dialogue", "nobody says so")
+            warnings = tuple(Warning("name", message, 10, 13, "Ann") for message in told)
+            yield Summary(
+                "It drips. Ann waits.",
+                one.id,
+                "warning",
+                told[0],
+                sentences=sentences,
+                warnings=warnings,
+            )
+
+
+def test_readers_say_whether_a_warning_is_right(engine):
+    async def visit(client):
+        shown = (await client.post("/", data={"text": TALK})).text
+        form = fields_of(shown)
+        for judged in ("right", "right", "wrong"):
+            done = await client.post("/approve", data={**form, "warning1": judged})
+            assert done.status_code == 303
+        return shown, (await client.get("/quality")).text
+
+    shown, quality = browse(engine, visit, model=Doubted())
+    assert "1 of 2 statements should be checked" in shown
+    assert "<li>Ann is not in the dialogue</li><li>nobody says so</li>" in shown
+    assert re.findall(r'name="(warning\d)" value="(\w+)"', shown) == [
+        ("warning1", "right"),
+        ("warning1", "wrong"),
+    ]
+    assert re.search(r">right</th><td>2</td>", quality)
+    assert re.search(r">false alarm</th><td>1</td>", quality)
+    assert re.search(r"Half within \d+ ms, 95 of 100 within \d+ ms", quality)
+
+
+def test_the_profile_stands_beside_the_transcript_and_is_linked(engine):
+    said = {"speaker": "Customer", "text": "I want to cancel my plan because it is too expensive."}
+    talk = {"utterances": [said, CALL["utterances"][1]], "profile": {"age": 31, "plan": "<b>Q7"}}
+
+    async def visit(client):
+        return (await client.post("/", data={"text": json.dumps(talk)})).text
+
+    shown = browse(engine, visit)
+    assert '<div id="p1"><dt>plan</dt><dd>&lt;b&gt;Q7</dd></div>' in shown
+    assert re.findall(r'href="#(p\d)"', shown) == ["p1"]
 
 
 def test_review_goes_on_with_the_next_one(engine):

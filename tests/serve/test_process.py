@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -65,7 +66,6 @@ def test_an_open_address_wants_a_key_first(store, monkeypatch):
         command.serve(host="0.0.0.0", store=store)
     assert served == []
     run("keys", "add", "desk", "--store", store)
-    monkeypatch.setattr("dialogist.serve.metrics.log_as_json", lambda: None)
     command.serve(host="0.0.0.0", store=store)
     assert [one.host for one in served] == ["0.0.0.0"]
 
@@ -90,15 +90,9 @@ def test_which_addresses_only_this_machine_reaches(host, is_loopback):
 
 
 def test_a_process_gives_a_first_key_answers_and_drains(store):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    words = ["-m", "dialogist", "serve", "--port", str(port), "--store", store]
-    process = subprocess.Popen([sys.executable, *words], stderr=subprocess.PIPE, text=True)
+    process, address, key = _started(store)
+    bearer = {"Authorization": f"Bearer {key}"}
     try:
-        key = process.stderr.readline().split("#key=")[1].strip()
-        address = f"http://127.0.0.1:{port}"
-        bearer = {"Authorization": f"Bearer {key}"}
         with httpx2.Client(base_url=address, headers=bearer, timeout=60) as client:
             _wait_for(client)
             said = [
@@ -122,6 +116,86 @@ def test_a_process_gives_a_first_key_answers_and_drains(store):
         process.kill()
         process.stderr.close()
     assert os.path.exists(store.removeprefix("sqlite:///"))
+
+
+def _started(store, *flags):
+    """A service in a process of its own; the process, its address and the first key."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    words = ["-m", "dialogist", "serve", "--port", str(port), "--store", store, *flags]
+    process = subprocess.Popen([sys.executable, *words], stderr=subprocess.PIPE, text=True)
+    key = process.stderr.readline().split("#key=")[1].strip()
+    return process, f"http://127.0.0.1:{port}", key
+
+
+@pytest.mark.slow
+def test_several_processes_share_an_address_and_one_that_is_killed_is_replaced(store):
+    """Also: SIGHUP reaches all of them, figures are summed, and SIGTERM ends all."""
+    process, address, key = _started(store, "--workers", "2")
+    logged = []
+    reader = threading.Thread(target=lambda: logged.extend(process.stderr))
+    reader.start()
+    bearer = {"Authorization": f"Bearer {key}"}
+    body = json.dumps({**CALL, "options": {"style": "faithful"}})
+    headers = {**bearer, "Content-Type": "application/json"}
+
+    def ask():
+        """With a connection of its own, which one of the processes takes."""
+        while True:
+            try:
+                path = f"{address}/v1/summaries"
+                return httpx2.post(path, content=body, headers=headers, timeout=60).status_code
+            except httpx2.TransportError:
+                time.sleep(0.05)
+
+    def count(words):
+        return sum(words in line for line in logged)
+
+    def wait_until(is_true):
+        for _ in range(600):
+            if is_true():
+                return
+            time.sleep(0.1)
+        raise AssertionError("".join(logged))
+
+    try:
+        with httpx2.Client(base_url=address, headers=bearer, timeout=60) as client:
+            _wait_for(client)
+        wait_until(lambda: count("Application startup complete") == 2)
+        assert {ask() for _ in range(20)} == {200}
+        text = httpx2.get(f"{address}/metrics", headers=bearer).text
+        assert 'dialogist_requests_total{code="200",route="/v1/summaries"} 20.0' in text
+        process.send_signal(signal.SIGHUP)
+        wait_until(lambda: count('"model reloaded"') == 2)
+        children = _children(process.pid)
+        os.kill(children[-1], signal.SIGKILL)
+        assert {ask() for _ in range(20)} == {200}
+        wait_until(lambda: count("Application startup complete") == 3)
+        assert {ask() for _ in range(20)} == {200}
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) in (0, -signal.SIGTERM, 143)
+        assert not any(os.path.exists(f"/proc/{pid}") for pid in children)
+    finally:
+        process.kill()
+        reader.join()
+        process.stderr.close()
+
+
+def _children(pid):
+    """The processes of a supervisor that answer requests: it has a helper besides."""
+    found = []
+    for entry in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{entry}/stat") as file:
+                parent = int(file.read().rpartition(")")[2].split()[1])
+            with open(f"/proc/{entry}/cmdline") as file:
+                is_ours = parent == pid and "spawn_main" in file.read()
+        except (OSError, ValueError):
+            continue
+        if is_ours:
+            found.append(int(entry))
+    return sorted(found)
 
 
 def _wait_for(client):

@@ -1,20 +1,26 @@
 """The worker: what is taken, refused, grouped, given up, tried again."""
 
 import asyncio
+import signal
+import subprocess
+import sys
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 from tests.serve.conftest import ask
 from tests.serve.test_api import CALL
 
+from dialogist.decoding.stopping import check_stopped
 from dialogist.engine.options import SummaryOptions
 from dialogist.records import Summary
+from dialogist.serve.crashes import CrashLog
 from dialogist.serve.metrics import Metrics
 from dialogist.serve.problems import Problem
 from dialogist.serve.settings import Settings
 from dialogist.serve.wishes import Options, dialogue_of, wish_of
-from dialogist.serve.worker import Worker
+from dialogist.serve.worker import Worker, _mark_of
 
 BASE = SummaryOptions(style="faithful")
 
@@ -47,13 +53,15 @@ class Slow:
 
 
 def wish(identity, size=10, **options):
-    return wish_of(dialogue_of({**CALL, "id": identity}), Options(**options), BASE, size)
+    return replace(
+        wish_of(dialogue_of({**CALL, "id": identity}), Options(**options), BASE), size=size
+    )
 
 
-def work(conversation, model=None, **settings):
+def work(conversation, model=None, crashes=None, **settings):
     """Run ``conversation(worker)``."""
     model = model or Slow()
-    worker = Worker(model, Settings(**settings), Metrics("slow"))
+    worker = Worker(model, Settings(**settings), Metrics("slow"), crashes)
 
     async def all_of_it():
         worker.start()
@@ -118,6 +126,88 @@ def test_places_are_bounded_by_requests_and_bytes():
     for problem in work(conversation, queue_requests=2, queue_bytes=1024):
         assert (problem.code, problem.status) == ("queue_full", 503)
         assert problem.retry_after > 0
+
+
+def test_places_are_bounded_by_tokens():
+    """Before it is read a request counts as a token for each four bytes."""
+
+    async def conversation(worker):
+        with worker.place(400), pytest.raises(Problem) as announced, worker.place(104):
+            pass
+        with worker.place(200) as first, worker.place(200) as second:
+            first.fill(70)
+            second.fill(40)
+            with pytest.raises(Problem) as counted:
+                second.fill(56)
+        with worker.place(400) as place:
+            place.fill(1000)  # alone it is taken
+        with worker.place(400), worker.place(100):
+            pass
+        return announced.value, counted.value
+
+    for problem in work(conversation, queue_tokens=125):
+        assert problem.code == "queue_full"
+
+
+class Writing(Slow):
+    """A model that writes for ever, step by step."""
+
+    def __init__(self):
+        super().__init__()
+        self.steps = 0
+
+    def stream(self, dialogues, options, window=64):
+        for dialogue in list(dialogues):
+            self.begun.append(dialogue.id)
+            while dialogue.id != "last":
+                check_stopped()
+                self.steps += 1
+                time.sleep(0.001)
+            yield Summary("It was said.", dialogue.id)
+
+
+@pytest.mark.parametrize("why", ["client_closed", "deadline"])
+def test_a_network_stops_at_the_next_step_when_nobody_waits(why):
+    model = Writing()
+
+    async def conversation(worker):
+        seconds = 5 if why == "client_closed" else 0.05
+        gone = asyncio.Event()
+        leaves = asyncio.create_task(gone.wait())
+        asked = asyncio.create_task(code_of(worker.summarize(wish("a"), seconds, leaves)))
+        while not model.steps:
+            await asyncio.sleep(0.001)
+        if why == "client_closed":
+            gone.set()
+        found, steps = await asked, model.steps
+        await worker.summarize(wish("last"), 5)
+        return found, model.steps - steps
+
+    found, more = work(conversation, model, batch_wait=0)
+    assert found == why
+    assert more <= 2  # the one that was begun, and the loop's way to tell
+
+
+def test_a_network_goes_on_while_one_of_a_batch_waits():
+    model = Writing()
+
+    async def conversation(worker):
+        gone = asyncio.Event()
+        leaves = [asyncio.create_task(gone.wait()) for _ in range(2)]
+        wishes = [wish("a"), wish("b")]
+        asked = [worker.summarize(w, 5, one) for w, one in zip(wishes, leaves, strict=True)]
+        tasks = [asyncio.create_task(code_of(one)) for one in asked]
+        while not model.steps:
+            await asyncio.sleep(0.001)
+        tasks[0].cancel()
+        await asyncio.sleep(0.05)
+        steps = model.steps
+        await asyncio.sleep(0.05)
+        went_on = model.steps > steps
+        gone.set()
+        return went_on, await tasks[1]
+
+    assert work(conversation, model, batch_wait=0.2) == (True, "client_closed")
 
 
 def test_what_would_wait_too_long_is_refused():
@@ -233,3 +323,79 @@ def test_a_client_can_set_a_deadline(engine):
 
     reply = ask(engine, conversation, model)
     assert (reply.status_code, reply.json()["code"]) == (504, "deadline")
+
+
+def test_a_model_is_replaced_without_an_error(engine):
+    """Requests come all the time; a model that is broken is not used."""
+    models = iter([Slow(), Slow(), Broken(), Slow()])
+    names = ["one", "two", "broken", "three"]
+
+    def load():
+        model = next(models)
+        model.name = names.pop(0)
+        return model
+
+    async def conversation(service):
+        statuses, shown = [], []
+        is_done = False
+        async with service.client() as client:
+
+            async def keep_asking():
+                while not is_done:
+                    statuses.append((await client.post("/v1/summaries", json=CALL)).status_code)
+
+            asking = [asyncio.create_task(keep_asking()) for _ in range(4)]
+            while names:
+                left = len(names)
+                signal.raise_signal(signal.SIGHUP)
+                while len(names) == left:
+                    await asyncio.sleep(0.01)
+                await asyncio.sleep(0.1)  # it is tried before it is used
+                shown.append((await client.get("/v1/models")).json()["data"][0]["id"])
+            is_done = True
+            await asyncio.gather(*asking)
+            return shown, statuses
+
+    shown, statuses = ask(engine, conversation, load=load)
+    assert shown == ["two", "two", "three"]
+    assert len(statuses) > 20
+    assert set(statuses) == {200}
+
+
+class Broken(Slow):
+    def stream(self, dialogues, options, window=64):
+        for dialogue in dialogues:
+            yield Summary("", dialogue.id, "error")
+
+
+DIES = """
+import os, sys
+from pathlib import Path
+from dialogist.serve.crashes import CrashLog
+CrashLog(Path(sys.argv[1])).begin(sys.argv[2:])
+os._exit(9)
+"""
+
+
+def test_a_dialogue_of_which_two_processes_died_is_refused(tmp_path):
+    """What was worked on beside it is not: it did not die twice."""
+    model = Slow()
+    first, other = wish("first"), wish("other")
+    other.dialogue = dialogue_of({"utterances": [{"text": "Something else."}]})
+    marks = [_mark_of(one.dialogue) for one in (first, other)]
+    log = CrashLog(tmp_path)
+
+    def die(*marks):
+        command = [sys.executable, "-c", DIES, str(tmp_path), *marks]
+        assert subprocess.run(command).returncode == 9
+
+    async def conversation(worker):
+        found = []
+        for dying in (marks, marks[:1]):
+            await asyncio.to_thread(die, *dying)
+            found += [await code_of(worker.summarize(one, 5)) for one in (first, other)]
+        return found
+
+    found = work(conversation, model, crashes=log)
+    assert found == ["done", "done", "quarantined", "done"]
+    assert len(list(tmp_path.iterdir())) == 2  # of those that died; the own one is gone

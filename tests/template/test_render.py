@@ -117,6 +117,7 @@ def test_json_has_every_key_always():
                 "role",
                 "doubt",
                 "kind",
+                "profile",
             )
         )
     }

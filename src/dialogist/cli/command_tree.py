@@ -179,6 +179,7 @@ _EXAMPLES = {
         "dialogist init recipe.yaml --from default",
     ),
     "serve": ("dialogist serve --port 8765 --store sqlite:///desk.db",),
+    "feedback import": ("dialogist feedback import summaries.jsonl --key desk --consent",),
     "keys revoke": ("dialogist keys revoke desk",),
     "keys add": ("dialogist keys add desk --scope summaries --scope reviews",),
     "feedback export": ("dialogist feedback export --output pairs.jsonl",),

@@ -1,6 +1,7 @@
-"""``dialogist serve``, ``keys`` and ``feedback``: the service, who may use it, what it learned."""
+"""``dialogist serve``, ``client``, ``keys``, ``feedback``: the service, and what it learned."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -35,20 +36,21 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
     store: Store = None,
     model: Annotated[str | None, typer.Option("--model", "-m", help="The model's name.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Processes that answer; each has a queue of its own.")
+    ] = None,
     config: ConfigFile = None,
 ) -> None:
     """Answer requests for summaries over HTTP, and show a page to review them."""
     try:
-        from dialogist.engine.summarizer import Summarizer
-        from dialogist.serve.app import create_app
+        from dialogist.engine.model_files import find_model
         from dialogist.serve.keys import add_key, valid_keys
-        from dialogist.serve.metrics import log_as_json
-        from dialogist.serve.server import run
+        from dialogist.serve.server import app_of, run
         from dialogist.serve.settings import load_settings
         from dialogist.serve.tables import open_store
     except ModuleNotFoundError:
         raise MissingExtraError("the service", "serve") from None
-    flags = {"host": host, "port": port, "store": store, "model": model}
+    flags = {"host": host, "port": port, "store": store, "model": model, "workers": workers}
     settings = load_settings(config, flags)
     engine = open_store(settings.store_url)
     address = f"http://{settings.host}:{settings.port}/"
@@ -63,9 +65,20 @@ def serve(
             f"--host {settings.host}: other machines can reach it, and there is no API key yet: "
             "make one with dialogist keys add NAME"
         )
-    app = create_app(settings, engine, Summarizer.load(settings.model))
-    log_as_json()
-    run(settings, app)
+    find_model(settings.model)  # told before a process starts, and not in its log
+    engine.dispose()
+    run(settings, partial(app_of, settings))
+
+
+def client(output: OutputFile = None) -> None:
+    """Write a Python client of the service: one file that needs nothing but Python."""
+    try:
+        from dialogist.serve.client import client_source
+    except ModuleNotFoundError:
+        raise MissingExtraError("the service", "serve") from None
+    source = client_source()
+    with output_to(output):
+        print(source, end="")
 
 
 @keys_app.command("add")
@@ -120,6 +133,34 @@ def export(output: OutputFile = None, store: Store = None, config: ConfigFile = 
         for pair in pairs:
             print(json.dumps(pair, ensure_ascii=False))
     note(f"{counted(len(pairs), 'dialogues')} written", own=True)
+
+
+@feedback_app.command("import")
+def import_annotated(
+    files: Annotated[list[Path], typer.Argument(help="What the annotation page saved.")],
+    key: Annotated[str, typer.Option(help="The name of the key under which it is stored.")],
+    consent: Annotated[
+        bool, typer.Option("--consent", help="The people agreed that it is kept, masked.")
+    ] = False,
+    store: Store = None,
+    config: ConfigFile = None,
+) -> None:
+    """Store the summaries of ``dialogist annotate`` beside what people said on the page."""
+    if not consent:
+        raise UsageError("dialogues and summaries are kept, masked: did people agree? --consent")
+    engine = _engine(store, config)
+    from dialogist.data.readers import read_dialogues
+    from dialogist.serve.keys import valid_keys
+    from dialogist.serve.reviews import add_annotated
+
+    found = [one.id for one in valid_keys(engine) if one.name == key]
+    if not found:
+        raise UsageError(f"key {key}: there is no such key (dialogist keys list)")
+    dialogues = [one for file in files for one in read_dialogues(file) if one.references]
+    added = sum(add_annotated(engine, found[0], one) for one in dialogues)
+    again = len(dialogues) - added
+    behind = f"; {counted(again, 'dialogues')} stored before" if again else ""
+    note(f"{counted(added, 'dialogues')} stored{behind}", own=True)
 
 
 def _engine(store: str | None, config: Path | None) -> "Engine":

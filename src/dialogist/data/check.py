@@ -7,6 +7,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO
 
+from dialogist.data.profile import PROFILE
 from dialogist.data.readers import ReadOptions, ReadProblem, no_note, read_dialogues
 from dialogist.errors import DataError
 from dialogist.records import JSON, Dialogue
@@ -25,12 +26,16 @@ FINDINGS = {
     "empty_summary": "have a summary without text",
     "long_summary": "have a summary longer than the dialogue",
     "no_reference": "have no summary, while others have one",
+    "ignored_profile": "have fields in their profile that are not read: no text or number",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusFinding:
-    """One kind of oddity: how many dialogues show it, and the ids of the first few."""
+    """One kind of oddity: how many dialogues show it, and the ids of the first few.
+
+    Of ``ignored_profile`` the examples are names of fields.
+    """
 
     kind: str
     count: int
@@ -94,6 +99,16 @@ class _Seen:
             self.counts[kind] += 1
             if len(self.examples[kind]) < _EXAMPLES:
                 self.examples[kind].append(dialogue.id)
+        self._add_ignored(dialogue.metadata.get(PROFILE))
+
+    def _add_ignored(self, unread: JSON) -> None:
+        """Count what of a profile is not read, and note its fields rather than the dialogue."""
+        if unread is None:
+            return
+        self.counts["ignored_profile"] += 1
+        known = self.examples["ignored_profile"]
+        names = list(unread) if isinstance(unread, dict) else [PROFILE]
+        known += [name for name in names if name not in known][: _EXAMPLES - len(known)]
 
     def _oddities(self, dialogue: Dialogue) -> Iterator[str]:
         if dialogue.id in self.ids:

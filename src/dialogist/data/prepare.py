@@ -66,6 +66,8 @@ class PreparationConfig(Config):
     coming tmrw": are you coming tomorrow?; see `text.chat`).
     ``own_names``: ``kept``, or ``speaker``: a name that a speaker labelled by a role calls himself
     ("this is Priya") stands for that speaker, and signatures are left out (see `data.own_names`).
+    ``user_profile``: ``none``, or ``first``: the fields of the user profile are the first
+    utterances, which nobody speaks (see `data.profile`).
     ``language``: the one the model is for; a dialogue in another is not summarised. Empty: any.
     """
 
@@ -81,6 +83,7 @@ class PreparationConfig(Config):
     limits: Limits = Limits()
     spelling: Literal["kept", "written_out"] = "kept"
     own_names: Literal["kept", "speaker"] = "kept"
+    user_profile: Literal["none", "first"] = "none"
     language: Literal["en", "zh", ""] = ""
 
     @model_validator(mode="after")
@@ -135,14 +138,26 @@ class Preparation:
         plan = tokenizer.plan if self.planned_labels else None
         return encode(example, tokenizer, self.config.limits, labels, copied, plan)
 
+    @property
+    def reads_profiles(self) -> bool:
+        """Whether the model is given the user profile."""
+        return self.config.user_profile == "first"
+
+    def with_profile(self, dialogue: Dialogue) -> Dialogue:
+        """The dialogue with all that the model reads of it as utterances."""
+        return dialogue.with_profile_turns() if self.reads_profiles else dialogue
+
     def prepare(self, dialogue: Dialogue) -> Example:
         """Normalise, replace entities and speakers, merge. Nothing is cut here."""
+        fields = len(dialogue.profile) if self.reads_profiles else 0
         table = self._speakers(dialogue)
-        dialogue = self._reworded(dialogue)
+        dialogue = self._reworded(self.with_profile(dialogue))
         spoken, entities = self._spoken(dialogue)
-        kept = [u for u in spoken if u.text]
+        first, rest = [u for u in spoken[:fields] if u.text], [u for u in spoken[fields:] if u.text]
+        kept = [*first, *rest]
         below = self.config.merge_below
-        groups = [[u] for u in kept] if below is None else group_short(kept, below)
+        groups = [[u] for u in rest] if below is None else group_short(rest, below)
+        groups = [*([u] for u in first), *groups]
         joined = [merge(group) for group in groups]
         roles = RoleTable(joined) if self.config.speakers == "role" else None
         return Example(
@@ -153,6 +168,7 @@ class Preparation:
             speakers=() if table is None else table.names,
             entities=entities.surfaces,
             origins=_origins(spoken, groups),
+            profile=len(first),
             merged=len(kept) - len(joined),
             notes=tuple(_notes(dialogue, table or roles, entities, len(spoken) - len(kept))),
         )
@@ -279,6 +295,8 @@ def _notes(
     if table is not None and table.overflow:
         instead = "stay text" if isinstance(table, SpeakerTable) else "share one"
         yield f"{len(table.overflow)} of the speakers have no token of their own ({instead})"
+    if dialogue.profile:
+        yield "the model does not read the user profile"
     if entities.overflow:
         kinds = ", ".join(f"{count} {kind}" for kind, count in entities.overflow.items())
         yield f"more entities than tokens for them ({kinds} stay text)"

@@ -10,6 +10,7 @@ from dialogist.batch import Batch
 from dialogist.decoding import CoverageKind, DecodingOptions
 from dialogist.decoding.constraints import NEVER, Filter
 from dialogist.decoding.search import Hypothesis, apply_constraints, as_input
+from dialogist.decoding.stopping import check_stopped
 from dialogist.models.base import Generator, Stepper
 from dialogist.nn.kv_cache import State
 from dialogist.tokenizers import Symbols
@@ -131,6 +132,7 @@ class BeamSearch:
         sums = torch.full((len(alive), width), NEVER, device=device)
         sums[:, 0] = 0.0
         while len(alive):
+            check_stopped()
             log_probs, state = model.step(as_input(tokens, self.symbols), state)
             scores = apply_constraints(log_probs, prefix, owner, self.filters)  # (1)
             candidates = self._extend(sums, scores)  # (2)

@@ -19,6 +19,7 @@ from dialogist.decoding.constraints import (
     PlanPrefix,
     RepetitionPenalty,
 )
+from dialogist.decoding.stopping import check_stopped
 from dialogist.decoding.word_constraints import WholeCharacters
 from dialogist.models.base import Stepper
 from dialogist.nn.kv_cache import State
@@ -155,6 +156,7 @@ class RowSearch:
         sums = torch.zeros(len(owner), device=owner.device)
         done: dict[int, Hypothesis] = {}
         while len(owner):
+            check_stopped()
             log_probs, state = model.step(as_input(tokens, self.symbols), state)
             tokens = self.choose(
                 apply_constraints(log_probs.clone(), prefix, owner, self.filters), owner

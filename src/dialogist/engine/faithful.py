@@ -3,13 +3,14 @@
 It needs neither torch nor a model: a small selector says what matters (`dialogist.selection`).
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from dialogist.data.normalise import readable_in_place
 from dialogist.engine.isolation import Clock, failed, refusal, shortness
 from dialogist.engine.options import Length, SummaryOptions
+from dialogist.engine.profile import ProfileNotes
 from dialogist.records import (
     Coverage,
     Dialogue,
@@ -83,7 +84,7 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
     about = options.focus or ""
     budget, usual = _room(dialogue, options)
     found = select(turns, bundled_network(), budget, is_short, about, usual)
-    statements = tuple(_statements(found))
+    statements = tuple(_statements(found, dialogue, options.words))
     words = sum(len(one.text.split()) for one in dialogue.utterances)
     summary = replace(
         blank,
@@ -115,15 +116,19 @@ def _room(dialogue: Dialogue, options: SummaryOptions) -> tuple[int, float]:
     return min(max(budget, fewest), most), usual if fewest < budget <= most else 0.0
 
 
-def _statements(found: Iterable[Chosen]) -> Iterator[Statement]:
+def _statements(
+    found: Sequence[Chosen], dialogue: Dialogue, most: int | None
+) -> Iterator[Statement]:
+    """The statements, with notes from the user profile; these are left out under a limit."""
+    notes = ProfileNotes(dialogue) if dialogue.profile and most is None else None
     place = 0
     for one in found:
         text, chance = one.candidate.text, round(one.chance, 4)
         spans = tuple(EvidenceSpan(u.turn, u.start, u.end, chance) for u in one.units)
-        yield Statement(
-            text, place, place + len(text), "", spans, chance, "passed", one.candidate.kind
-        )
-        place += len(text) + 1
+        text, fields = notes.note(text, spans) if notes is not None else (text, ())
+        kind, end = one.candidate.kind, place + len(text)
+        yield Statement(text, place, end, "", spans, chance, "passed", kind, fields)
+        place = end + 1
 
 
 def _bare(statements: Sequence[Statement]) -> tuple[Statement, ...]:

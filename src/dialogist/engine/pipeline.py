@@ -18,6 +18,7 @@ from dialogist.engine.drafts import SearchedWindow, Window
 from dialogist.engine.isolation import Clock, failed
 from dialogist.engine.judging import refused
 from dialogist.engine.options import SummaryOptions
+from dialogist.engine.profile import without_profile_turns
 from dialogist.engine.segmenting import SegmentedDialogue, Segmenter
 from dialogist.engine.supporting import with_evidence
 from dialogist.engine.writing import BatchLimits, Writer
@@ -116,12 +117,17 @@ class Pipeline:
 
     def _support(self, task: _Task) -> None:
         assert task.composed is not None
-        summary = with_evidence(self._bundle, task.dialogue, task.written, task.composed)
+        assert task.reading is not None
+        dialogue = task.reading.dialogue
+        summary = with_evidence(self._bundle, dialogue, task.written, task.composed)
         task.composed = Composed(summary, task.composed.said)
 
     def _check(self, task: _Task) -> None:
         assert task.composed is not None
-        summary = with_checks(task.composed.summary, task.dialogue, self._options)
+        assert task.reading is not None
+        summary = with_checks(task.composed.summary, task.reading.dialogue, self._options)
+        if self._bundle.preparation.reads_profiles:
+            summary = without_profile_turns(summary, task.dialogue)
         task.composed = Composed(summary, task.composed.said)
 
 

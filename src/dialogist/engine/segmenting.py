@@ -51,6 +51,18 @@ class Room:
         """The same with no more tokens than these."""
         return replace(self, tokens=tokens if self.tokens is None else min(self.tokens, tokens))
 
+    def share(self, part: int) -> "Room":
+        """A part of the tokens and utterances: a quarter if ``part`` is 4."""
+        tokens = None if self.tokens is None else self.tokens // part
+        utterances = None if self.utterances is None else self.utterances // part
+        return replace(self, tokens=tokens, utterances=utterances)
+
+    def without(self, pieces: "Sequence[_Piece]") -> "Room":
+        """What is left beside some pieces."""
+        tokens = None if self.tokens is None else self.tokens - sum(p.tokens for p in pieces)
+        utterances = None if self.utterances is None else self.utterances - len(pieces)
+        return replace(self, tokens=tokens, utterances=utterances)
+
     @property
     def longest(self) -> int | None:
         """The most tokens that one utterance can have."""
@@ -75,13 +87,17 @@ def split_into_windows(
 ) -> list[Example]:
     """The example in windows, in order; one that fits is itself.
 
-    The utterances that two windows share take at most a quarter of one.
+    The utterances that two windows share take at most a quarter of one. Each window begins with the
+    user profile.
     """
-    pieces = [p for i in range(len(example.utterances)) for p in _pieces(example, i, room, count)]
-    spans = _window_spans([piece.tokens for piece in pieces], room, cutting)
-    if len(spans) <= 1 and len(pieces) == len(example.utterances):
+    first = [p for i in range(example.profile) for p in _pieces(example, i, room, count)]
+    left = room.without(first)
+    rest = range(example.profile, len(example.utterances))
+    pieces = [p for i in rest for p in _pieces(example, i, left, count)]
+    spans = _window_spans([piece.tokens for piece in pieces], left, cutting)
+    if len(spans) <= 1 and len(first) + len(pieces) == len(example.utterances):
         return [example]
-    return [_window(example, pieces[start:end]) for start, end in spans]
+    return [_window(example, [*first, *pieces[start:end]]) for start, end in spans]
 
 
 def _window(example: Example, pieces: Sequence[_Piece]) -> Example:
@@ -178,6 +194,9 @@ def _back(tokens: Sequence[int], span: tuple[int, int], overlap: int, room: Room
 # `Segmenter`: what becomes of a dialogue on its way into the model: windows, or a reason for none.
 
 
+PROFILE_SHARE = 4
+"""The user profile takes at most a quarter of a window."""
+
 SMALL_WINDOWS, SMALLEST_WINDOW = 2, 80
 """A summary of length ``long`` reads at least so many windows, of at least so many tokens."""
 
@@ -203,9 +222,10 @@ class Segmenter:
 
     def read(self, dialogue: Dialogue, options: SummaryOptions) -> SegmentedDialogue:
         """Prepare a dialogue and cut it into windows; nothing is searched yet."""
-        example = self._preparation.prepare(dialogue)
-        encoded = self._encode(example)
         refused = refusal(dialogue, self._preparation.config.language)
+        example = self._with_room(self._preparation.prepare(dialogue))
+        dialogue = self._preparation.with_profile(dialogue)
+        encoded = self._encode(example)
         if refused or not encoded.coverage.tokens:
             refused = refused or ("empty", "the dialogue holds no text that the model knows")
             return SegmentedDialogue(
@@ -216,6 +236,30 @@ class Segmenter:
         windows = [Window(e, p, dialogue) for e, p in zip(examples, parts, strict=True)]
         return SegmentedDialogue(
             dialogue, example, self._coverage(encoded, windows), tuple(windows)
+        )
+
+    def _with_room(self, example: Example) -> Example:
+        """The example without the fields of a profile that take more than their share of a window.
+
+        Each window begins with the others.
+        """
+        room = Room.of(self._preparation.config.limits).share(PROFILE_SHARE)
+        kept = tokens = 0
+        for utterance in example.utterances[: example.profile]:
+            tokens += self._count(utterance.text)
+            if room.tokens is not None and tokens > room.tokens:
+                break
+            kept += room.utterances is None or kept < room.utterances
+        if kept == example.profile:
+            return example
+        note = f"of {example.profile} fields of the user profile the model has room for {kept}"
+        places = (slice(kept), slice(example.profile, None))
+        return replace(
+            example,
+            utterances=tuple(u for place in places for u in example.utterances[place]),
+            origins=tuple(one for place in places for one in example.origins[place]),
+            profile=kept,
+            notes=(*example.notes, note),
         )
 
     def _encode(self, example: Example) -> Encoded:
@@ -283,5 +327,7 @@ class Segmenter:
 
 def _spans(windows: Sequence[Window]) -> tuple[tuple[int, int], ...]:
     """First utterance of each window and the one after its last."""
-    each = ([i for origins in w.example.origins for i in origins] for w in windows)
+    each = (
+        [i for origins in w.example.origins[w.example.profile :] for i in origins] for w in windows
+    )
     return tuple((min(numbers), max(numbers) + 1) for numbers in each)

@@ -1,6 +1,6 @@
 """`Session`: a conversation that is still going on, and its summary so far."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import TypeAlias
 
@@ -38,6 +38,7 @@ class Session:
         summarizer: Summarizer,
         options: DecodingOptions | None = None,
         id: str = "",
+        profile: Mapping[str, str] | None = None,
         **overrides: object,
     ) -> None:
         """``options`` and ``overrides`` change the model's own as in `Summarizer.chosen`.
@@ -46,7 +47,7 @@ class Session:
             UsageError: there is no such option, or they ask for more than the model can write.
         """
         self._options = summarizer.chosen(options, **overrides)
-        self._id, self._name = id, summarizer.name
+        self._id, self._name, self._profile = id, summarizer.name, profile or {}
         if self._options.style == "free":
             bundle = summarizer.bundle
             self._writer = Writer(bundle)
@@ -59,7 +60,7 @@ class Session:
     @property
     def dialogue(self) -> Dialogue:
         """All that was said so far."""
-        return Dialogue(tuple(self._utterances), self._id)
+        return Dialogue(tuple(self._utterances), self._id, profile=self._profile)
 
     def add(self, *utterances: Utterance) -> None:
         """Somebody says something."""

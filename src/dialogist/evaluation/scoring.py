@@ -215,10 +215,11 @@ def _ask(connection: Connection, asked: deque[int], cases: Iterator[tuple[int, C
 
 
 def _portable(case: Case) -> Case:
-    """A dialogue without metadata has a read-only view there, which cannot be sent."""
+    """A dialogue without metadata or profile has a read-only view there, which cannot be sent."""
     if case.dialogue is None:
         return case
-    return replace(case, dialogue=replace(case.dialogue, metadata=dict(case.dialogue.metadata)))
+    metadata, profile = dict(case.dialogue.metadata), dict(case.dialogue.profile)
+    return replace(case, dialogue=replace(case.dialogue, metadata=metadata, profile=profile))
 
 
 @dataclass(frozen=True, slots=True)

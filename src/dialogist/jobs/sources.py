@@ -434,7 +434,7 @@ def packed(item: SourceItem) -> bytes:
         values = [_place(item), item.reason]
     else:
         turns = [[one.speaker, one.text, one.role] for one in item.utterances]
-        values = [item.id, turns, dict(item.metadata)]
+        values = [item.id, turns, dict(item.metadata), dict(item.profile)]
     return json.dumps(values, separators=(",", ":")).encode("ascii")
 
 
@@ -443,5 +443,7 @@ def unpacked(line: bytes) -> Dialogue | Summary:
     values = json.loads(line)
     if len(values) == 2:
         return error_record(*values)
-    id, turns, metadata = values
-    return Dialogue(tuple(Utterance(*turn) for turn in turns), id, metadata=metadata)
+    id, turns, metadata, profile = values
+    return Dialogue(
+        tuple(Utterance(*turn) for turn in turns), id, metadata=metadata, profile=profile
+    )

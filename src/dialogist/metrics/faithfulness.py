@@ -81,7 +81,7 @@ def check_summary(
 
     ``count``: the names, tags, numbers or entities of the summary, of the other kinds sentences.
     """
-    evidence = dialogue_facts(dialogue)
+    evidence = dialogue_facts(dialogue.with_profile_turns())
     readable = _readable(summary, evidence)
     found: dict[FindingKind, CheckedSummary] = {}
     for kind in kinds:

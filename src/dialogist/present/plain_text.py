@@ -10,6 +10,7 @@ from dialogist.template.render import (
     SHOWN,
     as_markdown,
     as_text,
+    fields_cited,
     plain,
     printable,
     quotation,
@@ -43,7 +44,8 @@ def _lines(statement: Statement, quotes: tuple[Quote, ...], whole: Shaped) -> It
     label = _label(statement, whole)
     shown = f"[{printable(label)}] " if label else ""
     kind = SHOWN[statement.kind]
-    yield f"{f'{DOUBTED} ' if doubt else ''}{shown}{_line(statement)} ({kind})"
+    cited = fields_cited(statement.profile, printable)
+    yield f"{f'{DOUBTED} ' if doubt else ''}{shown}{_line(statement)} ({kind}){cited}"
     if doubt:
         yield f"{_BELOW}check this: {printable(doubt)}"
     yield from (f"{_BELOW}{quotation(quote)}" for quote in _beside(statement, quotes))
@@ -75,7 +77,8 @@ def _items(statement: Statement, quotes: tuple[Quote, ...], whole: Shaped) -> It
     label = _label(statement, whole)
     shown = f"**{plain(label)}**: " if label else ""
     kind = SHOWN[statement.kind]
-    yield f"- {f'{DOUBTED} ' if doubt else ''}{shown}{plain(statement.text)} *({kind})*"
+    cited = fields_cited(statement.profile, plain)
+    yield f"- {f'{DOUBTED} ' if doubt else ''}{shown}{plain(statement.text)} *({kind})*{cited}"
     if doubt:
         yield f"{_BELOW}- *check this: {plain(doubt)}*"
     for quote in _beside(statement, quotes):

@@ -1,7 +1,8 @@
 """Masking whole dialogues, finished summaries and a program's own messages.
 
-The texts of a dialogue are, in this order: speaker and text of each utterance, the references, and
-every text within the metadata. Its id stays: it is what joins the dialogue with other files.
+The texts of a dialogue are, in this order: speaker and text of each utterance, the references, the
+values of the profile, and every text within the metadata. Its id stays: it is what joins the
+dialogue with other files.
 """
 
 from collections import Counter
@@ -22,7 +23,9 @@ def mask_dialogue(dialogue: Dialogue, privacy: Privacy) -> tuple[Dialogue, MaskT
 
     Roles (``agent``, ``客服``) and names that are masks already (``#Person1#``) are no such data.
     """
-    speakers = tuple(filter(is_person, dialogue.speakers)) if privacy.names != "none" else ()
+    named = [value for field, value in dialogue.profile.items() if "name" in field.lower()]
+    people = filter(is_person, (*dialogue.speakers, *named))
+    speakers = tuple(people) if privacy.names != "none" else ()
     masked, table = mask_texts(dialogue_texts(dialogue), privacy, speakers, questions_of(dialogue))
     return _with_texts(dialogue, iter([one.text for one in masked])), table
 
@@ -43,7 +46,12 @@ def restore_dialogue(dialogue: Dialogue, table: MaskTable) -> Dialogue:
 def dialogue_texts(dialogue: Dialogue) -> list[str]:
     """All texts of a dialogue in order."""
     said = [text for u in dialogue.utterances for text in (u.speaker, u.text)]
-    return [*said, *dialogue.references, *_texts_in(dict(dialogue.metadata))]
+    return [
+        *said,
+        *dialogue.references,
+        *dialogue.profile.values(),
+        *_texts_in(dict(dialogue.metadata)),
+    ]
 
 
 def questions_of(dialogue: Dialogue) -> list[str]:
@@ -61,6 +69,7 @@ def _with_texts(dialogue: Dialogue, texts: Iterator[str]) -> Dialogue:
             replace(u, speaker=next(texts), text=next(texts)) for u in dialogue.utterances
         ),
         references=tuple(next(texts) for _ in dialogue.references),
+        profile={name: next(texts) for name in dialogue.profile},
         metadata={key: _replaced(value, texts) for key, value in dialogue.metadata.items()},
     )
 

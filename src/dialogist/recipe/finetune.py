@@ -28,7 +28,13 @@ from dialogist.recipe.evaluate import (
     TellOf,
     evaluate_said,
 )
-from dialogist.recipe.finetune_recipe import Base, Schedule, count_pairs, finetune_recipe
+from dialogist.recipe.finetune_recipe import (
+    Base,
+    Schedule,
+    count_pairs,
+    finetune_recipe,
+    with_profiles,
+)
 from dialogist.recipe.train import train_recipe
 from dialogist.records import JSON, Dialogue, Summary
 from dialogist.text.words import counted
@@ -278,8 +284,12 @@ def plan_finetuning(job: Job, run: Path, note: Note) -> FinetunePlan:
             f"fewer than {FEW} dialogues: the model will learn the manner of your summaries more "
             "than what to say, and the table will be uncertain; 100 to 300 are a good start"
         )
-    recipe = finetune_recipe(job.base, run.resolve().name, pairs, job.schedule)
-    return FinetunePlan(job.base, rows, recipe, run)
+    base = job.base
+    if any(one.profile for one in rows.train):
+        base = with_profiles(base)
+        note("the dialogues have user profiles: the model will read them")
+    recipe = finetune_recipe(base, run.resolve().name, pairs, job.schedule)
+    return FinetunePlan(base, rows, recipe, run)
 
 
 def train_plan(plan: FinetunePlan, device: torch.device, reporter: TrainingReporter) -> Path:

@@ -4,7 +4,7 @@
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -85,6 +85,12 @@ def finetune_recipe(base: Base, name: str, pairs: int, schedule: Schedule) -> Re
         "training": _training(base, pairs, schedule),
     }
     return Recipe.parse(values, f"fine-tuning of {base.name}")
+
+
+def with_profiles(base: Base) -> Base:
+    """The base, to be trained with user profiles before the dialogues."""
+    preparation = base.recipe.preparation.model_copy(update={"user_profile": "first"})
+    return replace(base, recipe=base.recipe.model_copy(update={"preparation": preparation}))
 
 
 def recipe_name(wanted: str) -> str:

@@ -28,6 +28,8 @@ from dialogist.serve.keys import Key
 from dialogist.serve.openapi import (
     BATCH,
     FEEDBACK,
+    OBJECT,
+    STREAM,
     SUMMARY,
     described,
     openapi_of,
@@ -45,7 +47,7 @@ from dialogist.serve.wishes import (
 )
 from dialogist.text.words import counted
 
-router = APIRouter()
+router = APIRouter(generate_unique_id_function=lambda route: route.name)
 
 _ID = re.compile("[0-9a-f]{16}")
 _ONCE = re.compile("[!-~]{1,128}")
@@ -70,7 +72,7 @@ async def summarize(request: Request) -> Response:
     return JSONResponse(shaped.to_json(), headers=headers)
 
 
-@router.post("/v1/summaries/stream", openapi_extra=SUMMARY)
+@router.post("/v1/summaries/stream", openapi_extra=STREAM)
 async def stream(request: Request) -> Response:
     """Summarize one dialogue; the statements come as server-sent events, then the whole."""
     key = await authorized(request, "summaries")
@@ -95,11 +97,12 @@ async def _summary(request: Request, key: Key) -> tuple[Asked, Shaped]:
     """Hold a place, read the request, and have the worker answer it."""
     service = service_of(request)
     settings = service.settings
-    with service.worker.place(announced_size(request, settings.max_body)):
+    with service.worker.place(announced_size(request, settings.max_body)) as place:
         body = await read_body(request, settings.max_body, settings.receive_seconds)
         asked = await run_in_threadpool(_asked, request, body, service)
         if asked.for_review and "reviews" not in key.scopes:
             raise Problem("forbidden", "this key lacks the scope reviews")
+        place.fill(asked.wish.size)
         async with until_left(request) as leaves:
             return asked, await service.worker.summarize(asked.wish, asked.seconds, leaves)
 
@@ -138,7 +141,7 @@ def _asked(request: Request, body: bytes, service: Service) -> Asked:
     if not isinstance(for_review, bool):
         raise Problem("invalid_options", "review must be true or false")
     seconds = timeout_of(extra.get("timeout_ms"), service.settings.deadline_seconds)
-    wish = wish_of(dialogue, options, service.worker.model.options, len(body))
+    wish = wish_of(dialogue, options, service.worker.model.options)
     return Asked(wish, seconds, for_review)
 
 
@@ -227,7 +230,7 @@ def checked_id(identity: str) -> str:
     return identity
 
 
-@router.get("/v1/batches/{identity}", openapi_extra=described())
+@router.get("/v1/batches/{identity}", openapi_extra=described("Batch"))
 async def batch(request: Request, identity: str) -> Response:
     """Tell how far a batch is."""
     key = await authorized(request, "batches")
@@ -236,7 +239,9 @@ async def batch(request: Request, identity: str) -> Response:
     return JSONResponse(status)
 
 
-@router.get("/v1/batches/{identity}/results", openapi_extra=described())
+@router.get(
+    "/v1/batches/{identity}/results", openapi_extra=described(OBJECT, "application/x-ndjson")
+)
 async def results(request: Request, identity: str) -> Response:
     """Give the summaries of a finished batch as JSON lines, in the order of its dialogues."""
     key = await authorized(request, "batches")
@@ -249,7 +254,7 @@ async def results(request: Request, identity: str) -> Response:
     )
 
 
-@router.delete("/v1/batches/{identity}", status_code=204, openapi_extra=described())
+@router.delete("/v1/batches/{identity}", status_code=204, openapi_extra=described(status=204))
 async def delete_batch(request: Request, identity: str) -> Response:
     """Delete a batch with its dialogues and results."""
     key = await authorized(request, "batches")
@@ -280,7 +285,7 @@ async def feedback(request: Request) -> Response:
     return JSONResponse({"id": identity}, 201 if is_new else 200)
 
 
-@router.get("/v1/reviews", openapi_extra=described())
+@router.get("/v1/reviews", openapi_extra=described(OBJECT))
 async def list_reviews(request: Request) -> Response:
     """List the summaries that wait for review, the oldest first."""
     await authorized(request, "reviews")
@@ -288,7 +293,7 @@ async def list_reviews(request: Request) -> Response:
     return JSONResponse({"reviews": found})
 
 
-@router.get("/v1/reviews/{identity}", openapi_extra=described())
+@router.get("/v1/reviews/{identity}", openapi_extra=described(OBJECT))
 async def review(request: Request, identity: str) -> Response:
     """Give a summary that waits for review, with its dialogue."""
     await authorized(request, "reviews")
@@ -296,7 +301,7 @@ async def review(request: Request, identity: str) -> Response:
     return JSONResponse(await run_in_threadpool(reviews.open_review, engine, checked_id(identity)))
 
 
-@router.get("/v1/models", openapi_extra=described())
+@router.get("/v1/models", openapi_extra=described(OBJECT))
 async def models(request: Request) -> Response:
     """List the model in use, in the form that OpenAI's clients know."""
     await authorized(request, "summaries")
@@ -306,27 +311,27 @@ async def models(request: Request) -> Response:
     return JSONResponse({"object": "list", "data": [entry]})
 
 
-@router.get("/version", openapi_extra=described())
+@router.get("/version", openapi_extra=described(OBJECT))
 async def version(request: Request) -> Response:
     """Tell the release."""
     await authorized(request, "metrics")
     return JSONResponse({"dialogist": __version__})
 
 
-@router.get("/metrics", openapi_extra=described())
+@router.get("/metrics", openapi_extra=described({"type": "string"}, "text/plain"))
 async def metrics(request: Request) -> Response:
     """Give counts in the format of Prometheus; they hold no content."""
     await authorized(request, "metrics")
     return Response(service_of(request).metrics.text(), media_type="text/plain; version=0.0.4")
 
 
-@router.get("/healthz", openapi_extra=described(is_open=True))
+@router.get("/healthz", openapi_extra=described(OBJECT, is_open=True))
 async def healthz() -> Response:
     """Tell that the process is alive."""
     return JSONResponse({"status": "ok"})
 
 
-@router.get("/readyz", openapi_extra=described(is_open=True))
+@router.get("/readyz", openapi_extra=described(OBJECT, is_open=True))
 async def readyz(request: Request) -> Response:
     """Tell whether requests are taken: not while stopping, or when the queue is nearly full."""
     if not service_of(request).worker.is_ready:
@@ -334,7 +339,7 @@ async def readyz(request: Request) -> Response:
     return JSONResponse({"status": "ready"})
 
 
-@router.get("/openapi.json", openapi_extra=described())
+@router.get("/openapi.json", openapi_extra=described(OBJECT))
 async def openapi(request: Request) -> Response:
     """Describe the routes, with examples that run as they are."""
     await authorized(request, "summaries")

@@ -1,8 +1,11 @@
 """The application: its routes, and how it starts and stops."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import signal
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 
 import sqlalchemy as sa
 from fastapi import FastAPI
@@ -13,11 +16,15 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from dialogist import __version__
+from dialogist.errors import ModelError
+from dialogist.records import Dialogue, Utterance
 from dialogist.serve import api, chat, page
 from dialogist.serve.batches import Runner
+from dialogist.serve.crashes import CrashLog
 from dialogist.serve.guards import Envelope
 from dialogist.serve.keys import KeyRing
-from dialogist.serve.metrics import Metrics
+from dialogist.serve.metrics import Metrics, log_event, log_failure
+from dialogist.serve.openapi import EXAMPLE
 from dialogist.serve.problems import Problem
 from dialogist.serve.service import Service
 from dialogist.serve.settings import Settings
@@ -26,10 +33,19 @@ from dialogist.serve.worker import Model, Worker
 _UPLOADS = 2  # batches that are read at the same time: each may be large
 
 
-def create_app(settings: Settings, engine: sa.Engine, model: Model) -> FastAPI:
-    """Make the application; ``engine`` is an open store."""
+def create_app(
+    settings: Settings,
+    engine: sa.Engine,
+    load: Callable[[], Model],
+    crashes: CrashLog | None = None,
+) -> FastAPI:
+    """Make the application; ``engine`` is an open store.
+
+    ``load`` gives the model, now and again on SIGHUP. ``crashes`` knows of what processes died.
+    """
+    model = load()
     metrics = Metrics(model.name)
-    worker = Worker(model, settings, metrics)
+    worker = Worker(model, settings, metrics, crashes)
     keys = KeyRing(engine, settings.rate_per_minute)
     runner = Runner(engine, worker, settings)
     uploads = asyncio.Semaphore(_UPLOADS)
@@ -39,7 +55,8 @@ def create_app(settings: Settings, engine: sa.Engine, model: Model) -> FastAPI:
     async def life(_: FastAPI) -> AsyncIterator[None]:
         worker.start()
         running = asyncio.create_task(runner.run())
-        yield
+        with _reloading(partial(reload_model, worker, load)):
+            yield
         runner.stop()
         await asyncio.wait({running}, timeout=settings.drain_seconds)
         running.cancel()
@@ -64,6 +81,60 @@ def create_app(settings: Settings, engine: sa.Engine, model: Model) -> FastAPI:
     app.include_router(chat.router)
     app.include_router(page.router)
     return app
+
+
+@contextmanager
+def _reloading(reload: Callable[[], Coroutine[object, object, bool]]) -> Iterator[None]:
+    """Reload the model on SIGHUP, one time after the other; where signals cannot come, never."""
+    loop, lock = asyncio.get_running_loop(), asyncio.Lock()
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def one() -> None:
+        async with lock:
+            await reload()
+
+    def on_signal() -> None:
+        task = loop.create_task(one())
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    is_possible = threading.current_thread() is threading.main_thread()
+    if is_possible:
+        loop.add_signal_handler(signal.SIGHUP, on_signal)
+    try:
+        yield
+    finally:
+        if is_possible:
+            loop.remove_signal_handler(signal.SIGHUP)
+
+
+async def reload_model(worker: Worker, load: Callable[[], Model]) -> bool:
+    """Load the model anew, try it, and use it; one that fails changes nothing. Whether it is used.
+
+    Requests are answered meanwhile.
+    """
+    try:
+        model = await run_in_threadpool(_tried, load)
+    except Exception as error:  # whatever is wrong with it: the old one goes on
+        log_failure(error, "")
+        return False
+    worker.replace(model)
+    log_event("model reloaded")
+    return True
+
+
+def _tried(load: Callable[[], Model]) -> Model:
+    """A model that has summarized a dialogue.
+
+    Raises:
+        ModelError: it could not.
+    """
+    model = load()
+    dialogue = Dialogue(tuple(Utterance(**one) for one in EXAMPLE["utterances"]))
+    [summary] = model.stream([dialogue], model.options)
+    if summary.status == "error":
+        raise ModelError("the model fails on the example")
+    return model
 
 
 async def _problem(request: Request, error: Exception) -> Response:

@@ -219,7 +219,7 @@ class Runner:
         try:
             dialogue = await run_in_threadpool(dialogue_of, item.dialogue)
             options = options_of(item.options)
-            wish = wish_of(dialogue, options, self._worker.model.options, 0)
+            wish = wish_of(dialogue, options, self._worker.model.options)
             shaped = await self._worker.summarize(wish, _LEASE / 2, is_background=True)
         except Problem as problem:
             if problem.code in ("draining", "deadline") and item.tries < _MOST_TRIES:

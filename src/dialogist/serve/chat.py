@@ -21,7 +21,7 @@ from dialogist.serve.problems import Problem
 from dialogist.serve.service import authorized, service_of, until_left
 from dialogist.serve.wishes import Options, dialogue_of_text, wish_of
 
-router = APIRouter()
+router = APIRouter(generate_unique_id_function=lambda route: route.name)
 
 
 @router.post("/v1/chat/completions", openapi_extra=CHAT)
@@ -32,12 +32,13 @@ async def complete(request: Request) -> Response:
     settings, worker = service.settings, service.worker
     if media_type(request) != "application/json":
         raise Problem("unsupported_media_type", "send application/json")
-    with worker.place(announced_size(request, settings.max_body)):
+    with worker.place(announced_size(request, settings.max_body)) as place:
         body = await read_body(request, settings.max_body, settings.receive_seconds)
         asked = await run_in_threadpool(strict_json, body, settings.max_depth)
         text = _transcript(asked)
         dialogue = await run_in_threadpool(dialogue_of_text, text, "")
-        wish = wish_of(dialogue, Options(), worker.model.options, len(body))
+        wish = wish_of(dialogue, Options(), worker.model.options)
+        place.fill(wish.size)
         async with until_left(request) as leaves:
             shaped = await worker.summarize(wish, settings.deadline_seconds, leaves)
     shared: dict[str, JSON] = {

@@ -6,23 +6,39 @@ dialogue.
 
 import json
 import logging
+import os
 import sys
 import time
 import traceback
+from collections import deque
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
 
 from dialogist import __version__
 
+SHARED = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable that names the folder through which several processes share their figures."""
+
 _LOGGER = logging.getLogger("dialogist.serve")
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+_SUMMARIES = ("/", "/v1/summaries", "/v1/summaries/stream", "/v1/chat/completions")
+_RECENT = 1000  # summaries whose seconds are remembered
 _SIZES = (1, 2, 4, 8, 16, 32, 64)
 
 
+class Latency(NamedTuple):
+    """Seconds within which half and 95 of 100 of ``made`` summaries were made."""
+
+    made: int
+    half: float
+    most: float
+
+
 class Metrics:
-    """The figures of one process."""
+    """The figures of this process, or of all that share an address."""
 
     def __init__(self, model: str) -> None:
         self.registry = registry = CollectorRegistry()
@@ -37,10 +53,22 @@ class Metrics:
             registry=registry,
         )
         self.queue = Gauge(
-            "dialogist_queue_depth", "Requests that wait or are worked on", registry=registry
+            "dialogist_queue_depth",
+            "Requests that wait or are worked on",
+            registry=registry,
+            multiprocess_mode="livesum",
         )
         self.queue_bytes = Gauge(
-            "dialogist_queue_bytes", "Bytes of the requests in the queue", registry=registry
+            "dialogist_queue_bytes",
+            "Bytes of the requests in the queue",
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
+        self.queue_tokens = Gauge(
+            "dialogist_queue_tokens",
+            "Tokens of the requests in the queue",
+            registry=registry,
+            multiprocess_mode="livesum",
         )
         self.waited = Histogram(
             "dialogist_queue_seconds", "Seconds in the queue", buckets=_SECONDS, registry=registry
@@ -60,22 +88,55 @@ class Metrics:
         self.cancelled = Counter(
             "dialogist_cancelled", "Requests whose client left", registry=registry
         )
+        self.stopped = Counter(
+            "dialogist_stopped", "Batches stopped as nobody waited for them", registry=registry
+        )
         self.statuses = Counter(
             "dialogist_summaries", "Summaries made", ("status",), registry=registry
         )
-        info = Gauge(
-            "dialogist_model_info", "The model in use", ("model", "version"), registry=registry
+        self._info = Gauge(
+            "dialogist_model_info",
+            "The model in use",
+            ("model", "version"),
+            registry=registry,
+            multiprocess_mode="livemax",
         )
-        info.labels(model, __version__).set(1)
+        self._recent: deque[float] = deque(maxlen=_RECENT)
+        self._model = model
+        self.use(model)
+
+    def _sum(self, name: str, what: str) -> Gauge:
+        """A figure that is summed over processes."""
+        return Gauge(name, what, registry=self.registry, multiprocess_mode="livesum")
+
+    def use(self, model: str) -> None:
+        """Name the model in use."""
+        self._info.labels(self._model, __version__).set(0)
+        self._info.labels(model, __version__).set(1)
+        self._model = model
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         """Count a reply; ``route`` is the route's pattern, never the path as it was sent."""
         self.requests.labels(route, str(status)).inc()
         self.seconds.labels(route).observe(seconds)
+        if status == 200 and route in _SUMMARIES:
+            self._recent.append(seconds)
+
+    def latency(self) -> Latency | None:
+        """How long the last summaries of this process took; None: there were none."""
+        known = sorted(self._recent)
+        if not known:
+            return None
+        half, most = (known[int(share * (len(known) - 1))] for share in (0.5, 0.95))
+        return Latency(len(known), half, most)
 
     def text(self) -> bytes:
         """The figures in the format of Prometheus."""
-        return generate_latest(self.registry)
+        if not os.environ.get(SHARED):
+            return generate_latest(self.registry)
+        registry = CollectorRegistry()
+        MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+        return generate_latest(registry)
 
 
 class _Lines(logging.Formatter):
@@ -123,6 +184,11 @@ def log_access(
         "key": state.get("key_id", ""),
     }
     _LOGGER.info("request", extra={"fields": fields})
+
+
+def log_event(event: str) -> None:
+    """Tell what happened to the process, in our words."""
+    _LOGGER.info(event)
 
 
 def log_failure(error: BaseException, request_id: str) -> None:

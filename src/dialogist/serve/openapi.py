@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from http import HTTPStatus
 from importlib import resources
 from typing import Any
 
@@ -20,6 +21,7 @@ EXAMPLE: dict[str, Any] = {
         {"speaker": "Bo", "text": "I will send a new one today, free of charge.", "role": "agent"},
         {"speaker": "Ann", "text": "Thank you, please use my office address."},
     ],
+    "profile": {"plan": "Gold", "office_address": "4 Mill Lane, Leeds"},
     "options": {"length": "short"},
 }
 TRANSCRIPT = "Ann: My order 4711 has not arrived yet.\nBo: I will send a new one today.\n"
@@ -39,6 +41,11 @@ _DIALOGUE = {
     "properties": {
         "id": {"type": "string"},
         "utterances": {"type": "array", "items": _UTTERANCE, "minItems": 1},
+        "profile": {
+            "type": "object",
+            "additionalProperties": {"type": ["string", "number", "boolean", "array"]},
+            "description": "What is known of the customer beside the dialogue, by field.",
+        },
         "options": {"$ref": "#/components/schemas/Options"},
         "timeout_ms": {"type": "number", "exclusiveMinimum": 0},
         "review": {"type": "boolean", "description": "Store it for review, with its dialogue."},
@@ -47,37 +54,72 @@ _DIALOGUE = {
 }
 
 
-def described(is_open: bool = False, **extra: Any) -> dict[str, Any]:
-    """What a route's description has beside its summary: who may call it, how it refuses."""
+def described(
+    schema: str | dict[str, Any] | None = None,
+    kind: str = "application/json",
+    status: int = 200,
+    is_open: bool = False,
+    **extra: Any,
+) -> dict[str, Any]:
+    """What a route's description has beside its summary: what it gives, who may call it, refusals.
+
+    ``schema``: the name of a component, or a schema; None: the reply has no body.
+    """
     problem = {"description": "A problem", "content": {MEDIA_TYPE: {"schema": _ref("Problem")}}}
+    reply: dict[str, Any] = {"description": HTTPStatus(status).phrase}
+    if schema is not None:
+        shown = _ref(schema) if isinstance(schema, str) else schema
+        reply["content"] = {kind: {"schema": shown}}
+    responses = {str(status): reply, "default": problem}
     security: list[dict[str, list[str]]] = [] if is_open else [{"key": []}]
-    return {"security": security, "responses": {"default": problem}, **extra}
+    return {"security": security, "responses": responses, **extra}
 
 
 def _ref(name: str) -> dict[str, str]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
+def _of_query(model: type[Options]) -> list[dict[str, Any]]:
+    """Options of a transcript that is sent as text."""
+    fields = model.model_json_schema()["properties"]
+    del fields["speakers"]
+    more = {
+        "id": {"type": "string", "description": "The id of the dialogue."},
+        "timeout_ms": {"type": "number", "exclusiveMinimum": 0},
+        "review": {"type": "boolean"},
+    }
+    return [
+        {"name": name, "in": "query", "schema": schema, "description": "With text/plain only."}
+        for name, schema in {**more, **fields}.items()
+    ]
+
+
+OBJECT: dict[str, Any] = {"type": "object"}
+EVENTS: dict[str, Any] = {"description": "Events: each statement, then the whole summary."}
+_ONCE = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "schema": {"type": "string", "pattern": "^[!-~]{1,128}$"},
+    "description": "The same request with the same key is done once.",
+}
+
+
 def _body(**content: Any) -> dict[str, Any]:
     return {"requestBody": {"required": True, "content": content}}
 
 
-SUMMARY = described(
-    **_body(
-        **{
-            "application/json": {"schema": _ref("Dialogue"), "example": EXAMPLE},
-            "text/plain": {"schema": {"type": "string"}, "example": TRANSCRIPT},
-        }
-    )
+_ASKED = _body(
+    **{
+        "application/json": {"schema": _ref("Dialogue"), "example": EXAMPLE},
+        "text/plain": {"schema": {"type": "string"}, "example": TRANSCRIPT},
+    }
 )
-SUMMARY["responses"] = {
-    **SUMMARY["responses"],
-    "200": {
-        "description": "The summary",
-        "content": {"application/json": {"schema": _ref("Summary")}},
-    },
-}
+SUMMARY = described("Summary", parameters=_of_query(Options), **_ASKED)
+STREAM = described(EVENTS, "text/event-stream", parameters=_of_query(Options), **_ASKED)
 BATCH = described(
+    "Batch",
+    status=202,
+    parameters=[_ONCE],
     **_body(
         **{
             "application/json": {
@@ -92,13 +134,17 @@ BATCH = described(
                 "example": {"dialogues": [{k: EXAMPLE[k] for k in ("id", "utterances")}]},
             }
         }
-    )
+    ),
 )
 FEEDBACK = described(
-    **_body(**{"application/json": {"schema": _ref("Feedback"), "example": _FEEDBACK}})
+    "Stored",
+    status=201,
+    parameters=[_ONCE],
+    **_body(**{"application/json": {"schema": _ref("Feedback"), "example": _FEEDBACK}}),
 )
 
 CHAT = described(
+    OBJECT,
     **_body(
         **{
             "application/json": {
@@ -117,8 +163,9 @@ CHAT = described(
                 },
             }
         }
-    )
+    ),
 )
+CHAT["responses"]["200"]["content"]["text/event-stream"] = {"schema": {}}  # with stream: true
 
 
 def openapi_of(app: FastAPI, routes: Sequence[BaseRoute]) -> dict[str, Any]:
@@ -133,6 +180,10 @@ def openapi_of(app: FastAPI, routes: Sequence[BaseRoute]) -> dict[str, Any]:
         for path in schema["paths"].values():
             for operation in path.values():
                 operation["responses"].pop("422", None)  # problems are described instead
+                for reply in operation["responses"].values():
+                    content = reply.get("content", {})
+                    if len(content) > 1 and content.get("application/json") == {"schema": {}}:
+                        del content["application/json"]  # what FastAPI thinks of all routes
         components = schema.setdefault("components", {})
         components["schemas"] = _schemas()
         components["securitySchemes"] = {"key": {"type": "http", "scheme": "bearer"}}
@@ -148,6 +199,22 @@ def _schemas() -> dict[str, Any]:
     for model in (Options, Feedback):
         own = model.model_json_schema(ref_template="#/components/schemas/{model}")
         found |= {**own.pop("$defs", {}), model.__name__: own}
+    found["Stored"] = {
+        "type": "object",
+        "properties": {"id": {"type": "string"}},
+        "required": ["id"],
+    }
+    counts = {name: {"type": "integer"} for name in ("total", "done", "failed")}
+    found["Batch"] = {
+        "type": "object",
+        "properties": {
+            "id": {"type": "string"},
+            "status": {"type": "string", "enum": ["queued", "running", "done"]},
+            "created": {"type": "number", "description": "Seconds since 1970."},
+            **counts,
+        },
+        "required": ["id", "status", "created", *counts],
+    }
     found["Problem"] = {
         "type": "object",
         "properties": {

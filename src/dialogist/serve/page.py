@@ -28,6 +28,7 @@ from dialogist.serve.service import (
     check_same_site,
     identified,
     service_of,
+    until_left,
 )
 from dialogist.serve.view import View, edits_between, lines_of, view_of
 from dialogist.serve.wishes import (
@@ -44,7 +45,7 @@ router = APIRouter(include_in_schema=False)
 
 _ASSETS = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _PAGES = page_templates("the service")
-_FIELDS = 20  # in a form
+_FIELDS = 1000  # in a form: one for each warning, too
 _MASKS: Mapping[str, tuple[Where | None, str]] = {
     "none": (None, "none"),
     "data": ("input", "none"),
@@ -164,11 +165,14 @@ async def summarize(request: Request) -> Response:
     """Summarize the transcript of the form, and show both side by side."""
     key = await authorized(request, "summaries")
     service = service_of(request)
-    with service.worker.place(announced_size(request, 3 * service.settings.max_body)):
+    with service.worker.place(announced_size(request, 3 * service.settings.max_body)) as place:
         form = {**_EMPTY, **await _form(request)}
         try:
             wish = await run_in_threadpool(_wish, form, service.worker.model.options)
-            shaped = await service.worker.summarize(wish, service.settings.deadline_seconds)
+            place.fill(wish.size)
+            async with until_left(request) as leaves:
+                seconds = service.settings.deadline_seconds
+                shaped = await service.worker.summarize(wish, seconds, leaves)
         except Problem as problem:
             told = f"{problem.title}: {problem.detail}." if problem.detail else problem.title
             return _home(request, form, problem=told, status=problem.status)
@@ -191,7 +195,7 @@ def _wish(form: Mapping[str, str], base: SummaryOptions) -> Wish:
         }
     )
     dialogue = dialogue_of_text(form["text"], "")
-    return wish_of(dialogue, options, base, len(form["text"]))
+    return wish_of(dialogue, options, base)
 
 
 @router.get("/reviews")
@@ -224,7 +228,10 @@ async def approve(request: Request) -> Response:
     verdict = "approved" if before == after else "edited"
     if form.get("verdict") == "rejected":
         verdict, edits = "rejected", {}
+    judged = [value for name, value in form.items() if name.startswith("warning")]
+    right, wrong = judged.count("right"), judged.count("wrong")
     values: dict[str, JSON] = {"verdict": verdict, "edits": {**edits}}
+    values |= {"right": right, "wrong": wrong}
     if form.get("review"):
         values["review"] = form["review"]
     if form.get("consent"):
@@ -249,4 +256,6 @@ async def quality(request: Request) -> Response:
     """Show how summaries fared with the people who read them."""
     await authorized(request, "reviews")
     figures = await run_in_threadpool(reviews.figures_of, service_of(request).engine)
-    return _page(request, "quality", verdicts=figures["verdicts"], edits=figures["edits"])
+    latency = service_of(request).metrics.latency()
+    verdicts, edits = figures["verdicts"], figures["edits"]
+    return _page(request, "quality", verdicts=verdicts, edits=edits, latency=latency)

@@ -4,6 +4,7 @@ A review holds content, because somebody asked for it to be stored. Feedback hol
 only with consent, and then masked, so that it may be used for training.
 """
 
+import hashlib
 import json
 import time
 from collections import Counter
@@ -102,6 +103,25 @@ def add_feedback(connection: sa.Connection, key_id: str, given: Feedback) -> str
     return identity
 
 
+def add_annotated(engine: sa.Engine, key_id: str, dialogue: Dialogue) -> bool:
+    """Store a summary that somebody wrote on the page of ``dialogist annotate``; False: again.
+
+    Its people agreed that it is kept: it is masked, and exported with the rest.
+    """
+    after = dialogue.references[0]
+    kept = dialogue.metadata.get("draft_kept") is True
+    pair = Pair(dialogue={**record_of(dialogue)}, before=after if kept else "", after=after)
+    verdict: Literal["approved", "edited"] = "approved" if kept else "edited"
+    given = Feedback(verdict=verdict, consent=True, content=pair)
+    request = hashlib.sha256(given.model_dump_json().encode()).hexdigest()
+    value = f"annotated-{request}"
+
+    def make(connection: sa.Connection) -> str:
+        return add_feedback(connection, key_id, given)
+
+    return tables.once_only(engine, key_id, value, request, make)[1]
+
+
 def _masked(pair: Pair) -> dict[str, JSON]:
     privacy = privacy_of(names="speakers")
     record: JSON = json.loads(json.dumps(pair.dialogue))
@@ -114,7 +134,8 @@ def _masked(pair: Pair) -> dict[str, JSON]:
 def record_of(dialogue: Dialogue) -> dict[str, JSON]:
     """A dialogue as a JSON record that `dialogue_of` reads again."""
     turns: list[JSON] = [to_json(utterance) for utterance in dialogue.utterances]
-    return {"id": dialogue.id, "utterances": turns}
+    profile: dict[str, JSON] = {**dialogue.profile}
+    return {"id": dialogue.id, "utterances": turns, "profile": profile}
 
 
 def add_review(

@@ -1,19 +1,33 @@
 """How the application runs as a server: its signals, time limits and threads."""
 
 import asyncio
+import os
+import signal
 import sys
+import tempfile
+from collections.abc import Callable
+from functools import partial
 
 import uvicorn
 from fastapi import FastAPI
+from prometheus_client.multiprocess import mark_process_dead
 from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.supervisors import Multiprocess
 
+from dialogist.engine.summarizer import Summarizer
+from dialogist.serve.app import create_app
+from dialogist.serve.crashes import CrashLog
+from dialogist.serve.metrics import SHARED, log_as_json
 from dialogist.serve.settings import Settings
+from dialogist.serve.tables import open_store
 
 _SWITCH = 0.001
 """Seconds after which the worker's thread lets the event loop answer; Python's own are 5 ms."""
 _KEEP_ALIVE = 75
 """Seconds; longer than proxies and clients keep idle connections, which would else be reset."""
 _LONGEST_HEAD = 32 << 10
+_HUNG = 60
+"""Seconds without an answer after which a process is replaced."""
 
 
 class _Prompt(H11Protocol):
@@ -22,7 +36,6 @@ class _Prompt(H11Protocol):
     The body has a time of its own (`guards.read_body`).
     """
 
-    seconds = 15.0
     _waiting: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -45,7 +58,8 @@ class _Prompt(H11Protocol):
         return self.cycle is None or self.cycle.response_complete
 
     def _wait(self) -> None:
-        self._waiting = self.loop.call_later(self.seconds, self._give_up)
+        assert isinstance(self.config, _Config)
+        self._waiting = self.loop.call_later(self.config.receive_seconds, self._give_up)
 
     def _stop_waiting(self) -> None:
         if self._waiting is not None:
@@ -58,27 +72,71 @@ class _Prompt(H11Protocol):
             self.transport.close()
 
 
-def server_of(settings: Settings, app: FastAPI) -> uvicorn.Server:
-    """Make the server of an application."""
-    protocol = type("Prompt", (_Prompt,), {"seconds": settings.receive_seconds})
-    config = uvicorn.Config(
+class _Config(uvicorn.Config):
+    """The server's configuration, and how long a client may take to begin a request."""
+
+    receive_seconds = 15.0
+
+
+class _Processes(Multiprocess):
+    """Several processes on one socket; one that dies or hangs is replaced."""
+
+    def handle_hup(self) -> None:
+        """Have each process reload its model."""
+        for process in self.processes:
+            if process.pid is not None:
+                os.kill(process.pid, signal.SIGHUP)
+
+    def keep_subprocess_alive(self) -> None:
+        """Forget the figures of processes that died, and start others."""
+        before = {process.pid for process in self.processes}
+        super().keep_subprocess_alive()
+        for pid in before - {process.pid for process in self.processes}:
+            mark_process_dead(pid)  # type: ignore[no-untyped-call]
+
+
+def config_of(settings: Settings, app: FastAPI | Callable[[], FastAPI]) -> _Config:
+    """How the server runs an application, or one that a function makes in each process."""
+    config = _Config(
         app,
+        factory=not isinstance(app, FastAPI),
         host=settings.host,
         port=settings.port,
+        workers=settings.workers,
         loop="asyncio",
-        http=protocol,
+        http=_Prompt,
         ws="none",
         access_log=False,
         log_config=None,
         server_header=False,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=settings.drain_seconds,
+        timeout_worker_healthcheck=_HUNG,
         h11_max_incomplete_event_size=_LONGEST_HEAD,
     )
-    return uvicorn.Server(config)
+    config.receive_seconds = settings.receive_seconds
+    return config
 
 
-def run(settings: Settings, app: FastAPI) -> None:
-    """Serve until SIGTERM or SIGINT; what was begun is finished first."""
+def run(settings: Settings, make: Callable[[], FastAPI]) -> None:
+    """Serve until SIGTERM or SIGINT; what was begun is finished first.
+
+    ``make`` makes the application, in each process anew where there are several.
+    """
+    log_as_json()
+    if settings.workers == 1:
+        uvicorn.Server(config_of(settings, make())).run()
+        return
+    with tempfile.TemporaryDirectory(prefix="dialogist-") as folder:
+        os.environ[SHARED] = folder  # read when a process imports prometheus_client
+        config = config_of(settings, make)
+        _Processes(config, [config.bind_socket()]).run()
+
+
+def app_of(settings: Settings) -> FastAPI:
+    """The application as it runs in a process of its own."""
     sys.setswitchinterval(_SWITCH)
-    server_of(settings, app).run()
+    log_as_json()  # here, too, in a process that was started for it
+    load = partial(Summarizer.load, settings.model)
+    crashes = CrashLog(settings.crash_folder)
+    return create_app(settings, open_store(settings.store_url), load, crashes)

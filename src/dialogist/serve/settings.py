@@ -20,14 +20,16 @@ class Settings(Config):
     """What an operator can set.
 
     Limits of size are in bytes, times in seconds. ``store`` is an SQLAlchemy URL.
-    ``queue_requests`` and ``queue_bytes`` bound what waits or is worked on, and ``queue_seconds``
-    how long that takes as far as one can tell; beyond that requests are refused.
+    ``queue_requests``, ``queue_bytes`` and ``queue_tokens`` (words and marks) bound what waits or
+    is worked on, and ``queue_seconds`` how long that takes as far as one can tell; beyond that
+    requests are refused. ``workers``: processes that share the address, each with its own queue.
     ``batch_wait`` is how long the worker waits for more requests to work on together.
     ``retention_days``: stored jobs, reviews and feedback are deleted after so many days.
     """
 
     host: str = "127.0.0.1"
     port: int = Field(8765, ge=0, le=65535)
+    workers: int = Field(1, ge=1, le=256)
     store: str = ""
     model: str = DEFAULT_MODEL
     max_body: int = Field(1 << 20, ge=1024, le=1 << 30)
@@ -36,6 +38,7 @@ class Settings(Config):
     receive_seconds: float = Field(15, gt=0, le=600)
     queue_requests: int = Field(64, ge=1, le=100_000)
     queue_bytes: int = Field(16 << 20, ge=1024)
+    queue_tokens: int = Field(200_000, ge=100)
     queue_seconds: float = Field(5, gt=0)
     batch_requests: int = Field(8, ge=1, le=1024)
     batch_wait: float = Field(0.005, ge=0, le=1)
@@ -60,6 +63,14 @@ class Settings(Config):
     def store_url(self) -> str:
         """The store; by default a file beside the user's models."""
         return self.store or f"sqlite:///{user_models().parent / 'service.db'}"
+
+    @property
+    def crash_folder(self) -> Path:
+        """Where processes note what they work on: beside the store, or the user's models."""
+        kind, _, file = self.store_url.partition(":///")
+        is_file = kind.startswith("sqlite") and file not in ("", ":memory:")
+        parent = Path(file).expanduser().parent if is_file else user_models().parent
+        return parent / "working"
 
 
 def load_settings(

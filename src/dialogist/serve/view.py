@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from dialogist.data.profile import PREFIX, title_of_field
 from dialogist.present.plain_text import markdown_of, text_of
 from dialogist.present.shaping import Shaped
 from dialogist.privacy.masks import MASK_PATTERN
@@ -25,7 +26,8 @@ _QUOTE = re.compile(r'[^"“]*["“].+["”]\.?')
 class Shown:
     """A statement, and in words how it was made (``origin``).
 
-    ``lines`` number the turns it rests on, from 1; ``quote`` is what they say.
+    ``lines`` number the turns it rests on, from 1; ``quote`` is what they say; ``fields`` are those
+    of the user profile that it rests on, with their numbers there.
     """
 
     number: int
@@ -36,6 +38,7 @@ class Shown:
     lines: tuple[int, ...]
     quote: str
     heading: str
+    fields: tuple[tuple[int, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,7 @@ class View:
     summary: Summary
     statements: tuple[Shown, ...]
     turns: tuple[Turn, ...]
+    profile: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
     text: str
     markdown: str
@@ -100,6 +104,7 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> View:
         summary=summary,
         statements=statements,
         turns=turns,
+        profile=tuple((title_of_field(name), one) for name, one in dialogue.profile.items()),
         notes=tuple(dict.fromkeys(notes)),
         text=text,
         markdown="\n".join(_markdown(statements)) or "".join(markdown_of(shaped)),
@@ -142,8 +147,15 @@ def _statements(
             lines=tuple(sorted({line + 1 for line, _, _ in evidence})),
             quote=_quote(dialogue, evidence),
             heading=heading if heading != before else "",
+            fields=tuple(_fields(dialogue, part.profile if is_own else part["profile"])),
         )
         before = heading
+
+
+def _fields(dialogue: Dialogue, cited: Sequence[str]) -> Iterable[tuple[int, str]]:
+    for number, name in enumerate(dialogue.profile):
+        if f"{PREFIX}{name}" in cited:
+            yield number, title_of_field(name)
 
 
 def _entry(entry: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from dialogist.config import Config
+from dialogist.data.profile import MOST_FIELDS, PROFILE
 from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
 from dialogist.engine.options import Length, Style, SummaryOptions, only_in_free_style
 from dialogist.errors import ConfigError, DataError, UsageError
@@ -22,8 +23,9 @@ from dialogist.privacy.packs import MaskedNames
 from dialogist.records import JSON, Dialogue, Summary
 from dialogist.serve.problems import Problem
 from dialogist.template.loading import bundled_templates, load_template
+from dialogist.text.words import count_words
 
-RESERVED = ("options", "timeout_ms", "review", "profile")
+RESERVED = ("options", "timeout_ms", "review")
 _OF_THE_MODEL = {"style", "length", "words", "evidence", "long", "safe"}
 
 
@@ -49,7 +51,10 @@ class Options(Config):
 
 @dataclass(slots=True)
 class Wish:
-    """One dialogue, and what is to be done with it; worked off by one thread."""
+    """One dialogue, and what is to be done with it; worked off by one thread.
+
+    ``size``: how many tokens it has, about: words, marks and Chinese characters.
+    """
 
     dialogue: Dialogue
     options: SummaryOptions
@@ -95,7 +100,7 @@ def _told(error: ValidationError) -> str:
     return f"options: {name}: {first['msg']}"
 
 
-def wish_of(dialogue: Dialogue, options: Options, base: SummaryOptions, size: int) -> Wish:
+def wish_of(dialogue: Dialogue, options: Options, base: SummaryOptions) -> Wish:
     """Put a dialogue and its options together.
 
     Raises:
@@ -120,7 +125,7 @@ def wish_of(dialogue: Dialogue, options: Options, base: SummaryOptions, size: in
     names_by = options.speakers
     shape = Shape(template, options.focus, options.perspective, names_by, options.evidence)
     presenter = Presenter(shape, options.mask, options.mask_names, _silent)
-    return Wish(dialogue, chosen, presenter, size)
+    return Wish(dialogue, chosen, presenter, sum(count_words(u.text) for u in dialogue.utterances))
 
 
 def _silent(_: str) -> None:
@@ -135,14 +140,15 @@ def dialogue_of(record: JSON) -> Dialogue:
     """
     if not isinstance(record, dict):
         raise Problem("unreadable_dialogue", "a dialogue is a JSON object")
-    if "profile" in record:
-        raise Problem("unreadable_dialogue", "profile is not supported yet")
     own = {name: value for name, value in record.items() if name not in RESERVED}
     line = json.dumps(own, ensure_ascii=False).encode()
     given = own.get("id", "")
     if not isinstance(given, str | int) or isinstance(given, bool):
         raise Problem("unreadable_dialogue", "id must be a string")
-    return replace(_read(line, ReadOptions(format="jsonl")), id=str(given))
+    found = _read(line, ReadOptions(format="jsonl"))
+    if PROFILE in found.metadata:
+        raise Problem("unreadable_dialogue", _ADVICE[PROFILE])
+    return replace(found, id=str(given))
 
 
 def dialogue_of_text(text: str, identity: str) -> Dialogue:
@@ -171,6 +177,10 @@ _ADVICE: Mapping[str, str] = {
     "jsonl": (
         "give 'utterances', a list of objects with 'speaker' and 'text', or 'dialogue', a text "
         "with a line 'Name: words' for each turn"
+    ),
+    PROFILE: (
+        f"profile holds up to {MOST_FIELDS} fields by name: short texts, numbers, true or false, "
+        "or lists of these"
     ),
     "auto": "begin each turn with its speaker ('Name: words'), or use a known export format",
 }

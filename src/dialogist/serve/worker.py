@@ -2,7 +2,8 @@
 
 Places are counted before anything of a request is read, so what is refused costs nothing. The
 thread takes the most urgent request and others like it (same options, similar length), leaves out
-those whose deadline has passed or whose client has left, and summarizes the rest together.
+those whose deadline has passed or whose client has left, and summarizes the rest together. Where
+all of these leave while a network writes, it stops at its next step.
 """
 
 import asyncio
@@ -16,15 +17,18 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from dialogist.decoding import DecodingOptions
+from dialogist.decoding.stopping import SearchStopped, stopping_when
 from dialogist.engine.options import SummaryOptions
 from dialogist.present.shaping import Shaped
 from dialogist.records import Dialogue, Summary
+from dialogist.serve.crashes import CrashLog
 from dialogist.serve.metrics import Metrics, log_failure
 from dialogist.serve.problems import Problem
 from dialogist.serve.settings import Settings
 from dialogist.serve.wishes import Wish
 
 _MOST_TRIES = 2
+_BYTES_OF_TOKEN = 4  # about, until a request is read
 _REMEMBERED = 1000  # dialogues that failed
 _FIRST_GUESS = 0.05  # seconds for a dialogue, until some were measured
 
@@ -55,18 +59,39 @@ class _Item:
     deadline: float
     done: Callable[[Shaped | Problem], None]
     is_background: bool
+    model: Model
     is_cancelled: bool = False
     since: float = field(default_factory=time.monotonic)
+
+
+@dataclass(slots=True)
+class Place:
+    """A place in the queue, and how much of it a request takes."""
+
+    worker: "Worker"
+    size: int
+    tokens: int
+
+    def fill(self, tokens: int) -> None:
+        """Count the tokens that the request turned out to have.
+
+        Raises:
+            Problem: there is no room for so many beside the others.
+        """
+        self.worker.refill(self, tokens)
 
 
 class Worker:
     """Takes wishes from the event loop, works on them in its thread, and answers in the loop."""
 
-    def __init__(self, model: Model, settings: Settings, metrics: Metrics) -> None:
+    def __init__(
+        self, model: Model, settings: Settings, metrics: Metrics, crashes: CrashLog | None = None
+    ) -> None:
         self.model, self._settings, self._metrics = model, settings, metrics
+        self._crashes = crashes
         self._queue: list[_Item] = []
         self._changed = threading.Condition()
-        self._requests = self._bytes = 0
+        self._requests = self._bytes = self._tokens = 0
         self._seconds = _FIRST_GUESS
         self._is_closing = False
         self._failures: OrderedDict[str, int] = OrderedDict()
@@ -80,6 +105,8 @@ class Worker:
         """Take no more requests, finish those that were taken, and end the thread."""
         self.drain()
         self._thread.join(self._settings.drain_seconds)
+        if self._crashes is not None and not self._thread.is_alive():
+            self._crashes.close()
 
     def drain(self) -> None:
         """Take no more requests."""
@@ -98,8 +125,13 @@ class Worker:
         """Whether less than half of the queue is taken: stored batches may go on."""
         return not self._is_closing and self._requests < self._settings.queue_requests / 2
 
+    def replace(self, model: Model) -> None:
+        """Use another model from the next request on; what was taken is done by the old one."""
+        self.model = model
+        self._metrics.use(model.name)
+
     @contextmanager
-    def place(self, size: int) -> Iterator[None]:
+    def place(self, size: int) -> Iterator[Place]:
         """Hold a place in the queue for a request of ``size`` bytes.
 
         Raises:
@@ -110,27 +142,43 @@ class Worker:
             if self._is_closing:
                 self._metrics.rejected.labels("draining").inc()
                 raise Problem("draining", "another instance may answer", self._seconds)
-            wait = self._requests * self._seconds
+            place = Place(self, size, size // _BYTES_OF_TOKEN)
             if self._requests and (
                 self._requests >= settings.queue_requests
                 or self._bytes + size > settings.queue_bytes
-                or wait > settings.queue_seconds
+                or self._tokens + place.tokens > settings.queue_tokens
+                or self._requests * self._seconds > settings.queue_seconds
             ):
-                self._metrics.rejected.labels("queue_full").inc()
-                raise Problem("queue_full", "try again after the time given", wait)
-            self._count(1, size)
+                raise self._full()
+            self._count(1, size, place.tokens)
         try:
-            yield
+            yield place
         finally:
             with self._changed:
-                self._count(-1, -size)
+                self._count(-1, -size, -place.tokens)
                 self._changed.notify_all()
 
-    def _count(self, requests: int, size: int) -> None:
+    def refill(self, place: Place, tokens: int) -> None:
+        """See `Place.fill`."""
+        with self._changed:
+            others = self._tokens - place.tokens
+            if self._requests > 1 and others + tokens > self._settings.queue_tokens:
+                raise self._full()
+            self._count(0, 0, tokens - place.tokens)
+            place.tokens = tokens
+
+    def _full(self) -> Problem:
+        self._metrics.rejected.labels("queue_full").inc()
+        wait = self._requests * self._seconds
+        return Problem("queue_full", "try again after the time given", wait)
+
+    def _count(self, requests: int, size: int, tokens: int) -> None:
         self._requests += requests
         self._bytes += size
+        self._tokens += tokens
         self._metrics.queue.set(self._requests)
         self._metrics.queue_bytes.set(self._bytes)
+        self._metrics.queue_tokens.set(self._tokens)
 
     async def summarize(
         self,
@@ -154,7 +202,7 @@ class Worker:
         def done(result: Shaped | Problem) -> None:
             loop.call_soon_threadsafe(settle, result)
 
-        item = _Item(wish, time.monotonic() + seconds, done, is_background)
+        item = _Item(wish, time.monotonic() + seconds, done, is_background, self.model)
         with self._changed:
             if not self._thread.is_alive():
                 raise Problem("draining", "another instance may answer", self._seconds)
@@ -182,7 +230,11 @@ class Worker:
             self._metrics.batches.observe(len(batch))
             for item in batch:
                 self._metrics.waited.observe(started - item.since)
+            if self._crashes is not None:
+                self._crashes.begin(_mark_of(item.wish.dialogue) for item in batch)
             self._work(batch)
+            if self._crashes is not None:
+                self._crashes.end()
             seconds = time.monotonic() - started
             self._metrics.worked.observe(seconds)
             self._seconds = 0.8 * self._seconds + 0.2 * seconds / len(batch)
@@ -202,7 +254,11 @@ class Worker:
     def _batch(self) -> list[_Item]:
         """Take the most urgent request from the queue, and those most like it."""
         first = min(self._queue, key=lambda item: (item.is_background, item.deadline))
-        alike = [item for item in self._queue if item.wish.options == first.wish.options]
+        alike = [
+            item
+            for item in self._queue
+            if item.model is first.model and item.wish.options == first.wish.options
+        ]
         alike.sort(key=lambda item: (item is not first, abs(item.wish.size - first.wish.size)))
         batch = alike[: self._settings.batch_requests]
         self._queue = [item for item in self._queue if item not in batch]
@@ -232,7 +288,7 @@ class Worker:
             for item in batch:
                 if self._is_over(item):
                     continue
-                if self._failures.get(_mark_of(item.wish.dialogue), 0) >= _MOST_TRIES:
+                if self._tries(item.wish.dialogue) >= _MOST_TRIES:
                     item.done(Problem("quarantined", "it was tried twice; report it to us"))
                     continue
                 read.append(item)
@@ -243,9 +299,12 @@ class Worker:
             options = batch[0].wish.options
             # Without a network nothing is gained together: each is answered as soon as it is done.
             window = 1 if options.style == "faithful" else len(batch)
-            for summary in self.model.stream(dialogues(), options, window):
-                self._answer(read[answered], summary)
-                answered += 1
+            with stopping_when(lambda: all(map(self._is_over, read[answered:]))):
+                for summary in batch[0].model.stream(dialogues(), options, window):
+                    self._answer(read[answered], summary)
+                    answered += 1
+        except SearchStopped:  # every client has left, or its deadline has passed
+            self._metrics.stopped.inc()
         except Exception as error:  # a bug of ours, or of a library: the others go on
             log_failure(error, "")
             return [item for item in batch if item not in read[:answered]]
@@ -262,6 +321,12 @@ class Worker:
         if status == "error":
             self._note_failure(item.wish.dialogue, 1)
         item.done(shaped)
+
+    def _tries(self, dialogue: Dialogue) -> int:
+        """How often it failed, and how often a process died of it or beside it."""
+        mark = _mark_of(dialogue)
+        died = 0 if self._crashes is None else self._crashes.tries(mark)
+        return self._failures.get(mark, 0) + died
 
     def _note_failure(self, dialogue: Dialogue, tries: int) -> None:
         mark = _mark_of(dialogue)

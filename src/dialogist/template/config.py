@@ -22,6 +22,7 @@ FieldSource: TypeAlias = Literal[
     "questions",
     "title",
     "speakers",
+    "profile",
 ]
 SOURCES: tuple[FieldSource, ...] = get_args(FieldSource)
 
@@ -56,6 +57,7 @@ OPTIONS: Mapping[FieldSource, frozenset[str]] = {
     "questions": _FOUND,
     "title": frozenset(),
     "speakers": frozenset(),
+    "profile": frozenset(("fields", "max")),
 }
 """The keys of a section that mean something with its source, beside title, source, empty,
 required and leave_out."""
@@ -81,8 +83,9 @@ class SectionConfig(Config):
     ``labels``: the key points whose sentences it holds. ``part``: all sentences of the summary,
     or those that no section of key points holds. ``cues``: words that stand near the value
     wanted; with key points, words of a question whose answer belongs here, too. ``several``: all
-    different values, not the one that fits best. ``max``: at most so many sentences or entries;
-    how many more there were is said. ``empty``: what to say instead of nothing; ``leave_out``:
+    different values, not the one that fits best. ``fields``: those of the user profile, in this
+    order; none: all. ``max``: at most so many sentences or entries; how many more there were is
+    said. ``empty``: what to say instead of nothing; ``leave_out``:
     leave the section out then. ``required``: an empty section is told as a fault of the summary.
     """
 
@@ -93,6 +96,7 @@ class SectionConfig(Config):
     type: FieldType | None = None
     cues: _Lines = ()
     several: bool = False
+    fields: _Lines = ()
     max: Annotated[int, Field(ge=1)] | None = None
     empty: Line | None = None
     leave_out: bool = False

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from dialogist.data.profile import PREFIX, title_of_field
 from dialogist.records import Dialogue, Statement, StatementKind, Summary
 from dialogist.template.config import FieldSource, SectionConfig, Template
 from dialogist.template.extract.extraction import Extracted, extract, same
@@ -219,6 +220,7 @@ class _Filler:
             "questions": self._said,
             "title": self._title,
             "speakers": self._speakers,
+            "profile": self._profile,
         }
 
     def _key_points(self, section: SectionConfig) -> list[Entry]:
@@ -285,6 +287,7 @@ class _Filler:
             statement.confidence,
             doubt=doubt_of(statement, self.summary),
             kind=statement.kind,
+            profile=statement.profile,
         )
 
     def _title(self, section: SectionConfig) -> list[Entry]:
@@ -297,6 +300,21 @@ class _Filler:
     def _speakers(self, section: SectionConfig) -> list[Entry]:
         roles = {u.speaker: u.role for u in reversed(self.dialogue.utterances)}
         return [Entry(name, "dialogue", role=roles[name]) for name in self.dialogue.speakers]
+
+    def _profile(self, section: SectionConfig) -> list[Entry]:
+        """Fields of the user profile; the name of a field that alone is asked for says nothing."""
+        known = {title_of_field(name).casefold(): name for name in self.dialogue.profile}
+        asked = section.fields or tuple(known)
+        names = [known.get(title_of_field(one).casefold()) for one in asked]
+        values = [(name, self.dialogue.profile[name]) for name in names if name is not None]
+        return [
+            Entry(
+                value if len(section.fields) == 1 else f"{title_of_field(name)}: {value}",
+                "profile",
+                profile=(f"{PREFIX}{name}",),
+            )
+            for name, value in values
+        ]
 
 
 def _not_by_labels(section: SectionConfig) -> str:

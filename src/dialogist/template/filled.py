@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from dialogist.records import EvidenceSpan, Statement, StatementKind, Summary, Utterance
 from dialogist.template.config import FieldSource, FieldType
 
-Origin: TypeAlias = Literal["summary", "dialogue", "metadata"]
+Origin: TypeAlias = Literal["summary", "dialogue", "metadata", "profile"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +18,8 @@ class Entry:
     of which. ``kind`` (values have none) and ``evidence``, the best first, are as in
     `records.Statement`. ``label`` is a statement's key point, ``confidence`` its own, ``doubt``
     what its checks say against it, in words. An action has an ``owner`` (a speaker) and a
-    ``deadline`` where these are said. ``type`` is a field's, ``role`` a speaker's.
+    ``deadline`` where these are said. ``type`` is a field's, ``role`` a speaker's. ``profile``
+    names the fields of the user profile that it rests on, such as ``profile.city``.
     """
 
     text: str
@@ -32,6 +33,7 @@ class Entry:
     role: str = ""
     doubt: str = ""
     kind: StatementKind | Literal[""] = ""
+    profile: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

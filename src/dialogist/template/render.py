@@ -1,6 +1,6 @@
 """The kinds of statement in words: behind each statement, and once below all of them."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from dialogist.records import StatementKind
@@ -130,7 +130,7 @@ def printable(text: str) -> str:
 
 def _is_line(section: FilledSection) -> bool:
     """Fields and titles are one line each."""
-    return section.source in ("field", "title", "speakers")
+    return section.source in ("field", "title", "speakers", "profile")
 
 
 def _line_of(section: FilledSection, escape: _Escape) -> str:
@@ -145,7 +145,7 @@ def _line_of(section: FilledSection, escape: _Escape) -> str:
 
 def _worded(entry: Entry, escape: _Escape) -> str:
     """An entry in words, and the numbers of the utterances that it rests on."""
-    as_said = entry.type or entry.role or '"' in entry.text
+    as_said = entry.type or entry.role or entry.origin == "profile" or '"' in entry.text
     text = entry.text if as_said else entry.text[:1].upper() + entry.text[1:]
     owner = f"{escape(entry.owner)}: " if entry.owner and entry.owner not in entry.text else ""
     role = f" ({escape(entry.role)})" if entry.role else ""
@@ -154,8 +154,14 @@ def _worded(entry: Entry, escape: _Escape) -> str:
     numbers = list(dict.fromkeys(span.utterance + 1 for span in entry.evidence))[:_SHOWN]
     doubted = f"{DOUBTED} " if entry.doubt else ""
     references = "".join(f" [{number}]" for number in sorted(numbers))
+    references += "" if entry.origin == "profile" else fields_cited(entry.profile, escape)
     kind = f" ({SHOWN[entry.kind]})" if entry.kind else ""
     return f"{doubted}{owner}{escape(text)}{role}{deadline}{kind}{references}"
+
+
+def fields_cited(names: Sequence[str], escape: _Escape) -> str:
+    """The fields of the user profile that something rests on, as they stand behind it."""
+    return "".join(f" [{escape(name)}]" for name in names)
 
 
 def _more(section: FilledSection) -> str:

@@ -331,13 +331,16 @@ class RecordSelection:
 
 
 def dialogue_to_json(dialogue: Dialogue) -> dict[str, JSON]:
-    """Return the dialogue as one JSON object: ``id``, ``turns``, ``summaries``, ``metadata``.
+    """Return the dialogue as one JSON object: ``id``, ``turns``, ``summaries``, ``profile``,
+    ``metadata``.
 
     A turn's role is only written where its speaker's name does not say it.
     """
     record: dict[str, JSON] = {"id": dialogue.id, "turns": [_turn(u) for u in dialogue.utterances]}
     if dialogue.references:
         record["summaries"] = list(dialogue.references)
+    if dialogue.profile:
+        record["profile"] = dict(dialogue.profile)
     if dialogue.metadata:
         record["metadata"] = dict(dialogue.metadata)
     return record

@@ -7,6 +7,7 @@ from functools import partial
 from itertools import chain, pairwise
 from typing import NamedTuple
 
+from dialogist.data.profile import PROFILE, profile_of
 from dialogist.data.readers.base import BadRecord, ProblemReporter, ReadOptions, value_at
 from dialogist.data.readers.columnar import ARROW, PARQUET
 from dialogist.data.readers.documents import message_text, plain_text
@@ -232,13 +233,21 @@ def generic(record: Record, columns: Columns, selection: RecordSelection) -> Dia
         summary,
         *(("metadata",) if isinstance(extra, dict) else ()),
     }
+    profile, ignored = profile_of(record.get(PROFILE))
+    if isinstance(record.get(PROFILE), dict):
+        used.add(PROFILE)
     return Dialogue(
         require_text(_utterances(kept or value, key, columns)),
         id=_id_at(record, identity) if identity else "",
         references=texts_under({summary: value_at(record, summary).value}, summary)
         if summary
         else (),
-        metadata={**other_keys(record, *used), **(extra if isinstance(extra, dict) else {})},
+        metadata={
+            **other_keys(record, *used),
+            **(extra if isinstance(extra, dict) else {}),
+            **({PROFILE: ignored} if ignored else {}),
+        },
+        profile=profile,
     )
 
 
