@@ -17,7 +17,7 @@ from dialogist.config import Config
 from dialogist.data.pack_files import PackPatterns, YamlSource, validated
 from dialogist.errors import ConfigError, nearest
 from dialogist.records import Dialogue, SubSummary
-from dialogist.text.sentences import split_sentences
+from dialogist.text.tokens import split_sentences
 
 # Rule packs: YAML files of ordered rules that say which key point a summary sentence is about.
 #

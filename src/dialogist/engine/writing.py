@@ -24,7 +24,7 @@ from dialogist.engine.judging import ROUNDS, Banned, bans_of, clean_first
 from dialogist.engine.options import SummaryOptions
 from dialogist.models import GeneratorModule
 from dialogist.nn.kv_cache import State
-from dialogist.text.function_words import FUNCTION_WORDS
+from dialogist.text.words import FUNCTION_WORDS
 from dialogist.tokenizers import Tokenizer
 from dialogist.tokenizers.word_vectors import words_of_entries
 from dialogist.tokenizers.wordpiece_codec import JOIN

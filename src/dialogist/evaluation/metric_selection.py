@@ -19,7 +19,7 @@ from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import SUFFIX, Case, Column, Floats, Metric, mean_column, mean_of
 from dialogist.metrics.bleu import LabelScore, LabelScorer
 from dialogist.metrics.metric_registry import METRICS, MetricOptions, make_metrics
-from dialogist.text.words import words_of
+from dialogist.text.words import words_in
 
 Labels = tuple[str, ...]
 
@@ -132,7 +132,7 @@ class KeyPoints:
 
 def find_labels(pack: RulePack, text: str, section: str) -> Labels:
     """The key points that the rules find in a text; none where nothing is said."""
-    if not words_of(text):
+    if not words_in(text):
         return ()  # "...." is about nothing, not about the default
     return tuple(part.label for part in pack.analyse(text, section))
 
@@ -309,5 +309,5 @@ def _made(
 
 def by_characters(texts: Iterable[str]) -> bool:
     """Whether most words of some texts are such characters."""
-    words = [word for text in texts for word in words_of(text)]
+    words = [word for text in texts for word in words_in(text)]
     return 2 * sum(len(word) == 1 and not word.isascii() for word in words) > len(words)

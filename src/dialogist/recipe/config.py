@@ -122,7 +122,7 @@ class Recipe(Config):
     """A whole training run.
 
     ``start``: the model folder or run that it begins from (see `dialogist.recipe.start`), or a
-    pretrained encoder's folder (see `dialogist.recipe.warm_start`). ``continues``: the recipe of
+    pretrained encoder's folder (see `dialogist.recipe.start`). ``continues``: the recipe of
     the model that this one is a further stage of; it is trained with a ``start`` only.
     ``decoding`` is saved with the model as its default; ``licence`` and ``card`` go into its card.
     """

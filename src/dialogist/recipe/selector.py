@@ -26,7 +26,7 @@ from dialogist.selection.network import CLIP
 from dialogist.selection.select import Told
 from dialogist.selection.statements import Candidate
 from dialogist.selection.terms import Rarity, terms_of
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 _NETWORKS, _HIDDEN, _PAIR_HIDDEN, _EPOCHS, _BATCH = 8, 128, 48, 10, 16
 _RATE, _DECAY, _DROPOUT = 2e-3, 0.02, 0.5
@@ -43,7 +43,7 @@ class _Example(NamedTuple):
     together: Tensor
 
 
-def train(marked: Sequence[Marked]) -> dict[str, np.ndarray]:
+def train_selector(marked: Sequence[Marked]) -> dict[str, np.ndarray]:
     """The tensors of a network for some dialogues."""
     rarity = _rarity(one.told for one in marked)
     features = [one.told.features(rarity) for one in marked]
@@ -184,7 +184,7 @@ def main() -> None:
     marked = [one for path in asked.files for one in read_marked(path)]
     marked += read_sgd(asked.sgd, asked.sgd_count) if asked.sgd else []
     marked = [one for one in marked if not one.is_validation]
-    asked.output.write_bytes(save(train(marked)))
+    asked.output.write_bytes(save(train_selector(marked)))
     facts = sum(len(one.facts) for one in marked)
     print(f"{counted(len(marked), 'dialogues')}, {counted(facts, 'facts')}")
 

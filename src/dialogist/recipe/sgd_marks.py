@@ -17,7 +17,7 @@ from dialogist.recipe.marked_dialogues import Marked, marked_of
 from dialogist.selection.cues import CUES
 from dialogist.selection.select import Told, told_of
 
-Turn = dict[str, Any]
+SgdTurn = dict[str, Any]
 
 _WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 BOTH_WAYS = {"True", "False", "dontcare"}
@@ -51,7 +51,7 @@ class Said:
     settled: dict[str, set[str]] = field(default_factory=dict)
     """Of each slot the words for what was booked, bought or sent: that cannot change any more."""
 
-    def take(self, number: int, turn: Turn) -> None:
+    def take(self, number: int, turn: SgdTurn) -> None:
         """Add one turn."""
         for service, acts in turn["a"]:
             known = {act for act, _, _ in acts}
@@ -61,12 +61,22 @@ class Said:
                 self._answer(number, service, known)
             elif "OFFER" in known:
                 self._offer(service, acts)
-            for act, slot, values in acts:
-                if turn["s"] == "USER" or len(values) == 1:  # several are a choice, not a claim
-                    for words in values:
-                        self._value(number, turn["s"], act, f"{service}.{slot}", words)
+            self._values(number, turn["s"], service, acts)
             if "NOTIFY_SUCCESS" in known:
                 self._settle(service)
+
+    def _values(
+        self,
+        number: int,
+        speaker: str,
+        service: str,
+        acts: Sequence[tuple[str, str, Sequence[str]]],
+    ) -> None:
+        """What is said of each slot; several values of the assistant are a choice, not a claim."""
+        for act, slot, values in acts:
+            if speaker == "USER" or len(values) == 1:
+                for words in values:
+                    self._value(number, speaker, act, f"{service}.{slot}", words)
 
     def _answer(self, number: int, service: str, acts: set[str]) -> None:
         """The user takes what was offered, or does not."""
@@ -85,7 +95,9 @@ class Said:
     def _offer(self, service: str, acts: Sequence[tuple[str, str, Sequence[str]]]) -> None:
         """Forget what is known of the last thing, unless the same is offered again."""
         named = {
-            (f"{service}.{slot}", plain(words).strip()) for _, slot, own in acts for words in own
+            (f"{service}.{slot}", plain_words(words).strip())
+            for _, slot, own in acts
+            for words in own
         }
         before = [*self.wanted.items(), *self.learned.items()]
         before += [(slot, {words}) for slot, words in self.offered.items()]
@@ -100,7 +112,7 @@ class Said:
     def _value(self, number: int, speaker: str, act: str, key: str, words: str) -> None:
         if words in BOTH_WAYS or key.endswith((".intent", ".count")):
             return
-        words = plain(words).strip()
+        words = plain_words(words).strip()
         if speaker == "USER" and act == "REQUEST":
             return  # "Is it expensive?": only the answer says
         self.values.append((number, key, words))
@@ -136,7 +148,7 @@ def _of(service: str, slot: str) -> bool:
     return slot.startswith(f"{service}.")
 
 
-def said_in(turns: Sequence[Turn]) -> Said:
+def said_in(turns: Sequence[SgdTurn]) -> Said:
     """Return what a dialogue says."""
     said = Said()
     for number, turn in enumerate(turns):
@@ -144,7 +156,7 @@ def said_in(turns: Sequence[Turn]) -> Said:
     return said
 
 
-def plain(text: str) -> str:
+def plain_words(text: str) -> str:
     """Return a text as it is compared: lower case, words and numbers alone."""
     kept = " ".join(re.findall(r"[a-z0-9$#.:&+-]+", text.lower()))
     return f" {re.sub(r'[.:]+(?= |$)', '', kept)} "
@@ -153,7 +165,7 @@ def plain(text: str) -> str:
 def stands_in(words: str, text: str) -> bool:
     """Tell whether a value stands in a text, a small number also as a word."""
     forms = (words, NUMBERS.get(words, words))
-    return any(plain(form) in plain(text) for form in forms)
+    return any(plain_words(form) in plain_words(text) for form in forms)
 
 
 def read_sgd(path: Path, count: int, seed: int = 5) -> list[Marked]:

@@ -43,7 +43,7 @@ from dialogist.serve.wishes import (
     timeout_of,
     wish_of,
 )
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 router = APIRouter()
 

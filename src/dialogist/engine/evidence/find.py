@@ -16,7 +16,7 @@ from dialogist.engine.evidence.features import (
 )
 from dialogist.engine.evidence.index import Index, index_of, span_of
 from dialogist.records import Dialogue, EvidenceSpan
-from dialogist.text.sentences import split_sentences
+from dialogist.text.tokens import split_sentences
 
 
 class FeatureWeights(NamedTuple):

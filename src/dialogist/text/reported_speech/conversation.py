@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from dialogist.text.introductions import own_names
+from dialogist.text.people import own_names
 from dialogist.text.reported_speech.antecedents import refers_back
 from dialogist.text.reported_speech.exchanges import Exchange
 from dialogist.text.reported_speech.framing import Frame
@@ -271,7 +271,7 @@ class Conversation:
         if self._repeats_a_name(told):
             return None
         told = shortened(" ".join(told.split()).rstrip(",;: ")) + "."
-        is_label = any(told.startswith(p.name) for p in self._people.values())
+        is_label = any(told.startswith(self._people[one].name) for one in self._named)
         return told if is_label else told[0].upper() + told[1:]
 
     def _repeats_a_name(self, told: str) -> bool:

@@ -2,7 +2,6 @@
 
 import re
 
-from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.framing import Frame, decapitalised
 from dialogist.text.reported_speech.morphology import (
     AUXILIARIES,
@@ -24,6 +23,7 @@ from dialogist.text.reported_speech.words import (
     Word,
     words_of,
 )
+from dialogist.text.words import word_set
 
 REQUEST = re.compile(
     r"(?i)(?:(can|could)|will|would) you (?:(?:just|maybe|possibly|also) )?"

@@ -8,7 +8,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.framing import Frame, decapitalised
 from dialogist.text.reported_speech.morphology import (
     AUXILIARIES,
@@ -32,6 +31,7 @@ from dialogist.text.reported_speech.words import (
     is_adverb,
     words_of,
 )
+from dialogist.text.words import word_set
 
 _WH = word_set("what which who whom whose where when why how")
 _BE = word_set("am is are was were")

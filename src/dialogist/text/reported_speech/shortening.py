@@ -2,7 +2,7 @@
 
 import re
 
-from dialogist.text.number_words import NUMBER_WORDS, ORDINALS, SCALES, TENS, UNITS, number_values
+from dialogist.text.quantities import NUMBER_WORDS, ORDINALS, SCALES, TENS, UNITS, number_values
 from dialogist.text.reported_speech.morphology import is_base
 
 # "What they have to offer" is no duty, and nobody "will must go".

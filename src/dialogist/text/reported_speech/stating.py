@@ -3,8 +3,6 @@
 import re
 from collections.abc import Sequence
 
-from dialogist.text.function_words import OPENERS
-from dialogist.text.listing import word_set
 from dialogist.text.people import first_names
 from dialogist.text.reported_speech.framing import DATES, Frame
 from dialogist.text.reported_speech.morphology import (
@@ -29,6 +27,7 @@ from dialogist.text.reported_speech.words import (
     is_adverb,
     words_of,
 )
+from dialogist.text.words import OPENERS, word_set
 
 _TIMES = word_set("""
 tomorrow today tonight yesterday morning afternoon evening week month year weekend night last next
