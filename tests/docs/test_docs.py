@@ -301,3 +301,16 @@ def test_ten_tasks_are_found_from_the_start(site, task):
         page = (site / name).resolve()
         assert page in links, f"{name} is not linked from the page before"
     assert answer in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", written(), ids=lambda page: page.name)
+def test_files_of_the_repository_exist(page):
+    """Files that a page names are there; a note names those of its day."""
+    if page.parent.name == "notes":
+        return
+    text = page.read_text(encoding="utf-8")
+    for name in re.findall(r"`((?:bench|tests|results|deploy|examples|src)/[\w./-]+\.\w+)`", text):
+        assert (ROOT / name).exists(), name
+    for name in re.findall(r"`([a-z_]+/[\w/]+\.py)`", text):
+        places = (ROOT, ROOT / "src" / "dialogist", ROOT / "src")
+        assert any((place / name).exists() for place in places), name

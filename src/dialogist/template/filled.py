@@ -91,7 +91,7 @@ class Filled:
         return tuple(section.title for section in self.sections if section.missing)
 
 
-# A filled template as JSON: every key is always there, docs/templates.md describes each.
+# A filled template as JSON: every key is always there, docs/how-to/templates.md describes each.
 
 
 TEMPLATE_SCHEMA_VERSION = 2
