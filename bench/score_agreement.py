@@ -34,7 +34,7 @@ from dialogist.metrics.base import Case
 from dialogist.metrics.metric_registry import MetricOptions, make_metrics
 from dialogist.metrics.rouge import ROUGE_TYPES
 from dialogist.records import Dialogue
-from dialogist.text.sentences import split_sentences
+from dialogist.text.tokens import split_sentences
 
 Differences = Iterator[float]
 

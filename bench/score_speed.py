@@ -27,7 +27,7 @@ from dialogist.metrics.base import Case
 from dialogist.metrics.metric_registry import METRICS, make_metrics
 from dialogist.metrics.rouge import ROUGE_TYPES
 from dialogist.records import Dialogue
-from dialogist.text.sentences import split_sentences
+from dialogist.text.tokens import split_sentences
 from dialogist_lab.synth import CorpusConfig, generate_pairs
 
 OF_THE_DIALOGUE = tuple(name for name in ("faithfulness", "copying", "support") if name in METRICS)

@@ -10,7 +10,7 @@ look like one are none; of typed fields in the synthetic customer-service corpus
 find in conversations that were written with their truth (tests/template/gold); and with --sgd of
 what was done or refused in annotated dialogues of Schema-Guided Dialogue, by the turns that are
 marked as success and failure.
---cases N prints N of what was missed or wrongly found. docs/templates.md has the figures.
+--cases N prints N of what was missed or wrongly found. docs/how-to/templates.md has the figures.
 """
 
 import argparse

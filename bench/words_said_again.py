@@ -15,8 +15,8 @@ from pathlib import Path
 
 from dialogist.metrics.dialogue_claims import reflexive_statements
 from dialogist.text.clauses import is_content
-from dialogist.text.function_words import FUNCTION_WORDS
 from dialogist.text.tokens import Token, sentence_spans, tokens_of
+from dialogist.text.words import FUNCTION_WORDS
 
 _BETWEEN = 3
 

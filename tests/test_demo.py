@@ -7,10 +7,13 @@ and see that nothing in it is wrong and unflagged.
 """
 
 import html
+import importlib
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 WIDTH = 80
@@ -29,10 +32,20 @@ def test_the_demo_prints_what_is_stored():
 
 
 def test_the_picture_shows_the_stored_demo():
-    picture = (ROOT / "docs" / "demo.svg").read_text(encoding="utf-8")
+    picture = (ROOT / "docs" / "images" / "demo.svg").read_text(encoding="utf-8")
     stored = (ROOT / "tests" / "demo.txt").read_text(encoding="utf-8")
     parts = stored.split("\n=== ")
     [support, hard] = [one for one in parts if one.startswith(("A support chat", "A chat that"))]
     for line in (support + hard).splitlines():
         shown = html.escape(line.strip()[:WIDTH]).replace(" ", "&#160;")
         assert shown in picture, line
+
+
+def test_pages_show_what_is_stored(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(str(ROOT / "bench"))
+    bench = importlib.import_module("demo_picture")
+    stored = (ROOT / "tests" / "demo.txt").read_text(encoding="utf-8")
+    for path in bench.PAGES:
+        page = path.read_text(encoding="utf-8")
+        assert bench.BLOCK.search(page), path
+        assert bench.with_outputs(page, stored) == page, f"{path}: run make demo-text"

@@ -2,7 +2,7 @@
 
     python bench/reading/sum_up.py [--save results/reading.json] [--pages]
 
-``--pages`` writes the table of both styles into README.md, the model card and docs/summary.md,
+``--pages`` writes the table of both styles into README.md, the model card and pages of docs,
 between the marks ``reading`` and ``/reading``. The sheet of faithful style is faithful.jsonl, once
 it is read: name its commit and date in SHEETS.
 
@@ -40,7 +40,7 @@ SHOWN = (
 ROOT = HERE.parents[1]
 PAGES = (
     ROOT / "README.md",
-    ROOT / "docs" / "summary.md",
+    ROOT / "docs" / "results.md",
     ROOT / "src" / "dialogist" / "assets" / "models" / "default" / "README.md",
 )
 BLOCK = re.compile(r"(?<=<!-- reading -->\n).*?(?=<!-- /reading -->)", re.S)

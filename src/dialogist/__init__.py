@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from dialogist.errors import DialogistError
 from dialogist.records import Dialogue, Summary, Utterance
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "DecodingOptions",
     "DialogistError",

@@ -43,7 +43,7 @@ class Utterance:
 
 @dataclass(frozen=True, slots=True)
 class Dialogue:
-    """A conversation as a reader found it, with whatever human summaries came along.
+    r"""A conversation as a reader found it, with whatever human summaries came along.
 
     ``references`` are complete human summaries, zero or more. ``metadata`` keeps what else the
     corpus says (topic, section, dialogue state, queries), as JSON values under the corpus' names.
@@ -314,7 +314,7 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a summarizer says about one dialogue. docs/summary.md describes every field.
+    """What a summarizer says about one dialogue. docs/reference/summary.md describes every field.
 
     ``status``, with its ``reason`` in words, is ``ok`` (every statement is checked, reported or
     quoted); ``warning`` (a check complains, see ``warnings``); ``unchecked`` (a network wrote the

@@ -23,7 +23,7 @@ from dialogist.recipe.corpus import Note
 from dialogist.recipe.systems import System
 from dialogist.recipe.train import train_recipe
 from dialogist.records import JSON
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 from dialogist.training.base import Progress
 from dialogist_lab.comparison import RunFacts
 

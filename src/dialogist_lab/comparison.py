@@ -21,14 +21,14 @@ from dialogist.evaluation.upper_bounds import human_scores
 from dialogist.recipe.config import DataSet, Place
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.floors import floor_names, floors_and_ceilings, floors_for
-from dialogist.recipe.run_settings import changed_settings
-from dialogist.recipe.speaking import (
+from dialogist.recipe.predictions import (
     AS_USUAL,
     LoadedPredictions,
     PredictionForm,
     read_written,
     speaker_of,
 )
+from dialogist.recipe.run_settings import changed_settings
 from dialogist.recipe.start import STARTED
 from dialogist.recipe.systems import (
     System,

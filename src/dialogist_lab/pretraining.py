@@ -22,8 +22,7 @@ from dialogist.objectives.cross_entropy import DenoisingConfig
 from dialogist.recipe.config import Recipe
 from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer
 from dialogist.recipe.pairs import PairMaker, speaker_ids
-from dialogist.text.listing import counted
-from dialogist.text.words import words_of
+from dialogist.text.words import counted, words_in
 from dialogist.tokenizers import Tokenizer, placeholder, read_tokenizer
 
 NOISE_MASK = "____"
@@ -158,7 +157,7 @@ def _write_corpus(texts: Iterable[str], path: Path) -> tuple[int, int]:
     lines = total = 0
     with path.open("w", encoding="utf-8", errors="replace") as file:
         for text in texts:
-            words = words_of(text.lower())
+            words = words_in(text.lower())
             if words:
                 file.write(" ".join(words) + "\n")
                 lines += 1

@@ -323,3 +323,16 @@ def test_the_command_line(server: Server, dialogist: Callable[..., Any]) -> None
     server.respond = lambda handler, _: handler.answer(b"{}")
     failed = dialogist(*flags, "--allow-network", input=talk)
     assert failed.returncode == 3
+
+
+def test_tries_without_an_answer_count_as_spent(server: Server) -> None:
+    """The model may have worked for them; what a busy server refuses costs nothing."""
+    server.respond = lambda handler, _: handler.answer(b"x" * (1 << 21))
+    system = OpenAIEndpoint(server.name("?budget=1000&retries=9"), wait=lambda _: None)
+    [summary] = system.summarize([talk()])
+    assert "the budget of 1,000 tokens does not allow it" in summary.reason
+    assert len(server.seen) == 2
+    server.respond = lambda handler, _: handler.answer(b"", 503)
+    busy = OpenAIEndpoint(server.name("?budget=1000&retries=9"), wait=lambda _: None)
+    assert "status 503 (10 tries)" in busy.summarize([talk()])[0].reason
+    assert busy.spent == 0

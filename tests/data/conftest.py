@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from dialogist.data.readers import Problem, ReadOptions, read_dialogues
+from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
 from dialogist.records import Dialogue
 
 
 @pytest.fixture
-def problems() -> list[Problem]:
+def problems() -> list[ReadProblem]:
     return []
 
 
@@ -21,7 +21,7 @@ def notes() -> list[str]:
 
 @pytest.fixture
 def read(
-    tmp_path: Path, problems: list[Problem], notes: list[str]
+    tmp_path: Path, problems: list[ReadProblem], notes: list[str]
 ) -> Callable[..., list[Dialogue]]:
     """Write text or bytes to a file of the given name and read it back as dialogues."""
 

@@ -1,6 +1,6 @@
 """Made-up sentences whose entities are known: what precision and recall are counted on.
 
-``python tests/data/entity_samples.py`` prints the table of docs/entities.md. The decoys hold
+``python tests/data/entity_samples.py`` prints the table of docs/notes. The decoys hold
 numbers and codes that are no entities. Nothing here is anybody's: all values are drawn.
 """
 

@@ -14,7 +14,7 @@ from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.errors import MissingExtraError
 from dialogist.evaluation.key_point_scoring import KeyPointScorer
 from dialogist.records import Dialogue, Summary, Utterance
-from dialogist.text.words import words_of
+from dialogist.text.words import words_in
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer, placeholder
 from dialogist.tokenizers.build import KERAS_FILTERS
 from dialogist.tokenizers.special_tokens import entity_placeholder
@@ -113,7 +113,7 @@ def test_every_chinese_character_stands_alone(text):
     words = segment(plain(text), "zh-characters").split(" ")
     for word in words:
         assert len(word) == 1 or not any("\u4e00" <= c <= "\u9fff" or c in "。，" for c in word)
-    assert words_of(join(" ".join(words), "words", {})) == words_of(plain(text))
+    assert words_in(join(" ".join(words), "words", {})) == words_in(plain(text))
 
 
 def test_what_stands_behind_a_placeholder_decides_about_spaces():

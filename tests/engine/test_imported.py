@@ -22,6 +22,7 @@ from dialogist.engine.model_files import find_model
 from dialogist.engine.options import SummaryOptions
 from dialogist.errors import ModelError
 from dialogist.models.pretrained.importing import import_pretrained
+from dialogist.models.pretrained.network import PretrainedModel
 from dialogist.models.pretrained.pretrained_config import PretrainedConfig
 
 TALK = Dialogue((Utterance("Ann", "Shall we meet at 7?"), Utterance("Bo", "Yes.")), id="talk")
@@ -125,3 +126,25 @@ def test_what_transformers_does_not_have_is_not_exported(tiny_model: Path, tmp_p
     bundle = load_bundle(tiny_model, torch.device("cpu"))
     with pytest.raises(ModelError, match="is of kind 'transformer', which transformers does not"):
         export_hf(bundle, tiny_model, tmp_path / "hf")
+
+
+def test_an_output_layer_of_its_own_stays_one(tmp_path: Path) -> None:
+    """As flan-T5 has: its logits are not scaled, and its table is not that of the embeddings."""
+    folder = save_tiny("t5", tmp_path / "flan")
+    weights = load_file(folder / "model.safetensors")
+    weights["lm_head.weight"] = torch.randn_like(weights["shared.weight"])
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    del config["scale_decoder_outputs"]
+    (folder / "config.json").write_text(json.dumps(config | {"tie_word_embeddings": False}))
+    said = Summarizer.load(str(folder), "cpu", "fp32").summarize([TALK], max_tokens=8)[0].text
+    model = load_bundle(find_model(str(folder)), torch.device("cpu"))
+    assert isinstance(model.model, PretrainedModel)
+    size = len(weights["lm_head.weight"])
+    assert torch.equal(model.model.head.weight[:size], weights["lm_head.weight"])
+    export_hf(model, folder, tmp_path / "hf")
+    again = Summarizer.load(str(tmp_path / "hf"), "cpu", "fp32")
+    assert again.summarize([TALK], max_tokens=8)[0].text == said
+    theirs = auto("t5").from_pretrained(tmp_path / "hf")
+    assert torch.equal(theirs.lm_head.weight, weights["lm_head.weight"])
+    assert not theirs.config.scale_decoder_outputs

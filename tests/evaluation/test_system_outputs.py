@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dialogist.data.readers import Problem
+from dialogist.data.readers import ReadProblem
 from dialogist.errors import DataError
 from dialogist.evaluation.system_outputs import (
     DialogueChoice,
@@ -26,7 +26,7 @@ from dialogist.records import Dialogue, Statement, Summary, Utterance, Warning
 TEXTS = ["One.", "", "三。 😀\u2028x"]
 
 
-def fails(problem: Problem) -> None:
+def fails(problem: ReadProblem) -> None:
     raise AssertionError(str(problem))
 
 
@@ -158,7 +158,7 @@ BAD = [
 
 @pytest.mark.parametrize(("name", "text", "said"), BAD)
 def test_bad_records_are_told(tmp_path: Path, name: str, text: str, said: str) -> None:
-    problems: list[Problem] = []
+    problems: list[ReadProblem] = []
     list(read_outputs(written(tmp_path, name, text), problems.append))
     assert len(problems) == 1
     assert said in problems[0].reason

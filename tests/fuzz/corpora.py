@@ -28,7 +28,7 @@ from tests.conftest import tiny_bundle
 from tests.fuzz.checking import faults
 
 from dialogist import Summary
-from dialogist.data.readers import Problem, ReadOptions, read_dialogues
+from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
 from dialogist.engine.bundle import save_bundle
 from dialogist.files import write_text_atomically
 
@@ -136,7 +136,7 @@ def _compare(row: Row, path: Path, output: Path) -> None:
     summaries = _summaries(output)
     options = ReadOptions(columns=dict(column.split("=", 1) for column in row.columns))
 
-    def refuse(problem: Problem) -> None:
+    def refuse(problem: ReadProblem) -> None:
         row.unread.append(f"line {problem.line}: {problem.reason}")
 
     for dialogue in read_dialogues(path, options, refuse):

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from pyarrow import parquet
 from tests.jobs.conftest import dialogue_line
 
-from dialogist.data.readers import Problem, ReadOptions
+from dialogist.data.readers import ReadOptions, ReadProblem
 from dialogist.errors import DataError, UsageError
 from dialogist.jobs import sources
 from dialogist.jobs.sinks import FolderSink, Form, TableSink, UrlSink
@@ -213,12 +213,12 @@ def test_items_as_lines():
         dialogue.utterances,
         {"topic": ["x", 1]},
     )
-    record = unpacked(packed(Problem("calls.jsonl", 7, "no JSON")))
+    record = unpacked(packed(ReadProblem("calls.jsonl", 7, "no JSON")))
     assert (record.id, record.status, record.reason) == ("calls.jsonl:7", "error", "no JSON")
 
 
 def test_shards_are_cut_by_number_and_by_size(monkeypatch):
-    monkeypatch.setattr(sources, "LARGEST_SHARD", 500)
+    monkeypatch.setattr(sources, "MOST_JOB_SHARD", 500)
     items = [Dialogue((Utterance("Ann", "x" * size),), f"{size}") for size in (1, 1, 1, 600, 1)]
     cutter = Cutter(2)
     assert [len(shard.lines) for shard in cutter.shards(items)] == [2, 2, 1]

@@ -18,7 +18,7 @@ from rouge_score.rouge_scorer import RougeScorer
 from dialogist.errors import UsageError
 from dialogist.metrics.base import Case
 from dialogist.metrics.rouge import ROUGE_TYPES, PyRouge, Rouge, RougeS, corpus_f1
-from dialogist.text.sentences import split_sentences
+from dialogist.text.tokens import split_sentences
 
 ROUGE = Rouge()
 PLAIN = Rouge(stemmer=False)

@@ -247,6 +247,28 @@ def assert_same(one: Outputs, other: Outputs) -> None:
     torch.testing.assert_close(one.log_probs.all(), other.log_probs.all(), atol=2e-4, rtol=0)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_gradient_behind_an_encoded_state_is_that_of_a_whole_pass(
+    kind: str, folders: dict[str, Both]
+) -> None:
+    """What objectives rely on that force several targets from one state."""
+    one = folders[kind]
+    batch = batch_of(one, 3, targets=True)
+    found = []
+    for outputs in (one.model.forward(batch), one.model.force(batch, one.model.start(batch))):
+        one.model.zero_grad()
+        outputs.log_probs.of(outputs.targets).target.sum().backward()
+        found.append({n: p.grad for n, p in one.model.named_parameters() if p.grad is not None})
+    one.model.zero_grad()
+    whole, behind = found
+    assert whole.keys() == behind.keys()
+    for name, gradient in whole.items():
+        scale = float(gradient.abs().max())
+        torch.testing.assert_close(
+            behind[name], gradient, atol=1e-4 * max(1.0, scale), rtol=1e-3, msg=name
+        )
+
+
 @pytest.mark.parametrize("kind", ["t5", "bart", "gemma3_text", "llama"])
 @pytest.mark.parametrize("format", ["bf16", "int8"])
 def test_other_number_formats(kind: str, format: Any, tmp_path: Path) -> None:

@@ -17,15 +17,20 @@ from dialogist.recipe import finetune_recipe as recipes
 from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.finetune import (
     Job,
+    divide,
+    licence_line,
     low_confidence,
     measure_plan,
     plan_finetuning,
     train_plan,
 )
-from dialogist.recipe.finetune_card import licence_line
-from dialogist.recipe.finetune_data import divide
-from dialogist.recipe.finetune_recipe import Base, Schedule, find_base, finetune_recipe
-from dialogist.recipe.recipe_text import commented_recipe
+from dialogist.recipe.finetune_recipe import (
+    Base,
+    Schedule,
+    commented_recipe,
+    find_base,
+    finetune_recipe,
+)
 from dialogist.recipe.train import train_recipe
 from dialogist.records import Dialogue, Summary, Utterance
 

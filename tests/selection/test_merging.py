@@ -1,7 +1,6 @@
 """Neighbours told as one, and what holds of the statements of any dialogue."""
 
 import re
-from itertools import groupby
 from pathlib import Path
 
 import yaml
@@ -12,7 +11,7 @@ from dialogist.selection.merging import merged
 from dialogist.selection.network import bundled_network
 from dialogist.selection.select import select, told_of
 from dialogist.selection.statements import candidates_of
-from dialogist.text.number_words import NUMBER_WORDS, SCALES, number_values
+from dialogist.text.quantities import Quantity, quantities
 
 _SAID = [
     line.partition(" => ")[0]
@@ -97,15 +96,8 @@ def test_antecedents_are_chosen_with_what_needs_them():
     assert "hearing aid" in text
 
 
-def _in_digits(said: str) -> str:
-    """The numbers that are said in words, in digits."""
-    words = [word if word in NUMBER_WORDS or word in SCALES else "" for word in _words(said)]
-    runs = [list(run) for is_number, run in groupby(words, bool) if is_number]
-    return " ".join(f"{value:,.0f}" for run in runs for value in number_values(run))
-
-
-def _words(said: str) -> list[str]:
-    return re.findall(r"[a-z]+", said.lower())
+def _values(number: Quantity) -> set[float]:
+    return {*number.values, *number.times, *number.vague}
 
 
 @settings(max_examples=60, deadline=None)
@@ -115,8 +107,9 @@ def test_statements_say_only_what_their_units_say(turns):
     candidates = candidates_of(found.conversation, found.units, found.told)
     for one, _ in merged(candidates, found.units, found.conversation):
         said = " ".join(found.units[i].text for i in one.units)
-        for number in re.findall(r"\d[\d.:]*\d|\d", one.text):
-            assert number in said or number in _in_digits(said)
+        values = {value for number in quantities(said) for value in _values(number)}
+        for number in quantities(one.text):
+            assert _values(number) & values
 
 
 @settings(max_examples=60, deadline=None)

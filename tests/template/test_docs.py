@@ -1,4 +1,4 @@
-"""What docs/templates.md shows is so."""
+"""What docs/how-to/templates.md shows is so."""
 
 import io
 import re
@@ -7,7 +7,8 @@ from pathlib import Path
 
 from dialogist.template.loading import parse_template
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "templates.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "how-to" / "templates.md").read_text(encoding="utf-8")
 
 
 def blocks(language):
@@ -23,6 +24,6 @@ def test_the_examples_print_what_stands_below_them():
     for code in blocks("python"):
         out = io.StringIO()
         with redirect_stdout(out):
-            exec(compile(code, "docs/templates.md", "exec"), {})
+            exec(compile(code, "templates.md", "exec"), {})
         comments = [line[1:].strip() for line in code.splitlines() if line.startswith("#")]
         assert [line.strip() for line in out.getvalue().rstrip().splitlines()] == comments

@@ -5,7 +5,7 @@ from dataclasses import replace
 from tests.template.samples import span, summary_of
 
 from dialogist.records import Warning
-from dialogist.template.doubts import doubt_of
+from dialogist.template.filled import doubt_of
 
 SUMMARY = summary_of("Ann pays.", "Bo leaves.", evidence=[[span(0)], [span(1)]])
 

@@ -6,9 +6,8 @@ import pytest
 from tests.template.samples import MEETING, MINUTES, dialogue_of, span, summary_of
 
 from dialogist.records import Statement, Summary, Warning
-from dialogist.template.fill import fill
+from dialogist.template.fill import RULED, fill, is_ruled
 from dialogist.template.loading import load_template, parse_template
-from dialogist.template.ruled import RULED, is_ruled
 
 HEAD = "name: mine\nlanguage: en\nversion: 1\nsections:\n"
 

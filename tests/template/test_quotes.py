@@ -3,7 +3,7 @@
 from tests.template.samples import MEETING
 
 from dialogist.records import EvidenceSpan
-from dialogist.template.quotes import cited_of, excerpt, quotes_of, shown_of
+from dialogist.template.filled import cited_of, excerpt, quotes_of, shown_of
 
 SAID = cited_of(MEETING.utterances)
 

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 from tests.template.samples import MEETING, MINUTES, dialogue_of, summary_of
 
-from dialogist.template.as_json import filled_to_json
 from dialogist.template.fill import fill
-from dialogist.template.filled import Entry, Filled, FilledSection
+from dialogist.template.filled import Entry, Filled, FilledSection, filled_to_json
 from dialogist.template.loading import load_template, parse_template
 from dialogist.template.render import as_markdown, as_text, plain
 

@@ -1,6 +1,6 @@
 import pytest
 
-from dialogist.text.introductions import names_called, own_names, unsigned
+from dialogist.text.people import names_called, own_names, unsigned
 
 
 @pytest.mark.parametrize(

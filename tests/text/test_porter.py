@@ -45,5 +45,5 @@ def test_stems_are_those_of_nltk() -> None:
 
 
 def test_nltk_is_not_imported() -> None:
-    code = "import sys, dialogist.text.stems; sys.exit('nltk' in sys.modules)"
+    code = "import sys, dialogist.text.porter; sys.exit('nltk' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

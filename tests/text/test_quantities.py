@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.text.number_words import han_value
-from dialogist.text.quantities import Quantity, may_hold, quantities
+from dialogist.text.quantities import Quantity, han_value, may_hold, quantities
 
 HOUR = 60
 PM = 12 * HOUR

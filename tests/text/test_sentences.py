@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.text.sentences import closed, split_sentences
+from dialogist.text.tokens import closed, split_sentences
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.text.aliases import NICKNAMES, SHORT_FORMS
-from dialogist.text.folding import folded
-from dialogist.text.stems import stem_of
+from dialogist.text.people import NICKNAMES, SHORT_FORMS
+from dialogist.text.porter import stem_of
+from dialogist.text.words import folded
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from dialogist.errors import UsageError, nearest
 from dialogist.records import Coverage, Dialogue, Status, Summary, Utterance, Warning
-from dialogist.text.listing import counted
-from dialogist.text.words import words_of
+from dialogist.text.words import counted, words_in
 
 if TYPE_CHECKING:
     from dialogist.baselines.openai_endpoint import OpenAIEndpoint
@@ -67,7 +66,7 @@ def lexrank_scores(texts: Sequence[str]) -> list[float]:
 
 
 def _words(text: str) -> list[str]:
-    return words_of(text.casefold())
+    return words_in(text.casefold())
 
 
 def _vocabulary(words: Sequence[Sequence[str]]) -> dict[str, int]:

@@ -29,7 +29,7 @@ from dialogist.config import Config
 from dialogist.errors import ConfigError, DataError, MissingExtraError, UsageError
 from dialogist.files import network_allowed
 from dialogist.records import Coverage, Dialogue, Summary, Warning
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 ENDPOINT_PREFIX = "openai:"
 
@@ -189,16 +189,14 @@ class OpenAIEndpoint:
 
     def _asked(self, client: Any, transcript: str) -> tuple[str, bool]:
         """The summary, and whether it was cut."""
-        estimate = self._reserve(transcript)
-        used = 0
-        try:
-            reply = self._answered(client, transcript)
-            values = _object(reply.body, "the endpoint's answer")
-            used = _tokens_used(values, estimate)
-            return _summary_of(values)
-        finally:
-            with self._lock:
-                self._spent += used - estimate
+        reply, estimate = self._answered(client, transcript)
+        values = _object(reply.body, "the endpoint's answer")
+        self._count(_tokens_used(values, estimate) - estimate)
+        return _summary_of(values)
+
+    def _count(self, tokens: int) -> None:
+        with self._lock:
+            self._spent += tokens
 
     def _reserve(self, transcript: str) -> int:
         """Count an estimate as spent, until the server says what it was."""
@@ -213,13 +211,16 @@ class OpenAIEndpoint:
             self._spent += estimate
         return estimate
 
-    def _answered(self, client: Any, transcript: str) -> _Reply:
-        """Ask until there is an answer, or no try is left."""
+    def _answered(self, client: Any, transcript: str) -> tuple[_Reply, int]:
+        """Ask until there is an answer, or no try is left; and what was reserved for it.
+
+        A try without an answer may have cost as much as one with: it stays counted.
+        """
         reason = asked = ""
         for number in range(self.config.retries + 1):
             if number:
                 self._wait(_pause(number, asked))
-            asked = ""
+            asked, estimate = "", self._reserve(transcript)
             try:
                 reply = self._sent(client, transcript)
             except _Refused as error:
@@ -227,7 +228,8 @@ class OpenAIEndpoint:
                 continue
             asked = reply.wait
             if reply.status == 200:
-                return reply
+                return reply, estimate
+            self._count(-estimate)  # nothing was computed
             reason = f"the endpoint answered with status {reply.status}"
             if reply.status in _HOPELESS:
                 raise DataError(f"{self.name}: {reason}: {_HOPELESS[reply.status]}")

@@ -17,7 +17,7 @@ from dialogist.jobs.sources import RecordOrigin, SourceItem
 from dialogist.jobs.wishes import Opened, batch_record
 from dialogist.present.shaping import Shaped
 from dialogist.records import Dialogue
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 _FIRST = 20
 """Dialogues and, below, seconds after which the cost of a job can be told."""

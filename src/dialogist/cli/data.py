@@ -14,14 +14,14 @@ from dialogist.cli.flags import (
     OutputFile,
     Quiet,
 )
-from dialogist.cli.forms import Facts, form_of, output_to
+from dialogist.cli.forms import Facts, form_of, output_to, terminal_safe
 from dialogist.cli.inputs import InputReading, expected_records, with_read_flags
 from dialogist.data.check import CheckReport, check_dialogues
 from dialogist.data.readers import ReadOptions
 from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.data.stats import PLOTTED, CorpusStats, CutLimits, corpus_stats, plot_lengths
 from dialogist.errors import UsageError
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 if TYPE_CHECKING:
     from dialogist.data.entity_report import EntityReport
@@ -109,12 +109,7 @@ def _print(report: "EntityReport") -> None:
             f"{counts.beyond:14}{counts.in_summaries:14}{counts.supported:11}"
         )
         for example in counts.examples:
-            typer.echo(f"    {_printable(example)}")
-
-
-def _printable(text: str) -> str:
-    """Control characters out: file contents must not steer a terminal."""
-    return "".join(c if c.isprintable() else " " for c in text)
+            typer.echo(f"    {terminal_safe(example)}")
 
 
 # ``dialogist data``: look at dialogue files before training on them, or get them ready for it.

@@ -131,7 +131,7 @@ def evaluate(
     from dialogist.cli.evaluating import Call, EvaluationInputs, evaluate_call
     from dialogist.evaluation.annotation import is_sheet
     from dialogist.evaluation.system_outputs import JoinOptions
-    from dialogist.recipe.speaking import PredictionForm
+    from dialogist.recipe.predictions import PredictionForm
 
     form = CardFormat.text if reading else form_of(output, format, CardFormat.text)
     if reading and format is not None:

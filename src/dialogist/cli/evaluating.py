@@ -40,10 +40,10 @@ from dialogist.recipe.evaluate import (
     run_cautions,
     sample_of,
 )
-from dialogist.recipe.speaking import PredictionForm, Speaker, read_written, speaker_of
+from dialogist.recipe.predictions import PredictionForm, Speaker, read_written, speaker_of
 from dialogist.recipe.systems import System, choose_pack, find_systems
 from dialogist.records import Summary
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 # What ``evaluate`` and ``report`` have in common: dialogues chosen, systems asked, files read.
 #

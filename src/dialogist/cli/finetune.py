@@ -54,8 +54,13 @@ def finetune(
     import torch
 
     from dialogist.nn.quantization import pick_device
-    from dialogist.recipe.finetune import Job, measure_plan, plan_finetuning, train_plan
-    from dialogist.recipe.finetune_card import licence_line
+    from dialogist.recipe.finetune import (
+        Job,
+        licence_line,
+        measure_plan,
+        plan_finetuning,
+        train_plan,
+    )
     from dialogist.recipe.finetune_recipe import Schedule, find_base
 
     if threads is not None:

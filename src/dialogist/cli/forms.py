@@ -3,7 +3,7 @@
 import csv
 import io
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from enum import StrEnum
 from pathlib import Path
@@ -273,3 +273,22 @@ def card_csv(card: "Card") -> str:
         ]
         lines.append(csv_row([row.name, row.kind.value, row.outputs, row.words, *cells]))
     return "".join(lines)
+
+
+# Tables as text: lines stay whole, for pipes and files; `rich` would fit them to a terminal.
+
+
+def aligned_lines(rows: Sequence[Sequence[str]], names: Container[int] = (0,)) -> Iterator[str]:
+    """Lines of cells in columns: those of ``names`` to the left, figures to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (
+            cell.ljust(width) if i in names else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield "  ".join(cells).rstrip()
+
+
+def terminal_safe(text: str) -> str:
+    """The text with spaces for control characters: file contents must not steer a terminal."""
+    return "".join(c if c.isprintable() else " " for c in text)

@@ -10,10 +10,10 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from dialogist.cli.console import Meter, note, tracked
-from dialogist.data.readers import READERS, Condition, Problem, ReadOptions, read_dialogues
+from dialogist.data.readers import READERS, Condition, ReadOptions, ReadProblem, read_dialogues
 from dialogist.errors import DataError, UsageError
 from dialogist.records import Dialogue
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 # The flags that say how input files are read: one list for all commands that read dialogues.
 
@@ -164,7 +164,7 @@ class InputReading:
             note(f"{count} could not be read; the others are done", own=True)
         return 3 if self.problems else 0
 
-    def _report(self, problem: Problem) -> None:
+    def _report(self, problem: ReadProblem) -> None:
         self._say(str(problem))
 
     def _say(self, problem: str) -> None:

@@ -15,11 +15,11 @@ from dialogist.cli.flags import (
     OutputFile,
     Quiet,
 )
-from dialogist.cli.forms import Facts, Records, form_of, output_to
+from dialogist.cli.forms import Facts, Records, form_of, output_to, terminal_safe
 from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import ConfigError
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 if TYPE_CHECKING:  # a pack is checked by pydantic: not for --help
     from dialogist.data.keypoint_stats import KeyPointStats
@@ -97,12 +97,7 @@ def _text(record: Mapping[str, object]) -> str:
     number = f" ({record['reference']})" if record["reference"] else ""
     lines = [f"{record['id']}{number}: {' -> '.join(sequence) or 'no key point'}"]
     lines += [f"  {p['start']}-{p['end']} {p['key_point']}: {p['text'].strip()}" for p in parts]
-    return "".join(f"{_printable(line)}\n" for line in lines)
-
-
-def _printable(text: str) -> str:
-    """One line without control characters: text must not steer a terminal."""
-    return "".join(c if c.isprintable() else " " for c in text)
+    return "".join(f"{terminal_safe(line)}\n" for line in lines)
 
 
 @app.command("stats")
@@ -142,7 +137,7 @@ def _print_stats(result: "KeyPointStats") -> None:
         typer.echo(f"  {counted(result.dialogues_without_summary, 'dialogues')} without a summary")
     for name, count in result.unknown_sections.items():
         typer.echo(
-            _printable(f"  section {name} is not in the pack: {counted(count, 'summaries')}")
+            terminal_safe(f"  section {name} is not in the pack: {counted(count, 'summaries')}")
         )
     typer.echo(f"\n{'key point':30}{'sentences':>10}{'share':>8}{'parts':>8}{'summaries':>10}")
     for name, each in sorted(result.labels.items(), key=lambda item: -item[1].sentences):

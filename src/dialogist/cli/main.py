@@ -98,6 +98,9 @@ def _root(
 
 def main() -> NoReturn:
     """Run the command line and leave with a documented exit code."""
+    # NumPy's matrices here are tiny: its threads only wait for each other, several times as long
+    # where other programs run. Torch has threads of its own.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = _run()
     try:
         sys.stdout.flush()

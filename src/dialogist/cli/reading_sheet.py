@@ -8,7 +8,7 @@ from pathlib import Path
 from dialogist.cli.console import note
 from dialogist.cli.evaluating import EvaluationInputs
 from dialogist.cli.flags import decoding_options, load_summarizer
-from dialogist.cli.forms import CardFormat, csv_row
+from dialogist.cli.forms import CardFormat, aligned_lines, csv_row
 from dialogist.engine.summarizer import SummarizerLike
 from dialogist.errors import DataError, UsageError
 from dialogist.evaluation.annotation import (
@@ -26,10 +26,10 @@ from dialogist.evaluation.significance import DEFAULT_RESAMPLING, Interval, inte
 from dialogist.evaluation.system_outputs import DialogueChoice
 from dialogist.files import write_text_atomically
 from dialogist.nn.quantization import pick_device
-from dialogist.recipe.speaking import read_written, speaker_of
+from dialogist.recipe.predictions import read_written, speaker_of
 from dialogist.recipe.systems import System, find_systems
 from dialogist.records import Dialogue, Summary
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 _BATCH = 8
 _HEADS = ("what the reader found", "figure", "95% interval", "count")
@@ -132,12 +132,7 @@ def _lines(scores: Scores, found: Mapping[str, Interval]) -> Iterator[tuple[str,
 
 
 def _text(scores: Scores, found: Mapping[str, Interval], rows: int) -> str:
-    table = [_HEADS, *_lines(scores, found)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = [
-        "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
-        for row in table
-    ]
+    lines = aligned_lines([_HEADS, *_lines(scores, found)])
     return "\n".join(
         [f"{counted(rows, 'statements')} about {counted(len(scores.ids), 'dialogues')}", "", *lines]
     )

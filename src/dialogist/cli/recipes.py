@@ -97,7 +97,6 @@ def _scratch() -> str:
 
 
 def _from(start: str, path: Path) -> str:
-    from dialogist.recipe.finetune_recipe import find_base
-    from dialogist.recipe.recipe_text import commented_recipe
+    from dialogist.recipe.finetune_recipe import commented_recipe, find_base
 
     return commented_recipe(find_base(start), path.stem, str(path))

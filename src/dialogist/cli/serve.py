@@ -10,7 +10,7 @@ from dialogist.cli.console import note
 from dialogist.cli.flags import OutputFile
 from dialogist.cli.forms import output_to
 from dialogist.errors import MissingExtraError, UsageError
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

@@ -10,8 +10,7 @@ from dialogist.errors import UsageError, nearest
 from dialogist.present.plain_text import markdown_of, text_of
 from dialogist.present.shaping import Shape, Shaped
 from dialogist.template.filled import FilledSection
-from dialogist.template.kinds import legend
-from dialogist.template.render import plain, printable
+from dialogist.template.render import legend, plain, printable
 
 # Summaries as CSV, for spreadsheets: a row each, a column per section of the template.
 

@@ -9,7 +9,7 @@ from dialogist.cli.console import note
 from dialogist.cli.flags import FactsForm, OutputFile
 from dialogist.cli.forms import Facts, form_of, output_to
 from dialogist.errors import ConfigError
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 if TYPE_CHECKING:  # a template is checked by pydantic: not for --help
     from dialogist.template.config import SectionConfig, Template

@@ -11,7 +11,7 @@ from dialogist.cli.console import TrainingDisplay, note
 from dialogist.cli.flags import AllowNetwork, Data, Device, Threads
 from dialogist.cli.forms import DeviceKind
 from dialogist.errors import CheckpointError
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 
 def train(

@@ -7,7 +7,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO
 
-from dialogist.data.readers import Problem, ReadOptions, no_note, read_dialogues
+from dialogist.data.readers import ReadOptions, ReadProblem, no_note, read_dialogues
 from dialogist.errors import DataError
 from dialogist.records import JSON, Dialogue
 from dialogist.text.words import count_words
@@ -51,7 +51,7 @@ class CheckReport:
     dialogues: int
     utterances: int
     references: int
-    problems: tuple[Problem, ...]
+    problems: tuple[ReadProblem, ...]
     warnings: tuple[CorpusFinding, ...]
     error: str = ""
 
@@ -126,7 +126,7 @@ def check_dialogues(
         DataError: it cannot be opened, or no format is recognised.
         UsageError: there is no such format or encoding.
     """
-    problems: list[Problem] = []
+    problems: list[ReadProblem] = []
     seen = _Seen()
     error = ""
     dialogues = read_dialogues(origin, options, problems.append, on_note)

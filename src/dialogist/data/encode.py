@@ -10,7 +10,7 @@ from pydantic import Field
 from dialogist.batch import FIRST_KEY_POINT
 from dialogist.config import Config
 from dialogist.records import Coverage, Example
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 from dialogist.tokenizers import PlanTokens, Tokenizer
 
 # `Limits`: how much of a dialogue and of a summary becomes tokens.

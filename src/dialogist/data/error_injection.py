@@ -14,8 +14,8 @@ from random import Random
 from typing import NamedTuple, TypeAlias
 
 from dialogist.records import Dialogue
-from dialogist.text.listing import listed
 from dialogist.text.tokens import sentence_spans
+from dialogist.text.words import listed
 
 _WORD = re.compile(r"[^\W_]+")
 _NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")

@@ -17,14 +17,14 @@ from dialogist.config import Config
 from dialogist.data.pack_files import PackPatterns, YamlSource, validated
 from dialogist.errors import ConfigError, nearest
 from dialogist.records import Dialogue, SubSummary
-from dialogist.text.sentences import split_sentences
+from dialogist.text.tokens import split_sentences
 
 # Rule packs: YAML files of ordered rules that say which key point a summary sentence is about.
 #
 # text -> PackConfig -> rules, compiled and tried on their examples
 #
 # Every fault is one line that names the file and the line. The analyser is in `keypoints`, the
-# format is explained in docs/key-points.md.
+# format is explained in docs/how-to/key-points.md.
 
 
 PackLanguage = Literal["en", "zh"]

@@ -39,7 +39,7 @@ from dialogist.data.speakers import (
 from dialogist.records import Dialogue, Example, SubSummary, Utterance
 from dialogist.text.casing import recased
 from dialogist.text.chat import without_abbreviations
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 from dialogist.tokenizers import Tokenizer, placeholder
 
 

@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from dialogist.records import Dialogue, Utterance
-from dialogist.text.introductions import initials, names_called, own_names, unsigned
-from dialogist.text.people import ROLES, is_only_name
+from dialogist.text.people import ROLES, initials, is_only_name, names_called, own_names, unsigned
 from dialogist.text.words import count_words
 from dialogist.tokenizers import PLACEHOLDERS, placeholder
 

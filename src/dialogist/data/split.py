@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue
-from dialogist.text.words import words_of
+from dialogist.text.words import words_in
 
 # Runs of words as numbers: what dialogues that repeat each other have in common.
 
@@ -25,7 +25,7 @@ _FACTOR = 0x9E3779B97F4A7C15
 def dialogue_words(dialogue: Dialogue) -> list[str]:
     """Return the words of a dialogue in small letters; who speaks them does not count."""
     text = "\n".join(utterance.text for utterance in dialogue.utterances).lower()
-    return words_of(text) or text.split()
+    return words_in(text) or text.split()
 
 
 def digest(text: str) -> int:

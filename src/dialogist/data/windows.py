@@ -12,7 +12,7 @@ from itertools import accumulate, pairwise
 from dialogist.data.collate import Pair
 from dialogist.data.encode import Encoded, Limits, encode
 from dialogist.records import Example
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 from dialogist.tokenizers import Tokenizer
 
 _UNLIMITED = Limits(source_tokens=None, summary_tokens=None)

@@ -25,7 +25,7 @@ class DecodingOptions(Config):
     (`dialogist.decoding.word_constraints`). ``length_penalty`` is the alpha of Wu et al. 2016,
     equation 14: beam hypotheses are ranked by log p / ((5 + length) / 6)^alpha. Beam search
     goes on until no unfinished hypothesis can win, however long it gets; with ``early_stop``
-    until ``beam_size`` hypotheses have ended, in far fewer steps (docs/speed.md).
+    until ``beam_size`` hypotheses have ended, in far fewer steps (docs/explanation/speed.md).
     ``beam_scoring`` ``transformers`` searches as that library's ``generate`` does, for models whose
     options were tuned with it: hypotheses are ranked by log p / length^alpha, an ending counts only
     among the best ``beam_size`` candidates, and ``beam_size`` of them end a search that cannot

@@ -16,13 +16,18 @@ from dialogist.records import (
     WarningKind,
 )
 from dialogist.text.clauses import Clause, clauses_of, is_content
-from dialogist.text.function_words import FUNCTION_WORDS
-from dialogist.text.listing import word_set
-from dialogist.text.negation import NEGATION, RELUCTANCE
-from dialogist.text.sentences import split_sentences
-from dialogist.text.stems import stem_of
-from dialogist.text.tokens import bases_of
-from dialogist.text.verbs import ANSWERING, ASKING, HELPING, TELLING
+from dialogist.text.porter import stem_of
+from dialogist.text.tokens import bases_of, split_sentences
+from dialogist.text.words import (
+    ANSWERING,
+    ASKING,
+    FUNCTION_WORDS,
+    HELPING,
+    NEGATION,
+    RELUCTANCE,
+    TELLING,
+    word_set,
+)
 
 # Compare what a sentence claims with the lines that it cites: words, values, subject and denial.
 #

@@ -17,11 +17,9 @@ from dialogist.engine.segmenting import SegmentedDialogue
 from dialogist.engine.token_offsets import parts_of
 from dialogist.records import Entity, Example, Statement, Summary
 from dialogist.text.contractions import expanded
-from dialogist.text.function_words import FUNCTION_WORDS
-from dialogist.text.negation import NEGATION
-from dialogist.text.sentences import split_sentences
-from dialogist.text.stems import stem_of
-from dialogist.text.words import count_words, words_of
+from dialogist.text.porter import stem_of
+from dialogist.text.tokens import split_sentences
+from dialogist.text.words import FUNCTION_WORDS, NEGATION, count_words, words_in
 from dialogist.tokenizers.special_tokens import entity_kind, readable_entity
 
 # Merging: what was said of the windows of a long dialogue becomes one summary.
@@ -161,7 +159,7 @@ class _Content:
 
     @classmethod
     def of(cls, text: str) -> "_Content":
-        words = frozenset(word.casefold() for word in words_of(text))
+        words = frozenset(word.casefold() for word in words_in(text))
         stems = frozenset(map(stem_of, words - FUNCTION_WORDS)) or words
         return cls(stems, NEGATION.search(text) is not None)
 

@@ -22,7 +22,7 @@ from dialogist.records import (
 )
 from dialogist.selection.network import bundled_network
 from dialogist.selection.select import MOST, USUAL, Chosen, select
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 LANGUAGE = "en"
 """The language that the rules of reported speech know."""

@@ -37,7 +37,7 @@ def retold(
     """Each part of each best draft said once more, in one batch.
 
     The share of utterance u is the mean over heads of the decoder's last cross-attention to
-    its tokens (more layers told no more: docs/evidence.md); of models with a pointer ``p_gen``
+    its tokens (more layers told no more: docs/notes); of models with a pointer ``p_gen``
     times that, and ``1 - p_gen`` times the weights that they copy by. Of models without attention
     it is zero. U counts the utterances of ``dialogues[i]``, which ``written[i].example.origins``
     refers to. None where nothing was said.

@@ -136,12 +136,11 @@ def preparation_for(imported: ImportedModel) -> PreparationConfig:
     """Names and text as they are, one line a turn, as much as the model can read."""
     config = imported.model.config
     kind = (config.architecture or {})["model_type"]
-    longest = imported.model.longest_source
+    longest = imported.model.longest_source or _SOURCE_TOKENS
     if kind in ("t5", "mt5"):
         longest = _T5_TOKENS
-    elif longest is None:  # a decoder alone: prompt and summary share its positions
-        longest = int((config.architecture or {}).get("max_position_embeddings", _SOURCE_TOKENS))
-        longest -= _SUMMARY_TOKENS + imported.model.prompt_tokens
+    elif not config.is_encoder_decoder:
+        longest -= _SUMMARY_TOKENS
     tokens = max(3, min(_SOURCE_TOKENS, longest))
     return PreparationConfig(
         speakers="inline", limits=Limits(source_tokens=tokens, summary_tokens=_SUMMARY_TOKENS)

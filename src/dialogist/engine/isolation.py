@@ -11,9 +11,7 @@ from pathlib import Path
 
 from dialogist.errors import UsageError
 from dialogist.records import Coverage, Dialogue, Status, Summary
-from dialogist.text.languages import language_of
-from dialogist.text.listing import counted
-from dialogist.text.words import words_of
+from dialogist.text.words import counted, language_of, words_in
 
 # What becomes of a dialogue that something goes wrong with: a record that says so, and a log line.
 #
@@ -127,7 +125,7 @@ def refusal(dialogue: Dialogue, language: str) -> Refusal | None:
     text = "\n".join(utterance.text for utterance in dialogue.utterances)
     if not text.strip():
         return "empty", "the dialogue holds no text"
-    if language and len(words_of(text)) >= FEWEST_WORDS and language_of(text) != language:
+    if language and len(words_in(text)) >= FEWEST_WORDS and language_of(text) != language:
         wanted = _LANGUAGES.get(language, language)
         return "unsupported_language", f"the dialogue is not in {wanted}, which this model reads"
     return None
@@ -135,5 +133,5 @@ def refusal(dialogue: Dialogue, language: str) -> Refusal | None:
 
 def shortness(dialogue: Dialogue) -> str:
     """Why a dialogue is called too short; empty if it is not."""
-    words = sum(len(words_of(utterance.text)) for utterance in dialogue.utterances)
+    words = sum(len(words_in(utterance.text)) for utterance in dialogue.utterances)
     return f"only {counted(words, 'words')} said" if words < FEWEST_WORDS else ""

@@ -12,8 +12,7 @@ from dialogist.engine.segmenting import SegmentedDialogue
 from dialogist.engine.token_offsets import ends_of, parts_of, reader
 from dialogist.metrics.faithfulness import Finding, FindingKind, findings
 from dialogist.records import Coverage, Dialogue, Status, Summary, Warning, WarningKind
-from dialogist.text.listing import counted
-from dialogist.text.words import count_words
+from dialogist.text.words import count_words, counted
 
 _MESSAGES: dict[FindingKind, tuple[WarningKind, str]] = {
     "name": ("name", "'{}' is not in the dialogue"),
@@ -120,7 +119,7 @@ ROUNDS = 4
 """How often a window is searched again at most."""
 
 HARD: tuple[FindingKind, ...] = ("name", "speaker", "number", "entity", "oneself")
-"""What is kept out: kinds in which the rules are hardly ever wrong (docs/faithfulness.md)."""
+"""What is kept out: kinds in which the rules are hardly ever wrong (docs/explanation/trust.md)."""
 
 Banned: TypeAlias = tuple[tuple[int, ...], ...]
 """Sequences of token ids that may not be said."""

@@ -33,7 +33,7 @@ _Linear = Callable[[Tensor, Tensor], nn.Module]
 
 
 def resolve_precision(wanted: str, device: torch.device) -> Format:
-    """What ``wanted`` means on this machine; ``auto`` is what was measured to pay (docs/speed.md).
+    """What ``wanted`` means on this machine; ``auto`` is what was measured to pay (docs/notes).
 
     Raises:
         UsageError: no such format, or the device has no units for it (it would be slow).

@@ -78,7 +78,7 @@ class Summarizer:
         """Load a model by name (``default``), model folder, or run folder.
 
         The network of a model of faithful style is loaded when a call first needs it.
-        ``precision``: what it computes in; ``auto`` is what pays on this machine (docs/speed.md),
+        ``precision``: what it computes in; ``auto`` is what pays on this machine (docs/notes),
         None fp32, and the weights stay as they were trained.
 
         Raises:

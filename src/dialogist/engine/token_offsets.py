@@ -7,7 +7,7 @@ from dialogist.data.encode import Encoded
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.drafts import Draft
 from dialogist.records import Example
-from dialogist.text.sentences import closed
+from dialogist.text.tokens import closed
 from dialogist.tokenizers.base import LONGEST_CHARACTER
 
 BROKEN = "\ufffd"

@@ -24,7 +24,7 @@ from dialogist.engine.judging import ROUNDS, Banned, bans_of, clean_first
 from dialogist.engine.options import SummaryOptions
 from dialogist.models import GeneratorModule
 from dialogist.nn.kv_cache import State
-from dialogist.text.function_words import FUNCTION_WORDS
+from dialogist.text.words import FUNCTION_WORDS
 from dialogist.tokenizers import Tokenizer
 from dialogist.tokenizers.word_vectors import words_of_entries
 from dialogist.tokenizers.wordpiece_codec import JOIN
@@ -46,7 +46,7 @@ class BatchLimits(NamedTuple):
     def on(cls, device: torch.device) -> "BatchLimits":
         """Those of a device.
 
-        On a CPU larger batches were slower and took more memory (docs/results.md); on a GPU, where
+        On a CPU larger batches were slower and took more memory (docs/notes); on a GPU, where
         nothing was measured, each kernel's start costs, so they are larger.
         """
         return cls(4_000, 16) if device.type == "cpu" else cls(8_000, 256)

@@ -32,7 +32,7 @@ from dialogist.evaluation.pages import (
 from dialogist.evaluation.scoring import Scores
 from dialogist.metrics.base import Column, percentage
 from dialogist.records import JSON, Dialogue, Statement, Summary
-from dialogist.text.sentences import split_sentences
+from dialogist.text.tokens import split_sentences
 
 
 def sample_dialogues(dialogues: Sequence[Dialogue], count: int, seed: int) -> list[Dialogue]:

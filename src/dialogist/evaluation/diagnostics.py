@@ -17,8 +17,7 @@ from dialogist.evaluation.significance import Difference
 from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import Metric, unread
 from dialogist.records import JSON
-from dialogist.text.listing import counted
-from dialogist.text.words import words_of
+from dialogist.text.words import counted, words_in
 
 Severity: TypeAlias = Literal["note", "warning", "serious"]
 """``serious``: the figures do not mean what they seem to."""
@@ -114,7 +113,7 @@ def _empty(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
         here = [
             one
             for one in outputs
-            if not words_of(one.prediction)
+            if not words_in(one.prediction)
             and one.missing == missing
             and one.summary.status != "error"
         ]
@@ -150,7 +149,7 @@ def _partial(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
 
 
 def _unfinished(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
-    texts = {id(one): one.prediction for one in outputs if words_of(one.prediction)}
+    texts = {id(one): one.prediction for one in outputs if words_in(one.prediction)}
     here = [one for one in outputs if id(one) in texts and not _is_finished(one.prediction)]
     references = [text for one in outputs for text in one.references]
     theirs = sum(not _is_finished(text) for text in references) / max(1, len(references))
@@ -172,8 +171,8 @@ def _length(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
     spoken = [one for one in outputs if one.references]
     if not spoken:
         return
-    own = fmean(len(words_of(one.prediction)) for one in spoken)
-    wanted = fmean(fmean(len(words_of(text)) for text in one.references) for one in spoken)
+    own = fmean(len(words_in(one.prediction)) for one in spoken)
+    wanted = fmean(fmean(len(words_in(text)) for text in one.references) for one in spoken)
     if not own or not wanted:
         return
     times = max(own / wanted, wanted / own)
@@ -228,8 +227,8 @@ def _given(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
     here = [
         one
         for one in outputs
-        if len(said := words_of(one.prediction.casefold())) >= _A_SENTENCE
-        and any(words_of(text.casefold()) == said for text in one.references)
+        if len(said := words_in(one.prediction.casefold())) >= _A_SENTENCE
+        and any(words_in(text.casefold()) == said for text in one.references)
     ]
     share = len(here) / len(outputs)
     if share >= _GIVEN[0]:

@@ -23,7 +23,7 @@ from dialogist.metrics.base import Floats, Metric
 from dialogist.metrics.bleu import Bleu
 from dialogist.metrics.rouge import Rouge
 from dialogist.records import JSON, Dialogue, Summary
-from dialogist.text.words import words_of
+from dialogist.text.words import words_in
 
 KEY_POINT_BINS = tuple(range(1, 11))
 """Where the bins of Figure 4(a) and (b) begin: reference key points."""
@@ -305,10 +305,10 @@ class KeyPointScorer:
             key_points_by_rules=Quality.of(scores, "key_points_by_rules.") if own else None,
             key_facts=KeyFacts.of(scores) if pack and pack.key_facts else None,
             length=fmean(map(_length, texts)),
-            empty=sum(not words_of(text) for text in texts),
+            empty=sum(not words_in(text) for text in texts),
             cut=sum(one.is_cut for one in summaries),
             partial=sum(one.status == "truncated" for one in summaries),
-            unpunctuated=sum(bool(words_of(t)) and _SENTENCE_ENDS.isdisjoint(t) for t in texts),
+            unpunctuated=sum(bool(words_in(t)) and _SENTENCE_ENDS.isdisjoint(t) for t in texts),
             by_key_points=by_key_points(self._pairs(outputs, scores)) if pack and whole else (),
             by_utterances=by_utterances(self._sizes(scores)) if whole else (),
         )
@@ -338,4 +338,4 @@ def is_chinese(dialogues: Iterable[Dialogue]) -> bool:
 
 
 def _length(text: str) -> int:
-    return len(words_of(text))
+    return len(words_in(text))

@@ -3,7 +3,7 @@
 Key points and key facts are the right half of Table 4 of the Leader-Writer paper (Liu et al., KDD
 2019, section 4.2): BLEU, ROUGE-1 and -2 as recall, ROUGE-L as F1, of sequences of key points, each
 label being one token; and ROUGE-L of what is left of them when there is nothing in them but the
-pack's key facts (Figure 3a). See docs/compare.md.
+pack's key facts (Figure 3a). See docs/reference/evaluation-files.md.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import SUFFIX, Case, Column, Floats, Metric, mean_column, mean_of
 from dialogist.metrics.bleu import LabelScore, LabelScorer
 from dialogist.metrics.metric_registry import METRICS, MetricOptions, make_metrics
-from dialogist.text.words import words_of
+from dialogist.text.words import words_in
 
 Labels = tuple[str, ...]
 
@@ -132,7 +132,7 @@ class KeyPoints:
 
 def find_labels(pack: RulePack, text: str, section: str) -> Labels:
     """The key points that the rules find in a text; none where nothing is said."""
-    if not words_of(text):
+    if not words_in(text):
         return ()  # "...." is about nothing, not about the default
     return tuple(part.label for part in pack.analyse(text, section))
 
@@ -309,5 +309,5 @@ def _made(
 
 def by_characters(texts: Iterable[str]) -> bool:
     """Whether most words of some texts are such characters."""
-    words = [word for text in texts for word in words_of(text)]
+    words = [word for text in texts for word in words_in(text)]
     return 2 * sum(len(word) == 1 and not word.isascii() for word in words) > len(words)

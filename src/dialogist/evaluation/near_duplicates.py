@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dialogist.data.split import Hashes, dialogue_words, shingles_of
 from dialogist.records import JSON, Dialogue
-from dialogist.text.words import words_of
+from dialogist.text.words import words_in
 
 RUN = 13
 RUN_OF_CHARACTERS = 20
@@ -218,7 +218,7 @@ def near_duplicate_groups(texts: Sequence[str]) -> list[list[int]]:
 
 
 def _pairs_of(text: str, known: dict[str, int]) -> Hashes:
-    words = words_of(text.casefold())
+    words = words_in(text.casefold())
     return shingles_of(words, 2, known) if words else np.zeros(0, dtype=np.uint64)
 
 

@@ -1,7 +1,8 @@
 """The report card: what systems, baselines and upper bounds reach, and how sure that is.
 
 `MeasuredSystem` is what was measured; `make_card` adds intervals, differences and cautions. Table,
-JSON and report are made of the `Card` alone. See docs/evaluate.md for the fields of the JSON.
+JSON and report are made of the `Card` alone. Its JSON is in
+docs/reference/evaluation-files.md.
 """
 
 import math
@@ -28,8 +29,7 @@ from dialogist.evaluation.significance import (
 from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import Column, Metric
 from dialogist.records import JSON
-from dialogist.text.listing import counted
-from dialogist.text.words import words_of
+from dialogist.text.words import counted, words_in
 
 CARD_VERSION = 1
 
@@ -79,8 +79,8 @@ class CardRow:
             name=entry.name,
             kind=entry.kind,
             outputs=len(entry.scores.ids),
-            words=fmean(len(words_of(one.prediction)) for one in outputs),
-            empty=sum(not words_of(one.prediction) for one in outputs),
+            words=fmean(len(words_in(one.prediction)) for one in outputs),
+            empty=sum(not words_in(one.prediction) for one in outputs),
             cut=sum(one.summary.is_cut for one in outputs),
             partial=sum(one.summary.status == "truncated" for one in outputs),
             figures=intervals(entry.scores, resampling),
@@ -194,7 +194,7 @@ def make_card(
         data=data,
         dialogues=len(first),
         references=fmean(len(one.references) for one in first),
-        words=fmean(fmean(len(words_of(text)) for text in one.references) for one in first),
+        words=fmean(fmean(len(words_in(text)) for text in one.references) for one in first),
         columns=tuple({c.key: c for e in entries for c in e.scores.columns}.values()),
         groups={metric.name: tuple(c.key for c in metric.columns) for metric in measured},
         rows=tuple(CardRow.of(entry, resampling) for entry in entries),

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast, get_args
 
-from dialogist.data.readers.base import BadRecord, Problem, ProblemReporter, ReadOptions
+from dialogist.data.readers.base import BadRecord, ProblemReporter, ReadOptions, ReadProblem
 from dialogist.data.readers.fields import (
     DIALOGUE_TEXT_KEYS,
     ID_KEYS,
@@ -46,7 +46,7 @@ from dialogist.records import (
     Warning,
     WarningKind,
 )
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 _KINDS = frozenset(get_args(WarningKind))
 _OWN = ("key", "prediction", "references", "status", "warnings", "key_points", "scores")
@@ -221,7 +221,7 @@ class LocatedOutput:
 
 def read_outputs(
     path: Path,
-    on_problem: Callable[[Problem], None],
+    on_problem: Callable[[ReadProblem], None],
     prediction: str = "",
     dialogues: bool = True,
 ) -> Iterator[LocatedOutput]:

@@ -19,7 +19,7 @@ from dialogist.jobs.wishes import GROUP, Work, batch_record, error_record
 from dialogist.jobs.workers import Finished, WorkPlan, shown_summary
 from dialogist.present.shaping import Shaped
 from dialogist.records import JSON
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 _TICK = 0.5  # seconds between two looks at the clock
 

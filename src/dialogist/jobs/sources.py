@@ -23,7 +23,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias, cast
 
 import numpy as np
 
-from dialogist.data.readers import Problem, ReadOptions, files_of, no_note, read_dialogues
+from dialogist.data.readers import ReadOptions, ReadProblem, files_of, no_note, read_dialogues
 from dialogist.data.readers.columnar import json_lines
 from dialogist.data.readers.registry import ENDINGS
 from dialogist.data.readers.source import without_compression
@@ -31,7 +31,7 @@ from dialogist.errors import DataError, MissingExtraError, UsageError
 from dialogist.jobs.wishes import error_record
 from dialogist.records import Dialogue, Summary, Utterance
 
-SourceItem: TypeAlias = Dialogue | Problem
+SourceItem: TypeAlias = Dialogue | ReadProblem
 """What a job has a record for."""
 
 SHARD_SIZE = 1_000
@@ -140,7 +140,7 @@ def items_of(
     Raises:
         DataError: the only input cannot be read at all; with ``strict``, at the first problem.
     """
-    waiting: list[Problem] = []
+    waiting: list[ReadProblem] = []
     anything = False
     for origin in origins:
         own = replace(options, format=origin.form) if options.format == "auto" else options
@@ -153,12 +153,12 @@ def items_of(
         except DataError as error:
             if options.strict or (len(origins) == 1 and not anything and not waiting):
                 raise
-            waiting.append(Problem(origin.name, 0, str(error).removeprefix(f"{origin.name}: ")))
+            waiting.append(ReadProblem(origin.name, 0, str(error).removeprefix(f"{origin.name}: ")))
         anything = anything or bool(waiting)
         yield from _taken(waiting)
 
 
-def _taken(problems: list[Problem]) -> Iterator[Problem]:
+def _taken(problems: list[ReadProblem]) -> Iterator[ReadProblem]:
     while problems:
         yield problems.pop(0)
 
@@ -278,7 +278,7 @@ def database_table(given: str) -> tuple[Any, str, str]:
     except ImportError as error:
         raise DataError(f"{url.partition('://')[0]}: {error}") from None
     except sqlalchemy.exc.ArgumentError:
-        raise UsageError("a table is named as sqlite:///FILE#TABLE (see docs/batch.md)") from None
+        raise UsageError("a table is named as sqlite:///FILE#TABLE (docs, batch)") from None
 
 
 def _tables(given: str, since: Since | None) -> list[RecordOrigin]:
@@ -423,14 +423,14 @@ def _id_of(item: SourceItem) -> str:
     return item.id if isinstance(item, Dialogue) else _place(item)
 
 
-def _place(problem: Problem) -> str:
+def _place(problem: ReadProblem) -> str:
     return f"{problem.file}:{problem.line}" if problem.line else problem.file
 
 
 def packed(item: SourceItem) -> bytes:
     """An item as a line of JSON without its end; references are left out, nothing reads them."""
     values: list[Any]
-    if isinstance(item, Problem):
+    if isinstance(item, ReadProblem):
         values = [_place(item), item.reason]
     else:
         turns = [[one.speaker, one.text, one.role] for one in item.utterances]

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from dialogist.metrics.base import Case, Column, mean_column, mean_of, percentage
 from dialogist.records import Dialogue
-from dialogist.text.words import count_words, words_of
+from dialogist.text.words import count_words, words_in
 
 _NOVEL = (1, 2, 3, 4)
 _COPIED = 3  # words: what one summary shares with another one's dialogue is hardly ever as long
@@ -56,7 +56,7 @@ class Copying:
     def measure(self, case: Case) -> Sequence[float]:
         """The numbers of one output; what needs the dialogue has none where there is none."""
         codes = _Codes()
-        said = codes.row(words_of(case.prediction))
+        said = codes.row(words_in(case.prediction))
         return (
             *self._beside(said, case.dialogue, codes),
             *_repeated(said, _REPEATED),
@@ -90,7 +90,7 @@ class _Codes:
         return "".join(self._code(word.lower()) for word in words)
 
     def dialogue(self, dialogue: Dialogue) -> str:
-        turns = (words_of(f"{u.speaker} {u.text}") for u in dialogue.utterances)
+        turns = (words_in(f"{u.speaker} {u.text}") for u in dialogue.utterances)
         return _BREAK.join(map(self.row, turns))
 
     def _code(self, word: str) -> str:

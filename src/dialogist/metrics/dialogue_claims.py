@@ -8,11 +8,9 @@ from typing import NamedTuple
 from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue, Utterance
 from dialogist.text.clauses import Clause, Who, is_content
-from dialogist.text.function_words import FUNCTION_WORDS
-from dialogist.text.listing import listed, word_set
-from dialogist.text.negation import NEGATION, RELUCTANCE
-from dialogist.text.stems import stem_of
+from dialogist.text.porter import stem_of
 from dialogist.text.tokens import Token, bases_of, sentence_spans, tokens_of
+from dialogist.text.words import FUNCTION_WORDS, NEGATION, RELUCTANCE, listed, word_set
 
 # `Claims`: who says which words in a dialogue, of whom, and whether he asks or denies.
 

@@ -9,7 +9,6 @@ from itertools import pairwise
 from dialogist.metrics.dialogue_claims import Claims, Denials
 from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue
-from dialogist.text.aliases import NICKNAMES, SHORT_FORMS
 from dialogist.text.entities import (
     TextEntity,
     broken_masks,
@@ -17,14 +16,12 @@ from dialogist.text.entities import (
     entities,
     without_masks,
 )
-from dialogist.text.folding import folded
-from dialogist.text.function_words import FUNCTION_WORDS
-from dialogist.text.languages import Language, language_of
 from dialogist.text.names import MONTHS, Mention
-from dialogist.text.number_words import UNITS
-from dialogist.text.quantities import HALF_DAY, Quantity, may_hold, quantities
-from dialogist.text.stems import stem_of
+from dialogist.text.people import NICKNAMES, SHORT_FORMS
+from dialogist.text.porter import stem_of
+from dialogist.text.quantities import HALF_DAY, UNITS, Quantity, may_hold, quantities
 from dialogist.text.tokens import without_tags
+from dialogist.text.words import FUNCTION_WORDS, Language, folded, language_of
 
 # Whether a dialogue holds a number or a time, in digits or in words.
 

@@ -21,19 +21,17 @@ from dialogist.metrics.dialogue_facts import (
 from dialogist.records import Dialogue
 from dialogist.text.clauses import clauses_of, is_content
 from dialogist.text.entities import broken_masks, entities
-from dialogist.text.function_words import FUNCTION_WORDS
-from dialogist.text.listing import word_set
 from dialogist.text.names import has_names, name_mentions
-from dialogist.text.negation import NEGATION
+from dialogist.text.porter import stem_of
 from dialogist.text.quantities import may_hold, quantities
-from dialogist.text.stems import stem_of
-from dialogist.text.tokens import TAG, tokens_of, without_tags
+from dialogist.text.tokens import SPEAKER_TAG, tokens_of, without_tags
+from dialogist.text.words import FUNCTION_WORDS, NEGATION, word_set
 
 # What a summary says that its dialogue does not bear out, found by rules alone.
 #
 # Names, numbers and other entities that the dialogue does not hold, speaker tags that nobody has,
 # sentences whose roles are most likely swapped, denials of what the dialogue only asserts. How
-# often the rules are right is measured in ``docs/faithfulness.md``. English is read whole, of
+# often the rules are right is measured in ``docs/explanation/trust.md``. English is read whole, of
 # Chinese numbers and entities; any other language not at all.
 
 FindingKind: TypeAlias = Literal[
@@ -45,7 +43,7 @@ FINDING_KINDS: tuple[FindingKind, ...] = ("name", "speaker", "number", "entity",
 tells Ann") is what search keeps out of our own summaries."""
 
 _CHINESE = frozenset(("number", "entity"))
-_TAG = re.compile(TAG)
+_TAG = re.compile(SPEAKER_TAG)
 # "both", "a couple", 两: what is counted need not be said as a number.
 _LOOSE = word_set("both couple pair twice double twins second half once single 两 俩")
 

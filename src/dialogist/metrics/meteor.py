@@ -19,7 +19,7 @@ from nltk.translate.meteor_score import single_meteor_score
 
 from dialogist.errors import DataError
 from dialogist.metrics.base import Case, Column, mean_column
-from dialogist.text.sentences import split_sentences
+from dialogist.text.tokens import split_sentences
 
 _REMEMBERED = 100_000  # words
 

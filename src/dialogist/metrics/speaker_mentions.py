@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from dialogist.records import Dialogue
-from dialogist.text.aliases import NICKNAMES
-from dialogist.text.folding import folded
-from dialogist.text.function_words import FUNCTION_WORDS, OPENERS
-from dialogist.text.listing import word_set
+from dialogist.text.people import NICKNAMES
+from dialogist.text.words import FUNCTION_WORDS, OPENERS, folded, word_set
 
 _PIECE = re.compile(r"[^\W_]+")
 _TITLE = r"(?:(?:Mr|Mrs|Ms|Miss|Dr|Prof|Professor|Doctor)\b\.?\s?)?"

@@ -4,10 +4,16 @@ from collections.abc import Iterator
 
 from dialogist.present.shaping import Shaped
 from dialogist.records import Statement, Summary
-from dialogist.template.doubts import doubt_of
-from dialogist.template.kinds import SHOWN
-from dialogist.template.quotes import Quote
-from dialogist.template.render import DOUBTED, as_markdown, as_text, plain, printable, quoted
+from dialogist.template.filled import Quote, doubt_of
+from dialogist.template.render import (
+    DOUBTED,
+    SHOWN,
+    as_markdown,
+    as_text,
+    plain,
+    printable,
+    quotation,
+)
 
 _BELOW = "    "
 
@@ -40,7 +46,7 @@ def _lines(statement: Statement, quotes: tuple[Quote, ...], whole: Shaped) -> It
     yield f"{f'{DOUBTED} ' if doubt else ''}{shown}{_line(statement)} ({kind})"
     if doubt:
         yield f"{_BELOW}check this: {printable(doubt)}"
-    yield from (f"{_BELOW}{quoted(quote)}" for quote in _beside(statement, quotes))
+    yield from (f"{_BELOW}{quotation(quote)}" for quote in _beside(statement, quotes))
 
 
 def markdown_of(shown: Shaped) -> Iterator[str]:

@@ -7,12 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from dialogist.records import JSON, Dialogue, Statement, Summary
-from dialogist.template.as_json import filled_to_json
 from dialogist.template.config import Template
-from dialogist.template.filled import Filled
+from dialogist.template.filled import Filled, Quote, cited_of, filled_to_json, quotes_of
 from dialogist.template.focus import check_speaker, focus
 from dialogist.template.perspective import names_by
-from dialogist.template.quotes import Quote, cited_of, quotes_of
 from dialogist.template.rename import check_names, rename, rename_filled
 
 _QUOTED = 3  # utterances shown for a statement, at most

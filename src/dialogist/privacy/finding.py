@@ -14,11 +14,10 @@ from dialogist.data.entity_rules import BEFORE
 from dialogist.data.readers.fields import role_of
 from dialogist.privacy.packs import NAME, PERSON, Privacy
 from dialogist.privacy.rules import entities_and_parts, plain_characters
-from dialogist.text.aliases import NICKNAMES
-from dialogist.text.folding import folded
-from dialogist.text.listing import word_set
 from dialogist.text.names import has_names, name_mentions
-from dialogist.text.tokens import TAG
+from dialogist.text.people import NICKNAMES
+from dialogist.text.tokens import SPEAKER_TAG
+from dialogist.text.words import folded, word_set
 
 _TITLE = re.compile(
     r"(?<![A-Za-z])(?:mr|mrs|ms|miss|mx|dr|doctor|prof|professor|sir|madam|uncle|aunt|auntie|officer|"
@@ -30,7 +29,7 @@ _HAN = re.compile("[\u4e00-\u9fff]")
 _HAN_NAME = re.compile("[\u4e00-\u9fff]{3,4}")
 _FAMILY = "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许韩冯邓曹彭曾肖田董潘蔡蒋余于杜叶"
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-_TAGS = re.compile(TAG)
+_TAGS = re.compile(SPEAKER_TAG)
 _NOBODY = re.compile(
     r"[a-z]|\[.*\]|<.*>|(?:speaker|person|participant|user|unknown|moderator|host|guest|me|you)"
     r"[ _-]?\d{0,3}",

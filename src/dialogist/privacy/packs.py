@@ -3,7 +3,7 @@
 text -> PrivacyPackConfig -> rules, compiled and tried on their examples -> Privacy
 
 Every fault is one line that names the file and the line. The format is explained in
-docs/privacy.md.
+docs/how-to/mask.md.
 """
 
 import re
@@ -30,7 +30,7 @@ from dialogist.privacy.rules import (
     PrivacyRule,
     plain_characters,
 )
-from dialogist.text.listing import word_set
+from dialogist.text.words import word_set
 from dialogist.tokenizers.special_tokens import ENTITY_KINDS
 
 _Language = Literal["en", "zh"]

@@ -57,7 +57,7 @@ class DataSet(Config):
 
     ``format`` as `dialogist.data.readers`; ``exclude`` names a file with one dialogue id a line.
     ``columns`` maps the reader's names (dialogue, summary, speaker ...) to the file's; ``encoding``
-    to ``internal_notes`` are the reader's options (docs/formats.md). ``weight``:
+    to ``internal_notes`` are the reader's options (docs/reference/formats.md). ``weight``:
     how often an epoch takes each of its pairs; of a fraction as many are drawn anew each time.
     ``references``: the file's ``own``, or ``reported``: summaries made by rules of what two
     speakers say, in the third person (`dialogist.data.reported`; for training). ``teacher``:
@@ -122,7 +122,7 @@ class Recipe(Config):
     """A whole training run.
 
     ``start``: the model folder or run that it begins from (see `dialogist.recipe.start`), or a
-    pretrained encoder's folder (see `dialogist.recipe.warm_start`). ``continues``: the recipe of
+    pretrained encoder's folder (see `dialogist.recipe.start`). ``continues``: the recipe of
     the model that this one is a further stage of; it is trained with a ``start`` only.
     ``decoding`` is saved with the model as its default; ``licence`` and ``card`` go into its card.
     """

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from dialogist.data.prepare import Preparation
-from dialogist.data.readers import Condition, Problem, ReadOptions, read_dialogues
+from dialogist.data.readers import Condition, ReadOptions, ReadProblem, read_dialogues
 from dialogist.data.reported import reported
 from dialogist.data.shards import SetCounts
 from dialogist.errors import DataError
@@ -13,7 +13,7 @@ from dialogist.files import write_folder_atomically
 from dialogist.recipe.config import DataSet
 from dialogist.recipe.distillation import teacher_references
 from dialogist.records import Dialogue, Example
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 from dialogist.tokenizers import Tokenizer, TokenizerConfig, build_tokenizer, read_tokenizer
 
 Note = Callable[[str], None]
@@ -64,7 +64,7 @@ class Corpus:
         teacher = data.teacher
         learned = None if teacher is None else teacher_references(teacher, self.folder)
 
-        def report(problem: Problem) -> None:
+        def report(problem: ReadProblem) -> None:
             nonlocal bad
             bad += 1
             if bad <= _SHOWN:

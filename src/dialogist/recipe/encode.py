@@ -34,7 +34,7 @@ from dialogist.recipe.config import DataSet, Recipe
 from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer
 from dialogist.recipe.pairs import PairMaker, makes_windows
 from dialogist.records import Dialogue
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 from dialogist.tokenizers import Tokenizer, TokenizerConfig
 from dialogist.training.runtime import SignalWatch
 

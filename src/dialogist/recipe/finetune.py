@@ -1,25 +1,23 @@
-"""Fine-tuning: from one's own pairs and a base model to a better model, and what it gained.
-
-rows -> recipe -> train_recipe -> RUN/model -> both models on the held-out rows -> table and card
-
-RUN/data/train.jsonl, dev.jsonl   the rows, as they were split
-RUN/held-out.md                   the table of before and after
-RUN/model/                        the model; the rest is as of any run (`dialogist.recipe.train`)
-"""
+"""Fine-tuning: from one's own pairs and a base model to a better model, and what it gained."""
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 
+from dialogist.data.readers.fields import dialogue_to_line
+from dialogist.data.split import find_clusters, split_dialogues
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.engine.options import SummaryOptions
 from dialogist.engine.summarizer import Summarizer
+from dialogist.errors import CheckpointError, DataError, UsageError
 from dialogist.evaluation.metric_selection import MetricSelection
-from dialogist.evaluation.system_outputs import Output
+from dialogist.evaluation.report_card import Card, CardRow, RowKind, interval_cell, markdown_row
+from dialogist.evaluation.system_outputs import Output, nonblank
+from dialogist.evaluation.upper_bounds import HUMAN
 from dialogist.files import write_folder_atomically, write_text_atomically
 from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.corpus import Note
@@ -30,13 +28,207 @@ from dialogist.recipe.evaluate import (
     TellOf,
     evaluate_said,
 )
-from dialogist.recipe.finetune_card import card_of, table_of
-from dialogist.recipe.finetune_data import DATA, FEW, Rows, divide, settle
 from dialogist.recipe.finetune_recipe import Base, Schedule, count_pairs, finetune_recipe
 from dialogist.recipe.train import train_recipe
 from dialogist.records import JSON, Dialogue, Summary
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 from dialogist.training.base import Progress, TrainingReporter
+from dialogist.training.checkpoints import checkpoint_folders
+
+# The pairs of a fine-tuning: counted, split into training and held-out rows, kept in the run.
+
+
+DATA = "data"
+"""The folder of the run that holds train.jsonl and dev.jsonl."""
+
+FEWEST, FEW = 10, 100
+_SHARE, _LEAST, _MOST = 0.15, 20, 200
+_OWN_FILES = {DATA, "config.yaml", ".lock"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The dialogues to learn from, and those held out."""
+
+    train: list[Dialogue]
+    held_out: list[Dialogue]
+
+
+def divide(
+    dialogues: Sequence[Dialogue], dev: Sequence[Dialogue] | None, seed: int, note: Note
+) -> Rows:
+    """Split off held-out rows, or take those of ``dev``; no part repeats a dialogue of the other.
+
+    Raises:
+        DataError: fewer than `FEWEST` dialogues have a summary, or none of ``dev`` has one.
+    """
+    told = _with_summary(dialogues, note)
+    _require_enough(told, len(dialogues))
+    if dev is None:
+        share = min(0.25, max(_SHARE, _LEAST / len(told)), _MOST / len(told))
+        parts = split_dialogues(told, {"train": 1 - share, "dev": share}, seed).parts
+        return _whole(Rows(parts["train"], parts["dev"]))
+    return _apart(told, _with_summary(dev, note), note)
+
+
+def settle(rows: Rows, run: Path) -> None:
+    """Write the rows into the run folder, or see that a run that has begun has the same ones.
+
+    Raises:
+        CheckpointError: the run has begun with other rows.
+        UsageError: the folder holds something else.
+    """
+    if run.exists() and not run.is_dir():
+        raise UsageError(f"{run}: is a file: give a folder with --output")
+    if run.is_dir() and any(run.iterdir()) and not _OWN_FILES & {p.name for p in run.iterdir()}:
+        raise UsageError(f"{run}: is not empty and holds no fine-tuning: give another --output")
+    folder = run / DATA
+    folder.mkdir(parents=True, exist_ok=True)
+    begun = bool(checkpoint_folders(run / "checkpoints"))
+    for name, part in (("train", rows.train), ("dev", rows.held_out)):
+        path = folder / f"{name}.jsonl"
+        text = "".join(dialogue_to_line(dialogue) + "\n" for dialogue in part)
+        if begun and (not path.is_file() or path.read_text(encoding="utf-8") != text):
+            raise CheckpointError(
+                f"{run}: holds a fine-tuning on other data (or with another --seed or --dev): "
+                "give another --output"
+            )
+        if not begun:
+            write_text_atomically(path, text)
+
+
+def _with_summary(dialogues: Sequence[Dialogue], note: Note) -> list[Dialogue]:
+    found = [dialogue for dialogue in dialogues if nonblank(dialogue.references)]
+    if len(found) < len(dialogues):
+        note(f"{counted(len(dialogues) - len(found), 'dialogues')} without a summary left out")
+    return found
+
+
+def _require_enough(told: Sequence[Dialogue], read: int) -> None:
+    if not told:
+        raise DataError(
+            f"no dialogue of {read} has a summary: name the key or column that holds it "
+            "with --column summary=NAME (dialogist data check FILE shows what was read)"
+        )
+    if len(told) < FEWEST:
+        raise DataError(
+            f"only {counted(len(told), 'dialogues')} with a summary, and fine-tuning needs at "
+            f"least {FEWEST} "
+            f"({FEW} to 300 for a first model): write more with dialogist annotate, or take your "
+            "agents' wrap-up notes"
+        )
+
+
+def _whole(rows: Rows) -> Rows:
+    if not rows.held_out or not rows.train:
+        raise DataError(
+            "the dialogues repeat each other so much that no part of them can be held out: give "
+            "other dialogues with summaries with --dev FILE"
+        )
+    return rows
+
+
+def _apart(told: list[Dialogue], dev: list[Dialogue], note: Note) -> Rows:
+    """All of ``dev``, and of the others those that repeat no dialogue of it."""
+    if not dev:
+        raise DataError("--dev: no dialogue there has a summary")
+    together = find_clusters([*dev, *told])
+    held = {n for cluster in together if min(cluster) < len(dev) for n in cluster}
+    train = [one for n, one in enumerate(told, len(dev)) if n not in held]
+    if len(train) < len(told):
+        note(f"{counted(len(told) - len(train), 'dialogues')} left out: in --dev, too")
+    if not train:
+        raise DataError("every dialogue repeats one of --dev: nothing is left to learn from")
+    return Rows(train, dev)
+
+
+# What a fine-tuning gained, as a table; and the model's card, with its data, base and licence.
+
+
+_KEYS = {
+    "rouge1.f1": "ROUGE-1",
+    "rouge2.f1": "ROUGE-2",
+    "rougeL.f1": "ROUGE-L",
+    "faithfulness.any": "unsupported %",
+    "faithfulness.swap": "roles mixed up %",
+}
+_SHOWN_FLOORS = ("constant", "lead-3")
+
+NOT_TRUTH = (
+    "ROUGE counts words shared with the references, and the two shares count what rules can see: "
+    "neither tells whether the summaries are true. Read some beside their dialogues (dialogist "
+    "rate)."
+)
+
+
+def table_of(card: Card) -> str:
+    """The systems, the simplest floors and people, one row each, as Markdown."""
+    heads = ["", *_KEYS.values(), "words"]
+    lines = [markdown_row(heads), markdown_row(["---", *["---:"] * (len(heads) - 1)])]
+    lines += [
+        markdown_row([row.name, *(interval_cell(row, key, 1) for key in _KEYS), f"{row.words:.1f}"])
+        for row in card.rows
+        if _is_shown(row)
+    ]
+    count = f"{card.dialogues} held-out dialogues, {card.references:.1f} references each"
+    return "\n".join([*lines, "", f"{count}; 95% intervals over dialogues. {NOT_TRUTH}"])
+
+
+def _is_shown(row: CardRow) -> bool:
+    if row.kind is RowKind.floor:
+        return row.name.startswith(_SHOWN_FLOORS)
+    return row.kind is RowKind.system or row.name == HUMAN
+
+
+def card_of(base: Base, name: str, rows: Rows, table: str, bundle: Bundle) -> str:
+    """The model card: Markdown with a YAML head."""
+    head = ["library_name: dialogist", "pipeline_tag: summarization"]
+    head += [f"license: {base.licence}"] if base.licence else []
+    return "\n".join(["---", *head, "---", f"# {name}", "", *_body(base, rows, table, bundle)])
+
+
+def _body(base: Base, rows: Rows, table: str, bundle: Bundle) -> Iterator[str]:
+    references = sum(len(one.references) for one in rows.train)
+    yield f"{base.name}, fine-tuned with `dialogist finetune`."
+    yield ""
+    yield from (
+        f"* Base: {base.name}. {licence_line(base)}",
+        f"* Data: {counted(len(rows.train), 'dialogues')} of one's own with "
+        f"{counted(references, 'summaries')}; "
+        f"{len(rows.held_out)} more were held out.",
+        "* The weights and the tokenizer's word list hold words of the training dialogues: whoever "
+        "gets the model may find personal data there that was not masked.",
+        f"* {_confidence(bundle)}",
+    )
+    yield from ("", "## Held-out dialogues", "", table, "")
+    yield "They also decided when training stopped, which favours `after` a little."
+    yield ""
+
+
+def licence_line(base: Base) -> str:
+    """What the licence of the base means for the fine-tuned weights."""
+    if not base.licence:
+        return "It names no licence: find out what you may do with weights made from it."
+    if "-nc" in base.licence.lower():
+        return (
+            f"The fine-tuned weights inherit its licence, {base.licence}: not for commercial use."
+        )
+    return f"The fine-tuned weights inherit its licence, {base.licence}; your data may add terms."
+
+
+def _confidence(bundle: Bundle) -> str:
+    bar = SummaryOptions.of(bundle.decoding).low_confidence
+    if bar is None:
+        return "No bar of confidence: `low_confidence` is never told."
+    return f"A summary with a mean log-probability below {bar} has the status `low_confidence`."
+
+
+# rows -> recipe -> train_recipe -> RUN/model -> both models on the held-out rows -> table and card
+#
+# RUN/data/train.jsonl, dev.jsonl   the rows, as they were split
+# RUN/held-out.md                   the table of before and after
+# RUN/model/                        the model; the rest is as of any run (`dialogist.recipe.train`)
+
 
 BEFORE, AFTER = "before", "after"
 TABLE = "held-out.md"

@@ -17,7 +17,7 @@ from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.system_outputs import Output
 from dialogist.evaluation.upper_bounds import Oracle, leave_one_out
 from dialogist.records import Dialogue
-from dialogist.text.words import words_of
+from dialogist.text.words import words_in
 
 _FLOORS = ("lead-3", "longest-3", "textrank-3")
 
@@ -57,7 +57,7 @@ def floor_names(outputs: Sequence[Output]) -> list[str]:
 
 def most_central(texts: Sequence[str]) -> str:
     """The text whose mean ROUGE-1 F1 beside the others is highest (of many: of the first ones)."""
-    words = [set(words_of(text.casefold())) for text in texts[:_AT_MOST]]
+    words = [set(words_in(text.casefold())) for text in texts[:_AT_MOST]]
     places = {word: i for i, word in enumerate(sorted(set().union(*words)))}
     held = np.zeros((len(words), len(places)), dtype=np.float32)  # (N, V)
     for row, own in zip(held, words, strict=True):

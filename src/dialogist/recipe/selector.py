@@ -26,7 +26,7 @@ from dialogist.selection.network import CLIP
 from dialogist.selection.select import Told
 from dialogist.selection.statements import Candidate
 from dialogist.selection.terms import Rarity, terms_of
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 _NETWORKS, _HIDDEN, _PAIR_HIDDEN, _EPOCHS, _BATCH = 8, 128, 48, 10, 16
 _RATE, _DECAY, _DROPOUT = 2e-3, 0.02, 0.5
@@ -41,17 +41,20 @@ class _Example(NamedTuple):
     pairs: Tensor
     worth: Tensor
     together: Tensor
+    weights: Tensor
+    """(C,): one where what matters is known, zero where only staleness is."""
 
 
-def train(marked: Sequence[Marked]) -> dict[str, np.ndarray]:
-    """The tensors of a network for some dialogues."""
+def train_selector(marked: Sequence[Marked], changing: Sequence[Marked] = ()) -> dict[str, np.ndarray]:
+    """The tensors of a network for some dialogues; ``changing`` teach only what is stale."""
     rarity = _rarity(one.told for one in marked)
     features = [one.told.features(rarity) for one in marked]
     every = np.concatenate(features)
     mean, deviation = every.mean(axis=0), every.std(axis=0) + np.float32(1e-3)
+    features += [one.told.features(rarity) for one in changing]
     examples = [
-        _example(one, np.clip((own - mean) / deviation, -CLIP, CLIP), rarity)
-        for one, own in zip(marked, features, strict=True)
+        _example(one, np.clip((own - mean) / deviation, -CLIP, CLIP), rarity, i < len(marked))
+        for i, (one, own) in enumerate(zip([*marked, *changing], features, strict=True))
         if one.told.candidates
     ]
     nets = [_trained(examples, seed) for seed in range(_NETWORKS)]
@@ -78,7 +81,7 @@ def _stacked(tensors: Sequence[Tensor]) -> np.ndarray:
     return torch.stack([t.detach() for t in tensors]).numpy()
 
 
-def _example(marked: Marked, features: Matrix, rarity: Rarity) -> _Example:
+def _example(marked: Marked, features: Matrix, rarity: Rarity, whole: bool) -> _Example:
     told = marked.told
     candidates = told.candidates
     pairs = pairs_of(candidates, told.units, rarity)
@@ -90,6 +93,7 @@ def _example(marked: Marked, features: Matrix, rarity: Rarity) -> _Example:
         torch.from_numpy(pairs.features),
         worth.clamp(max=1),
         torch.tensor(together, dtype=torch.float32).clamp(max=1),
+        torch.full((len(candidates),), float(whole)),
     )
 
 
@@ -152,15 +156,21 @@ def _trained(examples: Sequence[_Example], seed: int) -> _Perceptron:
 
 def _loss(found: tuple[Tensor, Tensor], batch: _Example) -> Tensor:
     loss_of = nn.functional.binary_cross_entropy_with_logits
-    each = loss_of(found[0], batch.worth, reduction="none").mean(dim=0).sum()
-    return each + loss_of(found[1], batch.together)
+    each = loss_of(found[0], batch.worth, reduction="none")
+    whole = batch.weights
+    known = torch.stack([whole, whole, torch.ones_like(whole)], dim=1)
+    both = whole[batch.places[:, 0]]
+    pairs = (loss_of(found[1], batch.together, reduction="none") * both).sum()
+    return (
+        (each * known).sum(dim=0) / known.sum(dim=0).clamp(min=1)
+    ).sum() + pairs / both.sum().clamp(min=1)
 
 
 def _joined(examples: Sequence[_Example]) -> _Example:
     upto = np.cumsum([0, *(len(one.rows) for one in examples)]).tolist()
     places = [one.places + start for one, start in zip(examples, upto, strict=False)]
-    rows, _, pairs, worth, together = (torch.cat(own) for own in zip(*examples, strict=True))
-    return _Example(rows, torch.cat(places), pairs, worth, together)
+    rows, _, *others = (torch.cat(own) for own in zip(*examples, strict=True))
+    return _Example(rows, torch.cat(places), *others)
 
 
 def _rarity(dialogues: Iterable[Told]) -> Rarity:
@@ -179,14 +189,23 @@ def main() -> None:
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--sgd", type=Path, help="annotated dialogues: some are learned from, too")
     parser.add_argument("--sgd-count", type=int, default=300)
+    parser.add_argument(
+        "--sgd-changes", type=int, default=1200, help="more that teach only what is stale"
+    )
     asked = parser.parse_args()
     torch.set_num_threads(1)
     marked = [one for path in asked.files for one in read_marked(path)]
-    marked += read_sgd(asked.sgd, asked.sgd_count) if asked.sgd else []
-    marked = [one for one in marked if not one.is_validation]
-    asked.output.write_bytes(save(train(marked)))
+    sgd = read_sgd(asked.sgd, asked.sgd_count + asked.sgd_changes) if asked.sgd else []
+    marked, changing = (
+        [one for one in some if not one.is_validation]
+        for some in ([*marked, *sgd[: asked.sgd_count]], sgd[asked.sgd_count :])
+    )
+    asked.output.write_bytes(save(train_selector(marked, changing)))
     facts = sum(len(one.facts) for one in marked)
-    print(f"{counted(len(marked), 'dialogues')}, {counted(facts, 'facts')}")
+    print(
+        f"{counted(len(marked), 'dialogues')}, {counted(facts, 'facts')}; "
+        f"what is stale also from {counted(len(changing), 'dialogues')}"
+    )
 
 
 if __name__ == "__main__":

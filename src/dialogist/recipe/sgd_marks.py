@@ -17,7 +17,7 @@ from dialogist.recipe.marked_dialogues import Marked, marked_of
 from dialogist.selection.cues import CUES
 from dialogist.selection.select import Told, told_of
 
-Turn = dict[str, Any]
+SgdTurn = dict[str, Any]
 
 _WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 BOTH_WAYS = {"True", "False", "dontcare"}
@@ -51,7 +51,7 @@ class Said:
     settled: dict[str, set[str]] = field(default_factory=dict)
     """Of each slot the words for what was booked, bought or sent: that cannot change any more."""
 
-    def take(self, number: int, turn: Turn) -> None:
+    def take(self, number: int, turn: SgdTurn) -> None:
         """Add one turn."""
         for service, acts in turn["a"]:
             known = {act for act, _, _ in acts}
@@ -62,9 +62,7 @@ class Said:
             elif "OFFER" in known:
                 self._offer(service, acts)
             for act, slot, values in acts:
-                if turn["s"] == "USER" or len(values) == 1:  # several are a choice, not a claim
-                    for words in values:
-                        self._value(number, turn["s"], act, f"{service}.{slot}", words)
+                self._values(number, turn["s"], act, f"{service}.{slot}", values)
             if "NOTIFY_SUCCESS" in known:
                 self._settle(service)
 
@@ -85,7 +83,9 @@ class Said:
     def _offer(self, service: str, acts: Sequence[tuple[str, str, Sequence[str]]]) -> None:
         """Forget what is known of the last thing, unless the same is offered again."""
         named = {
-            (f"{service}.{slot}", plain(words).strip()) for _, slot, own in acts for words in own
+            (f"{service}.{slot}", plain_words(words).strip())
+            for _, slot, own in acts
+            for words in own
         }
         before = [*self.wanted.items(), *self.learned.items()]
         before += [(slot, {words}) for slot, words in self.offered.items()]
@@ -97,10 +97,15 @@ class Said:
             self.learned = {k: v for k, v in self.learned.items() if not _of(service, k)}
         self.offered = {k: v for k, v in self.offered.items() if not _of(service, k)}
 
+    def _values(self, number: int, speaker: str, act: str, key: str, values: Sequence[str]) -> None:
+        if speaker == "USER" or len(values) == 1:  # several are a choice, not a claim
+            for words in values:
+                self._value(number, speaker, act, key, words)
+
     def _value(self, number: int, speaker: str, act: str, key: str, words: str) -> None:
         if words in BOTH_WAYS or key.endswith((".intent", ".count")):
             return
-        words = plain(words).strip()
+        words = plain_words(words).strip()
         if speaker == "USER" and act == "REQUEST":
             return  # "Is it expensive?": only the answer says
         self.values.append((number, key, words))
@@ -136,7 +141,7 @@ def _of(service: str, slot: str) -> bool:
     return slot.startswith(f"{service}.")
 
 
-def said_in(turns: Sequence[Turn]) -> Said:
+def said_in(turns: Sequence[SgdTurn]) -> Said:
     """Return what a dialogue says."""
     said = Said()
     for number, turn in enumerate(turns):
@@ -144,7 +149,7 @@ def said_in(turns: Sequence[Turn]) -> Said:
     return said
 
 
-def plain(text: str) -> str:
+def plain_words(text: str) -> str:
     """Return a text as it is compared: lower case, words and numbers alone."""
     kept = " ".join(re.findall(r"[a-z0-9$#.:&+-]+", text.lower()))
     return f" {re.sub(r'[.:]+(?= |$)', '', kept)} "
@@ -153,7 +158,7 @@ def plain(text: str) -> str:
 def stands_in(words: str, text: str) -> bool:
     """Tell whether a value stands in a text, a small number also as a word."""
     forms = (words, NUMBERS.get(words, words))
-    return any(plain(form) in plain(text) for form in forms)
+    return any(plain_words(form) in plain_words(text) for form in forms)
 
 
 def read_sgd(path: Path, count: int, seed: int = 5) -> list[Marked]:

@@ -20,13 +20,23 @@ from dialogist.data.shards import TOKENIZER
 from dialogist.engine.bundle import load_bundle
 from dialogist.engine.model_files import find_model
 from dialogist.errors import CheckpointError, ConfigError, ModelError
-from dialogist.files import sha256_of, write_folder_atomically, write_text_atomically
+from dialogist.files import located, sha256_of, write_folder_atomically, write_text_atomically
 from dialogist.models import SequenceModel
+from dialogist.models.bert_warm_start import (
+    WEIGHTS,
+    BertFolder,
+    EncoderStart,
+    encoder_weights,
+    read_bert,
+    token_rows,
+)
 from dialogist.models.model_weights import Taken, take_weights, weights_of
 from dialogist.recipe.config import Recipe
 from dialogist.recipe.corpus import Note
-from dialogist.text.listing import counted
-from dialogist.tokenizers import read_tokenizer
+from dialogist.recipe.vectors import token_tables
+from dialogist.text.words import counted
+from dialogist.tokenizers import Tokenizer, read_tokenizer
+from dialogist.tokenizers.wordpiece_vocabulary import read_vocabulary
 from dialogist.training.base import Progress
 from dialogist.training.checkpoints import Checkpoint, checkpoint_folders, load_checkpoint
 
@@ -194,3 +204,51 @@ def _summary(taken: Taken) -> str:
         shown = ", ".join(names[:_SHOWN]) + (" ..." if len(names) > _SHOWN else "")
         parts.append(f"{len(names)} {what}" + (f" ({shown})" if names else ""))
     return ", ".join(parts)
+
+
+# Starting a run from a pretrained encoder's folder: what of it becomes our weights.
+#
+# The flat Transformer takes encoder, positions and token table, every other model the token table
+# if it has its width. The tokenizer is the recipe's own (`tokenizers.wordpiece_vocabulary`): rows
+# are found by how pieces are spelt, so it may hold any part of the encoder's vocabulary.
+
+
+def find_encoder(
+    start: EncoderStart, recipe: Recipe, model: SequenceModel, tokenizer: Tokenizer, note: Note
+) -> Start:
+    """Read the encoder and name its weights as ours, for `give_weights`.
+
+    Raises:
+        ConfigError: model or tokenizer do not fit it, or its package is not installed.
+        ModelError: the folder is none, is damaged, or its sha256 is another.
+    """
+    folder = located(start.encoder)
+    bert = read_bert(folder, start.sha256)
+    vocabulary = read_vocabulary(folder)
+    labels = Preparation(recipe.preparation).planned_labels
+    rows, own = token_rows(bert, vocabulary.pieces, tokenizer, labels)
+    weights = {f"{name}.weight": rows for name in token_tables(model)}
+    weights |= encoder_weights(bert, start, recipe.model)
+    note(_sizes(bert, len(vocabulary.pieces), len(tokenizer), own))
+    if vocabulary.lowercase and recipe.preparation.case == "kept":
+        note(
+            f"start: {start.encoder} knows small letters only: with preparation.case: restored "
+            "summaries get their capitals back"
+        )
+    return Start(
+        weights_file=folder / WEIGHTS,
+        sha256=bert.sha256,
+        tokenizer=folder,
+        weights=weights,
+        preparation=recipe.preparation,
+        labels=(),
+        licence=start.licence,
+    )
+
+
+def _sizes(bert: BertFolder, theirs: int, ours: int, own: int) -> str:
+    width = bert.shape.hidden_size
+    return (
+        f"start: of the encoder's {theirs:,} pieces {own:,} are kept, {ours - own} tokens are new: "
+        f"the table has {ours * width:,} numbers instead of {theirs * width:,}"
+    )

@@ -20,7 +20,7 @@ from dialogist.evaluation.system_outputs import DialogueChoice, nonblank
 from dialogist.files import bare_name, is_pretrained_source
 from dialogist.recipe.config import DataSet, Recipe, bundled_recipes, read_recipe
 from dialogist.recipe.corpus import Corpus, Note
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 _PACKS = {
     "dialogsum": "dialogsum",

@@ -34,11 +34,10 @@ from dialogist.recipe.distillation import record_teachers
 from dialogist.recipe.pairs import PairMaker, dev_data, makes_windows
 from dialogist.recipe.pretrained_run import begin_pretrained, with_source
 from dialogist.recipe.run_settings import settle_config
-from dialogist.recipe.start import adopt_tokenizer, find_start, give_weights
+from dialogist.recipe.start import adopt_tokenizer, find_encoder, find_start, give_weights
 from dialogist.recipe.training_set import TrainingSet, training_set
 from dialogist.recipe.validation import Validator
 from dialogist.recipe.vectors import settle_vectors, use_vectors
-from dialogist.recipe.warm_start import find_encoder
 from dialogist.records import Dialogue
 from dialogist.tokenizers import read_tokenizer
 from dialogist.training.base import TrainingReporter

@@ -19,7 +19,7 @@ from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer, teach_words
 from dialogist.recipe.encode import EncodingSettings
 from dialogist.recipe.pairs import PairMaker, epochs_of, makes_windows
 from dialogist.records import Dialogue
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 from dialogist.tokenizers import Tokenizer, read_tokenizer
 from dialogist.training.base import TrainingData
 from dialogist.training.checkpoints import checkpoint_folders

@@ -1,4 +1,4 @@
-"""The routes of ``/v1``, and those that operators ask. docs/service.md describes them."""
+"""The routes of ``/v1``, and those that operators ask. docs/how-to/deploy.md describes them."""
 
 import hashlib
 import json
@@ -43,7 +43,7 @@ from dialogist.serve.wishes import (
     timeout_of,
     wish_of,
 )
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 router = APIRouter()
 

@@ -14,8 +14,8 @@ from dialogist.present.shaping import Shaped
 from dialogist.privacy.masks import MASK_PATTERN
 from dialogist.records import Dialogue, Statement, Summary
 from dialogist.serve.reviews import record_of
-from dialogist.template.doubts import doubt_of
-from dialogist.template.kinds import SHOWN
+from dialogist.template.filled import doubt_of
+from dialogist.template.render import SHOWN
 
 _LIKE = 0.5  # two lines that are more alike than this are one line, changed
 _QUOTE = re.compile(r'[^"“]*["“].+["”]\.?')

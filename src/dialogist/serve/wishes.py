@@ -13,8 +13,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from dialogist.config import Config
-from dialogist.data.readers import Problem as ReadProblem
-from dialogist.data.readers import ReadOptions, read_dialogues
+from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
 from dialogist.engine.options import Length, Style, SummaryOptions, only_in_free_style
 from dialogist.errors import ConfigError, DataError, UsageError
 from dialogist.present.presenting import Presenter, Where

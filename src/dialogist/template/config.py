@@ -1,6 +1,6 @@
 """What a template file may say: the form that a team wants its summaries in.
 
-The user's page is docs/templates.md; reading and checking are in `loading`.
+The user's page is docs/how-to/templates.md; reading and checking are in `loading`.
 """
 
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from dialogist.config import Config
 
-Source: TypeAlias = Literal[
+FieldSource: TypeAlias = Literal[
     "key_points",
     "summary",
     "field",
@@ -23,7 +23,7 @@ Source: TypeAlias = Literal[
     "title",
     "speakers",
 ]
-SOURCES: tuple[Source, ...] = get_args(Source)
+SOURCES: tuple[FieldSource, ...] = get_args(FieldSource)
 
 FieldType: TypeAlias = Literal[
     "order",
@@ -44,7 +44,7 @@ FieldType: TypeAlias = Literal[
 FIELD_TYPES: tuple[FieldType, ...] = get_args(FieldType)
 
 _FOUND = frozenset(("labels", "max"))  # labels: of templates for earlier versions, without effect
-OPTIONS: Mapping[Source, frozenset[str]] = {
+OPTIONS: Mapping[FieldSource, frozenset[str]] = {
     "key_points": frozenset(("labels", "cues", "max")),
     "summary": frozenset(("part", "max")),
     "field": frozenset(("type", "cues", "several", "max")),
@@ -87,7 +87,7 @@ class SectionConfig(Config):
     """
 
     title: Line
-    source: Source
+    source: FieldSource
     labels: _Lines = ()
     part: Literal["all", "remaining"] = "all"
     type: FieldType | None = None

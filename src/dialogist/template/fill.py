@@ -1,22 +1,127 @@
 """`fill`: a template, a summary and its dialogue become the form that a team wants."""
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dialogist.records import Dialogue, Statement, StatementKind, Summary
-from dialogist.template.asked import answers_in, mentions_of
-from dialogist.template.config import SectionConfig, Source, Template
-from dialogist.template.doubts import doubt_of
+from dialogist.template.config import FieldSource, SectionConfig, Template
 from dialogist.template.extract.extraction import Extracted, extract, same
 from dialogist.template.extract.titles import title_of
-from dialogist.template.extract.turns import Found
-from dialogist.template.fields import Values
-from dialogist.template.filled import Cited, Entry, Filled, FilledSection, Origin
-from dialogist.template.promises import promise_in
-from dialogist.template.ruled import RULED, is_ruled
+from dialogist.template.extract.turns import Found, turns_of
+from dialogist.template.extract.wording import quoted
+from dialogist.template.fields import Values, has_cue
+from dialogist.template.filled import Cited, Entry, Filled, FilledSection, Origin, doubt_of
 from dialogist.template.sentences import Sentences, sentences_of
-from dialogist.text.languages import language_of
+from dialogist.text.deadlines import deadline_in
+from dialogist.text.reported_speech.participants import written_name
+from dialogist.text.words import language_of, word_set
+
+# What a dialogue says about a section of key points in its own words, told by the section's cues.
+#
+# An empty section must not read as if nothing had been said: "Any allergies?" - "Penicillin."
+
+
+def answers_in(dialogue: Dialogue, cues: Sequence[str]) -> Iterator[Found]:
+    """Each question that names a cue, with all that its answer says, as quotes."""
+    turns = turns_of(dialogue)
+    for sentence in turns.all():
+        if not sentence.text.endswith("?") or not has_cue(sentence.text, cues):
+            continue
+        reply = list(turns.reply(sentence.utterance))
+        while reply and (text := quoted(sentence, *reply)) is None:
+            reply.pop()
+        if reply and text is not None:
+            yield Found(text, tuple(one.span() for one in (*reply, sentence)))
+
+
+def mentions_of(dialogue: Dialogue, cues: Sequence[str]) -> tuple[int, ...]:
+    """The utterances that name a cue, counted from 0."""
+    return tuple(n for n, one in enumerate(dialogue.utterances) if has_cue(one.text, cues))
+
+
+# Promises in reported statements: "The agent will send a label" is an action of the agent.
+
+
+_CONDITION = re.compile(r"\b(?:if|unless|until|whether)\b", re.I)
+# What is looked at at once, or understood by what was said before alone.
+_OPEN = re.compile(
+    r"(?:go (?:and )?(?:look|check|see|ask)|(?:have|take) a look|check|look)\b|"
+    r".*\b(?:it|that|this|them|those|these|one)\b(?! \w+ing)",
+    re.I,
+)
+# What nobody sets out to do.
+_STATES = word_set(
+    "be have need want see know think feel like love hate hope find wait stay miss get lose owe "
+    "not never probably maybe cost take remember forget understand mean seem become"
+)
+
+
+def promise_in(statement: Statement, speakers: Sequence[str]) -> Entry | None:
+    """What a speaker will do by a reported statement; None where it tells no such thing."""
+    if statement.kind != "reported" or _CONDITION.search(statement.text):
+        return None
+    for speaker in speakers:
+        subject = f"{written_name(speaker)} will "
+        if not statement.text.casefold().startswith(subject.casefold()):
+            continue
+        deed = statement.text[len(subject) :].strip().rstrip(".")
+        verb, _, rest = deed.partition(" ")
+        if verb.casefold() in _STATES or not rest or _OPEN.match(deed):
+            return None
+        return Entry(
+            deed, "summary", owner=speaker, deadline=deadline_in(deed), kind=statement.kind
+        )
+    return None
+
+
+# Sections that only the dialogue's own rules fill: decisions, actions, what was done, outcomes.
+#
+# A model's sentence under "Outcome" is read as a fact. Labels and titles tell such sections, too,
+# where a template asks for key points.
+
+
+RULED: Mapping[FieldSource, str] = {
+    "issue": "what a customer comes with",
+    "done": "what was done",
+    "outcome": "how it ended",
+    "decisions": "decisions",
+    "actions": "actions",
+    "questions": "open questions",
+}
+"""The sources that read the dialogue and never the summary."""
+
+_TITLE = re.compile(
+    r"\b(?:decisions?|decided|agreed|agreements?|actions?|outcomes?|resolutions?|resolved|"
+    r"solutions?|done|measures|steps?|to[ -]?dos?|tasks?|follow[ -]?ups?|end(?:ed|ing)?|promises?|"
+    r"promised|plans?|commitments?|conclusions?|closure|closing|instructions|disposition)\b"
+    r"|决定|结果|待办|处理|措施|结论|行动|承诺|解决|下一步",
+    re.I,
+)
+_LABELS = frozenset(
+    line.strip()
+    for line in """
+    Decision; Action; Open question; Agreement; Refusal; Purchase; Solution; Escalation;
+    E-mail sent; Refund granted; Refund refused; Compensation; Driver penalised;
+    Driver not penalised;
+    Order cancelled; Order not cancelled; Close the order; Keep the order open; End; Call dropped;
+    Need call back; No call back needed; User approval; User disapproval; User undecided;
+    Identity verified; Identity not verified; Driver contacted; Driver unreachable;
+    Payment confirmed; Payment failed; Item found; Item not found; Plan; Assessment and plan;
+    Instructions; Disposition; Procedure
+    """.replace("\n", " ").split(";")
+)  # fmt: skip
+
+
+def is_ruled(section: SectionConfig) -> bool:
+    """Whether a section says what somebody decided, did, will do, or how things ended."""
+    if section.source in RULED:
+        return True
+    if section.source != "key_points":
+        return False
+    return _TITLE.search(section.title) is not None or not _LABELS.isdisjoint(section.labels)
+
 
 _NAMED = 5  # utterances named where a section's matter is mentioned and not extracted
 
@@ -102,7 +207,7 @@ class _Filler:
             )
 
     @property
-    def _sources(self) -> dict[Source, Callable[[SectionConfig], list[Entry]]]:
+    def _sources(self) -> dict[FieldSource, Callable[[SectionConfig], list[Entry]]]:
         return {
             "key_points": self._key_points,
             "summary": self._sentences,

@@ -1,14 +1,28 @@
-"""Templates from YAML: bundled ones by name, anybody's by path; every fault names its line."""
+"""The rule packs of templates, each read once: trying a pack's examples takes a while."""
 
 from collections.abc import Iterator
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
+from dialogist.data.keypoints import RulePack, load_pack
 from dialogist.data.pack_files import YamlSource, validated
 from dialogist.errors import ConfigError, nearest
 from dialogist.template.config import FIELD_TYPES, OPTIONS, SOURCES, SectionConfig, Template
-from dialogist.template.packs import pack_of
+
+
+@lru_cache(maxsize=16)
+def pack_of(name_or_path: str) -> RulePack:
+    """A rule pack as it was when first asked for.
+
+    Raises:
+        ConfigError: see `dialogist.data.keypoints.load_pack`.
+    """
+    return load_pack(name_or_path)
+
+
+# Templates from YAML: bundled ones by name, anybody's by path; every fault names its line.
+
 
 _KEPT = 16  # templates
 _EVERYWHERE = frozenset(("title", "source", "empty", "leave_out", "required"))

@@ -1,11 +1,33 @@
-"""A filled template as text and as Markdown. Utterances are numbered from 1, as people count."""
+"""The kinds of statement in words: behind each statement, and once below all of them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import TypeAlias
 
-from dialogist.template.filled import Cited, Entry, Filled, FilledSection
-from dialogist.template.kinds import SHOWN
-from dialogist.template.quotes import Quote, quotes_of
+from dialogist.records import StatementKind
+from dialogist.template.filled import Cited, Entry, Filled, FilledSection, Quote, quotes_of
+
+SHOWN: Mapping[StatementKind, str] = {
+    "checked": "checked",
+    "reported": "reported",
+    "quoted": "quoted",
+    "free": "not verified",
+}
+"""What stands behind a statement."""
+
+_MEANING: Mapping[StatementKind, str] = {
+    "checked": "written by the network, accepted by a verifier",
+    "reported": "what somebody said, in the third person by rules",
+    "quoted": "the words themselves",
+}
+
+
+def legend(kinds: Collection[str]) -> str:
+    """Return what the kinds mean, on one line. A summary's status tells of ``free``."""
+    return "; ".join(f"{SHOWN[kind]}: {told}" for kind, told in _MEANING.items() if kind in kinds)
+
+
+# A filled template as text and as Markdown. Utterances are numbered from 1, as people count.
+
 
 _Escape: TypeAlias = Callable[[str], str]
 
@@ -65,7 +87,7 @@ def as_markdown(filled: Filled) -> str:
     return "\n".join(lines) + "\n"
 
 
-def quoted(quote: Quote) -> str:
+def quotation(quote: Quote) -> str:
     """A quote on one line: ``[3] Ann: "Can I borrow fifty dollars?"``."""
     speaker = f"{printable(quote.speaker)}: " if quote.speaker else ""
     return f'[{quote.number + 1}] {speaker}"{printable(quote.text)}"'
@@ -80,7 +102,7 @@ def _beside(entry: Entry, said: Mapping[int, Cited]) -> Iterator[str]:
     for quote in quotes_of(entry.evidence, said, _BESIDE, whole=entry.kind == "free"):
         is_told = entry.kind == "quoted" and quote.is_within(entry.text)
         if not is_told and not _repeats(entry.text, quote.text):
-            yield quoted(quote)
+            yield quotation(quote)
 
 
 def _repeats(text: str, said: str) -> bool:

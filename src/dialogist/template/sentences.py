@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from dialogist.data.keypoints import LabelOrigin, RulePack
 from dialogist.records import Statement, Summary
 from dialogist.template.config import Template
-from dialogist.template.packs import pack_of
+from dialogist.template.loading import pack_of
 from dialogist.text.tokens import sentence_spans
 
 _ENDS = (".", "!", "?", "…", "。", "！", "？", '"', "”", "’", ")", "）", ";", "；")

@@ -9,11 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from dialogist.text.function_words import FUNCTION_WORDS
-from dialogist.text.listing import word_set
-from dialogist.text.stems import stem_of
+from dialogist.text.porter import stem_of
 from dialogist.text.tokens import Token, sentence_spans, tokens_of
-from dialogist.text.verbs import ANSWERING, ASKING, HELPING, TELLING
+from dialogist.text.words import ANSWERING, ASKING, FUNCTION_WORDS, HELPING, TELLING, word_set
 
 _KINDS = {
     stem_of(verb): kind

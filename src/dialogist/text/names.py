@@ -9,14 +9,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from dialogist.text.folding import folded
-from dialogist.text.function_words import FUNCTION_WORDS, OPENERS
-from dialogist.text.listing import listed, word_set
-from dialogist.text.tokens import TAG, sentence_spans
-from dialogist.text.verbs import REPORTING
+from dialogist.text.tokens import SPEAKER_TAG, sentence_spans
+from dialogist.text.words import FUNCTION_WORDS, OPENERS, REPORTING, folded, listed, word_set
 
 _TOKEN = re.compile(
-    rf"(?P<tag>{TAG}|<\w+>|\[[^\[\]\s]{{1,20}}\])|(?P<dotted>(?:[A-Z]\.){{2,}}[A-Z]?)"
+    rf"(?P<tag>{SPEAKER_TAG}|<\w+>|\[[^\[\]\s]{{1,20}}\])|(?P<dotted>(?:[A-Z]\.){{2,}}[A-Z]?)"
     r"|[^\W_]+(?:['’&-][^\W_]+)*"
 )
 _POSSESSIVE = re.compile(r"['’](?:s|ll|d|ve|re|m)?['’]?$", re.I)

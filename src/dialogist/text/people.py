@@ -1,13 +1,94 @@
-"""People's names in English text: first names that are known as such, surnames after titles.
-
-The known names are common in English-speaking countries; others are not found, and stay.
-"""
+"""People of a dialogue: what else they are called, how they are introduced."""
 
 import re
+from collections.abc import Iterable, Iterator
 
-from dialogist.text.aliases import NICKNAMES
-from dialogist.text.function_words import FUNCTION_WORDS
-from dialogist.text.listing import word_set
+from dialogist.text.names import DAYS, MONTHS
+from dialogist.text.words import FUNCTION_WORDS, OPENERS, listed, word_set
+
+# Other forms of English names: diminutives, peoples of countries, short forms.
+#
+# Two words of one group may stand for the same person, place or thing.
+
+
+_PEOPLE = """
+abigail abby gail | albert al bert bertie | alexander alexandra alex alec lex sandy sasha xander |
+alfred alf alfie fred | andrew andy drew | anthony antony tony ant | antoinette toni | arthur artie
+| barbara barb barbie babs | beatrice bea trixie | benjamin ben benny | bernard bernie | caroline
+carolyn carrie carol caz | charles charlie chuck chaz | charlotte charlie lottie char | catherine
+katherine kathryn katharine katarina cathy kathy kate katie katy kat cate kit kitty kath |
+christine christina kristina chris chrissy chrissie tina kris | christopher chris kit topher |
+cynthia cindy | daniel dan danny | danielle dani | david dave davey | deborah debra deb debbie |
+dennis denny | diana diane di | donald don donny | dorothy dot dottie dolly | edward edwin ed eddie
+ned ted teddy | eleanor ellen ellie nell nelly nora | emily em emmy emma | elizabeth elisabeth liz
+lizzie lizzy beth betty betsy bess eliza libby | eugene gene | evelyn eve | florence flo | frances
+francis francesca fran frank frankie franny | franklin frank | frederick frederic fred freddie
+freddy | gabriel gabriella gabrielle gabe gabi gabby | geoffrey jeffrey jeffery geoff jeff | george
+georgie | gerald gerry jerry | gregory greg | harold harry hal | harriet hattie | henry harry hank
+| isabella isabel isabelle bella izzy belle | jacob jake | james jim jimmy jamie | jane janie jenny
+| jennifer jen jenny jenn | jeremy jerry jem | jessica jess jessie | joanna joanne jo | john johnny
+jack jon | jonathan jon jonny johnny | joseph joe joey | josephine jo josie | joshua josh | judith
+judy | julia julie jules | kenneth ken kenny | kimberly kimberley kim | lawrence laurence larry |
+leonard leo len lenny | lillian lily lilly | louis louie lou | louise lou | lucas luke | lucy lu |
+madeleine madeline maddie | magdalena magda lena | margaret maggie meg peggy peg marge margie greta
+rita | martha marty | martin marty | matthew mathew matt matty | megan meg | melissa mel | melanie
+mel | amanda mandy | michael micheal mike mikey mick mickey | miranda mandy | natalie nat | nathan
+nathaniel nat nate | nicholas nicolas nick nicky | nicole nicola nicky nikki | oliver ollie |
+olivia liv livvy | pamela pam | patricia pat patty tricia trish | patrick pat paddy | penelope
+penny | peter pete | philip phillip phil | rachel rach | raymond ray | rebecca becky becca beck |
+richard rich rick ricky dick richie | robert rob bob bobby robbie bert | roberta bobbie | roger
+rodger | ronald ron ronnie | rosemary rose rosie | samantha sam sammy | samuel sam sammy | sarah
+sara sally | sebastian seb | stephen steven steve | stephanie steph | susan suzanne susanna sue
+susie suzy | terence terry | teresa theresa terry tess | theodore ted teddy theo | thomas tom tommy
+| timothy tim timmy | valerie val | veronica vera ronnie | victor vic | victoria vicky vicki tori
+vic | vincent vince vinny | virginia ginny | walter walt | william bill billy willy willie liam |
+william will | winifred win | zachary zach zack | mom mum mommy mummy mama mother mam ma | dad
+daddy papa father pa | aunt auntie aunty | grandma granny gran grandmother nana | grandpa granddad
+grandfather grandad
+"""
+_PLACES = """
+america american americans usa states | united usa america uk | kingdom uk | uk britain british
+brit | england english british britain | france french | germany german | spain spanish | poland
+polish pole | italy italian | netherlands dutch holland | denmark danish dane | greece greek |
+switzerland swiss | wales welsh | ireland irish | scotland scottish scots | sweden swedish |
+finland finnish | norway norwegian | philippines filipino | turkey turkish | china chinese | japan
+japanese | portugal portuguese | russia russian | brazil brazilian | canada canadian | mexico
+mexican | india indian | hungary hungarian | czech czechia | europe european eu euro | vietnam
+vietnamese | thailand thai | iceland icelandic | new ny nyc nye nz | york ny nyc | zealand nz | los
+la | angeles la | san sf | francisco sf frisco | las vegas | hong hk hongkong | kong hk hongkong |
+christmas xmas chrismas | eve nye xmas | year nye | years nye
+"""
+_THINGS = """
+television tv telly | facebook fb | instagram insta ig | youtube yt | messenger msg | mcdonald
+mcdonalds mcd macdonalds mac | starbucks sbux | playstation ps ps4 ps5 | microsoft ms | internet
+net online web wifi website | professor prof | doctor dr | mister mr | missus mrs | university uni
+| avenue ave av | street st | road rd | boulevard blvd | centre center | theatre theater | dollar
+dollars usd bucks | euro euros eur | pound pounds gbp quid | yuan rmb cny kuai | zloty zlotys pln
+zl zł | airlines airline airways air | photoshop ps | airbnb bnb | mount mt | saint st | computer
+pc | identification id | resume cv | machine atm | direct dm | message dm
+"""
+
+
+def _table(texts: Iterable[str]) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for group in "|".join(texts).split("|"):
+        words = group.split()
+        for word in words:
+            found.setdefault(word, set()).update(words)
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+NICKNAMES = _table([_PEOPLE])
+"""Lower-cased name of a person -> those that may stand for the same."""
+
+SHORT_FORMS = _table([_PLACES, _THINGS])
+"""The same of places and things, which people often write without a capital."""
+
+
+# People's names in English text: first names that are known as such, surnames after titles.
+#
+# The known names are common in English-speaking countries; others are not found, and stay.
+
 
 _FAMILY = word_set(
     """
@@ -111,3 +192,132 @@ def surnames(text: str) -> list[str]:
 def same_person(one: str, other: str) -> bool:
     """Whether two first names may stand for the same person."""
     return other.lower() in NICKNAMES.get(one.lower(), ())
+
+
+# What speakers call themselves: "this is Priya", "Tom speaking", and signatures such as "^JI".
+#
+# Only plain forms are read. A name that may be somebody else's ("Mom, this is Priya", "this is
+# Priya's phone") is left alone.
+
+
+_TITLE = r"(?:(?:Mr|Mrs|Ms|Miss|Dr|Prof|Doctor|Professor)\b\.?\s)?"
+_WORD = r"[A-Z\u00c0-\u00de][\w'’-]*[a-z\u00df-\u00ff](?<!['’]s)"
+_BARE = rf"(?P<name>{_WORD}(?: {_WORD})?)(?!['’\w])"
+_NAME = _TITLE + _BARE
+_OTHERS = r"(?!,? (?i:my|our|his|her|their|the|a|an) )"
+_END = r"(?=\s*(?:[.!,;:\u2013\u2014-]|$))"
+_JOB = r"(?i:from|with|at|in|here|speaking|calling|again|on)\b"
+_GOES_ON = rf"(?=\s+(?:{_JOB}|and I\b|(?i:how|what|your)\b|I\b))"
+_STARTS = r"(?:^|[.!?:]\s*|[,\u2013\u2014-]\s*)"
+_GREETING = (
+    r"(?i:(?:hi|hello|hallo|hey|yes|yeah|oh|well|so|and|sorry|good|morning|afternoon|evening|there|"
+    r"everyone|everybody|all|again)[,!.]?\s+)"
+)
+_SURE: tuple[re.Pattern[str], ...] = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"(?i:\bmy name(?: is|['’]s)) {_NAME}",
+        rf"(?:{_STARTS}|{_GREETING})(?i:this is) {_NAME}{_OTHERS}(?:{_END}|{_GOES_ON})",
+        rf"(?i:\bit(?: is|['’]s)) {_NAME}(?=\s+{_JOB})",
+        rf"{_STARTS}{_NAME} speaking\b",
+        rf"(?:{_STARTS}|{_GREETING}){_NAME} here(?=\s+(?:from|with|at|in)\b)",
+        rf"(?i:\byou(?: are|['’]re)? (?:speaking|talking|chatting|through) (?:with|to)) {_NAME}",
+        rf"(?i:\bI(?: am|['’]m)) {_NAME}(?=\s+(?:from|with)\b|,? (?:your|and I)\b)",
+    )
+)
+_BY_NAME: tuple[re.Pattern[str], ...] = (
+    re.compile(rf"(?i:\bI(?: am|['’]m)) (?P<title>{_TITLE}){_BARE}{_OTHERS}{_END}"),
+    re.compile(rf"(?P<title>)(?:{_STARTS}|{_GREETING}){_NAME} here{_END}"),
+)
+"""Only where the name is known as one, or has a title: "I'm Polish" has the same form."""
+
+_TO_SOMEBODY = re.compile(r"^\W*(\w+), this is ", re.I)
+_TELLS = re.compile(rf"\s+{_JOB}|,? (?:and I|your|how)\b")
+_NO_NAMES = (FUNCTION_WORDS | OPENERS | {*DAYS, *MONTHS} | frozenset(SHORT_FORMS)) | word_set("""
+great perfect urgent awesome amazing terrible ridiculous unacceptable correct wrong true false
+customer support service services team billing sales english french spanish german arabic hindi
+catholic christian jewish muslim buddhist god sir madam sure problem
+""")
+_FAMILY_WORDS = word_set(
+    "mom mum mommy mummy dad daddy grandma grandpa granny aunt uncle honey darling"
+)
+
+_CALLED = re.compile(
+    rf"(?:^|[.!?]\s+)(?i:hi|hello|hallo|hey|thanks|thank you|"
+    rf"good (?:morning|afternoon|evening)|morning|"
+    rf"bye|goodbye|sorry|sure|okay|ok|yes|no|of course|dear),?\s+{_NAME}(?=\s*(?:[.!?,;]|$))"
+)
+
+_REGARDS = re.compile(
+    rf"(?i:\b(?:regards|sincerely|yours truly|yours faithfully)),?\s+{_NAME}[^.!?]{{0,60}}\s*\Z"
+    rf"|(?i:\n\s*(?:thanks|thank you|cheers|best|best wishes|many thanks)),?\s*\n\s*"
+    rf"(?P<signed>{_WORD}(?: {_WORD})?)\s*\Z"
+)
+_SIGNED = re.compile(
+    rf"(?<=\S)\s*(?:[\^~*/]|(?<=[.!?\s])[-\u2013\u2014])\s?"
+    rf"(?P<name>[A-Z]{{1,3}}|{_WORD}(?: [A-Z])?)\s*\Z"
+)
+_INITIALS = re.compile(r"(?<=[\w.!?>)])\s+([A-Z]{2})\s*\Z")
+_NO_INITIALS = frozenset(
+    listed("OK UK US EU TV PM AM ID IT PC DM HD PS TX CA NY LA UP GO NO HI OR")
+)
+_SIGNATURE = 200  # characters at the end of a text in which one may stand
+
+
+def own_names(text: str) -> Iterator[str]:
+    """The names by which the speaker of a text introduces himself or signs, without titles."""
+    for pattern in _SURE:
+        for match in pattern.finditer(text):
+            if _is_own(text, match):
+                yield match["name"]
+    for pattern in _BY_NAME:
+        for match in pattern.finditer(text):
+            if match["title"] or is_first_name(match["name"].split()[0]):
+                yield match["name"]
+    yield from _signed_names(text)
+
+
+def names_called(text: str) -> Iterator[str]:
+    """The names by which a text greets, thanks or answers somebody, without titles."""
+    for match in _CALLED.finditer(text):
+        if _may_be_name(match["name"]):
+            yield match["name"]
+
+
+def unsigned(text: str) -> str:
+    """The text without a marked signature at its end: ``^JI``, ``-Tom``."""
+    signed = _SIGNED.search(text, _tail(text))
+    return text[: signed.start()] if signed else text
+
+
+def initials(text: str) -> re.Match[str] | None:
+    """Two capital letters at the end of a text, which may be a signature without a mark."""
+    found = _INITIALS.search(text, _tail(text))
+    return found if found and found[1] not in _NO_INITIALS else None
+
+
+def _signed_names(text: str) -> Iterator[str]:
+    signed = _SIGNED.search(text, _tail(text))
+    if signed and not signed["name"].isupper() and _may_be_name(signed["name"]):
+        yield signed["name"]
+    regards = _REGARDS.search(text, _tail(text))
+    if regards and _may_be_name(name := regards["name"] or regards["signed"]):
+        yield name
+
+
+def _tail(text: str) -> int:
+    """From where on a signature may stand."""
+    return max(0, len(text) - _SIGNATURE)
+
+
+def _is_own(text: str, match: re.Match[str]) -> bool:
+    if not _may_be_name(match["name"]) or text[match.end() :].lstrip().startswith("?"):
+        return False
+    told = _TO_SOMEBODY.match(text)
+    if told is None or told.end() != match.start("name") or _TELLS.match(text, match.end("name")):
+        return True
+    return told[1].lower() not in _FAMILY_WORDS and not is_first_name(told[1])
+
+
+def _may_be_name(name: str) -> bool:
+    return not any(word.lower() in _NO_NAMES for word in name.split())

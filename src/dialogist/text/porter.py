@@ -4,9 +4,10 @@ Written here and not imported: ``import nltk`` runs the whole package, a quarter
 at the start of every command. The tests hold it against NLTK's, word by word.
 """
 
+from functools import lru_cache
 from itertools import pairwise
 
-from dialogist.text.listing import word_set
+from dialogist.text.words import IRREGULAR, word_set
 
 _VOWELS = frozenset("aeiou")
 
@@ -166,3 +167,22 @@ def _without_e(word: str) -> str:
 
 def _without_double_l(word: str) -> str:
     return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
+
+
+# Stems of English words: ``went``, ``going`` and ``go`` are one.
+
+
+# "purchases" is no form in the list, but its stem is one's.
+_STEMS: dict[str, str] = {porter_stem(form): porter_stem(b) for form, b in IRREGULAR.items()}
+_KEPT_STEMS = 1 << 16  # words; stemming takes a hundred times as long as looking up
+_LONGEST = 40  # letters of a word; a longer row of them is none
+
+
+@lru_cache(maxsize=_KEPT_STEMS)
+def stem_of(word: str) -> str:
+    """The stem of a lower-cased word: Porter's, of its base form where it is irregular."""
+    base = IRREGULAR.get(word, word)
+    if len(base) > _LONGEST:
+        return base
+    stem = porter_stem(base)
+    return _STEMS.get(stem, stem)

@@ -3,9 +3,9 @@
 import re
 
 from dialogist.text.deadlines import whens_in
-from dialogist.text.function_words import FUNCTION_WORDS
-from dialogist.text.stems import stem_of
+from dialogist.text.porter import stem_of
 from dialogist.text.tokens import bases_of
+from dialogist.text.words import FUNCTION_WORDS
 
 _CHANGES = re.compile(
     r"\b(?:actually|instead|on second thoughts?|change(?:d)? (?:of plans?|my mind|it|the)|make it|"

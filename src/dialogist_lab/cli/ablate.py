@@ -11,9 +11,9 @@ import typer
 
 from dialogist.cli.console import TrainingDisplay, note, progress
 from dialogist.cli.flags import Data, Device, OutputFile, TableForm, Threads
-from dialogist.cli.forms import DeviceKind, Table, form_of, output_to
+from dialogist.cli.forms import DeviceKind, Table, aligned_lines, form_of, output_to
 from dialogist.errors import DialogistError, UsageError, nearest
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 from dialogist_lab.cli.compare_output import SystemFailure, clock_time
 
 if TYPE_CHECKING:  # they are torch's: not for --help
@@ -46,7 +46,7 @@ class Ablation:
 
 
 def ablation_json(shown: Ablation) -> str:
-    """One object; see docs/compare.md for its fields."""
+    """One object; see docs/reference/evaluation-files.md for its fields."""
     values = {
         "schema_version": ABLATION_VERSION,
         "base": shown.base,
@@ -63,14 +63,7 @@ def ablation_json(shown: Ablation) -> str:
 def ablation_text(shown: Ablation) -> str:
     """Aligned columns, then remarks."""
     cells = list(_cells(shown))
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = []
-    for row in cells:
-        padded = (
-            cell.ljust(width) if i in (0, len(widths) - 1) else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        lines.append("  ".join(padded).rstrip())
+    lines = aligned_lines(cells, names=(0, len(cells[0]) - 1))
     return "\n".join([*lines, "", *_remarks(shown)])
 
 

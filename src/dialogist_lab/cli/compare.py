@@ -137,7 +137,7 @@ def compare(
     )
     from dialogist.evaluation.system_outputs import JoinOptions
     from dialogist.recipe.config import data_folder
-    from dialogist.recipe.speaking import PredictionForm
+    from dialogist.recipe.predictions import PredictionForm
     from dialogist.recipe.systems import find_systems
     from dialogist_lab.comparison import ComparisonRequest, settle_comparison
 

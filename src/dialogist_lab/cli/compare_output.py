@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialogist.cli.forms import card_csv
+from dialogist.cli.forms import aligned_lines, card_csv
 from dialogist.errors import MissingExtraError
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 if TYPE_CHECKING:  # they are torch's: not for --help
     from dialogist.data.keypoints import RulePack
@@ -91,7 +91,7 @@ class _Column:
 
 
 def comparison_json(comparison: Comparison, keys: Sequence[str] = ()) -> str:
-    """One object; see docs/compare.md for its fields."""
+    """One object; see docs/reference/evaluation-files.md for its fields."""
     return json.dumps(comparison.to_json(), ensure_ascii=False, indent=2)
 
 
@@ -109,9 +109,9 @@ def comparison_text(comparison: Comparison, keys: Sequence[str] = ()) -> str:
     cells = [[c.group for c in columns], [c.head for c in columns], *_cells(comparison, columns)]
     # A group's name stands over its first column and may reach over the others.
     widths = _widths(cells[1:])
-    lines = [_groups(cells[0], widths), *_aligned(cells[1:])]
+    lines = [_groups(cells[0], widths), *aligned_lines(cells[1:])]
     for rows in _chance(comparison, keys):
-        lines += ["", *_aligned(rows)]
+        lines += ["", *aligned_lines(rows)]
     return "\n".join([*lines, "", *_remarks(comparison, keys)])
 
 
@@ -155,17 +155,6 @@ def _usual(card: "Card") -> list[str]:
 
 def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
     return [max(map(len, column)) for column in zip(*rows, strict=True)]
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Names to the left, figures to the right."""
-    widths = _widths(rows)
-    for row in rows:
-        cells = (
-            cell.ljust(width) if i == 0 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        )
-        yield "  ".join(cells).rstrip()
 
 
 def _groups(names: Sequence[str], widths: Sequence[int]) -> str:

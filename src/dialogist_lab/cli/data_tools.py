@@ -17,7 +17,7 @@ from dialogist.data.readers import ReadOptions
 from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 
 def synth(

@@ -28,7 +28,7 @@ from dialogist.cli.flags import (
 )
 from dialogist.cli.forms import DeviceKind, Explained, form_of, output_to
 from dialogist.cli.inputs import with_read_flags
-from dialogist.data.readers import Problem, ReadOptions, read_dialogues
+from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.files import write_text_atomically
 from dialogist.records import Dialogue
@@ -234,7 +234,7 @@ class _FoundDialogue:
             seen.append(dialogue.id)
         raise DataError(f"dialogue '{id}': there is none of that id{nearest(id, seen[:10_000])}")
 
-    def _say(self, problem: Problem) -> None:
+    def _say(self, problem: ReadProblem) -> None:
         self.problems += 1
         note(str(problem))
 

@@ -13,12 +13,12 @@ from dialogist.cli.flags import (
     OutputFile,
     TableForm,
 )
-from dialogist.cli.forms import Table, form_of, output_to
+from dialogist.cli.forms import Table, aligned_lines, form_of, output_to
 from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError
 from dialogist.files import short_names
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,16 +38,7 @@ def rating_text(rating: "Rating") -> str:
     """Aligned columns."""
     lines = [*_about(rating), ""]
     for heads, rows in _tables(rating):
-        table = [heads, *rows]
-        widths = [max(len(row[i]) for row in table) for i in range(len(heads))]
-        lines += [
-            "  ".join(
-                cell.ljust(width) if i == 0 else cell.rjust(width)
-                for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            for row in table
-        ]
-        lines.append("")
+        lines += [*aligned_lines([heads, *rows]), ""]
     return "\n".join([*lines, *_said(rating)])
 
 

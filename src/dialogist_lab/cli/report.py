@@ -91,7 +91,7 @@ def report(
     """Write one self-contained page about systems: figures, cautions, examples, training."""
     from dialogist.cli.evaluating import EvaluationInputs
     from dialogist.evaluation.system_outputs import JoinOptions
-    from dialogist.recipe.speaking import PredictionForm
+    from dialogist.recipe.predictions import PredictionForm
     from dialogist_lab.cli.reporting import ReportCall, report_call
 
     if on is None and (limit is not None or exclude is not None or by_order):

@@ -11,7 +11,7 @@ from dialogist.evaluation.pages import asset, content_policy, displayable, page_
 from dialogist.evaluation.report_card import Card
 from dialogist.metrics.base import BEST
 from dialogist.records import Dialogue, Utterance
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 from dialogist_lab.report.examples import (
     ExampleChoice,
     FindSpots,

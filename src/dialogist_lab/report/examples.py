@@ -13,7 +13,7 @@ from dialogist.metrics.base import Floats
 from dialogist.metrics.faithfulness import Finding, FindingKind, findings
 from dialogist.metrics.ngram_overlap import RougeWords
 from dialogist.records import Dialogue
-from dialogist.text.words import words_of
+from dialogist.text.words import words_in
 from dialogist.training.run_logs import RunLogs
 from dialogist_lab.report.subject import Run, ShownSystem, Subject
 from dialogist_lab.report.tables import MAIN
@@ -79,14 +79,14 @@ class Marker:
 
     def _keys(self, text: str) -> Iterator[str]:
         """Word by word, as `_take` does: apostrophes must not tell the two sides apart."""
-        for word in words_of(text):
+        for word in words_in(text):
             yield from self._words(word)
 
 
 def _places(text: str) -> Iterator[tuple[int, str]]:
     """Where each word begins; the marks of a tag, as in ``#Person1#``, belong to it."""
     end = 0
-    for word in words_of(text):
+    for word in words_in(text):
         start = text.index(word, end)
         stop = start + len(word)
         start -= text[end:start].endswith(_TAG)
@@ -102,7 +102,7 @@ def _merged(pieces: Sequence[TextPiece]) -> Iterator[TextPiece]:
     """Neighbours of one marking as one; what is between two that agree goes with them."""
     kept: list[TextPiece] = []
     for number, piece in enumerate(pieces):
-        between = not words_of(piece.text)
+        between = not words_in(piece.text)
         following = pieces[number + 1] if number + 1 < len(pieces) else None
         if between and kept and following and _alike(kept[-1], following):
             piece = TextPiece(piece.text, kept[-1].alone, kept[-1].why)

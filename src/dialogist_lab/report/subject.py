@@ -19,7 +19,7 @@ from dialogist.evaluation.system_outputs import Output
 from dialogist.evaluation.upper_bounds import HUMAN
 from dialogist.metrics.base import Metric, mean_column
 from dialogist.records import Summary
-from dialogist.text.words import words_of
+from dialogist.text.words import words_in
 
 SUPPORT = {
     "faithfulness": "Outputs with something that the dialogue does not bear out",
@@ -170,7 +170,7 @@ class Subject:
 
 def length(text: str) -> int:
     """Words, and single Chinese characters; punctuation is not counted."""
-    return len(words_of(text))
+    return len(words_in(text))
 
 
 def shown_alone(scores: Scores, key: str, chosen: NDArray[np.bool_] | None = None) -> Scores:

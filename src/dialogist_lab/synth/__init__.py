@@ -1,4 +1,4 @@
-"""A made-up customer-service corpus: see docs/synthetic-corpus.md for what it is and is not.
+"""A made-up customer-service corpus: what it is not is in docs/reference/synthetic-corpus.md.
 
 Each pair of dialogue and summary is a pure function of (language, seed, part, number):
 

@@ -18,7 +18,7 @@ from dialogist.engine.summarizer import Summarizer
 from dialogist.engine.token_offsets import pieces
 from dialogist.errors import DataError, UsageError
 from dialogist.records import Dialogue, Utterance
-from dialogist.text.sentences import closed
+from dialogist.text.tokens import closed
 from dialogist_lab.explain.explanation import BEGIN, END, AttentionMap, Explanation, entropy
 from dialogist_lab.explain.tracing import explain_dialogue
 

@@ -1,6 +1,6 @@
 """Files of many formats in, a stream of dialogues out; nothing is skipped silently."""
 
-from dialogist.data.readers.base import COLUMNS, Condition, Problem, ReadOptions, no_note
+from dialogist.data.readers.base import COLUMNS, Condition, ReadOptions, ReadProblem, no_note
 from dialogist.data.readers.registry import (
     READERS,
     Reader,
@@ -13,8 +13,8 @@ __all__ = [
     "COLUMNS",
     "READERS",
     "Condition",
-    "Problem",
     "ReadOptions",
+    "ReadProblem",
     "Reader",
     "detect_format",
     "files_of",

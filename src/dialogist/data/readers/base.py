@@ -75,7 +75,7 @@ COLUMNS = ("id", "dialogue", "turns", "speaker", "text", "role", "summary")
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ReadProblem:
     """One bad line or record: where it is and what is wrong with it. Line 0 is the whole file."""
 
     file: str
@@ -125,7 +125,7 @@ class ReadOptions:
 
 
 class BadRecord(DataError):
-    """One record cannot be read; the reading loop turns it into a `Problem`."""
+    """One record cannot be read; the reading loop turns it into a `ReadProblem`."""
 
 
 def no_note(text: str) -> None:
@@ -138,11 +138,11 @@ class ProblemReporter:
 
     file: str
     strict: bool
-    on_problem: Callable[[Problem], None]
+    on_problem: Callable[[ReadProblem], None]
     on_note: Callable[[str], None] = no_note
 
     def __call__(self, line: int, reason: str) -> None:
-        problem = Problem(self.file, line, reason)
+        problem = ReadProblem(self.file, line, reason)
         if self.strict:
             raise DataError(str(problem))
         self.on_problem(problem)

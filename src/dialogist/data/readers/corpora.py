@@ -22,7 +22,7 @@ from dialogist.data.readers.fields import (
 from dialogist.data.readers.json_records import FileHead
 from dialogist.data.readers.speaker_lines import BRACKETS, DIALOGSUM, MTS, SAMSUM, split_utterances
 from dialogist.records import JSON, Dialogue, Utterance
-from dialogist.text.sentences import split_sentences
+from dialogist.text.tokens import split_sentences
 
 _NUMBERED_SUMMARY = re.compile(r"summary\d*")
 

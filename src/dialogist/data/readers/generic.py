@@ -39,7 +39,7 @@ from dialogist.data.readers.source import Source
 from dialogist.data.readers.speaker_lines import LINE_END, named_lines
 from dialogist.errors import DataError
 from dialogist.records import JSON, Dialogue, Utterance
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 _ROWS = (".jsonl", ".ndjson", PARQUET, ARROW)
 

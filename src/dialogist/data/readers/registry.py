@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from dialogist.data.readers.base import Parse, Problem, ProblemReporter, ReadOptions
+from dialogist.data.readers.base import Parse, ProblemReporter, ReadOptions, ReadProblem
 from dialogist.data.readers.columnar import ARROW, PARQUET, dataset_files
 from dialogist.data.readers.corpora import CORPORA, is_pretrain
 from dialogist.data.readers.exports import (
@@ -66,7 +66,7 @@ from dialogist.data.readers.transcripts import (
 )
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.records import Dialogue
-from dialogist.text.listing import counted
+from dialogist.text.words import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +160,12 @@ ENDINGS = frozenset(ending for reader in READERS.values() for ending in reader.e
 
 
 _ABOUT = ("readme", "license", "licence", "changelog")
-OnProblem = Callable[[Problem], None]
+OnProblem = Callable[[ReadProblem], None]
 OnNote = Callable[[str], None]
 _LOGGER = logging.getLogger("dialogist")
 
 
-def _log(problem: Problem) -> None:
+def _log(problem: ReadProblem) -> None:
     _LOGGER.warning("%s", problem)
 
 
@@ -288,7 +288,7 @@ def _files(
             if options.strict:
                 raise
             reason = str(error).removeprefix(f"{file}: ")
-            report.on_problem(Problem(str(file), 0, reason))
+            report.on_problem(ReadProblem(str(file), 0, reason))
 
 
 class _Found:
@@ -298,7 +298,7 @@ class _Found:
         self._on_problem = on_problem
         self._anything = False
 
-    def problem(self, problem: Problem) -> None:
+    def problem(self, problem: ReadProblem) -> None:
         self._anything = True
         self._on_problem(problem)
 
@@ -349,5 +349,5 @@ def _advice(head: FileHead) -> str:
     return (
         f"no line starts with a speaker ('Name: text'); the first line is '{first}'; "
         "--input-format transcript reads it all the same, --input-format lines takes each line "
-        "as one utterance, --input-format csv a table (see docs/formats.md)"
+        "as one utterance, --input-format csv a table (see docs/reference/formats.md)"
     )

@@ -16,7 +16,7 @@ from dialogist.engine.evidence.features import (
 )
 from dialogist.engine.evidence.index import Index, index_of, span_of
 from dialogist.records import Dialogue, EvidenceSpan
-from dialogist.text.sentences import split_sentences
+from dialogist.text.tokens import split_sentences
 
 
 class FeatureWeights(NamedTuple):
@@ -98,8 +98,8 @@ def find_evidence(
 
     ``attended[i]``: (U,) the share of the model's attention and copying that fell on each utterance
     while it wrote statement ``i`` (`dialogist.engine.attended`). Scores are chances that the
-    utterance is true support, as far as docs/evidence.md measured them. A statement that shares
-    nothing with the dialogue has no evidence, unless attention is clear.
+    utterance is true support, as far as measured (docs/explanation/evidence.md). A statement that
+    shares nothing with the dialogue has no evidence, unless attention is clear.
     """
     index = index_of(dialogue)
     seen = None if attended is None else _matrix(attended, len(index))

@@ -94,7 +94,6 @@ class PretrainedModel(GeneratorModule):
         self._kind = "full_attention" if self._window is None else "sliding_attention"
         self._prompt: _Prompt | None = None
         linear = next(m for m in network.get_decoder().modules() if type(m) is nn.Linear)
-        self._probe = (linear,)  # in a tuple: no submodule of this one
         _mix_formats(network, lambda: linear.weight.dtype)
         if config.checkpointing:
             older = getattr(network, "gradient_checkpointing_enable", None)  # before 5.20 or so
@@ -142,11 +141,13 @@ class PretrainedModel(GeneratorModule):
 
     @property
     def longest_source(self) -> int | None:
-        """What a table of positions leaves for a source, its begin and end symbols counted.
+        """What the model's positions leave for a source, its begin and end symbols counted.
 
-        They are not fed; the prompt is.
+        They are not fed; the prompt is. A decoder alone shares its positions with the summary.
         """
         longest = self.config.longest_source
+        if not self.config.is_encoder_decoder:
+            longest = getattr(self.network.config, "max_position_embeddings", None)
         return None if longest is None else longest - self.prompt_tokens + 2
 
     @property

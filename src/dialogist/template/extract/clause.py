@@ -2,8 +2,7 @@
 
 import re
 
-from dialogist.text.function_words import FUNCTION_WORDS
-from dialogist.text.listing import word_set
+from dialogist.text.words import FUNCTION_WORDS, word_set
 
 _STOP = re.compile(
     r"[.!?…]+\W*$|\s[.!?](?!\w)|(?<! [ap])(?<!(?-i:[A-Z][a-z]))(?<!(?-i:[A-Z][a-z]{2}))[.!?](?=\s)|"

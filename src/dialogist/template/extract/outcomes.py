@@ -10,7 +10,7 @@ from dialogist.template.extract.serving import served_in
 from dialogist.template.extract.superseding import content_of, values_of
 from dialogist.template.extract.turns import Found, Sentence, Turns
 from dialogist.template.extract.wording import quoted
-from dialogist.text.stems import stem_of
+from dialogist.text.porter import stem_of
 
 _SETTLING = frozenset(
     map(

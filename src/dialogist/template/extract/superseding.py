@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from dialogist.template.extract.turns import Found, Turns
 from dialogist.text.agreeing import agrees
-from dialogist.text.stems import stem_of
+from dialogist.text.porter import stem_of
 from dialogist.text.superseding import (
     asks_for_change,
     content_stems,

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Sequence
 
-from dialogist.text.listing import listed, word_set
 from dialogist.text.reported_speech import words as w
 from dialogist.text.reported_speech.morphology import AUXILIARIES, is_gerund, is_past, is_present
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.third_persons import NOUNS
 from dialogist.text.reported_speech.words import Word, is_adverb, words_of
+from dialogist.text.words import listed, word_set
 
 _OPENS = w.DETERMINERS - word_set("any no this that these those") | word_set(
     "two three four five six seven eight nine ten both several another"

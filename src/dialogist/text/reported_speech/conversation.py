@@ -1,12 +1,12 @@
 """A dialogue told in the third person, utterance by utterance and exchange by exchange."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
-from dialogist.text.introductions import own_names
+from dialogist.text.people import own_names
 from dialogist.text.reported_speech.antecedents import refers_back
 from dialogist.text.reported_speech.exchanges import Exchange
 from dialogist.text.reported_speech.framing import Frame
@@ -42,7 +42,7 @@ _DOUBTS = re.compile(
 )
 _TWO = 2  # speakers: a name that one calls says nothing
 _GARBLED = re.compile(
-    r"\b(?!had\b|that\b)([a-z]{2,}) \1\b|^\w+ ,|\bis \w+ is\b"
+    r"\b(?!had\b|that\b)([a-z]{2,}) \1\b|^\w+ ,|, ,|\bis \w+ is\b"
     r"|\b(?:has|have|will|must) (?:must|will|may|can|has|is)\b"
 )
 _STANDS_FOR_A_SPEAKER = re.compile(r"\b(?:they|them|theirs?)\b")
@@ -271,7 +271,7 @@ class Conversation:
         if self._repeats_a_name(told):
             return None
         told = shortened(" ".join(told.split()).rstrip(",;: ")) + "."
-        is_label = any(told.startswith(p.name) for p in self._people.values())
+        is_label = any(told.startswith(self._people[one].name) for one in self._named)
         return told if is_label else told[0].upper() + told[1:]
 
     def _repeats_a_name(self, told: str) -> bool:
@@ -296,8 +296,8 @@ class Conversation:
 
     def _quoted(self, turn: int, sentence: _Sentence) -> Reported:
         label = self._people[self._turns[turn][0]].name
-        call = self._called if len(self._people) == _TWO else ()
-        words = without_fillers(without_addresses(sentence.words), call).rstrip(_LOOSE)
+        names: Container[str] = self._called if len(self._people) == _TWO else ()
+        words = without_fillers(without_addresses(sentence.words), names).rstrip(_LOOSE)
         text = f"{label}: “{words}”" if label else f"“{words}”"
         back = refers_back(sentence.said.text) or is_fragment(words)
         return Reported(text, sentence.start, sentence.end, "quoted", back)

@@ -6,7 +6,6 @@ Bo has restarted it twice.
 import re
 from dataclasses import dataclass
 
-from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.framing import Frame, decapitalised
 from dialogist.text.reported_speech.morphology import is_gerund
 from dialogist.text.reported_speech.orders import REQUEST, is_order, is_request
@@ -28,6 +27,7 @@ from dialogist.text.reported_speech.words import (
     THEY,
     words_of,
 )
+from dialogist.text.words import word_set
 
 _COURTEOUS = re.compile(r"(?i)(?:could|would) you (?!be\b|have\b|know\b|see\b|say\b)")
 _TWO_SENTENCES = re.compile(r"[a-z]{2,}[.!?] ")

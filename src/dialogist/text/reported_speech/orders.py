@@ -2,7 +2,6 @@
 
 import re
 
-from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.framing import Frame, decapitalised
 from dialogist.text.reported_speech.morphology import (
     AUXILIARIES,
@@ -24,6 +23,7 @@ from dialogist.text.reported_speech.words import (
     Word,
     words_of,
 )
+from dialogist.text.words import word_set
 
 REQUEST = re.compile(
     r"(?i)(?:(can|could)|will|would) you (?:(?:just|maybe|possibly|also) )?"
@@ -166,13 +166,14 @@ def _ordered(frame: Frame, text: str, condition: str, please: bool) -> str | Non
     elif _goes_on(text) or _ELSE.search(text):
         return None
     told = _asked(frame, text, please)
-    for joint, clause in (("and says ", behind), ("", condition)):
+    says = "and says " if told and told.startswith(f"{frame.speaker} ") else "; "
+    for joint, clause in ((says, behind), ("", condition)):
         more = frame.turn(frame.lowered(clause)) if clause else None
         if clause:
             told = (
                 None
                 if told is None or more is None or more.plural
-                else f"{told} {joint}{more.text}"
+                else f"{told} {joint}{more.text}".replace(" ; ", "; ")
             )
     return told
 

@@ -3,10 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dialogist.text.aliases import NICKNAMES
-from dialogist.text.introductions import own_names
-from dialogist.text.listing import word_set
-from dialogist.text.people import ROLES
+from dialogist.text.people import NICKNAMES, ROLES, own_names
+from dialogist.text.words import word_set
 
 # Labels that stand for several people, or for nobody known.
 _MANY = word_set("support team staff helpdesk unknown voice")

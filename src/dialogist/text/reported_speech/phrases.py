@@ -31,7 +31,7 @@ _BEFORE_A_WORD = alternatives(r"""
 wait no,? | and | but | so | well | oh | ah | hey | hi | hello | okay | ok | yeah | i mean
 | or(?= (?:i|you) (?:can|could)\b) | i know (?:and|but) | of course | you know(?= i )
 | (?:sure|yes|yeah)(?= (?:i|we|that|it|you)\b) | then | also
-| i am afraid(?: that)? | to be honest | yo | um | uh | hm+ | unfortunately
+| i am afraid(?: that)? | to be honest | yo | um | uh | hm+ | unfortunately | actually
 | sorry,?(?= (?:i|we|my|it|but|that)\b)
 | (?:god|gosh|man|dude|damn|no)(?= (?:i|it|that|we|do not)\b)
 | the thing is(?: that)?(?= (?:i|you|we|he|she|it|they|the|my|our|your|there)\b)
@@ -90,11 +90,11 @@ ASIDE = re.compile(
 )
 _BEGINS = r"(?:i|the|an?|and|or|to|of|my|your|his|our|their|if|because)"
 _SMALL = (
-    r"(?:you|he|she|it|we|they|at|for|with|from|is|are|was|this|can|could|will|would|there|who"
+    r"(?:at|for|with|from|about|is|are|was|this|can|could|will|would|there|who"
     rf"|which|{_BEGINS})"
 )
 STARTED_AGAIN = re.compile(
-    rf"(?i)(?<![\w'’])(?:({_SMALL} \w+),? \1|({_SMALL}) \2|({_BEGINS}), \3)(?![\w'’])"
+    rf"(?i)(?<![\w'’])(?:({_SMALL} \w+),? \1|({_SMALL}|^\w+) \2|({_BEGINS}), \3)(?![\w'’])"
 )
 """Words with which somebody begins again: "I saw the, the card"."""
 HESITATION = re.compile(r"(?i)(?<=\s)(?:um+|uh+|er+|erm+|uhm+),?\s+")

@@ -2,12 +2,12 @@
 
 import re
 
-from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.framing import Frame
 from dialogist.text.reported_speech.morphology import AUXILIARIES, gerund_of, is_base, is_gerund
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.words import PERSON, words_of
+from dialogist.text.words import word_set
 
 _WISH = re.compile(
     r"(?i)(?:i (?:was|am) wondering"

@@ -8,7 +8,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dialogist.text.listing import word_set
 from dialogist.text.reported_speech.framing import Frame, decapitalised
 from dialogist.text.reported_speech.morphology import (
     AUXILIARIES,
@@ -32,6 +31,7 @@ from dialogist.text.reported_speech.words import (
     is_adverb,
     words_of,
 )
+from dialogist.text.words import word_set
 
 _WH = word_set("what which who whom whose where when why how")
 _BE = word_set("am is are was were")
@@ -267,6 +267,8 @@ def _wished(frame: Frame, text: str) -> str | None:
             return None
         return frame.behind("asks whether to", match[1].lower() + match[2], frame.speaker)
     if match := _MAY_I.fullmatch(text):
+        if match[1].lower() == "ask":
+            return frame.behind("asks", match[2])
         return frame.behind("asks to", match[1].lower() + " " + match[2], frame.speaker)
     if (match := _FOR_ME.fullmatch(text)) and not is_statement(match[1]):
         return frame.behind("asks for", match[1])

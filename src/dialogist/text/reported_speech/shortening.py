@@ -2,7 +2,7 @@
 
 import re
 
-from dialogist.text.number_words import NUMBER_WORDS, ORDINALS, SCALES, TENS, UNITS, number_values
+from dialogist.text.quantities import NUMBER_WORDS, ORDINALS, SCALES, TENS, UNITS, number_values
 from dialogist.text.reported_speech.morphology import is_base
 
 # "What they have to offer" is no duty, and nobody "will must go".
@@ -31,10 +31,15 @@ _TOO = re.compile(r",? (?:too|as well)$")
 _UNIT = "|".join(sorted(UNITS, key=len, reverse=True))
 _TEN = "|".join(TENS)
 _BELOW_100 = rf"(?:(?:{_TEN})[ -](?:{_UNIT})|{_TEN}|{_UNIT})"
+_DIGIT = "(?:one|two|three|four|five|six|seven|eight|nine)"
+_REST = rf"(?: (?:and )?{_BELOW_100}\b(?!-))?+"
 _LARGE = re.compile(
-    rf"(?<![\w.-])(?<!\bor )(?<!\bto )(?<!\bby )(?<!\bof )(?<!\bthan a )(?:{_BELOW_100}|an?) "
-    rf"(?:hundred|thousand)\b(?:(?: and|,)? (?:{_BELOW_100})(?: hundred| thousand)?\b)*"
-    r"(?! (?:or|and|million|percent|times|to|past)\b)(?![\w-])",
+    r"(?<![\w.-])"
+    + "".join(rf"(?<!\b{word} )" for word in ("or", "to", "point", "hundred", "thousand"))
+    + rf"(?:(?:{_BELOW_100}|a) thousand\b(?: {_DIGIT} hundred\b)?+{_REST}"
+    rf"|(?:{_BELOW_100}|an?) hundred\b{_REST}(?: thousand\b)?+)"
+    rf"(?! (?:or|hundred|thousand|million|percent|times|to|past|point|{_BELOW_100})\b)"
+    rf"(?! and (?:a half|{_BELOW_100}))(?![\w-])",
     re.IGNORECASE,
 )
 _IN = re.compile(r"(?i)\b(?:in|since|until|till|from|after|before|by) $")

@@ -3,8 +3,6 @@
 import re
 from collections.abc import Sequence
 
-from dialogist.text.function_words import OPENERS
-from dialogist.text.listing import word_set
 from dialogist.text.people import first_names
 from dialogist.text.reported_speech.framing import DATES, Frame
 from dialogist.text.reported_speech.morphology import (
@@ -29,6 +27,7 @@ from dialogist.text.reported_speech.words import (
     is_adverb,
     words_of,
 )
+from dialogist.text.words import OPENERS, word_set
 
 _TIMES = word_set("""
 tomorrow today tonight yesterday morning afternoon evening week month year weekend night last next
@@ -165,7 +164,7 @@ def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
     """
     text = _THOUGHT.sub(lambda match: f"I {match[2]} " + frame.lowered(match[1]), said.text)
     text = _TO_ME.sub("", text)
-    if not _is_tellable(text) or (frame.chat and text[0].islower() and _runs_on(text)):
+    if not _is_tellable(text) or (frame.chat and not text[0].isupper() and _runs_on(text)):
         return True, None
     if offer := offered(frame, text):
         return True, f"{frame.speaker} offers to {offer}"
@@ -303,6 +302,8 @@ def _has_main_clause(text: str, words: Sequence[Word]) -> bool:
 def _runs_on(text: str) -> bool:
     """Whether a chat message holds clauses that no mark and no conjunction joins."""
     words = words_of(text)
+    if text[0].isdigit():
+        return True
     pronouns = [i for i, word in enumerate(words) if i and word.low in _NOMINATIVE]
     if words[0].low in PREPOSITIONS:
         pronouns = pronouns[1:]

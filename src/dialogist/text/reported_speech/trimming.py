@@ -4,9 +4,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from dialogist.text.chat_words import WRITTEN_OUT
-from dialogist.text.function_words import OPENERS
-from dialogist.text.listing import word_set
+from dialogist.text.chat import WRITTEN_OUT
 from dialogist.text.people import first_names
 from dialogist.text.reported_speech.morphology import AUXILIARIES, is_base, is_gerund
 from dialogist.text.reported_speech.phrases import (
@@ -24,6 +22,7 @@ from dialogist.text.reported_speech.phrases import (
 )
 from dialogist.text.reported_speech.spelling import normalised
 from dialogist.text.reported_speech.words import DETERMINERS, PREPOSITIONS
+from dialogist.text.words import OPENERS, word_set
 
 _TITLE_CALL = word_set("""
 sir madam ma'am doctor dear honey darling mate bro man dude buddy guys mom mum dad mommy daddy mummy
@@ -112,7 +111,7 @@ def trimmed(sentence: str, names: Collection[str]) -> Trimmed:
     )
     found = _without_beginning(found, names)
     found = _without_end(found, names)
-    bare = ASIDE.sub(" ", found.text)
+    bare = ASIDE.sub(lambda aside: ", " if "please" in aside[0].lower() else " ", found.text)
     bare = bare if bare == found.text else " ".join(bare.split())
     polite = POLITE.sub("", bare)
     return replace(found, text=polite.strip(" ,"), please=polite != bare)

@@ -9,7 +9,6 @@ becomes "they" and marks the text as plural. What is not certain is not turned.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from dialogist.text.listing import word_set
 from dialogist.text.reported_speech import words as w
 from dialogist.text.reported_speech.morphology import (
     AUXILIARIES,
@@ -24,6 +23,7 @@ from dialogist.text.reported_speech.morphology import (
 )
 from dialogist.text.reported_speech.participants import is_role
 from dialogist.text.reported_speech.words import Word, is_adverb, words_of
+from dialogist.text.words import word_set
 
 _GIVING = word_set("""
 give gives gave giving tell tells told telling send sends sent sending show shows showed showing

@@ -4,11 +4,11 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from dialogist.text.listing import word_set
-from dialogist.text.tokens import TAG
+from dialogist.text.tokens import SPEAKER_TAG
+from dialogist.text.words import word_set
 
 _WORD = re.compile(
-    rf"{TAG}|<\w+>|\[[^\[\]]{{1,40}}\]|\S+@\S+\.\w+|https?://\S+|[^\W_]+(?:['’&/.:-][^\W_]+)*"
+    rf"{SPEAKER_TAG}|<\w+>|\[[^\[\]]{{1,40}}\]|\S+@\S+\.\w+|https?://\S+|[^\W_]+(?:['’&/.:-][^\W_]+)*"
 )
 
 PERSON = word_set("i me my mine myself you your yours yourself yourselves")

@@ -1,0 +1,398 @@
+"""Write the reference part of the documentation from the code.
+
+    python bench/reference.py [FOLDER]
+
+One page each for the command line, configuration, the JSON of a summary, the Python API, the HTTP
+API, errors, formats, and metrics. ``make docs`` runs it before it builds the site. The pages are
+not committed: what is made at each build cannot be out of date, and branches do not conflict in it.
+"""
+
+import enum
+import inspect
+import json
+import re
+import sys
+import typing
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import typer.main
+import yaml
+from pydantic.fields import FieldInfo
+
+import dialogist
+from dialogist import errors, records
+from dialogist.cli.command_tree import choices_of, dress
+from dialogist.cli.main import app
+from dialogist.config import Config, KindConfig
+from dialogist.data.keypoints import PackConfig
+from dialogist.data.readers import fields
+from dialogist.data.readers.registry import READERS
+from dialogist.engine.options import SummaryOptions
+from dialogist.metrics.metric_registry import METRICS, make_metrics
+from dialogist.privacy.packs import PrivacyPackConfig
+from dialogist.recipe.config import Recipe, bundled_recipes
+from dialogist.serve.settings import Settings
+from dialogist.template.config import Template
+from dialogist_lab.ablation import AblationConfig
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference" / "generated"
+GROUPS = {
+    "Summaries": ("summarize", "batch", "templates", "keypoints"),
+    "Personal data": ("mask",),
+    "Service": ("serve", "keys", "feedback"),
+    "Your own model": ("annotate", "finetune", "init", "train", "recipes", "models"),
+    "Quality": ("evaluate", "compare", "report", "explain", "rate", "ablate"),
+    "Data and machine": ("data", "doctor"),
+}
+ROOTS: tuple[type[Config], ...] = (
+    *(SummaryOptions, Recipe, Settings, Template, PackConfig, PrivacyPackConfig, AblationConfig),
+)
+SCHEMA = "Generated from the code by `bench/reference.py`; do not edit.\n"
+
+
+def main(folder: Path = FOLDER) -> None:
+    """Write all pages into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, lines in pages():
+        text = "\n".join(lines).rstrip() + "\n"
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")
+
+
+def pages() -> Iterator[tuple[str, Iterable[str]]]:
+    """Name and lines of each page."""
+    yield "command-line", command_line()
+    yield "configuration", configuration()
+    yield "summary-json", summary_json()
+    yield "python", python_api()
+    yield "http", http_api()
+    yield "errors", error_codes()
+    yield "formats", formats()
+    yield "metrics", metrics()
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    """A Markdown table; a cell's line breaks and bars are written so that they do no harm."""
+    yield ""
+    for row in (head, ["---"] * len(head), *rows):
+        cells = (" ".join(cell.split()).replace("|", "\\|") for cell in row)
+        yield f"| {' | '.join(cells)} |"
+    yield ""
+
+
+def plain(text: str | None) -> str:
+    """A docstring as Markdown: its code marks are single, and its ``Raises`` is a list."""
+    text = inspect.cleandoc(text or "").replace("``", "`").replace("Example:\n", "Example:\n\n")
+    head, mark, raised = text.partition("Raises:\n")
+    items = re.sub(r"^ {4}(?=\S)", "* ", raised, flags=re.M)
+    return f"{head}Raises:\n\n{items}" if mark else head
+
+
+def code(value: object) -> str:
+    return f"`{value}`" if value not in ("", None) else ""
+
+
+# The command line.
+
+
+def command_line() -> Iterator[str]:
+    """Every command with all its options."""
+    yield from ("# The command line", "", SCHEMA)
+    yield "Every command has `--help`. Rules that hold for all commands are in"
+    yield "[conventions of the command line](../command-line.md)."
+    root: Any = typer.main.get_command(app)
+    dress(root)
+    listed = [name for names in GROUPS.values() for name in names]
+    assert sorted(listed) == sorted(root.commands), set(listed) ^ set(root.commands)
+    for group, names in GROUPS.items():
+        rows = [(f"[`{n}`](#dialogist-{n})", first(root.commands[n])) for n in names]
+        yield from ("", f"**{group}**", *table(("command", "what it does"), rows))
+    for name in listed:
+        yield from command(root.commands[name], f"dialogist {name}")
+
+
+def first(one: Any) -> str:
+    return " ".join((one.help or "").partition("\n\n")[0].split())
+
+
+def command(one: Any, path: str) -> Iterator[str]:
+    yield from ("", f"## {path}", "", plain(one.help), "")
+    inner = getattr(one, "commands", {})
+    if inner:
+        for name, sub in inner.items():
+            yield from command(sub, f"{path} {name}")
+        return
+    arguments = [p for p in one.params if p.param_type_name == "argument"]
+    given = " ".join(p.name.upper() + ("..." if p.nargs < 0 else "") for p in arguments)
+    yield from ("```text", " ".join(f"{path} [OPTIONS] {given}".split()), "```")
+    if arguments:
+        rows = [(code(p.name), text_of(p)) for p in arguments]
+        yield from table(("argument", "meaning"), rows)
+    options = [p for p in one.params if p.param_type_name == "option" and not p.hidden]
+    rows = [(", ".join(map(code, (*p.opts, *p.secondary_opts))), text_of(p)) for p in options]
+    if rows:
+        yield from table(("option", "meaning"), rows)
+    examples = [line for line in (one.epilog or "").split("\n\n") if line.startswith("dialogist")]
+    if examples:
+        yield from ("```console", *(f"$ {line}" for line in examples), "```")
+
+
+def text_of(parameter: Any) -> str:
+    """What a parameter means, its choices, default and environment variable."""
+    text = plain(getattr(parameter, "help", None))
+    if choices := choices_of(parameter):
+        text += f" One of: {', '.join(map(code, choices))}."
+    default = parameter.default
+    default = default.value if isinstance(default, enum.Enum) else default
+    if isinstance(default, str | int | float) and not isinstance(default, bool) and default != "":
+        text += f" Default: `{default}`."
+    if getattr(parameter, "envvar", None):
+        text += f" Environment: `{parameter.envvar}`."
+    return text
+
+
+# Configuration.
+
+
+def configuration() -> Iterator[str]:
+    """Every configuration class that a file or flag can set, from its pydantic model."""
+    yield from ("# Configuration", "", SCHEMA)
+    yield "The keys of recipes, options, settings and packs. Unknown keys are errors. In a recipe,"
+    yield "`--set training.epochs=4` sets the key `epochs` of `TrainingConfig`, which stands under"
+    yield "the key `training`."
+    todo: list[type[Config]] = list(ROOTS)
+    done: list[type[Config]] = []
+    while todo:
+        model = todo.pop(0)
+        if model in done:
+            continue
+        done.append(model)
+        inner = [c for f in model.model_fields.values() for c in configs(f.annotation)]
+        inner += kinds_of(model)
+        todo = [c for c in inner if c not in done] + todo
+        yield from ("", f"## {model.__name__}", "", plain(model.__doc__), "")
+        if kinds := kinds_of(model):
+            yield f"One of {', '.join(map(type_name, kinds))}, by its `kind`."
+        rows = [
+            (code(name), type_name(field.annotation), default_of(field), limits(field))
+            for name, field in model.model_fields.items()
+        ]
+        yield from table(("key", "type", "default", "limits"), rows)
+
+
+def kinds_of(model: type[Config]) -> list[type[Config]]:
+    """The members of a family of configurations, if the class is the base of one."""
+    if not issubclass(model, KindConfig) or "kinds" not in vars(model):
+        return []
+    return [model.of_kind(kind) for kind in model.kinds]
+
+
+def configs(annotation: Any) -> list[type[Config]]:
+    """The configuration classes within an annotation."""
+    if isinstance(annotation, type) and issubclass(annotation, Config):
+        return [annotation]
+    return [found for part in typing.get_args(annotation) for found in configs(part)]
+
+
+def type_name(annotation: Any) -> str:
+    """An annotation in a few words; configuration classes are links."""
+    if annotation is type(None):
+        return "none"
+    if isinstance(annotation, type) and issubclass(annotation, Config):
+        return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
+    arguments = typing.get_args(annotation)
+    origin = typing.get_origin(annotation)
+    if not arguments or annotation is Any:
+        return getattr(annotation, "__name__", str(annotation))
+    if origin is typing.Literal:
+        return " or ".join(code(value) for value in arguments)
+    if origin is typing.Annotated or origin is None:
+        return type_name(arguments[0])
+    inner = [type_name(one) for one in arguments if one is not Ellipsis]
+    if origin in (list, tuple, dict):
+        return f"{origin.__name__} of {', '.join(dict.fromkeys(inner))}"
+    return " or ".join(inner)
+
+
+def default_of(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    return (
+        type(value).__name__ if isinstance(value, Config) else code(json.dumps(value, default=str))
+    )
+
+
+def limits(field: FieldInfo) -> str:
+    names = {"ge": "at least", "gt": "above", "le": "at most", "lt": "below"}
+    bounds = (
+        f"{word} {getattr(one, key)}"
+        for one in field.metadata
+        for key, word in names.items()
+        if getattr(one, key, None) is not None
+    )
+    return ", ".join(bounds)
+
+
+# The JSON of a summary, and of requests.
+
+
+def summary_json() -> Iterator[str]:
+    """The record of a summary, from its JSON Schema."""
+    text = (resources.files("dialogist") / "assets" / "summary.schema.json").read_text("utf-8")
+    schema = json.loads(text)
+    yield from ("# The JSON of a summary", "", SCHEMA)
+    yield "What the fields mean in use is in [what a summary says of itself](../summary.md)."
+    yield from schema_objects({"Summary": schema, **schema["$defs"]})
+    for title, alias, source in (
+        ("Status", records.Status, "status"),
+        ("Kind of a statement", records.StatementKind, "kind"),
+        ("Kind of a warning", records.WarningKind, "kind"),
+        ("Check of a statement", records.Check, "check"),
+    ):
+        values = ", ".join(map(code, typing.get_args(alias)))
+        yield from ("", f"## {title}", "", f"`{source}` is one of {values}.")
+
+
+def schema_objects(objects: dict[str, Any]) -> Iterator[str]:
+    for name, schema in objects.items():
+        if "properties" not in schema:
+            continue
+        yield from ("", f"## {name}", "", plain(schema.get("description")), "")
+        needed = schema.get("required", ())
+        rows = [
+            (
+                code(key),
+                schema_type(value),
+                "yes" if key in needed else "",
+                value.get("description", ""),
+            )
+            for key, value in schema["properties"].items()
+        ]
+        yield from table(("field", "type", "always there", "meaning"), rows)
+
+
+def schema_type(value: dict[str, Any]) -> str:
+    """The type of a JSON value; objects are links."""
+    if "$ref" in value:
+        name = value["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in value:
+        return " or ".join(schema_type(one) for one in value["anyOf"])
+    if "enum" in value:
+        return " or ".join(map(code, value["enum"]))
+    if "const" in value:
+        return code(value["const"])
+    if value.get("type") == "array":
+        return f"array of {schema_type(value.get('items', {}))}"
+    return str(value.get("type", "any"))
+
+
+def http_api() -> Iterator[str]:
+    """The routes, their bodies and the codes of their refusals, from OpenAPI."""
+    from fastapi import FastAPI
+
+    from dialogist.serve import api, chat
+    from dialogist.serve.openapi import openapi_of
+
+    described = openapi_of(
+        FastAPI(title="Dialogist", version=dialogist.__version__),
+        [*api.router.routes, *chat.router.routes],
+    )
+    yield from ("# The HTTP API", "", SCHEMA)
+    yield "How to run the service is in [deploy](../../how-to/deploy.md). `GET /openapi.json` gives"
+    yield "the same as OpenAPI."
+    rows = [
+        (f"`{method.upper()} {path}`", about.get("summary", ""), plain(about.get("description")))
+        for path, methods in described["paths"].items()
+        for method, about in methods.items()
+    ]
+    yield from table(("route", "name", "what it does"), rows)
+    names = ("Dialogue", "Options", "Feedback", "Pair", "Problem")
+    schemas = described["components"]["schemas"]
+    yield "A reply with a summary is [this object](summary-json.md#summary)."
+    yield from schema_objects({name: schemas[name] for name in names if name in schemas})
+
+
+# Python.
+
+
+def python_api() -> Iterator[str]:
+    """Every public name of the package; mkdocstrings puts its docstring there in the build."""
+    yield from ("# Python API", "")
+    yield "These names are imported from `dialogist`. Everything else in the package may change."
+    for name in sorted(set(dialogist.__all__) - {"__version__"}):
+        yield from ("", f"::: dialogist.{name}")
+
+
+# Errors, formats, metrics.
+
+
+def error_codes() -> Iterator[str]:
+    """Exit codes by exception, problem codes by HTTP status."""
+    from dialogist.serve.problems import CODES
+
+    yield from ("# Errors", "", SCHEMA)
+    yield "What to do about them is in [conventions of the command line](../command-line.md)"
+    yield "and in [deploy](../../how-to/deploy.md)."
+    yield from ("", "## Exceptions and exit codes", "")
+    found = [errors.DialogistError]
+    for one in found:
+        found.extend(one.__subclasses__())
+    ours = [one for one in found if one.__module__ == errors.__name__]
+    rows = [(code(one.__name__), str(one.exit_code), plain(one.__doc__)) for one in ours]
+    yield from table(("exception", "exit code", "meaning"), rows)
+    yield from ("", "## Problems of the service", "")
+    rows = [(code(key), str(status), title) for key, (status, title) in CODES.items()]
+    yield from table(("code", "HTTP status", "meaning"), rows)
+
+
+def formats() -> Iterator[str]:
+    """Formats in the order in which they are tried, and the names of columns and keys."""
+    yield from ("# Formats and column names", "", SCHEMA)
+    yield "How to use them is in [input formats](../formats.md)."
+    yield from ("", "## Formats", "")
+    rows = [
+        (code(name), one.doc, ", ".join(map(code, one.extensions)), "yes" if one.has_fields else "")
+        for name, one in READERS.items()
+    ]
+    yield from table(("`--input-format`", "what it is", "endings", "`--where`"), rows)
+    yield from ("", "## Names of columns and keys", "")
+    names = {
+        "id of the dialogue": fields.ID_KEYS,
+        "speaker": fields.SPEAKER_KEYS,
+        "text of a message": fields.UTTERANCE_KEYS,
+        "role": fields.ROLE_KEYS,
+        "time": fields.TIME_KEYS,
+        "whole dialogue as text": fields.DIALOGUE_TEXT_KEYS,
+        "list of turns": fields.TURN_KEYS,
+        "summary": fields.SUMMARY_KEYS,
+    }
+    rows = [(what, ", ".join(map(code, keys))) for what, keys in names.items()]
+    yield from table(("what", "names, in this order"), rows)
+    yield from ("", "## Bundled recipes", "")
+    for name, file in bundled_recipes().items():
+        values = yaml.safe_load(file.read_text("utf-8"))
+        licence = f" Licence: {values['licence']}." if values.get("licence") else ""
+        yield f"* `{name}`: {values.get('description') or 'no description'}{licence}"
+
+
+def metrics() -> Iterator[str]:
+    """Every column of every metric that needs no model."""
+    yield from ("# Metrics", "", SCHEMA)
+    yield "What they are worth is in [metrics that mislead](../../explanation/metrics.md)."
+    yield "`bertscore` needs an encoder and `meteor` needs WordNet. Their columns are"
+    yield "`bertscore.f1`, `bertscore.rescaled.f1` and `meteor`."
+    for name in METRICS:
+        if name in ("bertscore", "meteor"):
+            continue
+        [metric] = make_metrics([name])
+        yield from ("", f"## {name}", "", f"Signature: `{metric.signature}`")
+        rows = [(code(c.key), c.title, c.better, c.unit) for c in metric.columns]
+        yield from table(("key", "title", "better", "unit"), rows)
+
+
+if __name__ == "__main__":
+    main(*map(Path, sys.argv[1:]))

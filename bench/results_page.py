@@ -1,0 +1,111 @@
+"""Write the tables of results in docs from results/*.json.
+
+    python bench/results_page.py
+
+Each table stands between the marks ``<!-- table: NAME -->`` and ``<!-- /table -->``. No number in
+them is typed by hand, and a test says where one is out of date. (The table of the reader's
+judgement is written by bench/reading/sum_up.py.)
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = (ROOT / "docs" / "results.md", ROOT / "docs" / "notes" / "what-did-not-help.md")
+BLOCK = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- /table -->)", re.S)
+SETS = {"dialogsum-dev": "DialogSum", "samsum-val": "SAMSum", "tweetsumm-valid": "TweetSumm"}
+SYSTEMS = (
+    "default, its network (free style)",
+    "dialogsum-minilm",
+    "dialogsum-small",
+    "dialogsum-report-1",
+    "kdd-pointer-generator",
+    "kdd-leader-pointer-writer",
+    "one sentence for all",
+    "lead-3",
+    "oracle extract",
+    "people (one against the others)",
+)
+"""Rows of the headline table; results/systems.json has all."""
+
+
+def main() -> None:
+    for page in PAGES:
+        page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+def filled(text: str) -> str:
+    """The page with every table made anew."""
+    makers = {"systems": systems, "speed": speed, "no-gain": no_gain}
+    return BLOCK.sub(lambda m: m[1] + "\n".join(makers[m[2]]()) + "\n" + m[3], text)
+
+
+def figures(name: str) -> Any:
+    file = ROOT / "results" / f"{name}.json"
+    return json.loads(file.read_text(encoding="utf-8"))["figures"]
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    for row in (head, ["---"] * len(head), *rows):
+        yield f"| {' | '.join(row)} |"
+
+
+def systems() -> Iterator[str]:
+    """ROUGE-1, -2, and -L with its interval; what rules find on DialogSum."""
+    found = figures("systems")
+    head = ["ROUGE-1/2/L", *SETS.values(), "unsupported", "roles swapped"]
+    rows = []
+    for name in SYSTEMS:
+        one: Mapping[str, Any] = found[name]
+        faults = one.get("dialogsum-dev") or one.get("tweetsumm-valid", {})
+        shares = [f"{faults[key]}%" for key in ("unsupported", "swapped")]
+        rows.append([name, *(scores(one.get(key, {})) for key in SETS), *shares])
+    return table(head, rows)
+
+
+def scores(one: Mapping[str, Any]) -> str:
+    if "rougeL" not in one:
+        return ""
+    last = one["rougeL"]
+    interval = f"{last['figure']} ({last['low']} to {last['high']})"
+    return f"{one['rouge1']}/{one['rouge2']}/{interval}"
+
+
+def speed() -> Iterator[str]:
+    """Summaries a second, latency and memory of both styles; training."""
+    found = figures("speed")
+    faithful, network, training = found["faithful"], found["network"], found["training"]
+    rows = [
+        [
+            "faithful style, one core",
+            f"{faithful['summaries_per_second']} a second",
+            f"{faithful['memory_mb']} MB",
+        ],
+        [
+            "the network, two cores, int8, beam 4",
+            f"{network['summaries_per_second']} a second; one takes "
+            f"{network['milliseconds_p50']:.0f} ms",
+            f"{network['memory_mb']} MB",
+        ],
+        ["the network's first line", f"{network['seconds_to_first_line']} s after the start", ""],
+        [
+            "training the reports' network, bf16",
+            f"{training['examples_per_second_bf16']:.0f} examples a second, "
+            f"{training['times_keras3']} times Keras 3",
+            "",
+        ],
+    ]
+    return table(["what", "speed", "memory"], rows)
+
+
+def no_gain() -> Iterator[str]:
+    """One line for each change that was tried and did not help."""
+    rows = [[what, result, f"[note]({note}.md)"] for what, result, note in figures("no-gain")]
+    return table(["change", "result", "more"], rows)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,303 @@
+"""The documentation: its links, its navigation, its code, its reference, its language."""
+
+import importlib
+import re
+import shlex
+import shutil
+import sys
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer.main
+import yaml
+
+from dialogist.cli.main import app
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+OTHERS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "bench/README.md", "examples/README.md")
+BUDGET = 20_000
+"""Words of all pages of the site but notes and what is generated."""
+MEAN, LONGEST = 18, 40
+"""Words of a sentence: of a page on average, and at most."""
+NEEDS_A_SERVER = {"how-to/finetune.md"}
+NEEDS_OTHER_FILES = {"reference/formats.md", "explanation/speed.md"}
+
+
+@pytest.fixture(scope="module")
+def bench() -> Iterator[Any]:
+    """Import a module of bench/."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(ROOT / "bench"))
+        yield importlib.import_module
+
+
+@pytest.fixture(scope="module")
+def site(bench, tmp_path_factory) -> Path:
+    """The docs with their reference, as `make docs` builds them."""
+    folder = tmp_path_factory.mktemp("site") / "docs"
+    shutil.copytree(DOCS, folder, ignore=shutil.ignore_patterns("generated"))
+    bench("reference").main(folder / "reference" / "generated")
+    return folder
+
+
+def text_of(page: Path) -> str:
+    """A page without its code blocks."""
+    return re.sub(r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as Python-Markdown makes them."""
+    found = set()
+    for heading in re.findall(r"^#+ (.*)$", text_of(page), re.M):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).replace("`", "")
+        ascii_only = unicodedata.normalize("NFKD", plain).encode("ascii", "ignore").decode()
+        kept = re.sub(r"[^\w\s-]", "", ascii_only).strip().lower()
+        found.add(re.sub(r"[-\s]+", "-", kept))
+    return found
+
+
+def broken_links(page: Path, outside: Path | None = None) -> list[str]:
+    """Links of a page that lead nowhere; addresses of the web are not asked."""
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", text_of(page)):
+        path, _, anchor = target.partition("#")
+        if "://" in target or target.startswith("mailto:"):
+            continue
+        file = page.parent / path if path else page
+        if not file.exists() and outside is not None:  # from the site back into the repository
+            file = outside.parent / path
+        is_there = file.exists() and (not anchor or file.suffix != ".md" or anchor in anchors(file))
+        if not is_there:
+            broken.append(target)
+    return broken
+
+
+def test_no_link_is_broken(site):
+    broken = {
+        page.relative_to(site).as_posix(): found
+        for page in site.rglob("*.md")
+        if (found := broken_links(page))
+    }
+    assert not broken
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_no_link_into_the_docs_is_broken(name):
+    assert broken_links(ROOT / name) == []
+
+
+def test_a_broken_link_is_found(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# A heading\n[x](gone.md) [y](#a-heading) [z](#another)\n```\n[c](no)\n```\n")
+    assert broken_links(page) == ["gone.md", "#another"]
+
+
+def nav_pages(entries: list[Any]) -> Iterator[str]:
+    for entry in entries:
+        for value in entry.values():
+            yield from nav_pages(value) if isinstance(value, list) else (value,)
+
+
+def test_every_page_is_in_the_navigation(site):
+    settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
+    listed = list(nav_pages(settings["nav"]))
+    assert len(listed) == len(set(listed))
+    pages = {page.relative_to(site).as_posix() for page in site.rglob("*.md")}
+    dated = {page for page in pages if re.match(r"notes/\d{4}-\d\d-\d\d-", page)}
+    assert pages - dated == set(listed)
+    index = (site / "notes" / "index.md").read_text(encoding="utf-8")
+    assert {page.removeprefix("notes/") for page in dated} == set(re.findall(r"\((20.*?)\)", index))
+
+
+def test_every_page_is_three_clicks_from_the_start(site):
+    reached, border = {site / "index.md"}, [site / "index.md"]
+    for _ in range(3):
+        targets = (
+            (page.parent / target).resolve()
+            for page in border
+            for target in re.findall(r"\]\(([^)#\s]+\.md)", text_of(page))
+        )
+        border = [page for page in targets if page.exists() and page not in reached]
+        reached.update(border)
+    assert {page.relative_to(site) for page in site.rglob("*.md") if page not in reached} == set()
+
+
+def test_the_language_is_plain(bench):
+    readability = bench("readability")
+    total, long = 0, []
+    for page in readability.written_pages():
+        text = page.read_text(encoding="utf-8")
+        counts = [(len(readability._WORD.findall(one)), one) for one in readability.sentences(text)]
+        total += readability.words(text) if page.is_relative_to(DOCS) else 0
+        mean = sum(count for count, _ in counts) / len(counts)
+        assert mean <= MEAN, f"{page}: {mean:.1f} words a sentence"
+        long += [f"{page.name}: {one}" for count, one in counts if count > LONGEST]
+    assert not long
+    assert total <= BUDGET
+
+
+def test_sentences_are_counted_as_people_do(bench):
+    readability = bench("readability")
+    text = "# Title\n\nOne two. Three `a b` four?\n\n* five [six](x.md)\n* seven\n\n| no | no |\n"
+    found = list(readability.sentences(text))
+    assert found == ["One two.", "Three code four?", "* five six", "* seven"]
+    assert len(readability._WORD.findall(found[1])) == 3
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 900
+
+
+def test_the_page_of_results_is_short_and_its_tables_are_those_of_the_data(bench):
+    results = bench("results_page")
+    for page in results.PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert results.BLOCK.search(text)
+        assert results.filled(text) == text, f"{page}: run python bench/results_page.py"
+    assert bench("readability").words((DOCS / "results.md").read_text("utf-8")) <= 700
+
+
+def written() -> list[Path]:
+    pages = (page for page in sorted(DOCS.rglob("*.md")) if page.parent.name != "generated")
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *pages]
+
+
+@pytest.fixture(scope="module")
+def commands() -> dict[str, set[str]]:
+    """Every command and its options."""
+    found: dict[str, set[str]] = {}
+
+    def add(command: Any, path: str) -> None:
+        for name, inner in getattr(command, "commands", {}).items():
+            add(inner, f"{path} {name}")
+        shown = (one for one in command.params if not getattr(one, "hidden", False))
+        found[path] = {"--help", *(f for one in shown for f in (*one.opts, *one.secondary_opts))}
+
+    add(typer.main.get_command(app), "dialogist")
+    return found
+
+
+@pytest.mark.parametrize("page", written(), ids=lambda page: page.name)
+def test_commands_exist(page, commands):
+    """Every `$ dialogist ...` of a page names a real command with real options."""
+    text = page.read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = re.findall(r"^(?:\$ (?:\.venv/bin/)?|.*`)(dialogist [a-z][^\n|<`]*)", text, re.M)
+    for line in lines:
+        words = shlex.split(line.partition(" > ")[0], comments=True)
+        name = next((n for n in (" ".join(words[:k]) for k in (3, 2)) if n in commands), None)
+        assert name, line
+        for flag in (word for word in words if re.match(r"--?[a-z]", word)):
+            assert flag in commands[name] | {"--install-completion"}, f"{line}: {flag}"
+
+
+PYTHON = [
+    page
+    for page in written()
+    if re.search(r"^```python\n(?!>>>)", page.read_text(encoding="utf-8"), re.M)
+    and page.parent.name != "notes"
+    and not {page.relative_to(DOCS).as_posix() if page.is_relative_to(DOCS) else ""}
+    & (NEEDS_A_SERVER | NEEDS_OTHER_FILES)
+]
+
+
+@pytest.mark.parametrize("page", PYTHON, ids=lambda page: page.name)
+def test_python_runs(page, tmp_path, monkeypatch):
+    """The blocks of a page, one after the other; the file that a page reads is there."""
+    monkeypatch.chdir(tmp_path)
+    turns = '[["Ann", "Shall we have lunch at noon?"], ["Bo", "Yes, let us go to Luigi."]]'
+    Path("chats.jsonl").write_text(f'{{"id": "1", "turns": {turns}}}\n', encoding="utf-8")
+    names: dict[str, object] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S):
+        exec(compile(block, str(page), "exec"), names)
+
+
+@pytest.mark.parametrize("page", written(), ids=lambda page: page.name)
+def test_yaml_is_yaml(page):
+    for block in re.findall(r"^```yaml\n(.*?)^```", page.read_text("utf-8"), re.M | re.S):
+        assert yaml.safe_load(block), block
+
+
+def test_python_that_needs_a_server_is_python():
+    for name in NEEDS_A_SERVER | NEEDS_OTHER_FILES:
+        text = (DOCS / name).read_text(encoding="utf-8")
+        for block in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S):
+            compile(block, name, "exec")
+
+
+def test_the_reference_names_every_option(site, commands):
+    page = (site / "reference" / "generated" / "command-line.md").read_text(encoding="utf-8")
+    for name, flags in commands.items():
+        if name != "dialogist":
+            section = page.split(f"## {name}\n")[1].split("\n## ")[0]
+            missing = {flag for flag in flags - {"--help", "-h"} if f"`{flag}`" not in section}
+            assert not missing, name
+
+
+@pytest.mark.slow
+def test_the_site_builds(site, tmp_path):
+    import subprocess
+
+    build = Path(sys.executable).with_name("zensical")
+    if not build.exists():
+        pytest.skip("zensical is not installed: pip install '.[docs]'")
+    shutil.copytree(site, tmp_path / "docs")
+    (tmp_path / "src").symlink_to(ROOT / "src")
+    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    done = subprocess.run([build, "build", "--clean"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    folder = tmp_path / "site" / "reference" / "generated"
+    assert (folder / "command-line" / "index.html").exists()
+    text = (folder / "python" / "index.html").read_text(encoding="utf-8")
+    assert re.search(r"Many\s+threads\s+may\s+call\s+one\s+summarizer", text)  # a docstring
+
+
+TASKS = {
+    "Make a first summary of my file": (
+        ["tutorials/first-summary.md"],
+        "dialogist summarize visit.txt",
+    ),
+    "Which names of CSV columns are known?": (
+        ["reference/formats.md", "reference/generated/formats.md"],
+        "`ticket_id`",
+    ),
+    "Mask names, and get them back": (["how-to/mask.md"], "--restore"),
+    "Get minutes of a meeting": (["how-to/meetings.md"], "--template meeting"),
+    "Fine-tune the bundled model on my chats": (
+        ["tutorials/train-your-own.md"],
+        "dialogist finetune chats.csv",
+    ),
+    "How good is it on customer service?": (
+        ["results.md"],
+        "| ROUGE-1/2/L | DialogSum | SAMSum | TweetSumm |",
+    ),
+    "May I use it at work?": (["reference/licences.md"], "commercial use"),
+    "What does coverage mean?": (["reference/summary.md"], "`utterances_read`"),
+    "Where do I get DialogSum, and how do I name its folder?": (
+        ["reference/data-sets.md"],
+        "`dialogsum/train.jsonl`",
+    ),
+    "Use my own model in Python": (
+        ["reference/summary.md"],
+        'Summarizer.load("runs/chats")',
+    ),
+}
+"""Ten tasks: the links that lead there from the start page, and what answers them."""
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_ten_tasks_are_found_from_the_start(site, task):
+    path, answer = TASKS[task]
+    assert len(path) <= 3
+    page = site / "index.md"
+    for name in path:
+        links = {
+            (page.parent / target).resolve()
+            for target in re.findall(r"\]\(([^)#\s]+\.md)", text_of(page))
+        }
+        page = (site / name).resolve()
+        assert page in links, f"{name} is not linked from the page before"
+    assert answer in page.read_text(encoding="utf-8")

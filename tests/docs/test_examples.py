@@ -1,0 +1,153 @@
+"""The examples do what their first lines say; the notebooks run to their end."""
+
+import csv
+import hashlib
+import hmac
+import importlib
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+CHAT = "Agent: Hello.\nCustomer: My order 48213 has not come.\nAgent: I'll send it today.\n"
+
+
+@pytest.fixture
+def example(monkeypatch):
+    """Import an example by name."""
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    return importlib.import_module
+
+
+def test_the_route(example):
+    client = pytest.importorskip("fastapi.testclient").TestClient(example("fastapi_route").app)
+    reply = client.post("/summaries", json={"text": CHAT})
+    assert reply.status_code == 200
+    assert reply.json()["status"] == "ok"
+    [last] = [one for one in reply.json()["lines"] if 2 in one["utterances"]]
+    assert "send" in last["statement"]
+    assert client.post("/summaries", json={"text": ""}).status_code == 422
+    assert client.post("/summaries", json={"text": "x", "length": "huge"}).status_code == 422
+
+
+def test_the_route_gives_up_in_time(example, monkeypatch):
+    client = pytest.importorskip("fastapi.testclient").TestClient(example("fastapi_route").app)
+    module = example("fastapi_route")
+    monkeypatch.setattr(module, "SECONDS", 0.05)
+    monkeypatch.setattr(module, "_summary", lambda conversation: time.sleep(0.5))
+    assert client.post("/summaries", json={"text": CHAT}).status_code == 504
+
+
+def test_the_bot_answers_with_lines(example):
+    bot = example("slack_webhook")
+    messages = [
+        dict(zip(("user", "text"), line.split(": "), strict=True)) for line in CHAT.splitlines()
+    ]
+    reply = bot.answer(json.dumps({"messages": messages}).encode())
+    assert "> *Agent*: I'll send it today." in reply["blocks"][0]["text"]["text"]
+    assert bot.answer(b'{"messages": []}')["text"].startswith("Nothing to summarize")
+    for wrong in (b"[]", b"{}", b"no"):
+        with pytest.raises(ValueError, match=r"."):
+            bot.answer(wrong)
+
+
+def test_the_bot_hears_its_chat_alone(example):
+    is_signed, now = example("slack_webhook").is_signed, str(int(time.time()))
+
+    def sign(stamp: str) -> str:
+        made = hmac.new(b"key", f"v0:{stamp}:body".encode(), hashlib.sha256)
+        return f"v0={made.hexdigest()}"
+
+    assert is_signed("key", now, b"body", sign(now))
+    assert not is_signed("key", now, b"other", sign(now))
+    assert not is_signed("another", now, b"body", sign(now))
+    old = str(int(now) - 1000)
+    assert not is_signed("key", old, b"body", sign(old))
+    assert not is_signed("key", "", b"body", "")
+    assert not is_signed("key", now, b"body", "ü")
+
+
+def test_days_are_worked_off_once(example, tmp_path, capfd, monkeypatch):
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    calls, summaries = tmp_path / "calls", tmp_path / "summaries"
+    for day in ("2026-01-01", "2999-01-01"):
+        (calls / day).mkdir(parents=True)
+        (calls / day / "one.txt").write_text(CHAT)
+    main = example("nightly_batch").main
+    assert main(calls, summaries) == 0
+    assert "2026-01-01: 1 summaries (1 ok)" in capfd.readouterr().out
+    assert not (summaries / "2999-01-01").exists()
+    assert main(calls, summaries) == 0
+    assert capfd.readouterr().out == ""
+
+
+def test_a_day_that_fails_is_told(example, tmp_path, capfd):
+    (tmp_path / "calls" / "2026-01-01").mkdir(parents=True)
+    assert example("nightly_batch").main(tmp_path / "calls", tmp_path / "summaries") == 1
+    assert "2026-01-01: not complete (exit code" in capfd.readouterr().out
+
+
+def test_tickets_become_a_table(example, tmp_path):
+    rows = ["ticket_id,author_name,author_role,body,created_at,public"]
+    rows += [
+        '7,Ann,end-user,"My invoice is wrong, it says 40 euros.",2026-01-01T10:00,true',
+        "8,Cy,end-user,Do you ship to Malta?,2026-01-01T10:01,true",
+        "7,Bo,agent,This one shouts a lot.,2026-01-01T10:02,false",
+        "7,Bo,agent,I have refunded 10 euros. I'll send a new invoice today.,2026-01-01T10:03,true",
+        "8,Bo,agent,I don't know yet.,2026-01-01T10:04,true",
+    ]
+    source, target = tmp_path / "tickets.csv", tmp_path / "summaries.csv"
+    source.write_text("\n".join(rows) + "\n")
+    example("tickets_to_csv").main(source, target)
+    with target.open(encoding="utf-8-sig", newline="") as file:
+        found = list(csv.DictReader(file))
+    assert [row["Ticket"] for row in found] == ["8", "7"]
+    assert found[0]["To check"]
+    assert found[1]["To check"] == ""
+    assert "invoice is wrong" in found[1]["Problem"]
+    assert "refunded 10 euros" in found[1]["Outcome"].lower()
+    assert "bo: send a new invoice today [2]" in found[1]["Next steps"].lower()
+    assert "shouts" not in target.read_text(encoding="utf-8-sig")
+
+
+def test_a_metric_of_ones_own(example, tmp_path, capsys):
+    metric = example("custom_metric")
+    turns = [["Ann", "It costs 20 euros."], ["Bo", "No, it costs 30 euros, I will pay today."]]
+    lines = (json.dumps({"id": str(n), "turns": turns}) for n in range(5))
+    (tmp_path / "d.jsonl").write_text("\n".join(lines) + "\n")
+    metric.main(tmp_path / "d.jsonl")
+    printed = capsys.readouterr().out
+    assert "first three turns: 100.0%" in printed
+    assert "difference:" in printed
+    [dialogue] = list(metric.read_dialogues(tmp_path / "d.jsonl"))[:1]
+    case = metric.Case("It costs 30 Euros.", ("",), dialogue)
+    assert metric.Amounts().measure(case) == (1, 2)
+
+
+def test_every_example_is_listed_and_tested():
+    listed = (EXAMPLES / "README.md").read_text(encoding="utf-8")
+    here = Path(__file__).read_text(encoding="utf-8")
+    for file in (*EXAMPLES.glob("*.py"), *EXAMPLES.glob("*.ipynb")):
+        assert f"({file.name})" in listed, file.name
+        assert file.suffix == ".ipynb" or f'example("{file.stem}")' in here, file.name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", sorted(EXAMPLES.glob("*.ipynb")), ids=lambda one: one.stem)
+def test_notebooks_run(notebook, tmp_path):
+    nbformat = pytest.importorskip("nbformat")
+    client = pytest.importorskip("nbclient").NotebookClient
+    pytest.importorskip("ipykernel")
+    os.environ.setdefault("PYTHONPATH", os.pathsep.join(sys.path))
+    content = nbformat.read(notebook, as_version=4)
+    client(content, timeout=600, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    pictures = sum(
+        "image/png" in output.get("data", {})
+        for cell in content.cells
+        for output in cell.get("outputs", ())
+    )
+    assert pictures >= (3 if notebook.stem == "transformer_step_by_step" else 0)
