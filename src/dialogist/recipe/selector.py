@@ -45,7 +45,9 @@ class _Example(NamedTuple):
     """(C,): one where what matters is known, zero where only staleness is."""
 
 
-def train_selector(marked: Sequence[Marked], changing: Sequence[Marked] = ()) -> dict[str, np.ndarray]:
+def train_selector(
+    marked: Sequence[Marked], changing: Sequence[Marked] = ()
+) -> dict[str, np.ndarray]:
     """The tensors of a network for some dialogues; ``changing`` teach only what is stale."""
     rarity = _rarity(one.told for one in marked)
     features = [one.told.features(rarity) for one in marked]

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 from dialogist.selection.units import Unit
 from dialogist.text.names import DAYS, MONTHS
-from dialogist.text.quantities import NUMBER_WORDS
-from dialogist.text.quantities import HALF_DAY, quantities
-from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.porter import stem_of
+from dialogist.text.quantities import HALF_DAY, NUMBER_WORDS, quantities
+from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.superseding import signals_change
 
 _PRAISE = r"(?:ok|okay|good|great|fine|perfect|nice|awesome|amazing|lovely)"
