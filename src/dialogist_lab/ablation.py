@@ -49,7 +49,7 @@ class Budget(Config):
     def __str__(self) -> str:
         """For people."""
         if self.minutes is None:
-            return counted(self.updates, "updates")
+            return counted(self.updates or 0, "updates")
         return f"{self.minutes:g} minutes of training"
 
 
