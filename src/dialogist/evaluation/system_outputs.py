@@ -142,7 +142,8 @@ def _status(record: Record, text: str) -> Status:
 def _warnings(record: Record) -> tuple[Warning, ...]:
     held = record.get("warnings")
     if isinstance(held, list) and all(isinstance(one, dict) for one in held):  # of `summarize`
-        held = [[str(one.get("kind")), str(one.get("message"))] for one in held]
+        written = (one for one in held if isinstance(one, dict))
+        held = [[str(one.get("kind")), str(one.get("message"))] for one in written]
     try:
         both = pairs_under({"warnings": held}, "warnings")
     except BadRecord:

@@ -5,6 +5,7 @@ shard at a time: what is not yet asked for stays with the input.
 """
 
 import json
+import logging
 import os
 import time
 from collections import Counter
@@ -75,19 +76,19 @@ class RayWorkers:
 
     def __enter__(self) -> "RayWorkers":
         most = max(self._plan.workers, self._plan.max_workers)
-        here = {} if self._plan.address else {"num_cpus": most}
+        here: dict[str, Any] = {} if self._plan.address else {"num_cpus": most}
         try:
             self._ray.init(
                 address=self._plan.address or "local",
                 include_dashboard=False,
                 log_to_driver=False,
-                logging_level="ERROR",
+                logging_level=logging.ERROR,
                 **here,
             )
         except (ConnectionError, RuntimeError, ValueError) as error:
             raise DialogistError(f"Ray cannot be reached: {error}") from None
         one_thread = {"env_vars": {"OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}}
-        self._kind = self._ray.remote(num_cpus=1, runtime_env=one_thread)(_Model)
+        self._kind: Any = self._ray.remote(num_cpus=1, runtime_env=one_thread)(_Model)
         self._actors += [self._kind.remote(self._plan.work) for _ in range(self._plan.workers)]
         self._ready = [actor.settings.remote() for actor in self._actors]
         return self

@@ -124,6 +124,7 @@ def origins_of(
         UsageError: it is not clear which table is meant, or which column ``since`` is about.
         MissingExtraError: a package for such a place is not installed.
     """
+    find: dict[str, Callable[[str, Since | None], Iterable[RecordOrigin]]]
     find = {"path": partial(_files, on_note=on_note), "url": _urls, "table": _tables}
     found = [origin for each in given for origin in find[kind_of(each)](each, since)]
     if not found:

@@ -16,12 +16,13 @@ from dialogist.text.entities import (
     entities,
     without_masks,
 )
+from dialogist.text.languages import Language, language_of
 from dialogist.text.names import MONTHS, Mention
 from dialogist.text.people import NICKNAMES, SHORT_FORMS
 from dialogist.text.porter import stem_of
 from dialogist.text.quantities import HALF_DAY, UNITS, Quantity, may_hold, quantities
 from dialogist.text.tokens import without_tags
-from dialogist.text.words import FUNCTION_WORDS, Language, folded, language_of
+from dialogist.text.words import FUNCTION_WORDS, folded
 
 # Whether a dialogue holds a number or a time, in digits or in words.
 

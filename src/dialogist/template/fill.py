@@ -16,8 +16,9 @@ from dialogist.template.fields import Values, has_cue
 from dialogist.template.filled import Cited, Entry, Filled, FilledSection, Origin, doubt_of
 from dialogist.template.sentences import Sentences, sentences_of
 from dialogist.text.deadlines import deadline_in
+from dialogist.text.languages import language_of
 from dialogist.text.reported_speech.participants import written_name
-from dialogist.text.words import language_of, word_set
+from dialogist.text.words import word_set
 
 # What a dialogue says about a section of key points in its own words, told by the section's cues.
 #

@@ -7,8 +7,8 @@ from dialogist.errors import UsageError, nearest
 from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue, Statement, Summary, Warning
 from dialogist.text.clauses import clauses_of
+from dialogist.text.languages import language_of
 from dialogist.text.tokens import sentence_spans, tokens_of
-from dialogist.text.words import language_of
 
 _MOST = 0.5  # of the evidence's weight on the speaker's utterances: more is "rests on them"
 

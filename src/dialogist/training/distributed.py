@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 import torch.distributed as dist
 from torch import Tensor
-from torch.distributed.distributed_c10d import PrefixStore
+from torch.distributed.distributed_c10d import PrefixStore, Store
 from torch.distributed.rendezvous import rendezvous
 
 from dialogist.errors import ConfigError, DialogistError
@@ -33,7 +33,7 @@ says nothing, and only this limit finds it out."""
 class _Group:
     """The process group of a run, whose operations have the limit of `TIMEOUT`."""
 
-    store: dist.Store
+    store: Store
     limit: timedelta
     meetings: int = 0
 

@@ -82,7 +82,7 @@ class PretrainedModel(GeneratorModule):
         super().__init__()
         self.config = config
         self.network: Any = network
-        architecture = network.config
+        architecture: Any = network.config
         self._scale = 1.0
         if getattr(architecture, "scale_decoder_outputs", False):  # T5's, where it is tied
             self._scale = float(architecture.d_model**-0.5)
@@ -93,11 +93,12 @@ class PretrainedModel(GeneratorModule):
         self._window: int | None = getattr(architecture, "sliding_window", None)
         self._kind = "full_attention" if self._window is None else "sliding_attention"
         self._prompt: _Prompt | None = None
-        linear = next(m for m in network.get_decoder().modules() if type(m) is nn.Linear)
+        get_decoder: Any = network.get_decoder
+        linear = next(m for m in get_decoder().modules() if type(m) is nn.Linear)
         _mix_formats(network, lambda: linear.weight.dtype)
         if config.checkpointing:
             older = getattr(network, "gradient_checkpointing_enable", None)  # before 5.20 or so
-            enable = getattr(network, "activation_checkpointing_enable", older)
+            enable: Any = getattr(network, "activation_checkpointing_enable", older)
             enable({"use_reentrant": False})
 
     def _own_output_layer(self) -> None:
