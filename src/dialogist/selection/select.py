@@ -116,8 +116,10 @@ def chosen_of(
         must = _frame(found, candidates, worth, budget, bound)
     choice = Choice(words, worth, budget + _MOST_SAVED, must, ties)
     said = sum(unit.words for unit in units)
-    cost = _cost(choice.facts(range(len(words))), np.arange(choice.most + 1) / said, usual)
-    values = choice.values() - cost
+    # Told as one, statements may take a word more than they do alone.
+    longest = max(choice.most, budget)
+    cost = _cost(choice.facts(range(len(words))), np.arange(longest + 1) / said, usual)
+    values = choice.values() - cost[: choice.most + 1]
     saved = cost[min(_MOST_SAVED, choice.most)]
     best = -float(cost[0])
     picked: list[int] = []
