@@ -155,7 +155,8 @@ def test_bad_config_keys_are_named(dialogist, setting, said):
     assert said in one_line(result)
 
 
-def test_unknown_recipe_and_missing_data(dialogist):
+def test_unknown_recipe_and_missing_data(dialogist, monkeypatch):
+    monkeypatch.delenv("DIALOGIST_DATA", raising=False)
     result = dialogist("train", "dialogsum-smal")
     assert result.returncode == 2
     assert "did you mean 'dialogsum-small'" in one_line(result)
