@@ -5,6 +5,7 @@ Bo has restarted it twice.
 
 import re
 from dataclasses import dataclass
+from typing import Literal
 
 from dialogist.text.reported_speech.framing import Frame, decapitalised
 from dialogist.text.reported_speech.morphology import is_gerund
@@ -102,6 +103,9 @@ _TIMES = re.compile(
     rf"|evening|night|tomorrow|tonight|today|days?|weeks?|weekend|[ap]\.?m\.?|{_HOURS}|\d[\d:.]*(?:[ap]m|st|nd|rd|th)?"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)(?:,? |$))+"
 )
+_SOME_DAY = re.compile(r"\b(?:\w+day|tomorrow|tonight)s?\b")
+_SOME_HOUR = re.compile(rf"\b(?:{_HOURS}|\d[\d:.]*(?:[ap]m)?)\b")
+_LEADING = re.compile(r"(?:since|for|until|till|at|on|in|by|with|from|before|after) ")
 _A_DAY_OR_HOUR = re.compile(
     rf"(?i)\b(?:\w+day|tomorrow|tonight|today|{_HOURS}|\d[\d:.]*(?:[ap]m|st|nd|rd|th)?)\b"
 )
@@ -215,6 +219,10 @@ class Exchange:
         is_behind = _ADVERBIAL.fullmatch(rest) or _when(rest) if yes else _LATER.fullmatch(rest)
         if rest and not is_behind:
             return None
+        if yes and rest and (repeated := _said_twice(asked.text, rest)):
+            if repeated == "other":
+                return None
+            rest = ""
         frame = Frame(Voice(self.asker, self.answerer))
         if told := self._settled(asked, yes):
             return f"{told} {decapitalised_phrase(rest)}".strip()
@@ -424,6 +432,25 @@ def _takes_object(opening: str, clause: str, rest: str) -> bool:
     if last in ("is", "was"):
         return True
     return last in _HAVING and (first in DETERMINERS or rest[0].isdigit())
+
+
+def _said_twice(asked: str, rest: str) -> Literal["same", "other", ""]:
+    """Whether a question has what stands behind "yes": the same, or another one of its kind.
+
+    "At five?" "Yes, at five." is the same; "At five?" "Yes, at six." is another one.
+    """
+    low, own = asked.lower().rstrip(" ?.!"), rest.lower().strip(" .,!")
+    bare = _LEADING.sub("", own)
+    if re.search(rf"(?<!\w){re.escape(bare)}$", low):
+        return "same"
+    for kind in (_SOME_DAY, _SOME_HOUR):
+        if kind.search(low) and kind.search(own):
+            return "other"
+    leading = _LEADING.match(own)
+    is_time = _SOME_DAY.search(own) or _SOME_HOUR.search(own)
+    if leading and not is_time and re.search(rf"\b{leading[0].strip()} ", low):
+        return "other"
+    return ""
 
 
 def _when(rest: str) -> str:
