@@ -270,6 +270,8 @@ class Conversation:
             return None
         if self._repeats_a_name(told):
             return None
+        if told.count("“") != told.count("”"):
+            return None  # a name in quotation marks was cut
         told = shortened(" ".join(told.split()).rstrip(",;: ")) + "."
         is_label = any(told.startswith(self._people[one].name) for one in self._named)
         return told if is_label else told[0].upper() + told[1:]

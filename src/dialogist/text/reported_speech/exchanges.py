@@ -103,6 +103,7 @@ _TIMES = re.compile(
     rf"|evening|night|tomorrow|tonight|today|days?|weeks?|weekend|[ap]\.?m\.?|{_HOURS}|\d[\d:.]*(?:[ap]m|st|nd|rd|th)?"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)day)(?:,? |$))+"
 )
+_JOINT = re.compile(r"(?i)(?:are (?:\w+ing|still) |should )")
 _SOME_DAY = re.compile(r"\b(?:\w+day|tomorrow|tonight)s?\b")
 _SOME_HOUR = re.compile(rf"\b(?:{_HOURS}|\d[\d:.]*(?:[ap]m)?)\b")
 _LEADING = re.compile(r"(?:since|for|until|till|at|on|in|by|with|from|before|after) ")
@@ -280,7 +281,8 @@ class Exchange:
         told = None if clause is None else frame.turn(clause)
         if told is None:
             return None
-        if told.plural:
+        are_both = yes and self._are_both(question)
+        if told.plural and not are_both:
             return None
         text = f"{told.text} {decapitalised(rest) if rest else ''}".strip()
         is_own = re.match(r"(?i)you(?:r\b|$)", question.subject)
@@ -289,7 +291,15 @@ class Exchange:
             "could",
             "may",
         )
-        return text if is_own or is_allowed else self._said(frame, text)
+        return text if is_own or is_allowed or are_both else self._said(frame, text)
+
+    def _are_both(self, question: Question) -> bool:
+        """Whether "we" are the two who speak: of a customer it may be a family or a firm."""
+        roles = (Voice(self.asker, self.answerer), Voice(self.answerer, self.asker))
+        is_joint = _JOINT.match(f"{question.auxiliary} {question.rest}")
+        is_service = any(Frame(one).is_adviser for one in roles)
+        is_we = self.two and question.subject.lower() == "we"
+        return bool(is_we and is_joint and not is_service)
 
     def _said(self, frame: Frame, text: str) -> str:
         """What the answerer says of others, with the name where it may be an opinion."""
