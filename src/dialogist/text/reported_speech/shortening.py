@@ -11,7 +11,8 @@ _DUTY = re.compile(
 )
 _NO_DUTY = re.compile(
     r"(?i)\b(?:not|will|would|might|may|can|could|should|must|never|to|do|does|did|what|all|has|have"
-    r"|who|is|are|be|[a-z]+['’](?:d|ll)) (?:\w+ly )?$"
+    r"|who|is|are|be|[a-z]+['’](?:d|ll)) "
+    r"(?:(?:\w+ly|even|ever|also|still|always|often|just|yet|then) )*$"
 )
 _GOING_TO = re.compile(r"(?<!\bif )(?<!\bwhen )\b(?:is|are) (not )?going to (?=([a-z]+)\b)")
 _IN_CONDITION = re.compile(r"(?i)\b(?:if|when|unless|until|once)\b")
