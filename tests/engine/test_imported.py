@@ -22,8 +22,8 @@ from dialogist.engine.model_files import find_model
 from dialogist.engine.options import SummaryOptions
 from dialogist.errors import ModelError
 from dialogist.models.pretrained.importing import import_pretrained
-from dialogist.models.pretrained.network import PretrainedModel
 from dialogist.models.pretrained.pretrained_config import PretrainedConfig
+from dialogist.models.pretrained.pretrained_network import PretrainedModel
 
 TALK = Dialogue((Utterance("Ann", "Shall we meet at 7?"), Utterance("Bo", "Yes.")), id="talk")
 

@@ -62,7 +62,7 @@ class Parts(StrEnum):
 
 
 @with_read_flags(strict=False)
-def batch(
+def batch_command(
     inputs: Annotated[
         list[str],
         typer.Argument(
@@ -171,7 +171,7 @@ def batch(
     from dialogist.jobs.run import Watcher, run_job
     from dialogist.jobs.sinks import Form
     from dialogist.jobs.sources import Since, items_of, origins_of
-    from dialogist.jobs.wishes import Wishes
+    from dialogist.jobs.work import Wishes
     from dialogist.jobs.workers import WorkPlan
 
     _refuse(

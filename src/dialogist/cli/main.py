@@ -51,8 +51,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(summarize.summarize)
-app.command()(batch.batch)
+app.command("summarize")(summarize.summarize_command)
+app.command("batch")(batch.batch_command)
 app.command()(mask.mask)
 app.command()(annotate.annotate)
 app.command()(finetune.finetune)

@@ -11,7 +11,7 @@ from dialogist.cli.console import note
 from dialogist.cli.flags import OutputFile
 from dialogist.cli.forms import output_to
 from dialogist.errors import MissingExtraError, UsageError
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 @with_read_flags()
-def summarize(
+def summarize_command(
     files: Annotated[
         list[Path] | None,
         typer.Argument(help="Dialogue files, or - for stdin (the default when piped into)."),
@@ -132,7 +132,7 @@ def summarize(
     """Summarise dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
     from dialogist.cli.summarizing import Destination, SummaryRun
     from dialogist.cli.summary_output import columns_of  # pydantic: not for --help
-    from dialogist.jobs.wishes import settings_of
+    from dialogist.jobs.work import settings_of
     from dialogist.present.presenting import Presenter
 
     form = form_of(output, format, OutputFormat.text)

@@ -19,7 +19,7 @@ from dialogist.files import sync, write_text_atomically
 from dialogist.present.presenting import Presenter
 from dialogist.present.shaping import Shaped
 from dialogist.records import JSON, Dialogue, Warning
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 if TYPE_CHECKING:
     from dialogist.engine.summarizer import Summarizer

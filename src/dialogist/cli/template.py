@@ -9,10 +9,10 @@ from dialogist.cli.console import note
 from dialogist.cli.flags import FactsForm, OutputFile
 from dialogist.cli.forms import Facts, form_of, output_to
 from dialogist.errors import ConfigError
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 if TYPE_CHECKING:  # a template is checked by pydantic: not for --help
-    from dialogist.template.config import SectionConfig, Template
+    from dialogist.template.template_config import SectionConfig, Template
 
 app = typer.Typer(
     help="List, show and check templates: the forms that summaries can be put into.",

@@ -24,7 +24,7 @@ from safetensors.torch import load_file, save
 from torch import nn
 
 from dialogist.config import Config
-from dialogist.data.keypoints import RulePack, load_pack
+from dialogist.data.key_points import RulePack, load_pack
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.model_files import (

@@ -23,7 +23,7 @@ from dialogist.records import (
 )
 from dialogist.selection.network import bundled_network
 from dialogist.selection.select import MOST, USUAL, Chosen, select
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 LANGUAGE = "en"
 """The language that the rules of reported speech know."""

@@ -24,9 +24,9 @@ from dialogist.errors import ModelError
 from dialogist.files import write_folder_atomically
 from dialogist.models.pretrained.exporting import export_to_transformers
 from dialogist.models.pretrained.importing import ImportedModel, import_pretrained
-from dialogist.models.pretrained.network import PretrainedModel
 from dialogist.models.pretrained.pretrained_config import PretrainedConfig
-from dialogist.models.pretrained.sources import (
+from dialogist.models.pretrained.pretrained_network import PretrainedModel
+from dialogist.models.pretrained.pretrained_sources import (
     OURS,
     PretrainedSource,
     locate,

@@ -9,10 +9,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from dialogist.data.profile import PREFIX, is_said, stands_in, title_of_field
 from dialogist.data.readers.fields import role_of
+from dialogist.data.user_profile import PROFILE_PREFIX, is_said, stands_in, title_of_field
 from dialogist.records import Dialogue, EvidenceSpan, Statement, Summary
-from dialogist.text.words import words_in
+from dialogist.text.tokens import words_in
 
 _CUSTOMERS = frozenset(("customer", "user", "patient", "caller", "client"))
 _FEWEST_LETTERS = 4  # of a word that a statement and a field may have in common
@@ -55,7 +55,7 @@ def _apart(statement: Statement, dialogue: Dialogue) -> Statement:
     fields = list(dialogue.profile.items())
     cited = {span.utterance for span in statement.evidence}
     found = tuple(
-        f"{PREFIX}{name}"
+        f"{PROFILE_PREFIX}{name}"
         for number, (name, value) in enumerate(fields)
         if _rests_on(statement.text, value, number in cited, dialogue)
     )
@@ -95,7 +95,7 @@ class ProfileNotes:
         told = "; ".join(f"{title_of_field(name)} {self._left.pop(name)}" for name in found)
         end = text[-1] if text[-1] in ".!?" else ""
         noted = f"{text.removesuffix(end)} (profile: {told}){end}"
-        return noted, tuple(f"{PREFIX}{name}" for name in found)
+        return noted, tuple(f"{PROFILE_PREFIX}{name}" for name in found)
 
     def _mentions(self, name: str, text: str, evidence: Sequence[EvidenceSpan]) -> bool:
         title = title_of_field(name)

@@ -10,7 +10,7 @@ from dialogist.errors import DataError, UsageError
 from dialogist.present.shaping import Shape, Shaped
 from dialogist.records import Dialogue, Statement, Summary
 from dialogist.template.filled import Quote, shown_of
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 if TYPE_CHECKING:  # the rules of privacy take a while to load: not unless something is masked
     from dialogist.privacy.masks import MaskTable

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from dialogist.records import JSON, Dialogue, Statement, Summary
-from dialogist.template.config import Template
 from dialogist.template.filled import Filled, Quote, cited_of, filled_to_json, quotes_of
 from dialogist.template.focus import check_speaker, focus
 from dialogist.template.perspective import names_by
 from dialogist.template.rename import check_names, rename, rename_filled
+from dialogist.template.template_config import Template
 
 _QUOTED = 3  # utterances shown for a statement, at most
 

@@ -40,7 +40,7 @@ from dialogist.records import (
     Summary,
 )
 from dialogist.selection.network import BUNDLED
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 from dialogist.training.run_logs import JsonLines
 
 # Summaries that are kept as they come, so that an interrupted evaluation goes on where it was.

@@ -161,7 +161,7 @@ def _home(
 
 
 @router.post("/")
-async def summarize(request: Request) -> Response:
+async def summarize_form(request: Request) -> Response:
     """Summarize the transcript of the form, and show both side by side."""
     key = await authorized(request, "summaries")
     service = service_of(request)
@@ -207,7 +207,7 @@ async def queue(request: Request) -> Response:
 
 
 @router.get("/reviews/{identity}")
-async def review(request: Request, identity: str) -> Response:
+async def review_page(request: Request, identity: str) -> Response:
     """Show a summary that waits for review beside its transcript."""
     await authorized(request, "reviews")
     engine = service_of(request).engine

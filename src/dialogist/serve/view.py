@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from dialogist.data.profile import PREFIX, title_of_field
+from dialogist.data.user_profile import PROFILE_PREFIX, title_of_field
 from dialogist.present.plain_text import markdown_of, text_of
 from dialogist.present.shaping import Shaped
 from dialogist.privacy.masks import MASK_PATTERN
@@ -154,7 +154,7 @@ def _statements(
 
 def _fields(dialogue: Dialogue, cited: Sequence[str]) -> Iterable[tuple[int, str]]:
     for number, name in enumerate(dialogue.profile):
-        if f"{PREFIX}{name}" in cited:
+        if f"{PROFILE_PREFIX}{name}" in cited:
             yield number, title_of_field(name)
 
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias
 
 from dialogist.records import EvidenceSpan, Statement, StatementKind, Summary, Utterance
-from dialogist.template.config import FieldSource, FieldType
+from dialogist.template.template_config import FieldSource, FieldType
 
 Origin: TypeAlias = Literal["summary", "dialogue", "metadata", "profile"]
 

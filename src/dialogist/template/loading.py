@@ -5,10 +5,16 @@ from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
-from dialogist.data.keypoints import RulePack, load_pack
+from dialogist.data.key_points import RulePack, load_pack
 from dialogist.data.pack_files import YamlSource, validated
 from dialogist.errors import ConfigError, nearest
-from dialogist.template.config import FIELD_TYPES, OPTIONS, SOURCES, SectionConfig, Template
+from dialogist.template.template_config import (
+    FIELD_TYPES,
+    OPTIONS,
+    SOURCES,
+    SectionConfig,
+    Template,
+)
 
 
 @lru_cache(maxsize=16)
@@ -16,7 +22,7 @@ def pack_of(name_or_path: str) -> RulePack:
     """A rule pack as it was when first asked for.
 
     Raises:
-        ConfigError: see `dialogist.data.keypoints.load_pack`.
+        ConfigError: see `dialogist.data.key_points.load_pack`.
     """
     return load_pack(name_or_path)
 

@@ -9,8 +9,16 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from dialogist.text.tokens import SPEAKER_TAG, sentence_spans
-from dialogist.text.words import FUNCTION_WORDS, OPENERS, REPORTING, folded, listed, word_set
+from dialogist.text.tokens import (
+    FUNCTION_WORDS,
+    OPENERS,
+    REPORTING,
+    SPEAKER_TAG,
+    folded,
+    listed,
+    sentence_spans,
+    word_set,
+)
 
 _TOKEN = re.compile(
     rf"(?P<tag>{SPEAKER_TAG}|<\w+>|\[[^\[\]\s]{{1,20}}\])|(?P<dotted>(?:[A-Z]\.){{2,}}[A-Z]?)"

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from dialogist.text.names import DAYS, MONTHS
-from dialogist.text.words import FUNCTION_WORDS, OPENERS, listed, word_set
+from dialogist.text.tokens import FUNCTION_WORDS, OPENERS, listed, word_set
 
 # Other forms of English names: diminutives, peoples of countries, short forms.
 #

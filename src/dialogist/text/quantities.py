@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from dialogist.text.words import listed
+from dialogist.text.tokens import listed
 
 # Numbers that are written in words: English ones, and Chinese numerals.
 

@@ -4,8 +4,7 @@ import re
 
 from dialogist.text.deadlines import whens_in
 from dialogist.text.porter import stem_of
-from dialogist.text.tokens import bases_of
-from dialogist.text.words import FUNCTION_WORDS
+from dialogist.text.tokens import FUNCTION_WORDS, bases_of
 
 _CHANGES = re.compile(
     r"\b(?:actually|instead|on second thoughts?|change(?:d)? (?:of plans?|my mind|it|the)|make it|"

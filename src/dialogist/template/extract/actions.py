@@ -24,7 +24,7 @@ from dialogist.template.extract.verbs import is_handled, is_work, starts_work
 from dialogist.template.extract.wording import quoted, resolved
 from dialogist.text.agreeing import agrees, declines
 from dialogist.text.deadlines import deadline_in
-from dialogist.text.words import FUNCTION_WORDS
+from dialogist.text.tokens import FUNCTION_WORDS
 
 _ADVERB = (
     r"(?:(?:definitely|certainly|just|also|then|gladly|personally|first|now|surely|still|try to|"

@@ -11,7 +11,7 @@ from dialogist.template.extract.turns import Found, turns_of
 from dialogist.text.languages import language_of
 from dialogist.text.names import DAYS, MONTHS
 from dialogist.text.porter import stem_of
-from dialogist.text.words import IRREGULAR, OPENERS, REPORTING, word_set
+from dialogist.text.tokens import IRREGULAR, OPENERS, REPORTING, word_set
 
 _WORD = re.compile(r"[^\W\d_]+(?:[-_][^\W\d_]+)*")
 _COMMON = """

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from dialogist.text.names import DAYS, MONTHS
-from dialogist.text.words import listed
+from dialogist.text.tokens import listed
 
 _HAN_DAYS = "一二三四五六日"
 
