@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialogist.cli.command_tree import add_laboratory
+from dialogist.cli.command_tree import add_data_tools
 from dialogist.cli.console import Meter, filtered, note, tracked
 from dialogist.cli.flags import (
     Data,
@@ -119,7 +119,7 @@ app = typer.Typer(help="Check, measure, split and encode dialogue files.", no_ar
 
 app.command("encode")(encode_data)
 app.command("entities")(count_entities)
-add_laboratory(app, "vectors", "synth", "noise")
+add_data_tools(app)
 
 _Files = Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")]
 _BAR = 40
