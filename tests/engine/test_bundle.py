@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from dialogist.engine.bundle import describe, load_bundle, save_bundle
-from dialogist.engine.model_files import find_model
+from dialogist.engine.options import find_model
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ModelError
 from dialogist.models.model_weights import weights_of

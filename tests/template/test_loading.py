@@ -3,7 +3,7 @@
 import pytest
 
 from dialogist.errors import ConfigError
-from dialogist.template.loading import bundled_templates, load_template, parse_template
+from dialogist.template.template_config import bundled_templates, load_template, parse_template
 
 HEAD = "name: mine\nlanguage: en\nversion: 1\nsections:\n"
 

@@ -258,7 +258,7 @@ def _refuse(faults: Mapping[str, bool]) -> None:
 
 def _options(model: str, wanted: dict[str, Any], focus: str | None) -> "SummaryOptions":
     from dialogist.cli.licence_note import tell_licence
-    from dialogist.engine.model_files import find_model, model_options
+    from dialogist.engine.options import find_model, model_options
 
     options = decoding_options(model_options(find_model(model)), wanted)
     if options.style == "faithful":

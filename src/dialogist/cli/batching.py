@@ -15,7 +15,7 @@ from dialogist.jobs.journal import Totals, known_inputs
 from dialogist.jobs.run import JobProgress
 from dialogist.jobs.sources import RecordOrigin, SourceItem
 from dialogist.jobs.work import Opened, batch_record
-from dialogist.present.shaping import Shaped
+from dialogist.present import Shaped
 from dialogist.records import Dialogue
 from dialogist.text.tokens import counted
 

@@ -11,7 +11,7 @@ from dialogist.cli.console import note, progress
 from dialogist.cli.flags import decoding_options, tell_measured_style
 from dialogist.cli.inputs import InputReading
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.model_files import find_model
+from dialogist.engine.options import find_model
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.evaluation.diagnostics import Caution, leakage_cautions

@@ -18,7 +18,7 @@ from dialogist.jobs.sinks import PartWriter
 from dialogist.jobs.sources import Shard, unpacked
 from dialogist.jobs.work import GROUP, Work, batch_record, error_record
 from dialogist.jobs.workers import Finished, WorkPlan, shown_summary
-from dialogist.present.shaping import Shaped
+from dialogist.present import Shaped
 from dialogist.records import JSON
 from dialogist.text.tokens import counted
 

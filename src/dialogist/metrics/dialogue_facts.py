@@ -10,7 +10,6 @@ from dialogist.metrics.dialogue_claims import Claims, Denials
 from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue
 from dialogist.text.languages import Language, language_of
-from dialogist.text.names import MONTHS, Mention
 from dialogist.text.patterns import (
     TextEntity,
     broken_masks,
@@ -18,7 +17,7 @@ from dialogist.text.patterns import (
     entities,
     without_masks,
 )
-from dialogist.text.people import NICKNAMES, SHORT_FORMS
+from dialogist.text.people import MONTHS, NICKNAMES, SHORT_FORMS, Mention
 from dialogist.text.porter import stem_of
 from dialogist.text.quantities import HALF_DAY, UNITS, Quantity, may_hold, quantities
 from dialogist.text.tokens import FUNCTION_WORDS, folded, without_tags

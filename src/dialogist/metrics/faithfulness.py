@@ -20,8 +20,8 @@ from dialogist.metrics.dialogue_facts import (
 )
 from dialogist.records import Dialogue
 from dialogist.text.clauses import clauses_of, is_content
-from dialogist.text.names import has_names, name_mentions
 from dialogist.text.patterns import broken_masks, entities
+from dialogist.text.people import has_names, name_mentions
 from dialogist.text.porter import stem_of
 from dialogist.text.quantities import may_hold, quantities
 from dialogist.text.tokens import (

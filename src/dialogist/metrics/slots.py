@@ -9,8 +9,8 @@ import numpy as np
 
 from dialogist.metrics.base import Case, Column, Floats, percentage, ratio
 from dialogist.records import JSON
-from dialogist.text.names import DAYS
 from dialogist.text.patterns import calendar_value
+from dialogist.text.people import DAYS
 from dialogist.text.quantities import quantities
 from dialogist.text.tokens import listed
 

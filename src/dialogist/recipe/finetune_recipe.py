@@ -15,8 +15,7 @@ from dialogist.data.key_points import load_pack
 from dialogist.data.prepare import Preparation
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import KEY_POINTS_FILE, Bundle, load_bundle
-from dialogist.engine.model_files import find_model
-from dialogist.engine.options import SummaryOptions
+from dialogist.engine.options import SummaryOptions, find_model
 from dialogist.errors import ConfigError, UsageError
 from dialogist.files import located
 from dialogist.models.bert_warm_start import EncoderStart

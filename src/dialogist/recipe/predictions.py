@@ -16,8 +16,7 @@ from dialogist.data.readers import ReadProblem
 from dialogist.data.readers.fields import dialogue_to_json
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import load_bundle
-from dialogist.engine.model_files import find_model
-from dialogist.engine.options import SummaryOptions
+from dialogist.engine.options import SummaryOptions, find_model
 from dialogist.engine.summarizer import Summarizer, SummarizerLike
 from dialogist.errors import DataError
 from dialogist.evaluation.system_outputs import (

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 from dialogist.data.prepare import Preparation
 from dialogist.data.shards import TOKENIZER
-from dialogist.engine.model_files import find_model, read_json
+from dialogist.engine.options import find_model, read_json
 from dialogist.errors import ConfigError, ModelError
 from dialogist.files import is_pretrained_source, write_folder_atomically
 from dialogist.models import ModelConfig, SequenceModel

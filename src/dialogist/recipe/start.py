@@ -18,7 +18,7 @@ from dialogist.config import differences, read_yaml
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.shards import TOKENIZER
 from dialogist.engine.bundle import load_bundle
-from dialogist.engine.model_files import find_model
+from dialogist.engine.options import find_model
 from dialogist.errors import CheckpointError, ConfigError, ModelError
 from dialogist.files import located, sha256_of, write_folder_atomically, write_text_atomically
 from dialogist.models import SequenceModel

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from dialogist import __version__
-from dialogist.present.shaping import Shaped
+from dialogist.present import Shaped
 from dialogist.records import JSON
 from dialogist.serve import batches, chat, reviews, tables
 from dialogist.serve.guards import (

@@ -10,13 +10,11 @@ from itertools import pairwise
 from typing import Any
 
 from dialogist.data.user_profile import PROFILE_PREFIX, title_of_field
-from dialogist.present.plain_text import markdown_of, text_of
-from dialogist.present.shaping import Shaped
+from dialogist.present import Shaped, markdown_of, text_of
 from dialogist.privacy.masks import MASK_PATTERN
 from dialogist.records import Dialogue, Statement, Summary
 from dialogist.serve.reviews import record_of
-from dialogist.template.filled import doubt_of
-from dialogist.template.render import SHOWN
+from dialogist.template.filled import SHOWN, doubt_of
 
 _LIKE = 0.5  # two lines that are more alike than this are one line, changed
 _QUOTE = re.compile(r'[^"“]*["“].+["”]\.?')

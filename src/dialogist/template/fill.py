@@ -15,8 +15,8 @@ from dialogist.template.filled import Cited, Entry, Filled, FilledSection, Origi
 from dialogist.template.sentences import Sentences, sentences_of
 from dialogist.template.template_config import FieldSource, SectionConfig, Template
 from dialogist.template.typed_fields import Values, has_cue
-from dialogist.text.deadlines import deadline_in
 from dialogist.text.languages import language_of
+from dialogist.text.quantities import deadline_in
 from dialogist.text.reported_speech.participants import written_name
 from dialogist.text.tokens import word_set
 

@@ -128,7 +128,7 @@ def compare(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:
     """Compare systems on the same dialogues. The same command goes on after an interruption."""
-    from dialogist.engine.model_files import find_model
+    from dialogist.engine.options import find_model
     from dialogist.evaluation.metric_selection import (
         check_columns,
         column_keys,

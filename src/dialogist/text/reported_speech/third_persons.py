@@ -4,8 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dialogist.text.names import DAYS, MONTHS
-from dialogist.text.people import first_names
+from dialogist.text.people import DAYS, MONTHS, first_names
 from dialogist.text.reported_speech.morphology import is_base
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.turning import Voice, possessive, turned
