@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dialogist.cli import main
-from dialogist.engine.segmenting import Segmenter
+from dialogist.pipeline.segmenting import Segmenter
 from dialogist.present import Presenter, Shape, Shaped
 from dialogist.records import Dialogue, Summary
 from dialogist.text.quantities import quantities
@@ -58,7 +58,7 @@ def test_the_others_go_on(run, poisoned) -> None:
     [line] = [line for line in told if "poison" in line]
     number = records[1]["reason"].rpartition("error ")[2].rstrip(")")
     assert number in line
-    assert "engine/pipeline.py:" in line
+    assert "pipeline/stages.py:" in line
     assert told[-1].endswith("1 dialogue failed (status error); the others are done")
 
 

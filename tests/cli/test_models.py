@@ -9,7 +9,7 @@ import pytest
 import torch
 from tests.cli.calling import caller
 
-from dialogist.engine.bundle import describe, load_bundle
+from dialogist.pipeline.bundle import describe, load_bundle
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ import sys
 import pytest
 
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.faithful import faithful_summaries
-from dialogist.engine.options import SummaryOptions
-from dialogist.engine.session import Session
-from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ConfigError, UsageError
+from dialogist.pipeline.faithful import faithful_summaries
+from dialogist.pipeline.options import SummaryOptions
+from dialogist.pipeline.stages import Session
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Summary, Utterance
 
 FAITHFUL = SummaryOptions(style="faithful")

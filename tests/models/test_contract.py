@@ -65,8 +65,8 @@ def test_what_it_attends_to_is_evidence(tmp_path: Path) -> None:
     options = summarizer.chosen(None, safe=False, min_tokens=4, max_tokens=8)
     reading = summarizer.read(TALK, options)
     [written] = summarizer.write(reading, options)
-    assert written.looks is not None
-    shares = written.looks.parts[0].shares
+    assert written.attention is not None
+    shares = written.attention.parts[0].shares
     [window] = reading.windows
     lengths = [
         b - a for a, b in zip(window.encoded.starts, window.encoded.starts[1:], strict=False)

@@ -10,9 +10,9 @@ import torch
 from safetensors.torch import load_file
 
 from dialogist.config import read_yaml
-from dialogist.engine.bundle import load_bundle
-from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import CheckpointError, ConfigError, DataError, UsageError
+from dialogist.pipeline.bundle import load_bundle
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.recipe import finetune_recipe as recipes
 from dialogist.recipe.finetune_recipe import (
     Base,

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from dialogist.config import override
-from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ConfigError
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.recipe.encoded_data import encode_recipe
 from dialogist.recipe.recipe_config import Recipe, RunPlace, read_recipe
 from dialogist.recipe.training_run import train_recipe

@@ -12,11 +12,11 @@ import pytest
 import torch
 from tests.models.bert_samples import bert_folder
 
-from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import CheckpointError, ConfigError, DialogistError, ModelError
 from dialogist.files import sha256_of
 from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import Transformer
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.recipe.recipe_config import Recipe, RunPlace, read_recipe
 from dialogist.recipe.training_run import train_recipe
 from dialogist.records import Dialogue, Utterance

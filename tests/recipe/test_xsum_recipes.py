@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from dialogist.data.readers import ReadOptions, read_dialogues
-from dialogist.engine.summarizer import Summarizer
 from dialogist.models.transformer import TransformerConfig
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.recipe.recipe_config import Recipe, RunPlace, bundled_recipes, read_recipe
 from dialogist.recipe.training_run import train_recipe
 from dialogist.training.checkpoints import checkpoint_folders

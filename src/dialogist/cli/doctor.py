@@ -43,7 +43,7 @@ def doctor(
 ) -> int:
     """Show the machine, the packages and the models; say what could be better."""
     from dialogist.cli.torch_facts import measure_all, torch_facts
-    from dialogist.engine.options import known_models
+    from dialogist.pipeline.options import known_models
 
     form = form_of(output, format, Facts.text)
     torch = torch_facts()

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from dialogist.engine.bundle import Bundle
+from dialogist.pipeline.bundle import Bundle
 from dialogist.recipe.distillation import card_lines
 from dialogist.recipe.recipe_config import Recipe
 

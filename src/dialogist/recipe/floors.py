@@ -11,11 +11,11 @@ from dataclasses import replace
 import numpy as np
 
 from dialogist.baselines.extractive import BaselineSystem, ConstantSummary, baseline
-from dialogist.engine.summarizer import SummarizerLike
 from dialogist.evaluation.report_card import MeasuredSystem, RowKind
 from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.system_outputs import Output
 from dialogist.evaluation.upper_bounds import Oracle, leave_one_out
+from dialogist.pipeline.summarizer import SummarizerLike
 from dialogist.records import Dialogue
 from dialogist.text.tokens import words_in
 

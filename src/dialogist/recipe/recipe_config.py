@@ -18,13 +18,13 @@ from dialogist.config import Config, override, read_yaml
 from dialogist.data.changes import AugmentationConfig
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.options import SummaryOptions
 from dialogist.errors import ConfigError, nearest
 from dialogist.models import ModelConfig
 from dialogist.models.bert_warm_start import EncoderStart
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives import ObjectiveConfig
 from dialogist.objectives.cross_entropy import CrossEntropyConfig, DenoisingConfig
+from dialogist.pipeline.options import SummaryOptions
 from dialogist.recipe.changed_words import changed_words
 from dialogist.records import Status, WarningKind
 from dialogist.tokenizers import MOST_LABELS, TokenizerConfig

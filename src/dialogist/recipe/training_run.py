@@ -20,13 +20,13 @@ import torch
 from dialogist import __version__
 from dialogist.data.prepare import Preparation
 from dialogist.data.shards import TOKENIZER
-from dialogist.engine.bundle import Bundle, save_bundle
-from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ConfigError, MissingExtraError
 from dialogist.files import alone_in, write_folder_atomically, write_text_atomically
 from dialogist.models import SequenceModel
 from dialogist.models.bert_warm_start import EncoderStart
 from dialogist.models.model_weights import load_weights, weights_of
+from dialogist.pipeline.bundle import Bundle, save_bundle
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.recipe.card import model_card
 from dialogist.recipe.corpus import Note, read_sets
 from dialogist.recipe.distillation import record_teachers

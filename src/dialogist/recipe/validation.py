@@ -9,12 +9,12 @@ from torch import nn
 
 from dialogist.data.sampler import TokenBucketConfig
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.summarizer import Summarizer, SummarizerLike
 from dialogist.errors import DataError
 from dialogist.evaluation.scoring import Scores, score
 from dialogist.evaluation.system_outputs import Output, nonblank
 from dialogist.metrics.rouge import ROUGE_TYPES, Rouge
 from dialogist.objectives.base import Objective
+from dialogist.pipeline.summarizer import Summarizer, SummarizerLike
 from dialogist.recipe.recipe_config import ValidationConfig
 from dialogist.records import JSON, Dialogue
 from dialogist.training.base import TrainingData, Validation

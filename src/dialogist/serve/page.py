@@ -14,8 +14,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dialogist import __version__
-from dialogist.engine.options import SummaryOptions
 from dialogist.evaluation.pages import asset, page_templates
+from dialogist.pipeline.options import SummaryOptions
 from dialogist.present import Where
 from dialogist.records import JSON
 from dialogist.serve import reviews

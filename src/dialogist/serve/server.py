@@ -14,7 +14,7 @@ from prometheus_client.multiprocess import mark_process_dead
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
-from dialogist.engine.summarizer import Summarizer
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.serve.app import create_app
 from dialogist.serve.crashes import CrashLog
 from dialogist.serve.metrics import SHARED, log_as_json

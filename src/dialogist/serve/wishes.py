@@ -15,8 +15,8 @@ from pydantic import Field, ValidationError
 from dialogist.config import Config
 from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
 from dialogist.data.user_profile import MOST_FIELDS, PROFILE
-from dialogist.engine.options import Length, Style, SummaryOptions, only_in_free_style
 from dialogist.errors import ConfigError, DataError, UsageError
+from dialogist.pipeline.options import Length, Style, SummaryOptions, only_in_free_style
 from dialogist.present import Presenter, Shape, Shaped, Where
 from dialogist.privacy.packs import MaskedNames
 from dialogist.records import JSON, Dialogue, Summary

@@ -1,6 +1,6 @@
 """The JSON Schema of a summary as ``dialogist summarize --format json`` writes it.
 
-python -m dialogist.engine.schema > src/dialogist/assets/summary.schema.json
+python -m bench.summary_schema > src/dialogist/assets/summary.schema.json
 """
 
 import json

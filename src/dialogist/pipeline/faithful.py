@@ -8,8 +8,8 @@ from typing import NamedTuple
 from dialogist.data.normalise import readable_in_place
 from dialogist.data.readers.fields import role_of
 from dialogist.data.user_profile import PROFILE_PREFIX, is_said, stands_in, title_of_field
-from dialogist.engine.isolation import Clock, failed, refusal, shortness
-from dialogist.engine.options import Length, SummaryOptions
+from dialogist.pipeline.isolation import Clock, failed, refusal, shortness
+from dialogist.pipeline.options import Length, SummaryOptions
 from dialogist.records import (
     Coverage,
     Dialogue,

@@ -7,26 +7,25 @@ from threading import Lock
 from typing import TYPE_CHECKING, Protocol, Self
 
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.faithful import faithful_summaries
-from dialogist.engine.isolation import checked_dialogues
-from dialogist.engine.options import (
+from dialogist.errors import UsageError
+from dialogist.pipeline.faithful import faithful_summaries
+from dialogist.pipeline.isolation import checked_dialogues
+from dialogist.pipeline.options import (
     DEFAULT_MODEL,
     SummaryOptions,
     find_model,
     model_options,
     only_in_free_style,
 )
-from dialogist.errors import UsageError
 from dialogist.records import Dialogue, Summary
 
-if TYPE_CHECKING:  # torch: faithful style does without, and it takes a second to import
+if TYPE_CHECKING:
     from dialogist.baselines.openai_endpoint import OpenAIEndpoint
-    from dialogist.engine.bundle import Bundle
-    from dialogist.engine.drafts import SearchedWindow
-    from dialogist.engine.pipeline import Neural
-    from dialogist.engine.precision import Format, Precision
-    from dialogist.engine.segmenting import SegmentedDialogue
-    from dialogist.engine.writing import BatchLimits
+    from dialogist.pipeline.bundle import Bundle, Format, Precision
+    from dialogist.pipeline.drafts import Window
+    from dialogist.pipeline.segmenting import SegmentedDialogue
+    from dialogist.pipeline.stages import Neural
+    from dialogist.pipeline.window_generator import BatchLimits
 
 
 class SummarizerLike(Protocol):
@@ -93,8 +92,8 @@ class Summarizer:
         folder = find_model(name_or_path)
 
         def load() -> "Bundle":
-            from dialogist.engine.bundle import load_bundle  # torch
             from dialogist.nn.quantization import pick_device
+            from dialogist.pipeline.bundle import load_bundle  # torch
 
             return load_bundle(folder, pick_device(device), name_or_path, precision)
 
@@ -164,7 +163,7 @@ class Summarizer:
 
     def write(
         self, reading: "SegmentedDialogue", options: DecodingOptions | None = None
-    ) -> "list[SearchedWindow]":
+    ) -> "list[Window]":
         """What the network says of each window of a dialogue, as token ids."""
         return self._network.writer.write(reading.windows, self.chosen(options))
 
@@ -216,7 +215,7 @@ class Summarizer:
         """What free style needs, loaded when first asked for."""
         with self._lock:
             if self._neural is None:
-                from dialogist.engine.pipeline import Neural  # torch
+                from dialogist.pipeline.stages import Neural  # torch
 
                 known = self._model
                 bundle = known.load() if isinstance(known, _Unloaded) else known

@@ -1,18 +1,14 @@
-"""Windows: a long dialogue in parts that a model can read whole.
-
-Windows begin and end between utterances and overlap; one utterance longer than a window is split
-between words. All of it is read: nothing is left out here.
-"""
+"""Windows: a long dialogue in parts that a model can read whole."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
 from dialogist.data.encode import Encoded, Limits, tokens_read
-from dialogist.engine.bundle import Bundle
-from dialogist.engine.drafts import Window
-from dialogist.engine.isolation import Refusal, refusal
-from dialogist.engine.options import SummaryOptions
+from dialogist.pipeline.bundle import Bundle
+from dialogist.pipeline.drafts import Window
+from dialogist.pipeline.isolation import Refusal, refusal
+from dialogist.pipeline.options import SummaryOptions
 from dialogist.records import Coverage, Dialogue, Dropped, Example, Utterance
 
 NAME_SHARE = 2
@@ -216,7 +212,7 @@ class Segmenter:
     """Prepares dialogues for one model."""
 
     def __init__(self, bundle: Bundle, alike: bool = True) -> None:
-        """``alike``: see `windows.Cutting`."""
+        """``alike``: see `Cutting`."""
         self._alike = alike
         self._preparation, self._tokenizer = bundle.preparation, bundle.tokenizer
 

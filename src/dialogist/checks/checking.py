@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from dialogist.engine.evidence.index import Index, Term, index_of, with_aliases
-from dialogist.engine.options import SummaryOptions
+from dialogist.checks.evidence_index import Index, Term, index_of, with_aliases
 from dialogist.records import (
     Dialogue,
     Statement,
@@ -305,11 +304,17 @@ NOT_VERIFIED = "the network wrote this and nothing verifies it: compare it with 
 _OF_OTHERS = frozenset(("answer", "help"))
 
 
-def with_checks(summary: Summary, dialogue: Dialogue, options: SummaryOptions) -> Summary:
-    """The summary with the result of every check: warnings, its statements' and its status."""
+def with_checks(
+    summary: Summary, dialogue: Dialogue, min_confidence: float | None, has_evidence: bool = True
+) -> Summary:
+    """The summary with the result of every check: warnings, its statements' and its status.
+
+    ``min_confidence``: sentences of which the model was less sure get a warning; None: none does.
+    Without evidence only earlier warnings count.
+    """
     if not summary.text:
         return summary
-    found = tuple(_of_evidence(summary, dialogue, options)) if options.evidence else ()
+    found = tuple(_of_evidence(summary, dialogue, min_confidence)) if has_evidence else ()
     warnings = (*summary.warnings, *found)
     sentences = tuple(_checked(one, warnings) for one in summary.sentences)
     points = tuple(_checked(one, warnings) for one in summary.key_points)
@@ -320,9 +325,7 @@ def with_checks(summary: Summary, dialogue: Dialogue, options: SummaryOptions) -
     return replace(checked, status=status, reason=reason)
 
 
-def _of_evidence(
-    summary: Summary, dialogue: Dialogue, options: SummaryOptions
-) -> Iterator[Warning]:
+def _of_evidence(summary: Summary, dialogue: Dialogue, least: float | None) -> Iterator[Warning]:
     """What the model's confidence and the utterances behind each sentence tell."""
     index = index_of(dialogue)
     for sentence in summary.sentences:
@@ -331,7 +334,7 @@ def _of_evidence(
         if other:
             told = f"{other} says the line behind this sentence: check who does what"
             yield Warning("speaker_mismatch", told, *place)
-        sure, least = sentence.confidence, options.min_confidence
+        sure = sentence.confidence
         if sure is not None and least is not None and sure < least:
             told = f"the model was unsure of this sentence (confidence {_below(sure, least)})"
             yield Warning("unsure", told, *place)
