@@ -4,13 +4,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dialogist.text.names import DAYS, MONTHS
-from dialogist.text.people import first_names
+from dialogist.text.people import DAYS, MONTHS, first_names
 from dialogist.text.reported_speech.morphology import is_base
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.turning import Voice, possessive, turned
 from dialogist.text.reported_speech.words import SINGULAR_THIRD, THEY, words_of
-from dialogist.text.words import OPENERS, word_set
+from dialogist.text.tokens import OPENERS, word_set
 
 _SHE = word_set("""
 mother mom mum mummy grandmother grandma wife sister daughter girlfriend aunt auntie niece
