@@ -4,7 +4,8 @@
 
 The network is that of `keras_reports` (Listings 2-6 of report 1) with random weights everywhere,
 biases and norms too. Stored are its weights, a padded batch, the probabilities, the masked loss
-(Listing 7) and its gradients without dropout, and the greedy tokens (Listing 9). tests/models/test_keras_parity.py compares Dialogist's network with them.
+(Listing 7) and its gradients without dropout, and the greedy tokens (Listing 9).
+tests/models/test_keras_parity.py compares Dialogist's network with them.
 """
 
 from collections.abc import Sequence

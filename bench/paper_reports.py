@@ -1,6 +1,7 @@
-"""Evaluate trained recipes of the DialogSum reports; results/dialogsum-reports.json has the figures.
+"""Evaluate trained recipes of the DialogSum reports, into results/dialogsum-reports.json.
 
-    python bench/paper_reports.py RUN... --data DATA --encoder FOLDER --test-example FILE --commit ID
+    python bench/paper_reports.py RUN... --data DATA --encoder FOLDER --test-example FILE
+        --commit ID
 
 Of each run: the mean loss of every epoch by its log; ROUGE and BERTScore with precision and recall
 of dev and of a random twentieth of the training data (reports 1 and 2: test and 1/20 of train); and

@@ -1,4 +1,4 @@
-"""The reports' network against Keras: `bench/keras_parity.py` stored what their listings compute."""
+"""The reports' network against what Keras computes (stored by `bench/keras_parity.py`)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
