@@ -81,6 +81,7 @@ class TransformerConfig(ModelConfig):
     dropout: float = Field(0.1, ge=0, lt=1)
     attention_dropout: float = Field(0.0, ge=0, lt=1)
     attention_output_dropout: float = Field(0.1, ge=0, lt=1)
+    activation_dropout: float = Field(0.0, ge=0, lt=1)
     norm: Literal["post", "pre"] = "pre"
     norm_eps: float = Field(1e-6, gt=0)
     activation: Literal["relu", "gelu"] = "relu"
@@ -151,6 +152,7 @@ class TransformerConfig(ModelConfig):
             norm=self.norm,
             norm_eps=self.norm_eps,
             activation=self.activation,
+            activation_dropout=self.activation_dropout,
             reuse_second_norm=self.reuse_second_norm,
         )
 
