@@ -273,15 +273,24 @@ def test_recipes_of_models_without_coverage_are_refused_it(model: dict[str, obje
     with pytest.raises(ConfigError) as caught:
         recipe(model, 1.0)
     assert str(caught.value) == (
-        "r.yaml: objective.coverage_weight needs model.kind recurrent with model.coverage: true"
+        "r.yaml: objective.coverage_weight needs model.coverage: true, of a recurrent model or a "
+        "Transformer with a pointer"
     )
     assert recipe(model, 0.0).objective.kind == "cross-entropy"
 
 
-def test_a_recipe_with_coverage() -> None:
-    found = recipe({"kind": "recurrent", "coverage": True}, 1.0)
+@pytest.mark.parametrize(
+    "pointer", [{"kind": "recurrent"}, {"kind": "transformer", "pointer": True}]
+)
+def test_a_recipe_with_coverage(pointer: dict[str, object]) -> None:
+    found = recipe({**pointer, "coverage": True}, 1.0)
     assert isinstance(found.objective, CrossEntropyConfig)
     assert found.objective.coverage_weight == 1.0
+
+
+def test_coverage_of_a_transformer_needs_its_pointer() -> None:
+    with pytest.raises(ConfigError, match="'pointer'"):
+        recipe({"kind": "transformer", "coverage": True}, 0.0)
 
 
 # R-Drop and corrupted summaries: the numbers by hand, and what they do to a model.

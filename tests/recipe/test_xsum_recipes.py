@@ -58,6 +58,7 @@ def test_the_reports_numbers() -> None:
         assert (model.d_model, model.feed_forward) == (width, inner)
         assert (model.encoder_layers, model.decoder_layers) == (6, 6)
         assert (model.norm, model.activation, model.positions) == ("post", "relu", "sinusoidal")
+        assert model.activation_dropout > 0
         assert recipe.preparation.profile == "xsum-report"
         assert recipe.preparation.limits.source_tokens == 512
         assert recipe.training.epochs == epochs

@@ -284,6 +284,16 @@ class Pointer(nn.Module):
         return Copies(gate[real].float(), where, ids[real], memory.extra)
 
 
+def repeated_attention(weights: Tensor, real: Tensor) -> Tensor:
+    """How much each position attends again to where those before it did (See et al. 2017, 12).
+
+    (M, S) weights at the positions that are real (B, T) -> (M,), 0 to 1.
+    """
+    each = nn.utils.rnn.pad_sequence(weights.split(real.sum(dim=1).tolist()), batch_first=True)
+    before = each.cumsum(dim=1) - each
+    return torch.minimum(each, before).sum(dim=2)[real[:, : each.shape[1]]]
+
+
 class GeneratorGate(nn.Module):
     """Whether a recurrent decoder generates (See et al. 2017, equation 8).
 

@@ -101,7 +101,10 @@ class CrossEntropyConfig(ObjectiveConfig):
     def check(self, model: ModelConfig) -> Iterator[str]:
         """What the coverage loss is taken of."""
         if self.coverage_weight and not model.keeps_coverage:
-            yield "objective.coverage_weight needs model.kind recurrent with model.coverage: true"
+            yield (
+                "objective.coverage_weight needs model.coverage: true, of a recurrent model or a "
+                "Transformer with a pointer"
+            )
 
     def text_keys(self) -> Iterator[tuple[str, bool]]:
         """Errors are planted into text."""
