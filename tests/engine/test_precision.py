@@ -7,8 +7,7 @@ import torch
 
 from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
-from dialogist.decoding.generation import generate
-from dialogist.decoding.plan_decoding import generate_plan
+from dialogist.decoding.generation import generate, generate_plan
 from dialogist.errors import UsageError
 from dialogist.models import SequenceModel
 from dialogist.models.base import set_symbols

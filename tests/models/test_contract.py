@@ -11,8 +11,7 @@ from dialogist.errors import ConfigError
 from dialogist.metrics.rouge import ROUGE_TYPES
 from dialogist.models import ModelConfig
 from dialogist.recipe.recipe_config import Recipe, RunPlace
-from dialogist.recipe.training_run import train_recipe
-from dialogist.recipe.validation import evaluate_system
+from dialogist.recipe.training_run import evaluate_system, train_recipe
 from dialogist_lab.explain.tracing import explain_dialogue
 
 TALK = Dialogue(

@@ -259,8 +259,8 @@ def find_evidence(
     """For each statement at most ``limit`` spans of utterances that support it, best first.
 
     ``attended[i]``: (U,) the share of the model's attention and copying that fell on each utterance
-    while it wrote statement ``i`` (`dialogist.pipeline.window_generator`). Scores are chances that the
-    utterance is true support, as far as measured (docs/explanation/evidence.md). A statement that
+    while it wrote statement ``i`` (`AttentionTrace`). Scores are chances that the utterance is
+    true support, as far as measured (docs/explanation/evidence.md). A statement that
     shares nothing with the dialogue has no evidence, unless attention is clear.
     """
     index = index_of(dialogue)

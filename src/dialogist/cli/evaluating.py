@@ -29,7 +29,7 @@ from dialogist.evaluation.system_outputs import DialogueChoice, Output
 from dialogist.nn.quantization import pick_device
 from dialogist.pipeline.options import find_model
 from dialogist.pipeline.summarizer import Summarizer
-from dialogist.recipe.evaluate import (
+from dialogist.recipe.evaluation_run import (
     Evaluated,
     EvaluationRequest,
     Part,

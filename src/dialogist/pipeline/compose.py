@@ -39,7 +39,7 @@ from dialogist.records import (
     Warning,
     WarningKind,
 )
-from dialogist.text.contractions import expanded
+from dialogist.text.chat_spelling import expanded
 from dialogist.text.porter import stem_of
 from dialogist.text.tokens import (
     FUNCTION_WORDS,
@@ -287,7 +287,7 @@ class _Content:
 
     @classmethod
     def of(cls, text: str) -> "_Content":
-        words = frozenset(word.casededuplicate() for word in words_in(text))
+        words = frozenset(word.casefold() for word in words_in(text))
         stems = frozenset(map(stem_of, words - FUNCTION_WORDS)) or words
         return cls(stems, NEGATION.search(text) is not None)
 

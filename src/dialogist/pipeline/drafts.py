@@ -18,8 +18,7 @@ from dialogist.decoding.constraints import (
     NearRepeat,
     NoDoubleWords,
 )
-from dialogist.decoding.generation import generate
-from dialogist.decoding.plan_decoding import generate_plan
+from dialogist.decoding.generation import generate, generate_plan
 from dialogist.decoding.search import Hypothesis
 from dialogist.decoding.word_constraints import LexiconConstraint
 from dialogist.metrics.faithfulness import Finding, FindingKind, findings

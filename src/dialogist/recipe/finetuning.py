@@ -20,7 +20,7 @@ from dialogist.pipeline.bundle import Bundle, load_bundle, save_bundle
 from dialogist.pipeline.options import SummaryOptions
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.recipe.corpus import Note
-from dialogist.recipe.evaluate import (
+from dialogist.recipe.evaluation_run import (
     Evaluated,
     EvaluationRequest,
     SystemResult,

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from dialogist.decoding import DecodingOptions
-from dialogist.decoding.stopping import SearchStopped, stopping_when
+from dialogist.decoding.search import SearchStopped, stopping_when
 from dialogist.pipeline.options import SummaryOptions
 from dialogist.present import Shaped
 from dialogist.records import Dialogue, Summary
