@@ -2,9 +2,9 @@
 
 import re
 
-from dialogist.text.chat import WRITTEN_OUT
+from dialogist.text.chat_spelling import WRITTEN_OUT
 from dialogist.text.reported_speech.morphology import is_base, is_gerund, is_participle
-from dialogist.text.words import word_set
+from dialogist.text.tokens import word_set
 
 _SPELLINGS = WRITTEN_OUT | {
     "i'm": "I'm", "i've": "I've", "i'll": "I'll", "i'd": "I'd", "theyre": "they're",

@@ -4,14 +4,13 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dialogist.text.names import DAYS, MONTHS
-from dialogist.text.people import first_names
+from dialogist.text.people import DAYS, MONTHS, first_names
 from dialogist.text.quantities import NUMBER_WORDS
 from dialogist.text.reported_speech.morphology import is_base, is_gerund, is_past, is_present
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.turning import Voice, possessive, turned
 from dialogist.text.reported_speech.words import SINGULAR_THIRD, THEY, is_adverb, words_of
-from dialogist.text.words import FUNCTION_WORDS, OPENERS, word_set
+from dialogist.text.tokens import FUNCTION_WORDS, OPENERS, word_set
 
 _SHE = word_set("""
 mother mom mum mummy grandmother grandma wife sister daughter girlfriend aunt auntie niece

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from dialogist.text.chat import WRITTEN_OUT
+from dialogist.text.chat_spelling import WRITTEN_OUT
 from dialogist.text.people import first_names
 from dialogist.text.reported_speech.morphology import AUXILIARIES, is_base, is_gerund
 from dialogist.text.reported_speech.phrases import (
@@ -22,7 +22,7 @@ from dialogist.text.reported_speech.phrases import (
 )
 from dialogist.text.reported_speech.spelling import normalised
 from dialogist.text.reported_speech.words import DETERMINERS, PREPOSITIONS, is_adverb
-from dialogist.text.words import OPENERS, word_set
+from dialogist.text.tokens import OPENERS, word_set
 
 _TITLE_CALL = word_set("""
 sir madam ma'am doctor dear honey darling mate bro man dude buddy guys mom mum dad mommy daddy mummy
