@@ -26,5 +26,5 @@ def browser():
 def _no_plots():
     """A second for each run; `test_init_train_use` is in a process that draws them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
+        patch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
         yield

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dialogist.config import override
-from dialogist.recipe.config import Recipe
+from dialogist.recipe.recipe_config import Recipe
 
 RECIPE: dict[str, Any] = {
     "name": "small",
@@ -111,5 +111,5 @@ def recipe() -> Callable[..., Recipe]:
 def _no_plots() -> Iterator[None]:
     """A second for each run; tests/cli has a run that draws them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
+        patch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
         yield

@@ -12,9 +12,9 @@ import torch
 
 from dialogist.data.shards import ShardedPairs, read_manifest
 from dialogist.errors import ConfigError, DataError, UsageError
-from dialogist.recipe.config import Place, Recipe, read_recipe
-from dialogist.recipe.encode import encode_recipe
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.encoded_data import encode_recipe
+from dialogist.recipe.recipe_config import Recipe, RunPlace, read_recipe
+from dialogist.recipe.training_run import train_recipe
 from dialogist.recipe.training_set import training_set
 from dialogist.training.runtime import Interrupted
 from dialogist_lab.pretraining import NOISE_MASK, noise_examples
@@ -31,9 +31,9 @@ DENOISING = (
 Make = Callable[..., Recipe]
 
 
-def place(data: Path, run: str, encoded: Path | None = None) -> Place:
+def place(data: Path, run: str, encoded: Path | None = None) -> RunPlace:
     (data.parent / run).mkdir(exist_ok=True)
-    return Place(data, data.parent / run, torch.device("cpu"), encoded)
+    return RunPlace(data, data.parent / run, torch.device("cpu"), encoded)
 
 
 def assert_same(one: Path, other: Path) -> None:

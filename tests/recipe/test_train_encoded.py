@@ -12,9 +12,9 @@ import torch
 
 from dialogist.data.shards import read_manifest
 from dialogist.errors import CheckpointError, DataError
-from dialogist.recipe.config import Place, Recipe
-from dialogist.recipe.encode import encode_recipe
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.encoded_data import encode_recipe
+from dialogist.recipe.recipe_config import Recipe, RunPlace
+from dialogist.recipe.training_run import train_recipe
 from dialogist.training.runtime import Interrupted
 
 SAME = ("metrics.jsonl", "samples.jsonl", "config.yaml", "model/model.safetensors")
@@ -30,7 +30,7 @@ def encoded(tmp_path: Path, data: Path, recipe: Make, notes: Any) -> Path:
 
 
 def train(recipe: Recipe, run: Path, notes: Any, encoded: Path | None) -> Path:
-    place = Place(run.parent / "data", run, torch.device("cpu"), encoded)
+    place = RunPlace(run.parent / "data", run, torch.device("cpu"), encoded)
     return train_recipe(recipe, place, notes)
 
 

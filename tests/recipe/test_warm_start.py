@@ -17,8 +17,8 @@ from dialogist.errors import CheckpointError, ConfigError, DialogistError, Model
 from dialogist.files import sha256_of
 from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import Transformer
-from dialogist.recipe.config import Place, Recipe, read_recipe
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.recipe_config import Recipe, RunPlace, read_recipe
+from dialogist.recipe.training_run import train_recipe
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import read_tokenizer
 from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
@@ -53,7 +53,7 @@ def warm(recipe: Make, folder: Path) -> Make:
 
 
 def train(recipe: Recipe, run: Path, notes: Any) -> Path:
-    return train_recipe(recipe, Place(run.parent / "data", run, torch.device("cpu")), notes)
+    return train_recipe(recipe, RunPlace(run.parent / "data", run, torch.device("cpu")), notes)
 
 
 def refusal(recipe: Recipe, run: Path, notes: Any, kind: type[DialogistError]) -> str:
