@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from unittest import mock
 
 import pytest
 
@@ -46,6 +47,10 @@ def test_summary_on_stdout_and_nothing_else(dialogist, tiny_model):
     assert summary["status"] in ("ok", "warning", "unchecked")
     assert summary["coverage"]["utterances"] == 2
     assert summary["coverage"]["tokens"] == summary["coverage"]["tokens_read"]
+    # what the other tests see of a command in their own process is the same
+    inside = dialogist(*command, input=CHAT)
+    assert (inside.returncode, inside.stderr) == (0, result.stderr)
+    assert json.loads(inside.stdout) == {**summary, "timings": mock.ANY}
 
 
 @pytest.mark.parametrize("form", ["text", "json", "jsonl", "md"])
