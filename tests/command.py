@@ -84,8 +84,12 @@ def _setting(more: dict[str, str] | None) -> dict[str, str]:
     return {"OMP_NUM_THREADS": "1", "COLUMNS": "100", **(more or {})}
 
 
+class _Bytes(io.BytesIO):
+    name = "<stdin>"  # dialogues without an id are named after it
+
+
 def _stream(content: bytes = b"", errors: str = "strict") -> Any:
-    return io.TextIOWrapper(io.BytesIO(content), "utf-8", errors, write_through=True)
+    return io.TextIOWrapper(_Bytes(content), "utf-8", errors, write_through=True)
 
 
 @contextmanager
