@@ -15,7 +15,7 @@ from dialogist.evaluation.scoring import Scores, score
 from dialogist.evaluation.system_outputs import Output, nonblank
 from dialogist.metrics.rouge import ROUGE_TYPES, Rouge
 from dialogist.objectives.base import Objective
-from dialogist.recipe.config import ValidationConfig
+from dialogist.recipe.recipe_config import ValidationConfig
 from dialogist.records import JSON, Dialogue
 from dialogist.training.base import TrainingData, Validation
 

@@ -12,6 +12,13 @@ from dialogist.evaluation.report_card import RowKind
 from dialogist_lab.report.examples import Spot, choose_examples, timelines
 from dialogist_lab.report.figures import learning
 from dialogist_lab.report.plots import Bins, binned
+from dialogist_lab.report.report_tables import (
+    MAIN,
+    differences_table,
+    figures_table,
+    number_text,
+    verdict,
+)
 from dialogist_lab.report.subject import (
     Run,
     Subject,
@@ -19,7 +26,6 @@ from dialogist_lab.report.subject import (
     process_environment,
     shown_alone,
 )
-from dialogist_lab.report.tables import MAIN, differences_table, figures_table, number_text, verdict
 
 from .reporting import subject
 
