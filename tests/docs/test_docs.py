@@ -25,7 +25,7 @@ BUDGET = 20_000
 MEAN, LONGEST = 18, 40
 """Words of a sentence: of a page on average, and at most."""
 NEEDS_A_SERVER = {"how-to/finetune.md"}
-NEEDS_OTHER_FILES = {"reference/formats.md", "explanation/speed.md"}
+NEEDS_OTHER_FILES = {"explanation/speed.md"}
 
 
 @pytest.fixture(scope="module")

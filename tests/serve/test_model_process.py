@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from dialogist.decoding.stopping import SearchStopped, check_stopped, stopping_when
-from dialogist.engine.options import SummaryOptions
-from dialogist.engine.summarizer import Summarizer
+from dialogist.decoding.search import SearchStopped, check_stopped, stopping_when
+from dialogist.pipeline.options import SummaryOptions
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.errors import ModelError
 from dialogist.jobs.workers import receive
 from dialogist.records import Dialogue, Summary, Utterance
