@@ -9,6 +9,7 @@ from dialogist.errors import UsageError, nearest
 from dialogist.metrics.base import SUFFIX, Metric, concatenate
 from dialogist.metrics.bleu import Bleu, Chrf
 from dialogist.metrics.copying import Copying
+from dialogist.metrics.event_order import EventOrder
 from dialogist.metrics.faithfulness import Faithfulness
 from dialogist.metrics.meteor import Meteor
 from dialogist.metrics.rouge import PyRouge, Rouge, RougeS
@@ -58,6 +59,7 @@ METRICS: Mapping[str, Maker] = {
     # Of the output and its dialogue, not of references.
     "faithfulness": lambda options: Faithfulness(),
     "copying": lambda options: Copying(),
+    "order": lambda options: EventOrder(),
     "slots": lambda options: Slots(),
 }
 
