@@ -25,7 +25,9 @@ RESULTS = Path(__file__).resolve().parents[1] / "results" / "dialogsum-reports.j
 CINEMA = "tired of watching television"
 SHARE = 20
 """One in so many training dialogues is scored, as in report 2, section 3.3."""
-METRICS = ("rouge1", "rouge2", "rougeL", "bertscore")
+TRIPLES = ("rouge1", "rouge2", "rougeL", "bertscore")
+ASKED = "rouge,bertscore,meteor,order,probes"
+"""METEOR needs WordNet (docs/how-to/evaluate.md)."""
 _TURN = re.compile(r"#?(person\d)#?: ", re.IGNORECASE)
 
 
@@ -97,15 +99,14 @@ def losses(run: Path) -> dict[str, Any]:
 def scores(run: Path, data: Path, encoder: Path, folder: Path) -> dict[str, Any]:
     """Precision, recall and F1 of every metric, with intervals; how many dialogues."""
     told = folder / "predictions.jsonl"
-    flags = ("--metrics", "rouge,bertscore", "--encoder", str(encoder))
+    flags = ("--metrics", ASKED, "--encoder", str(encoder))
     card = evaluate(run, data, told, *flags)["card"]
     figures = card["rows"][0]["figures"]
     kept: dict[str, Any] = {"dialogues": card["dialogues"]}
-    for metric in METRICS:
-        for part in ("precision", "recall", "f1"):
-            figure = figures[f"{metric}.{part}"]
-            digits = {key: round(figure[key], 2) for key in ("figure", "low", "high")}
-            kept[f"{metric}_{part}"] = digits
+    wanted = [f"{metric}.{part}" for metric in TRIPLES for part in ("precision", "recall", "f1")]
+    for key in (*wanted, "meteor", "order.inversions", "probes.right", "probes.wrong"):
+        digits = {part: round(figures[key][part], 2) for part in ("figure", "low", "high")}
+        kept[key.replace(".", "_")] = digits
     return kept
 
 

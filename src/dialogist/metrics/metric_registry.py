@@ -8,6 +8,7 @@ from typing import TypeAlias
 from dialogist.errors import UsageError, nearest
 from dialogist.metrics.base import SUFFIX, Metric, concatenate
 from dialogist.metrics.bleu import Bleu, Chrf
+from dialogist.metrics.cloze_probes import ClozeProbes
 from dialogist.metrics.copying import Copying
 from dialogist.metrics.event_order import EventOrder
 from dialogist.metrics.faithfulness import Faithfulness
@@ -56,6 +57,7 @@ METRICS: Mapping[str, Maker] = {
     "chrf": lambda options: Chrf(),
     "meteor": lambda options: Meteor(),
     "bertscore": _bertscore,
+    "probes": lambda options: ClozeProbes(),
     # Of the output and its dialogue, not of references.
     "faithfulness": lambda options: Faithfulness(),
     "copying": lambda options: Copying(),
