@@ -392,7 +392,12 @@ def formats() -> Iterator[str]:
     yield "How to use them is in [input formats](../formats.md)."
     yield from ("", "## Formats", "")
     rows = [
-        (code(name), plain(one.doc), ", ".join(map(code, one.extensions)), "yes" if one.has_fields else "")
+        (
+            code(name),
+            plain(one.doc),
+            ", ".join(map(code, one.extensions)),
+            "yes" if one.has_fields else "",
+        )
         for name, one in READERS.items()
     ]
     yield from table(("`--input-format`", "what it is", "endings", "`--where`"), rows)
