@@ -3,9 +3,12 @@
     python bench/jobs.py million --count 1000000 --workers 2
     python bench/jobs.py kills --count 5000 --kills 20
     python bench/jobs.py engines DIALOGUES.jsonl --style free
+    python bench/jobs.py rate DIALOGUES.jsonl --count 100000
 
 The model is the first utterance of each dialogue: what is measured is all the rest. ``engines``
 runs a real model by local workers and by those of Ray, and compares their time and their bytes.
+``rate`` repeats the dialogues up to a count, and compares a job of one worker with the pipeline
+alone in the same process. ``--results FILE`` keeps what was found; other figures in it stay.
 """
 
 import argparse
@@ -23,12 +26,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dialogist import Summarizer, read_dialogues
 from dialogist.data.readers import ReadOptions
 from dialogist.jobs.run import Watcher, run_job
 from dialogist.jobs.sinks import FolderSink, Form
 from dialogist.jobs.sources import items_of, origins_of
 from dialogist.jobs.workers import WorkPlan
-from dialogist.present.shaping import Shaped
+from dialogist.present import Shaped
 from dialogist.records import JSON, Dialogue, Summary
 
 
@@ -89,8 +93,8 @@ def started(source: Path, output: Path, workers: int, shard_size: int, seconds: 
     return subprocess.Popen(command).pid
 
 
-def million(count: int, workers: int, folder: Path) -> None:
-    """Tell how fast ``count`` dialogues go through, and the most memory each process had."""
+def million(count: int, workers: int, folder: Path) -> dict[str, JSON]:
+    """How fast ``count`` dialogues go through, and the most memory each process had."""
     source, output = folder / "dialogues.jsonl", folder / "out"
     write_dialogues(source, count)
     begin = time.perf_counter()
@@ -103,12 +107,16 @@ def million(count: int, workers: int, folder: Path) -> None:
     seconds = time.perf_counter() - begin
     totals = json.loads((output / "manifest.json").read_text())["totals"]
     main, *others = (peaks.pop(pid, 0), *sorted(peaks.values(), reverse=True))
-    print(
-        f"{totals['records']:,} records in {seconds:.1f} s: {count / seconds:,.0f}/s, "
-        f"{workers} workers, {source.stat().st_size / 1e6:.0f} MB in, "
-        f"{totals['bytes'] / 1e6:.0f} MB out; peak memory: main process {main / 1e6:.0f} MB, "
-        f"others {', '.join(f'{one / 1e6:.0f}' for one in others)} MB"
-    )
+    return {
+        "records": totals["records"],
+        "workers": workers,
+        "seconds": round(seconds, 1),
+        "per_second": round(count / seconds),
+        "mb_in": round(source.stat().st_size / 1e6),
+        "mb_out": round(totals["bytes"] / 1e6),
+        "peak_mb_main": round(main / 1e6),
+        "peak_mb_others": [round(one / 1e6) for one in others],
+    }
 
 
 def family(pid: int) -> list[int]:
@@ -131,14 +139,14 @@ def resident(pid: int) -> int:
         return 0
 
 
-def kills(count: int, wanted: int, seed: int, folder: Path) -> None:
+def kills(count: int, wanted: int, seed: int, folder: Path) -> dict[str, JSON]:
     """Kill a job again and again at any moment; compare it with one that was left alone."""
     source, whole, output = folder / "dialogues.jsonl", folder / "whole", folder / "out"
     write_dialogues(source, count)
     run(source, whole, 1, 50, 0)
     chance, done = random.Random(seed), 0
     while not (output / "manifest.json").exists():
-        pid = started(source, output, 2, 50, 0.004)
+        pid = started(source, output, 2, 50, 0.008)
         if done < wanted:
             await_progress(output, chance.uniform(0.0, 1.0))
             target = chance.choice(family(pid)) if chance.random() < 0.25 else pid
@@ -156,12 +164,10 @@ def kills(count: int, wanted: int, seed: int, folder: Path) -> None:
         if line
     ]
     once = sorted(ids) == sorted(f"d{number}" for number in range(count))
-    print(f"{done} kills in a job of {count:,} records: every id once: {once}, equal bytes: {same}")
-    if not (same and once):
-        sys.exit(1)
+    return {"kills": done, "records": count, "every_id_once": once, "equal_bytes": same}
 
 
-def engines(source: Path, style: str, repeats: int, folder: Path) -> None:
+def engines(source: Path, style: str, repeats: int, folder: Path) -> dict[str, JSON]:
     """Time both engines with one and two workers; seconds are those of the work, not the start.
 
     What it takes to start Python, Ray and the model is measured by a job of one dialogue, and told
@@ -178,17 +184,59 @@ def engines(source: Path, style: str, repeats: int, folder: Path) -> None:
                 whole = timed(source, output, engine, workers, style)
                 found.setdefault((engine, workers), []).append((start, whole - start))
     parts = [parts_in(folder / f"{engine}-{workers}-0") for engine, workers in found]
+    figures: dict[str, JSON] = {"equal_bytes": all(one == parts[0] for one in parts)}
     for (engine, workers), seconds in found.items():
         start, work = (statistics.median(column) for column in zip(*seconds, strict=True))
         local = statistics.median(work for _, work in found["local", workers])
-        print(
-            f"{engine}, {workers} workers: start {start:.1f} s, work {work:.1f} s "
-            f"({work / local:.2f} of local)"
-        )
-    same = all(one == parts[0] for one in parts)
-    print(f"equal bytes: {same}")
-    if not same:
-        sys.exit(1)
+        figures[f"{engine}-{workers}"] = {
+            "start_seconds": round(start, 1),
+            "work_seconds": round(work, 1),
+            "work_of_local": round(work / local, 2),
+        }
+    return figures
+
+
+def rate(source: Path, count: int, folder: Path) -> dict[str, JSON]:
+    """A job of ``count`` dialogues by one worker beside the pipeline alone before and after."""
+    lines = source.read_text(encoding="utf-8").splitlines()
+    large = folder / "dialogues.jsonl"
+    with large.open("w", encoding="utf-8") as file:
+        for number in range(count):
+            row = {**json.loads(lines[number % len(lines)]), "id": f"d{number}"}
+            file.write(json.dumps(row) + "\n")
+    sample = folder / "sample.jsonl"
+    sample.write_bytes(b"".join(large.open("rb").readlines(count // 20 * 400)[: count // 20]))
+    bare = [pipeline_rate(sample)]
+    begin, samples, output = time.perf_counter(), [], folder / "out"
+    flags = ["--workers", "1", "--style", "faithful", "--quiet", "-o", str(output)]
+    job = subprocess.Popen([sys.executable, "-m", "dialogist", "batch", str(large), *flags])
+    while job.poll() is None:
+        samples.append([resident(one) / 1e6 for one in family(job.pid)])
+        time.sleep(1)
+    seconds = time.perf_counter() - begin
+    bare.append(pipeline_rate(sample))
+    totals = json.loads((output / "manifest.json").read_text())["totals"]
+    sums = [sum(one) for one in samples]
+    return {
+        "records": totals["records"],
+        "seconds": round(seconds, 1),
+        "per_second": round(count / seconds, 1),
+        "pipeline_per_second": [round(one, 1) for one in bare],
+        "of_pipeline": round(count / seconds / statistics.mean(bare), 3),
+        "mb_after_a_fifth": round(sums[len(sums) // 5]),
+        "mb_at_the_end": round(sums[-2]),
+        "peak_mb": round(max(sums)),
+    }
+
+
+def pipeline_rate(source: Path) -> float:
+    """Dialogues a second of the pipeline alone, in this process, by one thread."""
+    summarizer = Summarizer.load()
+    dialogues = list(read_dialogues(source))
+    begin = time.perf_counter()
+    for _ in summarizer.stream(dialogues):
+        pass
+    return len(dialogues) / (time.perf_counter() - begin)
 
 
 def timed(source: Path, output: Path, engine: str, workers: int, style: str) -> float:
@@ -235,6 +283,12 @@ def main() -> None:
     both.add_argument("source", type=Path)
     both.add_argument("--style", default="free")
     both.add_argument("--repeats", type=int, default=3)
+    alone = commands.add_parser("rate")
+    alone.add_argument("source", type=Path)
+    alone.add_argument("--count", type=int, default=100_000)
+    for measuring in (much, deadly, both, alone):
+        measuring.add_argument("--results", type=Path, help="JSON file; other figures in it stay")
+        measuring.add_argument("--note", default="", help="of the machine: loaded machine")
     given = parser.parse_args()
     if given.command == "run":
         run(given.source, given.output, given.workers, given.shard_size, given.seconds)
@@ -242,13 +296,33 @@ def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="jobs-"))
     try:
         if given.command == "million":
-            million(given.count, given.workers, folder)
+            found = million(given.count, given.workers, folder)
         elif given.command == "engines":
-            engines(given.source, given.style, given.repeats, folder)
+            found = engines(given.source, given.style, given.repeats, folder)
+        elif given.command == "rate":
+            found = rate(given.source, given.count, folder)
         else:
-            kills(given.count, given.kills, given.seed, folder)
+            found = kills(given.count, given.kills, given.seed, folder)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    print(json.dumps(found))
+    if given.results:
+        keep(given.results, given.command, found | {"note": given.note})
+    if False in found.values():
+        sys.exit(1)
+
+
+def keep(path: Path, name: str, found: dict[str, JSON]) -> None:
+    """Put the figures of one measurement into a file of results; the others in it stay."""
+    known = json.loads(path.read_text()) if path.exists() else {}
+    whole = {
+        "schema": 1,
+        "name": "jobs",
+        "what": "Batch jobs: a million records, kills, engines, the rate beside the pipeline",
+        "figures": known.get("figures", {}) | {name: found},
+        "commands": known.get("commands", {}) | {name: f"python {' '.join(sys.argv)}"},
+    }
+    path.write_text(json.dumps(whole, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -2,8 +2,9 @@
 
     python bench/readability.py [PAGE...]
 
-Words of tables count, words of code blocks do not. Sentences are those of paragraphs and lists:
-tables, headings and code have none. tests/docs/test_docs.py holds the pages to a budget.
+Words of tables count; words of code blocks and of tables that are made from results/ do not.
+Sentences are those of paragraphs and lists: tables, headings and code have none.
+tests/docs/test_docs.py holds the pages to a budget.
 """
 
 import re
@@ -18,7 +19,8 @@ NOT_WRITTEN = ("notes", "generated")
 
 _WORD = re.compile(r"[\w']*\w[\w'’/%.,:-]*")
 _CODE = re.compile(r"^ *(```|~~~).*?^ *\1$", re.M | re.S)
-_COMMENT = re.compile(r"<!--.*?-->", re.S)
+_COMMENT = re.compile(r"<!-- table: .*?<!-- /table -->|<!--.*?-->", re.S)
+"""Comments, and tables that bench/results_page.py writes."""
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _BLOCK = re.compile(r"\n\s*\n|\n(?= *(?:[*-]|\d+\.) )")
 _END = re.compile(r"(?<=[.!?])[\"”)*]*\s+(?=[\"“(*`\[]*[A-Z0-9`])|:\s+(?=\*\*)")

@@ -10,11 +10,14 @@ judgement is written by bench/reading/sum_up.py.)
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = (ROOT / "docs" / "results.md", ROOT / "docs" / "notes" / "what-did-not-help.md")
+PAGES = tuple(
+    ROOT / "docs" / name for name in ("results.md", "papers.md", "notes/what-did-not-help.md")
+)
 BLOCK = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- /table -->)", re.S)
 SETS = {"dialogsum-dev": "DialogSum", "samsum-val": "SAMSum", "tweetsumm-valid": "TweetSumm"}
 SYSTEMS = (
@@ -40,12 +43,17 @@ def main() -> None:
 def filled(text: str) -> str:
     """The page with every table made anew."""
     makers = {"systems": systems, "speed": speed, "no-gain": no_gain}
+    makers |= {f"papers-{name}": partial(papers, name) for name in PAPERS}
     return BLOCK.sub(lambda m: m[1] + "\n".join(makers[m[2]]()) + "\n" + m[3], text)
 
 
 def figures(name: str) -> Any:
-    file = ROOT / "results" / f"{name}.json"
-    return json.loads(file.read_text(encoding="utf-8"))["figures"]
+    return results(name)["figures"]
+
+
+@cache
+def results(name: str) -> Any:
+    return json.loads((ROOT / "results" / f"{name}.json").read_text(encoding="utf-8"))
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -105,6 +113,50 @@ def no_gain() -> Iterator[str]:
     """One line for each change that was tried and did not help."""
     rows = [[what, result, f"[note]({note}.md)"] for what, result, note in figures("no-gain")]
     return table(["change", "result", "more"], rows)
+
+
+PAPERS = {
+    "systems": {
+        "system": "{paper}: {system}<br>`{recipe}`",
+        "paper": "{theirs}<br>*{their_budget}*",
+        "here": "{ours}<br>*{our_budget}*",
+        "": "**{verdict}**",
+        "why": "{why}",
+    },
+    "claims": {"paper": "{paper}", "claim": "{claim}", "": "**{verdict}**", "why": "{evidence}"},
+    "slips": {"paper": "{paper}", "says": "{slip}", "is": "{fact}"},
+    "rows": {"": "{row}", "item": "{item}", "state": "**{state}**", "where, or why": "{where}"},
+}
+"""Tables of docs/papers.md: columns, and how each is made of a record of results/papers.json."""
+
+_FIGURE = re.compile(r"\{([^{}]+)\}")
+
+
+def papers(name: str) -> Iterator[str]:
+    """A table of the papers; figures that a record quotes are looked up where they belong."""
+    columns = PAPERS[name]
+    rows = []
+    for row in figures("papers")[name]:
+        texts = {key: quoted(text, row) for key, text in row.items()}
+        cells = [cell.format(**texts).replace("<br>**", "") for cell in columns.values()]
+        rows.append(cells)
+    return table(list(columns), rows)
+
+
+def quoted(text: str, row: Mapping[str, str]) -> str:
+    """The text with figures for ``{path}``: from the record's ``from``, or ``{/file/path}``."""
+
+    def figure(match: re.Match[str]) -> str:
+        path = match[1] if match[1].startswith("/") else f"/{row['from']}/{match[1]}"
+        _, file, *keys = path.split("/")
+        found = results(file)
+        for key in keys if keys[0] in ("cost", "data") else ("figures", *keys):
+            found = found[key]
+        if isinstance(found, dict):
+            return f"{found['figure']} ({found['low']} to {found['high']})"
+        return str(found)
+
+    return _FIGURE.sub(figure, text)
 
 
 if __name__ == "__main__":

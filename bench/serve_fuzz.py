@@ -23,7 +23,7 @@ from typing import Any
 
 import uvicorn
 
-from dialogist.engine.summarizer import Summarizer
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.serve.app import create_app
 from dialogist.serve.keys import add_key
 from dialogist.serve.openapi import EXAMPLE, TRANSCRIPT

@@ -34,7 +34,7 @@ from typing import Any
 import httpx2
 import numpy as np
 
-from dialogist.engine.summarizer import Summarizer
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Utterance
 
 _TURNS = 20

@@ -26,10 +26,11 @@ EXPECTED = [
     ("dialogsum-keras", "#Person1#: HELLO,\n Ann's [note]!", "#person1#: hello, ann's [note]!"),
     ("dialogsum-keras", "A\x00B \ud800", "ab \ufffd"),
     ("dialogsum-keras", "ÉTÉ", "été"),
-    ("xsum-report", 'Mr. O\'Neil (55) paid "$5", 10%!', "mr. o neil 55 paid $5 , 10%!"),
-    ("xsum-report", "a-b_c/d;e=f*g^h~i[j]{k}|l\\m<n>o+p`q", "a b c d e f g h i j k l m n o p q"),
+    ("xsum-report", 'Mr. O\'Neil (55) paid "$5", 10%!', "mr. oneil 55 paid $5, 10%!"),
+    ("xsum-report", "a-b_c/d;e=f*g^h~i[j]{k}|l\\m<n>o+p`q", "abcdefghijklmnopq"),
+    ("xsum-report", "It's an e-mail - don't", "its an email dont"),
     ("xsum-report", ".,!?%$&@#:", ".,!?%$&@#:"),
-    ("xsum-report", f"CAFE\u0301 订单\ud800x{placeholder(1)}y\x00z", "café 订单 x y z"),
+    ("xsum-report", f"CAFE\u0301 订单\ud800x{placeholder(1)}y\x00z", "café 订单xyz"),
     ("xsum-report", "हिन्दी", "हिन्दी"),
 ]
 
@@ -79,7 +80,7 @@ def test_xsum_report_keeps_exactly_its_characters(text):
 @given(st.text(st.characters(codec="ascii")))
 def test_xsum_report_in_ascii(text):
     allowed = "abcdefghijklmnopqrstuvwxyz0123456789.,!?%$&@#:"
-    expected = " ".join("".join(c if c in allowed else " " for c in text.lower()).split())
+    expected = " ".join("".join(c for c in text.lower() if c in allowed or c.isspace()).split())
     assert normalise(text, "xsum-report") == expected
 
 

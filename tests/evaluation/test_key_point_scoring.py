@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dialogist.data.keypoints import parse_pack
+from dialogist.data.key_points import parse_pack
 from dialogist.evaluation.key_point_scoring import (
     Bin,
     KeyFacts,
@@ -187,7 +187,7 @@ def test_lengths_empty_cut_partial_and_unpunctuated():
 
 def test_a_real_summarizer_that_is_cut_is_counted(tiny_model):
     from dialogist.decoding import DecodingOptions
-    from dialogist.engine.summarizer import Summarizer
+    from dialogist.pipeline.summarizer import Summarizer
 
     system = Summarizer.load(str(tiny_model), "cpu")
     talk = dialogue("Bo agrees.")

@@ -15,18 +15,18 @@ from unittest import mock
 
 import torch
 from safetensors.torch import save
-from tests.cli.calling import caller
+from tests.command import CommandLine
 from tests.lab.explain.explaining import TALK, summarizer_of
 from tests.test_learning_plans import Silent, talks
 
 from dialogist import Dialogue, Session, Utterance
-from dialogist.batch import Batch
 from dialogist.decoding import DecodingOptions
 from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropyConfig
 from dialogist.record_json import to_json
 from dialogist.records import Summary
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
 from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
@@ -75,7 +75,7 @@ def bundled() -> dict[str, Any]:
         for path in EXAMPLES.glob("*.txt"):
             (Path(folder) / path.name).write_bytes(path.read_bytes())
         (Path(folder) / "others.jsonl").write_text("\n".join(lines), encoding="utf-8")
-        call = caller(Path(folder))
+        call = CommandLine(Path(folder))
         for name, words in _COMMANDS.items():
             form = () if "--format" in words else ("--format", "jsonl")
             called = call("summarize", *words, *form)

@@ -69,6 +69,22 @@ def test_full_stops_are_words_of_their_own_within_a_text(meteor):
     assert score(meteor, "A car. A bike.", "a car . a bike .")[0] > 99
 
 
+def test_wordnet_as_debian_has_it(tmp_path, monkeypatch):
+    """A folder outside of NLTK's, without ``lexnames`` and ``index.sense``."""
+    folder = tmp_path / "share" / "wordnet"
+    write_wordnet(folder)
+    (folder / "lexnames").unlink()
+    (folder / "index.sense").unlink()
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path / "nothing")])
+    with pytest.raises(DataError, match="apt install wordnet-base"):
+        Meteor()
+    monkeypatch.setattr("dialogist.metrics.meteor.DEBIAN", folder)
+    debian = Meteor()
+    same = score(debian, "the car is red", "the car is red")[0]
+    assert score(debian, "the auto is red", "the car is red")[0] == same
+    assert "WordNet 3.0" in debian.signature
+
+
 def test_average_and_best(meteor):
     numbers = score(meteor, "a red bike", "a red house", "x y z")
     assert numbers == pytest.approx([31.25, 1, 62.5, 1])

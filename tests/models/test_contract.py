@@ -10,9 +10,8 @@ from dialogist import Dialogue, Summarizer, Utterance
 from dialogist.errors import ConfigError
 from dialogist.metrics.rouge import ROUGE_TYPES
 from dialogist.models import ModelConfig
-from dialogist.recipe.config import Place, Recipe
-from dialogist.recipe.train import train_recipe
-from dialogist.recipe.validation import evaluate_system
+from dialogist.recipe.recipe_config import Recipe, RunPlace
+from dialogist.recipe.training_run import evaluate_system, train_recipe
 from dialogist_lab.explain.tracing import explain_dialogue
 
 TALK = Dialogue(
@@ -24,14 +23,13 @@ TALK = Dialogue(
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
     for kind, name in (("bag", "BagConfig"), ("attentive bag", "AttentiveConfig")):
         monkeypatch.setitem(ModelConfig.kinds, kind, f"tests.models.bag_of_words:{name}")
 
 
 def trained(folder: Path, kind: str) -> Summarizer:
     (folder / "data").mkdir()
-    place = Place(write_corpus(folder / "data"), folder / "run", torch.device("cpu"))
+    place = RunPlace(write_corpus(folder / "data"), folder / "run", torch.device("cpu"))
     values = small_recipe().model_dump(mode="json") | {"model": {"kind": kind, "width": 16}}
     notes = Notes()
     model = train_recipe(Recipe.parse(values), place, notes)
@@ -65,8 +63,8 @@ def test_what_it_attends_to_is_evidence(tmp_path: Path) -> None:
     options = summarizer.chosen(None, safe=False, min_tokens=4, max_tokens=8)
     reading = summarizer.read(TALK, options)
     [written] = summarizer.write(reading, options)
-    assert written.looks is not None
-    shares = written.looks.parts[0].shares
+    assert written.attention is not None
+    shares = written.attention.parts[0].shares
     [window] = reading.windows
     lengths = [
         b - a for a, b in zip(window.encoded.starts, window.encoded.starts[1:], strict=False)

@@ -7,12 +7,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dialogist.batch import Batch
 from dialogist.decoding.generation import UncachedModel
 from dialogist.errors import ConfigError, DataError
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.nn.attention import MultiHeadAttention
-from dialogist.recipe.config import read_recipe
+from dialogist.nn.output_layer import PointerLogProbs
+from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.recipe.recipe_config import read_recipe
+from dialogist.tensors import Batch
 
 TINY = TransformerConfig(
     d_model=12,
@@ -313,3 +315,56 @@ def test_keras_initial_values_of_attention() -> None:
     assert attention.output.weight.abs().max().item() == pytest.approx(
         (6 / (2 * 256)) ** 0.5, rel=1e-3
     )
+
+
+# --- coverage of the pointer's attention (See et al. 2017, equation 12) ---
+
+
+def with_coverage(**options: object) -> tuple[Transformer, Batch]:
+    return tiny(pointer=True, coverage=True, **options), batch_of([7, 4], [5, 3], 20)
+
+
+def test_coverage_by_hand() -> None:
+    model, batch = with_coverage()
+    outputs = model.eval().forward(batch)
+    assert isinstance(outputs.log_probs, PointerLogProbs)
+    weights, expected = outputs.log_probs.copies.weights, []
+    for rows in weights.split([5, 3]):
+        before = torch.zeros(rows.shape[1])
+        for row in rows:
+            expected.append(torch.minimum(row, before).sum())
+            before = before + row
+    assert outputs.coverage is not None
+    torch.testing.assert_close(outputs.coverage, torch.stack(expected))
+    assert outputs.coverage[0] == outputs.coverage[5] == 0, "nothing was attended to before"
+    assert tiny(pointer=True).forward(batch).coverage is None
+
+
+def test_padding_changes_no_coverage() -> None:
+    model, batch = with_coverage()
+    second = slice(1, 2)
+    alone = Batch(
+        batch.source[second, :4],
+        batch.source_mask[second, :4],
+        batch.target_in[second, :3],
+        batch.target_out[second, :3],
+        batch.target_mask[second, :3],
+    )
+    together, found = model.eval().forward(batch).coverage, model.forward(alone).coverage
+    assert together is not None
+    assert found is not None
+    torch.testing.assert_close(together[5:], found)
+
+
+def test_the_coverage_loss_spreads_the_pointers_attention() -> None:
+    model, batch = with_coverage()
+    objective = CrossEntropy(coverage_weight=5.0)
+    optimizer = torch.optim.Adam(model.parameters(), 0.01)
+    repeated = []
+    for _ in range(30):
+        optimizer.zero_grad()
+        loss = objective(model.train(), batch)
+        loss.value.backward()
+        optimizer.step()
+        repeated.append(loss.terms["coverage"])
+    assert repeated[-1] < 0.6 * repeated[0]

@@ -11,6 +11,7 @@ from dialogist.nn.kv_cache import LayerCache
 from dialogist.nn.packing import Masks, Packing, look_ahead_mask
 from dialogist.nn.transformer_layers import (
     DecoderLayer,
+    FeedForward,
     LayerShape,
     TransformerDecoder,
     TransformerEncoder,
@@ -256,7 +257,10 @@ def test_one_position_at_a_time_gives_the_same(norm: str) -> None:
     torch.testing.assert_close(together, whole, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("where", ["dropout", "attention_dropout", "attention_output_dropout"])
+DROPOUTS = ["dropout", "attention_dropout", "attention_output_dropout", "activation_dropout"]
+
+
+@pytest.mark.parametrize("where", DROPOUTS)
 def test_each_dropout_has_its_place(where: str) -> None:
     torch.manual_seed(0)
     encoder = randomised(TransformerEncoder(1, replace(MODERN, **{where: 0.5})))
@@ -264,6 +268,22 @@ def test_each_dropout_has_its_place(where: str) -> None:
     assert not torch.equal(encoder(x, packing)[0], encoder(x, packing)[0])
     encoder.eval()
     assert torch.equal(encoder(x, packing)[0], encoder(x, packing)[0])
+
+
+def test_activation_dropout_lies_before_the_second_matrix() -> None:
+    """With a second matrix that copies, whole inner units are gone, the others are scaled."""
+    torch.manual_seed(0)
+    shape = replace(MODERN, activation="relu", feed_forward=MODERN.width, activation_dropout=0.5)
+    block = FeedForward(shape)
+    with torch.no_grad():
+        for layer in (block.inner, block.outer):
+            layer.weight.copy_(torch.eye(MODERN.width))
+            layer.bias.fill_(1.0)
+    x = torch.ones(40, MODERN.width)
+    found = block(x, torch.zeros_like(x))
+    # relu(1 + 1) dropped or doubled, and the second bias, which dropout leaves alone
+    assert set(found.detach().unique().tolist()) == {1.0, 5.0}
+    assert set(block.eval()(x, torch.zeros_like(x)).detach().unique().tolist()) == {3.0}
 
 
 def test_the_format_of_the_layers() -> None:

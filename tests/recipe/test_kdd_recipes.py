@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from dialogist.models.transformer import TransformerConfig
-from dialogist.recipe.config import Recipe, read_recipe
+from dialogist.recipe.recipe_config import Recipe, bundled_recipes, read_recipe
 from dialogist_lab.papers.recurrent import RecurrentConfig
 
 WORDS = 23_950
@@ -45,6 +45,15 @@ def test_all_but_the_system_is_the_same(name: str) -> None:
     )
     limits = ours.limits.model_dump() | {"source_tokens": None}
     assert limits == theirs.limits.model_dump()
+
+
+@pytest.mark.parametrize("name", [name for name in bundled_recipes() if name.startswith("kdd-")])
+def test_preprocessing_of_section_4_1(name: str) -> None:
+    preparation = read_recipe(name).preparation
+    assert preparation.entities == "masked"
+    assert preparation.merge_below == 15
+    assert preparation.limits.utterance_tokens == 75
+    assert preparation.limits.utterances == 40
 
 
 def test_the_flat_transformer_reads_all_that_the_others_read() -> None:

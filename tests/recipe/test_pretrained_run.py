@@ -19,11 +19,11 @@ from tests.recipe.conftest import Notes, small_recipe
 
 from dialogist import Dialogue, Summarizer, Utterance
 from dialogist.config import override
-from dialogist.engine.bundle import load_bundle
 from dialogist.errors import ConfigError, ModelError
-from dialogist.recipe.config import Place, Recipe
+from dialogist.pipeline.bundle import load_bundle
 from dialogist.recipe.pretrained_run import PRETRAINED
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.recipe_config import Recipe, RunPlace
+from dialogist.recipe.training_run import train_recipe
 from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
 from dialogist.training.runtime import Interrupted
 from dialogist_lab.explain.tracing import explain_dialogue
@@ -34,12 +34,6 @@ TALK = Dialogue(
     (Utterance("Ann", "Shall we meet at 7? Shall we?"), Utterance("Bo", "Yes, at Luigi's.")),
     id="talk",
 )
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +59,7 @@ def recipe_for(source: Path, *settings: str, **model: Any) -> Recipe:
 
 
 def train(recipe: Recipe, data: Path, run: Path, notes: Any = None) -> Path:
-    return train_recipe(recipe, Place(data, run, CPU), notes or Notes())
+    return train_recipe(recipe, RunPlace(data, run, CPU), notes or Notes())
 
 
 class StopAt(Notes):
@@ -202,8 +196,8 @@ def test_it_is_asked_and_explained_like_any_other(
     assert summary.sentences[0].confidence is not None
     chosen = summarizer.chosen(None, **options)
     [written] = summarizer.write(summarizer.read(TALK, chosen), chosen)
-    assert written.looks is not None
-    shares = written.looks.parts[0].shares  # prompt, begin and end are no utterance
+    assert written.attention is not None
+    shares = written.attention.parts[0].shares  # prompt, begin and end are no utterance
     assert ((shares.sum(axis=1) > 0.01) & (shares.sum(axis=1) < 1)).all()
     told = explain_dialogue(summarizer, TALK, chosen)
     assert told.target

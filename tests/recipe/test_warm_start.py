@@ -12,13 +12,13 @@ import pytest
 import torch
 from tests.models.bert_samples import bert_folder
 
-from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import CheckpointError, ConfigError, DialogistError, ModelError
 from dialogist.files import sha256_of
 from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import Transformer
-from dialogist.recipe.config import Place, Recipe, read_recipe
-from dialogist.recipe.train import train_recipe
+from dialogist.pipeline.summarizer import Summarizer
+from dialogist.recipe.recipe_config import Recipe, RunPlace, read_recipe
+from dialogist.recipe.training_run import train_recipe
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import read_tokenizer
 from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
@@ -33,12 +33,6 @@ SHAPE = (
     "target_positions: 12, embedding_norm: true, scale_embeddings: false, pointer: true}",
     "preparation.limits={source_tokens: 24, summary_tokens: 12}",
 )
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
 
 
 @pytest.fixture
@@ -59,7 +53,7 @@ def warm(recipe: Make, folder: Path) -> Make:
 
 
 def train(recipe: Recipe, run: Path, notes: Any) -> Path:
-    return train_recipe(recipe, Place(run.parent / "data", run, torch.device("cpu")), notes)
+    return train_recipe(recipe, RunPlace(run.parent / "data", run, torch.device("cpu")), notes)
 
 
 def refusal(recipe: Recipe, run: Path, notes: Any, kind: type[DialogistError]) -> str:

@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from dialogist.data.readers import ReadOptions, read_dialogues
-from dialogist.engine.summarizer import Summarizer
 from dialogist.models.transformer import TransformerConfig
-from dialogist.recipe.config import Place, Recipe, bundled_recipes, read_recipe
-from dialogist.recipe.train import train_recipe
+from dialogist.pipeline.summarizer import Summarizer
+from dialogist.recipe.recipe_config import Recipe, RunPlace, bundled_recipes, read_recipe
+from dialogist.recipe.training_run import train_recipe
 from dialogist.training.checkpoints import checkpoint_folders
 
 GLOVE, RANDOM = "xsum-transformer-glove", "xsum-transformer-random-512"
@@ -58,6 +58,7 @@ def test_the_reports_numbers() -> None:
         assert (model.d_model, model.feed_forward) == (width, inner)
         assert (model.encoder_layers, model.decoder_layers) == (6, 6)
         assert (model.norm, model.activation, model.positions) == ("post", "relu", "sinusoidal")
+        assert model.activation_dropout > 0
         assert recipe.preparation.profile == "xsum-report"
         assert recipe.preparation.limits.source_tokens == 512
         assert recipe.training.epochs == epochs
@@ -80,12 +81,6 @@ class Silent:
     def note(self, text: str) -> None: ...
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
-
-
 def write_vectors(path: Path, width: int) -> None:
     words = ("the", "council", "said", "bridge", "a", "of", "minister")
     numbers = " ".join(str(0.01 * (n % 7 - 3)) for n in range(width))
@@ -95,7 +90,7 @@ def write_vectors(path: Path, width: int) -> None:
 
 def used(recipe: Recipe, data: Path, run: Path) -> list[str]:
     """Train, train on for nothing, load, and summarise: the texts."""
-    place = Place(data, run, torch.device("cpu"))
+    place = RunPlace(data, run, torch.device("cpu"))
     first = train_recipe(recipe, place, Silent())
     weights = (first / "model.safetensors").read_bytes()
     assert (train_recipe(recipe, place, Silent()) / "model.safetensors").read_bytes() == weights

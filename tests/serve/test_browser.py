@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from tests.serve.conftest import listening
 
-from dialogist.engine.options import SummaryOptions
+from dialogist.pipeline.options import SummaryOptions
 from dialogist.records import Coverage, EvidenceSpan, Statement, Summary, Warning
 from dialogist.serve.keys import add_key
 from dialogist.serve.tables import open_store
@@ -197,7 +197,9 @@ class Parrot:
                 warnings.append(Warning("name", text, place, end, text))
                 place = end + 1
             parts = tuple(statements), Coverage(), tuple(warnings)
-            yield Summary(" ".join(self.said), dialogue.id, "warning", self.said[0], None, (), *parts)
+            yield Summary(
+                " ".join(self.said), dialogue.id, "warning", self.said[0], None, (), *parts
+            )
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from tests.serve.conftest import ask
 from tests.serve.test_api import CALL, FAITHFUL
 from tests.serve.test_store import rows_of
 
-from dialogist.engine.options import SummaryOptions
+from dialogist.pipeline.options import SummaryOptions
 from dialogist.records import Dialogue, Statement, Summary, Warning
 from dialogist.serve import page, tables
 from dialogist.serve.keys import add_key
@@ -175,7 +175,7 @@ def test_a_summary_is_edited_and_approved_by_a_form_alone(engine):
     assert again.status_code == 409
     assert "Your edit is recorded." in home.text
     assert "<strong>0%</strong> of 1 approved unchanged" in quality.text
-    [row] = rows_of(engine, tables.feedback)
+    [row] = rows_of(engine, tables.feedback_table)
     assert row.edits["removed"] == row.edits["added"] == 1
     assert "[PHONE_1]" in json.dumps(row.content)
     assert "415" not in json.dumps(row.content)

@@ -12,8 +12,8 @@ import pytest
 from tests.serve.conftest import ask
 from tests.serve.test_api import CALL
 
-from dialogist.decoding.stopping import check_stopped
-from dialogist.engine.options import SummaryOptions
+from dialogist.decoding.search import check_stopped
+from dialogist.pipeline.options import SummaryOptions
 from dialogist.records import Summary
 from dialogist.serve.crashes import CrashLog
 from dialogist.serve.metrics import Metrics

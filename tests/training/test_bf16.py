@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from dialogist.batch import Batch
 from dialogist.models.model_weights import copy_weights, load_weights, weights_of
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.tensors import Batch
 from dialogist.training import master_weights
 from dialogist.training.base import Validation
 from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
@@ -23,7 +23,6 @@ STEPS = 100
 def _anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without units for it bf16 is slow, not wrong."""
     monkeypatch.setattr(master_weights, "has_bf16", lambda device: True)
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
 
 
 def nothing(epoch: int) -> Validation:

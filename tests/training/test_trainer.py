@@ -9,20 +9,15 @@ import pytest
 import torch
 from torch import nn
 
-from dialogist.batch import Batch
 from dialogist.errors import DataError, DialogistError
 from dialogist.objectives.base import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.tensors import Batch
 from dialogist.training.base import Validation
 from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
 
 # Adam without a floor turns rounding errors of a zero gradient into whole steps.
 CALM = {"kind": "adam", "eps": 1e-3}
-
-
-@pytest.fixture(autouse=True)
-def _no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
 
 
 def nothing(epoch: int) -> Validation:

@@ -3,7 +3,8 @@
 * ``plain`` (default): NFC, control characters out, white space folded, case kept.
 * ``dialogsum-keras``: as reports 1-3 do: lower case, control characters out, white space folded.
   (Their filters for punctuation belong to the word tokenizer, their [SOS]/[EOS] to the encoder.)
-* ``xsum-report``: the XSum report, section 2.1.2: lower case; letters, digits, ``.,!?%$&@#:`` kept.
+* ``xsum-report``: the XSum report, section 2.1.2: lower case; other characters than letters, digits
+  and ``.,!?%$&@#:`` are removed (``it's`` becomes ``its``).
 * ``words``, ``zh-characters``, ``zh-words``: as ``plain``; when all else is done, `segment` puts
   spaces in for a word tokenizer: around marks of punctuation, and between the characters or the
   words of Chinese.
@@ -21,7 +22,7 @@ from dialogist.errors import MissingExtraError
 
 Profile = Literal["plain", "dialogsum-keras", "xsum-report", "words", "zh-characters", "zh-words"]
 
-_XSUM_PUNCTUATION = frozenset(".,!?%$&@#:")
+_XSUM_KEPT = frozenset(".,!?%$&@#:")
 # The speaker placeholders: no user text may hold one.
 _RESERVED = re.compile(r"[\U0010f000-\U0010f01f]")
 # Surrogates are no characters and cannot be written as UTF-8.
@@ -45,10 +46,10 @@ def _dialogsum_keras(text: str) -> str:
 
 
 def _xsum_report(text: str) -> str:
-    # NFC comes last: some letters have a composed form as small letters only (J + caron).
-    lowered = unicodedata.normalize("NFC", text.lower())
-    kept = (c if c.isalnum() or c in _XSUM_PUNCTUATION or _is_mark(c) else " " for c in lowered)
-    return _fold("".join(kept))
+    kept = (c for c in text.lower() if c.isalnum() or c in _XSUM_KEPT or c.isspace() or _is_mark(c))
+    # NFC comes last: a removed character may have stood between a letter and its accent, and some
+    # letters have a composed form as small letters only (J + caron).
+    return _fold(unicodedata.normalize("NFC", "".join(kept)))
 
 
 PROFILES: dict[Profile, Callable[[str], str]] = {

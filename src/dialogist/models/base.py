@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Literal, Protocol, Self
 import torch
 from torch import Tensor, nn
 
-from dialogist.batch import Batch, Plan
 from dialogist.config import KindConfig
 from dialogist.data.prepare import PreparationConfig
 from dialogist.nn.attention import Mentions, WantedWeights
 from dialogist.nn.kv_cache import State
 from dialogist.nn.output_layer import TokenLogProbs
+from dialogist.tensors import Batch, Plan
 from dialogist.tokenizers import Symbols, Tokenizer
 
 
@@ -258,9 +258,9 @@ class SequenceModel(nn.Module):
         return self.config.plans
 
     @property
-    @abstractmethod
     def longest_target(self) -> int | None:
-        """As `Generator.longest_target`."""
+        """As `ModelConfig.longest_target`."""
+        return self.config.longest_target
 
     @abstractmethod
     def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
@@ -300,6 +300,10 @@ class GeneratorModule(SequenceModel):
     @abstractmethod
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """As `Generator.step`."""
+
+    def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
+        """As `Generator.forward`."""
+        return self.force(batch, self.start(batch), need_weights)
 
     def forced_decode(self, batch: Batch, state: State | None = None) -> ForcedOutputs:
         """As `SequenceModel.forced_decode`; every row is a dialogue."""

@@ -15,7 +15,6 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from dialogist.batch import Batch
 from dialogist.config import Config
 from dialogist.models.base import (
     GeneratorModule,
@@ -33,9 +32,11 @@ from dialogist.nn.output_layer import (
     Pointer,
     PointerLogProbs,
     VocabularyProjection,
+    repeated_attention,
 )
 from dialogist.nn.packing import Masks, Packing, look_ahead_mask
 from dialogist.nn.transformer_layers import LayerShape, TransformerDecoder, TransformerEncoder
+from dialogist.tensors import Batch
 
 
 class DecoderConfig(Config):
@@ -62,9 +63,11 @@ class TransformerConfig(ModelConfig):
     ``initialisation``: ``keras`` (embeddings uniform +-0.05, other matrices Glorot uniform, as the
     reports' framework does) or ``scaled`` (embeddings normal with deviation d_e^-0.5, so that at
     ``d_model``, scaled by its root, they have unit variance). ``pointer``: words of the source
-    can be copied. ``speaker_attention``: the decoder's attention over the source, and the
-    pointer's, know whose words a position is (`dialogist.nn.attention`). ``embedding_norm``:
-    embeddings with their positions are normalised first, as in BERT (Devlin et al. 2019);
+    can be copied. ``coverage``: the pointer's attention is counted, for
+    ``objective.coverage_weight``; it adds no weights. ``speaker_attention``: the decoder's
+    attention over the source, and the pointer's, know whose words a position is
+    (`dialogist.nn.attention`). ``embedding_norm``: embeddings with their positions are normalised
+    first, as in BERT (Devlin et al. 2019);
     ``decoder``: what its layers have of their own.
     """
 
@@ -81,6 +84,7 @@ class TransformerConfig(ModelConfig):
     dropout: float = Field(0.1, ge=0, lt=1)
     attention_dropout: float = Field(0.0, ge=0, lt=1)
     attention_output_dropout: float = Field(0.1, ge=0, lt=1)
+    activation_dropout: float = Field(0.0, ge=0, lt=1)
     norm: Literal["post", "pre"] = "pre"
     norm_eps: float = Field(1e-6, gt=0)
     activation: Literal["relu", "gelu"] = "relu"
@@ -94,6 +98,7 @@ class TransformerConfig(ModelConfig):
     embedding_norm: bool = False
     decoder: DecoderConfig = DecoderConfig()
     pointer: bool = False
+    coverage: bool = False
     speaker_attention: bool = False
     initialisation: Literal["keras", "scaled"] = "scaled"
 
@@ -105,6 +110,8 @@ class TransformerConfig(ModelConfig):
                     f"'d_model' {self.d_model} is no multiple of '{name}heads' {stack.heads}: set "
                     f"'{name}key_width'"
                 )
+        if self.coverage and not self.pointer:
+            raise ValueError("'coverage' counts the pointer's attention: set 'pointer' to true")
         if self.tie_output and self.embedding not in (None, self.d_model):
             raise ValueError(
                 f"'tie_output' needs 'embedding' {self.embedding} to be 'd_model' {self.d_model}: "
@@ -116,6 +123,11 @@ class TransformerConfig(ModelConfig):
     def copies(self) -> bool:
         """Whether it can say words of the source that its vocabulary does not have."""
         return self.pointer
+
+    @property
+    def keeps_coverage(self) -> bool:
+        """Whether its `Outputs` have a ``coverage``."""
+        return self.coverage
 
     @property
     def knows_speakers(self) -> bool:
@@ -151,6 +163,7 @@ class TransformerConfig(ModelConfig):
             norm=self.norm,
             norm_eps=self.norm_eps,
             activation=self.activation,
+            activation_dropout=self.activation_dropout,
             reuse_second_norm=self.reuse_second_norm,
         )
 
@@ -248,7 +261,10 @@ class Transformer(GeneratorModule):
         t, s = batch.target_in.shape[1], batch.source.shape[1]
         maps = {k: w[..., :t, : t if "self" in k else s] for k, w in attention.items()}
         found = self._distribution(hidden, target, state.copies, named)
-        return Outputs(found, target.pack(batch.target_out)[: target.count], maps)
+        targets, again = target.pack(batch.target_out)[: target.count], None
+        if self.config.coverage and isinstance(found, PointerLogProbs):
+            again = repeated_attention(found.copies.weights, batch.target_mask)
+        return Outputs(found, targets, maps, again)
 
     def start(self, batch: Batch) -> TransformerState:
         """Encode and project the memory once; B rows."""

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dialogist.batch import Batch
 from dialogist.nn.attention import KeyValue, SpeakerMatch, attention_weights, blend
 from dialogist.nn.autograd import sink_of
 from dialogist.nn.packing import Packing, row_step
+from dialogist.tensors import Batch
 
 # From hidden states to words: the output projection and what the loss needs of it.
 #
@@ -282,6 +282,16 @@ class Pointer(nn.Module):
         real = slice(packing.count)
         where = packing.join(weights)[real]
         return Copies(gate[real].float(), where, ids[real], memory.extra)
+
+
+def repeated_attention(weights: Tensor, real: Tensor) -> Tensor:
+    """How much each position attends again to where those before it did (See et al. 2017, 12).
+
+    (M, S) weights at the positions that are real (B, T) -> (M,), 0 to 1.
+    """
+    each = nn.utils.rnn.pad_sequence(weights.split(real.sum(dim=1).tolist()), batch_first=True)
+    before = each.cumsum(dim=1) - each
+    return torch.minimum(each, before).sum(dim=2)[real[:, : each.shape[1]]]
 
 
 class GeneratorGate(nn.Module):

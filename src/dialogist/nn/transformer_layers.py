@@ -25,6 +25,7 @@ class LayerShape:
         dropout: after the feed-forward network (Keras ``dropout_ffn`` of the reports).
         attention_dropout: on the attention weights (Keras ``MultiHeadAttention(dropout=)``).
         attention_output_dropout: on what an attention block adds; the reports have none there.
+        activation_dropout: inside the feed-forward network, after its activation.
         norm: ``post`` (the reports, Vaswani et al.) or ``pre`` (Xiong et al. 2020).
         norm_eps: 1e-6 in the reports.
         activation: ``relu`` (the reports) or ``gelu`` (Hendrycks and Gimpel 2016, exact form).
@@ -44,6 +45,7 @@ class LayerShape:
     norm: Literal["post", "pre"]
     norm_eps: float
     activation: Activation
+    activation_dropout: float = 0.0
     reuse_second_norm: bool = False
     memory_width: int | None = None
     match_speakers: bool = False
@@ -65,7 +67,10 @@ class LayerShape:
 
 
 class FeedForward(nn.Module):
-    """x + dropout(max(0, x W1 + b1) W2 + b2), position by position; or GELU for the maximum."""
+    """x + dropout(max(0, x W1 + b1) W2 + b2), position by position; or GELU for the maximum.
+
+    ``activation_dropout`` is a second dropout, of what the maximum gives.
+    """
 
     def __init__(self, shape: LayerShape) -> None:
         super().__init__()
@@ -74,20 +79,21 @@ class FeedForward(nn.Module):
         self.activation = nn.ReLU(inplace=True) if shape.activation == "relu" else nn.GELU()
         self.outer = nn.Linear(shape.feed_forward, shape.width)
         self.dropout = Dropout(shape.dropout)
+        self.activation_dropout = Dropout(shape.activation_dropout)
 
     def forward(self, x: Tensor, residual: Tensor) -> Tensor:
         """(P, D), and what it is added to (P, D) -> (P, D)."""
         return self.dropout.added(residual, self._transform(x))
 
     def _transform(self, x: Tensor) -> Tensor:
-        if self.training and torch.is_grad_enabled():
+        if self.training and torch.is_grad_enabled() and not self.activation_dropout.rate:
             return fused_feed_forward(x, self.inner, self.outer, self.kind)
         if x.is_cuda or torch.is_grad_enabled():
             return self._plain(x)
         return by_rows(self._plain, x)
 
     def _plain(self, x: Tensor) -> Tensor:
-        made: Tensor = self.outer(self.activation(self.inner(x)))
+        made: Tensor = self.outer(self.activation_dropout(self.activation(self.inner(x))))
         return made
 
 

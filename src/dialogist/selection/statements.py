@@ -24,7 +24,8 @@ _SUPPOSES = re.compile(r"(?i)(?:(?:and|but|so|ok|okay|well|what)\W+)*(?:if|unles
 _ELLIPTIC = re.compile(
     r"(?i)(?:(?:well|oh|uh|um|hm+)\W+)*(?:(?:yes|yeah|yep|not|only|just|about|around|almost|until|till"
     r"|from|because|if|unless|behind|less|more|nothing|none|nobody|both|neither|depends|since|after"
-    r"|before|tomorrow|\d[\d.,:]*)\b(?! (?:i|we|he|she|it|they|there) )"
+    r"|before|tomorrow|always|sometimes|usually|often|mostly|rarely|\d[\d.,:]*)\b"
+    r"(?! (?:i|we|he|she|it|they|there) )"
     r"|(?:i|you|we|he|she|it|they) (?:is|are|am|do|does|did|have|has|had|can|could|will|would|was"
     r"|were),)"
 )
@@ -180,8 +181,9 @@ def _is_quoted(own: Reported, asked: Unit, answer: Unit, conversation: Conversat
 
 def _needs_question(own: Reported, asked: Unit, answer: Unit) -> bool:
     """Whether an answer is a mere fragment, or only its question names what it speaks of."""
-    if own.refers_back and "?" in asked.text and asked.words <= _LONGEST_ASKED:
-        return bool(terms_of(asked.text))
+    is_asked = "?" in asked.text and asked.words <= _LONGEST_ASKED
+    if own.refers_back and is_asked and terms_of(asked.text):
+        return True
     return own.kind == "quoted" and _is_fragment(asked, answer)
 
 

@@ -19,12 +19,12 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 
 from dialogist.decoding import DecodingOptions
-from dialogist.decoding.stopping import SearchStopped, check_stopped, stopping_when
-from dialogist.engine.options import SummaryOptions
-from dialogist.engine.summarizer import Summarizer
+from dialogist.decoding.search import SearchStopped, check_stopped, stopping_when
 from dialogist.errors import DialogistError, ModelError
 from dialogist.jobs.sources import packed, unpacked
 from dialogist.jobs.workers import receive, send
+from dialogist.pipeline.options import SummaryOptions
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Summary
 from dialogist.serve.metrics import log_as_json, log_failure
 
@@ -57,7 +57,7 @@ class ModelProcess:
         """One summary per dialogue, in order; one dialogue more than ``window`` is sent ahead.
 
         Raises:
-            SearchStopped: nobody waits any more (`dialogist.decoding.stopping`).
+            SearchStopped: nobody waits any more (`dialogist.decoding.search`).
             ModelError: the process failed or died; the next call starts another.
         """
         if self._connection is None:

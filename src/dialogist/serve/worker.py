@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from dialogist.decoding import DecodingOptions
-from dialogist.decoding.stopping import SearchStopped, stopping_when
-from dialogist.engine.options import SummaryOptions
-from dialogist.present.shaping import Shaped
+from dialogist.decoding.search import SearchStopped, stopping_when
+from dialogist.pipeline.options import SummaryOptions
+from dialogist.present import Shaped
 from dialogist.records import Dialogue, Summary
 from dialogist.serve.crashes import CrashLog
 from dialogist.serve.metrics import Metrics, log_failure

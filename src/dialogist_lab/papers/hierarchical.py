@@ -8,7 +8,6 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from dialogist.batch import Batch
 from dialogist.models.base import (
     GeneratorModule,
     ModelConfig,
@@ -23,6 +22,7 @@ from dialogist.nn.layers import MappedEmbedding, TokenEmbedding
 from dialogist.nn.output_layer import LogProbs, PointerLogProbs, VocabularyProjection
 from dialogist.nn.packing import Masks, Packing, look_ahead_mask
 from dialogist.nn.transformer_layers import LayerShape, TransformerDecoder
+from dialogist.tensors import Batch
 from dialogist_lab.papers.hierarchical_encoder import (
     HierarchicalCopyMemory,
     HierarchicalEncoder,
@@ -281,7 +281,10 @@ class Hierarchical(GeneratorModule):
 
 
 def initialise(model: nn.Module) -> None:
-    """Glorot uniform matrices, zero biases; embeddings so that, scaled, they have unit variance."""
+    """Glorot uniform matrices, zero biases; embeddings so that, scaled, they have unit variance.
+
+    Relative positions are added as they are, to pooled rows of about unit variance: theirs is one.
+    """
     for module in model.modules():
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
@@ -289,3 +292,6 @@ def initialise(model: nn.Module) -> None:
                 nn.init.zeros_(module.bias)
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+    for module in model.modules():
+        if isinstance(module, HierarchicalEncoder):
+            nn.init.normal_(module.relative.weight)

@@ -19,12 +19,13 @@ from dialogist.evaluation.system_outputs import Output
 from dialogist.evaluation.upper_bounds import HUMAN
 from dialogist.metrics.base import Metric, mean_column
 from dialogist.records import Summary
-from dialogist.text.words import words_in
+from dialogist.text.tokens import words_in
 
 SUPPORT = {
     "faithfulness": "Outputs with something that the dialogue does not bear out",
     "slots": "Slot values beside the dialogue's true state",
     "copying": "What is copied, new or repeated",
+    "order": "What is told in another order than it was said",
 }
 """The metrics that look at output and dialogue, and what their tables are called."""
 

@@ -10,13 +10,13 @@ import torch
 from rouge_score.rouge_scorer import RougeScorer
 from torch import Tensor, nn
 
-from dialogist.batch import FIRST_KEY_POINT, Batch
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding.beam_search import forced_targets
 from dialogist.decoding.search import Hypothesis
 from dialogist.models.base import Outputs
 from dialogist.models.transformer import TransformerConfig
 from dialogist.nn.output_layer import LogProbs, VocabularyProjection
+from dialogist.tensors import FIRST_KEY_POINT, Batch
 from dialogist.tokenizers import Symbols, TokenizerConfig, build_tokenizer, placeholder
 from dialogist_lab.papers.leader_writer import LeaderWriter, LeaderWriterConfig
 from dialogist_lab.papers.leader_writer_loss import LeaderWriterLossConfig, per_dialogue
@@ -74,8 +74,8 @@ def test_nothing_scores_nothing() -> None:
 
 SYMBOLS = Symbols(0, 1, 2, 3, 12)
 PAIRS = (
-    Pair((1, 5, 6, 7, 8, 2), (1, 9, 10, 5, 11, 2), "one", (1, 3), (3, 4), (3, 5)),
-    Pair((1, 5, 6, 7, 2), (1, 9, 2), "two", (1,), (5,), (2,)),
+    EncodedPair((1, 5, 6, 7, 8, 2), (1, 9, 10, 5, 11, 2), "one", (1, 3), (3, 4), (3, 5)),
+    EncodedPair((1, 5, 6, 7, 2), (1, 9, 2), "two", (1,), (5,), (2,)),
 )
 
 
@@ -158,7 +158,7 @@ def test_a_better_sample_becomes_more_probable(
     monkeypatch.setattr(
         "dialogist_lab.papers.self_critical.roll_out", lambda *_: ([said(8)], [said(7)])
     )
-    batch = collate([Pair((1, 5, 2), (1, wanted, 2))], SYMBOLS)
+    batch = collate([EncodedPair((1, 5, 2), (1, wanted, 2))], SYMBOLS)
     loss = objective(model, batch)  # type: ignore[arg-type]
     # gap * mean of log p(7), log p(end), both being log 1/12
     assert loss.value.item() == pytest.approx(-sign * math.log(1 / 12))
@@ -204,12 +204,12 @@ def test_dialogues_add_up() -> None:
 @pytest.mark.parametrize("which", ["key_points_reward", "sub_summaries_reward"])
 def test_reinforcement_raises_the_reward(which: str) -> None:
     """The reinforcement loss alone, on one batch: rewards rise, though no target is ever shown."""
-    model, batch = leader_writer(), collate(PAIRS * 16, SYMBOLS)
+    model, batch = leader_writer(), collate(PAIRS * 8, SYMBOLS)
     config = {"key_points": 0, "sub_summaries": 0, which: 1.0, "longest_plan": 4, "longest_text": 6}
     objective = LeaderWriterLossConfig.parse(config).build(SYMBOLS)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     rewards = []
-    for _ in range(150):
+    for _ in range(100):
         model.train()
         loss = objective(model, batch)
         optimizer.zero_grad()
@@ -278,9 +278,9 @@ def test_a_flat_model_learns_from_its_reward() -> None:
     objective = SelfCriticalConfig(weight=1.0, max_tokens=6).build(SYMBOLS)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     rewards = []
-    for _ in range(150):
+    for _ in range(100):
         model.train()
-        loss = objective(model, collate(PAIRS * 16, SYMBOLS))
+        loss = objective(model, collate(PAIRS * 8, SYMBOLS))
         optimizer.zero_grad()
         (loss.value / loss.count).backward()
         optimizer.step()
@@ -305,7 +305,7 @@ def test_what_the_dialogue_does_not_bear_out_is_counted() -> None:
     for speaker, text in zip((ann, bo), texts, strict=False):
         starts.append(len(source))
         source += tokenizer.encode(f"{speaker} {text}")
-    pair = Pair((*source, tokenizer.eos_id), (1, 2), "", tuple(starts))
+    pair = EncodedPair((*source, tokenizer.eos_id), (1, 2), "", tuple(starts))
     batch = collate([pair] * 4, tokenizer.symbols)
     summaries = (
         f"{ann} will meet Peter at 5.",
@@ -330,13 +330,13 @@ def test_a_flat_pointer_model_learns_to_copy_from_its_reward() -> None:
             "attention_output_dropout": 0,
         }
     ).build(12)
-    pairs = [Pair((1, 5, 12, 2), (1, 12, 2)), Pair((1, 13, 6, 12, 2), (1, 13, 2))]
+    pairs = [EncodedPair((1, 5, 12, 2), (1, 12, 2)), EncodedPair((1, 13, 6, 12, 2), (1, 13, 2))]
     objective = SelfCriticalConfig(weight=1.0, max_tokens=4).build(SYMBOLS)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     rewards = []
-    for _ in range(120):
+    for _ in range(100):
         model.train()
-        loss = objective(model, collate(pairs * 16, SYMBOLS))
+        loss = objective(model, collate(pairs * 8, SYMBOLS))
         optimizer.zero_grad()
         (loss.value / loss.count).backward()
         optimizer.step()

@@ -1,0 +1,124 @@
+"""What a job wants of each dialogue, as values that a process can be sent, and what comes of it."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol
+
+from dialogist.pipeline.options import SummaryOptions
+from dialogist.pipeline.summarizer import Summarizer
+from dialogist.present import Presenter, Shape, Shaped, Where, settings_of
+from dialogist.records import JSON, Dialogue, Summary
+
+if TYPE_CHECKING:  # torch: not for faithful style
+    from dialogist.pipeline.bundle import Precision
+
+GROUP = 32
+"""Dialogues that are summarized together."""
+
+
+class Opened(Protocol):
+    """A model that is ready to work."""
+
+    @property
+    def settings(self) -> Mapping[str, JSON]:
+        """Everything but the dialogues that the summaries depend on."""
+        ...
+
+    def shown(self, dialogues: Sequence[Dialogue]) -> Iterator[Shaped]:
+        """One summary per dialogue, in order."""
+        ...
+
+
+class Work(Protocol):
+    """What a job does with dialogues; it can be pickled."""
+
+    def open(self) -> Opened:
+        """Load the model, in the process that works.
+
+        Raises:
+            DialogistError: there is no such model, or a wish cannot be met.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """The model, its options, and how summaries are shown: see `Summarizer` and `Presenter`."""
+
+    model: str
+    options: SummaryOptions
+    shape: Shape
+    mask: Where | None = None
+    mask_names: str = "none"
+    device: str = "auto"
+    precision: "Precision | None" = "auto"
+
+    def open(self) -> "Ready":
+        """Load the model; its network only where it writes.
+
+        Raises:
+            DialogistError: there is no such model, or a wish cannot be met.
+        """
+        summarizer = Summarizer.load(self.model, self.device, self.precision)
+        summarizer.chosen(self.options)  # loads the network of free style, and checks the options
+        return Ready(self, summarizer)
+
+
+class Ready:
+    """The summarizer of some wishes."""
+
+    def __init__(self, wishes: Wishes, summarizer: Summarizer) -> None:
+        self._wishes, self._summarizer = wishes, summarizer
+        self._told: list[str] = []
+        self._presenter = Presenter(wishes.shape, wishes.mask, wishes.mask_names, self._told.append)
+
+    @property
+    def settings(self) -> dict[str, JSON]:
+        """Everything but the dialogues that the summaries depend on."""
+        wishes = self._wishes
+        return settings_of(
+            self._summarizer,
+            wishes.model,
+            wishes.options,
+            wishes.shape,
+            (wishes.mask, wishes.mask_names),
+        )
+
+    def shown(self, dialogues: Sequence[Dialogue]) -> Iterator[Shaped]:
+        """One summary per dialogue, in order; what cannot be shown as wished is an error."""
+        read = self._presenter.before(dialogues)
+        for summary in self._summarizer.stream(read, self._wishes.options, GROUP):
+            self._told.clear()
+            found = list(self._presenter.after([summary]))
+            yield found[0] if found else Shaped(self._unshown(summary))
+
+    def _unshown(self, summary: Summary) -> Summary:
+        reason = self._told[-1].removeprefix(f"{summary.id}: ")
+        return error_record(summary.id, reason, summary.model)
+
+
+def error_record(id: str, reason: str, model: str = "") -> Summary:
+    """The record that stands for a dialogue that has no summary."""
+    return Summary("", id, status="error", reason=reason, model=model)
+
+
+def summarized(
+    opened: Opened, dialogues: Iterable[Dialogue], at: Callable[[int], None], group: int = GROUP
+) -> Iterator[Shaped]:
+    """One summary per dialogue, in order; one that failed among others is tried again alone.
+
+    ``at`` is told the number of the first dialogue of each group before its work begins.
+    """
+    remaining, done = iter(dialogues), 0
+    while some := list(islice(remaining, group)):
+        at(done)
+        for dialogue, shaped in zip(some, list(opened.shown(some)), strict=True):
+            again = shaped.summary.status == "error" and len(some) > 1
+            yield next(opened.shown([dialogue])) if again else shaped
+        done += len(some)
+
+
+def batch_record(shaped: Shaped) -> dict[str, object]:
+    """A summary as JSON values without ``timings``: the same dialogue gives the same bytes."""
+    return replace(shaped, summary=replace(shaped.summary, timings={})).to_json()
