@@ -1,12 +1,10 @@
 """One dialogue that fails: the others go on, one line on stderr, exit code 3."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from dialogist.cli import main
 from dialogist.pipeline.segmenting import Segmenter
 from dialogist.present import Presenter, Shape, Shaped
 from dialogist.records import Dialogue, Summary
@@ -20,16 +18,14 @@ TALKS = "".join(
 
 
 @pytest.fixture
-def run(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary):
+def run(tiny_model: Path, tmp_path: Path, dialogist):
     path = tmp_path / "talks.jsonl"
     path.write_text(TALKS, encoding="utf-8")
 
     def run(*flags: str) -> tuple[int, list[dict], list[str]]:
-        command = ["dialogist", "summarize", str(path), "-m", str(tiny_model), "-o", "jsonl"]
-        monkeypatch.setattr(sys, "argv", [*command, *flags])
-        code = main._run()
-        out, err = capfdbinary.readouterr()
-        return code, [*map(json.loads, out.splitlines())], err.decode().splitlines()
+        called = dialogist("summarize", path, "-m", tiny_model, "-o", "jsonl", *flags)
+        records = [*map(json.loads, called.stdout.splitlines())]
+        return called.returncode, records, called.stderr.decode().splitlines()
 
     return run
 

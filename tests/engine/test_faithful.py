@@ -174,7 +174,7 @@ def test_a_summary_needs_no_torch():
         "from dialogist import Dialogue, Summarizer\n"
         "text = 'Ann: I will bring the red car on Friday.'\n"
         "[one] = Summarizer.load('default').summarize([Dialogue.from_text(text)])\n"
-        "assert one.text == 'Ann will bring the red car on Friday.', one\n"
-        "assert 'torch' not in sys.modules\n"
+        "print(one.text, 'torch' in sys.modules)\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "Ann will bring the red car on Friday. False\n"

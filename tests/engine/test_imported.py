@@ -27,11 +27,6 @@ from dialogist.pipeline.options import SummaryOptions, find_model
 TALK = Dialogue((Utterance("Ann", "Shall we meet at 7?"), Utterance("Bo", "Yes.")), id="talk")
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-
-
 @pytest.fixture(params=["t5", "llama"])
 def source(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return save_tiny(request.param, tmp_path / request.param)

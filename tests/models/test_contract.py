@@ -23,7 +23,6 @@ TALK = Dialogue(
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
     for kind, name in (("bag", "BagConfig"), ("attentive bag", "AttentiveConfig")):
         monkeypatch.setitem(ModelConfig.kinds, kind, f"tests.models.bag_of_words:{name}")
 

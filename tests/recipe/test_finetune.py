@@ -52,12 +52,6 @@ def dialogues(count: int, references: int = 1) -> list[Dialogue]:
     return [dialogue(n, references) for n in range(count)]
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
-
-
 @pytest.fixture
 def base(tiny_model: Path) -> Base:
     return find_base(str(tiny_model))

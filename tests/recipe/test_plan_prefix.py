@@ -31,12 +31,6 @@ DENOISING = "{kind: denoising}"
 LEADER = "{kind: leader-writer, embedding: 8, width: 8, heads: 2, feed_forward: 8, key_points: 20}"
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
-
-
 def train(recipe: Recipe, run: Path, notes: Any, encoded: Path | None = None) -> Path:
     place = RunPlace(run.parent / "data", run, torch.device("cpu"), encoded)
     return train_recipe(recipe, place, notes)

@@ -43,8 +43,6 @@ Make = Callable[..., Recipe]
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
     monkeypatch.setattr(master_weights, "has_bf16", lambda device: True)
 
 

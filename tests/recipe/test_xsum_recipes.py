@@ -81,12 +81,6 @@ class Silent:
     def note(self, text: str) -> None: ...
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
-
-
 def write_vectors(path: Path, width: int) -> None:
     words = ("the", "council", "said", "bridge", "a", "of", "minister")
     numbers = " ".join(str(0.01 * (n % 7 - 3)) for n in range(width))
