@@ -3,8 +3,9 @@
     python bench/reference.py [FOLDER]
 
 One page each for the command line, configuration, the JSON of a summary, the Python API, the HTTP
-API, errors, formats, recipes, and metrics. ``make docs`` runs it before it builds the site. The pages are
-not committed: what is made at each build cannot be out of date, and branches do not conflict in it.
+API, errors, formats, recipes, and metrics. ``make docs`` runs it before it builds the site. The
+pages are not committed: what is made at each build cannot be out of date, and branches do not
+conflict in it.
 """
 
 import enum

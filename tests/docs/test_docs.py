@@ -332,3 +332,12 @@ def test_files_of_the_repository_exist(page):
     for name in re.findall(r"`([a-z_]+/[\w/]+\.py)`", text):
         places = (ROOT, ROOT / "src" / "dialogist", ROOT / "src")
         assert any((place / name).exists() for place in places), name
+
+
+def test_the_pictures_of_the_design_are_those_of_the_code(bench):
+    design = bench("design")
+    page = design.PAGE.read_text(encoding="utf-8")
+    assert page.count("<!-- drawn: ") == len(design.pictures())
+    assert design.drawn(page) == page, "python bench/design.py draws them anew"
+    assert design.drawn(page.replace("errors.py", "mistakes.py")) == page  # it would be seen
+    assert bench("readability").words(page) <= 1_500
