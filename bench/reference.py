@@ -108,12 +108,12 @@ def choices(module: ModuleType, alias: str) -> list[tuple[str, str]]:
 
 def keyed(doc: str, names: Iterable[str]) -> tuple[str, dict[str, str]]:
     """A docstring without its items such as "`beam_size`: hypotheses.", and these by key."""
-    lead, *items = re.split(r"(?:^|(?<=\s))((?:`\w+`(?:, | and )?)+):\s", doc)
+    lead, *items = re.split(r"(?:^|(?<=\s))((?:`\w+`(?:,\s+|\s+and\s+)?)+):\s", doc)
     meanings: dict[str, str] = {}
     for heads, meaning in zip(items[::2], items[1::2], strict=True):
         keys = re.findall(r"`(\w+)`", heads)
         if set(keys) <= set(names):
-            meanings |= dict.fromkeys(keys, meaning)
+            meanings |= dict.fromkeys(keys, meaning[:1].upper() + meaning[1:])
         elif meanings:  # a value of the key before
             last = list(meanings)[-1]
             meanings[last] += f"{heads}: {meaning}"
@@ -201,6 +201,8 @@ def configuration() -> Iterator[str]:
         inner += kinds_of(model)
         todo = [c for c in inner if c not in done] + todo
         lead, meanings = keyed(plain(model.__doc__), model.model_fields)
+        for base in model.__mro__[1:]:
+            meanings = keyed(plain(base.__doc__), model.model_fields)[1] | meanings
         yield from ("", f"## {model.__name__}", "", lead, "")
         if kinds := kinds_of(model):
             yield f"One of {', '.join(map(type_name, kinds))}, by its `kind`."
@@ -433,7 +435,8 @@ def metrics() -> Iterator[str]:
         if name in ("bertscore", "meteor"):
             continue
         [metric] = make_metrics([name])
-        yield from ("", f"## {name}", "", f"Signature: `{metric.signature}`")
+        about = plain(type(metric).__doc__).replace("; a `Metric`", "").partition("Raises:")[0]
+        yield from ("", f"## {name}", "", about.strip(), "", f"Signature: `{metric.signature}`")
         rows = [(code(c.key), c.title, c.better, c.unit) for c in metric.columns]
         yield from table(("key", "title", "better", "unit"), rows)
 
