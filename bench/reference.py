@@ -31,8 +31,8 @@ from dialogist.config import Config, KindConfig
 from dialogist.data.key_points import PackConfig
 from dialogist.data.readers import fields
 from dialogist.data.readers.registry import READERS
-from dialogist.engine.options import SummaryOptions
 from dialogist.metrics.metric_registry import METRICS, make_metrics
+from dialogist.pipeline.options import SummaryOptions
 from dialogist.privacy.packs import PrivacyPackConfig
 from dialogist.recipe.recipe_config import Recipe, bundled_recipes
 from dialogist.serve.settings import Settings

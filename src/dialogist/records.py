@@ -4,10 +4,10 @@ reader -> Dialogue -prepare-> Example -encode-> ids ...      ... -compose-> Summ
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from dialogist.errors import DataError, UsageError
 from dialogist.record_json import JSON as JSON
@@ -320,6 +320,9 @@ Status: TypeAlias = Literal[
 ]
 STATUSES: tuple[Status, ...] = get_args(Status)
 
+_NO_TEXTS = frozenset({"id", "status", "model", "licence"})
+"""Fields of a summary that hold no words about the dialogue: no name, no number of anybody."""
+
 
 @dataclass(frozen=True, slots=True)
 class Summary:
@@ -353,6 +356,22 @@ class Summary:
     def is_cut(self) -> bool:
         """Whether it ends at a limit of the search, not where the system would have ended."""
         return any(warning.kind in ("cut", "plan_cut") for warning in self.warnings)
+
+    def map_text(self, change: Callable[[str], str]) -> "Summary":
+        """The summary with its plain texts changed, as masking and renaming do.
+
+        These are all fields of text but those that name something (``id``, ``model`` ...) and
+        ``text``, whose parts have places in it: who changes these must move the places. A new
+        field is among them without being named here.
+        """
+        changed: dict[str, Any] = {}
+        for name in (f.name for f in fields(self) if f.name not in _NO_TEXTS | {"text"}):
+            value = getattr(self, name)
+            if isinstance(value, str):
+                changed[name] = change(value)
+            elif isinstance(value, tuple) and all(isinstance(one, str) for one in value):
+                changed[name] = tuple(map(change, value))
+        return replace(self, **changed)
 
     def to_json(self) -> dict[str, JSON]:
         """Its fields as JSON values, with the version of their meaning (``schema_version``)."""

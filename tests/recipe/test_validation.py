@@ -3,7 +3,7 @@
 import pytest
 
 from dialogist.errors import DataError
-from dialogist.recipe.validation import evaluate_system
+from dialogist.recipe.training_run import evaluate_system
 from dialogist.records import Dialogue, Summary, Utterance
 
 
