@@ -137,7 +137,7 @@ TEXT_PAGE = PAGE.read_text(encoding="utf-8")
 
 def test_examples_in_python():
     failed, tried = doctest.testfile(str(PAGE), module_relative=False)
-    assert (failed, tried) == (0, 9)
+    assert (failed, tried) == (0, 8)
 
 
 def test_the_pack_of_the_page_is_one():
