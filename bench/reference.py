@@ -3,8 +3,9 @@
     python bench/reference.py [FOLDER]
 
 One page each for the command line, configuration, the JSON of a summary, the Python API, the HTTP
-API, errors, formats, recipes, and metrics. ``make docs`` runs it before it builds the site. The pages are
-not committed: what is made at each build cannot be out of date, and branches do not conflict in it.
+API, errors, formats, recipes, and metrics. ``make docs`` runs it before it builds the site. The
+pages are not committed: what is made at each build cannot be out of date, and branches do not
+conflict in it.
 """
 
 import enum
@@ -394,7 +395,12 @@ def formats() -> Iterator[str]:
     yield "How to use them is in [input formats](../formats.md)."
     yield from ("", "## Formats", "")
     rows = [
-        (code(name), plain(one.doc), ", ".join(map(code, one.extensions)), "yes" if one.has_fields else "")
+        (
+            code(name),
+            plain(one.doc),
+            ", ".join(map(code, one.extensions)),
+            "yes" if one.has_fields else "",
+        )
         for name, one in READERS.items()
     ]
     yield from table(("`--input-format`", "what it is", "endings", "`--where`"), rows)

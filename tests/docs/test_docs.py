@@ -21,7 +21,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 OTHERS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "bench/README.md", "examples/README.md")
 BUDGET = 20_000
-"""Words of all pages of the site but notes and what is generated."""
+"""Words of the four parts, as `wc -w` counts them, without what is generated."""
+PARTS = ("tutorials", "how-to", "reference", "explanation")
 MEAN, LONGEST = 18, 40
 """Words of a sentence: of a page on average, and at most."""
 NEEDS_A_SERVER = {"how-to/finetune.md"}
@@ -129,16 +130,22 @@ def test_every_page_is_three_clicks_from_the_start(site):
 
 def test_the_language_is_plain(bench):
     readability = bench("readability")
-    total, long = 0, []
+    long = []
     for page in readability.written_pages():
         text = page.read_text(encoding="utf-8")
         counts = [(len(readability._WORD.findall(one)), one) for one in readability.sentences(text)]
-        total += readability.words(text) if page.is_relative_to(DOCS) else 0
         mean = sum(count for count, _ in counts) / len(counts)
         assert mean <= MEAN, f"{page}: {mean:.1f} words a sentence"
         long += [f"{page.name}: {one}" for count, one in counts if count > LONGEST]
     assert not long
-    assert total <= BUDGET
+
+
+def test_the_four_parts_are_short(bench):
+    made = bench("results_page").BLOCK
+    pages = [page for part in PARTS for page in sorted((DOCS / part).glob("*.md"))]
+    assert {page.parent.name for page in pages} == set(PARTS)
+    words = {page: len(made.sub("", page.read_text("utf-8")).split()) for page in pages}
+    assert sum(words.values()) <= BUDGET, sorted(words.items(), key=lambda item: -item[1])[:5]
 
 
 def test_sentences_are_counted_as_people_do(bench):
