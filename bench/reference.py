@@ -32,6 +32,7 @@ from dialogist.config import Config, KindConfig
 from dialogist.data.key_points import PackConfig
 from dialogist.data.readers import fields
 from dialogist.data.readers.registry import READERS
+from dialogist.evaluation import diagnostics
 from dialogist.metrics.metric_registry import METRICS, make_metrics
 from dialogist.pipeline.options import SummaryOptions
 from dialogist.privacy.packs import PrivacyPackConfig
@@ -101,7 +102,7 @@ def code(value: object) -> str:
 def choices(module: ModuleType, alias: str) -> list[tuple[str, str]]:
     """The values of a literal type, and their meanings: the comments beside them."""
     body = inspect.getsource(module).partition(f"\n{alias}: TypeAlias = Literal[\n")[2]
-    found = re.findall(r'^ +"(\w+)",  # (.+)$', body.partition("\n]")[0], re.M)
+    found = re.findall(r'^ +"([\w-]+)",  # (.+)$', body.partition("\n]")[0], re.M)
     values = typing.get_args(getattr(module, alias))
     assert [value for value, _ in found] == list(values), f"{alias}: a value without a comment"
     return [(code(value), meaning[0].upper() + meaning[1:]) for value, meaning in found]
@@ -445,6 +446,8 @@ def metrics() -> Iterator[str]:
         yield from ("", f"## {name}", "", about.strip(), "", f"Signature: `{metric.signature}`")
         rows = [(code(c.key), c.title, c.better, c.unit) for c in metric.columns]
         yield from table(("key", "title", "better", "unit"), rows)
+    yield from ("", "## Warnings", "")
+    yield from table(("kind", "when"), choices(diagnostics, "CautionKind"))
 
 
 if __name__ == "__main__":
