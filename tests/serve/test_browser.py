@@ -197,7 +197,9 @@ class Parrot:
                 warnings.append(Warning("name", text, place, end, text))
                 place = end + 1
             parts = tuple(statements), Coverage(), tuple(warnings)
-            yield Summary(" ".join(self.said), dialogue.id, "warning", self.said[0], None, (), *parts)
+            yield Summary(
+                " ".join(self.said), dialogue.id, "warning", self.said[0], None, (), *parts
+            )
 
 
 @pytest.mark.slow

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from dialogist.decoding.search import SearchStopped, check_stopped, stopping_when
-from dialogist.pipeline.options import SummaryOptions
-from dialogist.pipeline.summarizer import Summarizer
 from dialogist.errors import ModelError
 from dialogist.jobs.workers import receive
+from dialogist.pipeline.options import SummaryOptions
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Summary, Utterance
 from dialogist.serve.model_process import ModelProcess, work
 

@@ -8,7 +8,9 @@ from typing import TypeAlias
 from dialogist.errors import UsageError, nearest
 from dialogist.metrics.base import SUFFIX, Metric, concatenate
 from dialogist.metrics.bleu import Bleu, Chrf
+from dialogist.metrics.cloze_probes import ClozeProbes
 from dialogist.metrics.copying import Copying
+from dialogist.metrics.event_order import EventOrder
 from dialogist.metrics.faithfulness import Faithfulness
 from dialogist.metrics.rouge import PyRouge, Rouge, RougeS
 from dialogist.metrics.slots import Slots
@@ -61,9 +63,11 @@ METRICS: Mapping[str, Maker] = {
     "chrf": lambda options: Chrf(),
     "meteor": _meteor,
     "bertscore": _bertscore,
+    "probes": lambda options: ClozeProbes(),
     # Of the output and its dialogue, not of references.
     "faithfulness": lambda options: Faithfulness(),
     "copying": lambda options: Copying(),
+    "order": lambda options: EventOrder(),
     "slots": lambda options: Slots(),
 }
 

@@ -133,9 +133,11 @@ class ValidationConfig(Config):
     The loss on dev after every epoch; every ``rouge_every`` epochs (and after the last) ROUGE of
     real summaries of the first ``dev_examples`` dev dialogues (None: all) and of
     ``train_examples`` training dialogues drawn once; ``samples`` of each are written out.
+    ``metrics``: what is measured beside ROUGE: for the log, and ``training.select_by: dev_bleu``.
     """
 
     rouge_every: int = Field(2, ge=1)
+    metrics: tuple[Literal["bleu", "chrf", "meteor"], ...] = ()
     dev_examples: int | None = Field(200, ge=1)
     train_examples: int = Field(100, ge=0)
     samples: int = Field(3, ge=0)

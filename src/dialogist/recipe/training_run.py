@@ -21,6 +21,8 @@ from dialogist.errors import ConfigError, DataError, MissingExtraError
 from dialogist.evaluation.scoring import Scores, score
 from dialogist.evaluation.system_outputs import Output, nonblank
 from dialogist.files import alone_in, write_folder_atomically, write_text_atomically
+from dialogist.metrics.base import Metric
+from dialogist.metrics.metric_registry import make_metrics
 from dialogist.metrics.rouge import ROUGE_TYPES, Rouge
 from dialogist.models import SequenceModel
 from dialogist.models.bert_warm_start import EncoderStart
@@ -128,6 +130,7 @@ class Validator:
         self.dev, self.dev_data = dev[0][: config.dev_examples], dev[1]
         self.train = train
         self.last_epoch = last_epoch
+        self.more = make_metrics(config.metrics)
 
     def __call__(self, epoch: int, objective: Objective, model: nn.Module) -> Validation:
         """Dev loss always; ROUGE and samples at the configured interval and at the end."""
@@ -145,10 +148,12 @@ class Validator:
     def _rouge(
         self, split: str, dialogues: Sequence[Dialogue], samples: list[dict[str, JSON]]
     ) -> dict[str, float]:
-        result = evaluate_system(self.summarizer, dialogues, self.config.decoding)
+        result = evaluate_system(self.summarizer, dialogues, self.config.decoding, self.more)
         lines = islice(result.lines(), self.config.samples)
         samples += [{"split": split, **line} for line in lines]
-        return {f"{split}_{name}": value for name, value in result.rouge().items()}
+        found = result.rouge()
+        found |= {metric.name: result.scores.figure(metric.columns[0].key) for metric in self.more}
+        return {f"{split}_{name}": value for name, value in found.items()}
 
     @torch.no_grad()
     def _loss(self, objective: Objective, model: nn.Module) -> float:
@@ -193,9 +198,12 @@ class Evaluation:
 
 
 def evaluate_system(
-    system: SummarizerLike, dialogues: Iterable[Dialogue], options: DecodingOptions | None = None
+    system: SummarizerLike,
+    dialogues: Iterable[Dialogue],
+    options: DecodingOptions | None = None,
+    more: Sequence[Metric] = (),
 ) -> Evaluation:
-    """Summarise every dialogue that has a reference, and measure ROUGE.
+    """Summarise every dialogue that has a reference; measure ROUGE, and ``more``.
 
     Raises:
         DataError: no dialogue has a reference.
@@ -209,7 +217,7 @@ def evaluate_system(
         outputs += map(Output.of, system.summarize(wanted, options), wanted)
     if not outputs:
         raise DataError("nothing to evaluate: no dialogue in the data has a reference summary")
-    return Evaluation(tuple(outputs), score(system.name, outputs, (Rouge(),), 1), skipped)
+    return Evaluation(tuple(outputs), score(system.name, outputs, (Rouge(), *more), 1), skipped)
 
 
 # `train_recipe`: from a recipe to a run folder with a model in it.

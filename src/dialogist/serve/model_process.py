@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.search import SearchStopped, check_stopped, stopping_when
-from dialogist.pipeline.options import SummaryOptions
-from dialogist.pipeline.summarizer import Summarizer
 from dialogist.errors import DialogistError, ModelError
 from dialogist.jobs.sources import packed, unpacked
 from dialogist.jobs.workers import receive, send
+from dialogist.pipeline.options import SummaryOptions
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Summary
 from dialogist.serve.metrics import log_as_json, log_failure
 
