@@ -364,6 +364,7 @@ def python_api() -> Iterator[str]:
     """Every public name of the package; mkdocstrings puts its docstring there in the build."""
     yield from ("# Python API", "")
     yield "These names are imported from `dialogist`. Everything else in the package may change."
+    yield "Examples are in [from Python](../summary.md#from-python)."
     for name in sorted(set(dialogist.__all__) - {"__version__"}):
         yield from ("", f"::: dialogist.{name}")
 
