@@ -26,7 +26,7 @@ from pydantic.fields import FieldInfo
 
 import dialogist
 from dialogist import errors, records
-from dialogist.cli.command_tree import choices_of, dress
+from dialogist.cli.command_tree import COMMAND_GROUPS, choices_of, dress
 from dialogist.cli.main import app
 from dialogist.config import Config, KindConfig
 from dialogist.data.key_points import PackConfig
@@ -43,14 +43,6 @@ from dialogist.template.template_config import Template
 from dialogist_lab.ablation import AblationConfig
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference" / "generated"
-GROUPS = {
-    "Summaries": ("summarize", "batch", "templates", "keypoints"),
-    "Personal data": ("mask",),
-    "Service": ("serve", "client", "keys", "feedback"),
-    "Your own model": ("annotate", "finetune", "init", "train", "recipes", "models"),
-    "Quality": ("evaluate", "compare", "report", "explain", "rate", "ablate"),
-    "Data and machine": ("data", "doctor"),
-}
 ROOTS: tuple[type[Config], ...] = (
     *(SummaryOptions, Recipe, Settings, Template, PackConfig, PrivacyPackConfig, AblationConfig),
 )
@@ -134,9 +126,8 @@ def command_line() -> Iterator[str]:
     yield "[conventions of the command line](../command-line.md)."
     root: Any = typer.main.get_command(app)
     dress(root)
-    listed = [name for names in GROUPS.values() for name in names]
-    assert sorted(listed) == sorted(root.commands), set(listed) ^ set(root.commands)
-    for group, names in GROUPS.items():
+    listed = [name for names in COMMAND_GROUPS.values() for name in names]
+    for group, names in COMMAND_GROUPS.items():
         rows = [(f"[`{n}`](#dialogist-{n})", first(root.commands[n])) for n in names]
         yield from ("", f"**{group}**", *table(("command", "what it does"), rows))
     for name in listed:
