@@ -34,8 +34,8 @@ CautionKind: TypeAlias = Literal[
     "no-sentence-end",  # 10% more than references lack a full stop; serious: 50%
     "longer-than-references",  # by 1.5 times on average; serious: 3 times
     "shorter-than-references",  # by 1.5 times on average; serious: 3 times
-    "unread-references",  # 5% of the letters are of a script that a metric cannot read: serious: 50%
-    "unread-outputs",  # 5% of the letters are of a script that a metric cannot read: serious: 50%
+    "unread-references",  # 5% of letters are of a script that a metric cannot read; serious: 50%
+    "unread-outputs",  # 5% of letters are of a script that a metric cannot read; serious: 50%
     "overlap",  # one dialogue is in two splits; serious from 10% of the held-out ones on
     "overfitting",  # the train sample leads dev by more than gap_warning, and the gap grew
     "few-dialogues",  # fewer than 100 dialogues
