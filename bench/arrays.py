@@ -14,8 +14,8 @@ from nets import NETS, Net
 
 from dialogist.data.encode import Encoded, encode
 from dialogist.data.prepare import Preparation
-from dialogist.recipe.config import read_recipe
 from dialogist.recipe.corpus import read_sets, tokenizer_texts
+from dialogist.recipe.recipe_config import read_recipe
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
 
 Ids = npt.NDArray[np.int32]

@@ -7,8 +7,8 @@ import argparse
 from pathlib import Path
 
 from dialogist.data.prepare import Preparation
-from dialogist.recipe.config import data_folder, read_recipe
 from dialogist.recipe.corpus import read_sets, tokenizer_texts
+from dialogist.recipe.recipe_config import data_folder, read_recipe
 from dialogist.tokenizers import Tokenizer, build_tokenizer
 from dialogist.tokenizers.wordpiece_codec import JOIN, SPACE
 

@@ -10,10 +10,10 @@ from statistics import median
 import numpy as np
 import torch
 
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import UncachedModel, generate
-from dialogist.recipe.config import read_recipe
+from dialogist.recipe.recipe_config import read_recipe
 from dialogist.tokenizers import Symbols
 
 
@@ -38,7 +38,7 @@ def main() -> None:
     symbols = Symbols(pad=0, bos=int(np.load(flags.arrays)["target"][0, 0]), eos=3)
     seconds = []
     for row in np.load(flags.arrays)["source"][: flags.summaries + 1]:
-        batch = collate([Pair(tuple(row[row > 0].tolist()))], symbols)
+        batch = collate([EncodedPair(tuple(row[row > 0].tolist()))], symbols)
         start = time.perf_counter()
         [[hypothesis]] = generate(system, batch, options, symbols)
         seconds.append(time.perf_counter() - start)

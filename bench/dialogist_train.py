@@ -19,14 +19,14 @@ from batches import lengths_of, load_arrays, tokens_for
 from nets import DROPOUT, NETS, ROWS, Net
 from torch.profiler import ProfilerActivity, profile
 
-from dialogist.batch import Batch
-from dialogist.data.collate import Pair
+from dialogist.data.collate import EncodedPair
 from dialogist.data.sampler import TokenBucketConfig
 from dialogist.models import ModelConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
-from dialogist.recipe.config import read_recipe
+from dialogist.recipe.recipe_config import read_recipe
 from dialogist.records import JSON
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
 from dialogist.training.base import Progress, TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
@@ -138,7 +138,7 @@ def measure(flags: argparse.Namespace) -> dict[str, Any]:
     net: Net = NETS[flags.net]
     source, target = load_arrays(flags.arrays)
     pairs = [
-        Pair(tuple(words[words > 0].tolist()), tuple(summary[summary > 0].tolist()))
+        EncodedPair(tuple(words[words > 0].tolist()), tuple(summary[summary > 0].tolist()))
         for words, summary in zip(source, target, strict=True)
     ]
     batch_tokens = net.batch_tokens

@@ -34,7 +34,7 @@ from evidence_scores import (
 )
 
 from dialogist.engine.bundle import Bundle, load_bundle
-from dialogist.engine.model_files import find_model
+from dialogist.engine.options import find_model
 
 Groups = dict[str, list[Case]]
 Rows = list[tuple[str, str, Row]]

@@ -32,7 +32,7 @@ from dialogist.jobs.run import Watcher, run_job
 from dialogist.jobs.sinks import FolderSink, Form
 from dialogist.jobs.sources import items_of, origins_of
 from dialogist.jobs.workers import WorkPlan
-from dialogist.present.shaping import Shaped
+from dialogist.present import Shaped
 from dialogist.records import JSON, Dialogue, Summary
 
 

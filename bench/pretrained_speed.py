@@ -114,7 +114,7 @@ def _groups(rows: Rows, size: int) -> Iterator[Rows]:
 
 def plain(flags, texts, precision, pruned):  # type: ignore[no-untyped-def]
     from dialogist.models.pretrained.pretrained_config import PretrainedConfig
-    from dialogist.models.pretrained.sources import (
+    from dialogist.models.pretrained.pretrained_sources import (
         locate,
         read_pretrained_network,
         read_their_tokenizer,
@@ -180,7 +180,7 @@ def plain(flags, texts, precision, pruned):  # type: ignore[no-untyped-def]
 
 
 def ours(flags, texts, precision, pruned):  # type: ignore[no-untyped-def]
-    from dialogist.data.collate import Pair, collate
+    from dialogist.data.collate import EncodedPair, collate
     from dialogist.decoding import DecodingOptions
     from dialogist.decoding.generation import generate
     from dialogist.engine.precision import resolve_precision, use_precision
@@ -209,7 +209,7 @@ def ours(flags, texts, precision, pruned):  # type: ignore[no-untyped-def]
     groups = list(_groups(rows, flags.per_update))
 
     def batch_of(group: Rows, targets: bool = True):  # type: ignore[no-untyped-def]
-        pairs = [Pair(tuple(a), tuple(b) if targets else (), "", (1,)) for a, b in group]
+        pairs = [EncodedPair(tuple(a), tuple(b) if targets else (), "", (1,)) for a, b in group]
         return collate(pairs, symbols)
 
     device = torch.device("cpu")

@@ -27,15 +27,15 @@ from dialogist import errors, records
 from dialogist.cli.command_tree import choices_of, dress
 from dialogist.cli.main import app
 from dialogist.config import Config, KindConfig
-from dialogist.data.keypoints import PackConfig
+from dialogist.data.key_points import PackConfig
 from dialogist.data.readers import fields
 from dialogist.data.readers.registry import READERS
 from dialogist.engine.options import SummaryOptions
 from dialogist.metrics.metric_registry import METRICS, make_metrics
 from dialogist.privacy.packs import PrivacyPackConfig
-from dialogist.recipe.config import Recipe, bundled_recipes
+from dialogist.recipe.recipe_config import Recipe, bundled_recipes
 from dialogist.serve.settings import Settings
-from dialogist.template.config import Template
+from dialogist.template.template_config import Template
 from dialogist_lab.ablation import AblationConfig
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference" / "generated"

@@ -17,7 +17,7 @@ from pathlib import Path
 import torch
 
 from dialogist import Dialogue, Summarizer
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.data.reported import reported
 from dialogist.objectives.base import per_sequence
@@ -69,7 +69,9 @@ def preferences(summarizer: Summarizer, dialogues: Sequence[Dialogue]) -> tuple[
             continue
         encoded, symbols = windows[0].encoded, bundle.tokenizer.symbols
         pairs = [
-            Pair(encoded.source, (symbols.bos, *said, symbols.eos), encoded.id, encoded.starts)
+            EncodedPair(
+                encoded.source, (symbols.bos, *said, symbols.eos), encoded.id, encoded.starts
+            )
             for said in candidates
         ]
         batch = collate(pairs, symbols)

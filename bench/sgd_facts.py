@@ -31,7 +31,7 @@ from dialogist.engine.options import SummaryOptions
 from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.significance import intervals
 from dialogist.metrics.base import Column, percentage
-from dialogist.recipe.sgd_marks import Said, said_in, stands_in
+from dialogist.recipe.sgd_marks import Said, is_stated, said_in
 
 
 def checked(said: Said, summary: Summary) -> Iterator[tuple[float, float]]:
@@ -43,7 +43,7 @@ def checked(said: Said, summary: Summary) -> Iterator[tuple[float, float]]:
         turns = {span.utterance for span in statement.evidence}
         cited |= turns
         stated = [
-            one for one in said.values if one[0] in turns and stands_in(one[2], statement.text)
+            one for one in said.values if one[0] in turns and is_stated(one[2], statement.text)
         ]
         mentions |= {
             (key, words)

@@ -18,8 +18,7 @@ from rouge_score import rouge_scorer
 from dialogist import Dialogue, Summarizer, Summary
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.engine.bundle import load_bundle
-from dialogist.engine.model_files import find_model
-from dialogist.engine.options import SummaryOptions
+from dialogist.engine.options import SummaryOptions, find_model
 
 METRICS = ("rouge1", "rouge2", "rougeL")
 

@@ -25,9 +25,9 @@ from random import Random
 from spoken import KINDS, SPOKEN, measured
 
 from dialogist.records import Dialogue, Utterance
-from dialogist.template.config import FieldType, SectionConfig
 from dialogist.template.extract.extraction import Extracted, extract
-from dialogist.template.fields import Values
+from dialogist.template.template_config import FieldType, SectionConfig
+from dialogist.template.typed_fields import Values
 from dialogist_lab.synth import CorpusConfig, generate_pairs
 
 NAMES = ("Anna", "Bo", "Cy", "Dana", "Emil", "Fay")

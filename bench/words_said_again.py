@@ -15,8 +15,7 @@ from pathlib import Path
 
 from dialogist.metrics.dialogue_claims import reflexive_statements
 from dialogist.text.clauses import is_content
-from dialogist.text.tokens import Token, sentence_spans, tokens_of
-from dialogist.text.words import FUNCTION_WORDS
+from dialogist.text.tokens import FUNCTION_WORDS, Token, sentence_spans, tokens_of
 
 _BETWEEN = 3
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from dialogist import Dialogue, ReadOptions, Summarizer, Summary, read_dialogues
 from dialogist.template.fill import fill
 from dialogist.template.filled import FilledSection
-from dialogist.template.loading import parse_template
+from dialogist.template.template_config import parse_template
 
 FORM = parse_template(
     """

@@ -8,7 +8,7 @@ from pydantic import Field, ValidationError
 
 from dialogist.config import Config, override, read_yaml, to_yaml
 from dialogist.errors import ConfigError
-from dialogist.recipe.config import Recipe
+from dialogist.recipe.recipe_config import Recipe
 
 
 class Flat(Config):

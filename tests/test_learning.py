@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import generate
 from dialogist.models import SequenceModel
@@ -63,13 +63,13 @@ class Silent:
     def note(self, text: str) -> None: ...
 
 
-def reversed_pairs(count: int, seed: int) -> list[Pair]:
+def reversed_pairs(count: int, seed: int) -> list[EncodedPair]:
     chance = random.Random(seed)
     rows = [[chance.choice(WORDS) for _ in range(chance.randint(2, 5))] for _ in range(count)]
-    return [Pair((BOS, *row, EOS), (BOS, *reversed(row), EOS)) for row in rows]
+    return [EncodedPair((BOS, *row, EOS), (BOS, *reversed(row), EOS)) for row in rows]
 
 
-def accuracy(model: SequenceModel, pairs: Sequence[Pair]) -> float:
+def accuracy(model: SequenceModel, pairs: Sequence[EncodedPair]) -> float:
     """Share of target tokens that greedy search says in their place."""
     options = DecodingOptions(strategy="greedy", max_tokens=8)
     found = generate(model, collate(pairs, SYMBOLS), options, SYMBOLS)

@@ -14,13 +14,13 @@ import torch
 from tests.test_learning_plans import MATTERS, Silent, talks
 from tests.test_learning_plans import SYMBOLS as WITHOUT
 
-from dialogist.batch import FIRST_KEY_POINT
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.drafts import write_drafts
 from dialogist.models import SequenceModel
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.tensors import FIRST_KEY_POINT
 from dialogist.tokenizers import PlanTokens
 from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
@@ -46,12 +46,12 @@ FORMS: dict[str, Any] = {
 }
 
 
-def prefixed(pair: Pair) -> Pair:
+def prefixed(pair: EncodedPair) -> EncodedPair:
     """The same dialogue with a target that begins with its plan."""
     labels = [index - FIRST_KEY_POINT for index in pair.key_points]
     starts = (1, *pair.ends)
     parts = [pair.target[a:b] for a, b in zip(starts, pair.ends, strict=False)]
-    return Pair(pair.source, (1, *PLAN.written(labels, parts), 2), pair.id, pair.starts)
+    return EncodedPair(pair.source, (1, *PLAN.written(labels, parts), 2), pair.id, pair.starts)
 
 
 def trained(folder: Path, form: str, steps: int) -> SequenceModel:
@@ -74,7 +74,7 @@ def trained(folder: Path, form: str, steps: int) -> SequenceModel:
 
 
 def right(
-    model: SequenceModel, pairs: Sequence[Pair], options: DecodingOptions
+    model: SequenceModel, pairs: Sequence[EncodedPair], options: DecodingOptions
 ) -> tuple[float, float]:
     """Shares of dialogues whose plan is right, and whose every sub-summary is, too."""
     found = write_drafts(model, collate(list(map(prefixed, pairs)), SYMBOLS), options, SYMBOLS)

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 import torch
 
-from dialogist.batch import FIRST_KEY_POINT
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.plan_decoding import generate_plan
+from dialogist.tensors import FIRST_KEY_POINT
 from dialogist.tokenizers import Symbols
 from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
@@ -36,7 +36,7 @@ class Silent:
     def note(self, text: str) -> None: ...
 
 
-def talk(chance: random.Random, unknown: bool) -> Pair:
+def talk(chance: random.Random, unknown: bool) -> EncodedPair:
     matters = [chance.choice(MATTERS) for _ in range(chance.randint(1, 3))]
     if len(matters) > 1 and chance.random() < 0.5:
         matters[-1] = matters[0]
@@ -48,15 +48,17 @@ def talk(chance: random.Random, unknown: bool) -> Pair:
         target += [ABOUT, thing]
         ends.append(len(target))
     key_points = tuple(FIRST_KEY_POINT + m - MATTERS[0] for m in matters)
-    return Pair((*source, 2), (*target, 2), "", tuple(starts), key_points, tuple(ends))
+    return EncodedPair((*source, 2), (*target, 2), "", tuple(starts), key_points, tuple(ends))
 
 
-def talks(count: int, seed: int, unknown: bool = False) -> list[Pair]:
+def talks(count: int, seed: int, unknown: bool = False) -> list[EncodedPair]:
     chance = random.Random(seed)
     return [talk(chance, unknown) for _ in range(count)]
 
 
-def trained(folder: Path, pairs: Sequence[Pair], steps: int = 400, **options: Any) -> LeaderWriter:
+def trained(
+    folder: Path, pairs: Sequence[EncodedPair], steps: int = 400, **options: Any
+) -> LeaderWriter:
     torch.manual_seed(0)
     sizes = {"embedding": 32, "width": 32, "heads": 4, "feed_forward": 64, "key_points": 3}
     layers = {"token_layers": 1, "utterance_layers": 1, "decoder_layers": 1, "leader_layers": 1}
@@ -79,7 +81,7 @@ def trained(folder: Path, pairs: Sequence[Pair], steps: int = 400, **options: An
     return model
 
 
-def right(model: LeaderWriter, pairs: Sequence[Pair]) -> tuple[float, float]:
+def right(model: LeaderWriter, pairs: Sequence[EncodedPair]) -> tuple[float, float]:
     """Shares of dialogues whose plan is right, and whose every sub-summary is, too."""
     found = generate_plan(model, collate(pairs, SYMBOLS), GREEDY, SYMBOLS)
     plans = texts = 0
@@ -119,7 +121,7 @@ def test_unseen_order_numbers_are_copied_by_pointer_models_only(
     """Words that no vocabulary has; without a pointer they are the unknown token at best."""
     pairs = talks(3200, 1, unknown=True)
     if not pointer:
-        pairs = [Pair(known(p.source), known(p.target), "", *p.sequences[2:]) for p in pairs]
+        pairs = [EncodedPair(known(p.source), known(p.target), "", *p.sequences[2:]) for p in pairs]
     model = trained(tmp_path, pairs, pointer=pointer)
     plans, texts = right(model, talks(200, 2, unknown=True))
     assert plans > 0.95

@@ -20,14 +20,13 @@ from dialogist.engine.session import Session
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import UsageError
 from dialogist.objectives.cross_entropy import CrossEntropy
-from dialogist.present.plain_text import text_of
-from dialogist.present.shaping import Shape
+from dialogist.present import Shape, text_of
 from dialogist.privacy.masking import mask_dialogue
 from dialogist.privacy.packs import privacy_of
 from dialogist.records import Dialogue, Summary, Utterance
 from dialogist.template.fill import fill
-from dialogist.template.loading import load_template
-from dialogist.template.render import as_text
+from dialogist.template.filled import as_text
+from dialogist.template.template_config import load_template
 from dialogist.tokenizers.build import train_word
 from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer

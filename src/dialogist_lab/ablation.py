@@ -18,12 +18,12 @@ from dialogist.evaluation.report_card import Card
 from dialogist.evaluation.report_card import CardRow as CardRow
 from dialogist.evaluation.significance import Difference
 from dialogist.files import write_text_atomically
-from dialogist.recipe.config import Place, Recipe, read_recipe
 from dialogist.recipe.corpus import Note
+from dialogist.recipe.recipe_config import Recipe, RunPlace, read_recipe
 from dialogist.recipe.systems import System
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.training_run import train_recipe
 from dialogist.records import JSON
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 from dialogist.training.base import Progress
 from dialogist_lab.comparison import RunFacts
 
@@ -119,7 +119,7 @@ def _variant(name: str, settings: list[str], config: AblationConfig, runs: Path)
     return Variant(name, tuple(settings), recipe, run, searches)
 
 
-def budgeted(variant: Variant, config: AblationConfig, place: Place, note: Note) -> System:
+def budgeted(variant: Variant, config: AblationConfig, place: RunPlace, note: Note) -> System:
     """The row as a system to be trained, its updates settled; minutes are timed at first.
 
     Raises:
@@ -133,7 +133,7 @@ def budgeted(variant: Variant, config: AblationConfig, place: Place, note: Note)
     return System(variant.name, recipe, variant.run)
 
 
-def _timed_updates(variant: Variant, config: AblationConfig, place: Place, note: Note) -> int:
+def _timed_updates(variant: Variant, config: AblationConfig, place: RunPlace, note: Note) -> int:
     """How many updates the row makes in the minutes; written down, so that it stays so."""
     path = variant.run.parent / _BUDGETS
     known: dict[str, dict[str, float]] = {}
@@ -181,7 +181,7 @@ class _Stopwatch:
         self._note(text)
 
 
-def _seconds_an_update(variant: Variant, place: Place, note: Note) -> float:
+def _seconds_an_update(variant: Variant, place: RunPlace, note: Note) -> float:
     """Train the first updates in a folder that is removed afterwards."""
     folder = variant.run.with_name(f".timing-{variant.name}")
     shutil.rmtree(folder, ignore_errors=True)
@@ -190,7 +190,7 @@ def _seconds_an_update(variant: Variant, place: Place, note: Note) -> float:
     watch = _Stopwatch(lambda text: None)
     note(f"{variant.name}: timing {_TIMED} updates")
     try:
-        train_recipe(recipe, Place(place.data, folder, place.device), watch)
+        train_recipe(recipe, RunPlace(place.data, folder, place.device), watch)
     except _Enough:
         pass
     finally:

@@ -18,7 +18,6 @@ from dialogist.evaluation.report_card import Card, MeasuredSystem, RowKind, make
 from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.system_outputs import DialogueChoice, Output
 from dialogist.evaluation.upper_bounds import human_scores
-from dialogist.recipe.config import DataSet, Place
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.floors import floor_names, floors_and_ceilings, floors_for
 from dialogist.recipe.predictions import (
@@ -28,6 +27,7 @@ from dialogist.recipe.predictions import (
     read_written,
     speaker_of,
 )
+from dialogist.recipe.recipe_config import DataSet, RunPlace
 from dialogist.recipe.run_settings import changed_settings
 from dialogist.recipe.start import STARTED
 from dialogist.recipe.systems import (
@@ -36,7 +36,7 @@ from dialogist.recipe.systems import (
     evaluation_sets,
     read_evaluation_data,
 )
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.training_run import train_recipe
 from dialogist.records import JSON, Summary
 from dialogist.training.base import TrainingReporter
 from dialogist.training.checkpoints import checkpoint_folders
@@ -275,7 +275,7 @@ def train_system(system: System, setting: ComparisonSetting, reporter: TrainingR
     """Train a recipe in its run folder, or go on where that stands; raises as `train_recipe`."""
     assert system.recipe is not None
     assert system.folder is not None
-    place = Place(setting.wanted.data, system.folder, setting.wanted.device)
+    place = RunPlace(setting.wanted.data, system.folder, setting.wanted.device)
     train_recipe(system.recipe, place, reporter)
 
 

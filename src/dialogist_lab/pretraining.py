@@ -12,17 +12,17 @@ from pydantic import Field
 
 from dialogist.config import Config
 from dialogist.data.chance import Chance
-from dialogist.data.collate import Pair
+from dialogist.data.collate import EncodedPair
 from dialogist.data.noise import KINDS, Noise, NoiseKind
 from dialogist.data.prepare import Preparation
 from dialogist.data.windows import utterances_of
 from dialogist.errors import DataError, MissingExtraError, UsageError
 from dialogist.files import temporary_for
 from dialogist.objectives.cross_entropy import DenoisingConfig
-from dialogist.recipe.config import Recipe
 from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer
 from dialogist.recipe.pairs import PairMaker, speaker_ids
-from dialogist.text.words import counted, words_in
+from dialogist.recipe.recipe_config import Recipe
+from dialogist.text.tokens import counted, words_in
 from dialogist.tokenizers import Tokenizer, placeholder, read_tokenizer
 
 NOISE_MASK = "____"
@@ -68,7 +68,7 @@ def noise_examples(
 
 
 def _shown(
-    noise: Noise, windows: Sequence[Pair], tokenizer: Tokenizer, count: int
+    noise: Noise, windows: Sequence[EncodedPair], tokenizer: Tokenizer, count: int
 ) -> Iterator[NoiseExample]:
     for kind, weight in zip(KINDS, noise.config.weights, strict=True):
         order = Chance("examples", kind).order(len(windows) if weight else 0)

@@ -10,7 +10,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from dialogist.recipe.config import read_recipe
+from dialogist.recipe.recipe_config import read_recipe
 
 
 @pytest.fixture

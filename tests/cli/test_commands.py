@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dialogist.recipe.config import Recipe, bundled_recipes, read_recipe
+from dialogist.recipe.recipe_config import Recipe, bundled_recipes, read_recipe
 
 
 def corpus(path: Path, count: int = 24) -> Path:

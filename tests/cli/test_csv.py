@@ -12,7 +12,7 @@ from dialogist.cli.flags import shape_of
 from dialogist.cli.forms import csv_row
 from dialogist.cli.summary_output import columns_of
 from dialogist.errors import UsageError
-from dialogist.present.shaping import Shape
+from dialogist.present import Shape
 
 CHAT = "Ann: My order is number 4711-22, mail ann@example.com.\nBo: I will send a refund.\n"
 

@@ -8,8 +8,7 @@ import pytest
 
 from dialogist.cli import main
 from dialogist.engine.segmenting import Segmenter
-from dialogist.present.presenting import Presenter
-from dialogist.present.shaping import Shape, Shaped
+from dialogist.present import Presenter, Shape, Shaped
 from dialogist.records import Dialogue, Summary
 from dialogist.text.quantities import quantities
 

@@ -13,7 +13,7 @@ THINGS = ("lamp", "kettle", "router", "phone", "chair", "ticket", "parcel")
 @pytest.fixture
 def dialogist(tmp_path, monkeypatch):
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
+    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
     return caller(tmp_path)
 
 

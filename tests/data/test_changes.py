@@ -14,7 +14,7 @@ from dialogist.data.changes import (
     spelled_dialogue,
     summary_of,
 )
-from dialogist.data.collate import Pair, pairs_of_all
+from dialogist.data.collate import EncodedPair, pairs_of_all
 from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.records import Dialogue, Utterance
@@ -42,7 +42,7 @@ def tokenizer() -> Tokenizer:
 
 
 @pytest.fixture(scope="module")
-def pairs(tokenizer: Tokenizer) -> list[Pair]:
+def pairs(tokenizer: Tokenizer) -> list[EncodedPair]:
     preparation = Preparation(PreparationConfig(limits=LIMITS))
     examples = [preparation.prepare(dialogue(*talk)) for talk in TALKS]
     return pairs_of_all([preparation.encode(example, tokenizer) for example in examples])
@@ -52,12 +52,12 @@ def speakers(tokenizer: Tokenizer) -> frozenset[int]:
     return frozenset(tokenizer.placeholder_ids())
 
 
-def spelled(pair: Pair, tokenizer: Tokenizer) -> list[str]:
+def spelled(pair: EncodedPair, tokenizer: Tokenizer) -> list[str]:
     said = spelled_dialogue(pair, tokenizer, speakers(tokenizer)).utterances
     return [*(u.text for u in said), summary_of(pair, tokenizer)]
 
 
-def test_ids_spell_what_was_said(tokenizer: Tokenizer, pairs: list[Pair]) -> None:
+def test_ids_spell_what_was_said(tokenizer: Tokenizer, pairs: list[EncodedPair]) -> None:
     talk = spelled_dialogue(pairs[0], tokenizer, speakers(tokenizer))
     assert [u.speaker for u in talk.utterances] == [ANN, BO]
     assert [u.text for u in talk.utterances] == list(TALKS[0][0])
@@ -73,7 +73,7 @@ def test_who_is_named() -> None:
     assert not same_person("Tom", "Lucy")
 
 
-def test_names_change_everywhere_alike(tokenizer: Tokenizer, pairs: list[Pair]) -> None:
+def test_names_change_everywhere_alike(tokenizer: Tokenizer, pairs: list[EncodedPair]) -> None:
     rename = Rename(1.0, tokenizer, pairs, LIMITS)
     assert rename.pools == (["Helen", "Lucy", "Peter", "Tom"], ["Brown", "Green", "Smith"])
     seen = set()
@@ -92,7 +92,7 @@ def test_names_change_everywhere_alike(tokenizer: Tokenizer, pairs: list[Pair]) 
     assert len(seen) == 6
 
 
-def test_what_has_no_name_or_no_room_stays(tokenizer: Tokenizer, pairs: list[Pair]) -> None:
+def test_what_has_no_name_or_no_room_stays(tokenizer: Tokenizer, pairs: list[EncodedPair]) -> None:
     assert Rename(0.0, tokenizer, pairs, LIMITS)(pairs[0], Chance(0)) is pairs[0]
     narrow = Limits(source_tokens=3, summary_tokens=3)
     assert Rename(1.0, tokenizer, pairs, narrow)(pairs[0], Chance(0)) is pairs[0]
@@ -100,7 +100,9 @@ def test_what_has_no_name_or_no_room_stays(tokenizer: Tokenizer, pairs: list[Pai
     assert alone(pairs[0], Chance(0)) is pairs[0]
 
 
-def test_one_person_by_two_names_is_left_alone(tokenizer: Tokenizer, pairs: list[Pair]) -> None:
+def test_one_person_by_two_names_is_left_alone(
+    tokenizer: Tokenizer, pairs: list[EncodedPair]
+) -> None:
     preparation = Preparation(PreparationConfig(limits=LIMITS))
     talk = dialogue(("Is Thomas here?", "Tom is, with Lucy."), "Tom and Lucy are here.")
     (pair,) = pairs_of_all([preparation.encode(preparation.prepare(talk), tokenizer)])
@@ -109,14 +111,16 @@ def test_one_person_by_two_names_is_left_alone(tokenizer: Tokenizer, pairs: list
     assert found[2] in ("Tom and Helen are here.", "Tom and Peter are here.")
 
 
-def test_utterances_without_a_name_keep_their_ids(tokenizer: Tokenizer, pairs: list[Pair]) -> None:
+def test_utterances_without_a_name_keep_their_ids(
+    tokenizer: Tokenizer, pairs: list[EncodedPair]
+) -> None:
     changed = Rename(1.0, tokenizer, pairs, LIMITS)(pairs[1], Chance(3))
     assert len(changed.starts) == len(pairs[1].starts)
     assert changed.source[-1] == tokenizer.eos_id
     assert changed.id == pairs[1].id
 
 
-def test_speakers_exchange_their_tokens(tokenizer: Tokenizer, pairs: list[Pair]) -> None:
+def test_speakers_exchange_their_tokens(tokenizer: Tokenizer, pairs: list[EncodedPair]) -> None:
     ids = tokenizer.placeholder_ids()
     change = ExchangeSpeakers(1.0, speakers(tokenizer))
     found = change(pairs[1], Chance(0))
@@ -126,10 +130,10 @@ def test_speakers_exchange_their_tokens(tokenizer: Tokenizer, pairs: list[Pair])
     assert (len(found.source), found.starts) == (len(pairs[1].source), pairs[1].starts)
     some = [ExchangeSpeakers(0.5, speakers(tokenizer))(pairs[1], Chance(i)) for i in range(200)]
     assert 70 < sum(one != pairs[1] for one in some) < 130
-    three = Pair((1, ids[0], ids[1], ids[2], 2), (1, ids[2], 2))
+    three = EncodedPair((1, ids[0], ids[1], ids[2], 2), (1, ids[2], 2))
     orders = {change(three, Chance(i)).source for i in range(60)}
     assert len(orders) == 5  # all but its own
-    assert change(Pair((1, 7, 2), (1, 7, 2)), Chance(0)).source == (1, 7, 2)
+    assert change(EncodedPair((1, 7, 2), (1, 7, 2)), Chance(0)).source == (1, 7, 2)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +145,7 @@ def test_speakers_exchange_their_tokens(tokenizer: Tokenizer, pairs: list[Pair])
     ],
 )
 def test_one_error_is_planted(
-    tokenizer: Tokenizer, pairs: list[Pair], error: str, form: str
+    tokenizer: Tokenizer, pairs: list[EncodedPair], error: str, form: str
 ) -> None:
     config = CorruptionConfig.parse({"share": 1.0, "errors": [error]})
     change = Corruption(config, tokenizer, speakers(tokenizer), pairs)
@@ -155,7 +159,7 @@ def test_one_error_is_planted(
     assert set(change.names) >= names
 
 
-def test_only_where_an_error_finds_a_place(tokenizer: Tokenizer, pairs: list[Pair]) -> None:
+def test_only_where_an_error_finds_a_place(tokenizer: Tokenizer, pairs: list[EncodedPair]) -> None:
     config = CorruptionConfig.parse({"share": 1.0, "errors": ["number"]})
     change = Corruption(config, tokenizer, speakers(tokenizer), pairs)
     assert change(pairs[1], Chance(0)) is pairs[1]

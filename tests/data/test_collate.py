@@ -2,7 +2,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.data.collate import Pair, collate, lengths_of, pairs_of_all, serving_pairs
+from dialogist.data.collate import EncodedPair, collate, lengths_of, pairs_of_all, serving_pairs
 from dialogist.data.encode import Cuts, Encoded
 from dialogist.records import Coverage
 from dialogist.tokenizers import Symbols
@@ -17,8 +17,8 @@ ENCODED = [
 
 def test_training_pairs_are_one_per_reference():
     assert pairs_of_all(ENCODED) == [
-        Pair((2, 5, 6, 3), (2, 7, 3), "x", (1,)),
-        Pair((2, 5, 6, 3), (2, 3), "x", (1,)),
+        EncodedPair((2, 5, 6, 3), (2, 7, 3), "x", (1,)),
+        EncodedPair((2, 5, 6, 3), (2, 3), "x", (1,)),
     ]
 
 
@@ -31,11 +31,17 @@ def test_a_dialogue_without_a_token_teaches_nothing():
 
 
 def test_serving_pairs_are_one_per_dialogue():
-    assert serving_pairs(ENCODED) == [Pair((2, 5, 6, 3), (), "x", (1,)), Pair((2, 3), (), "y")]
+    assert serving_pairs(ENCODED) == [
+        EncodedPair((2, 5, 6, 3), (), "x", (1,)),
+        EncodedPair((2, 3), (), "y"),
+    ]
 
 
 def test_padding_masks_and_shift_by_hand():
-    pairs = [Pair((2, 5, 3), (2, 7, 8, 3), "x"), Pair((2, 5, 6, 4, 3), (2, 9, 3), "y")]
+    pairs = [
+        EncodedPair((2, 5, 3), (2, 7, 8, 3), "x"),
+        EncodedPair((2, 5, 6, 4, 3), (2, 9, 3), "y"),
+    ]
     batch = collate(pairs, Symbols(0, 1, 2))
     assert batch.source.tolist() == [[2, 5, 3, 0, 0], [2, 5, 6, 4, 3]]
     assert batch.source_mask.tolist() == [[True] * 3 + [False] * 2, [True] * 5]
@@ -48,7 +54,9 @@ def test_padding_masks_and_shift_by_hand():
 
 
 def test_masks_follow_lengths_not_the_padding_id():
-    batch = collate([Pair((9, 9, 9), (9, 9, 9)), Pair((9,), (9, 9))], Symbols(9, 1, 2))
+    batch = collate(
+        [EncodedPair((9, 9, 9), (9, 9, 9)), EncodedPair((9,), (9, 9))], Symbols(9, 1, 2)
+    )
     assert batch.source_mask.tolist() == [[True] * 3, [True, False, False]]
     assert batch.target_mask.tolist() == [[True, True], [True, False]]
 
@@ -60,7 +68,7 @@ def test_a_serving_batch_has_no_target_positions():
     assert batch.target_tokens == 0
 
 
-@given(st.lists(st.builds(Pair, ids, ids, st.text()), min_size=1, max_size=8))
+@given(st.lists(st.builds(EncodedPair, ids, ids, st.text()), min_size=1, max_size=8))
 def test_every_pair_comes_back_out_of_its_batch(pairs):
     batch = collate(pairs, Symbols(7, 1, 2))
     assert batch.source.dtype == batch.target_out.dtype == torch.int64

@@ -8,7 +8,7 @@ import pytest
 
 from dialogist.data.chance import Chance
 from dialogist.data.changes import EpochPairs, Epochs, Share
-from dialogist.data.collate import Pair
+from dialogist.data.collate import EncodedPair
 from dialogist.data.encode import Encoded, Limits
 from dialogist.data.windows import WindowCounts, utterances_of, windows_of
 
@@ -67,18 +67,18 @@ class Doubled:
     name: ClassVar[str] = "doubled"
     keeps_lengths: ClassVar[bool] = False
 
-    def __call__(self, pair: Pair, chance: Chance) -> Pair:
-        return Pair(pair.source * 2, (chance.below(1000),), pair.id)
+    def __call__(self, pair: EncodedPair, chance: Chance) -> EncodedPair:
+        return EncodedPair(pair.source * 2, (chance.below(1000),), pair.id)
 
 
 class Named(Doubled):
     keeps_lengths: ClassVar[bool] = True
 
-    def __call__(self, pair: Pair, chance: Chance) -> Pair:
-        return Pair(pair.source, pair.target, f"{pair.id}/{chance.below(1000)}")
+    def __call__(self, pair: EncodedPair, chance: Chance) -> EncodedPair:
+        return EncodedPair(pair.source, pair.target, f"{pair.id}/{chance.below(1000)}")
 
 
-PAIRS = [Pair((1, *range(n), 2), (1, 2), f"p{n}") for n in range(10)]
+PAIRS = [EncodedPair((1, *range(n), 2), (1, 2), f"p{n}") for n in range(10)]
 
 
 def of_epoch(epochs: Epochs, epoch: int) -> EpochPairs:
@@ -97,7 +97,7 @@ def test_an_epoch_is_the_same_whoever_asks_in_whatever_order() -> None:
 
 def test_lengths_that_stay_are_not_made_again() -> None:
     class Never(Named):
-        def __call__(self, pair: Pair, chance: Chance) -> Pair:
+        def __call__(self, pair: EncodedPair, chance: Chance) -> EncodedPair:
             raise AssertionError
 
     assert of_epoch(Epochs(0, (Never(),)), 0).lengths[:, 0].tolist() == list(range(2, 12))
@@ -123,7 +123,7 @@ def test_pairs_by_weight() -> None:
 
 def test_a_data_set_apart_begins_its_targets_otherwise() -> None:
     """Each copy of its pairs in every epoch, nobody else's, and before any change is made."""
-    stored = [Pair((1, 5, 2), (1, 10 + i, 2), f"p{i}") for i in range(6)]
+    stored = [EncodedPair((1, 5, 2), (1, 10 + i, 2), f"p{i}") for i in range(6)]
     shares = (Share(2, 2.0), Share(3, begin=9), Share(1))
     assert [share.plain for share in shares] == [False, False, True]
     pairs = EpochPairs(stored, None, Epochs(1, (Named(),), shares), 0)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.data.rule_pack_samples import SERVICE, TABLE_1
 
-from dialogist.data.keypoint_stats import pack_warnings
-from dialogist.data.keypoints import (
+from dialogist.data.key_point_stats import pack_warnings
+from dialogist.data.key_points import (
     LabelOrigin,
     RulePack,
     SubSummary,

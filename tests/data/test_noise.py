@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogist.data.chance import Chance
-from dialogist.data.collate import Pair
+from dialogist.data.collate import EncodedPair
 from dialogist.data.noise import KINDS, Noise, NoiseConfig, draw_spans, likeness
 from dialogist.data.windows import source_of, utterances_of
 from dialogist.errors import ConfigError
@@ -18,9 +18,9 @@ SYMBOLS = Symbols(pad=0, bos=1, eos=2, unk=3, size=100)
 MASK, ANN, BO = 3, 90, 91
 
 
-def window(*utterances: list[int]) -> Pair:
+def window(*utterances: list[int]) -> EncodedPair:
     source, starts = source_of(utterances, 1, 2)
-    return Pair(source, (), "w", starts)
+    return EncodedPair(source, (), "w", starts)
 
 
 def noise(longest: int | None = None, **options: object) -> Noise:
@@ -30,7 +30,7 @@ def noise(longest: int | None = None, **options: object) -> Noise:
 LUNCH = window([ANN, 10, 11, 12], [BO, 20, 21], [ANN, 30], [BO, 10, 20, 30, 12])
 
 
-def made(kind: str, maker: Noise, seed: int = 0, pair: Pair = LUNCH) -> Pair:
+def made(kind: str, maker: Noise, seed: int = 0, pair: EncodedPair = LUNCH) -> EncodedPair:
     found = maker.of_kind(kind, pair, Chance(seed))  # type: ignore[arg-type]
     assert found is not None
     return found

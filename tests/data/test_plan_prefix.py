@@ -9,7 +9,7 @@ from tests.data.rule_pack_samples import SERVICE, TABLE_1
 
 from dialogist.data.collate import collate, pairs_of_all
 from dialogist.data.encode import Encoded, Limits, encode
-from dialogist.data.keypoints import parse_pack
+from dialogist.data.key_points import parse_pack
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.errors import ConfigError
 from dialogist.records import Dialogue, Example, SubSummary, Utterance

@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.data.rule_pack_samples import SERVICE, TABLE_1
 
-from dialogist.batch import FIRST_KEY_POINT, PLAN_BOS, PLAN_EOS, PLAN_PAD
-from dialogist.data.collate import Pair, collate, pairs_of_all
+from dialogist.data.collate import EncodedPair, collate, pairs_of_all
 from dialogist.data.encode import Encoded, EncodedPlan, Limits, encode
-from dialogist.data.keypoints import parse_pack
+from dialogist.data.key_points import parse_pack
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.errors import ConfigError
 from dialogist.records import Dialogue, Example, SubSummary, Utterance
+from dialogist.tensors import FIRST_KEY_POINT, PLAN_BOS, PLAN_EOS, PLAN_PAD
 from dialogist.tokenizers import Symbols
 from dialogist.tokenizers.build import train_word
 
@@ -201,8 +201,8 @@ def test_the_section_of_a_record_counts() -> None:
 # --- batches ---
 
 SYMBOLS = Symbols(pad=0, bos=1, eos=2, unk=3, size=10)
-FIRST = Pair((1, 5, 6, 7, 2), (1, 8, 9, 8, 2), "x", (1, 3), (QUESTION, END), (3, 4))
-SECOND = Pair((1, 5, 2), (1, 9, 2), "y", (1,), (SOLUTION,), (2,))
+FIRST = EncodedPair((1, 5, 6, 7, 2), (1, 8, 9, 8, 2), "x", (1, 3), (QUESTION, END), (3, 4))
+SECOND = EncodedPair((1, 5, 2), (1, 9, 2), "y", (1,), (SOLUTION,), (2,))
 
 
 def test_a_batch_of_plans_by_hand() -> None:
@@ -225,7 +225,7 @@ def test_a_batch_of_plans_by_hand() -> None:
 
 
 def test_sub_summaries_with_unknown_words_and_without_words() -> None:
-    pair = Pair((1, 10, 2), (1, 10, 2), "x", (1,), (QUESTION, END), (2, 2))
+    pair = EncodedPair((1, 10, 2), (1, 10, 2), "x", (1,), (QUESTION, END), (2, 2))
     plan = collate([pair], SYMBOLS).plan
     assert plan is not None
     assert plan.target_in.tolist() == [[1, 3], [1, 2]]
@@ -234,7 +234,7 @@ def test_sub_summaries_with_unknown_words_and_without_words() -> None:
 
 
 def test_a_pair_without_key_points_beside_others() -> None:
-    bare = Pair((1, 5, 2), (1, 9, 2), "z", (1,))
+    bare = EncodedPair((1, 5, 2), (1, 9, 2), "z", (1,))
     plan = collate([bare, SECOND], SYMBOLS).plan
     assert plan is not None
     assert plan.key_points_out.tolist() == [[PLAN_EOS, PLAN_PAD], [SOLUTION, PLAN_EOS]]

@@ -1,7 +1,7 @@
 import pytest
 from tests.data.rule_pack_samples import SERVICE
 
-from dialogist.data.keypoints import load_pack, parse_pack
+from dialogist.data.key_points import load_pack, parse_pack
 from dialogist.errors import ConfigError
 
 

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dialogist.data.keypoints import load_pack
+from dialogist.data.key_points import load_pack
 from dialogist.data.normalise import _jieba, join, normalise, segment
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.errors import MissingExtraError
 from dialogist.evaluation.key_point_scoring import KeyPointScorer
 from dialogist.records import Dialogue, Summary, Utterance
-from dialogist.text.words import words_in
+from dialogist.text.tokens import words_in
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer, placeholder
 from dialogist.tokenizers.build import KERAS_FILTERS
 from dialogist.tokenizers.special_tokens import entity_placeholder

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.data.collate import Pair, collate, pairs_of_all, serving_pairs
+from dialogist.data.collate import EncodedPair, collate, pairs_of_all, serving_pairs
 from dialogist.data.encode import Limits, encode
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.records import Dialogue, Example, Utterance
@@ -169,8 +169,8 @@ def test_ids_beyond_the_vocabulary_are_foreseen(options: dict[str, object], boun
 
 def test_a_batch_by_hand() -> None:
     pairs = [
-        Pair((B, V, A, V + 1, E), (B, V + 1, A, E), "x"),
-        Pair((B, V, E), (B, V, UNK, V, E), "y"),
+        EncodedPair((B, V, A, V + 1, E), (B, V + 1, A, E), "x"),
+        EncodedPair((B, V, E), (B, V, UNK, V, E), "y"),
     ]
     batch = collate(pairs, WORDS.symbols)
     pad = WORDS.pad_id
@@ -184,13 +184,15 @@ def test_a_batch_by_hand() -> None:
 
 
 def test_without_unknown_words_there_is_nothing_extra() -> None:
-    batch = collate([Pair((B, A, E), (B, A, E))], WORDS.symbols)
+    batch = collate([EncodedPair((B, A, E), (B, A, E))], WORDS.symbols)
     assert (batch.copied, batch.extra) == (None, 0)
     assert batch.copy_ids is batch.source
 
 
 def test_selection_and_new_targets_keep_them() -> None:
-    batch = collate([Pair((B, V, E), (B, V, E)), Pair((B, A, E), (B, A, E))], WORDS.symbols)
+    batch = collate(
+        [EncodedPair((B, V, E), (B, V, E)), EncodedPair((B, A, E), (B, A, E))], WORDS.symbols
+    )
     turned = batch.select(torch.tensor([1, 0, 0]))
     assert turned.copy_ids.tolist() == [[B, A, E], [B, V, E], [B, V, E]]
     assert turned.source.tolist() == [[B, A, E], [B, UNK, E], [B, UNK, E]]

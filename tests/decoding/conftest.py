@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from dialogist.batch import Batch
 from dialogist.decoding import DecodingOptions
 from dialogist.models.base import Outputs
 from dialogist.models.transformer import Transformer, TransformerConfig
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
 
 PAD, BOS, EOS = 0, 1, 2

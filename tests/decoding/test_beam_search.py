@@ -6,11 +6,11 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from dialogist.batch import Batch
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.beam_search import blockwise_topk, length_normaliser
 from dialogist.decoding.generation import generate
 from dialogist.decoding.search import Hypothesis, Symbols
+from dialogist.tensors import Batch
 
 # The largest of many: what torch.topk finds, whatever the width.
 

@@ -9,7 +9,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from dialogist.batch import Batch
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.constraints import (
     AllowPerDialogue,
@@ -29,6 +28,7 @@ from dialogist.decoding.search import (
     standard_filters,
 )
 from dialogist.models.transformer import Transformer
+from dialogist.tensors import Batch
 from dialogist.tokenizers import PlanTokens, Symbols
 
 # Filters against plain Python.

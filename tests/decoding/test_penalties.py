@@ -8,8 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dialogist.batch import Batch
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.beam_search import coverage_penalty, rerank_by_coverage
 from dialogist.decoding.constraints import NEVER, NearRepeat, NoDoubleWords, RepetitionPenalty
@@ -19,6 +18,7 @@ from dialogist.errors import ConfigError
 from dialogist.models import SequenceModel
 from dialogist.models.base import Outputs
 from dialogist.models.transformer import TransformerConfig
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
 from dialogist_lab.papers.recurrent import RecurrentConfig
 
@@ -73,7 +73,7 @@ def said(score: float, *tokens: int) -> Hypothesis:
 @pytest.mark.parametrize("heads", [False, True])
 def test_beams_in_a_new_order(heads: bool) -> None:
     """Of the first dialogue's beams one looks three times at one place (with its end symbol)."""
-    batch = collate([Pair((1, 7, 8, 2)), Pair((1, 7, 2))], SYMBOLS)
+    batch = collate([EncodedPair((1, 7, 8, 2)), EncodedPair((1, 7, 2))], SYMBOLS)
     found = [[said(-1.0, 6, 6), said(-1.5, 5, 6)], [said(-3.0, 5)]]
     options = DecodingOptions(coverage_penalty=1.0, coverage_kind="repeated", n_best=2)
     start: tuple[Any, Batch, Rows] = Looking(heads), batch, Rows(batch.source)
@@ -100,7 +100,7 @@ def test_with_real_models(family: str, kind: str) -> None:
         "recurrent": lambda: RecurrentConfig.parse({**sizes, "coverage": True}),
         "plain recurrent": lambda: RecurrentConfig.parse({**sizes, "attention": "none"}),
     }[family]().build(12)
-    batch = collate([Pair((1, 5, 6, 7, 2)), Pair((1, 8, 2))], SYMBOLS)
+    batch = collate([EncodedPair((1, 5, 6, 7, 2)), EncodedPair((1, 8, 2))], SYMBOLS)
     plain = DecodingOptions(beam_size=4, n_best=4, max_tokens=3)
     ranked = plain.model_copy(update={"coverage_penalty": 2.0, "coverage_kind": kind})
     before = generate(model, batch, plain, SYMBOLS)
@@ -133,7 +133,7 @@ def test_repetition_by_hand() -> None:
 def test_a_penalty_makes_greedy_search_say_other_things() -> None:
     torch.manual_seed(1)
     model = TransformerConfig.parse({**SMALL, "scale_embeddings": False}).build(12)
-    batch = collate([Pair((1, 5, 6, 7, 2))], SYMBOLS)
+    batch = collate([EncodedPair((1, 5, 6, 7, 2))], SYMBOLS)
     asked = {"strategy": "greedy", "max_tokens": 8, "min_tokens": 8}
     free = generate(model, batch, DecodingOptions.parse(asked), SYMBOLS)[0][0]
     fined = generate(

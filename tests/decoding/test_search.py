@@ -7,12 +7,12 @@ from collections.abc import Callable
 import pytest
 import torch
 
-from dialogist.batch import Batch
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import UncachedModel, generate
 from dialogist.decoding.search import Hypothesis, Sampling, Symbols
 from dialogist.errors import ConfigError
 from dialogist.models.transformer import Transformer
+from dialogist.tensors import Batch
 
 Rows = Callable[[list[list[int]]], Batch]
 Model = Callable[..., Transformer]

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.decoding.conftest import TableModel
 
-from dialogist.batch import Batch
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.constraints import NEVER, NoRepeatNgram
 from dialogist.decoding.generation import generate
@@ -22,6 +21,7 @@ from dialogist.decoding.word_constraints import (
     WordPieceIds,
     WordTable,
 )
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Characters, Symbols
 
 # No made-up words: the filter against plain Python, and what searches say with it.

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from dialogist.batch import Batch
 from dialogist.engine.bundle import describe, load_bundle, save_bundle
-from dialogist.engine.model_files import find_model
+from dialogist.engine.options import find_model
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ModelError
 from dialogist.models.model_weights import weights_of
 from dialogist.records import Dialogue, Utterance
+from dialogist.tensors import Batch
 
 CPU = torch.device("cpu")
 CHAT = Dialogue((Utterance("Ann", "Lunch at noon?"), Utterance("Bo", "Yes, at Luigi's!")), "c")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.beam_search import forced_targets
@@ -72,7 +72,7 @@ def test_the_same_tokens_and_probabilities(form: str, tmp_path: Path) -> None:
     translator = ctranslate2.Translator(str(tmp_path / "fast"), inter_threads=1, intra_threads=1)
     tokenizer, symbols = bundle.tokenizer, bundle.tokenizer.symbols
     rows = [(symbols.bos, *tokenizer.encode(text), symbols.eos) for text in TEXTS[:2]]
-    batch = collate([Pair(row) for row in rows], symbols)
+    batch = collate([EncodedPair(row) for row in rows], symbols)
     options = DecodingOptions(strategy="greedy", max_tokens=12, min_tokens=12)
     free = replace(symbols, characters=Characters())  # CTranslate2 has no such rule
     ours = [found[0] for found in generate(bundle.model, batch, options, free)]

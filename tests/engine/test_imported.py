@@ -18,12 +18,11 @@ from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.engine.bundle import Bundle, describe, load_bundle, save_bundle
 from dialogist.engine.imported import export_hf
-from dialogist.engine.model_files import find_model
-from dialogist.engine.options import SummaryOptions
+from dialogist.engine.options import SummaryOptions, find_model
 from dialogist.errors import ModelError
 from dialogist.models.pretrained.importing import import_pretrained
-from dialogist.models.pretrained.network import PretrainedModel
 from dialogist.models.pretrained.pretrained_config import PretrainedConfig
+from dialogist.models.pretrained.pretrained_network import PretrainedModel
 
 TALK = Dialogue((Utterance("Ann", "Shall we meet at 7?"), Utterance("Bo", "Yes.")), id="talk")
 

@@ -13,7 +13,7 @@ from dialogist import DecodingOptions, Dialogue, Summarizer, Utterance
 from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.engine.writing import lexicon_of
 from dialogist.models.transformer import TransformerConfig
-from dialogist.text.words import FUNCTION_WORDS
+from dialogist.text.tokens import FUNCTION_WORDS
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
 
 OPTIONS = DecodingOptions(strategy="sample", max_tokens=20, temperature=1.5)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dialogist.engine.bundle import describe
-from dialogist.engine.model_files import (
+from dialogist.engine.options import (
     bundled_models,
     combined_licence,
     is_non_commercial,

@@ -11,7 +11,7 @@ from dialogist.engine.compose import (
     gap_behind,
     summary_sentences,
 )
-from dialogist.text.words import count_words
+from dialogist.text.tokens import count_words
 
 
 def said(text: str, window: int) -> SummarySentence:

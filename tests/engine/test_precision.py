@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from dialogist.batch import Batch
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import generate
 from dialogist.decoding.plan_decoding import generate_plan
@@ -18,6 +17,7 @@ from dialogist.models import SequenceModel
 from dialogist.models.base import set_symbols
 from dialogist.models.transformer import TransformerConfig
 from dialogist.nn.quantization import has_bf16, has_int8
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
 from dialogist_lab.papers.hierarchical import HierarchicalConfig
 from dialogist_lab.papers.leader_writer import LeaderWriter, LeaderWriterConfig
@@ -64,7 +64,7 @@ def batch_of(*rows: int) -> Batch:
     for row in rows:
         ids = torch.randint(4, 40, (row,), generator=chance).tolist()
         starts = tuple(range(1, row + 1, 4))
-        pairs.append(Pair((1, *ids, 2), (1, 5, 6, 7, 2), starts=starts))
+        pairs.append(EncodedPair((1, *ids, 2), (1, 5, 6, 7, 2), starts=starts))
     return collate(pairs, SYMBOLS)
 
 

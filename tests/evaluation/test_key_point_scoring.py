@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dialogist.data.keypoints import parse_pack
+from dialogist.data.key_points import parse_pack
 from dialogist.evaluation.key_point_scoring import (
     Bin,
     KeyFacts,

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from dialogist.data.keypoints import load_pack, parse_pack
+from dialogist.data.key_points import load_pack, parse_pack
 from dialogist.evaluation.key_point_scoring import KeyPointScorer
 from dialogist.evaluation.metric_selection import KeyPoints, find_labels, labels_of
 from dialogist.evaluation.scoring import score

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dialogist.data.keypoints import load_pack
+from dialogist.data.key_points import load_pack
 from dialogist.errors import DataError, DialogistError, MissingExtraError
 from dialogist.evaluation import scoring as module
 from dialogist.evaluation.metric_selection import KeyPoints

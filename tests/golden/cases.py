@@ -20,13 +20,13 @@ from tests.lab.explain.explaining import TALK, summarizer_of
 from tests.test_learning_plans import Silent, talks
 
 from dialogist import Dialogue, Session, Utterance
-from dialogist.batch import Batch
 from dialogist.decoding import DecodingOptions
 from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropyConfig
 from dialogist.record_json import to_json
 from dialogist.records import Summary
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
 from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer

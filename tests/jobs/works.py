@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialogist.errors import UsageError
-from dialogist.present.shaping import Shaped
+from dialogist.present import Shaped
 from dialogist.records import JSON, Dialogue, Summary
 
 

@@ -6,11 +6,11 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from dialogist.batch import Batch
 from dialogist.models import GeneratorModule, ModelConfig
 from dialogist.models.base import Outputs
 from dialogist.nn.kv_cache import State
 from dialogist.nn.output_layer import LogProbs, VocabularyProjection
+from dialogist.tensors import Batch
 
 
 class BagConfig(ModelConfig):

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.tokenizers import Symbols
 from dialogist_lab.papers.recurrent import Recurrent, RecurrentConfig
 
@@ -29,8 +29,8 @@ def model_of(form: str) -> Recurrent:
 
 A, C = VOCABULARY, VOCABULARY + 2  # unknown words: the first of a dialogue, the third
 PAIRS = [
-    Pair((1, A, A + 1, 5, A, A + 1, C, 2), (1, C, 5, A, 3, 2), "rich"),
-    Pair((1, A, 8, A, 2), (1, A, 8, 2), "poor"),
-    Pair((1, 4, 5, 2), (1, 4, 2), "plain"),
+    EncodedPair((1, A, A + 1, 5, A, A + 1, C, 2), (1, C, 5, A, 3, 2), "rich"),
+    EncodedPair((1, A, 8, A, 2), (1, A, 8, 2), "poor"),
+    EncodedPair((1, 4, 5, 2), (1, 4, 2), "plain"),
 ]
 BATCH = collate(PAIRS, SYMBOLS)

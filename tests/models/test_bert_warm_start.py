@@ -10,12 +10,12 @@ from safetensors.torch import load_file, save_file
 from tests.models.bert_samples import TEXTS, bert_folder, minilm, vocabulary_file
 from torch import Tensor
 
-from dialogist.batch import Batch
 from dialogist.errors import ConfigError, ModelError
 from dialogist.files import sha256_of
 from dialogist.models.bert_warm_start import EncoderStart, encoder_weights, read_bert, token_rows
 from dialogist.models.model_weights import take_weights
 from dialogist.models.transformer import Transformer, TransformerConfig
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Tokenizer, TokenizerConfig, build_tokenizer, placeholder
 from dialogist.tokenizers.wordpiece_vocabulary import read_vocabulary
 

@@ -10,8 +10,8 @@ from dialogist import Dialogue, Summarizer, Utterance
 from dialogist.errors import ConfigError
 from dialogist.metrics.rouge import ROUGE_TYPES
 from dialogist.models import ModelConfig
-from dialogist.recipe.config import Place, Recipe
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.recipe_config import Recipe, RunPlace
+from dialogist.recipe.training_run import train_recipe
 from dialogist.recipe.validation import evaluate_system
 from dialogist_lab.explain.tracing import explain_dialogue
 
@@ -31,7 +31,7 @@ def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def trained(folder: Path, kind: str) -> Summarizer:
     (folder / "data").mkdir()
-    place = Place(write_corpus(folder / "data"), folder / "run", torch.device("cpu"))
+    place = RunPlace(write_corpus(folder / "data"), folder / "run", torch.device("cpu"))
     values = small_recipe().model_dump(mode="json") | {"model": {"kind": kind, "width": 16}}
     notes = Notes()
     model = train_recipe(Recipe.parse(values), place, notes)

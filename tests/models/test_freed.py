@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.models import ModelConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
@@ -40,7 +40,7 @@ def test_nothing_outlives_its_pass(kind: str, working: torch.dtype) -> None:
     torch.manual_seed(0)
     model = KINDS[kind].build(12).train()
     weights = MasterWeights(model, working)
-    pair = Pair((1, 5, 6, 7, 2), (1, 6, 8, 2), starts=(1, 3))
+    pair = EncodedPair((1, 5, 6, 7, 2), (1, 6, 8, 2), starts=(1, 3))
 
     def update() -> None:
         weights.begin()

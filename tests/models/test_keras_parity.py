@@ -8,10 +8,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from dialogist.batch import Batch
 from dialogist.models.transformer import Transformer
 from dialogist.objectives.cross_entropy import CrossEntropy
-from dialogist.recipe.config import read_recipe
+from dialogist.recipe.recipe_config import read_recipe
+from dialogist.tensors import Batch
 
 FILE = Path(__file__).with_name("keras_parity.npz")
 SMALL = {"d_model": 8, "key_width": 8, "feed_forward": 12, "dropout": 0, "attention_dropout": 0}

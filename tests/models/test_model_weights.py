@@ -6,8 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dialogist.batch import FIRST_KEY_POINT, Batch
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.errors import ModelError
 from dialogist.models.model_weights import (
     average_weights,
@@ -18,6 +17,7 @@ from dialogist.models.model_weights import (
     weights_of,
 )
 from dialogist.models.transformer import TransformerConfig
+from dialogist.tensors import FIRST_KEY_POINT, Batch
 from dialogist.tokenizers import Symbols
 from dialogist_lab.papers.hierarchical import Hierarchical, HierarchicalConfig
 from dialogist_lab.papers.leader_writer import LeaderWriter, LeaderWriterConfig
@@ -180,8 +180,8 @@ def test_scales_that_do_not_fit_are_refused(scale: torch.Tensor | None) -> None:
 
 SYMBOLS = Symbols(0, 1, 2, 3, 20)
 A, B = FIRST_KEY_POINT, FIRST_KEY_POINT + 1
-SHORT = Pair((1, 5, 6, 7, 2), (1, 9, 10, 2), "short", (1, 3), (A,), (3,))
-LONG = Pair(
+SHORT = EncodedPair((1, 5, 6, 7, 2), (1, 9, 10, 2), "short", (1, 3), (A,), (3,))
+LONG = EncodedPair(
     (1, *range(4, 17), 2), (1, 9, 8, 7, 6, 5, 2), "long", (1, 2, 9, 10), (A, B, A), (2, 4, 6)
 )
 SIZES = {"embedding": 6, "width": 8, "heads": 2, "feed_forward": 12, "token_layers": 2}
@@ -200,7 +200,7 @@ def leader_writer(pointer: bool) -> LeaderWriter:
     return LeaderWriterConfig.parse({**values, "longest_plan": 5}).build(20).eval()
 
 
-def batch_of(*pairs: Pair) -> Batch:
+def batch_of(*pairs: EncodedPair) -> Batch:
     return collate(pairs, SYMBOLS)
 
 

@@ -7,12 +7,12 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from dialogist.batch import Batch
 from dialogist.models.base import set_symbols
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.nn import attention
 from dialogist.nn.attention import KeyValue, SpeakerMatch, fused_attention
 from dialogist.nn.layers import Dropout
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
 
 VOCABULARY = 20

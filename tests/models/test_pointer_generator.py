@@ -15,7 +15,7 @@ from tests.models.pointer_samples import (
 )
 from torch import Tensor, nn
 
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import generate
 from dialogist.errors import ConfigError
@@ -112,7 +112,7 @@ def test_gradients_of_dialogues_add_up_with_coverage_loss(form: str) -> None:
     model = model_of(form)
     objective = CrossEntropy(0.1, coverage_weight=0.5 if form in COVERED else 0.0)
 
-    def gradients(pairs: list[Pair]) -> list[Tensor]:
+    def gradients(pairs: list[EncodedPair]) -> list[Tensor]:
         loss = objective(model, collate(pairs, SYMBOLS))
         return list(torch.autograd.grad(loss.value, list(model.parameters())))
 

@@ -13,15 +13,15 @@ pytest.importorskip("transformers")
 
 from tests.models.tiny_pretrained import DECODERS, ENCODER_DECODERS, auto, save_tiny
 
-from dialogist.batch import Batch
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import UncachedModel, generate
 from dialogist.engine.precision import use_precision
 from dialogist.models.base import Outputs
 from dialogist.models.pretrained.importing import import_pretrained
-from dialogist.models.pretrained.network import PretrainedModel
 from dialogist.models.pretrained.pretrained_config import PretrainedConfig, PromptConfig
+from dialogist.models.pretrained.pretrained_network import PretrainedModel
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Characters, Tokenizer
 
 KINDS = (*ENCODER_DECODERS, *DECODERS)
@@ -75,7 +75,7 @@ def batch_of(both: Both, count: int, seed: int = 0, targets: bool = False) -> Ba
         body = draw(3, 30)
         source = (tokenizer.bos_id, *body, tokenizer.eos_id)
         target = (tokenizer.bos_id, *draw(2, 9), tokenizer.eos_id) if targets else ()
-        pairs.append(Pair(source, target, str(i), (1, 1 + len(body) // 2)))
+        pairs.append(EncodedPair(source, target, str(i), (1, 1 + len(body) // 2)))
     return collate(pairs, tokenizer.symbols)
 
 
@@ -293,7 +293,7 @@ def test_real_gemma_says_what_generate_does() -> None:
     path = os.environ.get("DIALOGIST_GEMMA_GGUF", "")
     if not path or not Path(path).is_file():
         pytest.skip("DIALOGIST_GEMMA_GGUF names no GGUF file of Gemma 3 270M")
-    from dialogist.models.pretrained.sources import locate, read_pretrained_network
+    from dialogist.models.pretrained.pretrained_sources import locate, read_pretrained_network
 
     config = PretrainedConfig(source=path, prompt=PromptConfig(before="<bos>", after="\n"))
     imported = import_pretrained(config)

@@ -14,7 +14,7 @@ from tests.models.tiny_pretrained import save_tiny
 
 from dialogist.errors import DialogistError, MissingExtraError, ModelError
 from dialogist.files import is_pretrained_source
-from dialogist.models.pretrained import sources
+from dialogist.models.pretrained import pretrained_sources
 from dialogist.models.pretrained.importing import import_pretrained
 from dialogist.models.pretrained.pretrained_config import PretrainedConfig, PromptConfig
 
@@ -52,7 +52,7 @@ def test_a_hub_that_cannot_be_reached(monkeypatch: pytest.MonkeyPatch) -> None:
         raise ConnectionError("no route\nto host")
 
     monkeypatch.setattr(huggingface_hub, "snapshot_download", fail)
-    monkeypatch.setattr(sources, "network_allowed", lambda: True)
+    monkeypatch.setattr(pretrained_sources, "network_allowed", lambda: True)
     found = refusal("nobody/no-such-model")
     assert "cannot be downloaded from the Hugging Face hub: ConnectionError: no route;" in found
 
@@ -74,11 +74,11 @@ def test_what_is_a_source(folder: Path, tmp_path: Path, tiny_model: Path) -> Non
 
 
 def test_without_transformers(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    monkeypatch.setattr(sources.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(pretrained_sources.util, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match="needs optional packages"):
         PretrainedConfig(source=str(folder)).load(tuple)
     with pytest.raises(ModelError, match=r"runs/misspelt: no such model here \(to look on the"):
-        sources.locate("runs/misspelt")
+        pretrained_sources.locate("runs/misspelt")
 
 
 @pytest.mark.parametrize("kind", ["bert", "gemma2", "invented"])
@@ -127,14 +127,14 @@ def test_a_weight_that_is_missing(folder: Path) -> None:
 def test_too_little_memory_is_told_before_loading(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = sources.free_memory()
+    found = pretrained_sources.free_memory()
     assert found is None or found > 1 << 20
 
     def never(*_: object) -> None:
         raise AssertionError("it was loaded")
 
     monkeypatch.setattr("transformers.AutoModelForSeq2SeqLM.from_pretrained", never)
-    monkeypatch.setattr(sources, "free_memory", lambda: 100_000)
+    monkeypatch.setattr(pretrained_sources, "free_memory", lambda: 100_000)
     assert "needs about 0.0 GB of memory, 0.0 GB are free" in refusal(folder)
 
 
@@ -194,7 +194,9 @@ def test_a_damaged_gguf(damage: Callable[[bytes], bytes], what: str, tmp_path: P
 
 def test_a_gguf_without_its_reader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = gguf_file(tmp_path / "a.gguf")
-    known = sources.util.find_spec
-    monkeypatch.setattr(sources.util, "find_spec", lambda n: None if n == "gguf" else known(n))
+    known = pretrained_sources.util.find_spec
+    monkeypatch.setattr(
+        pretrained_sources.util, "find_spec", lambda n: None if n == "gguf" else known(n)
+    )
     with pytest.raises(DialogistError, match="needs optional packages"):
         import_pretrained(PretrainedConfig(source=str(path)))

@@ -20,7 +20,7 @@ from tests.models.tiny_pretrained import (
     unigram,
 )
 
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.errors import ConfigError
 from dialogist.models.pretrained.importing import import_pretrained
 from dialogist.models.pretrained.pretrained_config import PretrainedConfig
@@ -126,7 +126,7 @@ def test_a_pruned_model_ranks_what_is_left_as_before(kind: str, tmp_path: Path) 
         tokenizer, model = one.tokenizer, one.model.eval()
         source_ids = (tokenizer.bos_id, *tokenizer.encode_turn(TEXTS[0]), tokenizer.eos_id)
         target = (tokenizer.bos_id, *tokenizer.encode(TEXTS[2]), tokenizer.eos_id)
-        batch = collate([Pair(source_ids, target, "", (1,))], tokenizer.symbols)
+        batch = collate([EncodedPair(source_ids, target, "", (1,))], tokenizer.symbols)
         log_probs = model.forward(batch).log_probs.all()
         names = [tokenizer.token(i) for i in range(len(tokenizer))]
         found.append({name: log_probs[:, i] for i, name in enumerate(names)})

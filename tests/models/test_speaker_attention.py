@@ -7,7 +7,7 @@ import torch
 from tests.models.test_transformer import tiny
 from torch import nn
 
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import UncachedModel, generate
 from dialogist.errors import ConfigError
@@ -15,13 +15,13 @@ from dialogist.models.base import set_symbols
 from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import Transformer
 from dialogist.nn.attention import SpeakerMatch
-from dialogist.recipe.config import read_recipe
+from dialogist.recipe.recipe_config import read_recipe
 from dialogist.tokenizers import Symbols
 
 SYMBOLS = Symbols(0, 1, 2, size=20, speakers=(10, 11), sentence_ends=frozenset((9,)))
 PAIRS = [
-    Pair((1, 10, 5, 11, 6, 7, 2), (1, 10, 5, 9, 11, 6, 2), starts=(1, 3)),
-    Pair((1, 10, 8, 5, 4, 11, 7, 10, 3, 2), (1, 11, 10, 7, 2), starts=(1, 5, 7)),
+    EncodedPair((1, 10, 5, 11, 6, 7, 2), (1, 10, 5, 9, 11, 6, 2), starts=(1, 3)),
+    EncodedPair((1, 10, 8, 5, 4, 11, 7, 10, 3, 2), (1, 11, 10, 7, 2), starts=(1, 5, 7)),
 ]
 NEW = {
     "pointer.match.weight",

@@ -7,14 +7,14 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dialogist.batch import Batch
 from dialogist.decoding.generation import UncachedModel
 from dialogist.errors import ConfigError, DataError
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.nn.attention import MultiHeadAttention
 from dialogist.nn.output_layer import PointerLogProbs
 from dialogist.objectives.cross_entropy import CrossEntropy
-from dialogist.recipe.config import read_recipe
+from dialogist.recipe.recipe_config import read_recipe
+from dialogist.tensors import Batch
 
 TINY = TransformerConfig(
     d_model=12,

@@ -6,8 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from dialogist.batch import Batch
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import UncachedModel
@@ -16,6 +15,7 @@ from dialogist.errors import ConfigError
 from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
 from dialogist.tokenizers.build import train_word
 from dialogist.training.master_weights import MasterWeights
@@ -44,7 +44,7 @@ def model_of(form: str) -> Transformer:
 
 
 def batch() -> Batch:
-    pairs = [Pair((1, 4, 5, 6, 2), (1, 7, 8, 2)), Pair((1, 9, 2), (1, 3, 2))]
+    pairs = [EncodedPair((1, 4, 5, 6, 2), (1, 7, 8, 2)), EncodedPair((1, 9, 2), (1, 3, 2))]
     return collate(pairs, Symbols(0, 1, 2))
 
 

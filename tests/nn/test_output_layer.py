@@ -9,7 +9,6 @@ import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from dialogist.batch import Batch
 from dialogist.nn import output_layer
 from dialogist.nn.output_layer import (
     Copies,
@@ -21,6 +20,7 @@ from dialogist.nn.output_layer import (
     VocabularyProjection,
 )
 from dialogist.nn.packing import Packing
+from dialogist.tensors import Batch
 
 # Log-probabilities of targets in pieces against softmax over everything, with their gradients.
 

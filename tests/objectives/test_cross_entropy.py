@@ -8,8 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from dialogist.batch import Batch
-from dialogist.data.collate import Pair, collate, differing
+from dialogist.data.collate import EncodedPair, collate, differing
 from dialogist.errors import ConfigError
 from dialogist.models.base import Outputs
 from dialogist.models.transformer import TransformerConfig
@@ -22,7 +21,8 @@ from dialogist.objectives.cross_entropy import (
     symmetric_divergence,
     unlikelihood_loss,
 )
-from dialogist.recipe.config import Recipe
+from dialogist.recipe.recipe_config import Recipe
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
 
 # Cross-entropy by hand on three tokens, padding, label smoothing against torch.
@@ -296,7 +296,7 @@ def test_coverage_of_a_transformer_needs_its_pointer() -> None:
 # R-Drop and corrupted summaries: the numbers by hand, and what they do to a model.
 
 SYMBOLS = Symbols(0, 1, 2, 3, 12)
-BATCH = collate([Pair((1, 5, 2), (1, 0, 2))], SYMBOLS)
+BATCH = collate([EncodedPair((1, 5, 2), (1, 0, 2))], SYMBOLS)
 
 
 class RowTable:
@@ -350,7 +350,9 @@ def transformer(**more: Any) -> Any:
 
 @pytest.mark.parametrize("pointer", [False, True])
 def test_r_drop_brings_two_passes_together(pointer: bool) -> None:
-    batch = collate([Pair((1, 5, 6, 2), (1, 7, 8, 9, 2)), Pair((1, 6, 2), (1, 9, 2))], SYMBOLS)
+    batch = collate(
+        [EncodedPair((1, 5, 6, 2), (1, 7, 8, 9, 2)), EncodedPair((1, 6, 2), (1, 9, 2))], SYMBOLS
+    )
 
     def last(r_drop: float) -> float:
         model = transformer(pointer=pointer, dropout=0.3, attention_output_dropout=0.3)
@@ -375,8 +377,8 @@ def test_where_a_corrupted_summary_is_wrong() -> None:
 
 
 PAIRS = [
-    Pair((1, 5, 2), (1, 7, 8, 2)),
-    Pair((1, 5, 6, 2), (1, 7, 8, 9, 2), corrupted=(1, 7, 10, 9, 2)),
+    EncodedPair((1, 5, 2), (1, 7, 8, 2)),
+    EncodedPair((1, 5, 6, 2), (1, 7, 8, 9, 2), corrupted=(1, 7, 10, 9, 2)),
 ]
 
 
@@ -453,8 +455,8 @@ def test_the_wrong_token_alone_is_pushed_down() -> None:
 def test_what_is_wrong_becomes_rarer_than_without(kind: str) -> None:
     """A dialogue is seen with two summaries; one of them is said to be wrong."""
     pairs = [
-        Pair((1, 5, 6, 2), (1, 7, 8, 2), corrupted=(1, 7, 9, 2)),
-        Pair((1, 5, 6, 2), (1, 7, 9, 2)),
+        EncodedPair((1, 5, 6, 2), (1, 7, 8, 2), corrupted=(1, 7, 9, 2)),
+        EncodedPair((1, 5, 6, 2), (1, 7, 9, 2)),
     ]
 
     def wrong(config: ContrastConfig | None) -> float:

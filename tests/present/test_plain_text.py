@@ -6,9 +6,7 @@ import pytest
 from tests.template.samples import MEETING, MINUTES, dialogue_of, summary_of
 
 from dialogist.cli.flags import shape_of
-from dialogist.present.plain_text import markdown_of, text_of
-from dialogist.present.presenting import Presenter
-from dialogist.present.shaping import Shaped
+from dialogist.present import Presenter, Shaped, markdown_of, text_of
 from dialogist.records import EvidenceSpan, Statement, Summary, Warning
 
 

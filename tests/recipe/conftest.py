@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dialogist.config import override
-from dialogist.recipe.config import Recipe
+from dialogist.recipe.recipe_config import Recipe
 
 RECIPE: dict[str, Any] = {
     "name": "small",

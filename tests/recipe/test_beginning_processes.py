@@ -13,8 +13,8 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from dialogist.config import to_yaml
-from dialogist.recipe.config import Place, Recipe
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.recipe_config import Recipe, RunPlace
+from dialogist.recipe.training_run import train_recipe
 from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
 
 OURS = ("RANK", "WORLD_SIZE", "LOCAL_RANK", "MASTER_ADDR", "MASTER_PORT")
@@ -38,11 +38,11 @@ Make = Callable[..., Recipe]
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
+    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
 
 
 def alone(recipe: Recipe, run: Path, notes: Any) -> dict[str, Tensor]:
-    train_recipe(recipe, Place(run.parent / "data", run, torch.device("cpu")), notes)
+    train_recipe(recipe, RunPlace(run.parent / "data", run, torch.device("cpu")), notes)
     return end_of(run)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dialogist.errors import ConfigError
-from dialogist.recipe.config import read_recipe
+from dialogist.recipe.recipe_config import read_recipe
 from dialogist_lab.ablation import read_ablation, variants
 
 BENCH = Path(__file__).parents[2] / "bench"

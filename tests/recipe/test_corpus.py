@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from dialogist.errors import ConfigError
-from dialogist.recipe.config import DataSet
 from dialogist.recipe.corpus import Corpus
+from dialogist.recipe.recipe_config import DataSet
 
 ROWS = [
     {

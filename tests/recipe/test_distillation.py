@@ -10,10 +10,10 @@ import torch
 
 from dialogist.config import override
 from dialogist.errors import ConfigError, DataError
-from dialogist.recipe.config import DataSet, Place, Recipe
 from dialogist.recipe.corpus import Corpus
 from dialogist.recipe.distillation import TEACHERS
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.recipe_config import DataSet, Recipe, RunPlace
+from dialogist.recipe.training_run import train_recipe
 
 OUTPUTS: list[dict[str, Any]] = [
     {"id": "d20", "text": "Ann meets Bo.", "status": "ok"},
@@ -91,11 +91,11 @@ def test_the_card_says_who_was_learned_from(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
+    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
     named = {"outputs": "teacher.jsonl", "system": "gemma-270m-dialogsum", "licence": "gemma"}
     values = override(recipe().model_dump(mode="json"), ["training.max_steps=1"])
     values["data"]["train"][1]["teacher"] = named
-    place = Place(teacher, tmp_path / "run", torch.device("cpu"))
+    place = RunPlace(teacher, tmp_path / "run", torch.device("cpu"))
     model = train_recipe(Recipe.parse(values), place, notes)
     card = (model / "README.md").read_text()
     assert (

@@ -17,8 +17,8 @@ from dialogist.data.prepare import Preparation
 from dialogist.data.shards import ShardedPairs, read_manifest
 from dialogist.errors import ConfigError, DataError, UsageError
 from dialogist.files import alone_in
-from dialogist.recipe.config import Place, Recipe
-from dialogist.recipe.encode import EncodingSettings, encode_recipe
+from dialogist.recipe.encoded_data import EncodingSettings, encode_recipe
+from dialogist.recipe.recipe_config import Recipe, RunPlace
 from dialogist.recipe.training_set import training_set
 from dialogist.training.runtime import Interrupted
 
@@ -46,10 +46,10 @@ def _no_disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 Make = Callable[..., Recipe]
 
 
-def place(tmp_path: Path, encoded: Path | None = None) -> Place:
+def place(tmp_path: Path, encoded: Path | None = None) -> RunPlace:
     run = tmp_path / ("run" if encoded is None else "sharded")
     run.mkdir(exist_ok=True)
-    return Place(tmp_path / "data", run, torch.device("cpu"), encoded)
+    return RunPlace(tmp_path / "data", run, torch.device("cpu"), encoded)
 
 
 def test_it_is_what_training_reads_itself(tmp_path: Path, data: Path, recipe: Make, notes: Any):

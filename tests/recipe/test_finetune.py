@@ -14,8 +14,14 @@ from dialogist.engine.bundle import load_bundle
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import CheckpointError, ConfigError, DataError, UsageError
 from dialogist.recipe import finetune_recipe as recipes
-from dialogist.recipe.config import Place, Recipe
-from dialogist.recipe.finetune import (
+from dialogist.recipe.finetune_recipe import (
+    Base,
+    Schedule,
+    commented_recipe,
+    find_base,
+    finetune_recipe,
+)
+from dialogist.recipe.finetuning import (
     Job,
     divide,
     licence_line,
@@ -24,14 +30,8 @@ from dialogist.recipe.finetune import (
     plan_finetuning,
     train_plan,
 )
-from dialogist.recipe.finetune_recipe import (
-    Base,
-    Schedule,
-    commented_recipe,
-    find_base,
-    finetune_recipe,
-)
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.recipe_config import Recipe, RunPlace
+from dialogist.recipe.training_run import train_recipe
 from dialogist.records import Dialogue, Summary, Utterance
 
 THINGS = ("lamp", "kettle", "router", "phone", "chair", "ticket", "parcel", "invoice", "camera")
@@ -55,7 +55,7 @@ def dialogues(count: int, references: int = 1) -> list[Dialogue]:
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
+    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
 
 
 @pytest.fixture
@@ -278,6 +278,6 @@ def test_the_written_recipe_trains(tmp_path: Path, base: Base, notes: Any) -> No
     path = tmp_path / "own.yaml"
     path.write_text(commented_recipe(base, "own", str(path)))
     recipe = Recipe.parse({**read_yaml(path), "training": {"epochs": 1}})
-    place = Place(tmp_path / "rows" / "data", tmp_path / "run", torch.device("cpu"))
+    place = RunPlace(tmp_path / "rows" / "data", tmp_path / "run", torch.device("cpu"))
     assert (train_recipe(recipe, place, notes) / "model.safetensors").is_file()
     assert any("0 new, 0 left there" in note for note in notes.notes)

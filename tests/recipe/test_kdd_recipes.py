@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from dialogist.models.transformer import TransformerConfig
-from dialogist.recipe.config import Recipe, bundled_recipes, read_recipe
+from dialogist.recipe.recipe_config import Recipe, bundled_recipes, read_recipe
 from dialogist_lab.papers.recurrent import RecurrentConfig
 
 WORDS = 23_950

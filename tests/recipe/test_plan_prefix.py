@@ -11,9 +11,9 @@ import torch
 from dialogist.config import override
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ConfigError
-from dialogist.recipe.config import Place, Recipe, read_recipe
-from dialogist.recipe.encode import encode_recipe
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.encoded_data import encode_recipe
+from dialogist.recipe.recipe_config import Recipe, RunPlace, read_recipe
+from dialogist.recipe.training_run import train_recipe
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import PlanTokens
 
@@ -34,11 +34,11 @@ LEADER = "{kind: leader-writer, embedding: 8, width: 8, heads: 2, feed_forward: 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
+    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
 
 
 def train(recipe: Recipe, run: Path, notes: Any, encoded: Path | None = None) -> Path:
-    place = Place(run.parent / "data", run, torch.device("cpu"), encoded)
+    place = RunPlace(run.parent / "data", run, torch.device("cpu"), encoded)
     return train_recipe(recipe, place, notes)
 
 

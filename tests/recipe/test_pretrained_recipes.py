@@ -12,8 +12,14 @@ from tests.models.tiny_pretrained import save_tiny
 from tests.recipe.conftest import Notes
 
 from dialogist.config import override, read_yaml
-from dialogist.recipe.config import Place, Recipe, bundled_recipes, find_recipe, read_recipe
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.recipe_config import (
+    Recipe,
+    RunPlace,
+    bundled_recipes,
+    find_recipe,
+    read_recipe,
+)
+from dialogist.recipe.training_run import train_recipe
 
 FAMILIES = {
     "flan-t5-small": "t5",
@@ -37,7 +43,7 @@ def test_ten_updates(
     name: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
+    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
     source = save_tiny(FAMILIES[name], tmp_path / "source", chat=name == "instruct")
     sets = "[{path: two.jsonl, format: jsonl}]"
     values = override(
@@ -54,6 +60,6 @@ def test_ten_updates(
         sampler = {"kind": "token-bucket", "tokens": 200}
         values["training"] |= {"max_steps": 10, "epochs": 20, "sampler": sampler, "log_every": 10}
     recipe = Recipe.parse({"name": name, **values})
-    model = train_recipe(recipe, Place(data, tmp_path / "run", torch.device("cpu")), Notes())
+    model = train_recipe(recipe, RunPlace(data, tmp_path / "run", torch.device("cpu")), Notes())
     assert (model / "model.safetensors").stat().st_size > 10_000
     assert recipe.name in (model / "README.md").read_text()

@@ -21,9 +21,9 @@ from dialogist import Dialogue, Summarizer, Utterance
 from dialogist.config import override
 from dialogist.engine.bundle import load_bundle
 from dialogist.errors import ConfigError, ModelError
-from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.pretrained_run import PRETRAINED
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.recipe_config import Recipe, RunPlace
+from dialogist.recipe.training_run import train_recipe
 from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
 from dialogist.training.runtime import Interrupted
 from dialogist_lab.explain.tracing import explain_dialogue
@@ -39,7 +39,7 @@ TALK = Dialogue(
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
+    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def recipe_for(source: Path, *settings: str, **model: Any) -> Recipe:
 
 
 def train(recipe: Recipe, data: Path, run: Path, notes: Any = None) -> Path:
-    return train_recipe(recipe, Place(data, run, CPU), notes or Notes())
+    return train_recipe(recipe, RunPlace(data, run, CPU), notes or Notes())
 
 
 class StopAt(Notes):

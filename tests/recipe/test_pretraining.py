@@ -12,9 +12,9 @@ import torch
 
 from dialogist.data.shards import ShardedPairs, read_manifest
 from dialogist.errors import ConfigError, DataError, UsageError
-from dialogist.recipe.config import Place, Recipe, read_recipe
-from dialogist.recipe.encode import encode_recipe
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.encoded_data import encode_recipe
+from dialogist.recipe.recipe_config import Recipe, RunPlace, read_recipe
+from dialogist.recipe.training_run import train_recipe
 from dialogist.recipe.training_set import training_set
 from dialogist.training.runtime import Interrupted
 from dialogist_lab.pretraining import NOISE_MASK, noise_examples
@@ -34,12 +34,12 @@ Make = Callable[..., Recipe]
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
+    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
 
 
-def place(data: Path, run: str, encoded: Path | None = None) -> Place:
+def place(data: Path, run: str, encoded: Path | None = None) -> RunPlace:
     (data.parent / run).mkdir(exist_ok=True)
-    return Place(data, data.parent / run, torch.device("cpu"), encoded)
+    return RunPlace(data, data.parent / run, torch.device("cpu"), encoded)
 
 
 def assert_same(one: Path, other: Path) -> None:
@@ -76,7 +76,7 @@ def test_the_same_from_shards_and_after_a_stop(tmp_path, data, recipe, notes, mo
     with pytest.raises(Interrupted):
         train_recipe(wanted, place(data, "cut", tmp_path / "encoded"), notes)
     monkeypatch.undo()
-    monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
+    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
     train_recipe(wanted, place(data, "cut", tmp_path / "encoded"), notes)
     assert any("resumed at update 5 " in note for note in notes.notes)
     assert_same(tmp_path / "cut", tmp_path / "memory")

@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from dialogist.errors import CheckpointError
-from dialogist.recipe.config import Place, Recipe
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.recipe_config import Recipe, RunPlace
+from dialogist.recipe.training_run import train_recipe
 from dialogist.training.base import Progress
 from dialogist.training.checkpoints import Checkpoint, checkpoint_folders, load_checkpoint
 
@@ -22,11 +22,11 @@ Make = Callable[..., Recipe]
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
+    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
 
 
 def train(recipe: Recipe, run: Path, notes: Any) -> Path:
-    return train_recipe(recipe, Place(run.parent / "data", run, torch.device("cpu")), notes)
+    return train_recipe(recipe, RunPlace(run.parent / "data", run, torch.device("cpu")), notes)
 
 
 def newest(run: Path) -> Checkpoint:

@@ -16,10 +16,10 @@ from torch import Tensor
 
 from dialogist.errors import CheckpointError, ConfigError, DataError, DialogistError, ModelError
 from dialogist.files import sha256_of
-from dialogist.recipe.config import Place, Recipe, bundled_recipes, read_recipe
-from dialogist.recipe.encode import encode_recipe
+from dialogist.recipe.encoded_data import encode_recipe
+from dialogist.recipe.recipe_config import Recipe, RunPlace, bundled_recipes, read_recipe
 from dialogist.recipe.start import find_start
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.training_run import train_recipe
 from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
 from dialogist.training.runtime import Interrupted
 
@@ -34,11 +34,11 @@ Make = Callable[..., Recipe]
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
+    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
 
 
 def train(recipe: Recipe, run: Path, notes: Any, encoded: Path | None = None) -> Path:
-    place = Place(run.parent / "data", run, torch.device("cpu"), encoded)
+    place = RunPlace(run.parent / "data", run, torch.device("cpu"), encoded)
     return train_recipe(recipe, place, notes)
 
 

@@ -10,7 +10,7 @@ import yaml
 
 from dialogist.config import override
 from dialogist.errors import ConfigError, DataError, ModelError, UsageError
-from dialogist.recipe.config import DataSet, Recipe
+from dialogist.recipe.recipe_config import DataSet, Recipe
 from dialogist.recipe.systems import (
     System,
     choose_pack,
@@ -172,7 +172,7 @@ def test_a_format_that_is_not_said_is_looked_for(tmp_path: Path) -> None:
 def test_a_model_brings_the_pack_it_was_made_with(tiny_model: Path, tmp_path: Path) -> None:
     import shutil
 
-    from dialogist.data.keypoints import load_pack
+    from dialogist.data.key_points import load_pack
 
     shutil.copytree(tiny_model, tmp_path / "planner")
     text = load_pack("clinical").text.replace("name: clinical", "name: ours")

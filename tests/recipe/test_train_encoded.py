@@ -12,9 +12,9 @@ import torch
 
 from dialogist.data.shards import read_manifest
 from dialogist.errors import CheckpointError, DataError
-from dialogist.recipe.config import Place, Recipe
-from dialogist.recipe.encode import encode_recipe
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.encoded_data import encode_recipe
+from dialogist.recipe.recipe_config import Recipe, RunPlace
+from dialogist.recipe.training_run import train_recipe
 from dialogist.training.runtime import Interrupted
 
 SAME = ("metrics.jsonl", "samples.jsonl", "config.yaml", "model/model.safetensors")
@@ -25,7 +25,7 @@ Make = Callable[..., Recipe]
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
+    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def encoded(tmp_path: Path, data: Path, recipe: Make, notes: Any) -> Path:
 
 
 def train(recipe: Recipe, run: Path, notes: Any, encoded: Path | None) -> Path:
-    place = Place(run.parent / "data", run, torch.device("cpu"), encoded)
+    place = RunPlace(run.parent / "data", run, torch.device("cpu"), encoded)
     return train_recipe(recipe, place, notes)
 
 
@@ -87,7 +87,7 @@ def test_a_run_goes_on_where_its_pairs_are(tmp_path, encoded, recipe, notes, mon
     with pytest.raises(Interrupted):
         train(recipe(), tmp_path / "cut", notes, one)
     monkeypatch.undo()
-    monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
+    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
     train(recipe(), tmp_path / "cut", notes, other)
     assert any("resumed at update 3 " in note for note in notes.notes)
     assert_same(tmp_path / "cut", tmp_path / "straight")

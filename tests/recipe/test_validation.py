@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from dialogist.errors import ConfigError, DataError
-from dialogist.recipe.config import Place
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.recipe_config import RunPlace
+from dialogist.recipe.training_run import train_recipe
 from dialogist.recipe.validation import evaluate_system
 from dialogist.records import Dialogue, Summary, Utterance
 
@@ -46,7 +46,7 @@ def test_references_are_averaged_and_dialogues_without_one_left_out():
 def test_more_metrics_are_logged_and_can_choose_the_checkpoint(tmp_path, data, recipe, notes):
     """The XSum report, section 3.2.4: BLEU, ROUGE or METEOR after each epoch."""
     settings = ["validation.metrics=[bleu, chrf]", "training.select_by=dev_chrf"]
-    place = Place(data, tmp_path / "run", torch.device("cpu"))
+    place = RunPlace(data, tmp_path / "run", torch.device("cpu"))
     train_recipe(recipe(*settings), place, notes)
     lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
     epochs = [one for one in map(json.loads, lines) if one["kind"] == "epoch"]

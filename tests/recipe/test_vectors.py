@@ -17,8 +17,8 @@ from torch import Tensor
 
 from dialogist.errors import CheckpointError, ConfigError, DataError
 from dialogist.models.transformer import TransformerConfig
-from dialogist.recipe.config import Place, Recipe
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.recipe_config import Recipe, RunPlace
+from dialogist.recipe.training_run import train_recipe
 from dialogist.recipe.vectors import settle_vectors, token_tables, use_vectors
 from dialogist.tokenizers import read_tokenizer
 from dialogist.tokenizers.word_vectors import words_of_entries
@@ -44,7 +44,7 @@ Make = Callable[..., Recipe]
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
+    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
     monkeypatch.setattr(master_weights, "has_bf16", lambda device: True)
 
 
@@ -64,7 +64,7 @@ def known(data: Path) -> dict[str, Any]:
 
 
 def train(recipe: Recipe, run: Path, notes: Any) -> Path:
-    return train_recipe(recipe, Place(run.parent / "data", run, torch.device("cpu")), notes)
+    return train_recipe(recipe, RunPlace(run.parent / "data", run, torch.device("cpu")), notes)
 
 
 def refusal(recipe: Recipe, run: Path, notes: Any, kind: type[Exception] = DataError) -> str:
@@ -236,7 +236,7 @@ def test_each_kind_of_model_takes_them(
 ) -> None:
     train(recipe(*VECTORS, "vectors=null", "training.max_steps=1"), tmp_path / "made", notes)
     tokenizer = read_tokenizer(tmp_path / "made" / "tokenizer")
-    place = Place(tmp_path / "data", tmp_path, torch.device("cpu"))
+    place = RunPlace(tmp_path / "data", tmp_path, torch.device("cpu"))
     model = MODELS[kind].build(len(tokenizer))
     own = {name: table.weight.clone() for name, table in token_tables(model).items()}
     settle_vectors(recipe(*VECTORS), place, tokenizer, model, notes.note)

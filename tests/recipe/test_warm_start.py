@@ -17,8 +17,8 @@ from dialogist.errors import CheckpointError, ConfigError, DialogistError, Model
 from dialogist.files import sha256_of
 from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import Transformer
-from dialogist.recipe.config import Place, Recipe, read_recipe
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.recipe_config import Recipe, RunPlace, read_recipe
+from dialogist.recipe.training_run import train_recipe
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import read_tokenizer
 from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
@@ -38,7 +38,7 @@ SHAPE = (
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
+    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def warm(recipe: Make, folder: Path) -> Make:
 
 
 def train(recipe: Recipe, run: Path, notes: Any) -> Path:
-    return train_recipe(recipe, Place(run.parent / "data", run, torch.device("cpu")), notes)
+    return train_recipe(recipe, RunPlace(run.parent / "data", run, torch.device("cpu")), notes)
 
 
 def refusal(recipe: Recipe, run: Path, notes: Any, kind: type[DialogistError]) -> str:

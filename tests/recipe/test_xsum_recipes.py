@@ -10,8 +10,8 @@ import torch
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.engine.summarizer import Summarizer
 from dialogist.models.transformer import TransformerConfig
-from dialogist.recipe.config import Place, Recipe, bundled_recipes, read_recipe
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.recipe_config import Recipe, RunPlace, bundled_recipes, read_recipe
+from dialogist.recipe.training_run import train_recipe
 from dialogist.training.checkpoints import checkpoint_folders
 
 GLOVE, RANDOM = "xsum-transformer-glove", "xsum-transformer-random-512"
@@ -84,7 +84,7 @@ class Silent:
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.train.plot_run", lambda run: None)
+    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
 
 
 def write_vectors(path: Path, width: int) -> None:
@@ -96,7 +96,7 @@ def write_vectors(path: Path, width: int) -> None:
 
 def used(recipe: Recipe, data: Path, run: Path) -> list[str]:
     """Train, train on for nothing, load, and summarise: the texts."""
-    place = Place(data, run, torch.device("cpu"))
+    place = RunPlace(data, run, torch.device("cpu"))
     first = train_recipe(recipe, place, Silent())
     weights = (first / "model.safetensors").read_bytes()
     assert (train_recipe(recipe, place, Silent()) / "model.safetensors").read_bytes() == weights

@@ -151,7 +151,7 @@ def test_a_summary_is_edited_and_approved_by_a_form_alone(engine):
     assert again.status_code == 409
     assert "Your edit is recorded." in home.text
     assert "<strong>0%</strong> of 1 approved unchanged" in quality.text
-    [row] = rows_of(engine, tables.feedback)
+    [row] = rows_of(engine, tables.feedback_table)
     assert row.edits["removed"] == row.edits["added"] == 1
     assert "[PHONE_1]" in json.dumps(row.content)
     assert "415" not in json.dumps(row.content)

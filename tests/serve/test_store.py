@@ -149,7 +149,7 @@ def test_two_processes_never_lease_the_same_item(engine):
     add_key(engine, "desk")
     key_id = valid_keys(engine)[0].id
     with engine.begin() as connection:
-        batches.add_batch(connection, key_id, [CALL] * 10, {})
+        batches.store_batch(connection, key_id, [CALL] * 10, {})
     one = batches.lease_items(engine, "one", 6)
     other = batches.lease_items(engine, "other", 6)
     assert [item.number for item in (*one, *other)] == list(range(10))
@@ -161,7 +161,7 @@ def test_an_item_that_was_begun_twice_is_given_up(engine):
     add_key(engine, "desk")
     key_id = valid_keys(engine)[0].id
     with engine.begin() as connection:
-        batches.add_batch(connection, key_id, [CALL], {})
+        batches.store_batch(connection, key_id, [CALL], {})
     for owner in ("first", "second"):
         assert len(batches.lease_items(engine, owner, 1)) == 1
         with engine.begin() as connection:
@@ -204,9 +204,9 @@ def test_what_is_old_is_forgotten(engine):
     add_key(engine, "desk")
     key_id = valid_keys(engine)[0].id
     with engine.begin() as connection:
-        old = batches.add_batch(connection, key_id, [CALL], {})
+        old = batches.store_batch(connection, key_id, [CALL], {})
         connection.execute(sa.update(tables.batches).values(created=time.time() - 8 * 86400))
-        batches.add_batch(connection, key_id, [CALL], {})
+        batches.store_batch(connection, key_id, [CALL], {})
     assert tables.forget(engine, 7)["batches"] == 1
     assert old not in {row.batch_id for row in rows_of(engine, tables.items)}
     assert len(rows_of(engine, tables.items)) == 1
@@ -222,7 +222,7 @@ def test_nothing_that_was_said_is_stored_unless_asked_for(engine):
     assert ask(engine, conversation).status_code == 201
     whole = "".join(str(rows_of(engine, one)) for one in tables.metadata.sorted_tables)
     assert "order" not in whole
-    assert rows_of(engine, tables.feedback)[0].edits == {"kept": 2, "changed": 1, "wrong": 1}
+    assert rows_of(engine, tables.feedback_table)[0].edits == {"kept": 2, "changed": 1, "wrong": 1}
 
 
 def test_feedback_with_consent_becomes_a_masked_training_pair(engine):

@@ -4,7 +4,7 @@ from tests.template.samples import dialogue_of
 
 from dialogist.records import Summary
 from dialogist.template.fill import fill
-from dialogist.template.loading import load_template
+from dialogist.template.template_config import load_template
 
 VISIT = dialogue_of(
     "Doctor: Do you have any allergies?",

@@ -5,7 +5,7 @@ import re
 from contextlib import redirect_stdout
 from pathlib import Path
 
-from dialogist.template.loading import parse_template
+from dialogist.template.template_config import parse_template
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "how-to" / "templates.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from dialogist.template.extract.actions import actions_in
 from dialogist.template.extract.extraction import extract
 from dialogist.template.extract.titles import title_of
 from dialogist.template.extract.turns import turns_of
-from dialogist.text.deadlines import deadline_in
+from dialogist.text.quantities import deadline_in
 
 
 def actions(*lines):

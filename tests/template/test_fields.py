@@ -4,8 +4,8 @@ import pytest
 from tests.template.samples import dialogue_of
 
 from dialogist.records import Entity
-from dialogist.template.config import SectionConfig
-from dialogist.template.fields import Values
+from dialogist.template.template_config import SectionConfig
+from dialogist.template.typed_fields import Values
 
 CALL = dialogue_of(
     "Agent: Hi, what is your order number?",

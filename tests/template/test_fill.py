@@ -7,7 +7,7 @@ from tests.template.samples import MEETING, MINUTES, dialogue_of, span, summary_
 
 from dialogist.records import Statement, Summary, Warning
 from dialogist.template.fill import RULED, fill, is_ruled
-from dialogist.template.loading import load_template, parse_template
+from dialogist.template.template_config import load_template, parse_template
 
 HEAD = "name: mine\nlanguage: en\nversion: 1\nsections:\n"
 

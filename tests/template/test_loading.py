@@ -3,7 +3,7 @@
 import pytest
 
 from dialogist.errors import ConfigError
-from dialogist.template.loading import bundled_templates, load_template, parse_template
+from dialogist.template.template_config import bundled_templates, load_template, parse_template
 
 HEAD = "name: mine\nlanguage: en\nversion: 1\nsections:\n"
 
@@ -16,7 +16,7 @@ def test_bundled_templates_are_read_and_called_like_their_files():
 
 
 def test_the_clinical_template_has_every_label_that_tells_a_finding_once():
-    from dialogist.data.keypoints import load_pack
+    from dialogist.data.key_points import load_pack
 
     labels = [label for s in load_template("clinical").sections for label in s.labels]
     told_by_rules = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dialogist.data.keypoints import LabelOrigin, load_pack
+from dialogist.data.key_points import LabelOrigin, load_pack
 
 PACK = load_pack("meeting")
 

@@ -10,8 +10,8 @@ from tests.template.samples import MEETING, MINUTES, dialogue_of, summary_of
 from dialogist.errors import UsageError
 from dialogist.records import Entity, Statement, Summary, Warning
 from dialogist.template.fill import fill
-from dialogist.template.loading import load_template
 from dialogist.template.rename import Renamer, check_names, rename, rename_filled
+from dialogist.template.template_config import load_template
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,16 @@ from dataclasses import replace
 from tests.template.samples import MEETING, MINUTES, dialogue_of, summary_of
 
 from dialogist.template.fill import fill
-from dialogist.template.filled import Entry, Filled, FilledSection, filled_to_json
-from dialogist.template.loading import load_template, parse_template
-from dialogist.template.render import as_markdown, as_text, plain
+from dialogist.template.filled import (
+    Entry,
+    Filled,
+    FilledSection,
+    as_markdown,
+    as_text,
+    filled_to_json,
+    plain,
+)
+from dialogist.template.template_config import load_template, parse_template
 
 FILLED = fill(MINUTES, MEETING, load_template("meeting"))
 

@@ -1,6 +1,6 @@
 import pytest
 
-from dialogist.text.chat import without_abbreviations
+from dialogist.text.chat_spelling import without_abbreviations
 
 
 @pytest.mark.parametrize(

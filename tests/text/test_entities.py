@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from dialogist.text.entities import calendar_value, entities
+from dialogist.text.patterns import calendar_value, entities
 
 
 def found(text: str) -> list[tuple[str, str]]:

@@ -1,6 +1,6 @@
 import pytest
 
-from dialogist.text.names import has_names, name_mentions
+from dialogist.text.people import has_names, name_mentions
 
 
 def names(text: str) -> list[str]:

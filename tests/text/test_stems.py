@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from dialogist.text.people import NICKNAMES, SHORT_FORMS
 from dialogist.text.porter import stem_of
-from dialogist.text.words import folded
+from dialogist.text.tokens import folded
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from dialogist.data.collate import Pair
+from dialogist.data.collate import EncodedPair
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.records import JSON
@@ -59,7 +59,9 @@ def tiny_data(count: int = 12, seed: int = 0) -> TrainingData:
         length = int(torch.randint(shortest, shortest + 5, (1,), generator=chance))
         return (1, *torch.randint(3, 12, (length,), generator=chance).tolist(), 2)
 
-    return TrainingData([Pair(ids(2), ids(1), f"p{i}") for i in range(count)], Symbols(0, 1, 2))
+    return TrainingData(
+        [EncodedPair(ids(2), ids(1), f"p{i}") for i in range(count)], Symbols(0, 1, 2)
+    )
 
 
 @dataclass

@@ -18,8 +18,7 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 
-from dialogist.batch import Batch
-from dialogist.data.collate import Pair
+from dialogist.data.collate import EncodedPair
 from dialogist.data.encode import Encoded
 from dialogist.data.shard_writer import ShardWriter
 from dialogist.data.shards import Manifest, ShardedPairs
@@ -27,6 +26,7 @@ from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.base import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.records import Coverage
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
 from dialogist.training.base import Progress, TrainingConfig, TrainingData, Validation
 from dialogist.training.runtime import Interrupted
@@ -64,13 +64,13 @@ class Watcher:
             file.write(text + "\n")
 
 
-def pairs() -> list[Pair]:
+def pairs() -> list[EncodedPair]:
     chance = random.Random(3)
 
     def ids() -> tuple[int, ...]:
         return (1, *(chance.randrange(3, 12) for _ in range(chance.randrange(1, 7))), 2)
 
-    return [Pair(ids(), ids(), f"p{i}") for i in range(PAIRS)]
+    return [EncodedPair(ids(), ids(), f"p{i}") for i in range(PAIRS)]
 
 
 def write_shards(folder: Path) -> None:

@@ -22,13 +22,13 @@ from typing import Any, ClassVar
 import torch
 from safetensors.torch import save_file
 
-from dialogist.batch import Batch
 from dialogist.data.chance import Chance
 from dialogist.data.changes import Epochs, Share
-from dialogist.data.collate import Pair
+from dialogist.data.collate import EncodedPair
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.base import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
 from dialogist.training import master_weights
 from dialogist.training.base import Progress, TrainingConfig, TrainingData, Validation
@@ -121,9 +121,9 @@ class Lengthened:
     name: ClassVar[str] = "lengthened"
     keeps_lengths: ClassVar[bool] = False
 
-    def __call__(self, pair: Pair, chance: Chance) -> Pair:
+    def __call__(self, pair: EncodedPair, chance: Chance) -> EncodedPair:
         more = [3 + chance.below(9) for _ in range(chance.below(4))]
-        return Pair((1, *more, *pair.source[1:]), pair.target, pair.id)
+        return EncodedPair((1, *more, *pair.source[1:]), pair.target, pair.id)
 
 
 def data(varied: bool) -> TrainingData:
@@ -133,7 +133,7 @@ def data(varied: bool) -> TrainingData:
         length = int(torch.randint(1, 7, (1,), generator=chance))
         return (1, *torch.randint(3, 12, (length,), generator=chance).tolist(), 2)
 
-    pairs = [Pair(ids(), ids(), f"p{i}") for i in range(PAIRS)]
+    pairs = [EncodedPair(ids(), ids(), f"p{i}") for i in range(PAIRS)]
     epochs = Epochs(7, (Lengthened(),), (Share(20), Share(5, 1.5))) if varied else None
     return TrainingData(pairs, Symbols(0, 1, 2), epochs)
 

@@ -10,7 +10,7 @@ import torch
 
 from dialogist.data.chance import Chance
 from dialogist.data.changes import Epochs, Share
-from dialogist.data.collate import Pair
+from dialogist.data.collate import EncodedPair
 from dialogist.training.base import TrainingData, Validation
 from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
 from dialogist.training.master_weights import MasterWeights, MovingAverage, decay_at
@@ -63,9 +63,9 @@ class Swapped:
     name = "swapped"
     keeps_lengths = False
 
-    def __call__(self, pair: Pair, chance: Chance) -> Pair:
+    def __call__(self, pair: EncodedPair, chance: Chance) -> EncodedPair:
         more = [3 + chance.below(9) for _ in range(chance.below(4))]
-        return Pair((1, *more, *pair.source[1:]), pair.target, pair.id)
+        return EncodedPair((1, *more, *pair.source[1:]), pair.target, pair.id)
 
 
 def send_at(step: int) -> Callable[[Any], None]:

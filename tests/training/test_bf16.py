@@ -7,10 +7,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from dialogist.batch import Batch
 from dialogist.models.model_weights import copy_weights, load_weights, weights_of
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.tensors import Batch
 from dialogist.training import master_weights
 from dialogist.training.base import Validation
 from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint

@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import nn
 
-from dialogist.batch import Batch
 from dialogist.nn.layers import Dropout
 from dialogist.objectives.base import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.tensors import Batch
 from dialogist.training import master_weights
 from dialogist.training.base import Progress, Validation, seed_batch
 from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint

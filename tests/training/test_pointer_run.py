@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from dialogist.data.collate import Pair
+from dialogist.data.collate import EncodedPair
 from dialogist.data.encode import Encoded
 from dialogist.data.shard_writer import ShardWriter
 from dialogist.data.shards import Manifest, ShardedPairs, token_type
@@ -31,14 +31,14 @@ def model() -> Recurrent:
     return RecurrentConfig.parse(options).build(VOCABULARY)
 
 
-def pairs() -> list[Pair]:
+def pairs() -> list[EncodedPair]:
     """A word, an unknown one (sometimes two), a word; the summary wants the unknown ones."""
     chance = torch.Generator().manual_seed(0)
     words = torch.randint(4, VOCABULARY, (12, 2), generator=chance).tolist()
     found = []
     for number, (one, other) in enumerate(words):
         new = range(VOCABULARY, VOCABULARY + 1 + number % 2)
-        found.append(Pair((1, one, *new, other, 2), (1, *new, 2), f"p{number}"))
+        found.append(EncodedPair((1, one, *new, other, 2), (1, *new, 2), f"p{number}"))
     return found
 
 

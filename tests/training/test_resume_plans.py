@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from dialogist.data.collate import Pair
+from dialogist.data.collate import EncodedPair
 from dialogist.tokenizers import Symbols
 from dialogist.training import master_weights as training_precision
 from dialogist.training.base import TrainingConfig, TrainingData, Validation
@@ -44,14 +44,14 @@ class Watcher:
     def note(self, text: str) -> None: ...
 
 
-def talks() -> list[Pair]:
+def talks() -> list[EncodedPair]:
     chance = random.Random(1)
     made = []
     for number in range(24):
         said = [chance.randrange(4, 23) for _ in range(6)]
         told = [chance.choice(said) for _ in range(5)]
         plan = tuple(chance.randrange(3, 6) for _ in range(2))
-        made.append(Pair((1, *said, 2), (1, *told, 2), f"d{number}", (1, 4), plan, (3, 6)))
+        made.append(EncodedPair((1, *said, 2), (1, *told, 2), f"d{number}", (1, 4), plan, (3, 6)))
     return made
 
 

@@ -9,10 +9,10 @@ import pytest
 import torch
 from torch import nn
 
-from dialogist.batch import Batch
 from dialogist.errors import DataError, DialogistError
 from dialogist.objectives.base import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.tensors import Batch
 from dialogist.training.base import Validation
 from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
 

@@ -62,7 +62,7 @@ class Parts(StrEnum):
 
 
 @with_read_flags(strict=False)
-def batch(
+def batch_command(
     inputs: Annotated[
         list[str],
         typer.Argument(
@@ -171,7 +171,7 @@ def batch(
     from dialogist.jobs.run import Watcher, run_job
     from dialogist.jobs.sinks import Form
     from dialogist.jobs.sources import Since, items_of, origins_of
-    from dialogist.jobs.wishes import Wishes
+    from dialogist.jobs.work import Wishes
     from dialogist.jobs.workers import WorkPlan
 
     _refuse(
@@ -258,7 +258,7 @@ def _refuse(faults: Mapping[str, bool]) -> None:
 
 def _options(model: str, wanted: dict[str, Any], focus: str | None) -> "SummaryOptions":
     from dialogist.cli.licence_note import tell_licence
-    from dialogist.engine.model_files import find_model, model_options
+    from dialogist.engine.options import find_model, model_options
 
     options = decoding_options(model_options(find_model(model)), wanted)
     if options.style == "faithful":

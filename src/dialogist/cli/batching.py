@@ -14,10 +14,10 @@ from dialogist.errors import DataError
 from dialogist.jobs.journal import Totals, known_inputs
 from dialogist.jobs.run import JobProgress
 from dialogist.jobs.sources import RecordOrigin, SourceItem
-from dialogist.jobs.wishes import Opened, batch_record
-from dialogist.present.shaping import Shaped
+from dialogist.jobs.work import Opened, batch_record
+from dialogist.present import Shaped
 from dialogist.records import Dialogue
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 _FIRST = 20
 """Dialogues and, below, seconds after which the cost of a job can be told."""

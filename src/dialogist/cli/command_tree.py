@@ -1,4 +1,4 @@
-"""The command tree: commands of the laboratory, old spellings, help, and wrong calls."""
+"""The command tree: where each command is, old spellings, help, and wrong calls."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import typer
+from typer.core import TyperGroup
 
 from dialogist.data.readers import READERS
 from dialogist.errors import nearest
@@ -265,27 +266,78 @@ def _nearest(message: str, option: Any) -> str:
     return nearest(found["value"], INPUTS).replace("mean '", "mean --input-format '")
 
 
-# The laboratory's commands by name. The tool knows where they are and imports none of them.
+# Commands by name. The tool knows where the laboratory's are and imports none of them.
 
 
 _COMMANDS = {
-    "ablate": "dialogist_lab.cli.ablate",
-    "compare": "dialogist_lab.cli.compare",
-    "explain": "dialogist_lab.cli.explain",
-    "noise": "dialogist_lab.cli.data_tools",
-    "rate": "dialogist_lab.cli.rate",
-    "report": "dialogist_lab.cli.report",
-    "synth": "dialogist_lab.cli.data_tools",
-    "vectors": "dialogist_lab.cli.data_tools",
+    "summarize": "dialogist.cli.summarize:summarize_command",
+    "batch": "dialogist.cli.batch:batch_command",
+    "mask": "dialogist.cli.mask:mask",
+    "annotate": "dialogist.cli.annotate:annotate",
+    "finetune": "dialogist.cli.finetune:finetune",
+    "train": "dialogist.cli.train:train",
+    "evaluate": "dialogist.cli.evaluate:evaluate",
+    "compare": "dialogist_lab.cli.compare:compare",
+    "ablate": "dialogist_lab.cli.ablate:ablate",
+    "explain": "dialogist_lab.cli.explain:explain",
+    "models": "dialogist.cli.models:app",
+    "recipes": "dialogist.cli.recipes:app",
+    "data": "dialogist.cli.data:app",
+    "keypoints": "dialogist.cli.keypoints:app",
+    "templates": "dialogist.cli.template:app",
+    "report": "dialogist_lab.cli.report:report",
+    "rate": "dialogist_lab.cli.rate:app",
+    "serve": "dialogist.cli.serve:serve",
+    "client": "dialogist.cli.serve:client",
+    "keys": "dialogist.cli.serve:keys_app",
+    "feedback": "dialogist.cli.serve:feedback_app",
+    "init": "dialogist.cli.recipes:init",
+    "doctor": "dialogist.cli.doctor:doctor",
 }
-"""Each module holds a function of the command's name, or a Typer ``app`` of several."""
+"""Where each command's function lies, or a Typer application; help shows them in this order."""
 
 
-def add_laboratory(app: typer.Typer, *names: str) -> None:
-    """Add commands of the laboratory to an application, in the order of their names."""
-    for name in names:
-        module = import_module(_COMMANDS[name])
-        if hasattr(module, "app"):
-            app.add_typer(module.app, name=name)
-        else:
-            app.command()(getattr(module, name))
+class _Commands(dict[str, Any]):
+    """The click commands by name, each imported when it is first asked for."""
+
+    def __init__(self) -> None:
+        super().__init__(dict.fromkeys(_COMMANDS))
+
+    def __getitem__(self, name: str) -> Any:
+        if super().__getitem__(name) is None:
+            module, _, member = _COMMANDS[name].partition(":")
+            self[name] = _click_command(name, getattr(import_module(module), member))
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default  # noqa: SIM401 - this is `get`
+
+    def items(self) -> Any:
+        return [(name, self[name]) for name in self]
+
+
+def _click_command(name: str, found: Any) -> Any:
+    """The click command of a function, or of the Typer application of several; dressed."""
+    alone = typer.Typer(add_completion=False)
+    if isinstance(found, typer.Typer):
+        alone.add_typer(found, name=name)
+    else:
+        alone.command(name)(found)
+    group = typer.main.get_group(alone)
+    dress(group)
+    return group.commands[name]
+
+
+class CommandTree(TyperGroup):
+    """The whole command line, of which a call imports only the command that it names."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = _Commands()
+
+
+def add_data_tools(app: typer.Typer) -> None:
+    """Add the laboratory's commands to ``dialogist data``, in order."""
+    tools = import_module("dialogist_lab.cli.data_tools")
+    for name in ("vectors", "synth", "noise"):
+        app.command()(getattr(tools, name))

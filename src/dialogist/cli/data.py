@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialogist.cli.command_tree import add_laboratory
+from dialogist.cli.command_tree import add_data_tools
 from dialogist.cli.console import Meter, filtered, note, tracked
 from dialogist.cli.flags import (
     Data,
@@ -21,7 +21,7 @@ from dialogist.data.readers import ReadOptions
 from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.data.stats import PLOTTED, CorpusStats, CutLimits, corpus_stats, plot_lengths
 from dialogist.errors import UsageError
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 if TYPE_CHECKING:
     from dialogist.data.entity_report import EntityReport
@@ -46,8 +46,8 @@ def encode_data(
 
     The same command after an interruption goes on. Exit code 3 if records were bad.
     """
-    from dialogist.recipe.config import data_folder, read_recipe
-    from dialogist.recipe.encode import SHARD_TOKENS, encode_recipe
+    from dialogist.recipe.encoded_data import SHARD_TOKENS, encode_recipe
+    from dialogist.recipe.recipe_config import data_folder, read_recipe
 
     manifest = encode_recipe(
         read_recipe(recipe, assignments),
@@ -119,7 +119,7 @@ app = typer.Typer(help="Check, measure, split and encode dialogue files.", no_ar
 
 app.command("encode")(encode_data)
 app.command("entities")(count_entities)
-add_laboratory(app, "vectors", "synth", "noise")
+add_data_tools(app)
 
 _Files = Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")]
 _BAR = 40

@@ -13,7 +13,7 @@ from dialogist.cli.flags import FactsForm, OutputFile
 from dialogist.cli.forms import Facts, form_of, output_to
 from dialogist.cli.machine import SystemFacts, read_file, system_facts
 from dialogist.errors import how_to_install
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 if TYPE_CHECKING:
     from dialogist.cli.torch_facts import Measured, TorchFacts
@@ -43,7 +43,7 @@ def doctor(
 ) -> int:
     """Show the machine, the packages and the models; say what could be better."""
     from dialogist.cli.torch_facts import measure_all, torch_facts
-    from dialogist.engine.model_files import known_models
+    from dialogist.engine.options import known_models
 
     form = form_of(output, format, Facts.text)
     torch = torch_facts()

@@ -11,7 +11,7 @@ from dialogist.cli.console import note, progress
 from dialogist.cli.flags import decoding_options, tell_measured_style
 from dialogist.cli.inputs import InputReading
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.model_files import find_model
+from dialogist.engine.options import find_model
 from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.evaluation.diagnostics import Caution, leakage_cautions
@@ -29,7 +29,6 @@ from dialogist.evaluation.metric_selection import KEY_POINT_METRIC as KEY_POINT_
 from dialogist.evaluation.near_duplicates import find_overlaps
 from dialogist.evaluation.system_outputs import DialogueChoice, Output
 from dialogist.nn.quantization import pick_device
-from dialogist.recipe.config import DataSet
 from dialogist.recipe.evaluate import (
     Evaluated,
     EvaluationRequest,
@@ -41,9 +40,10 @@ from dialogist.recipe.evaluate import (
     sample_of,
 )
 from dialogist.recipe.predictions import PredictionForm, Speaker, read_written, speaker_of
+from dialogist.recipe.recipe_config import DataSet
 from dialogist.recipe.systems import System, choose_pack, find_systems
 from dialogist.records import Summary
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 # What ``evaluate`` and ``report`` have in common: dialogues chosen, systems asked, files read.
 #

@@ -54,14 +54,14 @@ def finetune(
     import torch
 
     from dialogist.nn.quantization import pick_device
-    from dialogist.recipe.finetune import (
+    from dialogist.recipe.finetune_recipe import Schedule, find_base
+    from dialogist.recipe.finetuning import (
         Job,
         licence_line,
         measure_plan,
         plan_finetuning,
         train_plan,
     )
-    from dialogist.recipe.finetune_recipe import Schedule, find_base
 
     if threads is not None:
         torch.set_num_threads(threads)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dialogist.engine.options import SummaryOptions
     from dialogist.engine.precision import Precision
     from dialogist.engine.summarizer import Summarizer
-    from dialogist.present.shaping import Shape
+    from dialogist.present import Shape
 
 
 MOST_THREADS = 256
@@ -190,7 +190,7 @@ def load_summarizer(
         UsageError: there is no such device.
     """
     with _uncollected():
-        from dialogist.engine.model_files import find_model, model_options
+        from dialogist.engine.options import find_model, model_options
         from dialogist.engine.summarizer import EndpointSummarizer, Summarizer
 
         if model.startswith("openai:"):
@@ -225,7 +225,7 @@ def tell_idle_machine_flags(
 
 def tell_measured_style(name: str, folder: Path) -> None:
     """Say that a model of faithful style is measured by what its network writes."""
-    from dialogist.engine.model_files import model_options
+    from dialogist.engine.options import model_options
 
     if model_options(folder).style == "faithful":
         note(f"{name}: measured in free style, by what its network writes", own=True)
@@ -287,14 +287,16 @@ def shape_of(
         ConfigError: the template is at fault; names the line.
         UsageError: a --speaker is not OLD=NEW.
     """
-    from dialogist.present.shaping import Shape
-    from dialogist.template.rename import Renamer
+    from dialogist.present import Shape
 
     names = _pairs(speakers or [])
-    Renamer(names)
+    if names:
+        from dialogist.template.rename import Renamer
+
+        Renamer(names)  # checks them
     read = None
     if template is not None:
-        from dialogist.template.loading import load_template
+        from dialogist.template.template_config import load_template
 
         read = load_template(template)
     return Shape(read, focus, perspective, names, with_evidence)

@@ -13,7 +13,7 @@ from dialogist.cli.console import Meter, note, tracked
 from dialogist.data.readers import READERS, Condition, ReadOptions, ReadProblem, read_dialogues
 from dialogist.errors import DataError, UsageError
 from dialogist.records import Dialogue
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 # The flags that say how input files are read: one list for all commands that read dialogues.
 

@@ -19,11 +19,11 @@ from dialogist.cli.forms import Facts, Records, form_of, output_to, terminal_saf
 from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import ConfigError
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 if TYPE_CHECKING:  # a pack is checked by pydantic: not for --help
-    from dialogist.data.keypoint_stats import KeyPointStats
-    from dialogist.data.keypoints import RulePack
+    from dialogist.data.key_point_stats import KeyPointStats
+    from dialogist.data.key_points import RulePack
     from dialogist.records import Dialogue
 
 app = typer.Typer(
@@ -48,7 +48,7 @@ def label(
     quiet: Quiet = False,
 ) -> int:
     """Print the key points and sub-summaries of every reference summary."""
-    from dialogist.data.keypoints import load_pack
+    from dialogist.data.key_points import load_pack
 
     form = form_of(output, format, Records.text)
     rules = load_pack(pack)
@@ -67,7 +67,7 @@ def label(
 
 def _labelled(dialogue: "Dialogue", pack: "RulePack") -> Iterator[dict[str, object]]:
     """One record per reference summary; a span is of characters of the summary, end excluded."""
-    from dialogist.data.keypoints import section_of
+    from dialogist.data.key_points import section_of
 
     for number, summary in enumerate(dialogue.references):
         parts: list[dict[str, object]] = []
@@ -111,8 +111,8 @@ def pack_stats(
     format: FactsForm = None,
 ) -> int:
     """Coverage of the rules, labels, lengths of sequences (KDD'19 paper, Figure 2), rule hits."""
-    from dialogist.data.keypoint_stats import keypoint_stats
-    from dialogist.data.keypoints import load_pack
+    from dialogist.data.key_point_stats import keypoint_stats
+    from dialogist.data.key_points import load_pack
 
     form = form_of(output, format, Facts.text)
     rules = load_pack(pack)
@@ -163,8 +163,8 @@ def check_pack(
     packs: Annotated[list[str], typer.Argument(help="Rule packs: names or YAML files.")],
 ) -> int:
     """Read rule packs and try their examples. Exit code 2 if one is at fault."""
-    from dialogist.data.keypoint_stats import pack_warnings
-    from dialogist.data.keypoints import load_pack
+    from dialogist.data.key_point_stats import pack_warnings
+    from dialogist.data.key_points import load_pack
 
     faults: list[ConfigError] = []
     for name in packs:
@@ -187,7 +187,7 @@ def check_pack(
 @app.command("list")
 def list_packs(output: OutputFile = None, format: FactsForm = None) -> int:
     """List the rule packs that come with Dialogist."""
-    from dialogist.data.keypoints import bundled_packs, load_pack
+    from dialogist.data.key_points import bundled_packs, load_pack
 
     form = form_of(output, format, Facts.text)
     packs = {name: load_pack(path) for name, path in bundled_packs().items()}

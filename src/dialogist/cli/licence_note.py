@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from dialogist.cli.console import note
-from dialogist.engine.model_files import (
+from dialogist.engine.options import (
     bundled_models,
     find_model,
     is_non_commercial,

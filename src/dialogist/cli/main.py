@@ -16,23 +16,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from dialogist import __version__
-from dialogist.cli import (
-    annotate,
-    batch,
-    data,
-    doctor,
-    evaluate,
-    finetune,
-    keypoints,
-    mask,
-    models,
-    recipes,
-    serve,
-    summarize,
-    template,
-    train,
-)
-from dialogist.cli.command_tree import add_laboratory, dress, respelled, wrong_call
+from dialogist.cli.command_tree import CommandTree, respelled, wrong_call
 from dialogist.cli.console import (
     SHOW_PERSONAL_DATA,
     close_all,
@@ -46,31 +30,12 @@ from dialogist.errors import DialogistError
 
 app = typer.Typer(
     name="dialogist",
+    cls=CommandTree,
     help="Conversations to short, checkable summaries, by a small model on your own CPU.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(summarize.summarize)
-app.command()(batch.batch)
-app.command()(mask.mask)
-app.command()(annotate.annotate)
-app.command()(finetune.finetune)
-app.command()(train.train)
-app.command()(evaluate.evaluate)
-add_laboratory(app, "compare", "ablate", "explain")
-app.add_typer(models.app, name="models")
-app.add_typer(recipes.app, name="recipes")
-app.add_typer(data.app, name="data")
-app.add_typer(keypoints.app, name="keypoints")
-app.add_typer(template.app, name="templates")
-add_laboratory(app, "report", "rate")
-app.command()(serve.serve)
-app.command()(serve.client)
-app.add_typer(serve.keys_app, name="keys")
-app.add_typer(serve.feedback_app, name="feedback")
-app.command()(recipes.init)
-app.command()(doctor.doctor)
 
 
 def _version(wanted: bool) -> None:
@@ -116,7 +81,6 @@ def _run() -> int:
     tell_failures()
     try:
         command = typer.main.get_command(app)
-        dress(command)
         words = respelled(command, sys.argv[1:], note)
         result = command.main(words, "dialogist", standalone_mode=False)
     except DialogistError as error:

@@ -23,7 +23,7 @@ from dialogist.data.readers.fields import dialogue_to_line, shortlist
 from dialogist.errors import UsageError
 from dialogist.files import sync, temporary_for
 from dialogist.records import Dialogue
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 if TYPE_CHECKING:
     from dialogist.privacy.masking import DialogueMasking

@@ -27,7 +27,7 @@ _MODEL = Annotated[str, typer.Argument(help="A model's name, folder, or run fold
 def list_models(output: OutputFile = None, format: FactsForm = None) -> int:
     """List the bundled models and those in $DIALOGIST_HOME/models."""
     from dialogist.engine.bundle import describe
-    from dialogist.engine.model_files import known_models, user_models
+    from dialogist.engine.options import known_models, user_models
 
     form = form_of(output, format, Facts.text)
     rows: list[dict[str, object]] = []
@@ -51,7 +51,7 @@ def list_models(output: OutputFile = None, format: FactsForm = None) -> int:
 
 
 def _line(row: Mapping[str, object]) -> str:
-    from dialogist.engine.model_files import shown_licence
+    from dialogist.engine.options import shown_licence
 
     if "error" in row:
         return f"{row['name']:20} broken: {row['error']}"
@@ -70,7 +70,7 @@ def info(
     """Show a model's facts and its card."""
     from dialogist.data.encode import Limits
     from dialogist.engine.bundle import describe
-    from dialogist.engine.model_files import find_model, shown_licence
+    from dialogist.engine.options import find_model, shown_licence
 
     form = form_of(output, format, Facts.text)
     folder = find_model(model)
@@ -132,7 +132,7 @@ def pack(
     import torch
 
     from dialogist.engine.bundle import describe, load_bundle, save_bundle
-    from dialogist.engine.model_files import carry_licence, find_model
+    from dialogist.engine.options import carry_licence, find_model
     from dialogist.files import write_folder_atomically
     from dialogist.models.model_weights import STORED
 
@@ -165,7 +165,7 @@ def average_models(
 
     from dialogist.engine.average import average, card_of_mean
     from dialogist.engine.bundle import load_bundle, save_bundle
-    from dialogist.engine.model_files import carry_licence, find_model
+    from dialogist.engine.options import carry_licence, find_model
     from dialogist.files import write_folder_atomically
 
     if len(models) < 2:
@@ -203,7 +203,7 @@ def export_model(
     import torch
 
     from dialogist.engine.bundle import load_bundle
-    from dialogist.engine.model_files import find_model
+    from dialogist.engine.options import find_model
 
     source = find_model(model)
     _is_free(output)

@@ -29,7 +29,7 @@ from dialogist.nn.quantization import pick_device
 from dialogist.recipe.predictions import read_written, speaker_of
 from dialogist.recipe.systems import System, find_systems
 from dialogist.records import Dialogue, Summary
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 _BATCH = 8
 _HEADS = ("what the reader found", "figure", "95% interval", "count")

@@ -23,7 +23,7 @@ def list_recipes(output: OutputFile = None, format: FactsForm = None) -> int:
     """List the bundled recipes: name, what it trains, licence of the model."""
     import yaml
 
-    from dialogist.recipe.config import bundled_recipes
+    from dialogist.recipe.recipe_config import bundled_recipes
 
     form = form_of(output, format, Facts.text)
     found = {
@@ -46,7 +46,7 @@ def show_recipe(
     output: OutputFile = None,
 ) -> int:
     """Print a recipe's YAML with its paper and open points: copy it and change it."""
-    from dialogist.recipe.config import bundled_recipes
+    from dialogist.recipe.recipe_config import bundled_recipes
 
     known = bundled_recipes()
     if recipe not in known:

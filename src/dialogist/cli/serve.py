@@ -11,7 +11,7 @@ from dialogist.cli.console import note
 from dialogist.cli.flags import OutputFile
 from dialogist.cli.forms import output_to
 from dialogist.errors import MissingExtraError, UsageError
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -43,7 +43,7 @@ def serve(
 ) -> None:
     """Answer requests for summaries over HTTP, and show a page to review them."""
     try:
-        from dialogist.engine.model_files import find_model
+        from dialogist.engine.options import find_model
         from dialogist.serve.keys import add_key, valid_keys
         from dialogist.serve.server import app_of, run
         from dialogist.serve.settings import load_settings

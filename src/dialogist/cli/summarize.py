@@ -49,11 +49,11 @@ from dialogist.errors import DataError, UsageError
 
 if TYPE_CHECKING:
     from dialogist.engine.precision import Precision
-    from dialogist.present.presenting import Where
+    from dialogist.present import Where
 
 
 @with_read_flags()
-def summarize(
+def summarize_command(
     files: Annotated[
         list[Path] | None,
         typer.Argument(help="Dialogue files, or - for stdin (the default when piped into)."),
@@ -132,8 +132,7 @@ def summarize(
     """Summarise dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
     from dialogist.cli.summarizing import Destination, SummaryRun
     from dialogist.cli.summary_output import columns_of  # pydantic: not for --help
-    from dialogist.jobs.wishes import settings_of
-    from dialogist.present.presenting import Presenter
+    from dialogist.present import Presenter, settings_of
 
     form = form_of(output, format, OutputFormat.text)
     sources = _sources(files)

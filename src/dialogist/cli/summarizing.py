@@ -16,10 +16,9 @@ from dialogist.config import differences
 from dialogist.engine.options import SummaryOptions
 from dialogist.errors import DataError, UsageError
 from dialogist.files import sync, write_text_atomically
-from dialogist.present.presenting import Presenter
-from dialogist.present.shaping import Shaped
+from dialogist.present import Presenter, Shaped
 from dialogist.records import JSON, Dialogue, Warning
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 if TYPE_CHECKING:
     from dialogist.engine.summarizer import Summarizer

@@ -7,10 +7,8 @@ from itertools import chain, islice
 
 from dialogist.cli.forms import OutputFormat, csv_row
 from dialogist.errors import UsageError, nearest
-from dialogist.present.plain_text import markdown_of, text_of
-from dialogist.present.shaping import Shape, Shaped
-from dialogist.template.filled import FilledSection
-from dialogist.template.render import legend, plain, printable
+from dialogist.present import Shape, Shaped, markdown_of, text_of
+from dialogist.template.filled import FilledSection, legend, plain, printable
 
 # Summaries as CSV, for spreadsheets: a row each, a column per section of the template.
 

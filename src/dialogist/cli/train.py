@@ -11,7 +11,7 @@ from dialogist.cli.console import TrainingDisplay, note
 from dialogist.cli.flags import AllowNetwork, Data, Device, Threads
 from dialogist.cli.forms import DeviceKind
 from dialogist.errors import CheckpointError
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 
 def train(
@@ -53,8 +53,8 @@ def train(
     import torch
 
     from dialogist.nn.quantization import pick_device
-    from dialogist.recipe.config import Place, data_folder, read_recipe
-    from dialogist.recipe.train import train_recipe
+    from dialogist.recipe.recipe_config import RunPlace, data_folder, read_recipe
+    from dialogist.recipe.training_run import train_recipe
     from dialogist.training.distributed import device_of_process, process_group, restarted
 
     if threads is not None:
@@ -73,7 +73,7 @@ def train(
         run = None
         if processes.first:
             run = str(_run_folder(resume, output, Path("runs") / chosen.name))
-        place = Place(data_folder(data), Path(str(processes.tell(run))), where, encoded)
+        place = RunPlace(data_folder(data), Path(str(processes.tell(run))), where, encoded)
         model = train_recipe(chosen, place, display)
     if processes.first:
         typer.echo(model)

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from dialogist.config import Config
 from dialogist.data.chance import Chance
-from dialogist.data.collate import Lengths, Pair, lengths_of
+from dialogist.data.collate import EncodedPair, Lengths, lengths_of
 from dialogist.data.encode import Limits
 from dialogist.data.error_injection import (
     Ground,
@@ -38,7 +38,7 @@ from dialogist.tokenizers import Tokenizer
 # exactly. So what is stored are ids alone, in memory and in shards.
 
 
-def spelled_dialogue(pair: Pair, tokenizer: Tokenizer, speakers: frozenset[int]) -> Dialogue:
+def spelled_dialogue(pair: EncodedPair, tokenizer: Tokenizer, speakers: frozenset[int]) -> Dialogue:
     """The dialogue that a pair's source spells, as far as the model reads it."""
     spoken = [_utterance(ids, tokenizer, speakers) for ids in utterances_of(pair)]
     return Dialogue(tuple(spoken), pair.id)
@@ -50,7 +50,7 @@ def _utterance(ids: Sequence[int], tokenizer: Tokenizer, speakers: frozenset[int
     return Utterance(speaker, tokenizer.decode(ids[1:] if named else ids).strip())
 
 
-def summary_of(pair: Pair, tokenizer: Tokenizer) -> str:
+def summary_of(pair: EncodedPair, tokenizer: Tokenizer) -> str:
     """The summary that a pair's target spells."""
     return tokenizer.decode(pair.target)
 
@@ -104,7 +104,7 @@ class Corruption:
         config: CorruptionConfig,
         tokenizer: Tokenizer,
         speakers: frozenset[int],
-        pairs: Sequence[Pair],
+        pairs: Sequence[EncodedPair],
         longest: int | None = None,
     ) -> None:
         """``pairs``: of training, where other names are found; ``longest``: tokens of a target."""
@@ -120,7 +120,7 @@ class Corruption:
         some = islice(self._pairs, _LOOKED_AT)
         return names_of([spelled_dialogue(pair, self.tokenizer, self.speakers) for pair in some])
 
-    def __call__(self, pair: Pair, chance: Chance) -> Pair:
+    def __call__(self, pair: EncodedPair, chance: Chance) -> EncodedPair:
         """The first error in a random order that finds a place; else the pair as it is."""
         if chance.share() >= self.config.share:
             return pair
@@ -168,7 +168,7 @@ class ExchangeSpeakers:
         self.share = share
         self.speakers = speakers
 
-    def __call__(self, pair: Pair, chance: Chance) -> Pair:
+    def __call__(self, pair: EncodedPair, chance: Chance) -> EncodedPair:
         """Each speaker becomes one of the dialogue's, in source and target."""
         if chance.share() >= self.share:
             return pair
@@ -194,7 +194,7 @@ class Rename:
     keeps_lengths: ClassVar[bool] = False
 
     def __init__(
-        self, share: float, tokenizer: Tokenizer, pairs: Sequence[Pair], limits: Limits
+        self, share: float, tokenizer: Tokenizer, pairs: Sequence[EncodedPair], limits: Limits
     ) -> None:
         """``pairs``: of training, where the names come from."""
         self.share = share
@@ -213,7 +213,7 @@ class Rename:
             lasts.update(dict.fromkeys(surnames(text)))
         return sorted(firsts), sorted(lasts)
 
-    def __call__(self, pair: Pair, chance: Chance) -> Pair:
+    def __call__(self, pair: EncodedPair, chance: Chance) -> EncodedPair:
         """Only utterances that hold a name are spelled anew."""
         if chance.share() >= self.share:
             return pair
@@ -285,7 +285,7 @@ class Change(Protocol):
     name: ClassVar[str]
     keeps_lengths: ClassVar[bool]
 
-    def __call__(self, pair: Pair, chance: Chance) -> Pair:
+    def __call__(self, pair: EncodedPair, chance: Chance) -> EncodedPair:
         """The pair as this epoch has it."""
         ...
 
@@ -338,7 +338,7 @@ class Epochs:
             first += share.pairs
         return np.concatenate(found)
 
-    def begun(self, pair: Pair, row: int) -> Pair:
+    def begun(self, pair: EncodedPair, row: int) -> EncodedPair:
         """The pair that stands in a row of the data, begun as its data set's are."""
         if all(share.begin is None for share in self.shares):
             return pair
@@ -349,7 +349,7 @@ class Epochs:
     def _first_rows(self) -> list[int]:
         return [0, *accumulate(share.pairs for share in self.shares)][:-1]
 
-    def changed(self, pair: Pair, epoch: int, row: int) -> Pair:
+    def changed(self, pair: EncodedPair, epoch: int, row: int) -> EncodedPair:
         """The pair that stands in a row of the epoch."""
         for change in self.changes:
             pair = change(pair, Chance(change.name, self.seed, epoch, row))
@@ -360,7 +360,7 @@ class EpochPairs(MadePairs):
     """The pairs of one epoch, made when they are asked for."""
 
     def __init__(
-        self, pairs: Sequence[Pair], lengths: Lengths | None, epochs: Epochs, epoch: int
+        self, pairs: Sequence[EncodedPair], lengths: Lengths | None, epochs: Epochs, epoch: int
     ) -> None:
         """``lengths``: of ``pairs``, where they are at hand."""
         self._pairs, self._lengths = pairs, lengths
@@ -370,7 +370,7 @@ class EpochPairs(MadePairs):
     def __len__(self) -> int:
         return len(self._rows)
 
-    def _made(self, place: int) -> Pair:
+    def _made(self, place: int) -> EncodedPair:
         row = int(self._rows[place])
         pair = self._epochs.begun(self._pairs[row], row)
         return self._epochs.changed(pair, self._epoch, place)

@@ -7,11 +7,11 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO
 
-from dialogist.data.profile import PROFILE
 from dialogist.data.readers import ReadOptions, ReadProblem, no_note, read_dialogues
+from dialogist.data.user_profile import PROFILE
 from dialogist.errors import DataError
 from dialogist.records import JSON, Dialogue
-from dialogist.text.words import count_words
+from dialogist.text.tokens import count_words
 
 _EXAMPLES = 5
 

@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dialogist.batch import PLAN_BOS, PLAN_EOS, PLAN_PAD, Batch, Corrupted, Plan
 from dialogist.data.encode import Encoded, EncodedPlan
+from dialogist.tensors import PLAN_BOS, PLAN_EOS, PLAN_PAD, Batch, Corrupted, Plan
 from dialogist.tokenizers import Symbols
 
 Lengths: TypeAlias = NDArray[np.int32]
@@ -20,7 +20,7 @@ Lengths: TypeAlias = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class EncodedPair:
     """One training pair: a source and one of its targets, begin and end symbols in.
 
     ``starts``, ``key_points`` and ``ends`` as in `Encoded` and `EncodedPlan`. ``corrupted`` is the
@@ -37,17 +37,17 @@ class Pair:
 
     @property
     def sequences(self) -> tuple[tuple[int, ...], ...]:
-        """All of a pair that is stored, but its id; `Pair.of` takes them back."""
+        """All of a pair that is stored, but its id; `EncodedPair.of` takes them back."""
         return self.source, self.target, self.starts, self.key_points, self.ends
 
     @classmethod
-    def of(cls, sequences: Sequence[tuple[int, ...]], id: str) -> "Pair":
+    def of(cls, sequences: Sequence[tuple[int, ...]], id: str) -> "EncodedPair":
         """Make a pair of its `sequences`."""
         source, target, starts, key_points, ends = sequences
         return cls(source, target, id, starts, key_points, ends)
 
 
-def encoded_pairs(encoded: Encoded) -> list[Pair]:
+def encoded_pairs(encoded: Encoded) -> list[EncodedPair]:
     """One pair per reference; a dialogue without references, or without a token, gives none.
 
     (Nothing can be learned from nothing but to invent, and a hierarchical encoder needs a token.)
@@ -56,22 +56,22 @@ def encoded_pairs(encoded: Encoded) -> list[Pair]:
         return []
     plans = encoded.plans or (EncodedPlan(),) * len(encoded.targets)
     return [
-        Pair(encoded.source, target, encoded.id, encoded.starts, plan.key_points, plan.ends)
+        EncodedPair(encoded.source, target, encoded.id, encoded.starts, plan.key_points, plan.ends)
         for target, plan in zip(encoded.targets, plans, strict=True)
     ]
 
 
-def pairs_of_all(encoded: Iterable[Encoded]) -> list[Pair]:
+def pairs_of_all(encoded: Iterable[Encoded]) -> list[EncodedPair]:
     """The pairs of many dialogues."""
     return [pair for one in encoded for pair in encoded_pairs(one)]
 
 
-def serving_pairs(encoded: Iterable[Encoded]) -> list[Pair]:
+def serving_pairs(encoded: Iterable[Encoded]) -> list[EncodedPair]:
     """One pair per dialogue, without a target."""
-    return [Pair(one.source, (), one.id, one.starts) for one in encoded]
+    return [EncodedPair(one.source, (), one.id, one.starts) for one in encoded]
 
 
-def lengths_of(pairs: Sequence[Pair]) -> Lengths:
+def lengths_of(pairs: Sequence[EncodedPair]) -> Lengths:
     """What a sampler plans by."""
     lengths = np.empty((len(pairs), 2), dtype=np.int32)
     for i, pair in enumerate(pairs):
@@ -79,7 +79,7 @@ def lengths_of(pairs: Sequence[Pair]) -> Lengths:
     return lengths
 
 
-def collate(pairs: Sequence[Pair], symbols: Symbols) -> Batch:
+def collate(pairs: Sequence[EncodedPair], symbols: Symbols) -> Batch:
     """Pad to the longest of the batch; masks are made here and nowhere else."""
     lengths = torch.from_numpy(lengths_of(pairs))  # (B, 2)
     copied = _padded([pair.source for pair in pairs], symbols.pad)
@@ -101,7 +101,7 @@ def collate(pairs: Sequence[Pair], symbols: Symbols) -> Batch:
     )
 
 
-def _corrupted(pairs: Sequence[Pair], symbols: Symbols) -> Corrupted | None:
+def _corrupted(pairs: Sequence[EncodedPair], symbols: Symbols) -> Corrupted | None:
     """The corrupted targets, if there is any, and where each differs from the right one."""
     rows = [row for row, pair in enumerate(pairs) if pair.corrupted]
     if not rows:
@@ -126,7 +126,7 @@ def differing(right: Sequence[int], other: Sequence[int]) -> list[int]:
     return [i for code, _, _, start, end in codes if code != "equal" for i in range(start, end)]
 
 
-def _plan(pairs: Sequence[Pair], symbols: Symbols) -> Plan:
+def _plan(pairs: Sequence[EncodedPair], symbols: Symbols) -> Plan:
     """Key points and sub-summaries (see `Plan`), each sub-summary as a target of its own."""
     key_points = _padded([(PLAN_BOS, *p.key_points, PLAN_EOS) for p in pairs], PLAN_PAD)
     counts = torch.tensor([len(pair.key_points) for pair in pairs])
@@ -155,7 +155,7 @@ def _known(ids: Tensor, symbols: Symbols) -> Tensor:
     return ids.masked_fill(ids >= symbols.size, symbols.unk)
 
 
-def _utterances(pairs: Sequence[Pair], width: int, eos: int) -> Tensor:
+def _utterances(pairs: Sequence[EncodedPair], width: int, eos: int) -> Tensor:
     """(B, width) the utterance of each position, -1 outside of all: begin, end and padding."""
     result = np.full((len(pairs), width), -1, dtype=np.int64)
     for row, pair in zip(result, pairs, strict=True):

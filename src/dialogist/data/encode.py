@@ -7,10 +7,10 @@ from typing import TypeAlias
 
 from pydantic import Field
 
-from dialogist.batch import FIRST_KEY_POINT
 from dialogist.config import Config
 from dialogist.records import Coverage, Example
-from dialogist.text.words import counted
+from dialogist.tensors import FIRST_KEY_POINT
+from dialogist.text.tokens import counted
 from dialogist.tokenizers import PlanTokens, Tokenizer
 
 # `Limits`: how much of a dialogue and of a summary becomes tokens.
@@ -78,7 +78,7 @@ class Encoded:
 
 @dataclass(frozen=True, slots=True)
 class EncodedPlan:
-    """The key points of one target (`dialogist.batch`): K ids, and K ends of their sub-summaries.
+    """The key points of one target (`dialogist.tensors`): K ids, and K ends of their sub-summaries.
 
     Sub-summary ``i`` is ``target[ends[i - 1]:ends[i]]``, the first from 1, after the begin symbol.
     """

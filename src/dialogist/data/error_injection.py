@@ -14,8 +14,7 @@ from random import Random
 from typing import NamedTuple, TypeAlias
 
 from dialogist.records import Dialogue
-from dialogist.text.tokens import sentence_spans
-from dialogist.text.words import listed
+from dialogist.text.tokens import listed, sentence_spans
 
 _WORD = re.compile(r"[^\W_]+")
 _NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")

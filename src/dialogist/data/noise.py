@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from dialogist.config import Config
 from dialogist.data.chance import Chance
-from dialogist.data.collate import Pair
+from dialogist.data.collate import EncodedPair
 from dialogist.data.windows import source_of, utterances_of
 from dialogist.tokenizers import Symbols
 
@@ -160,21 +160,21 @@ class Noise:
             "gap": self._gap,
         }
 
-    def __call__(self, pair: Pair, chance: Chance) -> Pair:
+    def __call__(self, pair: EncodedPair, chance: Chance) -> EncodedPair:
         """One kind by its weight; infilling where that one finds nothing to do."""
         kind = KINDS[chance.choice(self.config.weights)]
         found = self.of_kind(kind, pair, chance) or self.of_kind("infilling", pair, chance)
         assert found is not None, "a window has a token"
         return found
 
-    def of_kind(self, kind: NoiseKind, pair: Pair, chance: Chance) -> Pair | None:
+    def of_kind(self, kind: NoiseKind, pair: EncodedPair, chance: Chance) -> EncodedPair | None:
         """The window under one kind of noise, None where there is nothing for it to do."""
         noised = self._makers[kind]([list(ids) for ids in utterances_of(pair)], chance)
         if noised is None or not self._fits(len(noised[1])):
             return None
         left, written = noised
         source, starts = source_of(left, self.symbols.bos, self.symbols.eos)
-        return Pair(source, (self.symbols.bos, *written, self.symbols.eos), pair.id, starts)
+        return EncodedPair(source, (self.symbols.bos, *written, self.symbols.eos), pair.id, starts)
 
     def _fits(self, tokens: int) -> bool:
         return self.room is None or tokens <= self.room

@@ -15,7 +15,7 @@ from pydantic import Field, model_validator
 from dialogist.config import Config
 from dialogist.data.encode import Encoded, Limits, encode
 from dialogist.data.entities import MASK, EntityTable, mask_entities
-from dialogist.data.keypoints import RulePack, load_pack, section_of
+from dialogist.data.key_points import RulePack, load_pack, section_of
 from dialogist.data.normalise import (
     CHINESE_PROFILES,
     Profile,
@@ -38,8 +38,8 @@ from dialogist.data.speakers import (
 )
 from dialogist.records import Dialogue, Example, SubSummary, Utterance
 from dialogist.text.casing import recased
-from dialogist.text.chat import without_abbreviations
-from dialogist.text.words import counted
+from dialogist.text.chat_spelling import without_abbreviations
+from dialogist.text.tokens import counted
 from dialogist.tokenizers import Tokenizer, placeholder
 
 

@@ -9,7 +9,7 @@ from collections import Counter
 from dialogist.data.chance import Chance
 from dialogist.records import Dialogue
 from dialogist.text.reported_speech import Conversation
-from dialogist.text.words import FUNCTION_WORDS
+from dialogist.text.tokens import FUNCTION_WORDS
 
 _MOST = 3  # sentences of a made summary
 _FEWEST_WORDS, _MOST_WORDS = 4, 24  # of a sentence that is told

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dialogist.data.collate import Pair, encoded_pairs
+from dialogist.data.collate import EncodedPair, encoded_pairs
 from dialogist.data.encode import Cuts, Encoded
 from dialogist.data.shards import (
     INDEX_COLUMNS,
@@ -55,7 +55,9 @@ class ShardWriter:
         if self._shard is not None:
             self._shard.discard()
 
-    def add(self, encoded: Encoded, pairs: Sequence[Pair] | None = None, data_set: int = 0) -> None:
+    def add(
+        self, encoded: Encoded, pairs: Sequence[EncodedPair] | None = None, data_set: int = 0
+    ) -> None:
         """Write one dialogue of the data set of that number; without pairs it is only counted.
 
         ``pairs``: None stands for those of its references.
@@ -107,7 +109,7 @@ class _OpenShard:
         self._sum = PairSum(before)
         self._by_set: list[int] = []
 
-    def add(self, encoded: Encoded, pairs: Sequence[Pair], data_set: int) -> None:
+    def add(self, encoded: Encoded, pairs: Sequence[EncodedPair], data_set: int) -> None:
         self._cuts.add(encoded.coverage)
         self._by_set += [0] * (data_set + 1 - len(self._by_set))
         self._by_set[data_set] += len(pairs)

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from dialogist.config import Config
-from dialogist.data.collate import Lengths, Pair
+from dialogist.data.collate import EncodedPair, Lengths
 from dialogist.data.encode import Cuts
 from dialogist.errors import ConfigError, DataError
 from dialogist.files import sha256_of, write_text_atomically
@@ -25,20 +25,20 @@ from dialogist.files import sha256_of, write_text_atomically
 # `MadePairs`: a sequence of training pairs that are made, or read, when they are asked for.
 
 
-class MadePairs(Sequence[Pair]):
+class MadePairs(Sequence[EncodedPair]):
     """What a list does with places and slices; subclasses say how one pair comes about."""
 
     @abstractmethod
-    def _made(self, place: int) -> Pair:
+    def _made(self, place: int) -> EncodedPair:
         """The pair at ``place``, from 0 to below the length."""
 
     @overload
-    def __getitem__(self, index: int) -> Pair: ...
+    def __getitem__(self, index: int) -> EncodedPair: ...
 
     @overload
-    def __getitem__(self, index: slice) -> list[Pair]: ...
+    def __getitem__(self, index: slice) -> list[EncodedPair]: ...
 
-    def __getitem__(self, index: int | slice) -> Pair | list[Pair]:
+    def __getitem__(self, index: int | slice) -> EncodedPair | list[EncodedPair]:
         places = range(len(self))[index]
         return [self._made(i) for i in places] if isinstance(places, range) else self._made(places)
 
@@ -61,7 +61,7 @@ class PairSum:
         self.value = 0
 
     def add(self, sequences: Sequence[ArrayLike]) -> None:
-        """Take in the next pair: its sequences (`Pair.sequences`) of numbers below 2**32."""
+        """Take in the next pair: its sequences (`EncodedPair.sequences`) of numbers below 2**32."""
         arrays = [np.asarray(sequence, dtype="<u4") for sequence in sequences]
         sizes = (self.count, *(array.size for array in arrays))
         digest = hashlib.sha256(struct.pack(f"<{len(sizes)}Q", *sizes))
@@ -76,7 +76,7 @@ def combined_digest(count: int, sums: Iterable[int]) -> str:
     return hashlib.sha256(f"{count} pairs {sum(sums) % _MODULUS:064x}".encode()).hexdigest()
 
 
-def fingerprint_of(pairs: Iterable[Pair]) -> str:
+def fingerprint_of(pairs: Iterable[EncodedPair]) -> str:
     """The fingerprint of pairs in memory."""
     total = PairSum()
     for pair in pairs:
@@ -271,7 +271,7 @@ def shard_file(folder: Path, number: int, kind: str) -> Path:
 #
 # Files are mapped into memory, so the system holds what is in use and drops what is not. All
 # numbers are little-endian; the index has one row of twelve uint32 a pair: start and length of the
-# dialogue's id (bytes of ``ids``), then of each of its `Pair.sequences` (places in ``tokens``).
+# dialogue's id (bytes of ``ids``), then of each of its `EncodedPair.sequences` (in ``tokens``).
 
 
 INDEX_COLUMNS = 12
@@ -288,10 +288,10 @@ class _Shard:
     index: NDArray[np.uint32]
     ids: NDArray[np.uint8]
 
-    def pair(self, row: int) -> Pair:
+    def pair(self, row: int) -> EncodedPair:
         (named, name), *places = self.index[row].reshape(-1, 2).tolist()
         sequences = [tuple(self.tokens[i : i + length].tolist()) for i, length in places]
-        return Pair.of(sequences, self.ids[named : named + name].tobytes().decode("utf-8"))
+        return EncodedPair.of(sequences, self.ids[named : named + name].tobytes().decode("utf-8"))
 
 
 class ShardedPairs(MadePairs):
@@ -317,7 +317,7 @@ class ShardedPairs(MadePairs):
     def __len__(self) -> int:
         return self._ends[-1] if self._ends else 0
 
-    def _made(self, place: int) -> Pair:
+    def _made(self, place: int) -> EncodedPair:
         number = bisect_right(self._ends, place)
         before = self._ends[number - 1] if number else 0
         return self._shard(number).pair(place - before)

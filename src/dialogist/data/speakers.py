@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from dialogist.records import Dialogue, Utterance
 from dialogist.text.people import ROLES, initials, is_only_name, names_called, own_names, unsigned
-from dialogist.text.words import count_words
+from dialogist.text.tokens import count_words
 from dialogist.tokenizers import PLACEHOLDERS, placeholder
 
 _LETTER = r"[^\W\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"

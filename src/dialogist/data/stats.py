@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dialogist.errors import MissingExtraError
 from dialogist.records import JSON, Dialogue
-from dialogist.text.words import count_words
+from dialogist.text.tokens import count_words
 
 CountTokens = Callable[[str], int]
 

@@ -9,10 +9,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
-from dialogist.data.collate import Pair
+from dialogist.data.collate import EncodedPair
 from dialogist.data.encode import Encoded, Limits, encode
 from dialogist.records import Example
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 from dialogist.tokenizers import Tokenizer
 
 _UNLIMITED = Limits(source_tokens=None, summary_tokens=None)
@@ -31,7 +31,7 @@ class WindowCounts:
     longer: int = 0
     empty: int = 0
 
-    def add(self, encoded: Encoded, windows: Sequence[Pair]) -> None:
+    def add(self, encoded: Encoded, windows: Sequence[EncodedPair]) -> None:
         """Count one dialogue."""
         self.dialogues += 1
         self.windows += len(windows)
@@ -56,7 +56,7 @@ def encode_whole(example: Example, tokenizer: Tokenizer) -> Encoded:
     return encode(alone, tokenizer, _UNLIMITED)
 
 
-def utterances_of(encoded: Encoded | Pair) -> list[tuple[int, ...]]:
+def utterances_of(encoded: Encoded | EncodedPair) -> list[tuple[int, ...]]:
     """The ids of each utterance; begin and end symbols are in none."""
     ends = (*encoded.starts, len(encoded.source) - 1)
     return [encoded.source[start:end] for start, end in pairwise(ends)]
@@ -70,7 +70,7 @@ def source_of(
     return (bos, *(token for ids in utterances for token in ids), eos), tuple(starts)
 
 
-def windows_of(encoded: Encoded, limits: Limits, speakers: Collection[int]) -> list[Pair]:
+def windows_of(encoded: Encoded, limits: Limits, speakers: Collection[int]) -> list[EncodedPair]:
     """The windows of a dialogue (`encode_whole`) as pairs without a target.
 
     ``speakers`` are the ids of speakers' tokens. An id is the dialogue's; from the second window on
@@ -84,7 +84,7 @@ def windows_of(encoded: Encoded, limits: Limits, speakers: Collection[int]) -> l
     for number, window in enumerate(_packed(parts, room, limits.utterances), 1):
         source, starts = source_of(window, bos, eos)
         name = encoded.id if number == 1 else f"{encoded.id}#{number}"
-        windows.append(Pair(source, (), name, starts))
+        windows.append(EncodedPair(source, (), name, starts))
     return windows
 
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from dialogist.batch import Batch
 from dialogist.decoding import CoverageKind, DecodingOptions
 from dialogist.decoding.constraints import NEVER, Filter
 from dialogist.decoding.search import Hypothesis, apply_constraints, as_input
 from dialogist.decoding.stopping import check_stopped
 from dialogist.models.base import Generator, Stepper
 from dialogist.nn.kv_cache import State
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
 
 # The largest of many numbers, by halves: which blocks can hold them, then which in these.

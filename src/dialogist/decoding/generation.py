@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from dialogist.batch import Batch
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.beam_search import BeamSearch, rerank_by_coverage
 from dialogist.decoding.constraints import EndWhenStuck, Filter
@@ -21,6 +20,7 @@ from dialogist.decoding.search import (
 from dialogist.models.base import Generator, Outputs, Stepper
 from dialogist.nn.attention import WantedWeights
 from dialogist.nn.kv_cache import State
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
 
 # A model without its cache: every step runs the whole network anew, as the reports' ``next_word``.

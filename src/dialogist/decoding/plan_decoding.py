@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from dialogist.batch import FIRST_KEY_POINT, PLAN_BOS, PLAN_EOS, PLAN_PAD, Batch, Plan
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.constraints import Filter
 from dialogist.decoding.generation import search_from
 from dialogist.decoding.search import Hypothesis
 from dialogist.models.base import PlanningModule
+from dialogist.tensors import FIRST_KEY_POINT, PLAN_BOS, PLAN_EOS, PLAN_PAD, Batch, Plan
 from dialogist.tokenizers import Symbols
 
 PLAN_SYMBOLS = Symbols(PLAN_PAD, PLAN_BOS, PLAN_EOS, unk=PLAN_PAD)

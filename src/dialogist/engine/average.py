@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from dialogist.config import differences
 from dialogist.engine.bundle import Bundle
-from dialogist.engine.model_files import combined_licence
+from dialogist.engine.options import combined_licence
 from dialogist.errors import ModelError
 from dialogist.models.model_weights import average_weights, copy_weights, weights_of
 from dialogist.records import JSON

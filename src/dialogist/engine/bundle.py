@@ -24,18 +24,19 @@ from safetensors.torch import load_file, save
 from torch import nn
 
 from dialogist.config import Config
-from dialogist.data.keypoints import RulePack, load_pack
+from dialogist.data.key_points import RulePack, load_pack
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.model_files import (
+from dialogist.engine.options import (
     GENERATION,
+    MEASURED,
     MODEL_FORMAT_VERSION,
+    SummaryOptions,
     check_format,
     licence_of,
     model_options,
     parse_file,
 )
-from dialogist.engine.options import MEASURED, SummaryOptions
 from dialogist.engine.precision import Format, Precision, resolve_precision, use_precision
 from dialogist.errors import ConfigError, ModelError
 from dialogist.models import ModelConfig, SequenceModel

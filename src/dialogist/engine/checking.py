@@ -17,8 +17,7 @@ from dialogist.records import (
 )
 from dialogist.text.clauses import Clause, clauses_of, is_content
 from dialogist.text.porter import stem_of
-from dialogist.text.tokens import bases_of, split_sentences
-from dialogist.text.words import (
+from dialogist.text.tokens import (
     ANSWERING,
     ASKING,
     FUNCTION_WORDS,
@@ -26,6 +25,8 @@ from dialogist.text.words import (
     NEGATION,
     RELUCTANCE,
     TELLING,
+    bases_of,
+    split_sentences,
     word_set,
 )
 

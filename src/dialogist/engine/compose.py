@@ -18,8 +18,7 @@ from dialogist.engine.token_offsets import parts_of
 from dialogist.records import Entity, Example, Statement, Summary
 from dialogist.text.contractions import expanded
 from dialogist.text.porter import stem_of
-from dialogist.text.tokens import split_sentences
-from dialogist.text.words import FUNCTION_WORDS, NEGATION, count_words, words_in
+from dialogist.text.tokens import FUNCTION_WORDS, NEGATION, count_words, split_sentences, words_in
 from dialogist.tokenizers.special_tokens import entity_kind, readable_entity
 
 # Merging: what was said of the windows of a long dialogue becomes one summary.

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dialogist.batch import Batch
 from dialogist.data.encode import Encoded
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.constraints import (
@@ -25,6 +24,7 @@ from dialogist.decoding.word_constraints import LexiconConstraint
 from dialogist.models import GeneratorModule, PlanningModule, SequenceModel
 from dialogist.nn.kv_cache import State
 from dialogist.records import Dialogue, Example
+from dialogist.tensors import Batch
 from dialogist.tokenizers import PlanTokens, Symbols
 
 # `Looks`: what the model did while it wrote about a window: where it looked, how sure it was.

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from dialogist.engine.bundle import Bundle
-from dialogist.engine.model_files import carry_licence
+from dialogist.engine.options import carry_licence
 from dialogist.errors import MissingExtraError, ModelError
 from dialogist.files import write_folder_atomically
 from dialogist.models.transformer import Transformer

@@ -14,8 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from dialogist.batch import FIRST_KEY_POINT, Batch
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.data.encode import Encoded
 from dialogist.engine.bundle import Bundle
 from dialogist.engine.drafts import Draft, Looks, Retold, SearchedWindow, Shares
@@ -23,7 +22,8 @@ from dialogist.models.base import Outputs
 from dialogist.nn.kv_cache import State
 from dialogist.nn.output_layer import PointerLogProbs
 from dialogist.records import Dialogue, Example
-from dialogist.text.words import count_words
+from dialogist.tensors import FIRST_KEY_POINT, Batch
+from dialogist.text.tokens import count_words
 from dialogist.tokenizers import Symbols
 
 
@@ -162,7 +162,7 @@ def _array(values: Tensor) -> NDArray[np.float32]:
 # Teacher forcing on what search found: a dialogue with a draft as its target.
 
 
-def forced_pair(encoded: Encoded, draft: Draft, symbols: Symbols) -> Pair:
+def forced_pair(encoded: Encoded, draft: Draft, symbols: Symbols) -> EncodedPair:
     """The dialogue with a draft as its target, each part (and its key point) a sub-summary.
 
     Every part has an end symbol in the target, whether search came to it or not. A plan prefix is
@@ -175,7 +175,7 @@ def forced_pair(encoded: Encoded, draft: Draft, symbols: Symbols) -> Pair:
     for part in draft.parts if planned else ():
         ends.append((ends[-1] if ends else 1) + len(part.tokens))
     key_points = tuple(FIRST_KEY_POINT + label for label in planned)
-    return Pair(encoded.source, target, encoded.id, encoded.starts, key_points, tuple(ends))
+    return EncodedPair(encoded.source, target, encoded.id, encoded.starts, key_points, tuple(ends))
 
 
 # From a prepared dialogue's tokens back to the utterances that were said.

@@ -18,15 +18,14 @@ from dialogist import __version__
 from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.engine.bundle import Bundle, save_bundle
-from dialogist.engine.model_files import carry_licence, licence_of, user_models
-from dialogist.engine.options import SummaryOptions
+from dialogist.engine.options import SummaryOptions, carry_licence, licence_of, user_models
 from dialogist.errors import ModelError
 from dialogist.files import write_folder_atomically
 from dialogist.models.pretrained.exporting import export_to_transformers
 from dialogist.models.pretrained.importing import ImportedModel, import_pretrained
-from dialogist.models.pretrained.network import PretrainedModel
 from dialogist.models.pretrained.pretrained_config import PretrainedConfig
-from dialogist.models.pretrained.sources import (
+from dialogist.models.pretrained.pretrained_network import PretrainedModel
+from dialogist.models.pretrained.pretrained_sources import (
     OURS,
     PretrainedSource,
     locate,

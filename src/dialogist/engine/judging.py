@@ -12,7 +12,7 @@ from dialogist.engine.segmenting import SegmentedDialogue
 from dialogist.engine.token_offsets import ends_of, parts_of, reader
 from dialogist.metrics.faithfulness import Finding, FindingKind, findings
 from dialogist.records import Coverage, Dialogue, Status, Summary, Warning, WarningKind
-from dialogist.text.words import count_words, counted
+from dialogist.text.tokens import count_words, counted
 
 _MESSAGES: dict[FindingKind, tuple[WarningKind, str]] = {
     "name": ("name", "'{}' is not in the dialogue"),

@@ -15,10 +15,10 @@ from dialogist.engine.bundle import Bundle
 from dialogist.engine.checking import with_checks
 from dialogist.engine.compose import Composed, compose
 from dialogist.engine.drafts import SearchedWindow, Window
+from dialogist.engine.faithful import without_profile_turns
 from dialogist.engine.isolation import Clock, failed
 from dialogist.engine.judging import refused
 from dialogist.engine.options import SummaryOptions
-from dialogist.engine.profile import without_profile_turns
 from dialogist.engine.segmenting import SegmentedDialogue, Segmenter
 from dialogist.engine.supporting import with_evidence
 from dialogist.engine.writing import BatchLimits, Writer

@@ -9,8 +9,13 @@ from typing import TYPE_CHECKING, Protocol, Self
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.faithful import faithful_summaries
 from dialogist.engine.isolation import checked_dialogues
-from dialogist.engine.model_files import DEFAULT_MODEL, find_model, model_options
-from dialogist.engine.options import SummaryOptions, only_in_free_style
+from dialogist.engine.options import (
+    DEFAULT_MODEL,
+    SummaryOptions,
+    find_model,
+    model_options,
+    only_in_free_style,
+)
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue, Summary
 

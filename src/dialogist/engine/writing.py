@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import torch
 
-from dialogist.batch import Batch
 from dialogist.data.collate import collate, serving_pairs
 from dialogist.data.encode import Encoded
 from dialogist.decoding.constraints import NearRepeat
@@ -24,7 +23,8 @@ from dialogist.engine.judging import ROUNDS, Banned, bans_of, clean_first
 from dialogist.engine.options import SummaryOptions
 from dialogist.models import GeneratorModule
 from dialogist.nn.kv_cache import State
-from dialogist.text.words import FUNCTION_WORDS
+from dialogist.tensors import Batch
+from dialogist.text.tokens import FUNCTION_WORDS
 from dialogist.tokenizers import Tokenizer
 from dialogist.tokenizers.word_vectors import words_of_entries
 from dialogist.tokenizers.wordpiece_codec import JOIN

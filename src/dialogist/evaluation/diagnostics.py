@@ -17,7 +17,7 @@ from dialogist.evaluation.significance import Difference
 from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import Metric, unread
 from dialogist.records import JSON
-from dialogist.text.words import counted, words_in
+from dialogist.text.tokens import counted, words_in
 
 Severity: TypeAlias = Literal["note", "warning", "serious"]
 """``serious``: the figures do not mean what they seem to."""

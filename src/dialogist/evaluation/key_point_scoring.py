@@ -15,7 +15,7 @@ from statistics import fmean
 
 import numpy as np
 
-from dialogist.data.keypoints import RulePack, section_of
+from dialogist.data.key_points import RulePack, section_of
 from dialogist.evaluation.metric_selection import KeyPoints, by_characters, find_labels
 from dialogist.evaluation.scoring import OnDone, Scores, score
 from dialogist.evaluation.system_outputs import Output, nonblank, says_own_labels
@@ -23,7 +23,7 @@ from dialogist.metrics.base import Floats, Metric
 from dialogist.metrics.bleu import Bleu
 from dialogist.metrics.rouge import Rouge
 from dialogist.records import JSON, Dialogue, Summary
-from dialogist.text.words import words_in
+from dialogist.text.tokens import words_in
 
 KEY_POINT_BINS = tuple(range(1, 11))
 """Where the bins of Figure 4(a) and (b) begin: reference key points."""

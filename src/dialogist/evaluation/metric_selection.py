@@ -13,13 +13,13 @@ from functools import lru_cache, partial
 from pathlib import Path
 from statistics import fmean
 
-from dialogist.data.keypoints import RulePack, parse_pack, section_of
+from dialogist.data.key_points import RulePack, parse_pack, section_of
 from dialogist.errors import DialogistError, UsageError, nearest
 from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import SUFFIX, Case, Column, Floats, Metric, mean_column, mean_of
 from dialogist.metrics.bleu import LabelScore, LabelScorer
 from dialogist.metrics.metric_registry import METRICS, MetricOptions, make_metrics
-from dialogist.text.words import words_in
+from dialogist.text.tokens import words_in
 
 Labels = tuple[str, ...]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from dialogist.data.split import Hashes, dialogue_words, shingles_of
 from dialogist.records import JSON, Dialogue
-from dialogist.text.words import words_in
+from dialogist.text.tokens import words_in
 
 RUN = 13
 RUN_OF_CHARACTERS = 20

@@ -29,7 +29,7 @@ from dialogist.evaluation.significance import (
 from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import Column, Metric
 from dialogist.records import JSON
-from dialogist.text.words import counted, words_in
+from dialogist.text.tokens import counted, words_in
 
 CARD_VERSION = 1
 

@@ -46,7 +46,7 @@ from dialogist.records import (
     Warning,
     WarningKind,
 )
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 _KINDS = frozenset(get_args(WarningKind))
 _OWN = ("key", "prediction", "references", "status", "warnings", "key_points", "scores")

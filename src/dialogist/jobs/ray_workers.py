@@ -16,11 +16,11 @@ from typing import Any
 from dialogist.errors import DialogistError, MissingExtraError, UsageError
 from dialogist.jobs.sinks import PartWriter
 from dialogist.jobs.sources import Shard, unpacked
-from dialogist.jobs.wishes import GROUP, Work, batch_record, error_record
+from dialogist.jobs.work import GROUP, Work, batch_record, error_record
 from dialogist.jobs.workers import Finished, WorkPlan, shown_summary
-from dialogist.present.shaping import Shaped
+from dialogist.present import Shaped
 from dialogist.records import JSON
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 _TICK = 0.5  # seconds between two looks at the clock
 

@@ -28,7 +28,7 @@ from dialogist.data.readers.columnar import json_lines
 from dialogist.data.readers.registry import ENDINGS
 from dialogist.data.readers.source import without_compression
 from dialogist.errors import DataError, MissingExtraError, UsageError
-from dialogist.jobs.wishes import error_record
+from dialogist.jobs.work import error_record
 from dialogist.records import Dialogue, Summary, Utterance
 
 SourceItem: TypeAlias = Dialogue | ReadProblem

@@ -23,8 +23,8 @@ from typing import Any, Literal, TypeAlias
 from dialogist.errors import DataError, DialogistError, UsageError
 from dialogist.jobs.sinks import Form, PartWriter, Sink
 from dialogist.jobs.sources import SHARD_SIZE, Shard, unpacked
-from dialogist.jobs.wishes import GROUP, Opened, Work, batch_record, error_record, summarized
-from dialogist.present.shaping import Shaped
+from dialogist.jobs.work import GROUP, Opened, Work, batch_record, error_record, summarized
+from dialogist.present import Shaped
 from dialogist.records import JSON, Dialogue, Summary
 
 Finished: TypeAlias = tuple[Shard, Mapping[str, Any], str]

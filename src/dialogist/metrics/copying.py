@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from dialogist.metrics.base import Case, Column, mean_column, mean_of, percentage
 from dialogist.records import Dialogue
-from dialogist.text.words import count_words, words_in
+from dialogist.text.tokens import count_words, words_in
 
 _NOVEL = (1, 2, 3, 4)
 _COPIED = 3  # words: what one summary shares with another one's dialogue is hardly ever as long

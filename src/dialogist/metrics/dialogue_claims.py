@@ -9,8 +9,17 @@ from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue, Utterance
 from dialogist.text.clauses import Clause, Who, is_content
 from dialogist.text.porter import stem_of
-from dialogist.text.tokens import Token, bases_of, sentence_spans, tokens_of
-from dialogist.text.words import FUNCTION_WORDS, NEGATION, RELUCTANCE, listed, word_set
+from dialogist.text.tokens import (
+    FUNCTION_WORDS,
+    NEGATION,
+    RELUCTANCE,
+    Token,
+    bases_of,
+    listed,
+    sentence_spans,
+    tokens_of,
+    word_set,
+)
 
 # `Claims`: who says which words in a dialogue, of whom, and whether he asks or denies.
 

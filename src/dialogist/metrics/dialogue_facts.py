@@ -9,20 +9,18 @@ from itertools import pairwise
 from dialogist.metrics.dialogue_claims import Claims, Denials
 from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue
-from dialogist.text.entities import (
+from dialogist.text.languages import Language, language_of
+from dialogist.text.patterns import (
     TextEntity,
     broken_masks,
     calendar_value,
     entities,
     without_masks,
 )
-from dialogist.text.languages import Language, language_of
-from dialogist.text.names import MONTHS, Mention
-from dialogist.text.people import NICKNAMES, SHORT_FORMS
+from dialogist.text.people import MONTHS, NICKNAMES, SHORT_FORMS, Mention
 from dialogist.text.porter import stem_of
 from dialogist.text.quantities import HALF_DAY, UNITS, Quantity, may_hold, quantities
-from dialogist.text.tokens import without_tags
-from dialogist.text.words import FUNCTION_WORDS, folded
+from dialogist.text.tokens import FUNCTION_WORDS, folded, without_tags
 
 # Whether a dialogue holds a number or a time, in digits or in words.
 

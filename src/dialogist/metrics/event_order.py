@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from dialogist.metrics.base import UNSPACED, Case, Column, mean_column, mean_of
 from dialogist.records import Dialogue
-from dialogist.text.words import FUNCTION_WORDS, words_in
+from dialogist.text.tokens import FUNCTION_WORDS, words_in
 
 _SHORTEST = 3  # letters
 

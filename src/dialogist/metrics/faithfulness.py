@@ -20,12 +20,18 @@ from dialogist.metrics.dialogue_facts import (
 )
 from dialogist.records import Dialogue
 from dialogist.text.clauses import clauses_of, is_content
-from dialogist.text.entities import broken_masks, entities
-from dialogist.text.names import has_names, name_mentions
+from dialogist.text.patterns import broken_masks, entities
+from dialogist.text.people import has_names, name_mentions
 from dialogist.text.porter import stem_of
 from dialogist.text.quantities import may_hold, quantities
-from dialogist.text.tokens import SPEAKER_TAG, tokens_of, without_tags
-from dialogist.text.words import FUNCTION_WORDS, NEGATION, word_set
+from dialogist.text.tokens import (
+    FUNCTION_WORDS,
+    NEGATION,
+    SPEAKER_TAG,
+    tokens_of,
+    without_tags,
+    word_set,
+)
 
 # What a summary says that its dialogue does not bear out, found by rules alone.
 #

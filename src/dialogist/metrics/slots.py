@@ -9,10 +9,10 @@ import numpy as np
 
 from dialogist.metrics.base import Case, Column, Floats, percentage, ratio
 from dialogist.records import JSON
-from dialogist.text.entities import calendar_value
-from dialogist.text.names import DAYS
+from dialogist.text.patterns import calendar_value
+from dialogist.text.people import DAYS
 from dialogist.text.quantities import quantities
-from dialogist.text.words import listed
+from dialogist.text.tokens import listed
 
 # Slot values that a summary of a booking dialogue mentions: of the domains of MultiWOZ and TODSum.
 #

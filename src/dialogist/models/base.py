@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Literal, Protocol, Self
 import torch
 from torch import Tensor, nn
 
-from dialogist.batch import Batch, Plan
 from dialogist.config import KindConfig
 from dialogist.data.prepare import PreparationConfig
 from dialogist.nn.attention import Mentions, WantedWeights
 from dialogist.nn.kv_cache import State
 from dialogist.nn.output_layer import TokenLogProbs
+from dialogist.tensors import Batch, Plan
 from dialogist.tokenizers import Symbols, Tokenizer
 
 

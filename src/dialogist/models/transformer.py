@@ -15,7 +15,6 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from dialogist.batch import Batch
 from dialogist.config import Config
 from dialogist.models.base import (
     GeneratorModule,
@@ -37,6 +36,7 @@ from dialogist.nn.output_layer import (
 )
 from dialogist.nn.packing import Masks, Packing, look_ahead_mask
 from dialogist.nn.transformer_layers import LayerShape, TransformerDecoder, TransformerEncoder
+from dialogist.tensors import Batch
 
 
 class DecoderConfig(Config):

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dialogist.batch import Batch
 from dialogist.nn.attention import KeyValue, SpeakerMatch, attention_weights, blend
 from dialogist.nn.autograd import sink_of
 from dialogist.nn.packing import Packing, row_step
+from dialogist.tensors import Batch
 
 # From hidden states to words: the output projection and what the loss needs of it.
 #

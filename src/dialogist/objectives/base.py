@@ -10,9 +10,9 @@ from typing import Any, ClassVar, Literal, Protocol
 import torch
 from torch import Tensor
 
-from dialogist.batch import Batch
 from dialogist.config import KindConfig
 from dialogist.models.base import ModelConfig
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols, Tokenizer
 
 

@@ -6,13 +6,13 @@ from typing import Literal
 from pydantic import Field
 from torch import Tensor
 
-from dialogist.batch import Batch, Corrupted
 from dialogist.config import Config
 from dialogist.data.changes import UNNAMED, CorruptionConfig
 from dialogist.data.noise import NoiseConfig
 from dialogist.models.base import GeneratorModule, ModelConfig, Outputs, TokenDistribution
 from dialogist.nn.kv_cache import State
 from dialogist.objectives.base import Loss, ObjectiveConfig, Per, per_sequence
+from dialogist.tensors import Batch, Corrupted
 from dialogist.tokenizers import Symbols, Tokenizer
 
 # Learning from corrupted summaries what not to say: unlikelihood, or a margin.

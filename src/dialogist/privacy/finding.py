@@ -14,10 +14,8 @@ from dialogist.data.entity_rules import BEFORE
 from dialogist.data.readers.fields import role_of
 from dialogist.privacy.packs import NAME, PERSON, Privacy
 from dialogist.privacy.rules import entities_and_parts, plain_characters
-from dialogist.text.names import has_names, name_mentions
-from dialogist.text.people import NICKNAMES
-from dialogist.text.tokens import SPEAKER_TAG
-from dialogist.text.words import folded, word_set
+from dialogist.text.people import NICKNAMES, has_names, name_mentions
+from dialogist.text.tokens import SPEAKER_TAG, folded, word_set
 
 _TITLE = re.compile(
     r"(?<![A-Za-z])(?:mr|mrs|ms|miss|mx|dr|doctor|prof|professor|sir|madam|uncle|aunt|auntie|officer|"

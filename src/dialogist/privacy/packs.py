@@ -30,7 +30,7 @@ from dialogist.privacy.rules import (
     PrivacyRule,
     plain_characters,
 )
-from dialogist.text.words import word_set
+from dialogist.text.tokens import word_set
 from dialogist.tokenizers.special_tokens import ENTITY_KINDS
 
 _Language = Literal["en", "zh"]

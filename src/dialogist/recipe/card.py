@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 from dialogist.engine.bundle import Bundle
-from dialogist.recipe.config import Recipe
 from dialogist.recipe.distillation import card_lines
+from dialogist.recipe.recipe_config import Recipe
 
 
 def model_card(recipe: Recipe, bundle: Bundle, metrics: Path, dev_size: int) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from dialogist.data.changes import UNNAMED
 
 if TYPE_CHECKING:
-    from dialogist.recipe.config import Recipe
+    from dialogist.recipe.recipe_config import Recipe
 
 
 def changed_words(recipe: "Recipe") -> Iterator[str]:

@@ -10,10 +10,10 @@ from dialogist.data.reported import reported
 from dialogist.data.shards import SetCounts
 from dialogist.errors import DataError
 from dialogist.files import write_folder_atomically
-from dialogist.recipe.config import DataSet
 from dialogist.recipe.distillation import teacher_references
+from dialogist.recipe.recipe_config import DataSet
 from dialogist.records import Dialogue, Example
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 from dialogist.tokenizers import Tokenizer, TokenizerConfig, build_tokenizer, read_tokenizer
 
 Note = Callable[[str], None]

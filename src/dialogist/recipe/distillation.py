@@ -16,7 +16,7 @@ from pathlib import Path
 from dialogist.errors import DataError
 from dialogist.evaluation.system_outputs import Output, read_outputs
 from dialogist.files import sha256_of, write_text_atomically
-from dialogist.recipe.config import Recipe, TeacherConfig
+from dialogist.recipe.recipe_config import Recipe, TeacherConfig
 from dialogist.records import JSON
 
 TEACHERS = "teachers.json"

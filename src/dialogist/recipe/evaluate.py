@@ -18,8 +18,8 @@ from dialogist.evaluation.significance import DEFAULT_RESAMPLING, Resampling
 from dialogist.evaluation.system_outputs import DialogueChoice, Output, nonblank
 from dialogist.evaluation.upper_bounds import human_scores
 from dialogist.metrics.base import Metric
-from dialogist.recipe.config import read_recipe
 from dialogist.recipe.floors import floors_and_ceilings, floors_for
+from dialogist.recipe.recipe_config import read_recipe
 from dialogist.records import JSON, Dialogue
 from dialogist.training.base import Progress, TrainingConfig
 from dialogist.training.checkpoints import watch_gap

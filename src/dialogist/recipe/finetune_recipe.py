@@ -11,16 +11,15 @@ from typing import Any
 import torch
 import yaml
 
-from dialogist.data.keypoints import load_pack
+from dialogist.data.key_points import load_pack
 from dialogist.data.prepare import Preparation
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import KEY_POINTS_FILE, Bundle, load_bundle
-from dialogist.engine.model_files import find_model
-from dialogist.engine.options import SummaryOptions
+from dialogist.engine.options import SummaryOptions, find_model
 from dialogist.errors import ConfigError, UsageError
 from dialogist.files import located
 from dialogist.models.bert_warm_start import EncoderStart
-from dialogist.recipe.config import Recipe, read_recipe
+from dialogist.recipe.recipe_config import Recipe, read_recipe
 
 OPEN = "open"
 """The base that is a pretrained encoder alone, under a licence that allows commercial use."""

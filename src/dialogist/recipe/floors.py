@@ -17,7 +17,7 @@ from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.system_outputs import Output
 from dialogist.evaluation.upper_bounds import Oracle, leave_one_out
 from dialogist.records import Dialogue
-from dialogist.text.words import words_in
+from dialogist.text.tokens import words_in
 
 _FLOORS = ("lead-3", "longest-3", "textrank-3")
 

@@ -6,13 +6,13 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from dialogist.data.changes import Change, Corruption, Epochs, ExchangeSpeakers, Rename, Share
-from dialogist.data.collate import Pair, encoded_pairs
+from dialogist.data.collate import EncodedPair, encoded_pairs
 from dialogist.data.encode import Cuts, Encoded
 from dialogist.data.noise import Noise
 from dialogist.data.prepare import Preparation
 from dialogist.data.windows import WindowCounts, encode_whole, windows_of
 from dialogist.objectives.cross_entropy import CrossEntropyConfig, DenoisingConfig
-from dialogist.recipe.config import Recipe
+from dialogist.recipe.recipe_config import Recipe
 from dialogist.records import Example
 from dialogist.tokenizers import Tokenizer
 from dialogist.training.base import TrainingData
@@ -40,7 +40,7 @@ class PairMaker:
             return encode_whole(example, self.tokenizer)
         return self.preparation.encode(example, self.tokenizer)
 
-    def pairs(self, encoded: Encoded) -> list[Pair]:
+    def pairs(self, encoded: Encoded) -> list[EncodedPair]:
         """The pairs of an encoded dialogue, which is counted."""
         if isinstance(self.counts, Cuts):
             self.counts.add(encoded.coverage)
@@ -49,7 +49,7 @@ class PairMaker:
         self.counts.add(encoded, found)
         return found
 
-    def all(self, examples: Iterable[Example]) -> list[Pair]:
+    def all(self, examples: Iterable[Example]) -> list[EncodedPair]:
         """The pairs of many dialogues."""
         return [pair for example in examples for pair in self.pairs(self.encode(example))]
 
@@ -65,7 +65,7 @@ def makes_windows(recipe: Recipe) -> bool:
 
 
 def epochs_of(
-    recipe: Recipe, tokenizer: Tokenizer, pairs: Sequence[Pair], shares: Iterable[Share]
+    recipe: Recipe, tokenizer: Tokenizer, pairs: Sequence[EncodedPair], shares: Iterable[Share]
 ) -> Epochs | None:
     """What each epoch makes of the training pairs; None where all epochs have the same."""
     changes, sets = tuple(_changes(recipe, tokenizer, pairs)), tuple(shares)
@@ -74,7 +74,9 @@ def epochs_of(
     return Epochs(recipe.training.seed, changes, sets)
 
 
-def _changes(recipe: Recipe, tokenizer: Tokenizer, pairs: Sequence[Pair]) -> Iterator[Change]:
+def _changes(
+    recipe: Recipe, tokenizer: Tokenizer, pairs: Sequence[EncodedPair]
+) -> Iterator[Change]:
     """Names first: what is corrupted afterwards is the summary with the other names."""
     wanted, limits = recipe.augmentation, recipe.preparation.limits
     speakers = speaker_ids(Preparation(recipe.preparation), tokenizer)

@@ -16,8 +16,7 @@ from dialogist.data.readers import ReadProblem
 from dialogist.data.readers.fields import dialogue_to_json
 from dialogist.decoding import DecodingOptions
 from dialogist.engine.bundle import load_bundle
-from dialogist.engine.model_files import find_model
-from dialogist.engine.options import SummaryOptions
+from dialogist.engine.options import SummaryOptions, find_model
 from dialogist.engine.summarizer import Summarizer, SummarizerLike
 from dialogist.errors import DataError
 from dialogist.evaluation.system_outputs import (
@@ -40,7 +39,7 @@ from dialogist.records import (
     Summary,
 )
 from dialogist.selection.network import BUNDLED
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 from dialogist.training.run_logs import JsonLines
 
 # Summaries that are kept as they come, so that an interrupted evaluation goes on where it was.

@@ -13,14 +13,14 @@ from safetensors.torch import load_file, save_file
 
 from dialogist.data.prepare import Preparation
 from dialogist.data.shards import TOKENIZER
-from dialogist.engine.model_files import find_model, read_json
+from dialogist.engine.options import find_model, read_json
 from dialogist.errors import ConfigError, ModelError
 from dialogist.files import is_pretrained_source, write_folder_atomically
 from dialogist.models import ModelConfig, SequenceModel
 from dialogist.models.model_weights import weights_of
-from dialogist.models.pretrained.sources import free_memory
-from dialogist.recipe.config import Place, Recipe
+from dialogist.models.pretrained.pretrained_sources import free_memory
 from dialogist.recipe.corpus import Corpus, Note
+from dialogist.recipe.recipe_config import Recipe, RunPlace
 from dialogist.tokenizers import read_tokenizer
 from dialogist.training.checkpoints import checkpoint_folders
 
@@ -51,7 +51,7 @@ def with_source(recipe: Recipe) -> Recipe:
     return recipe.model_copy(update={"model": there.model_copy(update=own)})
 
 
-def begin_pretrained(recipe: Recipe, place: Place, note: Note, first: bool) -> SequenceModel:
+def begin_pretrained(recipe: Recipe, place: RunPlace, note: Note, first: bool) -> SequenceModel:
     """The model of a recipe that names a source; RUN/tokenizer is made with it.
 
     A run that has a checkpoint takes its weights from there, and the frozen ones from RUN: the
@@ -108,7 +108,7 @@ def _check(recipe: Recipe, model: SequenceModel) -> None:
         )
 
 
-def _rebuilt(folder: Path, place: Place) -> SequenceModel:
+def _rebuilt(folder: Path, place: RunPlace) -> SequenceModel:
     """The model as it was read, its trained weights still to come."""
     tokenizer = read_tokenizer(place.run / TOKENIZER)
     config = ModelConfig.parse(read_json(folder / _CONFIG), str(folder / _CONFIG))
@@ -120,7 +120,7 @@ def _rebuilt(folder: Path, place: Place) -> SequenceModel:
     return model
 
 
-def _texts(recipe: Recipe, place: Place) -> Iterable[str]:
+def _texts(recipe: Recipe, place: RunPlace) -> Iterable[str]:
     """What the vocabulary is pruned to: the training texts as they are prepared."""
     preparation = Preparation(recipe.preparation)
     corpus = Corpus(recipe.data.train, place.data, lambda text: None)

@@ -12,9 +12,9 @@ from dialogist.config import differences, read_yaml, to_yaml
 from dialogist.data.shards import TOKENIZER
 from dialogist.errors import CheckpointError
 from dialogist.files import write_text_atomically
-from dialogist.recipe.config import Recipe
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.pretrained_run import PRETRAINED
+from dialogist.recipe.recipe_config import Recipe
 from dialogist.recipe.start import STARTED
 from dialogist.recipe.vectors import VECTORS
 from dialogist.training.checkpoints import checkpoint_folders

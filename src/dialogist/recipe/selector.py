@@ -26,7 +26,7 @@ from dialogist.selection.network import CLIP
 from dialogist.selection.select import Told
 from dialogist.selection.statements import Candidate
 from dialogist.selection.terms import Rarity, terms_of
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 _NETWORKS, _HIDDEN, _PAIR_HIDDEN, _EPOCHS, _BATCH = 8, 128, 48, 10, 16
 _RATE, _DECAY, _DROPOUT = 2e-3, 0.02, 0.5

@@ -155,7 +155,7 @@ def plain_words(text: str) -> str:
     return f" {re.sub(r'[.:]+(?= |$)', '', kept)} "
 
 
-def stands_in(words: str, text: str) -> bool:
+def is_stated(words: str, text: str) -> bool:
     """Tell whether a value stands in a text, a small number also as a word."""
     forms = (words, NUMBERS.get(words, words))
     return any(plain_words(form) in plain_words(text) for form in forms)
@@ -194,7 +194,7 @@ def _places(said: Said, told: Told) -> tuple[dict[int, set[str]], set[int]]:
     wrong: set[int] = set()
     for turn, key, words in said.values:
         for i in usable:
-            if told.units[i].turn == turn and stands_in(words, told.units[i].text):
+            if told.units[i].turn == turn and is_stated(words, told.units[i].text):
                 if words in facts.get(key, ()):
                     holding.setdefault(i, set()).add(key)
                 else:

@@ -18,7 +18,7 @@ from dialogist.config import differences, read_yaml
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.shards import TOKENIZER
 from dialogist.engine.bundle import load_bundle
-from dialogist.engine.model_files import find_model
+from dialogist.engine.options import find_model
 from dialogist.errors import CheckpointError, ConfigError, ModelError
 from dialogist.files import located, sha256_of, write_folder_atomically, write_text_atomically
 from dialogist.models import SequenceModel
@@ -31,10 +31,10 @@ from dialogist.models.bert_warm_start import (
     token_rows,
 )
 from dialogist.models.model_weights import Taken, take_weights, weights_of
-from dialogist.recipe.config import Recipe
 from dialogist.recipe.corpus import Note
+from dialogist.recipe.recipe_config import Recipe
 from dialogist.recipe.vectors import token_tables
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 from dialogist.tokenizers import Tokenizer, read_tokenizer
 from dialogist.tokenizers.wordpiece_vocabulary import read_vocabulary
 from dialogist.training.base import Progress

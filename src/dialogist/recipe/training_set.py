@@ -14,12 +14,12 @@ from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.data.shards import SAMPLE, TOKENIZER, ShardedPairs
 from dialogist.errors import CheckpointError, DataError
 from dialogist.files import sha256_of, write_folder_atomically
-from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer, teach_words
-from dialogist.recipe.encode import EncodingSettings
+from dialogist.recipe.encoded_data import EncodingSettings
 from dialogist.recipe.pairs import PairMaker, epochs_of, makes_windows
+from dialogist.recipe.recipe_config import Recipe, RunPlace
 from dialogist.records import Dialogue
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 from dialogist.tokenizers import Tokenizer, read_tokenizer
 from dialogist.training.base import TrainingData
 from dialogist.training.checkpoints import checkpoint_folders
@@ -34,7 +34,7 @@ class TrainingSet:
     sample: Sequence[Dialogue]
 
 
-def training_set(recipe: Recipe, place: Place, note: Note) -> TrainingSet:
+def training_set(recipe: Recipe, place: RunPlace, note: Note) -> TrainingSet:
     """Make ready what ``recipe`` trains on; the tokenizer is in the run folder afterwards.
 
     Raises:
@@ -46,7 +46,7 @@ def training_set(recipe: Recipe, place: Place, note: Note) -> TrainingSet:
     return _encoded_before(recipe, place, place.encoded, note)
 
 
-def _read(recipe: Recipe, place: Place, note: Note) -> TrainingSet:
+def _read(recipe: Recipe, place: RunPlace, note: Note) -> TrainingSet:
     preparation = Preparation(recipe.preparation)
     sample = FixedSample(recipe.validation.train_examples)
     corpus = Corpus(recipe.data.train, place.data, note)
@@ -73,7 +73,7 @@ def _shares(recipe: Recipe, pairs: Sequence[int], tokenizer: Tokenizer) -> Itera
         yield Share(count, one.weight, tokenizer.eos_id if one.apart else None)
 
 
-def _encoded_before(recipe: Recipe, place: Place, folder: Path, note: Note) -> TrainingSet:
+def _encoded_before(recipe: Recipe, place: RunPlace, folder: Path, note: Note) -> TrainingSet:
     pairs = ShardedPairs(folder)
     settings = EncodingSettings.of(pairs.manifest, folder)
     _require_same_recipe(recipe, settings, folder)

@@ -17,7 +17,7 @@ from dialogist.metrics.base import Metric
 from dialogist.metrics.metric_registry import make_metrics
 from dialogist.metrics.rouge import ROUGE_TYPES, Rouge
 from dialogist.objectives.base import Objective
-from dialogist.recipe.config import ValidationConfig
+from dialogist.recipe.recipe_config import ValidationConfig
 from dialogist.records import JSON, Dialogue
 from dialogist.training.base import TrainingData, Validation
 

@@ -17,8 +17,8 @@ from torch import Tensor, nn
 from dialogist.errors import CheckpointError, DataError
 from dialogist.files import sha256_of, write_folder_atomically
 from dialogist.nn.layers import freeze_rows
-from dialogist.recipe.config import Place, Recipe, VectorsConfig
 from dialogist.recipe.corpus import Note
+from dialogist.recipe.recipe_config import Recipe, RunPlace, VectorsConfig
 from dialogist.records import JSON
 from dialogist.tokenizers import Tokenizer
 from dialogist.tokenizers.word_vectors import VectorReport, vectors_for
@@ -50,7 +50,7 @@ def token_tables(model: nn.Module) -> dict[str, nn.Embedding]:
 
 
 def settle_vectors(
-    recipe: Recipe, place: Place, tokenizer: Tokenizer, model: nn.Module, note: Note
+    recipe: Recipe, place: RunPlace, tokenizer: Tokenizer, model: nn.Module, note: Note
 ) -> None:
     """Match the file with the vocabulary at a run's first start, keep that in the run folder.
 

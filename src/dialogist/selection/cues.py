@@ -2,7 +2,7 @@
 
 import re
 
-from dialogist.text.words import word_set
+from dialogist.text.tokens import word_set
 
 SPOKEN = word_set("""
 yes yeah yep yup no nope nah ok okay oh ah um uh hi hey hello bye well please thanks thank sure

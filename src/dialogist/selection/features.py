@@ -13,7 +13,7 @@ from dialogist.selection.likeness import Likeness
 from dialogist.selection.terms import Rarity, terms_of
 from dialogist.selection.units import Unit
 from dialogist.text.reported_speech import Reported
-from dialogist.text.words import FUNCTION_WORDS
+from dialogist.text.tokens import FUNCTION_WORDS
 
 Matrix: TypeAlias = NDArray[np.float32]
 Row: TypeAlias = dict[str, float]

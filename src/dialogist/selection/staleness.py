@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dialogist.selection.units import Unit
-from dialogist.text.names import DAYS, MONTHS
+from dialogist.text.people import DAYS, MONTHS
 from dialogist.text.porter import stem_of
 from dialogist.text.quantities import HALF_DAY, NUMBER_WORDS, quantities
+from dialogist.text.replies import signals_change
 from dialogist.text.reported_speech.phrases import alternatives
-from dialogist.text.superseding import signals_change
 
 _PRAISE = r"(?:ok|okay|good|great|fine|perfect|nice|awesome|amazing|lovely)"
 _IT = r"(?:that|this|it)"

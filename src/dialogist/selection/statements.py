@@ -24,7 +24,8 @@ _SUPPOSES = re.compile(r"(?i)(?:(?:and|but|so|ok|okay|well|what)\W+)*(?:if|unles
 _ELLIPTIC = re.compile(
     r"(?i)(?:(?:well|oh|uh|um|hm+)\W+)*(?:(?:yes|yeah|yep|not|only|just|about|around|almost|until|till"
     r"|from|because|if|unless|behind|less|more|nothing|none|nobody|both|neither|depends|since|after"
-    r"|before|tomorrow|\d[\d.,:]*)\b(?! (?:i|we|he|she|it|they|there) )"
+    r"|before|tomorrow|always|sometimes|usually|often|mostly|rarely|\d[\d.,:]*)\b"
+    r"(?! (?:i|we|he|she|it|they|there) )"
     r"|(?:i|you|we|he|she|it|they) (?:is|are|am|do|does|did|have|has|had|can|could|will|would|was"
     r"|were),)"
 )

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from dialogist.selection.cues import SPOKEN
 from dialogist.text.porter import stem_of
-from dialogist.text.words import FUNCTION_WORDS
+from dialogist.text.tokens import FUNCTION_WORDS
 
 _WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?|\d+(?:[.,:]\d+)*|[^\W\d_]+")
 _RAREST = 8.0

@@ -9,9 +9,15 @@ from dialogist.selection.cues import CUES
 from dialogist.selection.statements import Candidate
 from dialogist.selection.terms import terms_of
 from dialogist.selection.units import Unit
-from dialogist.text.agreeing import agrees, declines
+from dialogist.text.replies import (
+    agrees,
+    asks_for_change,
+    declines,
+    kinds_in,
+    takes_back,
+    values_in,
+)
 from dialogist.text.reported_speech.phrases import alternatives
-from dialogist.text.superseding import asks_for_change, kinds_in, takes_back, values_in
 
 _BEGINS = r"(?i)^\W*(?:(?:and|but|so|or|well|ok(?:ay)?|yes|yeah|no|hm+|oh|ah|uh|um|look|sorry)\W+)*"
 # What is said under a condition that the clause before names.

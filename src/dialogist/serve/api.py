@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from dialogist import __version__
-from dialogist.present.shaping import Shaped
+from dialogist.present import Shaped
 from dialogist.records import JSON
 from dialogist.serve import batches, chat, reviews, tables
 from dialogist.serve.guards import (
@@ -45,7 +45,7 @@ from dialogist.serve.wishes import (
     timeout_of,
     wish_of,
 )
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 router = APIRouter(generate_unique_id_function=lambda route: route.name)
 
@@ -180,7 +180,7 @@ async def add_batch(request: Request) -> Response:
             key.id,
             _once(request),
             hashlib.sha256(body).hexdigest(),
-            lambda connection: batches.add_batch(connection, key.id, dialogues, options),
+            lambda connection: batches.store_batch(connection, key.id, dialogues, options),
         )
     service.runner.wake()
     status = await run_in_threadpool(batches.batch_status, service.engine, key.id, identity)
@@ -259,7 +259,7 @@ async def delete_batch(request: Request, identity: str) -> Response:
     """Delete a batch with its dialogues and results."""
     key = await authorized(request, "batches")
     engine = service_of(request).engine
-    await run_in_threadpool(batches.delete_batch, engine, key.id, checked_id(identity))
+    await run_in_threadpool(batches.remove_batch, engine, key.id, checked_id(identity))
     return Response(status_code=204)
 
 

@@ -42,7 +42,7 @@ class Item:
     options: Any
 
 
-def add_batch(
+def store_batch(
     connection: sa.Connection, key_id: str, dialogues: Sequence[JSON], options: JSON
 ) -> str:
     """Store a batch; returns its id. What is stored is done sooner or later."""
@@ -102,7 +102,7 @@ def batch_results(engine: sa.Engine, identity: str) -> Iterator[bytes]:
         yield b"".join(json.dumps(r.result, ensure_ascii=False).encode() + b"\n" for r in rows)
 
 
-def delete_batch(engine: sa.Engine, key_id: str, identity: str) -> None:
+def remove_batch(engine: sa.Engine, key_id: str, identity: str) -> None:
     """Delete a batch with its dialogues and results.
 
     Raises:

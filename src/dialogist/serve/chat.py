@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from dialogist.present.shaping import Shaped
+from dialogist.present import Shaped
 from dialogist.records import JSON
 from dialogist.serve.guards import announced_size, media_type, read_body, strict_json
 from dialogist.serve.openapi import CHAT

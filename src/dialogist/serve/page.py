@@ -16,7 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from dialogist import __version__
 from dialogist.engine.options import SummaryOptions
 from dialogist.evaluation.pages import asset, page_templates
-from dialogist.present.presenting import Where
+from dialogist.present import Where
 from dialogist.records import JSON
 from dialogist.serve import reviews
 from dialogist.serve.api import checked_id
@@ -39,7 +39,7 @@ from dialogist.serve.wishes import (
     options_of,
     wish_of,
 )
-from dialogist.template.loading import bundled_templates
+from dialogist.template.template_config import bundled_templates
 
 router = APIRouter(include_in_schema=False)
 
@@ -161,7 +161,7 @@ def _home(
 
 
 @router.post("/")
-async def summarize(request: Request) -> Response:
+async def summarize_form(request: Request) -> Response:
     """Summarize the transcript of the form, and show both side by side."""
     key = await authorized(request, "summaries")
     service = service_of(request)
@@ -207,7 +207,7 @@ async def queue(request: Request) -> Response:
 
 
 @router.get("/reviews/{identity}")
-async def review(request: Request, identity: str) -> Response:
+async def review_page(request: Request, identity: str) -> Response:
     """Show a summary that waits for review beside its transcript."""
     await authorized(request, "reviews")
     engine = service_of(request).engine

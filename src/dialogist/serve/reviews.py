@@ -88,7 +88,7 @@ def add_feedback(connection: sa.Connection, key_id: str, given: Feedback) -> str
         "edits": {name: count for name, count in counts.items() if count},
         "content": None if given.content is None else _masked(given.content),
     }
-    connection.execute(sa.insert(tables.feedback).values(values))
+    connection.execute(sa.insert(tables.feedback_table).values(values))
     if given.review:
         table = tables.reviews
         closed = connection.execute(
@@ -201,7 +201,7 @@ def open_review(engine: sa.Engine, identity: str) -> dict[str, JSON]:
 
 def figures_of(engine: sa.Engine) -> dict[str, Counter[str]]:
     """How often summaries were approved, edited and rejected, and what was edited how."""
-    table = tables.feedback
+    table = tables.feedback_table
     verdicts: Counter[str] = Counter()
     edits: Counter[str] = Counter()
     with engine.connect() as connection:
@@ -213,7 +213,7 @@ def figures_of(engine: sa.Engine) -> dict[str, Counter[str]]:
 
 def training_pairs(engine: sa.Engine) -> Iterator[dict[str, JSON]]:
     """What people agreed to share, as dialogues with the summary that they approved."""
-    table = tables.feedback
+    table = tables.feedback_table
     query = sa.select(table).where(table.c.verdict != "rejected").order_by(table.c.created)
     with engine.connect() as connection:
         for row in connection.execute(query):

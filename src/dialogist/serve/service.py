@@ -16,7 +16,7 @@ from dialogist.serve.metrics import Metrics
 from dialogist.serve.problems import Problem
 from dialogist.serve.settings import Settings
 from dialogist.serve.worker import Worker
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 COOKIE = "dialogist_session"
 _UNSAFE = ("POST", "PUT", "PATCH", "DELETE")

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from dialogist.config import Config, override, read_yaml
-from dialogist.engine.model_files import DEFAULT_MODEL, user_models
+from dialogist.engine.options import DEFAULT_MODEL, user_models
 from dialogist.errors import ConfigError, nearest
 
 PREFIX = "DIALOGIST_SERVE_"

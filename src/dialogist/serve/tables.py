@@ -83,7 +83,7 @@ reviews = sa.Table(
     sa.Column("dialogue", sa.JSON),  # content
     sa.Column("summary", sa.JSON),  # content
 )
-feedback = sa.Table(
+feedback_table = sa.Table(
     "feedback",
     metadata,
     sa.Column("id", sa.String(32), primary_key=True),
@@ -221,7 +221,7 @@ def forget(engine: sa.Engine, days: float) -> Mapping[str, int]:
     before = time.time() - days * 86400
     deleted: dict[str, int] = {}
     with engine.begin() as connection:
-        for table in (feedback, reviews, once, batches):
+        for table in (feedback_table, reviews, once, batches):
             deleted[table.name] = connection.execute(
                 sa.delete(table).where(table.c.created < before)
             ).rowcount

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from dialogist.data.profile import PREFIX, title_of_field
-from dialogist.present.plain_text import markdown_of, text_of
-from dialogist.present.shaping import Shaped
+from dialogist.data.user_profile import PROFILE_PREFIX, title_of_field
+from dialogist.present import Shaped, markdown_of, text_of
 from dialogist.privacy.masks import MASK_PATTERN
 from dialogist.records import Dialogue, Statement, Summary
 from dialogist.serve.reviews import record_of
-from dialogist.template.filled import doubt_of
-from dialogist.template.render import SHOWN
+from dialogist.template.filled import SHOWN, doubt_of
 
 _LIKE = 0.5  # two lines that are more alike than this are one line, changed
 _QUOTE = re.compile(r'[^"“]*["“].+["”]\.?')
@@ -154,7 +152,7 @@ def _statements(
 
 def _fields(dialogue: Dialogue, cited: Sequence[str]) -> Iterable[tuple[int, str]]:
     for number, name in enumerate(dialogue.profile):
-        if f"{PREFIX}{name}" in cited:
+        if f"{PROFILE_PREFIX}{name}" in cited:
             yield number, title_of_field(name)
 
 

@@ -13,17 +13,16 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from dialogist.config import Config
-from dialogist.data.profile import MOST_FIELDS, PROFILE
 from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
+from dialogist.data.user_profile import MOST_FIELDS, PROFILE
 from dialogist.engine.options import Length, Style, SummaryOptions, only_in_free_style
 from dialogist.errors import ConfigError, DataError, UsageError
-from dialogist.present.presenting import Presenter, Where
-from dialogist.present.shaping import Shape, Shaped
+from dialogist.present import Presenter, Shape, Shaped, Where
 from dialogist.privacy.packs import MaskedNames
 from dialogist.records import JSON, Dialogue, Summary
 from dialogist.serve.problems import Problem
-from dialogist.template.loading import bundled_templates, load_template
-from dialogist.text.words import count_words
+from dialogist.template.template_config import bundled_templates, load_template
+from dialogist.text.tokens import count_words
 
 RESERVED = ("options", "timeout_ms", "review")
 _OF_THE_MODEL = {"style", "length", "words", "evidence", "long", "safe"}

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.stopping import SearchStopped, stopping_when
 from dialogist.engine.options import SummaryOptions
-from dialogist.present.shaping import Shaped
+from dialogist.present import Shaped
 from dialogist.records import Dialogue, Summary
 from dialogist.serve.crashes import CrashLog
 from dialogist.serve.metrics import Metrics, log_failure

@@ -5,20 +5,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from dialogist.data.profile import PREFIX, title_of_field
+from dialogist.data.user_profile import PROFILE_PREFIX, title_of_field
 from dialogist.records import Dialogue, Statement, StatementKind, Summary
-from dialogist.template.config import FieldSource, SectionConfig, Template
 from dialogist.template.extract.extraction import Extracted, extract, same
 from dialogist.template.extract.titles import title_of
 from dialogist.template.extract.turns import Found, turns_of
 from dialogist.template.extract.wording import quoted
-from dialogist.template.fields import Values, has_cue
 from dialogist.template.filled import Cited, Entry, Filled, FilledSection, Origin, doubt_of
 from dialogist.template.sentences import Sentences, sentences_of
-from dialogist.text.deadlines import deadline_in
+from dialogist.template.template_config import FieldSource, SectionConfig, Template
+from dialogist.template.typed_fields import Values, has_cue
 from dialogist.text.languages import language_of
+from dialogist.text.quantities import deadline_in
 from dialogist.text.reported_speech.participants import written_name
-from dialogist.text.words import word_set
+from dialogist.text.tokens import word_set
 
 # What a dialogue says about a section of key points in its own words, told by the section's cues.
 #
@@ -312,7 +312,7 @@ class _Filler:
             Entry(
                 value if len(section.fields) == 1 else f"{title_of_field(name)}: {value}",
                 "profile",
-                profile=(f"{PREFIX}{name}",),
+                profile=(f"{PROFILE_PREFIX}{name}",),
             )
             for name, value in values
         ]

@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from dialogist.data.keypoints import LabelOrigin, RulePack
+from dialogist.data.key_points import LabelOrigin, RulePack
 from dialogist.records import Statement, Summary
-from dialogist.template.config import Template
-from dialogist.template.loading import pack_of
+from dialogist.template.template_config import Template, pack_of
 from dialogist.text.tokens import sentence_spans
 
 _ENDS = (".", "!", "?", "…", "。", "！", "？", '"', "”", "’", ")", "）", ";", "；")

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from dialogist.text.names import name_mentions
+from dialogist.text.people import name_mentions
 from dialogist.text.tokens import sentence_spans
 
 _WORD = re.compile(r"[^\W_]+")

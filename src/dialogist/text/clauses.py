@@ -10,8 +10,17 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from dialogist.text.porter import stem_of
-from dialogist.text.tokens import Token, sentence_spans, tokens_of
-from dialogist.text.words import ANSWERING, ASKING, FUNCTION_WORDS, HELPING, TELLING, word_set
+from dialogist.text.tokens import (
+    ANSWERING,
+    ASKING,
+    FUNCTION_WORDS,
+    HELPING,
+    TELLING,
+    Token,
+    sentence_spans,
+    tokens_of,
+    word_set,
+)
 
 _KINDS = {
     stem_of(verb): kind

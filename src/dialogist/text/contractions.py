@@ -6,7 +6,7 @@ Behind a name that reads badly, and "Agent's been" can be taken for a possessive
 
 import re
 
-from dialogist.text.words import FUNCTION_WORDS, word_set
+from dialogist.text.tokens import FUNCTION_WORDS, word_set
 
 _NAME = r"(?<![\w'’#])(?P<name>[\w#][\w#-]*)"
 _PLAIN = re.compile(rf"{_NAME}['’](?P<end>ll|ve|re)(?![\w'’])")

@@ -5,7 +5,7 @@ from typing import Literal
 
 from py3langid import classify
 
-from dialogist.text.words import FUNCTION_WORDS
+from dialogist.text.tokens import FUNCTION_WORDS
 
 Language = Literal["en", "zh", ""]
 

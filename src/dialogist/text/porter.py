@@ -7,7 +7,7 @@ at the start of every command. The tests hold it against NLTK's, word by word.
 from functools import lru_cache
 from itertools import pairwise
 
-from dialogist.text.words import IRREGULAR, word_set
+from dialogist.text.tokens import IRREGULAR, word_set
 
 _VOWELS = frozenset("aeiou")
 

@@ -1,8 +1,213 @@
-"""Sentences and tokens of a text, with their places."""
+"""Words, tokens and sentences of a text: counting, folding, places; function words and verbs."""
 
 import re
+import unicodedata
 from collections.abc import Iterator
 from typing import NamedTuple
+
+# Words: counting and folding them, function words, and verbs.
+
+
+# Lists of words, and counts of things, written as text.
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """The words between white space, in their order."""
+    return tuple(text.split())
+
+
+def word_set(text: str) -> frozenset[str]:
+    """The words between white space."""
+    return frozenset(text.split())
+
+
+def counted(count: int, things: str) -> str:
+    """``1 dialogue``, ``312 summaries``; ``things`` is the plural."""
+    if count != 1:
+        return f"{count:,} {things}"
+    singular = f"{things[:-3]}y" if things.endswith("ies") else things.removesuffix("s")
+    return f"1 {singular}"
+
+
+# Words and how many: one way of counting for merging, statistics and splits.
+
+
+# A Chinese, Japanese or Korean character counts one, a run of other word characters one (with its
+# apostrophe: "don't"), a mark of punctuation one. The paper counts the same way (footnote 2).
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"
+_WORD = rf"[{_CJK}]|[^\W{_CJK}]+(?:['’][^\W{_CJK}]+)*"
+_WORDS = re.compile(_WORD)
+_TOKENS = re.compile(rf"{_WORD}|[^\w\s]")
+
+
+def words_in(text: str) -> list[str]:
+    """Return the words of a text, single Chinese characters among them, without punctuation."""
+    return _WORDS.findall(text)
+
+
+def count_words(text: str) -> int:
+    """Count words, marks of punctuation, and single Chinese, Japanese or Korean characters."""
+    return sum(1 for _ in _TOKENS.finditer(text))
+
+
+# Folding: what two spellings of one word have in common.
+
+
+def folded(text: str) -> str:
+    """Small letters without accents: ``Łódź`` and ``lodz`` are one."""
+    if text.isascii():
+        return text.lower()
+    parts = unicodedata.normalize("NFKD", text)
+    bare = "".join(c for c in parts if not unicodedata.combining(c))
+    return bare.lower().translate(_STROKES)
+
+
+_STROKES = str.maketrans("łøđħ", "lodh")
+
+
+# Words that deny, and those that come near it.
+
+
+NEGATION = re.compile(
+    r"\b(?:(?<!\bor )(?<!\bwhy )not(?! only)|no|never|none|nobody|nothing|nowhere|neither|nor"
+    r"|cannot(?! wait)|without|hardly|barely|dont|doesnt|didnt|cant(?! wait)|wont|isnt|arent"
+    r"|wasnt|werent|havent|hasnt|wouldnt|couldnt|shouldnt)\b|n['’]t\b(?! wait)",
+    re.I,
+)
+"""Plain denial, with and without apostrophe."""
+
+RELUCTANCE = re.compile(
+    r"\b(?:unable|fail\w*|refus\w*|declin\w*|reject\w*|impossible|unfortunately|sorry|only|stop\w*"
+    r"|hate\w*|forg[eo]\w+|nope|nah|unless|too(?= ?\w)|instead|miss\w*|busy|rather"
+    r"|un(?!der|til|i)\w{4,}|dis(?!c)\w{4,})\b",
+    re.I,
+)
+"""What a summary may well sum up as a denial: "I'm busy", "too expensive", "unhappy"."""
+
+
+# Closed classes of English words: grammar, not content; and the words that begin sentences.
+
+
+_PRONOUNS = """
+i me my mine myself you your yours yourself yourselves he him his himself she her hers herself it
+its itself we us our ours ourselves they them their theirs themselves who whom whose which what
+this that these those one ones someone somebody something anyone anybody anything everyone
+everybody everything nobody noone nothing none each other another both either neither all some any
+many much few several most more less least enough such own same
+"""
+_AUXILIARIES = """
+be am is are was were been being have has had having do does did doing done will would shall should
+can could may might must ought cannot let lets
+"""
+_PREPOSITIONS = """
+a an the of in on at by for with about against between into through during before after above below
+to from up down out off over under again further then once here there when where why how as until
+while because since although though unless whether if and but or nor so than too very just only also
+even still yet already ever not no never s t d ll m re ve don didn doesn isn aren wasn weren won
+wouldn couldn shouldn can't without within along across behind beside besides beyond near onto upon
+toward towards around among amongst despite per via like unlike instead due ago away back together
+"""
+_SPOKEN = """
+yes yeah yep yup no nope nah ok okay oh ah hi hey hello hallo hullo bye
+well please thanks thank sure right
+really maybe perhaps
+"""
+
+FUNCTION_WORDS = frozenset(" ".join((_PRONOUNS, _AUXILIARIES, _PREPOSITIONS, _SPOKEN)).split())
+"""Pronouns, auxiliaries, prepositions, conjunctions, particles and interjections, lower-cased."""
+
+_OPENERS = """
+according actually additionally afterwards afterward altogether anyway apart apparently
+approximately based basically certainly clearly concerning confused consequently considering
+currently daily definitely depending earlier else elsewhere eventually every except excluding
+failing finally first firstly following fortunately furthermore given hence hopefully however
+including indeed initially last lastly lately later likewise little long lots luckily mainly
+meanwhile moreover mostly naturally nevertheless next nonetheless normally notably now nowadays
+obviously occasionally often originally otherwise overall particularly plus presumably previously
+probably provided rather recently regarding regardless scared second secondly seemingly seeing
+shortly similarly simply sometimes somehow soon subsequently suddenly supposedly surprisingly than
+third thirdly therefore thus today together tomorrow tonight twice two three four five six seven
+eight nine ten ultimately unfortunately usually yesterday worried excited annoyed surprised
+disappointed asked please sorry let seems sounds says told good great nice new old bad better best
+big small high low early late different various certain whole half lot part thanks until whenever
+wherever whatever whichever whoever whose looks turns maybe people person everyone man woman men
+women boy girl boys girls kid kids child children baby friend friends family parents mother father
+mom mum dad brother sister wife husband son daughter customer customers agent agents user users
+client clients caller speaker speakers patient patients doctor doctors nurse teacher teachers
+student students employee employees employer manager boss staff guest guests visitor visitors host
+hostess passenger passengers driver interviewer interviewee interviewees candidate candidates
+applicant participants participant members member colleagues neighbours neighbors police officer
+assistant system waiter waitress clerk salesman shopkeeper receptionist librarian professor
+reporter work school dinner lunch breakfast tickets ticket weather food price prices money traffic
+"""
+OPENERS = FUNCTION_WORDS | word_set(_OPENERS)
+"""Words that begin a sentence without being anybody's name."""
+
+
+# Verbs of summaries by what their subject does in the dialogue; forms of irregular words.
+
+
+_ASKING = "ask inquire enquire wonder question interview request"
+_TELLING = """
+tell think say suggest recommend explain introduce advise show feel remind complain insist believe
+worry mention inform warn state argue claim describe express praise compliment convince persuade
+encourage urge comfort point invite apologize apologise thank hope wish offer doubt admit announce
+comment regret appreciate assure confirm want prefer blame criticize criticise teach
+"""
+_ANSWERING = "agree accept refuse decline deny answer respond reply reject promise disagree"
+_HELPING = "help assist serve"
+_SHOWING = """
+assume beg book bring buy call compare congratulate consider decide discuss find guess imagine know
+like love need notify order plan propose provide receive report reveal see seek seem send share
+suspect update welcome work
+"""
+
+ASKING = word_set(_ASKING)
+TELLING = word_set(_TELLING)
+ANSWERING = word_set(_ANSWERING)
+HELPING = word_set(_HELPING)
+REPORTING = ASKING | TELLING | ANSWERING | HELPING | word_set(_SHOWING)
+"""What summaries say that speakers do, base forms: a sentence may begin with one."""
+
+_IRREGULAR = """
+be am is are was were been being | have has had | do does did done | go goes went gone gonna | say
+said | tell told | give gave given | get got gotten gotta | take took taken | make made | see saw
+seen | come came | know knew known | think thought | find found | leave left | feel felt | bring
+brought | buy bought purchase | pay paid | send sent | meet met | spend spent | keep kept | lose
+lost | forget forgot forgotten | sell sold | catch caught | teach taught | break broke broken |
+speak spoke spoken | write wrote written | choose chose chosen | eat ate eaten | drink drank drunk
+| drive drove driven | wear wore worn | wake woke woken | begin began begun | run ran | want wanna
+| sleep slept | hear heard | hold held | stand stood | understand understood | win won | build
+built | lend lent | fall fell fallen | fly flew flown | grow grew grown | throw threw thrown | draw
+drew drawn | show showed shown | sing sang sung | swim swam swum | ride rode ridden | rise rose
+risen | sit sat | lie lay lain | mean meant | dream dreamt | learn learnt | burn burnt | stick
+stuck | steal stole stolen | hide hid hidden | bite bit bitten | fight fought | lead led | become
+became | bear bore born | beat beaten | bend bent | bind bound | blow blew blown | breed bred |
+deal dealt | dig dug | feed fed | forgive forgave forgiven | freeze froze frozen | hang hung | seek
+sought | shake shook shaken | shine shone | shoot shot | smell smelt | spoil spoilt | strike struck
+| swear swore sworn | tear tore torn | weep wept | wind wound | withdraw withdrew withdrawn | man
+men | woman women | child children | person people | foot feet | tooth teeth | wife wives | life
+lives | knife knives | good better best | bad worse worst | mum mom mother mommy mummy | dad father
+daddy | television tv telly | phone telephone cellphone | photo photograph photographs pic pics
+picture pictures | film movie films movies | okay ok | university uni | flat apartment | bicycle
+bike bikes | thank thanks thx ty | please pls plz | you u | tomorrow tmr tmrw | birthday bday |
+information info | exam examination exams | minute mins min | advertisement ad ads advert | holiday
+vacation vacations | hour hrs hr | doctor doc | fridge refrigerator | laboratory lab | dormitory
+dorm | mathematics math maths | gymnasium gym | professor prof | shop store stores
+"""
+
+
+def _bases() -> dict[str, str]:
+    groups = (group.split() for group in _IRREGULAR.split("|"))
+    return {form: base for base, *forms in groups for form in forms}
+
+
+IRREGULAR = _bases()
+"""Form -> base form of irregular words; one of several words that mean the same -> the first."""
+
+
+# Sentences and tokens of a text, with their places.
+
 
 # A small rule-based sentence splitter for English and Chinese; lossless up to white space.
 
@@ -16,7 +221,7 @@ jan feb mar apr jun jul aug sep sept oct nov dec
 _ALWAYS = frozenset(_TITLES.split())
 _ABBREVIATIONS = frozenset(_OTHERS.split())
 _CLOSERS = "\"'”’)]»」』）】"
-_OPENERS = "\"'“‘([«「『（【"
+_OPENING_MARKS = "\"'“‘([«「『（【"
 _LOOK = 60  # characters weighed on either side: keeps a line of a million full stops quick
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _CHINESE_END = "。！？"
@@ -67,20 +272,22 @@ def _is_end(line: str, start: int, end: re.Match[str], small: bool) -> bool:
     if not following or mark[0] in _CHINESE_END or mark in ("!", "?"):
         # "!" he said: a closing quote with a small letter behind it goes on.
         return not (mark != end[0] and following[:1].islower())
-    if following.lstrip(_OPENERS)[:1].islower():
+    if following.lstrip(_OPENING_MARKS)[:1].islower():
         return small and end[0] == "." and not _may_be_short(line[start : end.start()])
     if _SPACED_DECIMAL.match(line, end.start() - 1):
         return False
     if mark != "." or end[0] != ".":
         return True
     words = line[max(start, end.start() - _LOOK) : end.start()].split()
-    return not words or not _is_abbreviation(words[-1].lstrip(_OPENERS), following, len(words))
+    return not words or not _is_abbreviation(
+        words[-1].lstrip(_OPENING_MARKS), following, len(words)
+    )
 
 
 def _may_be_short(before: str) -> bool:
     """Whether the word in front of a full stop may be an abbreviation or a bare number."""
     words = before[-_LOOK:].lower().split()
-    word = words[-1].lstrip(_OPENERS) if words else ""
+    word = words[-1].lstrip(_OPENING_MARKS) if words else ""
     known = word in _ALWAYS or word in _ABBREVIATIONS or _INITIALS.fullmatch(word)
     return bool(known) or (len(words) == 1 and word.isdigit())
 
@@ -96,7 +303,7 @@ def _is_abbreviation(word: str, following: str, position: int) -> bool:
         return False
     if low == "i":
         return False
-    first = re.match(r"[\w']+", following.lstrip(_OPENERS))
+    first = re.match(r"[\w']+", following.lstrip(_OPENING_MARKS))
     return not (first and first[0].lower() in _STARTERS)
 
 

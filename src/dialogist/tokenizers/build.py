@@ -14,7 +14,7 @@ from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 from dialogist.config import Config
 from dialogist.errors import ConfigError, MissingExtraError, ModelError
 from dialogist.files import located
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 from dialogist.tokenizers.base import (
     PLACEHOLDERS,
     ControlSymbols,

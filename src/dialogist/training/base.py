@@ -9,15 +9,15 @@ from typing import Any, Literal, Protocol
 import torch
 from pydantic import Field
 
-from dialogist.batch import Batch
 from dialogist.config import Config
 from dialogist.data.changes import EpochPairs, Epochs
-from dialogist.data.collate import Lengths, Pair, collate, lengths_of
+from dialogist.data.collate import EncodedPair, Lengths, collate, lengths_of
 from dialogist.data.sampler import Indices, SamplerConfig, TokenBucketConfig
 from dialogist.data.shards import ShardedPairs, fingerprint_of
 from dialogist.errors import CheckpointError
 from dialogist.objectives.base import Per
 from dialogist.records import JSON
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
 from dialogist.training.master_weights import TrainingPrecision
 from dialogist.training.optimizer import (
@@ -175,7 +175,7 @@ class TrainingData:
     ``epochs``: what each epoch makes of them, where they are not the same in all.
     """
 
-    pairs: Sequence[Pair]
+    pairs: Sequence[EncodedPair]
     symbols: Symbols
     epochs: Epochs | None = None
 

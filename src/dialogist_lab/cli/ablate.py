@@ -13,7 +13,7 @@ from dialogist.cli.console import TrainingDisplay, note, progress
 from dialogist.cli.flags import Data, Device, OutputFile, TableForm, Threads
 from dialogist.cli.forms import DeviceKind, Table, aligned_lines, form_of, output_to
 from dialogist.errors import DialogistError, UsageError, nearest
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 from dialogist_lab.cli.compare_output import SystemFailure, clock_time
 
 if TYPE_CHECKING:  # they are torch's: not for --help
@@ -161,7 +161,7 @@ def ablate(
     import torch
 
     from dialogist.nn.quantization import pick_device
-    from dialogist.recipe.config import DataSet, data_folder
+    from dialogist.recipe.recipe_config import DataSet, data_folder
     from dialogist.recipe.systems import System
     from dialogist_lab.ablation import read_ablation, variants
     from dialogist_lab.comparison import ComparisonRequest, settle_comparison
@@ -256,11 +256,11 @@ def _outcome(
     row: "Variant", config: "AblationConfig", setting: "ComparisonSetting", quiet: bool
 ) -> "ComparisonRow | SystemFailure":
     """A row that fails is told in one line, and the others still run."""
-    from dialogist.recipe.config import Place
+    from dialogist.recipe.recipe_config import RunPlace
     from dialogist_lab.ablation import budgeted
     from dialogist_lab.comparison import assess, is_trained, train_system
 
-    place = Place(setting.wanted.data, row.run, setting.wanted.device)
+    place = RunPlace(setting.wanted.data, row.run, setting.wanted.device)
     try:
         system = budgeted(row, config, place, note)
         if not is_trained(system):

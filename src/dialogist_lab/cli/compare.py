@@ -43,7 +43,7 @@ from dialogist_lab.cli.compare_output import (
 if TYPE_CHECKING:
     import torch
 
-    from dialogist.recipe.config import DataSet
+    from dialogist.recipe.recipe_config import DataSet
     from dialogist.recipe.systems import System
     from dialogist_lab.comparison import ComparisonRow, ComparisonSetting
 
@@ -128,7 +128,7 @@ def compare(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:
     """Compare systems on the same dialogues. The same command goes on after an interruption."""
-    from dialogist.engine.model_files import find_model
+    from dialogist.engine.options import find_model
     from dialogist.evaluation.metric_selection import (
         check_columns,
         column_keys,
@@ -136,8 +136,8 @@ def compare(
         split_names,
     )
     from dialogist.evaluation.system_outputs import JoinOptions
-    from dialogist.recipe.config import data_folder
     from dialogist.recipe.predictions import PredictionForm
+    from dialogist.recipe.recipe_config import data_folder
     from dialogist.recipe.systems import find_systems
     from dialogist_lab.comparison import ComparisonRequest, settle_comparison
 
@@ -261,7 +261,7 @@ def _data_set(on: Path | None, read: ReadOptions) -> "DataSet | None":
         DataError: there is no such file.
         UsageError: there are flags about it, and no ``--on``.
     """
-    from dialogist.recipe.config import DataSet
+    from dialogist.recipe.recipe_config import DataSet
 
     if on is None:
         if read != ReadOptions():

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from dialogist.cli.forms import aligned_lines, card_csv
 from dialogist.errors import MissingExtraError
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 if TYPE_CHECKING:  # they are torch's: not for --help
-    from dialogist.data.keypoints import RulePack
+    from dialogist.data.key_points import RulePack
     from dialogist.evaluation.key_point_scoring import Bin, Figures, Quality, ReferenceFigures
     from dialogist.evaluation.report_card import Card
     from dialogist.records import JSON

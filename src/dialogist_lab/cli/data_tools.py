@@ -17,7 +17,7 @@ from dialogist.data.readers import ReadOptions
 from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.errors import UsageError
 from dialogist.records import Dialogue
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 
 def synth(
@@ -67,7 +67,7 @@ def noise(
     format: FactsForm = None,
 ) -> int:
     """Show examples of each kind of noise: what is read, and what is to be written."""
-    from dialogist.recipe.config import data_folder, read_recipe
+    from dialogist.recipe.recipe_config import data_folder, read_recipe
     from dialogist_lab.pretraining import noise_examples
 
     form = form_of(output, format, Facts.text)

@@ -18,7 +18,7 @@ from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError
 from dialogist.files import short_names
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

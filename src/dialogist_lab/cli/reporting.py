@@ -22,7 +22,7 @@ from dialogist.recipe.evaluate import (
 )
 from dialogist.recipe.floors import floor_names
 from dialogist.recipe.systems import System, choose_pack, find_systems
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 from dialogist_lab.report.contents import PAGE, contents_of, write_report
 from dialogist_lab.report.examples import unsupported
 from dialogist_lab.report.subject import Run, Subject, process_environment

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dialogist import __version__
 from dialogist.evaluation.pages import asset, content_policy, page_templates, script_data, trusted
 from dialogist.records import JSON
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 from dialogist_lab.explain.explanation import (
     TITLES,
     AttentionWeights,

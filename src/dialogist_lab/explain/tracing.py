@@ -9,7 +9,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from dialogist.batch import FIRST_KEY_POINT, PLAN_EOS, Batch
 from dialogist.data.collate import collate
 from dialogist.data.entities import MASK
 from dialogist.data.normalise import normalise
@@ -26,6 +25,7 @@ from dialogist.errors import DataError
 from dialogist.models.base import Outputs
 from dialogist.nn.output_layer import Copies, PointerLogProbs
 from dialogist.records import Dialogue, Summary, Utterance
+from dialogist.tensors import FIRST_KEY_POINT, PLAN_EOS, Batch
 from dialogist.tokenizers import Tokenizer
 from dialogist.tokenizers.special_tokens import readable_entity
 from dialogist_lab.explain.explanation import (

@@ -8,7 +8,6 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from dialogist.batch import Batch
 from dialogist.models.base import (
     GeneratorModule,
     ModelConfig,
@@ -23,6 +22,7 @@ from dialogist.nn.layers import MappedEmbedding, TokenEmbedding
 from dialogist.nn.output_layer import LogProbs, PointerLogProbs, VocabularyProjection
 from dialogist.nn.packing import Masks, Packing, look_ahead_mask
 from dialogist.nn.transformer_layers import LayerShape, TransformerDecoder
+from dialogist.tensors import Batch
 from dialogist_lab.papers.hierarchical_encoder import (
     HierarchicalCopyMemory,
     HierarchicalEncoder,

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from dialogist.batch import Batch
 from dialogist.nn.layers import TokenEmbedding
 from dialogist.nn.output_layer import Copies
 from dialogist.nn.packing import Packing, additive_mask
 from dialogist.nn.transformer_layers import LayerShape, TransformerEncoder
+from dialogist.tensors import Batch
 
 # The hierarchical encoder: tokens to utterances, utterances to a dialogue.
 #

@@ -12,10 +12,10 @@ from typing import ClassVar, Literal
 import torch
 from pydantic import Field
 
-from dialogist.batch import FIRST_KEY_POINT, Batch, Plan
-from dialogist.data.keypoints import load_pack
+from dialogist.data.key_points import load_pack
 from dialogist.models.base import Outputs, PlanningModule, RecipeParts
 from dialogist.nn.attention import WantedWeights
+from dialogist.tensors import FIRST_KEY_POINT, Batch, Plan
 from dialogist_lab.papers.hierarchical import (
     HierarchicalConfig,
     HierarchicalOutputs,

@@ -8,13 +8,13 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor
 
-from dialogist.batch import Batch, Plan
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.beam_search import forced_targets
 from dialogist.decoding.generation import roll_out
 from dialogist.decoding.plan_decoding import PLAN_SYMBOLS, plan_of, plan_options
 from dialogist.models.base import ModelConfig, Outputs
 from dialogist.objectives.base import Loss, ObjectiveConfig, Per, per_sequence
+from dialogist.tensors import Batch, Plan
 from dialogist.tokenizers import Symbols, Tokenizer
 from dialogist_lab.papers.hierarchical import UtteranceDecoderState
 from dialogist_lab.papers.hierarchical_encoder import HierarchicalMemory

@@ -13,7 +13,6 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from dialogist.batch import Batch
 from dialogist.models.base import GeneratorModule, ModelConfig, Outputs, TokenDistribution
 from dialogist.nn.attention import WantedWeights
 from dialogist.nn.kv_cache import State
@@ -26,6 +25,7 @@ from dialogist.nn.output_layer import (
     VocabularyProjection,
 )
 from dialogist.nn.packing import Packing
+from dialogist.tensors import Batch
 from dialogist_lab.papers.recurrent_decoder import (
     AttentionMemory,
     RecurrentCells,

@@ -8,7 +8,6 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
-from dialogist.batch import Batch
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.beam_search import forced_targets
 from dialogist.decoding.generation import roll_out
@@ -17,6 +16,7 @@ from dialogist.metrics.faithfulness import FindingKind, findings
 from dialogist.models.base import GeneratorModule
 from dialogist.objectives.base import Loss, ObjectiveConfig, Per, per_sequence
 from dialogist.records import Dialogue, Utterance
+from dialogist.tensors import Batch
 from dialogist.tokenizers import PLACEHOLDERS, Symbols, Tokenizer, placeholder
 
 # ROUGE-L of many pairs of id sequences at once: fast enough to be a reward in training.

@@ -11,7 +11,7 @@ from dialogist.evaluation.pages import asset, content_policy, displayable, page_
 from dialogist.evaluation.report_card import Card
 from dialogist.metrics.base import BEST
 from dialogist.records import Dialogue, Utterance
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 from dialogist_lab.report.examples import (
     ExampleChoice,
     FindSpots,
@@ -23,8 +23,7 @@ from dialogist_lab.report.examples import (
 )
 from dialogist_lab.report.figures import Picture, learning
 from dialogist_lab.report.plots import HEADLINE, by_size, lengths, means, ranking, scatter, spread
-from dialogist_lab.report.subject import SUPPORT, Subject, environment_of
-from dialogist_lab.report.tables import (
+from dialogist_lab.report.report_tables import (
     ReportTable,
     TableCell,
     differences_table,
@@ -32,6 +31,7 @@ from dialogist_lab.report.tables import (
     outputs_table,
     verdict,
 )
+from dialogist_lab.report.subject import SUPPORT, Subject, environment_of
 
 _DRAWN = (
     *("faithfulness.any", "faithfulness.name", "faithfulness.number", "faithfulness.entity"),

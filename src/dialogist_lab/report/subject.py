@@ -19,7 +19,7 @@ from dialogist.evaluation.system_outputs import Output
 from dialogist.evaluation.upper_bounds import HUMAN
 from dialogist.metrics.base import Metric, mean_column
 from dialogist.records import Summary
-from dialogist.text.words import words_in
+from dialogist.text.tokens import words_in
 
 SUPPORT = {
     "faithfulness": "Outputs with something that the dialogue does not bear out",

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from dialogist.errors import UsageError
 from dialogist.records import JSON, Dialogue, Utterance
-from dialogist_lab.synth.conversation import (
+from dialogist_lab.synth.dialogues import (
     SPLITS,
     Composer,
     SynthConversation,

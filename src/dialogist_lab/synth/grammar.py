@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 import yaml
 
 from dialogist.errors import DataError
-from dialogist.text.words import count_words
+from dialogist.text.tokens import count_words
 
 _T = TypeVar("_T")
 

@@ -7,7 +7,7 @@ import torch
 from tests.models.pointer_samples import BATCH, COVERED, PAIRS, model_of
 from torch import Tensor, nn
 
-from dialogist.batch import Batch
+from dialogist.tensors import Batch
 from dialogist_lab.papers.recurrent import Recurrent
 
 

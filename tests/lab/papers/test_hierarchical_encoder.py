@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dialogist.batch import Batch
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.nn.output_layer import Copies, LogProbs, PointerLogProbs, VocabularyProjection
 from dialogist.nn.packing import Packing
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
 from dialogist_lab.papers.hierarchical import HierarchicalConfig, initialise
 from dialogist_lab.papers.hierarchical_encoder import (
@@ -22,9 +22,9 @@ from dialogist_lab.papers.hierarchical_encoder import (
 )
 
 SYMBOLS = Symbols(0, 1, 2, 3, 20)
-ONE = Pair((1, 5, 6, 7, 8, 2), id="one", starts=(1, 4))  # utterances of 3 and 1 tokens
-TWO = Pair((1, 9, 2), id="two", starts=(1,))
-LONG = Pair((1, *range(4, 18), 2), id="long", starts=(1, 2, 9, 10, 13))
+ONE = EncodedPair((1, 5, 6, 7, 8, 2), id="one", starts=(1, 4))  # utterances of 3 and 1 tokens
+TWO = EncodedPair((1, 9, 2), id="two", starts=(1,))
+LONG = EncodedPair((1, *range(4, 18), 2), id="long", starts=(1, 2, 9, 10, 13))
 SMALL = HierarchicalConfig.parse(
     {"embedding": 6, "width": 8, "heads": 2, "feed_forward": 12, "token_layers": 2}
     | {"utterance_layers": 2, "decoder_layers": 2, "utterance_tokens": 16, "target_tokens": 12}
@@ -38,7 +38,7 @@ def encoder() -> HierarchicalEncoder:
     return made
 
 
-def batch_of(*pairs: Pair) -> Batch:
+def batch_of(*pairs: EncodedPair) -> Batch:
     return collate(pairs, SYMBOLS)
 
 
@@ -63,7 +63,7 @@ def test_layout_by_hand() -> None:
 def test_relative_positions_are_the_formula(utterances: int) -> None:
     """floor(i K / M) for i = 1 .. M: never 0, K at the end, so K + 1 rows with the unused first."""
     source = (1, *[5] * utterances, 2)
-    one = Pair(source, starts=tuple(range(1, utterances + 1)))
+    one = EncodedPair(source, starts=tuple(range(1, utterances + 1)))
     layout = UtteranceLayout.of(batch_of(TWO, one))
     found = layout.relative_positions(30)[1 : layout.utterances.count].tolist()
     assert found == [i * 30 // utterances for i in range(1, utterances + 1)]
@@ -78,7 +78,7 @@ def test_positions_are_seen_from_the_start() -> None:
     config = HierarchicalConfig.parse({**shape, "utterance_tokens": 16, "target_tokens": 12})
     made = config.encoder(config.table(SYMBOLS.size)).eval()
     initialise(made)
-    same = Pair((1, *(5, 6, 7) * 8, 2), id="same", starts=tuple(range(1, 25, 3)))
+    same = EncodedPair((1, *(5, 6, 7) * 8, 2), id="same", starts=tuple(range(1, 25, 3)))
     rows = made(batch_of(same)).utterances[:8]
     likeness = nn.functional.cosine_similarity(rows[:, None], rows[None], dim=2)
     assert likeness[~torch.eye(8, dtype=torch.bool)].mean() < 0.9
@@ -112,7 +112,7 @@ def test_one_utterance_is_read_alone_and_a_dialogue_beside_anybody() -> None:
     count = alone.layout.tokens.count
     torch.testing.assert_close(beside.tokens[4 : 4 + count], alone.tokens[:count])
     torch.testing.assert_close(beside.utterances[2 : 2 + 5], alone.utterances[:5])
-    changed = Pair((1, 10, *LONG.source[2:]), starts=LONG.starts)
+    changed = EncodedPair((1, 10, *LONG.source[2:]), starts=LONG.starts)
     other = model(batch_of(changed))
     torch.testing.assert_close(other.tokens[1:count], alone.tokens[1:count])
     assert not torch.allclose(other.tokens[0], alone.tokens[0])
@@ -202,8 +202,8 @@ def everything(model: nn.Module, batch: Batch) -> Tensor:
 def test_the_model_beside_others_and_step_by_step(pointer: bool) -> None:
     torch.manual_seed(1)
     model = SMALL.model_copy(update={"pointer": pointer}).build(SYMBOLS.size).eval()
-    said = Pair(LONG.source, (1, 6, 20, 9, 2), starts=LONG.starts)
-    unknown = Pair((1, 5, 20, 21, 8, 2), (1, 7, 2), starts=(1, 3))
+    said = EncodedPair(LONG.source, (1, 6, 20, 9, 2), starts=LONG.starts)
+    unknown = EncodedPair((1, 5, 20, 21, 8, 2), (1, 7, 2), starts=(1, 3))
     both = batch_of(unknown, said)
     size = 20 + (both.extra if pointer else 0)
     together, alone = everything(model, both), everything(model, batch_of(said))

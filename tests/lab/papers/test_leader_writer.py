@@ -7,20 +7,20 @@ import pytest
 import torch
 from torch import Tensor
 
-from dialogist.batch import FIRST_KEY_POINT, Batch
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.plan_decoding import PlannedText, generate_plan, plan_of
 from dialogist.errors import ConfigError
-from dialogist.recipe.config import read_recipe
+from dialogist.recipe.recipe_config import read_recipe
+from dialogist.tensors import FIRST_KEY_POINT, Batch
 from dialogist.tokenizers import Symbols
 from dialogist_lab.papers.leader_writer import LeaderWriter, LeaderWriterConfig
 
 SYMBOLS = Symbols(0, 1, 2, 3, 20)
 A, B, C = range(FIRST_KEY_POINT, FIRST_KEY_POINT + 3)
-ONE = Pair((1, 5, 6, 20, 7, 8, 2), (1, 9, 10, 20, 11, 2), "one", (1, 4), (A, B), (3, 5))
-TWO = Pair((1, 5, 6, 7, 2), (1, 9, 2), "two", (1,), (C,), (2,))
-TWICE = Pair(
+ONE = EncodedPair((1, 5, 6, 20, 7, 8, 2), (1, 9, 10, 20, 11, 2), "one", (1, 4), (A, B), (3, 5))
+TWO = EncodedPair((1, 5, 6, 7, 2), (1, 9, 2), "two", (1,), (C,), (2,))
+TWICE = EncodedPair(
     (1, 4, 5, 6, 20, 7, 21, 8, 2),
     (1, 9, 10, 20, 11, 8, 8, 21, 2),
     "twice",
@@ -41,7 +41,7 @@ def model_of(**options: Any) -> LeaderWriter:
     return LeaderWriterConfig.parse({"kind": "leader-writer", **values}).build(20).eval()
 
 
-def batch_of(*pairs: Pair) -> Batch:
+def batch_of(*pairs: EncodedPair) -> Batch:
     return collate(pairs, SYMBOLS)
 
 
@@ -88,7 +88,7 @@ def test_search_is_teacher_forcing(pointer: bool) -> None:
 def as_plan(texts: list[PlannedText]) -> Any:
     plan = plan_of([text.plan.tokens for text in texts], torch.device("cpu"))
     parts = [(1, *h.tokens, 2) for text in texts for h in text.parts]
-    whole = collate([Pair((1, 5, 2), part) for part in parts], SYMBOLS)
+    whole = collate([EncodedPair((1, 5, 2), part) for part in parts], SYMBOLS)
     return replace(
         plan,
         target_in=whole.target_in,

@@ -7,7 +7,6 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from dialogist.batch import Batch
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import UncachedModel, generate
@@ -15,7 +14,8 @@ from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.errors import ConfigError, ModelError
 from dialogist.models.model_weights import weights_of
 from dialogist.objectives.cross_entropy import CrossEntropy
-from dialogist.recipe.config import read_recipe
+from dialogist.recipe.recipe_config import read_recipe
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
 from dialogist.tokenizers.build import train_word
 from dialogist.training.master_weights import MasterWeights

@@ -10,13 +10,13 @@ import torch
 from rouge_score.rouge_scorer import RougeScorer
 from torch import Tensor, nn
 
-from dialogist.batch import FIRST_KEY_POINT, Batch
-from dialogist.data.collate import Pair, collate
+from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding.beam_search import forced_targets
 from dialogist.decoding.search import Hypothesis
 from dialogist.models.base import Outputs
 from dialogist.models.transformer import TransformerConfig
 from dialogist.nn.output_layer import LogProbs, VocabularyProjection
+from dialogist.tensors import FIRST_KEY_POINT, Batch
 from dialogist.tokenizers import Symbols, TokenizerConfig, build_tokenizer, placeholder
 from dialogist_lab.papers.leader_writer import LeaderWriter, LeaderWriterConfig
 from dialogist_lab.papers.leader_writer_loss import LeaderWriterLossConfig, per_dialogue
@@ -74,8 +74,8 @@ def test_nothing_scores_nothing() -> None:
 
 SYMBOLS = Symbols(0, 1, 2, 3, 12)
 PAIRS = (
-    Pair((1, 5, 6, 7, 8, 2), (1, 9, 10, 5, 11, 2), "one", (1, 3), (3, 4), (3, 5)),
-    Pair((1, 5, 6, 7, 2), (1, 9, 2), "two", (1,), (5,), (2,)),
+    EncodedPair((1, 5, 6, 7, 8, 2), (1, 9, 10, 5, 11, 2), "one", (1, 3), (3, 4), (3, 5)),
+    EncodedPair((1, 5, 6, 7, 2), (1, 9, 2), "two", (1,), (5,), (2,)),
 )
 
 
@@ -158,7 +158,7 @@ def test_a_better_sample_becomes_more_probable(
     monkeypatch.setattr(
         "dialogist_lab.papers.self_critical.roll_out", lambda *_: ([said(8)], [said(7)])
     )
-    batch = collate([Pair((1, 5, 2), (1, wanted, 2))], SYMBOLS)
+    batch = collate([EncodedPair((1, 5, 2), (1, wanted, 2))], SYMBOLS)
     loss = objective(model, batch)  # type: ignore[arg-type]
     # gap * mean of log p(7), log p(end), both being log 1/12
     assert loss.value.item() == pytest.approx(-sign * math.log(1 / 12))
@@ -305,7 +305,7 @@ def test_what_the_dialogue_does_not_bear_out_is_counted() -> None:
     for speaker, text in zip((ann, bo), texts, strict=False):
         starts.append(len(source))
         source += tokenizer.encode(f"{speaker} {text}")
-    pair = Pair((*source, tokenizer.eos_id), (1, 2), "", tuple(starts))
+    pair = EncodedPair((*source, tokenizer.eos_id), (1, 2), "", tuple(starts))
     batch = collate([pair] * 4, tokenizer.symbols)
     summaries = (
         f"{ann} will meet Peter at 5.",
@@ -330,7 +330,7 @@ def test_a_flat_pointer_model_learns_to_copy_from_its_reward() -> None:
             "attention_output_dropout": 0,
         }
     ).build(12)
-    pairs = [Pair((1, 5, 12, 2), (1, 12, 2)), Pair((1, 13, 6, 12, 2), (1, 13, 2))]
+    pairs = [EncodedPair((1, 5, 12, 2), (1, 12, 2)), EncodedPair((1, 13, 6, 12, 2), (1, 13, 2))]
     objective = SelfCriticalConfig(weight=1.0, max_tokens=4).build(SYMBOLS)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     rewards = []

@@ -3,7 +3,7 @@
 import random
 from statistics import fmean
 
-from dialogist.data.keypoints import parse_pack
+from dialogist.data.key_points import parse_pack
 from dialogist.evaluation.metric_selection import KeyPoints
 from dialogist.evaluation.report_card import MeasuredSystem, RowKind, make_card
 from dialogist.evaluation.scoring import score

@@ -14,6 +14,13 @@ from dialogist_lab.report.contents import contents_of
 from dialogist_lab.report.examples import Spot, choose_examples, timelines
 from dialogist_lab.report.figures import learning
 from dialogist_lab.report.plots import Bins, binned
+from dialogist_lab.report.report_tables import (
+    MAIN,
+    differences_table,
+    figures_table,
+    number_text,
+    verdict,
+)
 from dialogist_lab.report.subject import (
     Run,
     Subject,
@@ -21,7 +28,6 @@ from dialogist_lab.report.subject import (
     process_environment,
     shown_alone,
 )
-from dialogist_lab.report.tables import MAIN, differences_table, figures_table, number_text, verdict
 
 from .reporting import Likeness, subject
 

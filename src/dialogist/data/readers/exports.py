@@ -27,7 +27,7 @@ from dialogist.data.readers.json_records import FileHead, JsonValue, convert_rec
 from dialogist.data.readers.source import Source, open_source
 from dialogist.errors import DataError
 from dialogist.records import JSON, Dialogue, Utterance
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 USERS = "users.json"
 DAY = re.compile(r"\d{4}-\d{2}-\d{2}")

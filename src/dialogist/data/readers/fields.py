@@ -9,7 +9,7 @@ from typing import TypeAlias
 from dialogist.data.readers.base import BadRecord, ProblemReporter, ReadOptions, value_at
 from dialogist.errors import DataError
 from dialogist.records import JSON, Dialogue, Utterance
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 Record: TypeAlias = Mapping[str, JSON]
 

@@ -7,7 +7,6 @@ from functools import partial
 from itertools import chain, pairwise
 from typing import NamedTuple
 
-from dialogist.data.profile import PROFILE, profile_of
 from dialogist.data.readers.base import BadRecord, ProblemReporter, ReadOptions, value_at
 from dialogist.data.readers.columnar import ARROW, PARQUET
 from dialogist.data.readers.documents import message_text, plain_text
@@ -38,9 +37,10 @@ from dialogist.data.readers.fields import (
 from dialogist.data.readers.json_records import FileHead, JsonValue, convert_records, json_values
 from dialogist.data.readers.source import Source
 from dialogist.data.readers.speaker_lines import LINE_END, named_lines
+from dialogist.data.user_profile import PROFILE, profile_of
 from dialogist.errors import DataError
 from dialogist.records import JSON, Dialogue, Utterance
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 _ROWS = (".jsonl", ".ndjson", PARQUET, ARROW)
 

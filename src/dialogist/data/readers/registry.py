@@ -66,7 +66,7 @@ from dialogist.data.readers.transcripts import (
 )
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.records import Dialogue
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from dialogist.data.readers.source import Source, SourceLine
 from dialogist.data.readers.speaker_lines import LINE_END, named_lines
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, Utterance
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 DIALOGUES = ("dialogue", "dialog", "transcript", "conversation")
 DELIMITERS = ",\t;|"

@@ -21,7 +21,7 @@ from dialogist.data.readers.speaker_lines import (
 )
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, Utterance
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 
 _CLOCK = r"(?P<hours>\d{1,2}):(?P<minutes>\d{2})(?::(?P<seconds>\d{2}))?"
 _HALF = r"(?:\s?(?P<half>[AaPp])\.?[Mm]\.?)?"

@@ -13,13 +13,23 @@ from dialogist.metrics.dialogue_facts import StatedNumbers, stated_numbers
 from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue
 from dialogist.text.clauses import clauses_of, is_content
-from dialogist.text.entities import calendar_value, entities
 from dialogist.text.languages import Language, language_of
+from dialogist.text.patterns import calendar_value, entities
 from dialogist.text.people import NICKNAMES, SHORT_FORMS
 from dialogist.text.porter import stem_of
 from dialogist.text.quantities import HALF_DAY, Quantity, may_hold, quantities
-from dialogist.text.tokens import Token, sentence_spans, tokens_of, without_tags
-from dialogist.text.words import FUNCTION_WORDS, NEGATION, RELUCTANCE, folded, listed, word_set
+from dialogist.text.tokens import (
+    FUNCTION_WORDS,
+    NEGATION,
+    RELUCTANCE,
+    Token,
+    folded,
+    listed,
+    sentence_spans,
+    tokens_of,
+    without_tags,
+    word_set,
+)
 
 # Terms: what a text says that can be looked for in another, with its place.
 #

@@ -8,7 +8,7 @@ from torch import nn
 from dialogist.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    from dialogist.models.pretrained.network import PretrainedModel
+    from dialogist.models.pretrained.pretrained_network import PretrainedModel
 
 
 def add_adapters(model: "PretrainedModel") -> None:

@@ -16,10 +16,10 @@ import transformers
 from tokenizers.processors import TemplateProcessing
 from torch import nn
 
-from dialogist.models.pretrained.network import PretrainedModel
 from dialogist.models.pretrained.pretrained_config import PromptConfig
+from dialogist.models.pretrained.pretrained_network import PretrainedModel
+from dialogist.models.pretrained.pretrained_sources import OURS
 from dialogist.models.pretrained.pruning import select_rows
-from dialogist.models.pretrained.sources import OURS
 from dialogist.records import JSON
 from dialogist.tokenizers import Tokenizer
 

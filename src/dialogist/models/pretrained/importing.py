@@ -7,14 +7,13 @@ from typing import Any
 
 from dialogist.errors import ConfigError, ModelError
 from dialogist.models.pretrained.adapters import add_adapters
-from dialogist.models.pretrained.network import PretrainedModel
 from dialogist.models.pretrained.pretrained_config import (
     DECODERS,
     PretrainedConfig,
     PromptConfig,
 )
-from dialogist.models.pretrained.pruning import as_ours, prune, select_rows
-from dialogist.models.pretrained.sources import (
+from dialogist.models.pretrained.pretrained_network import PretrainedModel
+from dialogist.models.pretrained.pretrained_sources import (
     OURS,
     PretrainedSource,
     locate,
@@ -23,6 +22,7 @@ from dialogist.models.pretrained.sources import (
     read_pretrained_network,
     read_their_tokenizer,
 )
+from dialogist.models.pretrained.pruning import as_ours, prune, select_rows
 from dialogist.tokenizers import Tokenizer
 
 INSTRUCTION = "Summarize the following conversation in one to three sentences."

@@ -11,7 +11,7 @@ from dialogist.models.base import ModelConfig, RecipeParts
 from dialogist.tokenizers import Tokenizer
 
 if TYPE_CHECKING:  # transformers takes seconds to import
-    from dialogist.models.pretrained.network import PretrainedModel
+    from dialogist.models.pretrained.pretrained_network import PretrainedModel
 
 ENCODER_DECODERS = ("t5", "mt5", "bart", "pegasus", "led", "marian")
 DECODERS = ("gemma", "gemma3_text", "qwen2", "qwen3", "llama", "smollm3", "mistral")
@@ -114,7 +114,7 @@ class PretrainedConfig(ModelConfig):
         Raises:
             MissingExtraError, ModelError, ConfigError: as `import_pretrained`.
         """
-        from dialogist.models.pretrained.sources import require_transformers
+        from dialogist.models.pretrained.pretrained_sources import require_transformers
 
         require_transformers(f"{self.source}: a pretrained model")
         from dialogist.models.pretrained.importing import import_pretrained
@@ -129,11 +129,11 @@ class PretrainedConfig(ModelConfig):
             ConfigError: the architecture is not known yet: the source was not read.
             MissingExtraError: the extra ``pretrained`` is not installed.
         """
-        from dialogist.models.pretrained.sources import require_transformers
+        from dialogist.models.pretrained.pretrained_sources import require_transformers
 
         if self.architecture is None:
             raise ConfigError(f"model.source {self.source}: was not read; train loads it first")
         require_transformers("a pretrained model")
-        from dialogist.models.pretrained.network import empty_model
+        from dialogist.models.pretrained.pretrained_network import empty_model
 
         return empty_model(self, vocabulary)

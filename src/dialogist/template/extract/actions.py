@@ -22,9 +22,9 @@ from dialogist.template.extract.serving import served_in
 from dialogist.template.extract.turns import Found, Sentence, Turns
 from dialogist.template.extract.verbs import is_handled, is_work, starts_work
 from dialogist.template.extract.wording import quoted, resolved
-from dialogist.text.agreeing import agrees, declines
-from dialogist.text.deadlines import deadline_in
-from dialogist.text.words import FUNCTION_WORDS
+from dialogist.text.quantities import deadline_in
+from dialogist.text.replies import agrees, declines
+from dialogist.text.tokens import FUNCTION_WORDS
 
 _ADVERB = (
     r"(?:(?:definitely|certainly|just|also|then|gladly|personally|first|now|surely|still|try to|"

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from dialogist.template.extract.turns import Found, Sentence, Turns
 from dialogist.template.extract.wording import quoted
-from dialogist.text.agreeing import agrees
-from dialogist.text.deadlines import deadline_in
+from dialogist.text.quantities import deadline_in
+from dialogist.text.replies import agrees
 
 _VERBS = (
     "发(?:给|送|您|你|到|一|个|过去|邮件|短信)?|寄|邮寄|打(?:给|电话)|致电|"

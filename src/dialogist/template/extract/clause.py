@@ -2,7 +2,7 @@
 
 import re
 
-from dialogist.text.words import FUNCTION_WORDS, word_set
+from dialogist.text.tokens import FUNCTION_WORDS, word_set
 
 _STOP = re.compile(
     r"[.!?…]+\W*$|\s[.!?](?!\w)|(?<! [ap])(?<!(?-i:[A-Z][a-z]))(?<!(?-i:[A-Z][a-z]{2}))[.!?](?=\s)|"

@@ -15,8 +15,8 @@ from dialogist.template.extract.clause import (
 from dialogist.template.extract.settled import settled_in
 from dialogist.template.extract.talk import TALK
 from dialogist.template.extract.turns import Found, Sentence, Turns
-from dialogist.text.agreeing import agrees
-from dialogist.text.deadlines import deadline_in
+from dialogist.text.quantities import deadline_in
+from dialogist.text.replies import agrees
 
 _APOSTROPHE = r" ?['’] ?"
 _TAKEN = re.compile(

@@ -16,7 +16,7 @@ from dialogist.template.extract.turns import Found, Sentence, Turns
 from dialogist.template.extract.verbs import WORK
 from dialogist.template.extract.wording import quoted, resolved
 from dialogist.text.porter import stem_of
-from dialogist.text.words import IRREGULAR, word_set
+from dialogist.text.tokens import IRREGULAR, word_set
 
 _ADVERB = r"(?:(?:just|already|now|also|successfully|all|gone ahead and|finally|both) )*"
 _PERFECT = re.compile(

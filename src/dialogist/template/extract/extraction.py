@@ -17,14 +17,13 @@ from dialogist.template.extract.chinese import (
 from dialogist.template.extract.decisions import decisions_in
 from dialogist.template.extract.done import done_in
 from dialogist.template.extract.issues import issues_in
+from dialogist.template.extract.open_questions import questions_in
 from dialogist.template.extract.outcomes import outcomes_in
-from dialogist.template.extract.questions import questions_in
-from dialogist.template.extract.superseding import standing, values_of
+from dialogist.template.extract.superseded import standing, values_of
 from dialogist.template.extract.turns import Found, Turns, turns_of
 from dialogist.text.languages import language_of
 from dialogist.text.porter import stem_of
-from dialogist.text.tokens import bases_of
-from dialogist.text.words import FUNCTION_WORDS
+from dialogist.text.tokens import FUNCTION_WORDS, bases_of
 
 _SAME = 0.6  # of the words of the shorter one: then two texts say the same
 

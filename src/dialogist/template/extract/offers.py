@@ -7,8 +7,8 @@ from dialogist.template.extract.clause import begins_clause, clause_end, is_brok
 from dialogist.template.extract.turns import Found, Sentence, Turns
 from dialogist.template.extract.verbs import is_handled, is_work
 from dialogist.template.extract.wording import quoted, resolved
-from dialogist.text.agreeing import agrees
-from dialogist.text.deadlines import deadline_in
+from dialogist.text.quantities import deadline_in
+from dialogist.text.replies import agrees
 
 _OFFERS = re.compile(
     r"\b(?:(?:shall|should) I|do you want me to|would you like me to|I (?:can|could))"

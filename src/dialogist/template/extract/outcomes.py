@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from dialogist.template.extract.serving import served_in
-from dialogist.template.extract.superseding import content_of, values_of
+from dialogist.template.extract.superseded import content_of, values_of
 from dialogist.template.extract.turns import Found, Sentence, Turns
 from dialogist.template.extract.wording import quoted
 from dialogist.text.porter import stem_of

@@ -3,7 +3,7 @@
 import re
 
 from dialogist.template.extract.turns import Turns
-from dialogist.text.words import word_set
+from dialogist.text.tokens import word_set
 
 _SERVING = word_set(
     "agent advisor adviser support rep representative operator system assistant bot clerk "

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dialogist.template.extract.talk import TALK
 from dialogist.template.extract.turns import Found, Sentence, Turns
 from dialogist.template.extract.wording import quoted
-from dialogist.text.agreeing import agrees, declines
-from dialogist.text.deadlines import whens_in
+from dialogist.text.quantities import whens_in
+from dialogist.text.replies import agrees, declines
 
 _OFFERED = re.compile(
     r"\b(?:how about|what about|shall we|why don ?['’]?t we|should we|could we|can we|"

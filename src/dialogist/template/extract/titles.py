@@ -9,9 +9,9 @@ from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue, EvidenceSpan
 from dialogist.template.extract.turns import Found, turns_of
 from dialogist.text.languages import language_of
-from dialogist.text.names import DAYS, MONTHS
+from dialogist.text.people import DAYS, MONTHS
 from dialogist.text.porter import stem_of
-from dialogist.text.words import IRREGULAR, OPENERS, REPORTING, word_set
+from dialogist.text.tokens import IRREGULAR, OPENERS, REPORTING, word_set
 
 _WORD = re.compile(r"[^\W\d_]+(?:[-_][^\W\d_]+)*")
 _COMMON = """

@@ -4,7 +4,7 @@ import re
 
 from dialogist.template.extract.clause import is_telling
 from dialogist.text.porter import stem_of
-from dialogist.text.words import word_set
+from dialogist.text.tokens import word_set
 
 _WORK = """
 accept activate accompany add adjust apply approve arrange ask assign attach bake block book bring

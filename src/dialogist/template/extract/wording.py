@@ -8,7 +8,7 @@ import re
 
 from dialogist.template.extract.clause import tidy
 from dialogist.template.extract.turns import Sentence
-from dialogist.text.words import word_set
+from dialogist.text.tokens import word_set
 
 _SPEAKER_ACTS = re.compile(r"(?-i:\bI\b)|\bi\b(?=['’ ]|$)|\b(?:im|ive)\b|\bmyself\b.", re.I)
 _THEM = r"(?:you|u)"

@@ -8,7 +8,7 @@ from dialogist.text.reported_speech.morphology import AUXILIARIES, is_gerund, is
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.third_persons import NOUNS
 from dialogist.text.reported_speech.words import Word, is_adverb, words_of
-from dialogist.text.words import listed, word_set
+from dialogist.text.tokens import listed, word_set
 
 _OPENS = w.DETERMINERS - word_set("any no this that these those") | word_set(
     "two three four five six seven eight nine ten both several another"

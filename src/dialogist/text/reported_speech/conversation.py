@@ -18,6 +18,7 @@ from dialogist.text.reported_speech.telling import tell
 from dialogist.text.reported_speech.third_persons import (
     Person,
     people_in,
+    unnamed_in,
     who_is_meant,
     written_out,
 )
@@ -245,6 +246,8 @@ class Conversation:
         text = self._of(turn)[place].said.text
         if not any(word.low in SINGULAR_THIRD for word in words_of(text)):
             return who_is_meant(text, voice, ())
+        if self._is_chat(turn):
+            return who_is_meant(text, voice, ())  # names in small letters are not seen
         return who_is_meant(text, voice, self._mentioned(turn, place))
 
     def _mentioned(self, turn: int, place: int) -> list[Person]:
@@ -253,7 +256,13 @@ class Conversation:
         while turn and len(before) < _LOOK_BACK:
             turn -= 1
             before[:0] = [(turn, i) for i in range(len(self._of(turn)))]
-        return [person for where in before[-_LOOK_BACK:] for person in self._people_in(*where)]
+        found: list[Person] = []
+        for said, number in before[-_LOOK_BACK:]:
+            voice = self._voice(said)
+            if voice is not None:
+                found += unnamed_in(self._of(said)[number].said.text, voice, found)
+            found += self._people_in(said, number)
+        return found
 
     def _people_in(self, turn: int, place: int) -> list[Person]:
         if (turn, place) not in self._mentions:

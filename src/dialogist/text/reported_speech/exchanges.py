@@ -28,7 +28,7 @@ from dialogist.text.reported_speech.words import (
     THEY,
     words_of,
 )
-from dialogist.text.words import word_set
+from dialogist.text.tokens import word_set
 
 _COURTEOUS = re.compile(r"(?i)(?:could|would) you (?!be\b|have\b|know\b|see\b|say\b)")
 _TWO_SENTENCES = re.compile(r"[a-z]{2,}[.!?] ")

@@ -7,7 +7,7 @@ from dialogist.text.reported_speech.participants import is_role
 from dialogist.text.reported_speech.third_persons import people_in
 from dialogist.text.reported_speech.turning import Setting, Turned, Voice, turned
 from dialogist.text.reported_speech.words import words_of
-from dialogist.text.words import OPENERS, word_set
+from dialogist.text.tokens import OPENERS, word_set
 
 _FAMILY = "mom mum mommy mummy dad daddy grandma grandpa granny aunt uncle auntie"
 DATES = word_set("""

@@ -4,7 +4,7 @@ The verbs of conversations are listed. The form of any other word is unknown, an
 needs it is not reported.
 """
 
-from dialogist.text.words import word_set
+from dialogist.text.tokens import word_set
 
 _IRREGULAR = """
 become became become | begin began begun | bite bit bitten | blow blew blown | break broke broken

@@ -23,7 +23,7 @@ from dialogist.text.reported_speech.words import (
     Word,
     words_of,
 )
-from dialogist.text.words import word_set
+from dialogist.text.tokens import word_set
 
 REQUEST = re.compile(
     r"(?i)(?:(can|could)|will|would) you (?:(?:just|maybe|possibly|also) )?"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dialogist.text.people import NICKNAMES, ROLES, own_names
-from dialogist.text.words import word_set
+from dialogist.text.tokens import word_set
 
 # Labels that stand for several people, or for nobody known.
 _MANY = word_set("support team staff helpdesk unknown voice")

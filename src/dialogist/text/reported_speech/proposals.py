@@ -7,7 +7,7 @@ from dialogist.text.reported_speech.morphology import AUXILIARIES, gerund_of, is
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.words import PERSON, words_of
-from dialogist.text.words import word_set
+from dialogist.text.tokens import word_set
 
 _WISH = re.compile(
     r"(?i)(?:i (?:was|am) wondering"

@@ -31,7 +31,7 @@ from dialogist.text.reported_speech.words import (
     is_adverb,
     words_of,
 )
-from dialogist.text.words import word_set
+from dialogist.text.tokens import word_set
 
 _WH = word_set("what which who whom whose where when why how")
 _BE = word_set("am is are was were")

@@ -2,9 +2,9 @@
 
 import re
 
-from dialogist.text.chat import WRITTEN_OUT
+from dialogist.text.chat_spelling import WRITTEN_OUT
 from dialogist.text.reported_speech.morphology import is_base, is_gerund, is_participle
-from dialogist.text.words import word_set
+from dialogist.text.tokens import word_set
 
 _SPELLINGS = WRITTEN_OUT | {
     "i'm": "I'm", "i've": "I've", "i'll": "I'll", "i'd": "I'd", "theyre": "they're",
@@ -76,7 +76,7 @@ _LONG = (
     (re.compile(r"(?i)\b([^\W\d_]+)['’]ve\b"), r"\1 have"),
     (re.compile(r"(?i)\b([^\W\d_]+)['’]ll\b"), r"\1 will"),
 )
-_HAD_OR_WOULD = re.compile(r"(?i)\b(I|you|he|she|it|we|they|that|who|there)['’]d(?=((?: \w+)*))")
+_HAD_OR_WOULD = re.compile(r"(?i)\b(I|you|he|she|it|we|they|that|who|there)['’]d(?=((?: [\w-]+)*))")
 _IS_OR_HAS = re.compile(
     r"(?i)\b(he|she|it|that|this|there|here|what|where|who|when|how|everything|everyone|everybody"
     r"|nobody|somebody|someone|something|nothing|one)['’]s(?=((?: \w+){0,3}))"
@@ -156,7 +156,7 @@ def _behind_adverbs(words: str) -> str:
 
 
 def _had_or_would(words: str) -> str:
-    following = _behind_adverbs(words)
+    following = _behind_adverbs(words).rpartition("-")[2]  # "double-booked"
     if following == "better" or (is_participle(following) and not is_base(following)):
         return " had"
     return " would" if following == "be" or is_base(following) or following in ("rather",) else "'d"

@@ -27,7 +27,7 @@ from dialogist.text.reported_speech.words import (
     is_adverb,
     words_of,
 )
-from dialogist.text.words import OPENERS, word_set
+from dialogist.text.tokens import OPENERS, word_set
 
 _TIMES = word_set("""
 tomorrow today tonight yesterday morning afternoon evening week month year weekend night last next

@@ -13,7 +13,7 @@ from dialogist.text.reported_speech.morphology import (
     is_present,
 )
 from dialogist.text.reported_speech.words import Word, is_adverb, words_of
-from dialogist.text.words import OPENERS, word_set
+from dialogist.text.tokens import OPENERS, word_set
 
 _BE = word_set("am is are was were be been being")
 _PREDICATES = word_set("""

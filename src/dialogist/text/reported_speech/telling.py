@@ -31,12 +31,20 @@ _TWO = re.compile(
     r"|[a-z] (?:It|He|She|They|We|You|This|That|There)"
     r" (?:is|are|was|were|will|has|have|can|would)\b"
 )
+# What is said of people in general: "it depends on how you look at it".
+_OF_ANYBODY = re.compile(
+    r"(?i)\b(?:how you (?:look at|see|put|define|count)|what you (?:call|pay for|mean by)"
+    r"|(?:once|when|before) you (?:know it|get used to)|you (?:never|always) know|if you ask me"
+    r"|(?:as|when) you (?:go|get old(?:er)?)|you get used to|you know (?:how|what) it)\b"
+)
 _RULES = (proposal, request, question, order, statement)
 
 
 def tell(frame: Frame, said: Trimmed) -> str | None:
     """The sentence in the third person, without its full stop; None where no rule is sure."""
     text = said.text
+    if _OF_ANYBODY.search(text):
+        return None
     if _UNTOLD.search(text) or _TWO.search(text) or len(text.split()) > _MOST_WORDS:
         return None
     for rule in _RULES:

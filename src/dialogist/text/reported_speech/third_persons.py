@@ -1,39 +1,64 @@
 """Whom "he" and "she" mean: the one person spoken of before, or the sentence is not reported."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dialogist.text.names import DAYS, MONTHS
-from dialogist.text.people import first_names
-from dialogist.text.reported_speech.morphology import is_base
+from dialogist.text.people import DAYS, MONTHS, first_names
+from dialogist.text.quantities import NUMBER_WORDS
+from dialogist.text.reported_speech.morphology import is_base, is_gerund, is_past, is_present
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.turning import Voice, possessive, turned
-from dialogist.text.reported_speech.words import SINGULAR_THIRD, THEY, words_of
-from dialogist.text.words import OPENERS, word_set
+from dialogist.text.reported_speech.words import SINGULAR_THIRD, THEY, is_adverb, words_of
+from dialogist.text.tokens import FUNCTION_WORDS, OPENERS, word_set
 
 _SHE = word_set("""
 mother mom mum mummy grandmother grandma wife sister daughter girlfriend aunt auntie niece
-mother-in-law sister-in-law daughter-in-law lady woman girl waitress actress
+mother-in-law sister-in-law daughter-in-law lady woman girl waitress actress landlady granny gran
+grandma nan nana bride widow headmistress stepmother godmother
 """)
 _HE = word_set("""
 father dad grandfather grandpa husband brother son boyfriend uncle nephew father-in-law
-brother-in-law son-in-law man guy boy gentleman waiter actor dad
+brother-in-law son-in-law man guy boy gentleman waiter actor fellow bloke chap lad grandad
+stepfather godfather groom fisherman postman headmaster
 """)
 _ANYONE = word_set("""
-manager boss doctor teacher friend colleague neighbour neighbor cousin landlord landlady driver
+manager boss doctor teacher friend colleague neighbour neighbor cousin landlord driver
 technician lawyer roommate flatmate assistant secretary supervisor colleague client patient baby
 kid child partner dentist nurse professor coach courier physio mechanic plumber electrician
 translator cat dog puppy hamster horse agent student customer roommate boyfriend person
 receptionist policeman officer writer director singer author player chef cook clerk president
+councillor inspector gardener builder roofer fitter judge mayor minister referee caretaker carpenter
+principal intern trainee apprentice volunteer guest visitor passenger mate tenant head chair
+chairman chairwoman editor owner buyer seller foreman midwife vet toddler pupil
 """)
 NOUNS = _SHE | _HE | _ANYONE
 """Words for people."""
 _NOUNS = "|".join(sorted(NOUNS, key=len, reverse=True))
 _PHRASE = re.compile(
-    rf"(?i)\b(my|your|our|the|his|her|a|an|their|this|that) (?:\w+ )?({_NOUNS})\b(?!['’-])"
+    r"(?i)\b(my|your|our|the|his|her|a|an|their|this|that) "
+    rf"(?:(?!(?:is|was|has|will|would|can)\b)\w+ )?({_NOUNS})\b(?!-)"
 )
-_TITLED = re.compile(r"\b(Mr|Mrs|Ms|Miss|Dr|Professor)\.? [A-Z][\w'-]+")
+_SOMEBODYS = re.compile(rf"\b([A-Z][a-zà-ÿ]+['’]s) ({_NOUNS})\b(?!-)")
+# By their endings, words for whoever does something.
+_ROLE = re.compile(
+    r"(?i)\b(?:my|your|our|the|his|her|a|an|their|this|that) (?:\w+ )?"
+    r"([a-z]{3,}(?:er|or|ist|ian|man|woman|ess))\b"
+)
+_NO_ROLE = re.compile(
+    r"(?:.*(?:ever|ether|letter|paper|order|number|water|inner|offer|cover|corner|computer|printer"
+    r"|charger|boiler|router|trailer|counter|floor|door|motor|colou?r|error|monitor|folder|shower"
+    r"|flower|powder|meter|river|tower|power|matter|answer|freezer|scanner|heater|mirror|quarter"
+    r"|finger|shoulder|ladder|sticker|poster|center|under|after|other|former|latter|later|earlier"
+    r"|better|bigger|smaller|cheaper|longer|shorter|older|newer|lower|upper|outer|summer|winter"
+    r"|elevator|corridor|remember|consider|business|illness|address|access|process|woman|human"
+    r"|list))"
+)
+_SOMEBODY = re.compile(r"(?i)\b(?:some(?:body|one)|mum|mom|dad|gran|granny|grandma|grandpa)\b")
+_BEHIND = re.compile(r" ([a-z]+)")
+_ALONE = re.compile(r"([A-Z][a-zà-ÿ]{2,})")
+_GENERIC = word_set("person people")
+_TITLED = re.compile(r"\b(Mr|Mrs|Ms|Miss|Dr|Professor)\.? [A-Z]\w*(?:-\w+|['’](?!s\b)\w+)*")
 _CAPITAL = re.compile(
     r"(?<=[a-z,] )(?<!\bin )(?<!\bat )(?<!\bto )(?<!\bfrom )(?<!\bthe )(?<!\bon )"
     r"[A-Z][a-zà-ÿ]{2,}(?!\w)"
@@ -57,9 +82,12 @@ _HER_ALONE = re.compile(
     | whether | where | by | of | out | off | like | as | than | but | so | because | every
     | yesterday
     | one | two | three | soon | there | here | too | alone | down | into | over | until | till
-    | before | after | not | is | was | will | \d+
+    | before | after | not | is | was | will | along | home | round | around | directly | \d+
     """)
     + r"\b))"
+)
+_TWO = re.compile(
+    r"(?i)\b(?:(he)(?= \w+ him\b)|(she)(?= \w+ her (?:a|the|to|in|at|on|for|that)\b))"
 )
 _PLURAL = re.compile(
     r"(?i)\b(?:people|children|kids|men|women|everyone|everybody|parents|police|both"
@@ -88,28 +116,62 @@ class Person:
 
 def people_in(text: str, voice: Voice) -> list[Person]:
     """The people that a sentence mentions, from left to right; ``voice``: who says it to whom."""
-    found: dict[int, Person] = {}
-    for match in _PHRASE.finditer(text):
-        told = turned(_definite(match[0], match[1]), voice)
-        words = "" if told is None else told.text
-        found[match.start()] = Person(words, _gender(match[2].lower()))
+    found = _named_by_nouns(text, voice)
     for match in _TITLED.finditer(text):
         title = match[1]
         gender = "m" if title == "Mr" else "f" if title in ("Mrs", "Ms", "Miss") else ""
         found[match.start()] = Person(match[0], gender)
     for name in first_names(text):
-        found.setdefault(text.find(name), Person(name, ""))
-    if (first := _FIRST.match(text)) and _may_be_named(first[1]):
-        found.setdefault(0, Person(first[1], ""))
+        if name.lower() not in _NO_PERSON:
+            found.setdefault(text.find(name), Person(name, ""))
     known = " ".join(person.words for person in found.values())
-    for match in _CAPITAL.finditer(text):
-        if match[0].lower() not in _NO_PERSON and match[0] not in known:
-            found.setdefault(match.start(), Person("", ""))
+    for start in _perhaps_named(text, known):
+        found.setdefault(start, Person("", ""))
     return [found[place] for place in sorted(found)]
 
 
+def _named_by_nouns(text: str, voice: Voice) -> dict[int, Person]:
+    found: dict[int, Person] = {}
+    for match in _PHRASE.finditer(text):
+        told = turned(_definite(match[0], match[1]), voice)
+        is_clear = match[2].lower() not in _GENERIC and not _is_first_part(text, match.end())
+        words = told.text if told is not None and is_clear else ""
+        found[match.start()] = Person(words, _gender(match[2].lower()))
+    for match in _SOMEBODYS.finditer(text):
+        found[match.start(2)] = Person(match[0], _gender(match[2].lower()))
+    return found
+
+
+def _perhaps_named(text: str, known: str) -> Iterator[int]:
+    """Where words stand that may be somebody, though who is not certain."""
+    for match in _ROLE.finditer(text):
+        if not _NO_ROLE.fullmatch(match[1].lower()):
+            yield match.start()
+    for match in _SOMEBODY.finditer(text):
+        if match[0].lower() not in known.lower():
+            yield match.start()
+    first = _FIRST.match(text) or _ALONE.fullmatch(text)
+    if first and _may_be_named(first[1]):
+        yield 0
+    for match in _CAPITAL.finditer(text):
+        if match[0].lower() not in _NO_PERSON and match[0] not in known:
+            yield match.start()
+
+
+def _is_first_part(text: str, end: int) -> bool:
+    """Whether a noun only tells what another is for: "the customer table"."""
+    behind = _BEHIND.match(text, end)
+    if behind is None:
+        return False
+    low = behind[1]
+    is_verb = is_past(low) or is_present(low) or is_gerund(low) or is_base(low)
+    return low not in FUNCTION_WORDS and not is_verb and not is_adverb(low)
+
+
 def _may_be_named(word: str) -> bool:
-    return word.lower() not in _NO_PERSON and not is_base(word.lower())
+    low = word.lower()
+    is_other = is_base(low) or is_gerund(low) or is_adverb(low) or low in NUMBER_WORDS
+    return low not in _NO_PERSON and not is_other
 
 
 def _definite(phrase: str, determiner: str) -> str:
@@ -121,6 +183,21 @@ def _definite(phrase: str, determiner: str) -> str:
 
 def _gender(noun: str) -> str:
     return "f" if noun in _SHE else "m" if noun in _HE else ""
+
+
+def unnamed_in(text: str, voice: Voice, before: Sequence[Person]) -> list[Person]:
+    """Those whom a sentence calls "he" or "she" though nobody named ``before`` is the only one."""
+    pronouns = [word for word in words_of(text) if word.low in SINGULAR_THIRD]
+    if not pronouns:
+        return []
+    known = [*before, *people_in(text[: pronouns[0].start], voice)]
+    found = [
+        Person("", "f" if word.low in _FEMALE else "m")
+        for word in pronouns
+        if not any(person.fits(word.low) for person in known)
+    ]
+    # "He gave him" is of two.
+    return found + [Person("", "m" if m[1] else "f") for m in _TWO.finditer(text)]
 
 
 def who_is_meant(text: str, voice: Voice, before: Sequence[Person]) -> str | None:

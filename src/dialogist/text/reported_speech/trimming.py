@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from dialogist.text.chat import WRITTEN_OUT
+from dialogist.text.chat_spelling import WRITTEN_OUT
 from dialogist.text.people import first_names
 from dialogist.text.reported_speech.morphology import AUXILIARIES, is_base, is_gerund
 from dialogist.text.reported_speech.phrases import (
@@ -21,8 +21,8 @@ from dialogist.text.reported_speech.phrases import (
     YES,
 )
 from dialogist.text.reported_speech.spelling import normalised
-from dialogist.text.reported_speech.words import DETERMINERS, PREPOSITIONS
-from dialogist.text.words import OPENERS, word_set
+from dialogist.text.reported_speech.words import DETERMINERS, PREPOSITIONS, is_adverb
+from dialogist.text.tokens import OPENERS, word_set
 
 _TITLE_CALL = word_set("""
 sir madam ma'am doctor dear honey darling mate bro man dude buddy guys mom mum dad mommy daddy mummy
@@ -30,7 +30,11 @@ officer professor mr mrs ms dr boss love babe baby sweetie sweetheart son everyo
 folks all grandma grandpa girl girls boys friend waiter miss mister mr mrs
 """)
 _TITLED = r"(?:(?:Mr|Mrs|Ms|Dr|Miss|Doctor|Professor)\.? )?[^\W\d_][\w'’-]*"
-_CALL = re.compile(rf"({_TITLED}(?: [A-Z][\w'’-]*)?|#Person\d+#)(?:,\s+|\s*!\s+)(?=\S)")
+# "Ann, I think, is late" calls nobody.
+_CALL = re.compile(
+    rf"({_TITLED}(?: [A-Z][\w'’-]*)?|#Person\d+#)(?:,\s+|\s*!\s+)"
+    r"(?!(?i:I (?:think|guess|suppose|believe|hope)),)(?=\S)"
+)
 _GREETED = re.compile(
     r"(?:[Hh]i|[Hh]ello|[Hh]ey|[Tt]hanks) ((?!(?:There|All|Wh\w+|How|Is|Are|Do"
     r"|Does|Can|Could|Will|Would|The|My|It|That|This|We|You|Please|For|So|But|And|No|Yes)\b)"
@@ -193,7 +197,7 @@ def _is_other_name(text: str, call: re.Match[str]) -> bool:
     name, low = call[1], call[1].lower()
     if first_names(f", {name}"):
         return True
-    if not name[0].isupper() or low in OPENERS | _NEVER_CALLED or low.endswith("ly"):
+    if not name[0].isupper() or low in OPENERS | _NEVER_CALLED or is_adverb(low):
         return False
     return _ADDRESSES.match(text, call.end()) is not None
 

@@ -23,7 +23,7 @@ from dialogist.text.reported_speech.morphology import (
 )
 from dialogist.text.reported_speech.participants import is_role
 from dialogist.text.reported_speech.words import Word, is_adverb, words_of
-from dialogist.text.words import word_set
+from dialogist.text.tokens import word_set
 
 _GIVING = word_set("""
 give gives gave giving tell tells told telling send sends sent sending show shows showed showing

@@ -4,8 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from dialogist.text.tokens import SPEAKER_TAG
-from dialogist.text.words import word_set
+from dialogist.text.tokens import SPEAKER_TAG, word_set
 
 _WORD = re.compile(
     rf"{SPEAKER_TAG}|<\w+>|\[[^\[\]]{{1,40}}\]|\S+@\S+\.\w+|https?://\S+|[^\W_]+(?:['’&/.:-][^\W_]+)*"

@@ -252,7 +252,7 @@ def read_recipe(name_or_path: str, assignments: list[str] | None = None) -> Reci
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RunPlace:
     """Where a run reads and writes: the data folder, the run folder, the device.
 
     ``encoded``: the folder of the training data where they are encoded already; None reads and

@@ -299,7 +299,7 @@ def read_pretrained_network(source: PretrainedSource, config: PretrainedConfig) 
     import torch
     from torch import nn
 
-    from dialogist.models.pretrained.network import auto_class
+    from dialogist.models.pretrained.pretrained_network import auto_class
 
     require_memory(source)
     given: dict[str, Any] = {**source.arguments, "dtype": torch.float32}

@@ -20,7 +20,6 @@ from torch import Tensor, nn
 from transformers.cache_utils import Cache, EncoderDecoderCache
 from transformers.initialization import no_init_weights
 
-from dialogist.batch import Batch
 from dialogist.errors import DataError, ModelError
 from dialogist.models.base import GeneratorModule, Outputs
 from dialogist.models.pretrained.adapters import add_adapters, merge_adapters
@@ -34,6 +33,7 @@ from dialogist.models.pretrained.pretrained_state import (
 from dialogist.nn.attention import KeyValue, WantedWeights
 from dialogist.nn.kv_cache import KVCache, State
 from dialogist.nn.output_layer import LogProbs, VocabularyProjection
+from dialogist.tensors import Batch
 from dialogist.tokenizers import Tokenizer
 
 

@@ -12,7 +12,7 @@ from dialogist.records import JSON, Dialogue
 PROFILE = "profile"
 """The key of a record that holds it; what of it cannot be read stays there in the metadata."""
 
-PREFIX = f"{PROFILE}."
+PROFILE_PREFIX = f"{PROFILE}."
 """Before a field's name, where a statement cites it."""
 
 MOST_FIELDS = 50

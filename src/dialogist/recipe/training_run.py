@@ -28,11 +28,11 @@ from dialogist.models import SequenceModel
 from dialogist.models.bert_warm_start import EncoderStart
 from dialogist.models.model_weights import load_weights, weights_of
 from dialogist.recipe.card import model_card
-from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.corpus import Note, read_sets
 from dialogist.recipe.distillation import record_teachers
 from dialogist.recipe.pairs import PairMaker, dev_data, makes_windows
 from dialogist.recipe.pretrained_run import begin_pretrained, with_source
+from dialogist.recipe.recipe_config import Recipe, RunPlace
 from dialogist.recipe.run_settings import settle_config
 from dialogist.recipe.start import adopt_tokenizer, find_encoder, find_start, give_weights
 from dialogist.recipe.training_set import TrainingSet, training_set
@@ -48,7 +48,7 @@ from dialogist.training.run_logs import plot_run
 from dialogist.training.trainer import Trainer
 
 
-def train_recipe(recipe: Recipe, place: Place, reporter: TrainingReporter) -> Path:
+def train_recipe(recipe: Recipe, place: RunPlace, reporter: TrainingReporter) -> Path:
     """Train, or go on training, and return the finished model's folder.
 
     Every process that `torchrun` started calls this; the first one writes.
@@ -78,7 +78,9 @@ def train_recipe(recipe: Recipe, place: Place, reporter: TrainingReporter) -> Pa
     return place.run / "model"
 
 
-def _train(recipe: Recipe, place: Place, reporter: TrainingReporter, processes: Processes) -> None:
+def _train(
+    recipe: Recipe, place: RunPlace, reporter: TrainingReporter, processes: Processes
+) -> None:
     if not recipe.training.epochs:
         return _adopt(recipe, place, reporter, processes)
     preparation = Preparation(recipe.preparation)
@@ -114,7 +116,9 @@ def _train(recipe: Recipe, place: Place, reporter: TrainingReporter, processes: 
     return None
 
 
-def _adopt(recipe: Recipe, place: Place, reporter: TrainingReporter, processes: Processes) -> None:
+def _adopt(
+    recipe: Recipe, place: RunPlace, reporter: TrainingReporter, processes: Processes
+) -> None:
     """A recipe that trains nothing: its pretrained model becomes a model folder as it is."""
     if not recipe.model.is_unread:
         raise ConfigError("training.epochs 0 is for a pretrained model: model.source names none")
@@ -127,7 +131,7 @@ def _adopt(recipe: Recipe, place: Place, reporter: TrainingReporter, processes: 
 
 
 def _begin(
-    recipe: Recipe, place: Place, note: Note, first: bool
+    recipe: Recipe, place: RunPlace, note: Note, first: bool
 ) -> tuple[TrainingSet, SequenceModel]:
     """What to train on, and the model as it is before the first update.
 
@@ -174,7 +178,7 @@ def _finish(
         reporter.note(str(error))
 
 
-def _write_environment(recipe: Recipe, place: Place, parameters: int) -> None:
+def _write_environment(recipe: Recipe, place: RunPlace, parameters: int) -> None:
     packages = ("dialogist", "torch", "tokenizers", "safetensors", "numpy", "nltk")
     facts = {
         "packages": {name: version(name) for name in packages},

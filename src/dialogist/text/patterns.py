@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from dialogist.text.names import DAYS, MONTHS
-from dialogist.text.words import listed
+from dialogist.text.people import DAYS, MONTHS
+from dialogist.text.tokens import listed
 
 _HAN_DAYS = "一二三四五六日"
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
-from dialogist.data.keypoints import (
+from dialogist.data.key_points import (
     LabelledSentence,
     LabelOrigin,
     RulePack,

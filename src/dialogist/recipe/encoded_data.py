@@ -30,11 +30,11 @@ from dialogist.data.shards import (
 )
 from dialogist.errors import ConfigError, DataError
 from dialogist.files import LOCK, TEMPORARY, alone_in, write_text_atomically
-from dialogist.recipe.config import DataSet, Recipe
 from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer
 from dialogist.recipe.pairs import PairMaker, makes_windows
+from dialogist.recipe.recipe_config import DataSet, Recipe
 from dialogist.records import Dialogue
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 from dialogist.tokenizers import Tokenizer, TokenizerConfig
 from dialogist.training.runtime import SignalWatch
 

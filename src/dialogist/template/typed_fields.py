@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from dialogist.data.entities import EntitySpan, find_entities
 from dialogist.privacy.masks import MASK_PATTERN
 from dialogist.records import Dialogue, Entity, EvidenceSpan
-from dialogist.template.config import FieldType, SectionConfig
 from dialogist.template.filled import Entry
-from dialogist.text.deadlines import whens_in
+from dialogist.template.template_config import FieldType, SectionConfig
+from dialogist.text.quantities import whens_in
 
 # Makes of cars, and the model that is said behind them: "BMW 320i", "Toyota Camry", 宝马320.
 

@@ -5,15 +5,10 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from dialogist import __version__
-from dialogist.engine.model_files import find_model
 from dialogist.engine.options import SummaryOptions
-from dialogist.engine.summarizer import EndpointSummarizer, Summarizer
-from dialogist.files import sha256_of
-from dialogist.present.presenting import Presenter, Where
-from dialogist.present.shaping import Shape, Shaped
+from dialogist.engine.summarizer import Summarizer
+from dialogist.present import Presenter, Shape, Shaped, Where, settings_of
 from dialogist.records import JSON, Dialogue, Summary
-from dialogist.selection.network import BUNDLED
 
 if TYPE_CHECKING:  # torch: not for faithful style
     from dialogist.engine.precision import Precision
@@ -106,30 +101,6 @@ class Ready:
 def error_record(id: str, reason: str, model: str = "") -> Summary:
     """The record that stands for a dialogue that has no summary."""
     return Summary("", id, status="error", reason=reason, model=model)
-
-
-def settings_of(
-    summarizer: Summarizer,
-    model: str,
-    options: SummaryOptions,
-    shape: Shape,
-    mask: tuple[str | None, str],
-) -> dict[str, JSON]:
-    """Everything but the dialogues that the summaries of a call depend on."""
-    writes = options.style == "free"
-    weights = BUNDLED
-    if writes and not isinstance(summarizer, EndpointSummarizer):
-        weights = find_model(model) / "model.safetensors"
-    return {
-        "schema_version": 1,
-        "dialogist": __version__,
-        "model": summarizer.name,
-        "weights": sha256_of(weights),
-        "precision": summarizer.precision if writes else None,
-        "options": options.model_dump(mode="json"),
-        "shape": shape.to_json(),
-        "mask": list(mask),
-    }
 
 
 def summarized(

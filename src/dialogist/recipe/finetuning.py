@@ -19,7 +19,6 @@ from dialogist.evaluation.report_card import Card, CardRow, RowKind, interval_ce
 from dialogist.evaluation.system_outputs import Output, nonblank
 from dialogist.evaluation.upper_bounds import HUMAN
 from dialogist.files import write_folder_atomically, write_text_atomically
-from dialogist.recipe.config import Place, Recipe
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.evaluate import (
     Evaluated,
@@ -35,9 +34,10 @@ from dialogist.recipe.finetune_recipe import (
     finetune_recipe,
     with_profiles,
 )
-from dialogist.recipe.train import train_recipe
+from dialogist.recipe.recipe_config import Recipe, RunPlace
+from dialogist.recipe.training_run import train_recipe
 from dialogist.records import JSON, Dialogue, Summary
-from dialogist.text.words import counted
+from dialogist.text.tokens import counted
 from dialogist.training.base import Progress, TrainingReporter
 from dialogist.training.checkpoints import checkpoint_folders
 
@@ -233,7 +233,7 @@ def _confidence(bundle: Bundle) -> str:
 #
 # RUN/data/train.jsonl, dev.jsonl   the rows, as they were split
 # RUN/held-out.md                   the table of before and after
-# RUN/model/                        the model; the rest is as of any run (`dialogist.recipe.train`)
+# RUN/model/                        the model; the rest: `dialogist.recipe.training_run`
 
 
 BEFORE, AFTER = "before", "after"
@@ -300,7 +300,7 @@ def train_plan(plan: FinetunePlan, device: torch.device, reporter: TrainingRepor
         Interrupted: on SIGINT or SIGTERM, with everything saved.
     """
     timed = _Estimate(reporter, plan.recipe.training.epochs)
-    return train_recipe(plan.recipe, Place(plan.run / DATA, plan.run, device), timed)
+    return train_recipe(plan.recipe, RunPlace(plan.run / DATA, plan.run, device), timed)
 
 
 def measure_plan(plan: FinetunePlan, model: Path, device: torch.device, tell_of: TellOf) -> str:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from dialogist.text.words import word_set
+from dialogist.text.tokens import word_set
 
 # Short spellings of English chats, and what they are written out as.
 

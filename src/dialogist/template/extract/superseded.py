@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from dialogist.template.extract.turns import Found, Turns
-from dialogist.text.agreeing import agrees
 from dialogist.text.porter import stem_of
-from dialogist.text.superseding import (
+from dialogist.text.replies import (
+    agrees,
     asks_for_change,
     content_stems,
     kinds_in,
