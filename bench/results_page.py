@@ -124,6 +124,7 @@ PAPERS = {
         "why": "{why}",
     },
     "claims": {"paper": "{paper}", "claim": "{claim}", "": "**{verdict}**", "why": "{evidence}"},
+    "examples": {"written by": "{who}", "cinema (train)": "{cinema}", "hotel (test)": "{hotel}"},
     "slips": {"paper": "{paper}", "says": "{slip}", "is": "{fact}"},
     "rows": {"": "{row}", "item": "{item}", "state": "**{state}**", "where, or why": "{where}"},
 }
