@@ -3,7 +3,7 @@
     python bench/reference.py [FOLDER]
 
 One page each for the command line, configuration, the JSON of a summary, the Python API, the HTTP
-API, errors, formats, and metrics. ``make docs`` runs it before it builds the site. The pages are
+API, errors, formats, recipes, and metrics. ``make docs`` runs it before it builds the site. The pages are
 not committed: what is made at each build cannot be out of date, and branches do not conflict in it.
 """
 
@@ -16,6 +16,7 @@ import typing
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import typer.main
@@ -30,11 +31,12 @@ from dialogist.config import Config, KindConfig
 from dialogist.data.key_points import PackConfig
 from dialogist.data.readers import fields
 from dialogist.data.readers.registry import READERS
-from dialogist.engine.options import SummaryOptions
 from dialogist.metrics.metric_registry import METRICS, make_metrics
+from dialogist.pipeline.options import SummaryOptions
 from dialogist.privacy.packs import PrivacyPackConfig
 from dialogist.recipe.recipe_config import Recipe, bundled_recipes
 from dialogist.serve.settings import Settings
+from dialogist.template import template_config
 from dialogist.template.template_config import Template
 from dialogist_lab.ablation import AblationConfig
 
@@ -70,6 +72,7 @@ def pages() -> Iterator[tuple[str, Iterable[str]]]:
     yield "http", http_api()
     yield "errors", error_codes()
     yield "formats", formats()
+    yield "recipes", recipes()
     yield "metrics", metrics()
 
 
@@ -92,6 +95,31 @@ def plain(text: str | None) -> str:
 
 def code(value: object) -> str:
     return f"`{value}`" if value not in ("", None) else ""
+
+
+def choices(module: ModuleType, alias: str) -> list[tuple[str, str]]:
+    """The values of a literal type, and their meanings: the comments beside them."""
+    body = inspect.getsource(module).partition(f"\n{alias}: TypeAlias = Literal[\n")[2]
+    found = re.findall(r'^ +"(\w+)",  # (.+)$', body.partition("\n]")[0], re.M)
+    values = typing.get_args(getattr(module, alias))
+    assert [value for value, _ in found] == list(values), f"{alias}: a value without a comment"
+    return [(code(value), meaning[0].upper() + meaning[1:]) for value, meaning in found]
+
+
+def keyed(doc: str, names: Iterable[str]) -> tuple[str, dict[str, str]]:
+    """A docstring without its items such as "`beam_size`: hypotheses.", and these by key."""
+    lead, *items = re.split(r"(?:^|(?<=\s))((?:`\w+`(?:, | and )?)+):\s", doc)
+    meanings: dict[str, str] = {}
+    for heads, meaning in zip(items[::2], items[1::2], strict=True):
+        keys = re.findall(r"`(\w+)`", heads)
+        if set(keys) <= set(names):
+            meanings |= dict.fromkeys(keys, meaning)
+        elif meanings:  # a value of the key before
+            last = list(meanings)[-1]
+            meanings[last] += f"{heads}: {meaning}"
+        else:
+            lead += f"{heads}: {meaning}"
+    return lead.strip(), meanings
 
 
 # The command line.
@@ -172,14 +200,22 @@ def configuration() -> Iterator[str]:
         inner = [c for f in model.model_fields.values() for c in configs(f.annotation)]
         inner += kinds_of(model)
         todo = [c for c in inner if c not in done] + todo
-        yield from ("", f"## {model.__name__}", "", plain(model.__doc__), "")
+        lead, meanings = keyed(plain(model.__doc__), model.model_fields)
+        yield from ("", f"## {model.__name__}", "", lead, "")
         if kinds := kinds_of(model):
             yield f"One of {', '.join(map(type_name, kinds))}, by its `kind`."
         rows = [
-            (code(name), type_name(field.annotation), default_of(field), limits(field))
+            (
+                *(code(name), meanings.get(name, ""), type_name(field.annotation)),
+                *(default_of(field), limits(field)),
+            )
             for name, field in model.model_fields.items()
         ]
-        yield from table(("key", "type", "default", "limits"), rows)
+        yield from table(("key", "meaning", "type", "default", "limits"), rows)
+        if model is template_config.SectionConfig:
+            yield from ("", "### Sources of a section", "")
+            yield "Those from `issue` to `questions` read the dialogue."
+            yield from table(("source", "entries"), choices(template_config, "FieldSource"))
 
 
 def kinds_of(model: type[Config]) -> list[type[Config]]:
@@ -246,14 +282,15 @@ def summary_json() -> Iterator[str]:
     yield from ("# The JSON of a summary", "", SCHEMA)
     yield "What the fields mean in use is in [what a summary says of itself](../summary.md)."
     yield from schema_objects({"Summary": schema, **schema["$defs"]})
-    for title, alias, source in (
-        ("Status", records.Status, "status"),
-        ("Kind of a statement", records.StatementKind, "kind"),
-        ("Kind of a warning", records.WarningKind, "kind"),
-        ("Check of a statement", records.Check, "check"),
-    ):
-        values = ", ".join(map(code, typing.get_args(alias)))
-        yield from ("", f"## {title}", "", f"`{source}` is one of {values}.")
+    yield from ("", "## Values of `status`", "")
+    yield from table(("status", "when"), choices(records, "Status"))
+    yield from ("", "## Values of `kind` of a statement", "")
+    yield from table(("kind", "meaning"), choices(records, "StatementKind"))
+    yield from ("", "## Values of `check`", "")
+    yield from table(("check", "meaning"), choices(records, "Check"))
+    yield from ("", "## Values of `kind` of a warning", "")
+    yield "A check that complains about a sentence makes its `check` `failed`."
+    yield from table(("kind", "meaning"), choices(records, "WarningKind"))
 
 
 def schema_objects(objects: dict[str, Any]) -> Iterator[str]:
@@ -355,7 +392,12 @@ def formats() -> Iterator[str]:
     yield "How to use them is in [input formats](../formats.md)."
     yield from ("", "## Formats", "")
     rows = [
-        (code(name), one.doc, ", ".join(map(code, one.extensions)), "yes" if one.has_fields else "")
+        (
+            code(name),
+            plain(one.doc),
+            ", ".join(map(code, one.extensions)),
+            "yes" if one.has_fields else "",
+        )
         for name, one in READERS.items()
     ]
     yield from table(("`--input-format`", "what it is", "endings", "`--where`"), rows)
@@ -372,11 +414,18 @@ def formats() -> Iterator[str]:
     }
     rows = [(what, ", ".join(map(code, keys))) for what, keys in names.items()]
     yield from table(("what", "names, in this order"), rows)
-    yield from ("", "## Bundled recipes", "")
-    for name, file in bundled_recipes().items():
-        values = yaml.safe_load(file.read_text("utf-8"))
-        licence = f" Licence: {values['licence']}." if values.get("licence") else ""
-        yield f"* `{name}`: {values.get('description') or 'no description'}{licence}"
+
+
+def recipes() -> Iterator[str]:
+    """The bundled recipes and the licence of what they train."""
+    yield from ("# Bundled recipes", "", SCHEMA)
+    yield "How to train them is in [reproduce a paper](../../how-to/reproduce-a-paper.md)."
+    found = {name: yaml.safe_load(file.read_text()) for name, file in bundled_recipes().items()}
+    rows = [
+        (code(name), one.get("description", ""), one.get("licence", ""))
+        for name, one in found.items()
+    ]
+    yield from table(("recipe", "what it trains", "licence of the weights"), rows)
 
 
 def metrics() -> Iterator[str]:

@@ -62,7 +62,8 @@ def test_completion(dialogist):
             "_DIALOGIST_COMPLETE": "complete_bash",
             "COMP_WORDS": "dialogist summarize --format ",
             "COMP_CWORD": "3",
-        }
+        },
+        real=True,
     )
     assert b"jsonl" in completed.stdout
 

@@ -1,5 +1,6 @@
 """The documentation: its links, its navigation, its code, its reference, its language."""
 
+import ast
 import importlib
 import re
 import shlex
@@ -24,7 +25,7 @@ BUDGET = 20_000
 MEAN, LONGEST = 18, 40
 """Words of a sentence: of a page on average, and at most."""
 NEEDS_A_SERVER = {"how-to/finetune.md"}
-NEEDS_OTHER_FILES = {"reference/formats.md", "explanation/speed.md"}
+NEEDS_OTHER_FILES = {"explanation/speed.md"}
 
 
 @pytest.fixture(scope="module")
@@ -213,15 +214,27 @@ PYTHON = [
 ]
 
 
+UNSTEADY = {"summary.status, summary.text"}
+"""What differs between processors: a network computes in what is fastest there."""
+
+
 @pytest.mark.parametrize("page", PYTHON, ids=lambda page: page.name)
-def test_python_runs(page, tmp_path, monkeypatch):
-    """The blocks of a page, one after the other; the file that a page reads is there."""
+def test_python_says_what_the_page_shows(page, tmp_path, monkeypatch, capsys):
+    """The blocks of a page, one after the other; the file that a page reads is there.
+
+    What a block prints stands in comments at its end.
+    """
     monkeypatch.chdir(tmp_path)
     turns = '[["Ann", "Shall we have lunch at noon?"], ["Bo", "Yes, let us go to Luigi."]]'
     Path("chats.jsonl").write_text(f'{{"id": "1", "turns": {turns}}}\n', encoding="utf-8")
     names: dict[str, object] = {}
     for block in re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S):
+        code, _, comments = block.partition("\n# ")
         exec(compile(block, str(page), "exec"), names)
+        printed = capsys.readouterr().out
+        if not any(f"print({one})" in code for one in UNSTEADY):
+            shown = "\n".join(re.findall(r"^# ?(.*)$", f"# {comments}", re.M))
+            assert shown.rstrip() == printed.rstrip(), block
 
 
 @pytest.mark.parametrize("page", written(), ids=lambda page: page.name)
@@ -230,11 +243,16 @@ def test_yaml_is_yaml(page):
         assert yaml.safe_load(block), block
 
 
-def test_python_that_needs_a_server_is_python():
-    for name in NEEDS_A_SERVER | NEEDS_OTHER_FILES:
-        text = (DOCS / name).read_text(encoding="utf-8")
-        for block in re.findall(r"^```python\n(.*?)^```", text, re.M | re.S):
-            compile(block, name, "exec")
+@pytest.mark.parametrize("name", sorted(NEEDS_A_SERVER | NEEDS_OTHER_FILES))
+def test_python_that_needs_a_server_names_what_there_is(name):
+    """It parses, and each name that it imports from us exists."""
+    text = (DOCS / name).read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+    assert blocks
+    for node in (node for block in blocks for node in ast.walk(ast.parse(block))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dialogist"):
+            module = importlib.import_module(node.module)
+            assert not [one.name for one in node.names if not hasattr(module, one.name)]
 
 
 def test_the_reference_names_every_option(site, commands):

@@ -10,9 +10,9 @@ import torch
 from safetensors.torch import load_file
 
 from dialogist.config import read_yaml
-from dialogist.engine.bundle import load_bundle
-from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import CheckpointError, ConfigError, DataError, UsageError
+from dialogist.pipeline.bundle import load_bundle
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.recipe import finetune_recipe as recipes
 from dialogist.recipe.finetune_recipe import (
     Base,
@@ -50,12 +50,6 @@ def dialogue(n: int, references: int = 1) -> Dialogue:
 
 def dialogues(count: int, references: int = 1) -> list[Dialogue]:
     return [dialogue(n, references) for n in range(count)]
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
 
 
 @pytest.fixture

@@ -7,8 +7,7 @@ import torch
 
 from dialogist.errors import ConfigError, DataError
 from dialogist.recipe.recipe_config import RunPlace
-from dialogist.recipe.training_run import train_recipe
-from dialogist.recipe.validation import evaluate_system
+from dialogist.recipe.training_run import evaluate_system, train_recipe
 from dialogist.records import Dialogue, Summary, Utterance
 
 

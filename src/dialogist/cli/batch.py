@@ -40,9 +40,9 @@ from dialogist.errors import UsageError
 from dialogist.records import JSON
 
 if TYPE_CHECKING:  # pydantic: not for --help
-    from dialogist.engine.options import SummaryOptions
     from dialogist.jobs.sinks import Form, Sink
     from dialogist.jobs.sources import RecordOrigin
+    from dialogist.pipeline.options import SummaryOptions
 
 _FILE_ENDINGS = (".jsonl", ".json", ".csv", ".txt", ".md", ".parquet", ".gz", ".zst")
 
@@ -258,7 +258,7 @@ def _refuse(faults: Mapping[str, bool]) -> None:
 
 def _options(model: str, wanted: dict[str, Any], focus: str | None) -> "SummaryOptions":
     from dialogist.cli.licence_note import tell_licence
-    from dialogist.engine.options import find_model, model_options
+    from dialogist.pipeline.options import find_model, model_options
 
     options = decoding_options(model_options(find_model(model)), wanted)
     if options.style == "faithful":

@@ -12,7 +12,7 @@ from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 
 if TYPE_CHECKING:
-    from dialogist.recipe.evaluate import TellOf
+    from dialogist.recipe.evaluation_run import TellOf
 
 
 @with_read_flags()

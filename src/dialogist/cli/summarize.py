@@ -48,7 +48,7 @@ from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from dialogist.engine.precision import Precision
+    from dialogist.pipeline.bundle import Precision
     from dialogist.present import Where
 
 

@@ -2,15 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
 from statistics import fmean
-
-from nltk.stem.porter import PorterStemmer
-from nltk.tokenize import NLTKWordTokenizer
 
 from dialogist.errors import UsageError
 from dialogist.metrics.base import Case, Column, average_and_best, mean_column
@@ -306,8 +303,13 @@ class PyRouge:
     )
 
     def __init__(self) -> None:
-        porter = PorterStemmer(PorterStemmer.ORIGINAL_ALGORITHM)
-        self._tokens = Memory(lambda word: _tokens(word, porter))
+        # NLTK brings SciPy, which takes a second: not where another metric is wanted.
+        from nltk.stem.porter import PorterStemmer
+        from nltk.tokenize import NLTKWordTokenizer
+
+        stem = PorterStemmer(PorterStemmer.ORIGINAL_ALGORITHM).stem
+        tokenize = NLTKWordTokenizer().tokenize
+        self._tokens = Memory(lambda word: _tokens(word, tokenize, stem))
         self._reference = lru_cache(_REMEMBERED_LINES)(self._read)
 
     def __reduce__(self) -> tuple[type["PyRouge"], tuple[()]]:
@@ -352,17 +354,19 @@ def _split(word: str) -> list[str]:
     return _OTHERS.sub(" ", word.lower()).split()
 
 
-def _tokens(part: str, porter: PorterStemmer) -> tuple[str, ...]:
+def _tokens(
+    part: str, tokenize: Callable[[str], list[str]], stem: Callable[[str], str]
+) -> tuple[str, ...]:
     """What NLTK's tokenizer makes of letters and digits (gonna: gon, na), stemmed.
 
     "cannot" must not become two words; py-rouge hides it in underscores meanwhile.
     """
     hidden = part.replace("cannot", "_cannot_")
     stems = [
-        token if len(token) <= 3 else _exceptions().get(token) or porter.stem(token)
-        for token in NLTKWordTokenizer().tokenize(hidden)
+        token if len(token) <= 3 else _exceptions().get(token) or stem(token)
+        for token in tokenize(hidden)
     ]
-    return tuple(stem.replace("_cannot_", "cannot") for stem in stems)
+    return tuple(one.replace("_cannot_", "cannot") for one in stems)
 
 
 @cache

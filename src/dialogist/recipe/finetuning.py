@@ -10,17 +10,17 @@ import torch
 
 from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.data.split import find_clusters, split_dialogues
-from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
-from dialogist.engine.options import SummaryOptions
-from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import CheckpointError, DataError, UsageError
 from dialogist.evaluation.metric_selection import MetricSelection
 from dialogist.evaluation.report_card import Card, CardRow, RowKind, interval_cell, markdown_row
 from dialogist.evaluation.system_outputs import Output, nonblank
 from dialogist.evaluation.upper_bounds import HUMAN
 from dialogist.files import write_folder_atomically, write_text_atomically
+from dialogist.pipeline.bundle import Bundle, load_bundle, save_bundle
+from dialogist.pipeline.options import SummaryOptions
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.recipe.corpus import Note
-from dialogist.recipe.evaluate import (
+from dialogist.recipe.evaluation_run import (
     Evaluated,
     EvaluationRequest,
     SystemResult,

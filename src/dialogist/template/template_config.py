@@ -19,18 +19,18 @@ from dialogist.errors import ConfigError, nearest
 
 
 FieldSource: TypeAlias = Literal[
-    "key_points",
-    "summary",
-    "field",
-    "issue",
-    "done",
-    "outcome",
-    "decisions",
-    "actions",
-    "questions",
-    "title",
-    "speakers",
-    "profile",
+    "key_points",  # sentences by key point, in the template's order
+    "summary",  # sentences of the summary
+    "field",  # values of the dialogue, of one type
+    "issue",  # the first complaint or wish of a customer, as a quote
+    "done",  # what was done: "I've refunded ...", "your order has been cancelled"
+    "outcome",  # how it ended, three entries at most
+    "decisions",  # what was said to be decided, or was proposed and accepted
+    "actions",  # what was promised, or asked for and agreed to, with its owner and deadline
+    "questions",  # what was answered with "I don't know", or asked last and never answered
+    "title",  # the topic that the corpus gives, or words that the dialogue repeats
+    "speakers",  # who speaks, with roles
+    "profile",  # the user profile, field by field
 ]
 SOURCES: tuple[FieldSource, ...] = get_args(FieldSource)
 
@@ -86,15 +86,17 @@ _Lines = Annotated[tuple[Line, ...], BeforeValidator(_as_tuple)]
 
 
 class SectionConfig(Config):
-    """One section.
+    """One section of a template.
 
-    ``labels``: the key points whose sentences it holds. ``part``: all sentences of the summary,
-    or those that no section of key points holds. ``cues``: words that stand near the value
-    wanted; with key points, words of a question whose answer belongs here, too. ``several``: all
-    different values, not the one that fits best. ``fields``: those of the user profile, in this
-    order; none: all. ``max``: at most so many sentences or entries; how many more there were is
-    said. ``empty``: what to say instead of nothing; ``leave_out``:
-    leave the section out then. ``required``: an empty section is told as a fault of the summary.
+    ``title``: its heading; titles must differ. ``source``: where its entries come from.
+    ``labels``: for ``key_points``, the key points whose sentences it holds. ``part``: for
+    ``summary``, all sentences, or those that no section of key points holds. ``type``: for
+    ``field``, the kind of value. ``cues``: for ``field``, words near the value; for
+    ``key_points``, words of a question that is quoted with its answer. ``several``: for
+    ``field``, all different values instead of the one that fits best. ``fields``: for
+    ``profile``, the fields wanted, in this order; none: all. ``max``: at most so many entries;
+    "(2 more)" counts the others. ``empty``: what an empty section says. ``leave_out``: an empty
+    section is omitted. ``required``: an empty section is reported as a fault.
     """
 
     title: Line
@@ -112,10 +114,12 @@ class SectionConfig(Config):
 
 
 class Template(Config):
-    """A template as it is written.
+    """A template file.
 
-    ``packs``: the rule packs that its labels are of; where a model writes no key points, the one
-    that knows most sentences labels them. ``empty``: what its empty sections say.
+    ``name``: its own. ``language``: of its headings. ``version``: raise it
+    when sections change. ``about``: one line for ``templates list``. ``packs``: the rule packs
+    that its labels come from; where a model writes no key points, the pack that knows most
+    sentences labels them. ``empty``: what empty sections say.
     """
 
     name: Line

@@ -128,7 +128,6 @@ def compare(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:
     """Compare systems on the same dialogues. The same command goes on after an interruption."""
-    from dialogist.engine.options import find_model
     from dialogist.evaluation.metric_selection import (
         check_columns,
         column_keys,
@@ -136,6 +135,7 @@ def compare(
         split_names,
     )
     from dialogist.evaluation.system_outputs import JoinOptions
+    from dialogist.pipeline.options import find_model
     from dialogist.recipe.predictions import PredictionForm
     from dialogist.recipe.recipe_config import data_folder
     from dialogist.recipe.systems import find_systems

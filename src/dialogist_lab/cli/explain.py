@@ -34,7 +34,7 @@ from dialogist.files import write_text_atomically
 from dialogist.records import Dialogue
 
 if TYPE_CHECKING:
-    from dialogist.engine.summarizer import Summarizer
+    from dialogist.pipeline.summarizer import Summarizer
     from dialogist_lab.explain.explanation import Explanation, SelectedMaps
 
 
