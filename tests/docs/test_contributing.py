@@ -34,7 +34,7 @@ QUICK = ["--set", "training.epochs=1", "--set", "validation.samples=0"]
 RUN = """
 import json, sys
 from pathlib import Path
-from dialogist.engine.schema import summary_schema
+from bench.summary_schema import summary_schema
 from tests.command import CommandLine
 
 run = CommandLine(Path.cwd())
