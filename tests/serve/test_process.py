@@ -35,6 +35,12 @@ def store(tmp_path):
     return f"sqlite:///{tmp_path / 'service.db'}"
 
 
+def test_neither_process_of_the_service_loads_torch():
+    """In faithful style nobody needs it: it would double their memory and their start."""
+    code = "import sys, dialogist.serve.server; assert 'torch' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
 def test_keys_are_made_listed_and_revoked(store):
     made = run("keys", "add", "desk", "--scope", "summaries", "--store", store)
     assert re.fullmatch(r"dlg_[\w-]{43}\n", made.stdout)
