@@ -1,4 +1,7 @@
-"""Decoding: how a summary is searched for. Here is what needs no torch: options, an early stop."""
+"""Decoding: how a summary is searched for.
+
+Here is what needs no torch: options, and an early stop.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
