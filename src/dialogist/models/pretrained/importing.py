@@ -199,9 +199,9 @@ def _tokens(theirs: Any, text: str) -> int:
 
 # A pretrained model of ours as a folder of transformers, and what of ours has no place there.
 #
-# ``dialogist.json`` in the folder holds prompt, preparation and search, so that importing the folder
-# again gives a model of the same summaries. Tables hold what transformers knows: entries that we
-# added for control symbols are left out.
+# ``dialogist.json`` in the folder holds prompt, preparation and search, so that importing the
+# folder again gives a model of the same summaries. Tables hold what transformers knows: entries
+# that we added for control symbols are left out.
 
 
 _WITH_BIAS = ("bart", "pegasus", "led", "marian")  # architectures that add one to their logits
