@@ -160,7 +160,7 @@ def batch_command(
     allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> int:
-    """Summarise any number of dialogues: run it again after an interruption, and it goes on."""
+    """Summarize any number of dialogues: run it again after an interruption, and it goes on."""
     from dialogist.cli.batching import JobMeter, show_sample, watch_inputs
     from dialogist.jobs.journal import known_inputs
     from dialogist.jobs.run import Watcher, run_job

@@ -123,7 +123,7 @@ def summarize_command(
     allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> int:
-    """Summarise dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
+    """Summarize dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
     from dialogist.cli.summarizing import Destination, SummaryRun
     from dialogist.cli.summary_output import columns_of  # pydantic: not for --help
     from dialogist.present import Presenter, settings_of

@@ -48,9 +48,12 @@ SPLITTERS: Mapping[PackLanguage, Callable[[str], list[str]]] = {
 
 
 class RuleConfig(Config):
-    """One rule as it is written; ``examples`` must get its label, ``counterexamples`` must not.
+    """One rule of a pack for key points.
 
-    ``after`` is the fragment that ``pattern`` must follow: see `LabelRule`.
+    ``pattern``: a regular expression, searched in the sentence; capitals do not matter outside
+    ``(?-i:...)``. ``after``: a fragment that the sentence must begin with; it is matched once for
+    all rules that name it. ``examples``: sentences that must get the label. ``counterexamples``:
+    sentences that must not.
     """
 
     label: Line
@@ -61,13 +64,14 @@ class RuleConfig(Config):
 
 
 class PackConfig(Config):
-    """A rule pack as it is written.
+    """A rule pack for key points.
 
-    ``default`` is the label of a first sentence that no rule matches. ``sections`` are labels that
-    stand in for it, by the value of a record's ``section``. ``fragments`` are parts of patterns,
-    called as ``(?&name)``; a list of them means any one. ``labels`` describes the labels and puts
-    them in order; without it they are those of the rules. ``key_facts`` are the labels of the short
-    facts that must be right (Figure 3a of the paper).
+    ``version``: raise it when labels or rules change. ``default``: the label of a first sentence
+    that no rule matches. ``rules``: in order; the first that fits counts. ``fragments``: parts of
+    patterns, called as ``(?&name)``; a list of them means any one. ``sections``: labels that stand
+    in for the default, by the value of a record's ``section``. ``key_facts``: labels of short facts
+    that must be right (Figure 3a of the paper). ``labels``: label and meaning, in the order that a
+    model's ids follow; without it they are those of the rules.
     """
 
     name: Line
