@@ -25,7 +25,7 @@ from dialogist.pipeline.drafts import (
 from dialogist.pipeline.isolation import shortness
 from dialogist.pipeline.options import SummaryOptions
 from dialogist.pipeline.segmenting import SegmentedDialogue
-from dialogist.pipeline.sentences import (
+from dialogist.pipeline.sentence_choice import (
     SummarySentence,
     deduplicate,
     gap_behind,

@@ -16,7 +16,7 @@ from dialogist.pipeline.faithful import faithful_summaries, without_profile_turn
 from dialogist.pipeline.isolation import Clock, failed
 from dialogist.pipeline.options import SummaryOptions
 from dialogist.pipeline.segmenting import SegmentedDialogue, Segmenter
-from dialogist.pipeline.sentences import SummarySentence
+from dialogist.pipeline.sentence_choice import SummarySentence
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.pipeline.window_generator import BatchLimits, WindowGenerator
 from dialogist.records import Dialogue, Summary, Utterance
