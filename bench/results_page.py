@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = tuple(
     ROOT / "docs" / f"{name}.md"
     for name in (
-        *("results", "papers", "notes/what-did-not-help"),
+        *("results", "papers", "notes/what-did-not-help", "notes/2026-11-25-dialogsum-reports"),
         *("how-to/batch", "how-to/deploy", "explanation/scaling"),
     )
 )
@@ -48,6 +48,7 @@ def filled(text: str) -> str:
     """The page with every table made anew."""
     makers = {"systems": systems, "speed": speed, "no-gain": no_gain}
     makers |= {"cost": cost, "jobs": jobs, "service": service}
+    makers |= {"reports-loss": reports_loss, "reports-scores": reports_scores}
     makers |= {f"papers-{name}": partial(papers, name) for name in PAPERS}
     return BLOCK.sub(lambda m: m[1] + "\n".join(makers[m[2]]()) + "\n" + m[3], text)
 
@@ -203,6 +204,44 @@ def no_gain() -> Iterator[str]:
     return table(["change", "result", "more"], rows)
 
 
+_EPOCHS = (1, 2, 3, 5, 10, 15, 20, 25, 30)
+
+
+def reports_loss() -> Iterator[str]:
+    """The losses of the DialogSum reports' networks by epoch."""
+    rows = []
+    for name, run in figures("dialogsum-reports").items():
+        for kind, key in (("train", "loss"), ("dev", "dev_loss")):
+            losses = run.get(key, [])
+            shown = [f"{losses[e - 1]:.2f}" if e <= len(losses) else "" for e in _EPOCHS]
+            rows += [[f"`{name}`, {kind}", *shown]] if losses else []
+    return table(["mean cross-entropy in epoch", *map(str, _EPOCHS)], rows)
+
+
+def reports_scores() -> Iterator[str]:
+    """Precision, recall and F1 of the DialogSum reports' networks, on dev and on training data."""
+    columns = {
+        "BERTScore P / R / F1": [f"bertscore_{part}" for part in ("precision", "recall", "f1")],
+        "ROUGE-1 P / R / F1": [f"rouge1_{part}" for part in ("precision", "recall", "f1")],
+        "ROUGE-2 / L": ["rouge2_f1", "rougeL_f1"],
+        "METEOR": ["meteor"],
+        "probes right": ["probes_right"],
+        "out of order": ["order_inversions"],
+    }
+    rows = []
+    for name, run in figures("dialogsum-reports").items():
+        for part in ("dev", "train"):
+            found = run.get(part, {})
+            if "order_inversions" not in found:
+                continue
+            cells = [
+                " / ".join(f"{found[key]['figure']:.1f}" for key in keys if key in found)
+                for keys in columns.values()
+            ]
+            rows.append([f"`{name}`, {part}", *cells])
+    return table(["", *columns], rows)
+
+
 PAPERS = {
     "systems": {
         "system": "{paper}: {system}<br>`{recipe}`",
@@ -212,6 +251,7 @@ PAPERS = {
         "why": "{why}",
     },
     "claims": {"paper": "{paper}", "claim": "{claim}", "": "**{verdict}**", "why": "{evidence}"},
+    "examples": {"written by": "{who}", "cinema (train)": "{cinema}", "hotel (test)": "{hotel}"},
     "slips": {"paper": "{paper}", "says": "{slip}", "is": "{fact}"},
     "rows": {"": "{row}", "item": "{item}", "state": "**{state}**", "where, or why": "{where}"},
 }

@@ -180,6 +180,15 @@ def test_the_page_of_results_is_short_and_its_tables_are_those_of_the_data(bench
     assert bench("readability").words((DOCS / "results.md").read_text("utf-8")) <= 700
 
 
+def test_papers_quote_measured_figures_only(bench):
+    quoted = bench("results_page").quoted
+    row = {"from": "kdd19-systems/corpus/kdd-transformer"}
+    assert quoted("{bleu} and {rougeL}", row) == "37.2 and 47.4 (45.4 to 49.4)"
+    assert quoted("{/kdd19-systems/cost/corpus/updates} updates", {}) == "1250 updates"
+    with pytest.raises(KeyError):
+        quoted("{meteor}", row)
+
+
 def written() -> list[Path]:
     pages = (page for page in sorted(DOCS.rglob("*.md")) if page.parent.name != "generated")
     return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *pages]
@@ -412,3 +421,12 @@ def test_files_of_the_repository_exist(page):
     for name in re.findall(r"`([a-z_]+/[\w/]+\.py)`", text):
         places = (ROOT, ROOT / "src" / "dialogist", ROOT / "src")
         assert any((place / name).exists() for place in places), name
+
+
+def test_the_pictures_of_the_design_are_those_of_the_code(bench):
+    design = bench("design")
+    page = design.PAGE.read_text(encoding="utf-8")
+    assert page.count("<!-- drawn: ") == len(design.pictures())
+    assert design.drawn(page) == page, "python bench/design.py draws them anew"
+    assert design.drawn(page.replace("errors.py", "mistakes.py")) == page  # it would be seen
+    assert bench("readability").words(page) <= 1_500

@@ -14,9 +14,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
-from dialogist.config import Config
+from dialogist.config import Config, Texts
 from dialogist.data.pack_files import PackPatterns, YamlSource
 from dialogist.errors import ConfigError, UsageError, nearest
 from dialogist.privacy.rules import (
@@ -51,12 +51,7 @@ def _kind(text: str) -> str:
     return text
 
 
-def _as_tuple(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
 _Kind = Annotated[str, AfterValidator(_kind)]
-_Texts = Annotated[tuple[str, ...], Field(min_length=1), BeforeValidator(_as_tuple)]
 
 
 class PrivacyRuleConfig(Config):
@@ -81,7 +76,7 @@ class PrivacyRuleConfig(Config):
     after: str | None = None
     unless_before: str | None = None
     unless_after: str | None = None
-    examples: _Texts
+    examples: Texts
     counterexamples: tuple[str, ...] = ()
 
 
@@ -100,7 +95,7 @@ class PrivacyPackConfig(Config):
     kinds: Annotated[dict[_Kind, str], Field(min_length=1)]
     rules: Annotated[tuple[PrivacyRuleConfig, ...], Field(min_length=1)]
     optional: tuple[_Kind, ...] = ()
-    fragments: dict[str, _Texts] = Field(default_factory=dict)
+    fragments: dict[str, Texts] = Field(default_factory=dict)
     keep: tuple[str, ...] = ()
     given_names: str = ""
 
