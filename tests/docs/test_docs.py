@@ -1,6 +1,5 @@
 """The documentation: its links, its navigation, its code, its reference, its language."""
 
-import ast
 import importlib
 import re
 import shlex
@@ -31,8 +30,6 @@ BUDGET = 20_000
 PARTS = ("tutorials", "how-to", "reference", "explanation")
 MEAN, LONGEST = 18, 40
 """Words of a sentence: of a page on average, and at most."""
-NEEDS_A_SERVER = {"how-to/finetune.md"}
-NEEDS_OTHER_FILES = {"explanation/speed.md"}
 
 
 @pytest.fixture(scope="module")
@@ -227,8 +224,6 @@ PYTHON = [
     for page in written()
     if re.search(r"^```python\n(?!>>>)", page.read_text(encoding="utf-8"), re.M)
     and page.parent.name != "notes"
-    and not {page.relative_to(DOCS).as_posix() if page.is_relative_to(DOCS) else ""}
-    & (NEEDS_A_SERVER | NEEDS_OTHER_FILES)
 ]
 
 
@@ -259,18 +254,6 @@ def test_python_says_what_the_page_shows(page, tmp_path, monkeypatch, capsys):
 def test_yaml_is_yaml(page):
     for block in re.findall(r"^```yaml\n(.*?)^```", page.read_text("utf-8"), re.M | re.S):
         assert yaml.safe_load(block), block
-
-
-@pytest.mark.parametrize("name", sorted(NEEDS_A_SERVER | NEEDS_OTHER_FILES))
-def test_python_that_needs_a_server_names_what_there_is(name):
-    """It parses, and each name that it imports from us exists."""
-    text = (DOCS / name).read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
-    assert blocks
-    for node in (node for block in blocks for node in ast.walk(ast.parse(block))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dialogist"):
-            module = importlib.import_module(node.module)
-            assert not [one.name for one in node.names if not hasattr(module, one.name)]
 
 
 def test_the_reference_names_every_option(site, commands):
