@@ -3,8 +3,9 @@
     python bench/reference.py [FOLDER]
 
 One page each for the command line, configuration, the JSON of a summary, the Python API, the HTTP
-API, errors, formats, recipes, and metrics. ``make docs`` runs it before it builds the site. The pages are
-not committed: what is made at each build cannot be out of date, and branches do not conflict in it.
+API, errors, formats, recipes, and metrics. ``make docs`` runs it before it builds the site. The
+pages are not committed: what is made at each build cannot be out of date, and branches do not
+conflict in it.
 """
 
 import enum
@@ -25,12 +26,13 @@ from pydantic.fields import FieldInfo
 
 import dialogist
 from dialogist import errors, records
-from dialogist.cli.command_tree import choices_of, dress
+from dialogist.cli.command_tree import COMMAND_GROUPS, choices_of, dress
 from dialogist.cli.main import app
 from dialogist.config import Config, KindConfig
 from dialogist.data.key_points import PackConfig
 from dialogist.data.readers import fields
 from dialogist.data.readers.registry import READERS
+from dialogist.evaluation import diagnostics
 from dialogist.metrics.metric_registry import METRICS, make_metrics
 from dialogist.pipeline.options import SummaryOptions
 from dialogist.privacy.packs import PrivacyPackConfig
@@ -41,14 +43,6 @@ from dialogist.template.template_config import Template
 from dialogist_lab.ablation import AblationConfig
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference" / "generated"
-GROUPS = {
-    "Summaries": ("summarize", "batch", "templates", "keypoints"),
-    "Personal data": ("mask",),
-    "Service": ("serve", "client", "keys", "feedback"),
-    "Your own model": ("annotate", "finetune", "init", "train", "recipes", "models"),
-    "Quality": ("evaluate", "compare", "report", "explain", "rate", "ablate"),
-    "Data and machine": ("data", "doctor"),
-}
 ROOTS: tuple[type[Config], ...] = (
     *(SummaryOptions, Recipe, Settings, Template, PackConfig, PrivacyPackConfig, AblationConfig),
 )
@@ -100,7 +94,7 @@ def code(value: object) -> str:
 def choices(module: ModuleType, alias: str) -> list[tuple[str, str]]:
     """The values of a literal type, and their meanings: the comments beside them."""
     body = inspect.getsource(module).partition(f"\n{alias}: TypeAlias = Literal[\n")[2]
-    found = re.findall(r'^ +"(\w+)",  # (.+)$', body.partition("\n]")[0], re.M)
+    found = re.findall(r'^ +"([\w-]+)",  # (.+)$', body.partition("\n]")[0], re.M)
     values = typing.get_args(getattr(module, alias))
     assert [value for value, _ in found] == list(values), f"{alias}: a value without a comment"
     return [(code(value), meaning[0].upper() + meaning[1:]) for value, meaning in found]
@@ -108,12 +102,12 @@ def choices(module: ModuleType, alias: str) -> list[tuple[str, str]]:
 
 def keyed(doc: str, names: Iterable[str]) -> tuple[str, dict[str, str]]:
     """A docstring without its items such as "`beam_size`: hypotheses.", and these by key."""
-    lead, *items = re.split(r"(?:^|(?<=\s))((?:`\w+`(?:, | and )?)+):\s", doc)
+    lead, *items = re.split(r"(?:^|(?<=\s))((?:`\w+`(?:,\s+|\s+and\s+)?)+):\s", doc)
     meanings: dict[str, str] = {}
     for heads, meaning in zip(items[::2], items[1::2], strict=True):
         keys = re.findall(r"`(\w+)`", heads)
         if set(keys) <= set(names):
-            meanings |= dict.fromkeys(keys, meaning)
+            meanings |= dict.fromkeys(keys, meaning[:1].upper() + meaning[1:])
         elif meanings:  # a value of the key before
             last = list(meanings)[-1]
             meanings[last] += f"{heads}: {meaning}"
@@ -132,9 +126,8 @@ def command_line() -> Iterator[str]:
     yield "[conventions of the command line](../command-line.md)."
     root: Any = typer.main.get_command(app)
     dress(root)
-    listed = [name for names in GROUPS.values() for name in names]
-    assert sorted(listed) == sorted(root.commands), set(listed) ^ set(root.commands)
-    for group, names in GROUPS.items():
+    listed = [name for names in COMMAND_GROUPS.values() for name in names]
+    for group, names in COMMAND_GROUPS.items():
         rows = [(f"[`{n}`](#dialogist-{n})", first(root.commands[n])) for n in names]
         yield from ("", f"**{group}**", *table(("command", "what it does"), rows))
     for name in listed:
@@ -201,6 +194,8 @@ def configuration() -> Iterator[str]:
         inner += kinds_of(model)
         todo = [c for c in inner if c not in done] + todo
         lead, meanings = keyed(plain(model.__doc__), model.model_fields)
+        for base in model.__mro__[1:]:
+            meanings = keyed(plain(base.__doc__), model.model_fields)[1] | meanings
         yield from ("", f"## {model.__name__}", "", lead, "")
         if kinds := kinds_of(model):
             yield f"One of {', '.join(map(type_name, kinds))}, by its `kind`."
@@ -360,6 +355,7 @@ def python_api() -> Iterator[str]:
     """Every public name of the package; mkdocstrings puts its docstring there in the build."""
     yield from ("# Python API", "")
     yield "These names are imported from `dialogist`. Everything else in the package may change."
+    yield "Examples are in [from Python](../summary.md#from-python)."
     for name in sorted(set(dialogist.__all__) - {"__version__"}):
         yield from ("", f"::: dialogist.{name}")
 
@@ -438,9 +434,12 @@ def metrics() -> Iterator[str]:
         if name in ("bertscore", "meteor"):
             continue
         [metric] = make_metrics([name])
-        yield from ("", f"## {name}", "", f"Signature: `{metric.signature}`")
+        about = plain(type(metric).__doc__).replace("; a `Metric`", "").partition("Raises:")[0]
+        yield from ("", f"## {name}", "", about.strip(), "", f"Signature: `{metric.signature}`")
         rows = [(code(c.key), c.title, c.better, c.unit) for c in metric.columns]
         yield from table(("key", "title", "better", "unit"), rows)
+    yield from ("", "## Warnings", "")
+    yield from table(("kind", "when"), choices(diagnostics, "CautionKind"))
 
 
 if __name__ == "__main__":

@@ -55,10 +55,12 @@ _AROUND = (
     "`${{{}}}`",
 )
 PAYLOADS = [around.format(run) for run in _RUN for around in _AROUND]
-FOREIGN = """[...document.querySelectorAll("main *")]
-    .filter((one) => /^(script|iframe|img|svg|math|object|video|style|b)$/i.test(one.localName) && !one.matches("b.speaker")
-        || [...one.attributes].some((a) => a.name.startsWith("on") || /^javascript:/i.test(a.value) && a.name != "value"))
-    .map((one) => one.outerHTML.slice(0, 200))"""
+FOREIGN = r"""[...document.querySelectorAll("main *")].filter((one) =>
+    /^(script|iframe|img|svg|math|object|video|style|b)$/i.test(one.localName)
+        && !one.matches("b.speaker")
+    || [...one.attributes].some((a) => a.name.startsWith("on")
+        || /^javascript:/i.test(a.value) && a.name != "value")
+).map((one) => one.outerHTML.slice(0, 200))"""
 """Elements and attributes that no page of ours has; each would be something that was said."""
 _ARGUMENTS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,28 +22,29 @@ from dialogist.text.tokens import split_sentences
 # Features: what speaks for and against each utterance as support of one sentence.
 
 
-FEATURES = (
-    "bias",
-    "words",  # share of the sentence's terms, by rarity, that the utterance holds
-    "words / best",  # to the best utterance's share
-    "words - other",  # to the best other one's
-    "others'",  # share of terms that are said of another than its speaker
-    "asked",  # share of terms that its speaker "asks", where it asks
-    "facts",  # share of names, numbers, entities that it holds
-    "facts elsewhere",  # share that only others hold
-    "facts nowhere",  # share that nobody holds
-    "number",  # log of 1 + that of terms found
-    "density",  # terms found to terms said
-    "answers",  # share of terms in the question of another right before it
-    "denial",  # both deny something
-    "its speaker",  # the sentence is about whom it is by
-    "length",  # log of 1 + the dialogue's utterances, at most `_LONG`
-)
-ANSWERS = FEATURES.index("answers")
-ATTENTION = (
-    "attention",  # log of attention to what other statements, or length, let expect
-    "attention / best",  # to the utterance with most of it
-)
+FEATURES = {
+    "bias": (1.71, -1.38),
+    "words": (1.78, 1.23),  # share of the sentence's terms, by rarity, that the utterance holds
+    "words / best": (0.14, 0.62),  # to the best utterance's share
+    "words - other": (1.48, 0.57),  # to the best other one's
+    "others'": (-2.21, -1.81),  # share of terms that are said of another than its speaker
+    "asked": (0.4, 0.16),  # share of terms that its speaker "asks", where it asks
+    "facts": (1.42, 1.39),  # share of names, numbers, entities that it holds
+    "facts elsewhere": (-0.86, -0.51),  # share that only others hold
+    "facts nowhere": (-0.99, -2.01),  # share that nobody holds
+    "number": (1.49, 2.42),  # log of 1 + that of terms found
+    "density": (0.5, 0.88),  # terms found to terms said
+    "answers": (2.02, 3.07),  # share of terms in the question of another right before it
+    "denial": (0.34, 0.71),  # both deny something
+    "its speaker": (0.8, 0.89),  # the sentence is about whom it is by
+    "length": (-1.23, -0.87),  # log of 1 + the dialogue's utterances, at most `_LONG`
+}
+"""What each weighs without attention, and beside it; fitted by bench/evidence_fit.py."""
+ANSWERS = [*FEATURES].index("answers")
+ATTENTION = {
+    "attention": 0.27,  # log of attention to what other statements, or length, let expect
+    "attention / best": 1.12,  # to the utterance with most of it
+}
 _LONG = 60
 
 FeatureColumn: TypeAlias = NDArray[np.float64]
@@ -181,64 +182,11 @@ def expected_of(attended: FeatureMatrix, number: int, index: Index) -> FeatureCo
 # `find_evidence`: for each statement of a summary the utterances it rests on.
 
 
-class FeatureWeights(NamedTuple):
-    """Of each of `dialogist.checks.evidence.FEATURES`, in their order."""
-
-    bias: float
-    words: float
-    words_to_best: float
-    words_less_other: float
-    others: float
-    asked: float
-    facts: float
-    facts_elsewhere: float
-    facts_nowhere: float
-    number: float
-    density: float
-    answers: float
-    denial: float
-    its_speaker: float
-    length: float
+# Weights, and from which chance on an utterance is evidence.
 
 
-_ALONE = FeatureWeights(
-    bias=1.71,
-    words=1.78,
-    words_to_best=0.14,
-    words_less_other=1.48,
-    others=-2.21,
-    asked=0.4,
-    facts=1.42,
-    facts_elsewhere=-0.86,
-    facts_nowhere=-0.99,
-    number=1.49,
-    density=0.5,
-    answers=2.02,
-    denial=0.34,
-    its_speaker=0.8,
-    length=-1.23,
-)
-_WITH_ATTENTION = FeatureWeights(
-    bias=-1.38,
-    words=1.23,
-    words_to_best=0.62,
-    words_less_other=0.57,
-    others=-1.81,
-    asked=0.16,
-    facts=1.39,
-    facts_elsewhere=-0.51,
-    facts_nowhere=-2.01,
-    number=2.42,
-    density=0.88,
-    answers=3.07,
-    denial=0.71,
-    its_speaker=0.89,
-    length=-0.87,
-)
-_ATTENTION = (0.27, 1.12)
-
-WORDS = np.array(_ALONE)
-BOTH = np.array((*_WITH_ATTENTION, *_ATTENTION))
+WORDS, _BESIDE = map(np.array, zip(*FEATURES.values(), strict=True))
+BOTH = np.array((*_BESIDE, *ATTENTION.values()))
 
 LEAST_SCORE = 0.2
 """A sentence's best utterance is evidence from this chance on."""

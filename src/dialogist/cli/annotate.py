@@ -7,7 +7,6 @@ import typer
 
 from dialogist.cli.console import note, progress
 from dialogist.cli.flags import AllowNetwork, Device, Threads, load_summarizer
-from dialogist.cli.forms import DeviceKind
 from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError
@@ -33,7 +32,7 @@ def annotate(
     count: Annotated[int, typer.Option(min=1, help="How many dialogues to show.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Draws the dialogues.")] = 1,
     read: ReadOptions = ReadOptions(),
-    device: Device = DeviceKind.auto,
+    device: Device = "auto",
     threads: Threads = None,
     allow_network: AllowNetwork = False,
 ) -> int:

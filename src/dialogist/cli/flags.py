@@ -14,7 +14,10 @@ from dialogist.cli.forms import (
     CardFormat,
     DeviceKind,
     Facts,
+    LengthChoice,
     LongInput,
+    Mask,
+    NamesChoice,
     PersonNames,
     PrecisionKind,
     Strategies,
@@ -216,7 +219,7 @@ def tell_idle_machine_flags(
     given = {
         "--device": device != "auto",
         "--threads": threads is not None,
-        "--precision": precision is not PrecisionKind.auto,
+        "--precision": precision != "auto",
     }
     idle = [flag for flag, is_given in given.items() if is_given]
     if options.style == "faithful" and idle:
@@ -272,6 +275,12 @@ SpeakerNames = Annotated[
     list[str] | None,
     typer.Option("--speaker", help="OLD=NEW: call a speaker otherwise. Repeatable."),
 ]
+LengthName = Annotated[LengthChoice | None, typer.Option(help="How long the summary is.")]
+MostWords = Annotated[int | None, typer.Option(help="At most N words, in whole sentences.")]
+MaskWhere = Annotated[
+    Mask | None, typer.Option(help="Mask personal data in what the model reads, or writes.")
+]
+MaskNames = Annotated[NamesChoice, typer.Option(help="Whose names to mask as well.")]
 
 
 def shape_of(

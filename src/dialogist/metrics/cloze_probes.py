@@ -25,7 +25,7 @@ _LEAST = 0.75
 
 
 @dataclass(frozen=True, slots=True)
-class Mention:
+class ProbedMention:
     """A speaker or a value in a sentence.
 
     ``values``: all that it may mean. ``around``: the other words, as stems, with their distances in
@@ -36,7 +36,7 @@ class Mention:
     values: frozenset[object]
     around: dict[str, int]
 
-    def answers(self, other: "Mention") -> bool:
+    def answers(self, other: "ProbedMention") -> bool:
         """Whether two mentions mean the same."""
         return not self.values.isdisjoint(other.values)
 
@@ -78,14 +78,14 @@ class ClozeProbes:
         return (float(right), questions, count, questions, count - right, count)
 
 
-def answer(question: Mention, told: Sequence[Mention]) -> Mention | None:
+def answer(question: ProbedMention, told: Sequence[ProbedMention]) -> ProbedMention | None:
     """The mention of a summary that stands where the question's does; None if none does."""
     alike = [one for one in told if one.kind == question.kind]
     best = max(alike, key=lambda one: _likeness(question, one), default=None)
     return best if best is not None and _likeness(question, best)[0] >= _LEAST else None
 
 
-def _likeness(question: Mention, other: Mention) -> tuple[float, float]:
+def _likeness(question: ProbedMention, other: ProbedMention) -> tuple[float, float]:
     """The words that both have around them, each the less the more their distances differ.
 
     Content words decide, then function words.
@@ -96,7 +96,7 @@ def _likeness(question: Mention, other: Mention) -> tuple[float, float]:
     return sum(near.values()) - small, small
 
 
-def mentions(text: str, speakers: Speakers) -> Iterator[Mention]:
+def mentions(text: str, speakers: Speakers) -> Iterator[ProbedMention]:
     """The mentions of a text, sentence by sentence."""
     for sentence in split_sentences(text, small=True):
         tokens = list(_TOKEN.finditer(sentence))
@@ -110,7 +110,7 @@ def mentions(text: str, speakers: Speakers) -> Iterator[Mention]:
                 nearer = stem in around and abs(around[stem]) <= abs(other - place)
                 if stem and not found[other][2] and not nearer:
                     around[stem] = other - place
-            yield Mention(kind, values, around)
+            yield ProbedMention(kind, values, around)
 
 
 def _stem(word: str) -> str:

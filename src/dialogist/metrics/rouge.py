@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
-from statistics import fmean
 
 from dialogist.errors import UsageError
 from dialogist.metrics.base import Case, Column, average_and_best, mean_column
@@ -118,12 +117,6 @@ class Rouge:
 
     def _read(self, text: str) -> "_Text":
         return _Text([self._words(sentence) for sentence in split_sentences(text)])
-
-
-def corpus_f1(scores: Sequence[RougeScore], *, best_reference: bool = False) -> dict[str, float]:
-    """The mean F1 of every type over a corpus (``best_reference``: against the best one each)."""
-    chosen = [s.maximum if best_reference else s.average for s in scores]
-    return {t: fmean(s[t].f1 for s in chosen) if chosen else 0.0 for t in ROUGE_TYPES}
 
 
 class _Text:

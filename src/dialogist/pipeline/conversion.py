@@ -34,6 +34,7 @@ from dialogist.nn.transformer_layers import DecoderLayer, EncoderLayer, FeedForw
 from dialogist.pipeline.bundle import Bundle, save_bundle
 from dialogist.pipeline.options import SummaryOptions, carry_licence, licence_of, user_models
 from dialogist.records import JSON
+from dialogist.tokenizers.base import TOKENIZER_FILES
 
 # Pretrained models as model folders of ours, and back.
 #
@@ -183,8 +184,6 @@ def decoding_for(generation: Mapping[str, Any], config: PretrainedConfig) -> Sum
 
 Spec: TypeAlias = Any
 """A node of CTranslate2's description of a model; its attributes are arrays and nodes."""
-
-_TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
 
 
 def export_ctranslate2(
@@ -338,7 +337,7 @@ def _name(spec: Spec, bundle: Bundle, shape: LayerShape) -> None:
 
 def _save(spec: Spec, source: Path, folder: Path) -> None:
     spec.save(str(folder))
-    for name in _TOKENIZER:
+    for name in TOKENIZER_FILES:
         shutil.copyfile(source / name, folder / name)
     carry_licence([source], folder)
     card = source / "README.md"

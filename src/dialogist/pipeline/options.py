@@ -36,20 +36,18 @@ def only_in_free_style(names: Iterable[str]) -> list[str]:
 
 
 class SummaryOptions(DecodingOptions):
-    """`DecodingOptions`, and wishes; a model folder keeps those that its model was tuned with.
+    """Options of a summary; a model folder keeps those that its model was tuned with.
 
-    ``style``: ``faithful`` tells in the third person, by rules, what was said, or quotes it; the
-    model writes nothing. ``free`` is what the model writes.
-    ``long``: a dialogue beyond the model's limits is read in ``windows``, or ``cut`` as the papers
-    do (its status then says so). ``overlap``: how many utterances two windows share at most.
-    ``safe``: names, numbers, entities and speakers that the dialogue does not bear out are kept out
-    of summaries. ``evidence``: statements are linked to utterances.
-    ``length``: ``medium`` is as the model writes, ``short`` its most telling sentences, ``long``
-    reads in smaller windows, which tells more. In faithful style they are shares of the dialogue's
-    words: a quarter, two fifths and three fifths. ``words``: at most so many, in whole sentences.
-    ``focus``: in faithful style a speaker, whose words alone count then: see `selection.select`.
-    ``min_confidence``: a sentence of a confidence below this is marked as unchecked; None never.
-    ``low_confidence``: a mean log-probability per token below this is told; None never.
+    ``style``: ``faithful`` reports or quotes by rules what was said; ``free`` is what the model
+    writes. ``long``: a dialogue beyond the model's limits is read in ``windows``, or ``cut`` as the
+    papers do. ``overlap``: the most utterances that two windows share. ``safe``: names, numbers,
+    entities and speakers that the dialogue does not support are kept out. ``evidence``: statements
+    are linked to utterances. ``length``: in faithful style a share of the dialogue's words
+    (docs/reference/summary.md); in free style ``medium`` is as the model writes, ``short`` its most
+    central sentences, and ``long`` reads in smaller windows. ``words``: at most so many, in whole
+    sentences. ``focus``: in faithful style the speaker that the summary is about.
+    ``min_confidence``: a sentence of a lower confidence is marked as unchecked; None never.
+    ``low_confidence``: the status of a summary with a lower mean log-probability; None never.
     """
 
     style: Style = "free"

@@ -35,6 +35,7 @@ from dialogist.recipe.recipe_config import Recipe, RunPlace, VectorsConfig
 from dialogist.records import JSON
 from dialogist.text.tokens import counted
 from dialogist.tokenizers import Tokenizer, read_tokenizer
+from dialogist.tokenizers.base import TOKENIZER_FILES
 from dialogist.tokenizers.word_vectors import VectorReport, vectors_for
 from dialogist.tokenizers.wordpiece_vocabulary import read_vocabulary
 from dialogist.training.base import Progress
@@ -178,7 +179,6 @@ STARTED = "start.json"
 _MEANING = {"profile", "speakers", "entities", "plan"}
 """What of a preparation decides which token stands for what: it must be the same."""
 
-_TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
 _SHOWN = 4  # names of weights that a note tells; start.json has all
 
 
@@ -284,7 +284,8 @@ def adopt_tokenizer(start: Start, recipe: Recipe, run: Path, note: Note) -> None
             "preparation.unknown: copied needs one of kind word"
         )
     write_folder_atomically(
-        run / TOKENIZER, lambda new: [shutil.copy(start.tokenizer / n, new) for n in _TOKENIZER]
+        run / TOKENIZER,
+        lambda new: [shutil.copy(start.tokenizer / n, new) for n in TOKENIZER_FILES],
     )
     note(f"start: the tokenizer is that of {recipe.start}: {tokenizer.kind}, {len(tokenizer):,}")
 

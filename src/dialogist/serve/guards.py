@@ -77,7 +77,7 @@ class Envelope:
                 await Problem("internal").response(request_id)(scope, receive, sealed)
         seconds = time.perf_counter() - started
         path = scope["path"] if scope["path"] in _WANT_A_PLACE else ""  # refused before routing
-        route = getattr(scope.get("route"), "path", path)
+        route = str(getattr(scope.get("route"), "path", path))
         self._metrics.answered(route or "none", status, seconds)
         log_access(scope["method"], route, status, seconds, state)
         return None

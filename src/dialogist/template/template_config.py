@@ -6,9 +6,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import Field
 
-from dialogist.config import Config
+from dialogist.config import Config, Line, Lines
 from dialogist.data.key_points import RulePack, load_pack
 from dialogist.data.pack_files import YamlSource, validated
 from dialogist.errors import ConfigError, nearest
@@ -71,20 +71,6 @@ OPTIONS: Mapping[FieldSource, frozenset[str]] = {
 required and leave_out."""
 
 
-def _one_line(text: str) -> str:
-    if not text or text != text.strip() or not text.isprintable():
-        raise ValueError("must be one line of text without spaces around it")
-    return text
-
-
-def _as_tuple(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
-Line = Annotated[str, AfterValidator(_one_line)]
-_Lines = Annotated[tuple[Line, ...], BeforeValidator(_as_tuple)]
-
-
 class SectionConfig(Config):
     """One section of a template.
 
@@ -101,12 +87,12 @@ class SectionConfig(Config):
 
     title: Line
     source: FieldSource
-    labels: _Lines = ()
+    labels: Lines = ()
     part: Literal["all", "remaining"] = "all"
     type: FieldType | None = None
-    cues: _Lines = ()
+    cues: Lines = ()
     several: bool = False
-    fields: _Lines = ()
+    fields: Lines = ()
     max: Annotated[int, Field(ge=1)] | None = None
     empty: Line | None = None
     leave_out: bool = False
@@ -127,7 +113,7 @@ class Template(Config):
     version: Annotated[int, Field(ge=1)]
     sections: Annotated[tuple[SectionConfig, ...], Field(min_length=1)]
     about: Line | None = None
-    packs: _Lines = ()
+    packs: Lines = ()
     empty: Line = "None found."
 
 

@@ -1,5 +1,6 @@
 """Figures of scores and of sizes: ranking, spread, scatter, lengths, scores by size."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -286,6 +287,7 @@ def series_marker(entry: ShownSystem) -> str:
 _BINS = 24
 _SIZES_SHOWN = 6
 _FEW = 5  # outputs in a bin below which there is no interval to be drawn
+_FULL, _MANY = 20, 100  # outputs that a bin has at least, where there are so many in all
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,9 +299,13 @@ class Bins:
     counts: tuple[int, ...]
 
     @classmethod
-    def of(cls, sizes: Sequence[float], starts: Sequence[int]) -> "Bins":
-        """Bins begin at ``starts``, the first takes what is smaller; empty ones are left out."""
+    def of(cls, sizes: Sequence[float], starts: Sequence[int], least: int = 0) -> "Bins":
+        """Bins begin at ``starts``, the first takes what is smaller; empty ones are left out.
+
+        Bins of fewer outputs than ``least`` are joined with the one below, the first with the next.
+        """
         whole = np.floor(np.asarray(sizes, dtype=float) + 0.5)
+        starts = _joined(whole, starts, least)
         found = np.searchsorted(starts, whole, side="right").clip(min=1) - 1
         used, places, counts = np.unique(found, return_inverse=True, return_counts=True)
         ends = [*(start - 1 for start in starts[1:]), None]
@@ -307,15 +313,28 @@ class Bins:
         return cls(places, names, tuple(map(int, counts)))
 
 
+def _joined(sizes: Floats, starts: Sequence[int], least: int) -> list[int]:
+    """The starts of bins that hold ``least`` outputs each, as far as there are that many."""
+    kept: list[int] = []
+    end = math.inf
+    for start in reversed(starts[1:]):
+        if np.count_nonzero((sizes >= start) & (sizes < end)) >= least:
+            kept, end = [start, *kept], start
+    if kept and np.count_nonzero(sizes < end) < least:
+        kept = kept[1:]
+    return [starts[0], *kept]
+
+
 def by_size(subject: Subject) -> Picture | None:
     """ROUGE-L, and that of key points, by utterances of the dialogue and by key points."""
     entries = _compared(subject)
+    least = _FULL if len(subject.outputs) >= _MANY else 0
     asked = []
     if subject.utterances:
-        bins = Bins.of(subject.utterances, UTTERANCE_BINS)
+        bins = Bins.of(subject.utterances, UTTERANCE_BINS, least)
         asked.append((bins, "utterances of the dialogue"))
     if subject.key_points is not None:
-        bins = Bins.of(subject.key_points, KEY_POINT_BINS)
+        bins = Bins.of(subject.key_points, KEY_POINT_BINS, least)
         asked.append((bins, "key points of the reference"))
     measured = {"rougeL.f1": "ROUGE-L", "key_points.rougeL.f1": "Key points' ROUGE-L"}
     panels = [

@@ -174,6 +174,15 @@ def test_bins_begin_where_they_are_said_to():
     assert Bins.of([1.4, 1.5, 2.0], (1, 2, 3)).counts == (1, 2)  # halves go up
 
 
+def test_small_bins_are_joined():
+    sizes = [1] * 3 + [6] * 20 + [11] * 9 + [16] * 12 + [31] * 2
+    bins = Bins.of(sizes, (1, 6, 11, 16, 21, 31, 41), 20)
+    assert bins.names == ("1-10", "11+")
+    assert bins.counts == (23, 23)
+    assert Bins.of([1, 2, 9], (1, 6), 20).counts == (3,)
+    assert Bins.of([1] * 9 + [6] * 30 + [11] * 30, (1, 6, 11), 20).names == ("1-10", "11+")
+
+
 def test_a_bin_has_the_mean_of_its_outputs():
     scores = SUBJECT.entries[0].scores
     bins = Bins.of(SUBJECT.utterances, (1, 6, 11))
