@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dialogist.errors import DataError
-from dialogist.recipe.marked_dialogues import holds, needed, read_marked
+from dialogist.recipe.sgd_marks import holds, needed, read_marked
 from dialogist.selection.network import read_network
 from dialogist.selection.select import select
 

@@ -3,7 +3,7 @@
 python -m dialogist.recipe.selector corpus/*.jsonl --output selector.safetensors \\
     --sgd sgd_annotated/train.jsonl.gz
 
-`dialogist.recipe.marked_dialogues` has the form of the files, and which dialogues are left for
+`dialogist.recipe.sgd_marks` has the form of the files, and which dialogues are left for
 validation (bench/selection.py).
 """
 
@@ -18,8 +18,7 @@ import torch
 from safetensors.numpy import save
 from torch import Tensor, nn
 
-from dialogist.recipe.marked_dialogues import Marked, needed, read_marked
-from dialogist.recipe.sgd_marks import read_sgd
+from dialogist.recipe.sgd_marks import Marked, needed, read_marked, read_sgd
 from dialogist.selection.candidate_features import SIGNS, pairs_of, rows_of, signs_of
 from dialogist.selection.features import Matrix
 from dialogist.selection.network import CLIP

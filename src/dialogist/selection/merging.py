@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
+from dialogist.selection.candidate_features import REACH
 from dialogist.selection.statements import Candidate
 from dialogist.selection.units import Unit
 from dialogist.text.reported_speech import Conversation
+from dialogist.text.reported_speech.words import SINGULAR_THIRD, words_of
 
 _QUOTED = re.compile(r"([^:“”]{1,60}): (“[^“”]*”(?: “[^“”]*”)*)")
 _LABELLED = re.compile(r"([^:“”]{1,60}): ([^“”]+)\.")
@@ -16,6 +19,9 @@ _OPEN = re.compile(
     r"|would|like|want|wants|offers?)\b"
 )
 _LONGEST = 24  # words of two statements with one subject
+_LONGEST_QUOTED = 40  # words of statements with one label
+_NEAR = 2  # turns
+_BOTH = 2
 
 
 def merged(
@@ -32,31 +38,74 @@ def merged(
     return found
 
 
+def savings(
+    candidates: Sequence[Candidate], units: Sequence[Unit], conversation: Conversation
+) -> dict[tuple[int, int], int]:
+    """How many words are saved where two candidates, at most `REACH` apart, are told as one."""
+    found: dict[tuple[int, int], int] = {}
+    for i, left in enumerate(candidates):
+        for j, right in enumerate(candidates[i + 1 : i + 1 + REACH], i + 1):
+            if both := _joined(left, right, units, conversation):
+                found[i, j] = left.words + right.words - both.words
+    return found
+
+
 def _joined(
     left: Candidate, right: Candidate, units: Sequence[Unit], conversation: Conversation
 ) -> Candidate | None:
+    speaker = units[left.units[-1]].speaker
+    if units[right.units[0]].speaker != speaker:
+        return None
+    label = conversation.subject_of(speaker).rstrip()
     text = _one_quotation(left, right, units, conversation)
+    text = text or _behind_one_label(left, right, units, label)
     if right.needs is None or right.needs in left.units:  # else "it" would seem to mean the left
         text = text or _one_label(left, right) or _one_subject(left, right, units, conversation)
     if text is None:
         return None
-    return Candidate(text, left.kind, (*left.units, *right.units), left.needs)
+    kind: Literal["reported", "quoted"] = "reported"
+    if "quoted" in (left.kind, right.kind):
+        kind = "quoted"
+    return Candidate(text, kind, (*left.units, *right.units), left.needs)
 
 
 def _one_quotation(
     left: Candidate, right: Candidate, units: Sequence[Unit], conversation: Conversation
 ) -> str | None:
-    one, other = _QUOTED.fullmatch(left.text), _QUOTED.fullmatch(right.text)
-    if one is None or other is None or one[1] != other[1]:
-        return None
+    """Words that were said without a break as one quotation, unless that is longer."""
     first, last = units[left.units[0]], units[right.units[-1]]
     is_whole = right.units[-1] - left.units[0] + 1 == len(left.units) + len(right.units)
-    if first.turn == last.turn and is_whole:
-        return conversation.quote(first.turn, first.start, last.end).text
-    between = units[left.units[0] : right.units[-1]]
-    if any(unit.speaker != last.speaker for unit in between):
+    if first.turn != last.turn or not is_whole:
         return None
-    return f"{left.text} {other[2]}"
+    quoted = sum(_QUOTED.fullmatch(one.text) is not None for one in (left, right))
+    text = conversation.quote(first.turn, first.start, last.end).text
+    if quoted == _BOTH:
+        return text
+    said = " ".join(units[i].text for i in (*left.units, *right.units))
+    is_named = any(word.low in SINGULAR_THIRD for word in words_of(said))
+    if not quoted or is_named or len(text.split()) >= left.words + right.words:
+        return None
+    return text
+
+
+def _behind_one_label(
+    left: Candidate, right: Candidate, units: Sequence[Unit], label: str
+) -> str | None:
+    """A quotation behind what its speaker says before, without its label."""
+    if not right.text.startswith(f"{label}: “") or left.words + right.words > _LONGEST_QUOTED:
+        return None
+    words = right.text[len(label) + 2 :]
+    one, other = units[left.units[-1]], units[right.units[0]]
+    if one.turn != other.turn and (right.needs is not None or "?" in words):
+        return None  # what it is about was said in between
+    if left.text.endswith("”"):
+        return f"{left.text} {words}"
+    if other.turn - one.turn > _NEAR or left.kind == "quoted" or not left.text.endswith("."):
+        return None
+    if left.text.startswith(f"{label}: "):
+        return f"{left.text[:-1]}; {words}"
+    is_own = left.text.startswith(f"{label} ") and ":" not in left.text[len(label) :]
+    return f"{left.text[:-1]}: {words}" if is_own else None
 
 
 def _one_label(left: Candidate, right: Candidate) -> str | None:

@@ -181,8 +181,9 @@ def _is_quoted(own: Reported, asked: Unit, answer: Unit, conversation: Conversat
 
 def _needs_question(own: Reported, asked: Unit, answer: Unit) -> bool:
     """Whether an answer is a mere fragment, or only its question names what it speaks of."""
-    if own.refers_back and "?" in asked.text and asked.words <= _LONGEST_ASKED:
-        return bool(terms_of(asked.text))
+    is_asked = "?" in asked.text and asked.words <= _LONGEST_ASKED
+    if own.refers_back and is_asked and terms_of(asked.text):
+        return True
     return own.kind == "quoted" and _is_fragment(asked, answer)
 
 
