@@ -105,7 +105,8 @@ def _behind_one_label(
         return None  # what it is about was said in between
     if left.text.endswith("”"):
         return f"{left.text} {words}"
-    if other.turn - one.turn > _NEAR or left.kind == "quoted" or not left.text.endswith("."):
+    is_near = other.turn - one.turn <= _NEAR and _QUOTED.fullmatch(right.text)
+    if not is_near or left.kind == "quoted" or not left.text.endswith("."):
         return None
     if left.text.startswith(f"{label}: "):
         return f"{left.text[:-1]}; {words}"
