@@ -4,7 +4,7 @@
 
 Prints Markdown and writes OUTPUT/evidence.json. DATA holds the corpora of `evidence_cases`; those
 that are not there are left out and named. ``--fit`` chooses the weights instead, on the other half
-of the data and of the planted wordings: it prints the numbers of ``engine/evidence/find.py``.
+of the data and of the planted wordings: it prints the numbers of ``checks/evidence.py``.
 """
 
 import argparse
@@ -33,8 +33,8 @@ from evidence_scores import (
     row_of,
 )
 
-from dialogist.engine.bundle import Bundle, load_bundle
-from dialogist.engine.options import find_model
+from dialogist.pipeline.bundle import Bundle, load_bundle
+from dialogist.pipeline.options import find_model
 
 Groups = dict[str, list[Case]]
 Rows = list[tuple[str, str, Row]]

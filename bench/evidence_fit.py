@@ -7,14 +7,14 @@ from evidence_cases import Case
 from evidence_model import Spoken
 from numpy.typing import NDArray
 
-from dialogist.engine.evidence.features import (
+from dialogist.checks.evidence import (
     ATTENTION,
     FEATURES,
     expected_of,
     extract_features,
     tell_attention,
 )
-from dialogist.engine.evidence.index import index_of
+from dialogist.checks.evidence_index import index_of
 
 Array = NDArray[np.float64]
 SHARES = {

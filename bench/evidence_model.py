@@ -8,12 +8,17 @@ from evidence_cases import Case
 from numpy.typing import NDArray
 
 from dialogist.decoding.search import Hypothesis
-from dialogist.engine.bundle import Bundle
-from dialogist.engine.drafts import Draft, Retold, SearchedWindow, Window
-from dialogist.engine.forced_decoding import retold
-from dialogist.engine.options import SummaryOptions
-from dialogist.engine.token_offsets import ends_of, reader, token_ranges
-from dialogist.engine.writing import Writer
+from dialogist.pipeline.bundle import Bundle
+from dialogist.pipeline.drafts import (
+    Draft,
+    ForcedScores,
+    Window,
+    ends_of,
+    reader,
+    token_ranges,
+)
+from dialogist.pipeline.options import SummaryOptions
+from dialogist.pipeline.window_generator import WindowGenerator, forced_decode
 from dialogist.records import Dialogue
 from dialogist.text.tokens import sentence_spans
 
@@ -41,11 +46,9 @@ def forced(bundle: Bundle, cases: Sequence[Case]) -> list[tuple[Case, Spoken]]:
         if encoded.coverage.complete and not encoded.coverage.target_cut:
             tokens = encoded.targets[0][1:-1]
             kept.append(case)
-            written.append(SearchedWindow(example, encoded, (_draft(tokens),)))
+            written.append(Window(example, encoded, dialogue, (_draft(tokens),)))
     found = []
-    for case, spoken in zip(
-        kept, _spoken(bundle, written, [c.dialogue for c in kept]), strict=True
-    ):
+    for case, spoken in zip(kept, _spoken(bundle, written), strict=True):
         if len(spoken.statements) == len(case.statements):
             found.append((case, spoken))
     return found
@@ -53,7 +56,7 @@ def forced(bundle: Bundle, cases: Sequence[Case]) -> list[tuple[Case, Spoken]]:
 
 def drafts_of(
     bundle: Bundle, dialogues: Sequence[Dialogue], evidence: bool = False
-) -> list[SearchedWindow]:
+) -> list[Window]:
     """What search finds, as it is, without the checks that summaries go through."""
     windows = []
     for dialogue in dialogues:
@@ -63,34 +66,29 @@ def drafts_of(
     options = SummaryOptions(
         **{**bundle.decoding.model_dump(), "safe": False, "evidence": evidence}
     )
-    return Writer(bundle).write(windows, options)
+    return WindowGenerator(bundle).write(windows, options)
 
 
 def searched(bundle: Bundle, dialogues: Sequence[Dialogue]) -> list[Spoken]:
     """What the model says by itself."""
-    return _spoken(bundle, drafts_of(bundle, dialogues), dialogues)
+    return _spoken(bundle, drafts_of(bundle, dialogues))
 
 
 def _draft(tokens: Sequence[int]) -> Draft:
     return Draft((Hypothesis(tuple(tokens), 0.0, 0.0, True),))
 
 
-def _retold(
-    bundle: Bundle, written: Sequence[SearchedWindow], dialogues: Sequence[Dialogue]
-) -> list[list[Retold]]:
-    """`retold`, in batches of neighbours."""
-    found: list[list[Retold]] = []
+def _forced(bundle: Bundle, written: Sequence[Window]) -> list[list[ForcedScores]]:
+    """`forced_decode`, in batches of neighbours."""
+    found: list[list[ForcedScores]] = []
     for start in range(0, len(written), AT_ONCE):
-        here = slice(start, start + AT_ONCE)
-        found += retold(bundle, written[here], dialogues[here])
+        found += forced_decode(bundle, written[start : start + AT_ONCE])
     return found
 
 
-def _spoken(
-    bundle: Bundle, written: Sequence[SearchedWindow], dialogues: Sequence[Dialogue]
-) -> list[Spoken]:
+def _spoken(bundle: Bundle, written: Sequence[Window]) -> list[Spoken]:
     found = []
-    for one, parts in zip(written, _retold(bundle, written, dialogues), strict=True):
+    for one, parts in zip(written, _forced(bundle, written), strict=True):
         if not parts:
             found.append(Spoken((), ()))
             continue

@@ -9,9 +9,8 @@ from evidence_cases import Case
 from evidence_model import Spoken
 from numpy.typing import NDArray
 
-from dialogist.engine.evidence import find_evidence
-from dialogist.engine.evidence.features import expected_of
-from dialogist.engine.evidence.index import index_of
+from dialogist.checks.evidence import expected_of, find_evidence
+from dialogist.checks.evidence_index import index_of
 from dialogist.records import EvidenceSpan
 
 Pair = tuple[Case, Spoken | None]

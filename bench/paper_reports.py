@@ -22,10 +22,14 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "dialogsum-reports.json"
+CONSTANT = "constant-dialogsum"
+"""The same sentence for every dialogue: what scores give to a summary that knows nothing."""
 CINEMA = "tired of watching television"
 SHARE = 20
 """One in so many training dialogues is scored, as in report 2, section 3.3."""
-METRICS = ("rouge1", "rouge2", "rougeL", "bertscore")
+TRIPLES = ("rouge1", "rouge2", "rougeL", "bertscore")
+ASKED = "rouge,bertscore,meteor,order,probes"
+"""METEOR needs WordNet (docs/how-to/evaluate.md)."""
 _TURN = re.compile(r"#?(person\d)#?: ", re.IGNORECASE)
 
 
@@ -49,6 +53,9 @@ def main() -> None:
             files[name] = Path(folder) / f"{name}.jsonl"
             lines = (json.dumps(record) + "\n" for record in records)
             files[name].write_text("".join(lines), encoding="utf-8")
+        controls = scores(CONSTANT, files["dev"], flags.encoder, Path(folder))
+        results["figures"][CONSTANT] = {"dev": controls}
+        results["figures"]["references"] = references(files["dev"], Path(folder))
         for run in flags.runs:
             found: dict[str, Any] = {"commit": flags.commit, **losses(run)}
             for part in ("dev", "train"):
@@ -94,22 +101,37 @@ def losses(run: Path) -> dict[str, Any]:
     }
 
 
-def scores(run: Path, data: Path, encoder: Path, folder: Path) -> dict[str, Any]:
+def references(data: Path, folder: Path) -> dict[str, Any]:
+    """In which order people tell things: the references as if a system had written them."""
+    file, told = folder / "references.jsonl", folder / "predictions.jsonl"
+    rows = ({"id": record["fname"], "prediction": record["summary"]} for record in read(data))
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    figure = evaluate(file, data, told, "--metrics", "order")["card"]["rows"][0]["figures"]
+    return {"dev": rounded(figure, ("order.inversions",))}
+
+
+def scores(run: Path | str, data: Path, encoder: Path, folder: Path) -> dict[str, Any]:
     """Precision, recall and F1 of every metric, with intervals; how many dialogues."""
     told = folder / "predictions.jsonl"
-    flags = ("--metrics", "rouge,bertscore", "--encoder", str(encoder))
+    flags = ("--metrics", ASKED, "--encoder", str(encoder))
     card = evaluate(run, data, told, *flags)["card"]
     figures = card["rows"][0]["figures"]
     kept: dict[str, Any] = {"dialogues": card["dialogues"]}
-    for metric in METRICS:
-        for part in ("precision", "recall", "f1"):
-            figure = figures[f"{metric}.{part}"]
-            digits = {key: round(figure[key], 2) for key in ("figure", "low", "high")}
-            kept[f"{metric}_{part}"] = digits
-    return kept
+    wanted = [f"{metric}.{part}" for metric in TRIPLES for part in ("precision", "recall", "f1")]
+    more = ("meteor", "order.inversions", "probes.right", "probes.wrong")
+    return kept | rounded(figures, (*wanted, *more))
 
 
-def evaluate(run: Path, data: Path, told: Path, *flags: str) -> dict[str, Any]:
+def rounded(figures: dict[str, dict[str, float]], keys: Sequence[str]) -> dict[str, Any]:
+    """Figures of a report card with their intervals, in two digits."""
+    parts = ("figure", "low", "high")
+    return {
+        key.replace(".", "_"): {part: round(figures[key][part], 2) for part in parts}
+        for key in keys
+    }
+
+
+def evaluate(run: Path | str, data: Path, told: Path, *flags: str) -> dict[str, Any]:
     """What `dialogist evaluate` reports; summaries go to ``told``."""
     command: Sequence[str] = (
         *(sys.executable, "-m", "dialogist", "evaluate", str(run), str(data), *flags),

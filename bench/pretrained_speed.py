@@ -183,10 +183,10 @@ def ours(flags, texts, precision, pruned):  # type: ignore[no-untyped-def]
     from dialogist.data.collate import EncodedPair, collate
     from dialogist.decoding import DecodingOptions
     from dialogist.decoding.generation import generate
-    from dialogist.engine.precision import resolve_precision, use_precision
     from dialogist.models.pretrained.importing import import_pretrained
     from dialogist.models.pretrained.pretrained_config import PretrainedConfig, PromptConfig
     from dialogist.objectives.cross_entropy import CrossEntropy
+    from dialogist.pipeline.bundle import resolve_precision, use_precision
     from dialogist.training.master_weights import (
         MasterWeights,
         resolve_training_precision,

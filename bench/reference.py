@@ -3,8 +3,9 @@
     python bench/reference.py [FOLDER]
 
 One page each for the command line, configuration, the JSON of a summary, the Python API, the HTTP
-API, errors, formats, and metrics. ``make docs`` runs it before it builds the site. The pages are
-not committed: what is made at each build cannot be out of date, and branches do not conflict in it.
+API, errors, formats, recipes, and metrics. ``make docs`` runs it before it builds the site. The
+pages are not committed: what is made at each build cannot be out of date, and branches do not
+conflict in it.
 """
 
 import enum
@@ -16,6 +17,7 @@ import typing
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import typer.main
@@ -24,29 +26,23 @@ from pydantic.fields import FieldInfo
 
 import dialogist
 from dialogist import errors, records
-from dialogist.cli.command_tree import choices_of, dress
+from dialogist.cli.command_tree import COMMAND_GROUPS, choices_of, dress
 from dialogist.cli.main import app
 from dialogist.config import Config, KindConfig
 from dialogist.data.key_points import PackConfig
 from dialogist.data.readers import fields
 from dialogist.data.readers.registry import READERS
-from dialogist.engine.options import SummaryOptions
+from dialogist.evaluation import diagnostics
 from dialogist.metrics.metric_registry import METRICS, make_metrics
+from dialogist.pipeline.options import SummaryOptions
 from dialogist.privacy.packs import PrivacyPackConfig
 from dialogist.recipe.recipe_config import Recipe, bundled_recipes
 from dialogist.serve.settings import Settings
+from dialogist.template import template_config
 from dialogist.template.template_config import Template
 from dialogist_lab.ablation import AblationConfig
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference" / "generated"
-GROUPS = {
-    "Summaries": ("summarize", "batch", "templates", "keypoints"),
-    "Personal data": ("mask",),
-    "Service": ("serve", "client", "keys", "feedback"),
-    "Your own model": ("annotate", "finetune", "init", "train", "recipes", "models"),
-    "Quality": ("evaluate", "compare", "report", "explain", "rate", "ablate"),
-    "Data and machine": ("data", "doctor"),
-}
 ROOTS: tuple[type[Config], ...] = (
     *(SummaryOptions, Recipe, Settings, Template, PackConfig, PrivacyPackConfig, AblationConfig),
 )
@@ -70,6 +66,7 @@ def pages() -> Iterator[tuple[str, Iterable[str]]]:
     yield "http", http_api()
     yield "errors", error_codes()
     yield "formats", formats()
+    yield "recipes", recipes()
     yield "metrics", metrics()
 
 
@@ -94,6 +91,31 @@ def code(value: object) -> str:
     return f"`{value}`" if value not in ("", None) else ""
 
 
+def choices(module: ModuleType, alias: str) -> list[tuple[str, str]]:
+    """The values of a literal type, and their meanings: the comments beside them."""
+    body = inspect.getsource(module).partition(f"\n{alias}: TypeAlias = Literal[\n")[2]
+    found = re.findall(r'^ +"([\w-]+)",  # (.+)$', body.partition("\n]")[0], re.M)
+    values = typing.get_args(getattr(module, alias))
+    assert [value for value, _ in found] == list(values), f"{alias}: a value without a comment"
+    return [(code(value), meaning[0].upper() + meaning[1:]) for value, meaning in found]
+
+
+def keyed(doc: str, names: Iterable[str]) -> tuple[str, dict[str, str]]:
+    """A docstring without its items such as "`beam_size`: hypotheses.", and these by key."""
+    lead, *items = re.split(r"(?:^|(?<=\s))((?:`\w+`(?:,\s+|\s+and\s+)?)+):\s", doc)
+    meanings: dict[str, str] = {}
+    for heads, meaning in zip(items[::2], items[1::2], strict=True):
+        keys = re.findall(r"`(\w+)`", heads)
+        if set(keys) <= set(names):
+            meanings |= dict.fromkeys(keys, meaning[:1].upper() + meaning[1:])
+        elif meanings:  # a value of the key before
+            last = list(meanings)[-1]
+            meanings[last] += f"{heads}: {meaning}"
+        else:
+            lead += f"{heads}: {meaning}"
+    return lead.strip(), meanings
+
+
 # The command line.
 
 
@@ -104,9 +126,8 @@ def command_line() -> Iterator[str]:
     yield "[conventions of the command line](../command-line.md)."
     root: Any = typer.main.get_command(app)
     dress(root)
-    listed = [name for names in GROUPS.values() for name in names]
-    assert sorted(listed) == sorted(root.commands), set(listed) ^ set(root.commands)
-    for group, names in GROUPS.items():
+    listed = [name for names in COMMAND_GROUPS.values() for name in names]
+    for group, names in COMMAND_GROUPS.items():
         rows = [(f"[`{n}`](#dialogist-{n})", first(root.commands[n])) for n in names]
         yield from ("", f"**{group}**", *table(("command", "what it does"), rows))
     for name in listed:
@@ -172,14 +193,24 @@ def configuration() -> Iterator[str]:
         inner = [c for f in model.model_fields.values() for c in configs(f.annotation)]
         inner += kinds_of(model)
         todo = [c for c in inner if c not in done] + todo
-        yield from ("", f"## {model.__name__}", "", plain(model.__doc__), "")
+        lead, meanings = keyed(plain(model.__doc__), model.model_fields)
+        for base in model.__mro__[1:]:
+            meanings = keyed(plain(base.__doc__), model.model_fields)[1] | meanings
+        yield from ("", f"## {model.__name__}", "", lead, "")
         if kinds := kinds_of(model):
             yield f"One of {', '.join(map(type_name, kinds))}, by its `kind`."
         rows = [
-            (code(name), type_name(field.annotation), default_of(field), limits(field))
+            (
+                *(code(name), meanings.get(name, ""), type_name(field.annotation)),
+                *(default_of(field), limits(field)),
+            )
             for name, field in model.model_fields.items()
         ]
-        yield from table(("key", "type", "default", "limits"), rows)
+        yield from table(("key", "meaning", "type", "default", "limits"), rows)
+        if model is template_config.SectionConfig:
+            yield from ("", "### Sources of a section", "")
+            yield "Those from `issue` to `questions` read the dialogue."
+            yield from table(("source", "entries"), choices(template_config, "FieldSource"))
 
 
 def kinds_of(model: type[Config]) -> list[type[Config]]:
@@ -246,14 +277,15 @@ def summary_json() -> Iterator[str]:
     yield from ("# The JSON of a summary", "", SCHEMA)
     yield "What the fields mean in use is in [what a summary says of itself](../summary.md)."
     yield from schema_objects({"Summary": schema, **schema["$defs"]})
-    for title, alias, source in (
-        ("Status", records.Status, "status"),
-        ("Kind of a statement", records.StatementKind, "kind"),
-        ("Kind of a warning", records.WarningKind, "kind"),
-        ("Check of a statement", records.Check, "check"),
-    ):
-        values = ", ".join(map(code, typing.get_args(alias)))
-        yield from ("", f"## {title}", "", f"`{source}` is one of {values}.")
+    yield from ("", "## Values of `status`", "")
+    yield from table(("status", "when"), choices(records, "Status"))
+    yield from ("", "## Values of `kind` of a statement", "")
+    yield from table(("kind", "meaning"), choices(records, "StatementKind"))
+    yield from ("", "## Values of `check`", "")
+    yield from table(("check", "meaning"), choices(records, "Check"))
+    yield from ("", "## Values of `kind` of a warning", "")
+    yield "A check that complains about a sentence makes its `check` `failed`."
+    yield from table(("kind", "meaning"), choices(records, "WarningKind"))
 
 
 def schema_objects(objects: dict[str, Any]) -> Iterator[str]:
@@ -323,6 +355,7 @@ def python_api() -> Iterator[str]:
     """Every public name of the package; mkdocstrings puts its docstring there in the build."""
     yield from ("# Python API", "")
     yield "These names are imported from `dialogist`. Everything else in the package may change."
+    yield "Examples are in [from Python](../summary.md#from-python)."
     for name in sorted(set(dialogist.__all__) - {"__version__"}):
         yield from ("", f"::: dialogist.{name}")
 
@@ -355,7 +388,12 @@ def formats() -> Iterator[str]:
     yield "How to use them is in [input formats](../formats.md)."
     yield from ("", "## Formats", "")
     rows = [
-        (code(name), one.doc, ", ".join(map(code, one.extensions)), "yes" if one.has_fields else "")
+        (
+            code(name),
+            plain(one.doc),
+            ", ".join(map(code, one.extensions)),
+            "yes" if one.has_fields else "",
+        )
         for name, one in READERS.items()
     ]
     yield from table(("`--input-format`", "what it is", "endings", "`--where`"), rows)
@@ -372,11 +410,18 @@ def formats() -> Iterator[str]:
     }
     rows = [(what, ", ".join(map(code, keys))) for what, keys in names.items()]
     yield from table(("what", "names, in this order"), rows)
-    yield from ("", "## Bundled recipes", "")
-    for name, file in bundled_recipes().items():
-        values = yaml.safe_load(file.read_text("utf-8"))
-        licence = f" Licence: {values['licence']}." if values.get("licence") else ""
-        yield f"* `{name}`: {values.get('description') or 'no description'}{licence}"
+
+
+def recipes() -> Iterator[str]:
+    """The bundled recipes and the licence of what they train."""
+    yield from ("# Bundled recipes", "", SCHEMA)
+    yield "How to train them is in [reproduce a paper](../../how-to/reproduce-a-paper.md)."
+    found = {name: yaml.safe_load(file.read_text()) for name, file in bundled_recipes().items()}
+    rows = [
+        (code(name), one.get("description", ""), one.get("licence", ""))
+        for name, one in found.items()
+    ]
+    yield from table(("recipe", "what it trains", "licence of the weights"), rows)
 
 
 def metrics() -> Iterator[str]:
@@ -389,9 +434,12 @@ def metrics() -> Iterator[str]:
         if name in ("bertscore", "meteor"):
             continue
         [metric] = make_metrics([name])
-        yield from ("", f"## {name}", "", f"Signature: `{metric.signature}`")
+        about = plain(type(metric).__doc__).replace("; a `Metric`", "").partition("Raises:")[0]
+        yield from ("", f"## {name}", "", about.strip(), "", f"Signature: `{metric.signature}`")
         rows = [(code(c.key), c.title, c.better, c.unit) for c in metric.columns]
         yield from table(("key", "title", "better", "unit"), rows)
+    yield from ("", "## Warnings", "")
+    yield from table(("kind", "when"), choices(diagnostics, "CautionKind"))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,11 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = tuple(
-    ROOT / "docs" / name for name in ("results.md", "papers.md", "notes/what-did-not-help.md")
+    ROOT / "docs" / f"{name}.md"
+    for name in (
+        *("results", "papers", "notes/what-did-not-help", "notes/2026-11-25-dialogsum-reports"),
+        *("how-to/batch", "how-to/deploy", "explanation/scaling"),
+    )
 )
 BLOCK = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- /table -->)", re.S)
 SETS = {"dialogsum-dev": "DialogSum", "samsum-val": "SAMSum", "tweetsumm-valid": "TweetSumm"}
@@ -43,6 +47,8 @@ def main() -> None:
 def filled(text: str) -> str:
     """The page with every table made anew."""
     makers = {"systems": systems, "speed": speed, "no-gain": no_gain}
+    makers |= {"cost": cost, "jobs": jobs, "service": service}
+    makers |= {"reports-loss": reports_loss, "reports-scores": reports_scores}
     makers |= {f"papers-{name}": partial(papers, name) for name in PAPERS}
     return BLOCK.sub(lambda m: m[1] + "\n".join(makers[m[2]]()) + "\n" + m[3], text)
 
@@ -109,10 +115,131 @@ def speed() -> Iterator[str]:
     return table(["what", "speed", "memory"], rows)
 
 
+def cost() -> Iterator[str]:
+    """What a dialogue costs in a batch, by style."""
+    found = results("scaling")
+    names = {
+        "core seconds a dialogue": lambda one: f"{one['worker_core_seconds']:.2g}",
+        "dialogues a core-hour": lambda one: f"{3600 / one['worker_core_seconds']:,.0f}",
+        "memory of a worker": lambda one: f"{one['worker_memory_mb']:.0f} MB",
+        "memory of the main process": lambda one: f"{one['main_memory_mb']:.0f} MB",
+        "bytes read, written": lambda one: f"{one['bytes_read']:,.0f}, {one['bytes_written']:,.0f}",
+    }
+    measured = [found[style]["measured"] for style in ("faithful", "free")]
+    rows = [[name, *map(figure, measured)] for name, figure in names.items()]
+    return table(["", "faithful", "free (beam 4)"], rows)
+
+
+def jobs() -> Iterator[str]:
+    """Batch jobs: a million records, kills, engines."""
+    found = figures("jobs")
+    million, kills, engines = found["million"], found["kills"], found["engines"]
+    ray = [f"{engines[f'ray-{n}']['work_of_local']} with {n}" for n in (1, 2)]
+    rows = [
+        [
+            f"{million['records']:,} records, {million['workers']} workers, a model that takes "
+            "no time",
+            f"{million['per_second']:,} a second; main process {million['peak_mb_main']} MB, "
+            f"worker {million['peak_mb_others'][0]} MB",
+        ],
+        [
+            f"{kills['kills']} kills in a job of {kills['records']:,} records",
+            f"each id once: {yes(kills['every_id_once'])}; equal bytes: "
+            f"{yes(kills['equal_bytes'])}",
+        ],
+        [
+            "200 dialogues in free style, Ray's workers beside processes",
+            f"times the seconds: {', '.join(ray)}; equal bytes: {yes(engines['equal_bytes'])}",
+        ],
+    ]
+    return table(["job (loaded machine)", "result"], rows)
+
+
+def service() -> Iterator[str]:
+    """The service beside the bare pipeline, under load, and while parts of it die."""
+    found = figures("serve-load")
+    ratio, overload, slow = found["ratio"], found["overload"], found["slow_clients"]
+    batches = [found[name]["batch"] for name in ("kill_worker", "kill_store")]
+    low, high = min(ratio["service_per_second"]), max(ratio["service_per_second"])
+    rows = [
+        [
+            "one process, all clients busy",
+            f"{low} to {high} summaries a second, {ratio['share']:.0%} of the bare pipeline",
+        ],
+        [
+            f"overload: {overload['sent']:,} requests",
+            f"{overload['answers']['200']:,} answered ({overload['goodput_share']:.0%} of "
+            f"capacity, 99% within {overload['accepted_p99_ms']:,.0f} ms), the others refused "
+            f"within {overload['refused_p99_ms']:.0f} ms; memory {overload['memory_mib'][0]} to "
+            f"{overload['memory_mib'][1]} MiB",
+        ],
+        [
+            f"{slow['half_open']} clients that send nothing",
+            f"99% of the others within {slow['beside_p99_ms']:.0f} ms; alone "
+            f"{slow['alone_p99_ms']:.0f} ms",
+        ],
+        [
+            f"stop with {found['drain']['in_flight']} requests taken",
+            f"{found['drain']['answers']['200']} answered",
+        ],
+        [
+            f"{found['reload']['reloads']} reloads under load",
+            ", ".join(f"{n} answers {code}" for code, n in found["reload"]["answers"].items()),
+        ],
+        [
+            f"a worker, or the store, killed in a batch of {batches[0]['total']}",
+            ", ".join(f"{one['done']} done, {one['failed']} failed" for one in batches),
+        ],
+    ]
+    return table(["trial", "result"], rows)
+
+
+def yes(value: bool) -> str:
+    return "yes" if value else "**no**"
+
+
 def no_gain() -> Iterator[str]:
     """One line for each change that was tried and did not help."""
     rows = [[what, result, f"[note]({note}.md)"] for what, result, note in figures("no-gain")]
     return table(["change", "result", "more"], rows)
+
+
+_EPOCHS = (1, 2, 3, 5, 10, 15, 20, 25, 30)
+
+
+def reports_loss() -> Iterator[str]:
+    """The losses of the DialogSum reports' networks by epoch."""
+    rows = []
+    for name, run in figures("dialogsum-reports").items():
+        for kind, key in (("train", "loss"), ("dev", "dev_loss")):
+            losses = run.get(key, [])
+            shown = [f"{losses[e - 1]:.2f}" if e <= len(losses) else "" for e in _EPOCHS]
+            rows += [[f"`{name}`, {kind}", *shown]] if losses else []
+    return table(["mean cross-entropy in epoch", *map(str, _EPOCHS)], rows)
+
+
+def reports_scores() -> Iterator[str]:
+    """Precision, recall and F1 of the DialogSum reports' networks, on dev and on training data."""
+    columns = {
+        "BERTScore P / R / F1": [f"bertscore_{part}" for part in ("precision", "recall", "f1")],
+        "ROUGE-1 P / R / F1": [f"rouge1_{part}" for part in ("precision", "recall", "f1")],
+        "ROUGE-2 / L": ["rouge2_f1", "rougeL_f1"],
+        "METEOR": ["meteor"],
+        "probes right": ["probes_right"],
+        "out of order": ["order_inversions"],
+    }
+    rows = []
+    for name, run in figures("dialogsum-reports").items():
+        for part in ("dev", "train"):
+            found = run.get(part, {})
+            if "order_inversions" not in found:
+                continue
+            cells = [
+                " / ".join(f"{found[key]['figure']:.1f}" for key in keys if key in found)
+                for keys in columns.values()
+            ]
+            rows.append([f"`{name}`, {part}", *cells])
+    return table(["", *columns], rows)
 
 
 PAPERS = {
@@ -124,6 +251,7 @@ PAPERS = {
         "why": "{why}",
     },
     "claims": {"paper": "{paper}", "claim": "{claim}", "": "**{verdict}**", "why": "{evidence}"},
+    "examples": {"written by": "{who}", "cinema (train)": "{cinema}", "hotel (test)": "{hotel}"},
     "slips": {"paper": "{paper}", "says": "{slip}", "is": "{fact}"},
     "rows": {"": "{row}", "item": "{item}", "state": "**{state}**", "where, or why": "{where}"},
 }

@@ -6,7 +6,7 @@ Half of the time is chance. The first two speakers' tokens are exchanged in the 
 in each of its sentences alone; references and sentences that name neither are left out. No search
 and no rule has a part in it: it is what the network knows of who did what (fp32; of dialogues that
 are read in windows the first window). ``--reported``: of what the speakers say, told in the third
-person by rules (`dialogist.data.reported`), where every sentence is wrong with its names exchanged.
+person by rules (`dialogist.recipe.corpus`), where every sentence is wrong with its names exchanged.
 """
 
 import argparse
@@ -19,8 +19,8 @@ import torch
 from dialogist import Dialogue, Summarizer
 from dialogist.data.collate import EncodedPair, collate
 from dialogist.data.readers import ReadOptions, read_dialogues
-from dialogist.data.reported import reported
 from dialogist.objectives.base import per_sequence
+from dialogist.recipe.corpus import reported
 from dialogist.tokenizers import Tokenizer
 
 

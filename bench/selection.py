@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from dialogist.recipe.marked_dialogues import Marked, holds, read_marked
+from dialogist.recipe.sgd_marks import Marked, holds, read_marked
 from dialogist.selection.network import BUNDLED, Network, read_network
 from dialogist.selection.select import MOST, USUAL, select
 

@@ -7,6 +7,7 @@
 * ``slow_clients``: 200 half-open connections beside a normal client.
 * ``drain``: SIGTERM with 20 requests in flight. ``reload``: SIGHUP ten times under load.
 * ``kill_worker``: kill -9 of one of two processes, with a stored batch and requests.
+* ``kill_model``: kill -9 of the model's process five times while requests come at half capacity.
 * ``kill_store``: kill -9 of PostgreSQL with a stored batch (Debian's, started for it).
 * ``soak``: 80% of the capacity; the slope of memory.
 """
@@ -33,7 +34,7 @@ from typing import Any
 import httpx2
 import numpy as np
 
-from dialogist.engine.summarizer import Summarizer
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Utterance
 
 _TURNS = 20
@@ -126,20 +127,30 @@ class Service:
 
     def processes(self) -> list[int]:
         """The processes that answer: this one, or its children."""
-        found = []
-        for entry in Path("/proc").iterdir():
-            try:
-                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-                if parent == self.process.pid and "spawn_main" in (entry / "cmdline").read_text():
-                    found.append(int(entry.name))
-            except (OSError, ValueError):
-                continue
-        return sorted(found) or [self.process.pid]
+        return _children(self.process.pid, "spawn_main") or [self.process.pid]
+
+    def models(self) -> list[int]:
+        """The processes of the models."""
+        return [one for pid in self.processes() for one in _children(pid, "model_process")]
 
     def resident(self) -> float:
-        """MiB of memory that the server holds."""
-        texts = [Path(f"/proc/{pid}/status").read_text() for pid in self.processes()]
+        """MiB of memory that the server and its models hold."""
+        pids = [*self.processes(), *self.models()]
+        texts = [Path(f"/proc/{pid}/status").read_text() for pid in pids]
         return sum(int(text.split("VmRSS:")[1].split()[0]) for text in texts) / 1024
+
+
+def _children(pid: int, words: str) -> list[int]:
+    """The processes that another started, and whose command has certain words."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == pid and words in (entry / "cmdline").read_text():
+                found.append(int(entry.name))
+        except (OSError, ValueError):
+            continue
+    return sorted(found)
 
 
 @asynccontextmanager
@@ -297,6 +308,20 @@ async def reload(folder: Path, seconds: float) -> dict[str, Any]:
         return {"signals": 10, "reloads": done, "answers": _statuses(answers)}
 
 
+async def kill_model(folder: Path, seconds: float) -> dict[str, Any]:
+    """Kill what computes; each request is answered all the same, some of them later."""
+    async with _serving(folder) as (service, client):
+        ask = partial(service.ask, client)
+        rate = await _closed(ask, 3) / 2
+        asking = asyncio.create_task(_open(ask, rate, seconds / 2))
+        for _ in range(5):
+            await asyncio.sleep(seconds / 12)
+            for pid in service.models():
+                os.kill(pid, signal.SIGKILL)
+        answers = await asking
+        return {"kills": 5, "answers": _statuses(answers), "p99_ms": _ms(answers, 0.99)}
+
+
 async def kill_worker(folder: Path, seconds: float) -> dict[str, Any]:
     """Kill one of two processes; the batch must end, with every result once."""
     async with _serving(folder, "--workers", "2") as (service, client):
@@ -398,7 +423,7 @@ async def soak(folder: Path, seconds: float) -> dict[str, Any]:
 
 _SCENARIOS: dict[str, Callable[[Path, float], Awaitable[dict[str, Any]]]] = {
     one.__name__: one
-    for one in (ratio, overload, slow_clients, drain, reload, kill_worker, kill_store)
+    for one in (ratio, overload, slow_clients, drain, reload, kill_model, kill_worker, kill_store)
 }
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import uvicorn
 from playwright.sync_api import Page, sync_playwright
 
-from dialogist.engine.summarizer import Summarizer
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.serve.app import create_app
 from dialogist.serve.keys import add_key
 from dialogist.serve.server import config_of

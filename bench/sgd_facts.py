@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 
 from dialogist import Dialogue, Summary, Utterance
-from dialogist.engine.faithful import faithful_summaries
-from dialogist.engine.options import SummaryOptions
 from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.significance import intervals
 from dialogist.metrics.base import Column, percentage
+from dialogist.pipeline.faithful import faithful_summaries
+from dialogist.pipeline.options import SummaryOptions
 from dialogist.recipe.sgd_marks import Said, is_stated, said_in
 
 

@@ -17,8 +17,8 @@ from rouge_score import rouge_scorer
 
 from dialogist import Dialogue, Summarizer, Summary
 from dialogist.data.readers import ReadOptions, read_dialogues
-from dialogist.engine.bundle import load_bundle
-from dialogist.engine.options import SummaryOptions, find_model
+from dialogist.pipeline.bundle import load_bundle
+from dialogist.pipeline.options import SummaryOptions, find_model
 
 METRICS = ("rouge1", "rouge2", "rougeL")
 
@@ -98,7 +98,7 @@ def exported(flags: argparse.Namespace, folder: Path) -> Say:
     """The same model in CTranslate2, int8; flat models without pointer only."""
     import ctranslate2
 
-    from dialogist.engine.export_ctranslate2 import export_ctranslate2
+    from dialogist.pipeline.conversion import export_ctranslate2
 
     bundle = load_bundle(folder, torch.device("cpu"))
     export_ctranslate2(bundle, folder, flags.folder / "exported")

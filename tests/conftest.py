@@ -4,21 +4,20 @@ import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported: see the Makefile
 
-import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
 import torch
+from tests.command import CommandLine
 
 from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.bundle import Bundle, save_bundle
 from dialogist.models.transformer import TransformerConfig
+from dialogist.pipeline.bundle import Bundle, save_bundle
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
 
 # The same examples every time, and no clock: a busy machine must not fail a test.
@@ -80,24 +79,15 @@ def _home() -> Iterator[None]:
         yield
 
 
-Run = Callable[..., subprocess.CompletedProcess[bytes]]
+@pytest.fixture(scope="session", autouse=True)
+def _no_waiting_for_disks() -> Iterator[None]:
+    """Here files need not outlive a power cut; tests of the writing itself put their own there."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.fsync", lambda descriptor: None)
+        yield
 
 
 @pytest.fixture
-def dialogist(tmp_path: Path) -> Run:
-    """Run the real command in an empty folder: ``dialogist("summarize", file, input=b"...")``."""
-
-    def run(
-        *arguments: object, input: bytes = b"", env: dict[str, str] | None = None
-    ) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run(
-            [sys.executable, "-m", "dialogist", *map(str, arguments)],
-            input=input,
-            capture_output=True,
-            cwd=tmp_path,
-            env={**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "100", **(env or {})},
-            timeout=300,
-            check=False,
-        )
-
-    return run
+def dialogist(tmp_path: Path) -> CommandLine:
+    """The command line in an empty folder."""
+    return CommandLine(tmp_path)

@@ -12,12 +12,12 @@ import torch
 from dialogist.data.collate import pairs_of_all
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
-from dialogist.engine.options import SummaryOptions
-from dialogist.engine.summarizer import Summarizer
 from dialogist.models import ModelConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.pipeline.bundle import Bundle, load_bundle, save_bundle
+from dialogist.pipeline.options import SummaryOptions
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers.build import train_word
 from dialogist.training.base import TrainingConfig, TrainingData, Validation

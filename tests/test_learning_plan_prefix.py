@@ -16,10 +16,10 @@ from tests.test_learning_plans import SYMBOLS as WITHOUT
 
 from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.drafts import write_drafts
 from dialogist.models import SequenceModel
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.pipeline.drafts import write_drafts
 from dialogist.tensors import FIRST_KEY_POINT
 from dialogist.tokenizers import PlanTokens
 from dialogist.training.base import TrainingConfig, TrainingData, Validation

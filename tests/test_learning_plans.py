@@ -15,7 +15,7 @@ import torch
 
 from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
-from dialogist.decoding.plan_decoding import generate_plan
+from dialogist.decoding.generation import generate_plan
 from dialogist.tensors import FIRST_KEY_POINT
 from dialogist.tokenizers import Symbols
 from dialogist.training.base import TrainingConfig, TrainingData, Validation

@@ -14,12 +14,12 @@ from dialogist.data.collate import pairs_of_all
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.data.readers.fields import dialogue_to_line
-from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
-from dialogist.engine.options import SummaryOptions
-from dialogist.engine.session import Session
-from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import UsageError
 from dialogist.objectives.cross_entropy import CrossEntropy
+from dialogist.pipeline.bundle import Bundle, load_bundle, save_bundle
+from dialogist.pipeline.options import SummaryOptions
+from dialogist.pipeline.stages import Session
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.present import Shape, text_of
 from dialogist.privacy.masking import mask_dialogue
 from dialogist.privacy.packs import privacy_of

@@ -29,17 +29,17 @@ __all__ = [
 if TYPE_CHECKING:
     from dialogist.data.readers import ReadOptions, read_dialogues
     from dialogist.decoding import DecodingOptions
-    from dialogist.engine.options import SummaryOptions
-    from dialogist.engine.session import Session
-    from dialogist.engine.summarizer import Summarizer
+    from dialogist.pipeline.options import SummaryOptions
+    from dialogist.pipeline.stages import Session
+    from dialogist.pipeline.summarizer import Summarizer
 else:  # a type checker must not take any name for one of ours
     # Imported only when asked for: ``dialogist --help`` stays fast.
     _LAZY = {
         "DecodingOptions": "dialogist.decoding",
         "ReadOptions": "dialogist.data.readers",
-        "Session": "dialogist.engine.session",
-        "Summarizer": "dialogist.engine.summarizer",
-        "SummaryOptions": "dialogist.engine.options",
+        "Session": "dialogist.pipeline.stages",
+        "Summarizer": "dialogist.pipeline.summarizer",
+        "SummaryOptions": "dialogist.pipeline.options",
         "read_dialogues": "dialogist.data.readers",
     }
 

@@ -8,12 +8,15 @@ import re
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import yaml
 from pydantic import (
+    AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
+    Field,
     ModelWrapValidatorHandler,
     ValidationError,
     model_validator,
@@ -226,3 +229,22 @@ def _scalar(text: str) -> Any:
         return yaml.safe_load(text)
     except (ValueError, yaml.YAMLError):
         return text
+
+
+# Types of fields that several files of people's own have.
+
+
+def _one_line(text: str) -> str:
+    if not text or text != text.strip() or not text.isprintable():
+        raise ValueError("must be one line of text without spaces around it")
+    return text
+
+
+def _as_tuple(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+Line = Annotated[str, AfterValidator(_one_line)]
+Lines = Annotated[tuple[Line, ...], BeforeValidator(_as_tuple)]
+Texts = Annotated[tuple[str, ...], Field(min_length=1), BeforeValidator(_as_tuple)]
+"""One text or several; one stands for a tuple of it, as in `Lines`."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from dialogist import __version__
-from dialogist.engine.isolation import failed
-from dialogist.engine.options import SummaryOptions, find_model
-from dialogist.engine.summarizer import EndpointSummarizer, Summarizer
 from dialogist.errors import DataError, UsageError
 from dialogist.files import sha256_of
+from dialogist.pipeline.isolation import failed
+from dialogist.pipeline.options import SummaryOptions, find_model
+from dialogist.pipeline.summarizer import EndpointSummarizer, Summarizer
 from dialogist.records import JSON, Dialogue, Statement, Summary
 from dialogist.selection.network import BUNDLED
 from dialogist.template.filled import (

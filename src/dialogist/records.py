@@ -4,10 +4,10 @@ reader -> Dialogue -prepare-> Example -encode-> ids ...      ... -compose-> Summ
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from dialogist.errors import DataError, UsageError
 from dialogist.record_json import JSON as JSON
@@ -211,16 +211,18 @@ class EvidenceSpan:
     score: float
 
 
-Check: TypeAlias = Literal["passed", "failed", "unchecked"]
-"""``passed``: it is checked, reported or quoted. ``failed``: the network wrote it, and a check
-complains; the warnings with its place say why. ``unchecked``: the network wrote it, and nothing
-verifies it."""
+Check: TypeAlias = Literal[
+    "passed",  # it is checked, reported or quoted
+    "failed",  # the network wrote it, and a check complains: see warnings with its place
+    "unchecked",  # the network wrote it, and nothing verifies it
+]
 
-
-StatementKind: TypeAlias = Literal["free", "reported", "quoted", "checked"]
-"""``reported``: its evidence in the third person, by rules. ``quoted``: words of the dialogue, with
-their speaker. ``checked``: written by a network and accepted by a verifier. ``free``: written by a
-network; it may be wrong."""
+StatementKind: TypeAlias = Literal[
+    "free",  # written by a network; it may be wrong
+    "reported",  # its evidence in the third person, by rules
+    "quoted",  # words of the dialogue, with their speaker
+    "checked",  # written by a network and accepted by a verifier
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,41 +248,31 @@ class Statement:
 
 
 WarningKind: TypeAlias = Literal[
-    "name",
-    "speaker",
-    "number",
-    "entity",
-    "swap",
-    "speaker_mismatch",
-    "negation",
-    "uncited",
-    "repeated",
-    "contradiction",
-    "declined",
-    "tentative",
-    "stale",
-    "mixed",
-    "unsure",
-    "no_evidence",
-    "removed",
-    "truncated",
-    "cut",
-    "plan_cut",
-    "not_read",
-    "length",
-    "input",
+    "name",  # the dialogue lacks this name
+    "speaker",  # nobody has this speaker tag
+    "number",  # the dialogue lacks this number or time
+    "entity",  # the dialogue lacks this weekday, month, address, phone number or code
+    "swap",  # somebody else does it in the dialogue
+    "speaker_mismatch",  # the best line is not by the subject of the sentence
+    "negation",  # a denial does not fit what was said
+    "uncited",  # a word of it is missing from the cited lines
+    "repeated",  # one phrase gives the same value twice
+    "contradiction",  # the cited lines deny it, or say it of somebody else
+    "declined",  # the next answer turns it down
+    "tentative",  # the cited lines only ask, offer or consider it; check is unchecked
+    "stale",  # another value of the same kind is said later; check is unchecked
+    "mixed",  # no single line says all of it; check is unchecked
+    "unsure",  # the confidence is below min_confidence; check is unchecked
+    "no_evidence",  # no line supports it; check is unchecked
+    "removed",  # a statement was left out because the dialogue does not support it
+    "truncated",  # the end of the dialogue was not read
+    "cut",  # the summary ends at the limit of the search
+    "plan_cut",  # the plan ends at the limit of the search
+    "not_read",  # nothing was summarized; reason says why
+    "length",  # a wish for the length could not be met
+    "input",  # what was changed before reading
 ]
-"""``name`` to ``negation``: the dialogue does not bear a span of the summary out.
-``speaker_mismatch``: somebody else than the subject of a sentence says what it rests on.
-``uncited``: the cited lines lack a word of it. ``repeated``: a phrase gives one value twice.
-``contradiction``: the cited lines deny it, or say it of somebody else. ``declined``: the answer
-refuses it. ``tentative``: it was only asked, offered or thought of. ``stale``: another value is
-said later. ``mixed``: no single line says all of it.
-``unsure``: the model was, ``no_evidence``: no utterance supports the sentence. ``removed``: a
-statement was left out because the dialogue does not bear it out. ``truncated``, ``not_read``:
-input was not read. ``cut``, ``plan_cut``: the summary ends at a limit of the search. ``length``: a
-wish could not be met.
-``input``: what was changed before reading."""
+"""Of the network's sentences: ``name`` to ``declined`` make their ``check`` ``failed``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,37 +308,33 @@ class Entity:
 
 
 Status: TypeAlias = Literal[
-    "ok",
-    "warning",
-    "unchecked",
-    "truncated",
-    "low_confidence",
-    "too_short",
-    "unsupported_language",
-    "empty",
-    "error",
+    "ok",  # every statement is checked, reported or quoted
+    "warning",  # a check complains, a sentence was left out, or the summary was cut off
+    "unchecked",  # the network wrote the text; no check complains, and nothing verifies it
+    "truncated",  # part of the dialogue was not read: only with --long cut
+    "low_confidence",  # the network was unsure, or no statement mattered or had room
+    "too_short",  # fewer than six words were said
+    "unsupported_language",  # not the model's language; faithful style reads English; no text
+    "empty",  # there is nothing to summarize; no text
+    "error",  # this dialogue failed; reason has an error id that is also on stderr; no text
 ]
 STATUSES: tuple[Status, ...] = get_args(Status)
+
+_NO_TEXTS = frozenset({"id", "status", "model", "licence"})
+"""Fields of a summary that hold no words about the dialogue: no name, no number of anybody."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a summarizer says about one dialogue. docs/reference/summary.md describes every field.
+    """The summary of one dialogue.
 
-    ``status``, with its ``reason`` in words, is ``ok`` (every statement is checked, reported or
-    quoted); ``warning`` (a check complains, see ``warnings``); ``unchecked`` (a network wrote the
-    text, and nothing verifies it); ``truncated`` (part of the dialogue was not read, as the options
-    or the system allow: see ``coverage``); ``low_confidence`` (the model was unsure, or nothing
-    that matters was found); ``too_short`` (hardly anything was said); ``unsupported_language`` or
-    ``empty`` (nothing to summarise), both with empty ``text``; or ``error`` (summarising this
-    dialogue failed, ``text`` is empty, and ``reason`` says what happened, with the error's id).
-    ``score`` is the mean log-probability per token (natural logarithm), None for systems without
-    one.
-    ``sentences`` are all sentences of ``text``, and ``key_points`` its parts by key point where the
-    model writes by these (joined, their texts are ``text``). ``alternatives`` are the further
-    hypotheses of an n-best search, best first. ``timings`` are seconds, shared equally by the
-    dialogues of a batch. ``licence`` is that of the weights that were used: the ``model``'s, or in
-    faithful style the selector's.
+    ``status`` says whether it can be used as it is, and ``reason`` why. ``score`` is the mean
+    log-probability of a token in nats, None for systems without one. ``sentences`` are all
+    statements of ``text``. ``key_points`` are its parts by key point where the model writes by
+    these (joined, their texts are ``text``). ``alternatives`` are the further hypotheses of
+    ``--n-best``, best first. ``timings`` are seconds by step, shared equally by the dialogues of a
+    batch. ``model`` wrote it, and ``licence`` is that of the weights that were used: the model's,
+    or in faithful style the selector's. How to use it: docs/reference/summary.md.
     """
 
     text: str
@@ -368,6 +356,22 @@ class Summary:
     def is_cut(self) -> bool:
         """Whether it ends at a limit of the search, not where the system would have ended."""
         return any(warning.kind in ("cut", "plan_cut") for warning in self.warnings)
+
+    def map_text(self, change: Callable[[str], str]) -> "Summary":
+        """The summary with its plain texts changed, as masking and renaming do.
+
+        These are all fields of text but those that name something (``id``, ``model`` ...) and
+        ``text``, whose parts have places in it: who changes these must move the places. A new
+        field is among them without being named here.
+        """
+        changed: dict[str, Any] = {}
+        for name in (f.name for f in fields(self) if f.name not in _NO_TEXTS | {"text"}):
+            value = getattr(self, name)
+            if isinstance(value, str):
+                changed[name] = change(value)
+            elif isinstance(value, tuple) and all(isinstance(one, str) for one in value):
+                changed[name] = tuple(map(change, value))
+        return replace(self, **changed)
 
     def to_json(self) -> dict[str, JSON]:
         """Its fields as JSON values, with the version of their meaning (``schema_version``)."""

@@ -12,12 +12,12 @@ from pydantic import Field, model_validator
 
 from dialogist.config import Config, read_yaml
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.options import MEASURED
 from dialogist.errors import DataError
 from dialogist.evaluation.report_card import Card
 from dialogist.evaluation.report_card import CardRow as CardRow
 from dialogist.evaluation.significance import Difference
 from dialogist.files import write_text_atomically
+from dialogist.pipeline.options import MEASURED
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.recipe_config import Recipe, RunPlace, read_recipe
 from dialogist.recipe.systems import System

@@ -19,7 +19,7 @@ from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.system_outputs import DialogueChoice, Output
 from dialogist.evaluation.upper_bounds import human_scores
 from dialogist.recipe.corpus import Note
-from dialogist.recipe.floors import floor_names, floors_and_ceilings, floors_for
+from dialogist.recipe.evaluation_run import floor_names, floors_and_ceilings, floors_for
 from dialogist.recipe.predictions import (
     AS_USUAL,
     LoadedPredictions,

@@ -13,14 +13,13 @@ from pydantic import Field
 from dialogist.config import Config
 from dialogist.data.chance import Chance
 from dialogist.data.collate import EncodedPair
-from dialogist.data.noise import KINDS, Noise, NoiseKind
+from dialogist.data.noise import KINDS, Noise, NoiseKind, utterances_of
 from dialogist.data.prepare import Preparation
-from dialogist.data.windows import utterances_of
 from dialogist.errors import DataError, MissingExtraError, UsageError
 from dialogist.files import temporary_for
 from dialogist.objectives.cross_entropy import DenoisingConfig
 from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer
-from dialogist.recipe.pairs import PairMaker, speaker_ids
+from dialogist.recipe.encoded_data import PairMaker, speaker_ids
 from dialogist.recipe.recipe_config import Recipe
 from dialogist.text.tokens import counted, words_in
 from dialogist.tokenizers import Tokenizer, placeholder, read_tokenizer

@@ -104,6 +104,14 @@ def test_it_is_a_system_by_its_name(server: Server) -> None:
     assert baseline(server.name()).summarize([talk()])[0].status == "unchecked"
 
 
+def test_it_writes_the_drafts_of_an_annotation_page(server, dialogist, tmp_path) -> None:
+    (tmp_path / "chats.jsonl").write_text('{"id": "1", "turns": [["Ann", "Lunch?"]]}\n')
+    call = ("annotate", tmp_path / "chats.jsonl", "--output", tmp_path / "page.html")
+    done = dialogist(*map(str, call), "--model", server.name(), "--allow-network")
+    assert done.returncode == 0, done.stderr
+    assert "Ann and Bo meet at noon." in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
 def test_nothing_is_sent_without_permission(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,17 +1,13 @@
 """What the tests of ``dialogist compare`` share: a corpus, small recipes, and a way to call it."""
 
-import io
 import json
-import sys
-from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import yaml
+from tests.command import CommandLine
 
-from dialogist.cli import main as cli
 from dialogist.data.readers.fields import dialogue_to_line
 from dialogist_lab.synth import CorpusConfig, generate_pairs
 
@@ -93,12 +89,14 @@ class Done:
         return {row["system"]: row for row in self.json["systems"]}
 
 
+def call(*arguments: object, folder: Path | None = None) -> Done:
+    """Run a command in this process, in a folder or where the test is."""
+    called = CommandLine(folder or Path.cwd())(*arguments)
+    return Done(called.returncode, called.stdout.decode(), called.stderr.decode())
+
+
 def compare(*arguments: object) -> Done:
-    out, err = io.StringIO(), io.StringIO()
-    words = ["dialogist", "compare", *map(str, arguments)]
-    with mock.patch.object(sys, "argv", words), redirect_stdout(out), redirect_stderr(err):
-        code = cli._run()
-    return Done(code, out.getvalue(), err.getvalue())
+    return call("compare", *arguments)
 
 
 def write(folder: Path, name: str, values: dict[str, Any], **more: Any) -> Path:

@@ -1,4 +1,4 @@
-"""A real browser, for the pages that commands write."""
+"""A real browser, for the pages that commands write; and runs without plots."""
 
 import importlib.util
 from pathlib import Path
@@ -20,3 +20,11 @@ def browser():
         found = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
         yield found
         found.close()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_plots():
+    """A second for each run; `test_init_train_use` is in a process that draws them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
+        yield

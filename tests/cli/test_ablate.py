@@ -1,11 +1,8 @@
 """``dialogist ablate``: rows on an equal budget, gains over the base, going on after a stop."""
 
-import io
 import json
 import os
 import signal
-import sys
-from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -13,24 +10,17 @@ from unittest import mock
 import pytest
 import yaml
 
-from dialogist.cli import main as cli
 from dialogist.cli.console import TrainingDisplay
 from dialogist.errors import ConfigError
 from dialogist_lab.ablation import read_ablation, variants
 
-from .comparing import FLAT, Done, corpus, write
+from .comparing import FLAT, Done, call, corpus, write
 
 ROWS = {
     "smooth": ["objective.label_smoothing=0.2"],
     "searched": ["decoding.max_tokens=4"],
     "broken": ["start=nowhere"],
 }
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
 
 
 @pytest.fixture(scope="module")
@@ -54,12 +44,8 @@ def asked(place: Path, name: str, **more: Any) -> Path:
 
 
 def ablate(file: Path, *arguments: object) -> Done:
-    out, err = io.StringIO(), io.StringIO()
     places = ("--data", file.parent, "--runs", file.with_suffix(""))
-    words = ["dialogist", "ablate", *map(str, (file, *places, *arguments))]
-    with mock.patch.object(sys, "argv", words), redirect_stdout(out), redirect_stderr(err):
-        code = cli._run()
-    return Done(code, out.getvalue(), err.getvalue())
+    return call("ablate", file, *places, *arguments)
 
 
 @pytest.fixture(scope="module")

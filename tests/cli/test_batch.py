@@ -5,17 +5,10 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
-from tests.cli.calling import caller
 from tests.jobs.conftest import dialogue_line
-
-
-@pytest.fixture
-def dialogist(tmp_path):
-    return caller(tmp_path)
 
 
 @pytest.fixture
@@ -101,9 +94,8 @@ def test_free_style(dialogist, tmp_path):
     assert manifest["settings"]["precision"] == "fp32"
 
 
-def test_a_sample(calls, tmp_path):
-    command = [sys.executable, "-m", "dialogist", "batch", str(calls), "--sample", "2"]
-    shown = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+def test_a_sample(dialogist, calls, tmp_path):
+    shown = dialogist("batch", calls, "--sample", "2")
     assert shown.returncode == 0
     assert shown.stdout.count(b"== c") == 2
     assert b"estimate: 12 dialogues at" in shown.stderr
@@ -136,12 +128,11 @@ def test_calls_that_are_wrong(dialogist, calls, tmp_path, flags, said):
     assert not (tmp_path / "out").exists()
 
 
-def test_watch(calls, tmp_path):
+def test_watch(dialogist, calls, tmp_path):
     """What comes into a folder is done, whatever it is called, until somebody ends it."""
     folder = tmp_path / "in"
     folder.mkdir()
     (folder / "m.jsonl").write_bytes(calls.read_bytes())
-    command = [sys.executable, "-m", "dialogist", "batch", "in", "-o", "out", "--watch", "1"]
     manifest = tmp_path / "out" / "manifest.json"
 
     def wait_for(count):
@@ -150,9 +141,11 @@ def test_watch(calls, tmp_path):
             if manifest.exists() and f'"records": {count},' in manifest.read_text():
                 return
             time.sleep(0.05)
+        process.kill()
         raise AssertionError(process.stderr.read())
 
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) as process:
+    flags = ("batch", "in", "-o", "out", "--watch", "1")
+    with dialogist.start(*flags, stderr=subprocess.PIPE) as process:
         wait_for(12)
         (folder / "a.txt").write_text("Ann: Please call me on Monday.\nBo: I will.\n")
         wait_for(13)
@@ -167,9 +160,8 @@ def test_kill_and_run_again(calls, tmp_path, dialogist):
     many = tmp_path / "many.jsonl"
     lines = [dialogue_line(f"d{n}", f"Call me at {n} on Monday.") for n in range(200)]
     many.write_text("".join(lines))
-    flags = ("batch", str(many), "--shard-size", "10", "--output")
-    command = [sys.executable, "-m", "dialogist", *flags, "killed"]
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE) as process:
+    flags = ("batch", many, "--shard-size", "10", "--output")
+    with dialogist.start(*flags, "killed", stderr=subprocess.PIPE) as process:
         journal = tmp_path / "killed" / "journal.jsonl"
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and not (

@@ -4,7 +4,6 @@ import json
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -54,7 +53,7 @@ def settings(*more):
 
 def test_init_train_use(dialogist, recipe, tmp_path):
     train = ("train", recipe, "--data", tmp_path, "--output", "run", *settings())
-    result = dialogist(*train)
+    result = dialogist(*train, real=True)
     assert result.returncode == 0, result.stderr.decode()
     assert result.stdout.decode().strip() == "run/model"
     run = tmp_path / "run"
@@ -219,16 +218,14 @@ def test_report_recipes_hold_the_reports_numbers():
     assert parameters <= 12_000_000
 
 
-def test_training_survives_signals_and_kill(recipe, tmp_path):
+def test_training_survives_signals_and_kill(dialogist, recipe, tmp_path):
     """SIGTERM saves and exits 143, Ctrl-C 130; kill -9 loses nothing that counts; same bits."""
-    command = [sys.executable, "-m", "dialogist", "train", str(recipe), "--data", str(tmp_path)]
-    command += settings("training.epochs=4", "training.checkpoint_every=2", "validation.samples=1")
-    plain = subprocess.run([*command, "-o", "plain"], cwd=tmp_path, capture_output=True, check=True)
-    assert plain.stdout == b"plain/model\n"
+    changed = ("training.epochs=4", "training.checkpoint_every=2", "validation.samples=1")
+    command = ("train", recipe, "--data", tmp_path, *settings(*changed))
+    assert dialogist(*command, "-o", "plain").stdout == b"plain/model\n"
     for number, code in ((signal.SIGTERM, 143), (signal.SIGKILL, -9), (signal.SIGINT, 130)):
-        process = subprocess.Popen(
-            [*command, "-o", "cut"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
+        pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+        process = dialogist.start(*command, "-o", "cut", **pipes)
         metrics = tmp_path / "cut" / "metrics.jsonl"
         before = metrics.read_text().count("\n") if metrics.exists() else 0
         deadline = time.monotonic() + 60
@@ -242,6 +239,6 @@ def test_training_survives_signals_and_kill(recipe, tmp_path):
         assert b"Traceback" not in errors
         if code > 0:
             assert b"run the same command again to go on" in errors
-    subprocess.run([*command, "-o", "cut"], cwd=tmp_path, capture_output=True, check=True)
+    assert dialogist(*command, "-o", "cut").returncode == 0
     for name in ("metrics.jsonl", "samples.jsonl", "model/model.safetensors"):
         assert (tmp_path / "cut" / name).read_bytes() == (tmp_path / "plain" / name).read_bytes()

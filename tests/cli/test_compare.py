@@ -3,23 +3,18 @@
 Run within this process where that is the same: torch is imported once.
 """
 
-import io
 import json
-import os
 import signal
 import subprocess
-import sys
 import time
-from contextlib import redirect_stdout
 from pathlib import Path
-from unittest import mock
 
 import pytest
+from tests.command import CommandLine
 
-from dialogist.cli import main as cli
 from dialogist.evaluation.scoring import read_scores
 
-from .comparing import FLAT, Done, base, compare, corpus, furnish, write
+from .comparing import FLAT, Done, base, call, compare, corpus, furnish, write
 
 
 @pytest.fixture(scope="module")
@@ -97,12 +92,8 @@ def test_predictions_are_what_was_judged(first: Done, place: Path) -> None:
     assert any(line["key_points"] for line in lines)
     for line in lines:
         assert "".join(text for _, text in line["key_points"]) == line["prediction"]
-    words = ["dialogist", "evaluate", str(place / "runs" / "flat"), str(place / "dev.jsonl")]
-    words += ["--format", "json", "--predictions", str(place / "p.jsonl")]
-    out = io.StringIO()
-    with mock.patch.object(sys, "argv", words), redirect_stdout(out):
-        assert cli._run() == 0
-    average = json.loads(out.getvalue())["average"]
+    flags = ("--format", "json", "--predictions", place / "p.jsonl")
+    average = call("evaluate", place / "runs" / "flat", place / "dev.jsonl", *flags).json["average"]
     assert first.rows["flat"]["summaries"]["rougeL_f1"] == pytest.approx(average["rougeL"])
 
 
@@ -260,7 +251,7 @@ def test_chinese(tmp_path: Path) -> None:
     assert not any(" " in text for text in predictions)
 
 
-def test_killed_it_goes_on(place: Path, tmp_path: Path) -> None:
+def test_killed_it_goes_on(dialogist: CommandLine, place: Path, tmp_path: Path) -> None:
     """kill -9 in the second system's training, SIGTERM later; the table is the same in the end."""
     for name in ("one", "two"):
         write(tmp_path, name, FLAT)
@@ -272,12 +263,8 @@ def test_killed_it_goes_on(place: Path, tmp_path: Path) -> None:
     cut = ["compare", *arguments, "--runs", str(tmp_path / "cut")]
     metrics = tmp_path / "cut" / "two" / "metrics.jsonl"
     for number, code in ((signal.SIGKILL, -9), (signal.SIGTERM, 143)):
-        process = subprocess.Popen(
-            [sys.executable, "-m", "dialogist", *cut],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
+        pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+        process = dialogist.start(*cut, **pipes)
         before = metrics.read_text().count("\n") if metrics.exists() else 0
         deadline = time.monotonic() + 120
         while time.monotonic() < deadline and process.poll() is None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.calling import caller
+from tests.command import CommandLine
 
 from dialogist.cli.flags import shape_of
 from dialogist.cli.forms import csv_row
@@ -61,14 +61,13 @@ def test_summaries(dialogist, tiny_model, tmp_path):
     assert shown.stdout.splitlines()[0] == b"status,id"  # no mark: for programs
 
 
-def test_scores(tmp_path: Path) -> None:
+def test_scores(dialogist: CommandLine, tmp_path: Path) -> None:
     rows = [
         {"id": str(n), "turns": [["A", "the cat sat"], ["B", "on it"]], "summary": "A sat"}
         for n in range(3)
     ]
     (tmp_path / "d.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    call = caller(tmp_path)
-    done = call("evaluate", "lead-1", "d.jsonl", "--metrics", "rouge", "-f", "csv")
+    done = dialogist("evaluate", "lead-1", "d.jsonl", "--metrics", "rouge", "-f", "csv")
     assert done.returncode == 0, done.stderr
     table = list(csv.DictReader(io.StringIO(done.stdout.decode())))
     assert table[0]["system"] == "lead-1"

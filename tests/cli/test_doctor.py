@@ -6,8 +6,7 @@ from dataclasses import asdict, replace
 import pytest
 import torch
 
-from dialogist.cli.doctor import advice, missing, shown
-from dialogist.cli.machine import SystemFacts
+from dialogist.cli.doctor import SystemFacts, advice, missing, shown
 from dialogist.cli.torch_facts import GpuFacts, TorchFacts, built_for, measure, torch_facts
 
 SYSTEM = SystemFacts(

@@ -1,10 +1,8 @@
 """`data encode` and `train --encoded` from outside: kills, exit codes, one clear line."""
 
 import json
-import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -65,15 +63,9 @@ def test_stopped_and_killed_it_ends_with_the_same_files(dialogist, recipe, tmp_p
     straight = dialogist(*encode, "--output", "straight")
     assert straight.returncode == 0, straight.stderr.decode()
     assert straight.stdout == b"straight\n"
-    command = [sys.executable, "-m", "dialogist", *map(str, encode), "-o", "cut"]
     for number, code in ((signal.SIGINT, 130), (signal.SIGKILL, -9), (signal.SIGTERM, 143)):
         before = shards_in(tmp_path / "cut")
-        process = subprocess.Popen(
-            command,
-            cwd=tmp_path,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
+        process = dialogist.start(*encode, "-o", "cut", stderr=subprocess.PIPE)
         deadline = time.monotonic() + 60
         while shards_in(tmp_path / "cut") < before + 3 and time.monotonic() < deadline:
             time.sleep(0.005)
@@ -144,17 +136,16 @@ def test_bad_records_are_3(dialogist, recipe, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc here")
-def test_a_corpus_beyond_a_limit_of_memory(recipe, tmp_path):
+def test_a_corpus_beyond_a_limit_of_memory(dialogist, recipe, tmp_path):
     """60 MB of dialogues (some 350 MB as objects) through a process that grows by far less."""
     corpus(tmp_path / "train.jsonl", 1000)
     rows = (tmp_path / "train.jsonl").read_bytes()
     with (tmp_path / "train.jsonl").open("ab") as file:
         for _ in range(60_000_000 // len(rows)):
             file.write(rows)
-    command = [sys.executable, "-m", "dialogist", "data", "encode", str(recipe), "-o", "encoded"]
-    command += ["--data", str(tmp_path), "--set", "tokenizer={kind: word, size: 400}"]
-    command += ["--set", "preparation.speakers=inline"]
-    process = subprocess.Popen(command, cwd=tmp_path, env={**os.environ, "OMP_NUM_THREADS": "1"})
+    command = ("data", "encode", recipe, "-o", "encoded", "--data", tmp_path)
+    changed = ("tokenizer={kind: word, size: 400}", "preparation.speakers=inline")
+    process = dialogist.start(*command, "--set", changed[0], "--set", changed[1])
     sizes = []
     while process.poll() is None:
         status = Path(f"/proc/{process.pid}/status").read_text()

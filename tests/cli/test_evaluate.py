@@ -1,23 +1,19 @@
 """``dialogist evaluate``: models, baselines and anyone's files, beside floors, in three forms."""
 
-import io
 import json
 import shutil
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import redirect_stderr, redirect_stdout
+from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pytest
 
-from dialogist.cli import main as cli
 from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.evaluation.scoring import read_scores
 from dialogist_lab.synth import CorpusConfig, generate_pairs
 
-from .comparing import Done
+from .comparing import Done, call
 
 Evaluate = Callable[..., Done]
 
@@ -38,15 +34,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def evaluate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Evaluate:
     """The command, run within this process in an empty folder."""
     monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: object) -> Done:
-        out, err = io.StringIO(), io.StringIO()
-        words = ["dialogist", "evaluate", *map(str, arguments)]
-        with mock.patch.object(sys, "argv", words), redirect_stdout(out), redirect_stderr(err):
-            code = cli._run()
-        return Done(code, out.getvalue(), err.getvalue())
-
-    return run
+    return partial(call, "evaluate")
 
 
 def rows_of(path: Path) -> list[Any]:

@@ -1,48 +1,22 @@
 """``dialogist explain``: text, files and stdin in; a page, pictures or JSON out; refusals."""
 
-import io
 import json
 import sys
-from dataclasses import dataclass
 
 import pytest
 
-from dialogist.cli.main import main
 from dialogist.errors import UsageError
 from dialogist_lab.cli.explain import numbers
 
 CHAT = "Ann: Shall we meet at noon?\nBo: Yes, gladly, at Luigi's.\n"
 
 
-@dataclass
-class Result:
-    returncode: int
-    stdout: bytes
-    stderr: bytes
-
-
 @pytest.fixture
-def command(tmp_path, monkeypatch, capsysbinary):
-    """The command line in this process: torch is loaded once. In an empty folder, as if piped."""
-
-    def run(*arguments, input=b""):
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr("sys.argv", ["dialogist", *map(str, arguments)])
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(input)))
-        with pytest.raises(SystemExit) as left:
-            main()
-        out, err = capsysbinary.readouterr()
-        return Result(left.value.code, out, err)
-
-    return run
-
-
-@pytest.fixture
-def run(command, tiny_model):
+def run(dialogist, tiny_model):
     """``dialogist explain`` with the tiny model."""
 
     def explain(*arguments, **options):
-        return command("explain", *arguments, "--model", tiny_model, **options)
+        return dialogist("explain", *arguments, "--model", tiny_model, **options)
 
     return explain
 
@@ -112,10 +86,12 @@ def test_pictures_json_and_page_at_once(run, tmp_path):
     assert b"only heads 2, as asked for" in result.stderr
 
 
-def test_the_summary_is_that_of_summarize(run, command, tiny_model):
+def test_the_summary_is_that_of_summarize(run, dialogist, tiny_model):
     flags = ("--strategy", "beam", "--beam-size", "3", "--max-tokens", "7")
     told = json.loads(run(CHAT, "--format", "json", *flags).stdout)
-    plain = command("summarize", "-m", tiny_model, "--format", "json", *flags, input=CHAT.encode())
+    plain = dialogist(
+        "summarize", "-m", tiny_model, "--format", "json", *flags, input=CHAT.encode()
+    )
     assert told["summary"] == json.loads(plain.stdout)[0]["text"]
     sampled = run(CHAT, "--format", "json", "--strategy", "sample", "--seed", "3")
     assert sampled.returncode == 0
@@ -149,13 +125,13 @@ def test_refusals_are_one_line(run, tmp_path, arguments, code, message):
     assert list(tmp_path.glob("*.html")) == []
 
 
-def test_other_models(command):
+def test_other_models(dialogist):
     for model, code, message in (
         ("lead-3", 2, "'lead-3' is a baseline: it has no network"),
         ("constant:hello", 2, "is a baseline"),
         ("nosuch", 1, "model 'nosuch': no such folder"),
     ):
-        result = command("explain", CHAT, "--model", model)
+        result = dialogist("explain", CHAT, "--model", model)
         assert result.returncode == code
         assert message in result.stderr.decode()
 
@@ -191,13 +167,6 @@ def test_missing_extras(run, monkeypatch):
         assert result.returncode == 1
         line = f"{feature} needs optional packages: pip install 'jinja2>="
         assert line in result.stderr.decode()
-
-
-def test_the_real_command(dialogist, tiny_model, tmp_path):
-    result = dialogist("explain", "--model", tiny_model, input=CHAT.encode())
-    assert result.returncode == 0, result.stderr.decode()
-    assert result.stdout == b"explanation.html\n"
-    assert (tmp_path / "explanation.html").stat().st_size > 30_000
 
 
 def test_numbers() -> None:

@@ -1,13 +1,11 @@
 """One dialogue that fails: the others go on, one line on stderr, exit code 3."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from dialogist.cli import main
-from dialogist.engine.segmenting import Segmenter
+from dialogist.pipeline.segmenting import Segmenter
 from dialogist.present import Presenter, Shape, Shaped
 from dialogist.records import Dialogue, Summary
 from dialogist.text.quantities import quantities
@@ -20,16 +18,14 @@ TALKS = "".join(
 
 
 @pytest.fixture
-def run(tiny_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary):
+def run(tiny_model: Path, tmp_path: Path, dialogist):
     path = tmp_path / "talks.jsonl"
     path.write_text(TALKS, encoding="utf-8")
 
     def run(*flags: str) -> tuple[int, list[dict], list[str]]:
-        command = ["dialogist", "summarize", str(path), "-m", str(tiny_model), "-o", "jsonl"]
-        monkeypatch.setattr(sys, "argv", [*command, *flags])
-        code = main._run()
-        out, err = capfdbinary.readouterr()
-        return code, [*map(json.loads, out.splitlines())], err.decode().splitlines()
+        called = dialogist("summarize", path, "-m", tiny_model, "-o", "jsonl", *flags)
+        records = [*map(json.loads, called.stdout.splitlines())]
+        return called.returncode, records, called.stderr.decode().splitlines()
 
     return run
 
@@ -58,7 +54,7 @@ def test_the_others_go_on(run, poisoned) -> None:
     [line] = [line for line in told if "poison" in line]
     number = records[1]["reason"].rpartition("error ")[2].rstrip(")")
     assert number in line
-    assert "engine/pipeline.py:" in line
+    assert "pipeline/stages.py:" in line
     assert told[-1].endswith("1 dialogue failed (status error); the others are done")
 
 

@@ -4,17 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-
-from .calling import Called, caller
+from tests.command import Called
 
 THINGS = ("lamp", "kettle", "router", "phone", "chair", "ticket", "parcel")
-
-
-@pytest.fixture
-def dialogist(tmp_path, monkeypatch):
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
-    return caller(tmp_path)
 
 
 @pytest.fixture

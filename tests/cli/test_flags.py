@@ -5,8 +5,8 @@ import gc
 import pytest
 
 from dialogist.cli.flags import load_summarizer
-from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ModelError
+from dialogist.pipeline.summarizer import Summarizer
 
 
 def test_the_garbage_collector_rests_while_a_model_is_loaded(monkeypatch):

@@ -5,7 +5,7 @@ import json
 import pytest
 import typer
 
-from dialogist.cli.command_tree import _EXAMPLES, dress, respelled
+from dialogist.cli.command_tree import _EXAMPLES, COMMAND_GROUPS, dress, respelled
 from dialogist.cli.main import app
 
 
@@ -24,6 +24,15 @@ def test_panels_examples_and_plain_types(dialogist):
     for name in ("<list", "<str>", "<int>", "<float>", "<path>"):
         assert name not in shown
     assert "greedy|beam|sample" in shown
+
+
+def test_commands_stand_by_task(dialogist):
+    shown = dialogist("--help").stdout.decode()
+    for group, names in COMMAND_GROUPS.items():
+        panel = shown.split(f"─ {group} ─")[1].split("╰")[0]
+        for name in names:
+            assert f"│ {name} " in panel
+    assert "dialogist summarize chat.txt" in shown.split("Examples:")[1]
 
 
 @pytest.mark.parametrize("name", sorted(_EXAMPLES))
@@ -62,7 +71,8 @@ def test_completion(dialogist):
             "_DIALOGIST_COMPLETE": "complete_bash",
             "COMP_WORDS": "dialogist summarize --format ",
             "COMP_CWORD": "3",
-        }
+        },
+        real=True,
     )
     assert b"jsonl" in completed.stdout
 

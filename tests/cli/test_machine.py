@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from dialogist.cli.machine import (
+from dialogist.cli.doctor import (
     allocator,
     bf16_units,
     cpu_quota,

@@ -1,11 +1,11 @@
 """The command line from outside: exit codes, streams, and one clear line for every mistake."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
 import time
+from unittest import mock
 
 import pytest
 
@@ -23,9 +23,9 @@ def one_line(result):
 
 def test_help_is_fast_and_needs_no_torch(dialogist):
     best = 9.0
-    for _ in range(5):
+    for _ in range(3):
         start = time.perf_counter()
-        result = dialogist("--help")
+        result = dialogist("--help", real=True)
         best = min(best, time.perf_counter() - start)
     assert result.returncode == 0
     assert b"summarize" in result.stdout
@@ -38,7 +38,8 @@ def test_help_is_fast_and_needs_no_torch(dialogist):
 
 
 def test_summary_on_stdout_and_nothing_else(dialogist, tiny_model):
-    result = dialogist("summarize", "--model", tiny_model, "--format", "jsonl", input=CHAT)
+    command = ("summarize", "--model", tiny_model, "--format", "jsonl")
+    result = dialogist(*command, input=CHAT, real=True)
     assert result.returncode == 0
     [line] = result.stdout.decode().splitlines()
     summary = json.loads(line)
@@ -46,6 +47,10 @@ def test_summary_on_stdout_and_nothing_else(dialogist, tiny_model):
     assert summary["status"] in ("ok", "warning", "unchecked")
     assert summary["coverage"]["utterances"] == 2
     assert summary["coverage"]["tokens"] == summary["coverage"]["tokens_read"]
+    # what the other tests see of a command in their own process is the same
+    inside = dialogist(*command, input=CHAT)
+    assert (inside.returncode, inside.stderr) == (0, result.stderr)
+    assert json.loads(inside.stdout) == {**summary, "timings": mock.ANY}
 
 
 @pytest.mark.parametrize("form", ["text", "json", "jsonl", "md"])
@@ -168,11 +173,9 @@ def test_unknown_recipe_and_missing_data(dialogist, monkeypatch):
 def test_reader_that_leaves_and_full_disk(dialogist, tiny_model, tmp_path):
     line = json.dumps({"turns": [["A", "hello"], ["B", "hi"]]}) + "\n"
     (tmp_path / "many.jsonl").write_text(line * 200)
-    command = [sys.executable, "-m", "dialogist", "summarize", "many.jsonl", "--format", "jsonl"]
-    command += ["-m", str(tiny_model), "--max-tokens", "2"]
-    process = subprocess.Popen(
-        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    command = ("summarize", "many.jsonl", "--format", "jsonl", "-m", tiny_model)
+    command += ("--max-tokens", "2")
+    process = dialogist.start(*command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.readline()
     process.stdout.close()
@@ -183,32 +186,24 @@ def test_reader_that_leaves_and_full_disk(dialogist, tiny_model, tmp_path):
     assert "Traceback" not in errors
     assert errors.splitlines()[-1] == "dialogist: the reader of the output closed it early"
     with open("/dev/full", "wb") as full:
-        result = subprocess.run(
-            command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, check=False, timeout=60
-        )
-    assert result.returncode == 1
-    assert b"No space left" in result.stderr
-    assert b"Traceback" not in result.stderr
+        process = dialogist.start(*command, stdout=full, stderr=subprocess.PIPE)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert b"No space left" in errors
+    assert b"Traceback" not in errors
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, -15)])
-def test_signals(tiny_model, tmp_path, number, code):
-    """A shell sees 130 and 143: SIGTERM ends the process by the signal itself."""
-    command = [sys.executable, "-m", "dialogist", "summarize", "-m", str(tiny_model), "-"]
-    process = subprocess.Popen(
-        command,
-        cwd=tmp_path,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-        # a shell starts what runs in its background deaf to Ctrl-C, and children inherit that
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
+def test_signals(dialogist, tiny_model, number, code):
+    """A shell sees 130 and 143: SIGTERM ends the process by the signal itself.
+
+    What is written to it fits no pipe, so it reads before it is stopped, and waits for more.
+    """
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    process = dialogist.start("summarize", "-m", tiny_model, "-", **pipes)
     assert process.stdin is not None
-    process.stdin.write(CHAT)
+    process.stdin.write(CHAT * 10_000)
     process.stdin.flush()
-    time.sleep(6)
     process.send_signal(number)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == code

@@ -2,12 +2,10 @@
 
 import json
 import stat
-import sys
 
 import pytest
 
 from dialogist.cli import console
-from dialogist.cli import main as cli
 
 LINES = [
     {
@@ -27,16 +25,13 @@ def file(tmp_path):
 
 
 @pytest.fixture
-def call(tmp_path, monkeypatch, capfdbinary):
-    """Runs a command in this process: ``call("mask", file) -> (code, stdout, stderr)``."""
-    monkeypatch.chdir(tmp_path)
+def call(dialogist, monkeypatch):
+    """Runs a command: ``call("mask", file) -> (code, stdout, stderr)``."""
     monkeypatch.delenv(console.SHOW_PERSONAL_DATA, raising=False)
 
     def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["dialogist", *map(str, arguments)])
-        code = cli._run()
-        out, err = capfdbinary.readouterr()
-        return code, out.decode(), err.decode()
+        called = dialogist(*arguments)
+        return called.returncode, called.stdout.decode(), called.stderr.decode()
 
     yield run
     console.show_personal_data(None)
@@ -192,7 +187,9 @@ def test_a_traceback_too(call, file, monkeypatch):
 
 
 def test_in_a_process_of_its_own(dialogist):
-    said = dialogist("mask", "-", input=json.dumps(BAD).encode() + b"\n", env={"LC_ALL": "C"})
+    said = dialogist(
+        "mask", "-", input=json.dumps(BAD).encode() + b"\n", env={"LC_ALL": "C"}, real=True
+    )
     assert said.returncode in (1, 3)
     assert b"[PHONE_1] [EMAIL_1]" in said.stderr
     assert b"ann@" not in said.stderr

@@ -7,17 +7,18 @@ from unittest import mock
 
 import pytest
 import torch
-from tests.cli.calling import caller
+from tests.command import CommandLine
 
-from dialogist.engine.bundle import describe, load_bundle
+from dialogist.pipeline.bundle import describe, load_bundle
 
 
 @pytest.mark.parametrize(
     ("weights", "stored"), [("int8", ["F16", "F32", "I8"]), ("fp16", ["F16"]), ("bf16", ["BF16"])]
 )
-def test_pack(tiny_model: Path, tmp_path: Path, weights: str, stored: list[str]) -> None:
-    call = caller(tmp_path)
-    done = call("models", "pack", tiny_model, "--output", "small", "--weights", weights)
+def test_pack(
+    dialogist: CommandLine, tiny_model: Path, tmp_path: Path, weights: str, stored: list[str]
+) -> None:
+    done = dialogist("models", "pack", tiny_model, "--output", "small", "--weights", weights)
     assert (done.returncode, done.stdout) == (0, b"")
     assert b"small: 0." in done.stderr
     assert describe(tmp_path / "small")["stored_as"] == stored
@@ -30,19 +31,19 @@ def test_pack(tiny_model: Path, tmp_path: Path, weights: str, stored: list[str])
         torch.testing.assert_close(theirs, mine, atol=0.02, rtol=0.02)
 
 
-def test_int8_is_the_default_and_can_be_packed_again(tiny_model: Path, tmp_path: Path) -> None:
-    call = caller(tmp_path)
-    assert call("models", "pack", tiny_model, "-o", "a").returncode == 0
-    assert call("models", "pack", "./a", "-o", "b").returncode == 0
+def test_int8_is_the_default_and_can_be_packed_again(
+    dialogist: CommandLine, tiny_model: Path, tmp_path: Path
+) -> None:
+    assert dialogist("models", "pack", tiny_model, "-o", "a").returncode == 0
+    assert dialogist("models", "pack", "./a", "-o", "b").returncode == 0
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in "ab"]
     assert weights[0] == weights[1]  # what was rounded once stays
 
 
-def test_average(tiny_model: Path, tmp_path: Path) -> None:
-    call = caller(tmp_path)
-    assert call("models", "pack", tiny_model, "-o", "a", "--weights", "fp16").returncode == 0
+def test_average(dialogist: CommandLine, tiny_model: Path, tmp_path: Path) -> None:
+    assert dialogist("models", "pack", tiny_model, "-o", "a", "--weights", "fp16").returncode == 0
     (tmp_path / "a" / "README.md").write_text("---\nlicense: mit\n---\n# a\n", encoding="utf-8")
-    done = call("models", "average", "./a", "./a", "-o", "mean")
+    done = dialogist("models", "average", "./a", "./a", "-o", "mean")
     assert (done.returncode, done.stdout) == (0, b"")
     assert b"mean: the mean of 2 models" in done.stderr
     weights = [(tmp_path / name / "model.safetensors").read_bytes() for name in ("a", "mean")]
@@ -54,19 +55,22 @@ def test_average(tiny_model: Path, tmp_path: Path) -> None:
     assert describe(tmp_path / "mean")["about"]["mean_of"] == ["./a", "./a"]
 
 
-def test_what_is_made_of_a_model_inherits_its_licence(tiny_model: Path, tmp_path: Path) -> None:
-    call = caller(tmp_path)
+def test_what_is_made_of_a_model_inherits_its_licence(
+    dialogist: CommandLine, tiny_model: Path, tmp_path: Path
+) -> None:
     for name, licence in (("a", "cc-by-nc-4.0"), ("b", "apache-2.0")):
-        assert call("models", "pack", tiny_model, "-o", name, "--weights", "fp16").returncode == 0
+        assert (
+            dialogist("models", "pack", tiny_model, "-o", name, "--weights", "fp16").returncode == 0
+        )
         config = json.loads((tmp_path / name / "config.json").read_text())
         config["about"]["licence"] = licence
         (tmp_path / name / "config.json").write_text(json.dumps(config))
         (tmp_path / name / "README.md").write_text(f"---\nlicense: {licence}\n---\n# {name}\n")
         (tmp_path / name / "LICENSE").write_text(licence)
-    assert call("models", "pack", "./a", "-o", "small").returncode == 0
+    assert dialogist("models", "pack", "./a", "-o", "small").returncode == 0
     assert describe(tmp_path / "small")["licence"] == "cc-by-nc-4.0"
     assert (tmp_path / "small" / "LICENSE").read_text() == "cc-by-nc-4.0"
-    assert call("models", "average", "./a", "./b", "-o", "mean").returncode == 0
+    assert dialogist("models", "average", "./a", "./b", "-o", "mean").returncode == 0
     mean = tmp_path / "mean"
     assert describe(mean)["licence"] == "cc-by-nc-4.0 AND apache-2.0"
     assert "license: cc-by-nc-4.0 AND apache-2.0\n" in (mean / "README.md").read_text()
@@ -74,48 +78,50 @@ def test_what_is_made_of_a_model_inherits_its_licence(tiny_model: Path, tmp_path
         "cc-by-nc-4.0",
         "apache-2.0",
     ]
-    info = call("models", "info", "./mean").stdout.decode()
+    info = dialogist("models", "info", "./mean").stdout.decode()
     assert "CC-BY-NC-4.0 AND Apache-2.0 (not for commercial use)" in info
     assert "style        free: its network writes" in info
 
 
-def test_one_model_has_no_mean_and_nothing_is_overwritten(tiny_model: Path, tmp_path: Path) -> None:
+def test_one_model_has_no_mean_and_nothing_is_overwritten(
+    dialogist: CommandLine, tiny_model: Path, tmp_path: Path
+) -> None:
     (tmp_path / "mine").mkdir()
-    call = caller(tmp_path)
-    done = call("models", "average", tiny_model, "-o", "x")
+    done = dialogist("models", "average", tiny_model, "-o", "x")
     assert done.returncode == 2
     assert b"name two or more" in done.stderr
-    done = call("models", "average", tiny_model, tiny_model, "-o", "mine")
+    done = dialogist("models", "average", tiny_model, tiny_model, "-o", "mine")
     assert done.returncode == 2
     assert b"mine: is there already" in done.stderr
 
 
-def test_nothing_is_overwritten(tiny_model: Path, tmp_path: Path) -> None:
+def test_nothing_is_overwritten(dialogist: CommandLine, tiny_model: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
-    call = caller(tmp_path)
     for command in ("pack", "export"):
-        done = call("models", command, tiny_model, "-o", "mine")
+        done = dialogist("models", command, tiny_model, "-o", "mine")
         assert done.returncode == 2
         assert b"mine: is there already" in done.stderr
-        done = call("models", command, tiny_model, "-o", "no/where")
+        done = dialogist("models", command, tiny_model, "-o", "no/where")
         assert done.returncode == 2
         assert b"parent folder does not exist" in done.stderr
     assert list((tmp_path / "mine").iterdir()) == []
-    assert call("models", "pack", "nowhere", "-o", "x").returncode == 1
+    assert dialogist("models", "pack", "nowhere", "-o", "x").returncode == 1
 
 
-def test_export(tiny_model: Path, tmp_path: Path) -> None:
+def test_export(dialogist: CommandLine, tiny_model: Path, tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2")
-    done = caller(tmp_path)("models", "export", tiny_model, "-o", "fast")
+    done = dialogist("models", "export", tiny_model, "-o", "fast")
     assert done.returncode == 0
     names = {path.name for path in (tmp_path / "fast").iterdir()}
     assert {"model.bin", "config.json", "tokenizer.json"} <= names
 
 
-def test_export_without_the_engine(tiny_model: Path, tmp_path: Path) -> None:
+def test_export_without_the_engine(
+    dialogist: CommandLine, tiny_model: Path, tmp_path: Path
+) -> None:
     missing = {"ctranslate2": None, "ctranslate2.specs": None}
     with mock.patch.dict(sys.modules, missing):
-        done = caller(tmp_path)("models", "export", tiny_model, "-o", "fast")
+        done = dialogist("models", "export", tiny_model, "-o", "fast")
     assert done.returncode == 1
     assert b"pip install 'ctranslate2>=" in done.stderr
     assert not (tmp_path / "fast").exists()

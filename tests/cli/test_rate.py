@@ -5,14 +5,7 @@ import re
 
 import pytest
 
-from .calling import caller
-
 KINDS = ("faithful", "complete", "fluent", "overall")
-
-
-@pytest.fixture
-def dialogist(tmp_path):
-    return caller(tmp_path)
 
 
 @pytest.fixture

@@ -5,14 +5,7 @@ import json
 
 import pytest
 
-from .calling import caller
-
 TURNS = [["Ann", "Lunch at noon, Bo?"], ["Bo", "Yes, at Luigi's. I will book a table."]]
-
-
-@pytest.fixture
-def dialogist(tmp_path):
-    return caller(tmp_path)
 
 
 @pytest.fixture

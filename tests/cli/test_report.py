@@ -5,8 +5,6 @@ import re
 
 import pytest
 
-from .calling import caller
-
 METRICS = [
     {"kind": "train", "step": 1, "nll": 5.0, "learning_rate": 1e-4},
     {"kind": "epoch", "step": 1, "epoch": 1, "dev_loss": 4.5, "dev_rougeL": 10.0},
@@ -16,11 +14,6 @@ METRICS = [
 def lines(path, rows):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-
-
-@pytest.fixture
-def dialogist(tmp_path):
-    return caller(tmp_path)
 
 
 @pytest.fixture

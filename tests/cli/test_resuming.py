@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -114,8 +113,7 @@ def test_kill_and_resume(dialogist, tiny_model, tmp_path):
     (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     flags = ("summarize", "in.jsonl", "-m", str(tiny_model))
     assert dialogist(*flags, "-o", "whole.jsonl").returncode == 0
-    command = [sys.executable, "-m", "dialogist", *flags, "-o", "cut.jsonl"]
-    process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.DEVNULL)
+    process = dialogist.start(*flags, "-o", "cut.jsonl", stderr=subprocess.DEVNULL)
     partial = tmp_path / "cut.jsonl.partial"
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and process.poll() is None:

@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 
 import pytest
 
@@ -72,10 +71,10 @@ def test_bad_calls(dialogist, tmp_path, flags, said):
     assert not list(tmp_path.iterdir())
 
 
-def test_reader_that_leaves_early():
+def test_reader_that_leaves_early(dialogist):
     """A pipe into `head` ends the stream; nothing is made in advance."""
-    command = [sys.executable, "-m", "dialogist", "data", "synth", "--pairs", "900000"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with dialogist.start("data", "synth", "--pairs", "900000", **pipes) as process:
         assert process.stdout is not None
         assert json.loads(process.stdout.readline())["id"] == "synth-en-1-train-0"
         process.stdout.close()

@@ -10,7 +10,7 @@ from dialogist.data.chance import Chance
 from dialogist.data.changes import EpochPairs, Epochs, Share
 from dialogist.data.collate import EncodedPair
 from dialogist.data.encode import Encoded, Limits
-from dialogist.data.windows import WindowCounts, utterances_of, windows_of
+from dialogist.data.noise import WindowCounts, utterances_of, windows_of
 
 ANN, BO = 90, 91
 

@@ -9,8 +9,15 @@ from hypothesis import strategies as st
 
 from dialogist.data.chance import Chance
 from dialogist.data.collate import EncodedPair
-from dialogist.data.noise import KINDS, Noise, NoiseConfig, draw_spans, likeness
-from dialogist.data.windows import source_of, utterances_of
+from dialogist.data.noise import (
+    KINDS,
+    Noise,
+    NoiseConfig,
+    draw_spans,
+    likeness,
+    source_of,
+    utterances_of,
+)
 from dialogist.errors import ConfigError
 from dialogist.tokenizers import Symbols
 

@@ -1,6 +1,6 @@
 """Summaries made of what two speakers say."""
 
-from dialogist.data.reported import reported
+from dialogist.recipe.corpus import reported
 from dialogist.records import Dialogue, Utterance
 
 PRINTER = (

@@ -50,11 +50,6 @@ TWO = Encoded(
 )
 
 
-@pytest.fixture(autouse=True)
-def _no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-
-
 def begin(folder: Path, vocabulary: int = VOCABULARY) -> Manifest:
     folder.mkdir(parents=True, exist_ok=True)
     kind = token_type(vocabulary, bounded=True)

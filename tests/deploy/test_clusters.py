@@ -27,7 +27,9 @@ def test_manifests_are_valid(path: Path) -> None:
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_scripts_are_valid(path: Path) -> None:
-    subprocess.run(["bash", "-n", str(path)], check=True)
+    read = subprocess.run(["bash", "-n", str(path)], capture_output=True, text=True, check=False)
+    assert (read.returncode, read.stderr) == (0, "")
+    assert re.search(r"^set -[a-z]*e", path.read_text(), re.M), "it goes on after a failure"
 
 
 def dialogist_calls(path: Path) -> list[list[str]]:

@@ -7,7 +7,6 @@ import re
 import shlex
 import signal
 import subprocess
-import sys
 import time
 import urllib.request
 from pathlib import Path
@@ -66,13 +65,11 @@ def test_commands_run(command, desk, dialogist):
     assert (desk / output[1]).exists() if output else b"(reported)" in done.stdout
 
 
-def test_the_service_starts(desk):
+def test_the_service_starts(desk, dialogist):
     [command] = [c for c in COMMANDS if " serve" in c]
     port = command.split("--port ")[1]
-    words = [sys.executable, "-m", *shlex.split(command)]
-    process = subprocess.Popen(
-        [*words, "--store", f"sqlite:///{desk / 's.db'}"], cwd=desk, stderr=subprocess.PIPE
-    )
+    words = (*shlex.split(command)[1:], "--store", f"sqlite:///{desk / 's.db'}")
+    process = dialogist.start(*words, stderr=subprocess.PIPE)
     try:
         for _ in range(300):
             try:

@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from dialogist.engine.average import average
-from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
 from dialogist.errors import ModelError
 from dialogist.models.base import set_symbols
 from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import TransformerConfig
+from dialogist.pipeline.bundle import Bundle, average, load_bundle, save_bundle
 
 CPU = torch.device("cpu")
 

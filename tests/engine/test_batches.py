@@ -3,8 +3,8 @@
 import torch
 
 from dialogist.data.encode import Encoded
-from dialogist.engine.drafts import Window
-from dialogist.engine.writing import BatchLimits, batches_of
+from dialogist.pipeline.drafts import Window
+from dialogist.pipeline.window_generator import BatchLimits, batches_of
 from dialogist.records import Dialogue, Example
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from dialogist.engine.bundle import describe, load_bundle, save_bundle
-from dialogist.engine.options import find_model
-from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ModelError
 from dialogist.models.model_weights import weights_of
+from dialogist.pipeline.bundle import describe, load_bundle, save_bundle
+from dialogist.pipeline.options import find_model
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Utterance
 from dialogist.tensors import Batch
 

@@ -3,8 +3,8 @@
 import pytest
 
 from dialogist import Dialogue
-from dialogist.engine.checking import claims
-from dialogist.engine.evidence.index import index_of
+from dialogist.checks.checking import claims
+from dialogist.checks.evidence_index import index_of
 from dialogist.records import EvidenceSpan, Statement
 
 FRIENDS = Dialogue.from_text(

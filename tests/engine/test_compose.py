@@ -9,9 +9,8 @@ import pytest
 from dialogist import Dialogue, Summarizer, Summary, SummaryOptions, Utterance
 from dialogist.data.prepare import Preparation
 from dialogist.decoding.search import Hypothesis
-from dialogist.engine.compose import compose
-from dialogist.engine.drafts import Draft, SearchedWindow
-from dialogist.engine.segmenting import SegmentedDialogue
+from dialogist.pipeline.compose import compose
+from dialogist.pipeline.drafts import Draft
 
 TALK = Dialogue(
     (
@@ -36,9 +35,8 @@ def said(
     for text in texts:
         tokens = tuple(summarizer.bundle.tokenizer.encode(text))
         draft = Draft((Hypothesis(tokens, log_prob * (len(tokens) + 1), 0.0, True),))
-        written.append(SearchedWindow(one.example, one.windows[0].encoded, (draft,)))
-    reading = SegmentedDialogue(TALK, one.example, one.coverage, one.windows * len(texts))
-    return compose(summarizer.bundle, reading, written, options).summary
+        written.append(replace(one.windows[0], drafts=(draft,)))
+    return compose(summarizer.bundle, replace(one, windows=tuple(written)), options)[0]
 
 
 FREE = SummaryOptions(max_tokens=12, safe=False)
@@ -101,13 +99,13 @@ def test_other_summaries_are_as_safe_as_the_first(summarizer: Summarizer) -> Non
         Draft((Hypothesis(tuple(summarizer.bundle.tokenizer.encode(text)), -9.0, 0.0, True),))
         for text in texts
     )
-    written = [SearchedWindow(one.example, one.windows[0].encoded, drafts)]
-    safe = compose(summarizer.bundle, one, written, SAFE).summary
+    searched = replace(one, windows=(replace(one.windows[0], drafts=drafts),))
+    safe, _ = compose(summarizer.bundle, searched, SAFE)
     assert safe.alternatives == ("They will meet at noon.",)
     assert [w.message for w in safe.warnings if w.kind == "removed"] == [
         "left out, for the dialogue does not bear it out: 'Then Margaret leaves.'"
     ]
-    assert compose(summarizer.bundle, one, written, FREE).summary.alternatives == texts[1:]
+    assert compose(summarizer.bundle, searched, FREE)[0].alternatives == texts[1:]
 
 
 def test_nothing_left_is_no_confidence(summarizer: Summarizer) -> None:
@@ -145,8 +143,8 @@ def test_a_text_without_an_end_is_kept_and_said(summarizer: Summarizer) -> None:
     one = summarizer.read(TALK, SAFE)
     tokens = tuple(summarizer.bundle.tokenizer.encode("Ann asks Bo about"))
     draft = Draft((Hypothesis(tokens, -9.0, 0.0, False),))
-    written = [SearchedWindow(one.example, one.windows[0].encoded, (draft,))]
-    summary = compose(summarizer.bundle, one, written, SAFE).summary
+    searched = replace(one, windows=(replace(one.windows[0], drafts=(draft,)),))
+    summary, _ = compose(summarizer.bundle, searched, SAFE)
     assert summary.text == "Ann asks Bo about"
     assert summary.is_cut
 

@@ -4,8 +4,8 @@ import pytest
 
 from dialogist.data.encode import Encoded
 from dialogist.decoding.search import Hypothesis
-from dialogist.engine.drafts import Draft
-from dialogist.engine.forced_decoding import forced_pair
+from dialogist.pipeline.drafts import Draft
+from dialogist.pipeline.window_generator import forced_pair
 from dialogist.tokenizers import PlanTokens, Symbols
 
 PLAN = PlanTokens(border=7, count=3)

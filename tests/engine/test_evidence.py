@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.engine.evidence import find_evidence
+from dialogist.checks.evidence import find_evidence
 from dialogist.records import Dialogue, EvidenceSpan, Utterance
 from dialogist.text.tokens import split_sentences
 

@@ -12,10 +12,10 @@ from dialogist.decoding import DecodingOptions
 from dialogist.decoding.beam_search import forced_targets
 from dialogist.decoding.generation import generate
 from dialogist.decoding.search import Hypothesis
-from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
-from dialogist.engine.export_ctranslate2 import export_ctranslate2
 from dialogist.errors import ModelError
 from dialogist.models.transformer import TransformerConfig
+from dialogist.pipeline.bundle import Bundle, load_bundle, save_bundle
+from dialogist.pipeline.conversion import export_ctranslate2
 from dialogist.tokenizers import Characters, TokenizerConfig, build_tokenizer
 
 ctranslate2 = pytest.importorskip("ctranslate2")

@@ -7,11 +7,11 @@ import sys
 import pytest
 
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.faithful import faithful_summaries
-from dialogist.engine.options import SummaryOptions
-from dialogist.engine.session import Session
-from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ConfigError, UsageError
+from dialogist.pipeline.faithful import faithful_summaries
+from dialogist.pipeline.options import SummaryOptions
+from dialogist.pipeline.stages import Session
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Summary, Utterance
 
 FAITHFUL = SummaryOptions(style="faithful")
@@ -174,7 +174,7 @@ def test_a_summary_needs_no_torch():
         "from dialogist import Dialogue, Summarizer\n"
         "text = 'Ann: I will bring the red car on Friday.'\n"
         "[one] = Summarizer.load('default').summarize([Dialogue.from_text(text)])\n"
-        "assert one.text == 'Ann will bring the red car on Friday.', one\n"
-        "assert 'torch' not in sys.modules\n"
+        "print(one.text, 'torch' in sys.modules)\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout == "Ann will bring the red car on Friday. False\n"

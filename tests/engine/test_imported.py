@@ -16,20 +16,15 @@ from tests.models.tiny_pretrained import TEXTS, auto, save_tiny
 from dialogist import Dialogue, Summarizer, Utterance
 from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.engine.bundle import Bundle, describe, load_bundle, save_bundle
-from dialogist.engine.imported import export_hf
-from dialogist.engine.options import SummaryOptions, find_model
 from dialogist.errors import ModelError
 from dialogist.models.pretrained.importing import import_pretrained
 from dialogist.models.pretrained.pretrained_config import PretrainedConfig
 from dialogist.models.pretrained.pretrained_network import PretrainedModel
+from dialogist.pipeline.bundle import Bundle, describe, load_bundle, save_bundle
+from dialogist.pipeline.conversion import export_hf
+from dialogist.pipeline.options import SummaryOptions, find_model
 
 TALK = Dialogue((Utterance("Ann", "Shall we meet at 7?"), Utterance("Bo", "Yes.")), id="talk")
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
 
 
 @pytest.fixture(params=["t5", "llama"])

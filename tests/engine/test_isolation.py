@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from dialogist import Dialogue, Session, Summarizer, Summary, Utterance
-from dialogist.engine import pipeline
-from dialogist.engine.segmenting import Segmenter
-from dialogist.engine.writing import Writer
+from dialogist.pipeline import stages
+from dialogist.pipeline.segmenting import Segmenter
+from dialogist.pipeline.window_generator import WindowGenerator
 
 POISON = "poison"
 TALKS = [
@@ -43,14 +43,14 @@ def failing(error: type[Exception], stage: str, monkeypatch: pytest.MonkeyPatch)
     if stage == "read":
         monkeypatch.setattr(Segmenter, "read", breaks(Segmenter.read, lambda s, d, o: [d]))
     elif stage == "search":
-        step = breaks(Writer.write, lambda s, windows, o: [w.dialogue for w in windows])
-        monkeypatch.setattr(Writer, "write", step)
+        step = breaks(WindowGenerator.write, lambda s, windows, o: [w.dialogue for w in windows])
+        monkeypatch.setattr(WindowGenerator, "write", step)
     elif stage == "compose":
-        step = breaks(pipeline.compose, lambda b, reading, w, o: [reading.dialogue])
-        monkeypatch.setattr(pipeline, "compose", step)
+        step = breaks(stages.compose, lambda b, reading, w, o: [reading.dialogue])
+        monkeypatch.setattr(stages, "compose", step)
     else:
-        step = breaks(pipeline.with_evidence, lambda b, dialogue, w, c: [dialogue])
-        monkeypatch.setattr(pipeline, "with_evidence", step)
+        step = breaks(stages.with_evidence, lambda b, dialogue, w, c: [dialogue])
+        monkeypatch.setattr(stages, "with_evidence", step)
 
 
 @pytest.mark.parametrize("error", [ValueError, MemoryError, RecursionError, AssertionError])

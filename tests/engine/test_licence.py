@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dialogist.engine.bundle import describe
-from dialogist.engine.options import (
+from dialogist.pipeline.bundle import describe
+from dialogist.pipeline.options import (
     bundled_models,
     combined_licence,
     is_non_commercial,

@@ -12,15 +12,14 @@ import torch
 from tests.lab.explain.explaining import CONFIGS, TALK, TEXTS, summarizer_of
 
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.bundle import load_bundle, save_bundle
-from dialogist.engine.drafts import Window
-from dialogist.engine.export_ctranslate2 import export_ctranslate2
-from dialogist.engine.forced_decoding import retold
-from dialogist.engine.judging import bans_of
-from dialogist.engine.options import SummaryOptions
-from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ModelError
 from dialogist.models.transformer import Transformer
+from dialogist.pipeline.bundle import load_bundle, save_bundle
+from dialogist.pipeline.conversion import export_ctranslate2
+from dialogist.pipeline.drafts import banned_ngrams
+from dialogist.pipeline.options import SummaryOptions
+from dialogist.pipeline.summarizer import Summarizer
+from dialogist.pipeline.window_generator import forced_decode
 from dialogist.records import Dialogue, Summary, Utterance
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
 from dialogist_lab.explain.explanation import BEGIN, END
@@ -113,9 +112,9 @@ def test_parts_are_told_again_where_they_stand(family: str) -> None:
     [written] = summarizer.write(summarizer.read(TALK, SAYS), SAYS)
     [draft] = written.drafts
     assert draft.whole is not None
-    [told] = retold(bundle, [written], [TALK])
+    [told] = forced_decode(bundle, [written])
     flat = replace(written, drafts=(replace(draft, parts=(draft.whole,), starts=(0,)),))
-    [[everything]] = retold(bundle, [flat], [TALK])
+    [[everything]] = forced_decode(bundle, [flat])
     for part, start, own in zip(draft.parts, draft.starts, told, strict=True):
         here = slice(start, start + len(part.tokens))
         assert part.tokens == draft.whole.tokens[here]
@@ -204,8 +203,7 @@ def test_what_is_at_fault_is_banned_without_the_plan() -> None:
     own = set(summarizer.bundle.tokenizer.plan_ids())
     reading = summarizer.read(OTHER, SAYS)
     [written] = summarizer.write(reading, SAYS)
-    window = Window(written.example, written.encoded, OTHER)
-    for banned in bans_of(summarizer.bundle, window, written.drafts[0]):
+    for banned in banned_ngrams(summarizer.bundle, written, written.drafts[0]):
         assert own.isdisjoint(banned)
     [summary] = summarizer.summarize([OTHER], SummaryOptions.of(SAYS))  # safe, by default
     assert "".join(part.text for part in summary.key_points) == summary.text

@@ -7,16 +7,14 @@ import torch
 
 from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
-from dialogist.decoding.generation import generate
-from dialogist.decoding.plan_decoding import generate_plan
-from dialogist.engine import precision
-from dialogist.engine.bundle import load_bundle, save_bundle
-from dialogist.engine.precision import resolve_precision, use_precision
+from dialogist.decoding.generation import generate, generate_plan
 from dialogist.errors import UsageError
 from dialogist.models import SequenceModel
 from dialogist.models.base import set_symbols
 from dialogist.models.transformer import TransformerConfig
 from dialogist.nn.quantization import has_bf16, has_int8
+from dialogist.pipeline import bundle
+from dialogist.pipeline.bundle import load_bundle, resolve_precision, save_bundle, use_precision
 from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
 from dialogist_lab.papers.hierarchical import HierarchicalConfig
@@ -137,8 +135,8 @@ def test_attention_weights_are_still_to_be_had(format: str) -> None:
     [(True, True, "int8"), (False, True, "int8"), (True, False, "bf16"), (False, False, "fp32")],
 )
 def test_auto(bf16: bool, int8: bool, expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(precision, "has_bf16", lambda device: bf16)
-    monkeypatch.setattr(precision, "has_int8", lambda device: int8 and device.type == "cpu")
+    monkeypatch.setattr(bundle, "has_bf16", lambda device: bf16)
+    monkeypatch.setattr(bundle, "has_int8", lambda device: int8 and device.type == "cpu")
     assert resolve_precision("auto", CPU) == expected
     assert resolve_precision("fp32", CPU) == "fp32"
     assert resolve_precision("auto", torch.device("cuda")) == "fp32"
@@ -146,7 +144,7 @@ def test_auto(bf16: bool, int8: bool, expected: str, monkeypatch: pytest.MonkeyP
 
 @pytest.mark.parametrize("wanted", ["bf16", "int8"])
 def test_what_the_machine_lacks_is_refused(wanted: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(precision, f"has_{wanted}", lambda device: False)
+    monkeypatch.setattr(bundle, f"has_{wanted}", lambda device: False)
     with pytest.raises(UsageError, match=f"no {wanted} units; use fp32 or auto"):
         resolve_precision(wanted, CPU)
     with pytest.raises(UsageError, match="use auto, fp32, bf16, int8"):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogist import Dialogue, Summarizer, SummaryOptions, Utterance
-from dialogist.engine.isolation import refusal, shortness
+from dialogist.pipeline.isolation import refusal, shortness
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""`retold` for every family: the same weights as the model's own maps, summed by utterance."""
+"""`forced_decode` for every family: the weights of the model's own maps, summed by utterance."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,12 +11,16 @@ from hypothesis import strategies as st
 from tests.lab.explain.explaining import CONFIGS, SEVERAL, TALK, summarizer_of, tokenizer_of
 
 from dialogist.data.collate import collate
-from dialogist.engine.bundle import Bundle
-from dialogist.engine.drafts import SearchedWindow, Shares, Window
-from dialogist.engine.forced_decoding import forced_pair, looks_of, origins_of_tokens, retold
-from dialogist.engine.options import SummaryOptions
-from dialogist.engine.token_offsets import ends_of, reader, token_ranges
-from dialogist.engine.writing import Writer
+from dialogist.pipeline.bundle import Bundle
+from dialogist.pipeline.drafts import Shares, Window, ends_of, reader, token_ranges
+from dialogist.pipeline.options import SummaryOptions
+from dialogist.pipeline.window_generator import (
+    WindowGenerator,
+    attention_trace,
+    forced_decode,
+    forced_pair,
+    origins_of_tokens,
+)
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import Tokenizer
 from dialogist_lab.papers.leader_writer import LeaderWriter
@@ -34,7 +38,7 @@ LONGER = Dialogue(
 )
 
 
-def write(bundle: Bundle, *dialogues: Dialogue, several: bool = False) -> list[SearchedWindow]:
+def write(bundle: Bundle, *dialogues: Dialogue, several: bool = False) -> list[Window]:
     options = SummaryOptions(
         strategy="greedy", max_tokens=10, max_key_points=3, no_repeat_ngram=2, safe=False
     )
@@ -45,20 +49,18 @@ def write(bundle: Bundle, *dialogues: Dialogue, several: bool = False) -> list[S
         example = bundle.preparation.prepare(dialogue)
         encoded = bundle.preparation.encode(example, bundle.tokenizer)
         windows.append(Window(example, encoded, dialogue))
-    return Writer(bundle).write(windows, options)
+    return WindowGenerator(bundle).write(windows, options)
 
 
-def attended(
-    bundle: Bundle, written: Sequence[SearchedWindow], dialogues: Sequence[Dialogue]
-) -> list[list[Shares]]:
-    return [[part.shares for part in parts] for parts in retold(bundle, written, dialogues)]
+def attended(bundle: Bundle, written: Sequence[Window]) -> list[list[Shares]]:
+    return [[part.shares for part in parts] for parts in forced_decode(bundle, written)]
 
 
 @EVERY
 def test_log_probabilities_are_those_of_search(family: str) -> None:
     bundle = summarizer_of(family).bundle
     both = write(bundle, TALK, LONGER)
-    for written, parts in zip(both, retold(bundle, both, [TALK, LONGER]), strict=True):
+    for written, parts in zip(both, forced_decode(bundle, both), strict=True):
         for hypothesis, part in zip(written.drafts[0].parts, parts, strict=True):
             assert part.log_probs.shape == (len(hypothesis.tokens),)
             assert (part.log_probs <= 0).all()
@@ -73,23 +75,20 @@ def test_log_probabilities_are_those_of_search(family: str) -> None:
 def test_told_from_what_search_encoded_as_from_the_dialogue(family: str) -> None:
     bundle = summarizer_of(family).bundle
     nothing = Dialogue((Utterance("Ann", ""),))
-    dialogues = [LONGER, nothing, TALK]
-    written = write(bundle, *dialogues)
-    assert written[1].looks is None
+    written = write(bundle, LONGER, nothing, TALK)
+    assert written[1].attention is None
     assert not written[1].drafts
-    for one, parts in zip(written, retold(bundle, written, dialogues), strict=True):
+    for one, parts in zip(written, forced_decode(bundle, written), strict=True):
         if one.drafts:
-            anew = looks_of(one, parts)
-            assert one.looks is not None
-            assert one.looks.first == anew.first
-            for told, again in zip(one.looks.parts, anew.parts, strict=True):
+            anew = attention_trace(one, parts)
+            assert one.attention is not None
+            assert one.attention.first == anew.first
+            for told, again in zip(one.attention.parts, anew.parts, strict=True):
                 np.testing.assert_allclose(told.shares, again.shares, atol=1e-6)
                 np.testing.assert_allclose(told.log_probs, again.log_probs, atol=1e-5)
 
 
-def maps_of(
-    bundle: Bundle, written: SearchedWindow
-) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
+def maps_of(bundle: Bundle, written: Window) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
     """All that the model gives when it is asked for everything, and utterance numbers."""
     symbols = bundle.tokenizer.symbols
     batch = collate([forced_pair(written.encoded, written.drafts[0], symbols)], symbols)
@@ -104,7 +103,7 @@ def test_it_is_the_mean_of_the_last_layer_by_utterance(family: str) -> None:
     """Without copying; what the pointers add is tested below."""
     bundle = summarizer_of(family).bundle
     [written] = write(bundle, TALK)
-    [shares] = attended(bundle, [written], [TALK])
+    [shares] = attended(bundle, [written])
     if family == "recurrent":
         assert shares[0].shape == (10, 3)
         assert not shares[0].any()
@@ -124,9 +123,9 @@ def test_it_is_the_mean_of_the_last_layer_by_utterance(family: str) -> None:
 def test_neighbours_in_a_batch_change_nothing(family: str) -> None:
     bundle = summarizer_of(family).bundle
     both = write(bundle, TALK, LONGER)
-    together = attended(bundle, both, [TALK, LONGER])
+    together = attended(bundle, both)
     for written, dialogue, shares in zip(both, (TALK, LONGER), together, strict=True):
-        [alone] = attended(bundle, [written], [dialogue])
+        [alone] = attended(bundle, [written])
         assert len(alone) == len(shares) == len(written.drafts[0].parts)
         for one, other in zip(alone, shares, strict=True):
             assert one.shape[1] == len(dialogue.utterances)
@@ -137,7 +136,7 @@ def test_neighbours_in_a_batch_change_nothing(family: str) -> None:
 def test_each_key_point_has_its_own_rows(family: str) -> None:
     bundle = summarizer_of(family).bundle
     [written] = write(bundle, TALK, several=True)
-    [shares] = attended(bundle, [written], [TALK])
+    [shares] = attended(bundle, [written])
     assert len(shares) == 3
     for part, own in zip(written.drafts[0].parts, shares, strict=True):
         assert own.shape == (len(part.tokens), 3)
@@ -158,7 +157,7 @@ def test_what_is_copied_counts_as_often_as_it_is_copied(family: str) -> None:
     found = {}
     for odds in (-30.0, 0.0, 30.0):
         torch.nn.init.constant_(gate.bias, odds)
-        [found[odds]] = attended(bundle, [written], [TALK])
+        [found[odds]] = attended(bundle, [written])
     for copied, mixed, generated in zip(found[-30.0], found[0.0], found[30.0], strict=True):
         np.testing.assert_allclose(mixed, (copied + generated) / 2, atol=1e-5)
         if family.startswith("recurrent"):  # copies by the same weights
@@ -167,7 +166,7 @@ def test_what_is_copied_counts_as_often_as_it_is_copied(family: str) -> None:
 
 def test_the_model_is_left_as_it_was() -> None:
     bundle = summarizer_of("transformer").bundle
-    attended(bundle, write(bundle, TALK), [TALK])
+    attended(bundle, write(bundle, TALK))
     for module in bundle.model.modules():
         assert not module._forward_hooks
         assert not module._forward_pre_hooks
@@ -182,7 +181,7 @@ def test_nothing_said_is_nothing_attended() -> None:
     bundle = summarizer_of("transformer").bundle
     [written] = write(bundle, TALK)
     silent = replace(written, drafts=())
-    [none, some] = attended(bundle, [silent, written], [TALK, TALK])
+    [none, some] = attended(bundle, [silent, written])
     assert none == []
     assert len(some) == 1
 
@@ -199,16 +198,14 @@ def test_merged_utterances_share_their_tokens_by_their_words() -> None:
     bundle = summarizer_of("transformer", merge_below=15).bundle
     [written] = write(bundle, talk)
     assert written.example.origins == ((0, 2), (3,))
-    places = origins_of_tokens(
-        written.example, written.encoded, talk, bundle.tokenizer.eos_id
-    ).tolist()
+    places = origins_of_tokens(written, bundle.tokenizer.eos_id).tolist()
     first = written.encoded.starts[1] - 1
     # 4 + 1 and 2 + 1 words (marks count) of the tokens
     cut = round(first * 5 / 8)
     assert places[:1] + places[-1:] == [-1, -1]
     assert places[1 : 1 + first] == [0] * cut + [2] * (first - cut)
     assert set(places[1 + first : -1]) == {3}
-    [[shares]] = attended(bundle, [written], [talk])
+    [[shares]] = attended(bundle, [written])
     assert shares.shape == (len(written.drafts[0].parts[0].tokens), 4)
     assert not shares[:, 1].any()
     assert (shares[:, [0, 2, 3]] > 0).all()

@@ -7,9 +7,9 @@ import torch
 
 from dialogist import Dialogue, Summarizer, SummaryOptions, Utterance
 from dialogist.decoding.constraints import NEVER, ForbidSequences
-from dialogist.engine.judging import bans_of, clean_first, faults
-from dialogist.engine.writing import Writer
 from dialogist.metrics.faithfulness import findings
+from dialogist.pipeline.drafts import banned_ngrams, rerank_by_findings, violations
+from dialogist.pipeline.window_generator import WindowGenerator
 
 TALK = Dialogue(
     (
@@ -34,11 +34,11 @@ def test_nothing_unsupported_is_said(summarizer: Summarizer) -> None:
     for seed in range(12):
         free = SummaryOptions(**WILD, seed=seed, safe=False, evidence=False)
         [said] = summarizer.summarize([TALK], free)
-        wild += bool(faults(said.text, TALK))
+        wild += bool(violations(said.text, TALK))
         told = {w.kind for w in said.warnings}
         assert {f.kind for f in findings(said.text, TALK)} <= told  # at least it is said
         [kept] = summarizer.summarize([TALK], free.model_copy(update={"safe": True}))
-        wrong += bool(faults(kept.text, TALK))
+        wrong += bool(violations(kept.text, TALK))
         assert not {"name", "number", "entity", "speaker"} & {w.kind for w in kept.warnings}
     assert wild >= 6
     assert wrong == 0
@@ -47,13 +47,13 @@ def test_nothing_unsupported_is_said(summarizer: Summarizer) -> None:
 def test_what_search_cannot_mend_is_left_out_and_said(
     summarizer: Summarizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dialogist.engine.writing.ROUNDS", 0)
+    monkeypatch.setattr("dialogist.pipeline.window_generator.ROUNDS", 0)
     removed = 0
     for seed in range(12):
         options = SummaryOptions(**WILD, seed=seed, evidence=False)
         [said] = summarizer.summarize([TALK], options)
         removed += any(w.kind == "removed" for w in said.warnings)
-        assert not faults(said.text, TALK)
+        assert not violations(said.text, TALK)
         if not said.text:
             assert said.status == "low_confidence"
     assert removed
@@ -64,14 +64,14 @@ def test_bans_are_the_tokens_of_what_is_wrong(summarizer: Summarizer) -> None:
     found = 0
     for seed in range(12):
         options = SummaryOptions(**WILD, seed=seed, safe=False)
-        [written] = Writer(bundle).write(reading.windows, options)
+        [written] = WindowGenerator(bundle).write(reading.windows, options)
         [draft] = written.drafts
         text = bundle.tokenizer.decode(draft.parts[0].tokens)
         said = bundle.preparation.restore(text, reading.example).strip()
-        for ban in bans_of(bundle, reading.windows[0], draft):
+        for ban in banned_ngrams(bundle, reading.windows[0], draft):
             found += 1
             piece = bundle.preparation.restore(bundle.tokenizer.decode(ban), reading.example)
-            assert any(fault.text in piece for fault in faults(said, TALK))
+            assert any(fault.text in piece for fault in violations(said, TALK))
     assert found
 
 
@@ -80,14 +80,14 @@ def test_clean_hypotheses_go_first(summarizer: Summarizer) -> None:
     drafts = []
     for seed in range(8):
         options = SummaryOptions(**WILD, seed=seed, safe=False)
-        [written] = Writer(bundle).write(reading.windows, options)
+        [written] = WindowGenerator(bundle).write(reading.windows, options)
         drafts += written.drafts
-    ordered, clean = clean_first(bundle, reading.windows[0], drafts, len(drafts))
+    ordered, clean = rerank_by_findings(bundle, reading.windows[0], drafts, len(drafts))
     assert sorted(map(id, ordered)) == sorted(map(id, drafts))
-    wrong = [bool(bans_of(bundle, reading.windows[0], draft)) for draft in ordered]
+    wrong = [bool(banned_ngrams(bundle, reading.windows[0], draft)) for draft in ordered]
     assert wrong == sorted(wrong)
     assert clean == (not all(wrong))
-    best, some = clean_first(bundle, reading.windows[0], drafts, 1)
+    best, some = rerank_by_findings(bundle, reading.windows[0], drafts, 1)
     assert (best, some) == (ordered[:1], clean)
 
 

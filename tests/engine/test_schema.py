@@ -5,9 +5,9 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from bench.summary_schema import summary_schema
 
 from dialogist import Dialogue, Summarizer, SummaryOptions, Utterance
-from dialogist.engine.schema import summary_schema
 from dialogist.records import Summary
 
 PUBLISHED = (
@@ -21,7 +21,7 @@ TALK = Dialogue(
 def test_the_published_schema_is_the_one() -> None:
     """If it is not: a changed meaning needs a new version, then write the file anew:
 
-    python -m dialogist.engine.schema > src/dialogist/assets/summary.schema.json
+    python -m bench.summary_schema > src/dialogist/assets/summary.schema.json
     """
     assert json.loads(PUBLISHED.read_text(encoding="utf-8")) == summary_schema()
 

@@ -10,11 +10,11 @@ from dialogist import Dialogue, Summarizer, SummaryOptions, Utterance
 from dialogist.data.encode import Limits
 from dialogist.data.entities import MASK
 from dialogist.data.prepare import Preparation, PreparationConfig
-from dialogist.engine.bundle import load_bundle, save_bundle
-from dialogist.engine.compose import entities_of
-from dialogist.engine.drafts import Window
-from dialogist.engine.writing import Writer
 from dialogist.models.transformer import TransformerConfig
+from dialogist.pipeline.bundle import load_bundle, save_bundle
+from dialogist.pipeline.compose import entities_of
+from dialogist.pipeline.drafts import Window
+from dialogist.pipeline.window_generator import WindowGenerator
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
 
 PHONES = ("415-555-0132", "(212) 555-0199")
@@ -82,7 +82,7 @@ def test_what_is_allowed(summarizer):
     other = preparation.prepare(Dialogue((Utterance("Ann", "hi"),)))
     ids = tokenizer.entity_ids()
     windows = [Window(e, preparation.encode(e, tokenizer), TALK) for e in (example, other)]
-    allowed = Writer(summarizer.bundle)._allowed(windows, 0)
+    allowed = WindowGenerator(summarizer.bundle)._allowed(windows, 0)
     assert {c for c, i in ids.items() if allowed[0, i]} == set(example.entities)
     assert not any(allowed[1, i] for i in ids.values())
     assert len(example.entities) == 4

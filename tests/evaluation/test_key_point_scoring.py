@@ -187,7 +187,7 @@ def test_lengths_empty_cut_partial_and_unpunctuated():
 
 def test_a_real_summarizer_that_is_cut_is_counted(tiny_model):
     from dialogist.decoding import DecodingOptions
-    from dialogist.engine.summarizer import Summarizer
+    from dialogist.pipeline.summarizer import Summarizer
 
     system = Summarizer.load(str(tiny_model), "cpu")
     talk = dialogue("Bo agrees.")

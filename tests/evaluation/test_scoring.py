@@ -163,15 +163,6 @@ def test_metrics_that_want_all_at_once() -> None:
     assert found.figure("network.place") == 0.5
 
 
-def test_no_path_of_this_module_imports_torch() -> None:
-    """What the processes import; BERTScore alone needs torch, and stays out of them."""
-    import subprocess
-
-    code = "import sys, dialogist.evaluation.scoring; sys.exit('torch' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-    assert Path(module.__file__).is_file()
-
-
 def made(*values: float | None) -> Scores:
     columns = (
         mean_column("a.mean", "A", "higher"),

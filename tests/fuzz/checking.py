@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from functools import cache
 
 import jsonschema
+from bench.summary_schema import summary_schema
 
 from dialogist import Dialogue, Summary
-from dialogist.engine.schema import summary_schema
 from dialogist.records import Statement
 
 RESERVED = range(0x10F000, 0x10F500)

@@ -28,10 +28,10 @@ from dialogist import DialogistError, Dialogue, Summarizer, Summary, SummaryOpti
 from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import read_dialogues
-from dialogist.engine.bundle import Bundle
-from dialogist.engine.options import Length
-from dialogist.engine.writing import BatchLimits
 from dialogist.models.transformer import TransformerConfig
+from dialogist.pipeline.bundle import Bundle
+from dialogist.pipeline.options import Length
+from dialogist.pipeline.window_generator import BatchLimits
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
 
 SECONDS = 10.0

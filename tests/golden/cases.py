@@ -15,7 +15,7 @@ from unittest import mock
 
 import torch
 from safetensors.torch import save
-from tests.cli.calling import caller
+from tests.command import CommandLine
 from tests.lab.explain.explaining import TALK, summarizer_of
 from tests.test_learning_plans import Silent, talks
 
@@ -75,7 +75,7 @@ def bundled() -> dict[str, Any]:
         for path in EXAMPLES.glob("*.txt"):
             (Path(folder) / path.name).write_bytes(path.read_bytes())
         (Path(folder) / "others.jsonl").write_text("\n".join(lines), encoding="utf-8")
-        call = caller(Path(folder))
+        call = CommandLine(Path(folder))
         for name, words in _COMMANDS.items():
             form = () if "--format" in words else ("--format", "jsonl")
             called = call("summarize", *words, *form)

@@ -26,7 +26,7 @@ from dialogist_lab.synth.grammar import (
 )
 from dialogist_lab.synth.plan import LABELS, MOST_PAIRS, UNIQUE, Unique
 
-PAIRS = 5_000
+PAIRS = 2_500
 PINNED = {"en": "29ed1ae6d3fb3192", "zh": "1a23913c0279099e"}  # SHA-256 of the first hundred lines
 both = pytest.mark.parametrize("language", ["en", "zh"])
 
@@ -103,7 +103,7 @@ def test_parts_share_no_combination(language):
         assert all(split_of(combination) == split for combination in found)
         # Not for lack of repetition: within a part combinations do return.
         assert max(found.values()) > 3
-        assert sum(found.values()) - len(found) > PAIRS // 10
+        assert sum(found.values()) - len(found) > PAIRS // 20
     train, dev, test = (set(combinations[split]) for split in SPLITS)
     assert not train & dev
     assert not train & test
@@ -243,7 +243,7 @@ def test_values_are_one_to_one(language):
     """Over neighbours, where a bad step would show, and at the very end of the range."""
     last = 3 * MOST_PAIRS
     for slot in UNIQUE:
-        counters = chain(range(30_000), range(last - 30_000, last))
+        counters = chain(range(10_000), range(last - 10_000, last))
         values = Counter(
             Unique(language, 5, counter).make(slot, use)
             for counter in counters

@@ -75,8 +75,11 @@ def test_a_wrong_name(name, hint):
         make_metrics([name])
 
 
-def test_scoring_needs_no_torch():
-    """Else every process that shares the work would load it."""
-    code = "import sys, dialogist.metrics.metric_registry; print('torch' in sys.modules)"
+def test_scoring_needs_neither_torch_nor_nltk():
+    """Else every process that shares the work would load them."""
+    code = (
+        "import sys, dialogist.evaluation.scoring, dialogist.metrics.metric_registry; "
+        "print({'torch', 'nltk', 'scipy'} & set(sys.modules))"
+    )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "False"
+    assert found.stdout.strip() == "set()"

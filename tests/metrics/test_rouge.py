@@ -17,7 +17,7 @@ from rouge_score.rouge_scorer import RougeScorer
 
 from dialogist.errors import UsageError
 from dialogist.metrics.base import Case
-from dialogist.metrics.rouge import ROUGE_TYPES, PyRouge, Rouge, RougeS, corpus_f1
+from dialogist.metrics.rouge import ROUGE_TYPES, PyRouge, Rouge, RougeS
 from dialogist.text.tokens import split_sentences
 
 ROUGE = Rouge()
@@ -157,13 +157,6 @@ def test_the_best_reference_is_chosen_per_type():
     score = ROUGE.score("a b c d e f", ["f e d c b a", "a b c x y z"])
     assert score.maximum["rouge1"].f1 == pytest.approx(100)
     assert score.maximum["rouge2"].f1 == pytest.approx(40)
-
-
-def test_corpus_means():
-    scores = [ROUGE.score("a b", ["a b", "x"]), ROUGE.score("a", ["b"])]
-    assert corpus_f1(scores)["rouge1"] == pytest.approx(25)
-    assert corpus_f1(scores, best_reference=True)["rouge1"] == pytest.approx(50)
-    assert corpus_f1([]) == dict.fromkeys(ROUGE_TYPES, 0.0)
 
 
 def test_no_reference_is_refused():

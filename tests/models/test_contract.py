@@ -11,8 +11,7 @@ from dialogist.errors import ConfigError
 from dialogist.metrics.rouge import ROUGE_TYPES
 from dialogist.models import ModelConfig
 from dialogist.recipe.recipe_config import Recipe, RunPlace
-from dialogist.recipe.training_run import train_recipe
-from dialogist.recipe.validation import evaluate_system
+from dialogist.recipe.training_run import evaluate_system, train_recipe
 from dialogist_lab.explain.tracing import explain_dialogue
 
 TALK = Dialogue(
@@ -24,7 +23,6 @@ TALK = Dialogue(
 
 @pytest.fixture(autouse=True)
 def _registered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
     for kind, name in (("bag", "BagConfig"), ("attentive bag", "AttentiveConfig")):
         monkeypatch.setitem(ModelConfig.kinds, kind, f"tests.models.bag_of_words:{name}")
 
@@ -65,8 +63,8 @@ def test_what_it_attends_to_is_evidence(tmp_path: Path) -> None:
     options = summarizer.chosen(None, safe=False, min_tokens=4, max_tokens=8)
     reading = summarizer.read(TALK, options)
     [written] = summarizer.write(reading, options)
-    assert written.looks is not None
-    shares = written.looks.parts[0].shares
+    assert written.attention is not None
+    shares = written.attention.parts[0].shares
     [window] = reading.windows
     lengths = [
         b - a for a, b in zip(window.encoded.starts, window.encoded.starts[1:], strict=False)

@@ -11,9 +11,9 @@ from dialogist.data.collate import collate
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import UncachedModel, generate
-from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
-from dialogist.engine.options import SummaryOptions
-from dialogist.engine.summarizer import Summarizer
+from dialogist.pipeline.bundle import Bundle, load_bundle, save_bundle
+from dialogist.pipeline.options import SummaryOptions
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers.build import train_word
 from dialogist_lab.papers.recurrent import Recurrent, RecurrentConfig

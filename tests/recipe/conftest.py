@@ -1,7 +1,7 @@
 """A corpus with every kind of row, and a recipe for it that trains in a second or two."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -105,3 +105,11 @@ def notes() -> Notes:
 @pytest.fixture
 def recipe() -> Callable[..., Recipe]:
     return small_recipe
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_plots() -> Iterator[None]:
+    """A second for each run; tests/cli has a run that draws them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
+        yield

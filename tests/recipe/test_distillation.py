@@ -90,8 +90,6 @@ def test_the_card_says_who_was_learned_from(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
     named = {"outputs": "teacher.jsonl", "system": "gemma-270m-dialogsum", "licence": "gemma"}
     values = override(recipe().model_dump(mode="json"), ["training.max_steps=1"])
     values["data"]["train"][1]["teacher"] = named

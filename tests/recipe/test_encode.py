@@ -38,11 +38,6 @@ def test_killed_at_every_moment_it_ends_with_the_same_files(tmp_path: Path) -> N
     assert len(read_manifest(tmp_path / "straight").shards) >= 3
 
 
-@pytest.fixture(autouse=True)
-def _no_disk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-
-
 Make = Callable[..., Recipe]
 
 

@@ -12,17 +12,20 @@ from dialogist.evaluation.report_card import RowKind
 from dialogist.evaluation.scoring import score
 from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.rouge import Rouge
-from dialogist.recipe.evaluate import (
+from dialogist.recipe.evaluation_run import (
     EvaluationRequest,
     Part,
     SystemResult,
     choose_dialogues,
     evaluate_said,
+    floor_names,
+    floors_and_ceilings,
+    floors_for,
     gap_cautions,
+    most_central,
     run_cautions,
     sample_of,
 )
-from dialogist.recipe.floors import floor_names, floors_and_ceilings, floors_for, most_central
 from dialogist.records import Dialogue, Summary, Utterance
 from dialogist.training.base import TrainingConfig
 

@@ -10,9 +10,10 @@ import torch
 from safetensors.torch import load_file
 
 from dialogist.config import read_yaml
-from dialogist.engine.bundle import load_bundle
-from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import CheckpointError, ConfigError, DataError, UsageError
+from dialogist.evaluation.system_outputs import Output
+from dialogist.pipeline.bundle import load_bundle
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.recipe import finetune_recipe as recipes
 from dialogist.recipe.finetune_recipe import (
     Base,
@@ -27,12 +28,13 @@ from dialogist.recipe.finetuning import (
     licence_line,
     low_confidence,
     measure_plan,
+    min_confidence,
     plan_finetuning,
     train_plan,
 )
 from dialogist.recipe.recipe_config import Recipe, RunPlace
 from dialogist.recipe.training_run import train_recipe
-from dialogist.records import Dialogue, Summary, Utterance
+from dialogist.records import Dialogue, Statement, Summary, Utterance
 
 THINGS = ("lamp", "kettle", "router", "phone", "chair", "ticket", "parcel", "invoice", "camera")
 PROBLEMS = ("is broken", "came late", "was lost", "costs too much", "never worked")
@@ -50,12 +52,6 @@ def dialogue(n: int, references: int = 1) -> Dialogue:
 
 def dialogues(count: int, references: int = 1) -> list[Dialogue]:
     return [dialogue(n, references) for n in range(count)]
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
 
 
 @pytest.fixture
@@ -257,6 +253,21 @@ def test_the_bar_is_where_one_in_twenty_is_below() -> None:
     assert sum((one.score or 0) < bar for one in summaries) == 5
     assert low_confidence(summaries[:19]) is None
     assert low_confidence([Summary("x") for _ in range(50)]) is None
+
+
+def test_the_bar_of_a_sentence_parts_what_people_kept_from_the_rest() -> None:
+    def output(text: str, confidence: float) -> Output:
+        sentence = Statement(text, 0, len(text), confidence=confidence)
+        return Output(Summary(text, sentences=(sentence,)), ("The lamp is broken.",))
+
+    kept = [output("Lamp broken!", 0.5 + n / 100) for n in range(30)]
+    other = [output("The phone was lost.", 0.3 + n / 100) for n in range(30)]
+    bar = min_confidence([*kept, *other])
+    assert bar is not None
+    assert 0.5 <= bar <= 0.6
+    assert min_confidence([*kept, *other[:19]]) is None
+    same = [output("The phone was lost.", 0.5 + n / 100) for n in range(30)]
+    assert min_confidence([*kept, *same]) is None
 
 
 # --- written down ---

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from dialogist.config import override
-from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import ConfigError
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.recipe.encoded_data import encode_recipe
 from dialogist.recipe.recipe_config import Recipe, RunPlace, read_recipe
 from dialogist.recipe.training_run import train_recipe
@@ -29,12 +29,6 @@ PLAN = (
 )
 DENOISING = "{kind: denoising}"
 LEADER = "{kind: leader-writer, embedding: 8, width: 8, heads: 2, feed_forward: 8, key_points: 20}"
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
 
 
 def train(recipe: Recipe, run: Path, notes: Any, encoded: Path | None = None) -> Path:

@@ -42,8 +42,6 @@ def test_these_are_all() -> None:
 def test_ten_updates(
     name: str, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
     source = save_tiny(FAMILIES[name], tmp_path / "source", chat=name == "instruct")
     sets = "[{path: two.jsonl, format: jsonl}]"
     values = override(

@@ -19,8 +19,8 @@ from tests.recipe.conftest import Notes, small_recipe
 
 from dialogist import Dialogue, Summarizer, Utterance
 from dialogist.config import override
-from dialogist.engine.bundle import load_bundle
 from dialogist.errors import ConfigError, ModelError
+from dialogist.pipeline.bundle import load_bundle
 from dialogist.recipe.pretrained_run import PRETRAINED
 from dialogist.recipe.recipe_config import Recipe, RunPlace
 from dialogist.recipe.training_run import train_recipe
@@ -34,12 +34,6 @@ TALK = Dialogue(
     (Utterance("Ann", "Shall we meet at 7? Shall we?"), Utterance("Bo", "Yes, at Luigi's.")),
     id="talk",
 )
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
 
 
 @pytest.fixture(scope="module")
@@ -202,8 +196,8 @@ def test_it_is_asked_and_explained_like_any_other(
     assert summary.sentences[0].confidence is not None
     chosen = summarizer.chosen(None, **options)
     [written] = summarizer.write(summarizer.read(TALK, chosen), chosen)
-    assert written.looks is not None
-    shares = written.looks.parts[0].shares  # prompt, begin and end are no utterance
+    assert written.attention is not None
+    shares = written.attention.parts[0].shares  # prompt, begin and end are no utterance
     assert ((shares.sum(axis=1) > 0.01) & (shares.sum(axis=1) < 1)).all()
     told = explain_dialogue(summarizer, TALK, chosen)
     assert told.target

@@ -31,12 +31,6 @@ DENOISING = (
 Make = Callable[..., Recipe]
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
-
-
 def place(data: Path, run: str, encoded: Path | None = None) -> RunPlace:
     (data.parent / run).mkdir(exist_ok=True)
     return RunPlace(data, data.parent / run, torch.device("cpu"), encoded)
@@ -76,7 +70,6 @@ def test_the_same_from_shards_and_after_a_stop(tmp_path, data, recipe, notes, mo
     with pytest.raises(Interrupted):
         train_recipe(wanted, place(data, "cut", tmp_path / "encoded"), notes)
     monkeypatch.undo()
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
     train_recipe(wanted, place(data, "cut", tmp_path / "encoded"), notes)
     assert any("resumed at update 5 " in note for note in notes.notes)
     assert_same(tmp_path / "cut", tmp_path / "memory")

@@ -19,12 +19,6 @@ LINEAR = "training.schedule={kind: linear, peak: 1e-3}"
 Make = Callable[..., Recipe]
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
-
-
 def train(recipe: Recipe, run: Path, notes: Any) -> Path:
     return train_recipe(recipe, RunPlace(run.parent / "data", run, torch.device("cpu")), notes)
 

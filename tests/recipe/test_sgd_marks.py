@@ -4,8 +4,7 @@ import gzip
 import json
 from pathlib import Path
 
-from dialogist.recipe.marked_dialogues import holds
-from dialogist.recipe.sgd_marks import read_sgd, said_in
+from dialogist.recipe.sgd_marks import holds, read_sgd, said_in
 
 TURNS = [
     ("USER", "I want a table in Oakland.", [["Food", [["INFORM", "city", ["Oakland"]]]]]),

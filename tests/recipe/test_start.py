@@ -31,12 +31,6 @@ SAME = ("metrics.jsonl", "samples.jsonl", "model/model.safetensors")
 Make = Callable[..., Recipe]
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
-
-
 def train(recipe: Recipe, run: Path, notes: Any, encoded: Path | None = None) -> Path:
     place = RunPlace(run.parent / "data", run, torch.device("cpu"), encoded)
     return train_recipe(recipe, place, notes)

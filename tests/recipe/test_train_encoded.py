@@ -22,12 +22,6 @@ SAME = ("metrics.jsonl", "samples.jsonl", "config.yaml", "model/model.safetensor
 Make = Callable[..., Recipe]
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
-
-
 @pytest.fixture
 def encoded(tmp_path: Path, data: Path, recipe: Make, notes: Any) -> Path:
     encode_recipe(recipe(), data, tmp_path / "encoded", notes.note, shard_tokens=100)
@@ -87,7 +81,6 @@ def test_a_run_goes_on_where_its_pairs_are(tmp_path, encoded, recipe, notes, mon
     with pytest.raises(Interrupted):
         train(recipe(), tmp_path / "cut", notes, one)
     monkeypatch.undo()
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
     train(recipe(), tmp_path / "cut", notes, other)
     assert any("resumed at update 3 " in note for note in notes.notes)
     assert_same(tmp_path / "cut", tmp_path / "straight")

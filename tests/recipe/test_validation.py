@@ -1,9 +1,13 @@
 """Evaluation by hand: a system that answers what it is told to."""
 
-import pytest
+import json
 
-from dialogist.errors import DataError
-from dialogist.recipe.validation import evaluate_system
+import pytest
+import torch
+
+from dialogist.errors import ConfigError, DataError
+from dialogist.recipe.recipe_config import RunPlace
+from dialogist.recipe.training_run import evaluate_system, train_recipe
 from dialogist.records import Dialogue, Summary, Utterance
 
 
@@ -36,6 +40,25 @@ def test_references_are_averaged_and_dialogues_without_one_left_out():
     assert (first["id"], first["prediction"]) == ("the cat sat", "the cat sat")
     assert first["scores"]["rouge2"] == 50
     assert second["references"] == ["blue"]
+
+
+def test_more_metrics_are_logged_and_can_choose_the_checkpoint(tmp_path, data, recipe, notes):
+    """The XSum report, section 3.2.4: BLEU, ROUGE or METEOR after each epoch."""
+    settings = ["validation.metrics=[bleu, chrf]", "training.select_by=dev_chrf"]
+    place = RunPlace(data, tmp_path / "run", torch.device("cpu"))
+    train_recipe(recipe(*settings), place, notes)
+    lines = (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()
+    epochs = [one for one in map(json.loads, lines) if one["kind"] == "epoch"]
+    assert len(epochs) == 2
+    for epoch in epochs:
+        assert 0 <= epoch["dev_bleu"] <= 100
+        assert 0 < epoch["train_chrf"] <= 100
+        assert "dev_rougeL" in epoch
+
+
+def test_no_other_metric_is_measured_while_training(recipe):
+    with pytest.raises(ConfigError, match="validation"):
+        recipe("validation.metrics=[slots]")
 
 
 def test_nothing_to_evaluate():

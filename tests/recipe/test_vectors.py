@@ -18,8 +18,8 @@ from torch import Tensor
 from dialogist.errors import CheckpointError, ConfigError, DataError
 from dialogist.models.transformer import TransformerConfig
 from dialogist.recipe.recipe_config import Recipe, RunPlace
+from dialogist.recipe.start import settle_vectors, token_tables, use_vectors
 from dialogist.recipe.training_run import train_recipe
-from dialogist.recipe.vectors import settle_vectors, token_tables, use_vectors
 from dialogist.tokenizers import read_tokenizer
 from dialogist.tokenizers.word_vectors import words_of_entries
 from dialogist.training import master_weights
@@ -43,8 +43,6 @@ Make = Callable[..., Recipe]
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
     monkeypatch.setattr(master_weights, "has_bf16", lambda device: True)
 
 

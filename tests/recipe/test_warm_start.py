@@ -12,11 +12,11 @@ import pytest
 import torch
 from tests.models.bert_samples import bert_folder
 
-from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import CheckpointError, ConfigError, DialogistError, ModelError
 from dialogist.files import sha256_of
 from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import Transformer
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.recipe.recipe_config import Recipe, RunPlace, read_recipe
 from dialogist.recipe.training_run import train_recipe
 from dialogist.records import Dialogue, Utterance
@@ -33,12 +33,6 @@ SHAPE = (
     "target_positions: 12, embedding_norm: true, scale_embeddings: false, pointer: true}",
     "preparation.limits={source_tokens: 24, summary_tokens: 12}",
 )
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
 
 
 @pytest.fixture

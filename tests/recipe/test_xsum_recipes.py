@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from dialogist.data.readers import ReadOptions, read_dialogues
-from dialogist.engine.summarizer import Summarizer
 from dialogist.models.transformer import TransformerConfig
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.recipe.recipe_config import Recipe, RunPlace, bundled_recipes, read_recipe
 from dialogist.recipe.training_run import train_recipe
 from dialogist.training.checkpoints import checkpoint_folders
@@ -79,12 +79,6 @@ class Silent:
     def epoch(self, record: object) -> None: ...
 
     def note(self, text: str) -> None: ...
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-    monkeypatch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
 
 
 def write_vectors(path: Path, width: int) -> None:

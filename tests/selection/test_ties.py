@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from dialogist.selection.candidate_features import pairs_of, rows_of, signs_of
 from dialogist.selection.choice import Choice
 from dialogist.selection.network import Worth, bundled_network
 from dialogist.selection.select import chosen_of, select, told_of
@@ -129,3 +130,63 @@ def test_facts_that_stand_in_few_words_make_a_short_summary():
         said.append([one.candidate.words for one in told])
     assert said[0] == [candidates[i].words for i in range(3)]
     assert 0.35 < sum(said[1]) / sum(unit.words for unit in found.units) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("turns", "barred"),
+    [
+        (
+            [
+                ("Clerk", "There is a blue Panda at the station."),
+                ("Ann", "Do you have any other cars?"),
+                ("Clerk", "There is a red Fiesta at the airport."),
+                ("Ann", "That sounds good."),
+            ],
+            ["There is a blue Panda at the station."],
+        ),
+        ([("Clerk", "There is a fault in the cable."), ("Ann", "Is there anything else?")], []),
+        ([("Clerk", "There is a fault in the cable."), ("Clerk", "Any other problems?")], []),
+        (
+            [
+                ("Staff", "Please confirm: a table for four people at 6:30 pm."),
+                ("Guest", "Make it seven o'clock."),
+            ],
+            ["6:30"],
+        ),
+        (
+            [
+                ("Staff", "Please confirm: a table for four people at 6:30 pm."),
+                ("Guest", "Yes, at 6:30 pm."),
+            ],
+            [],
+        ),
+    ],
+)
+def test_offers_that_are_passed_over_and_values_that_are_corrected_are_not_told(
+    turns: list[tuple[str, str]], barred: list[str]
+):
+    found = told_of(turns)
+    texts = [found.candidates[i].text for i in ties_of(found.candidates, found.units).barred]
+    assert len(texts) == len(barred)
+    assert all(words in text for words, text in zip(barred, texts, strict=True))
+
+
+def test_signs_of_a_change_make_a_statement_stale():
+    def stale(reply: str) -> float:
+        turns = [
+            ("Guest", "I would like a table for four people at half past six."),
+            ("Staff", "You'd like a table for 4 people at 6:30 pm on the 5th. Is that right?"),
+            ("Guest", reply),
+            ("Staff", "Your table is booked."),
+        ]
+        found = told_of(turns)
+        candidates, network = found.candidates, bundled_network()
+        worth = network.worth(
+            rows_of(candidates, found.units, network.normalized(found.features(network.rarity))),
+            signs_of(candidates, found.units),
+            pairs_of(candidates, found.units, network.rarity),
+        )
+        place = next(i for i, one in enumerate(candidates) if "6:30" in one.text)
+        return float(worth.stale[place])
+
+    assert stale("No, make it seven o'clock for six people.") > 2 * stale("Yes, that is right.")

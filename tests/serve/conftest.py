@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 import uvicorn
 
-from dialogist.engine.summarizer import Summarizer
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.serve import tables
 from dialogist.serve.app import create_app
 from dialogist.serve.keys import add_key

@@ -5,10 +5,14 @@ Skipped where playwright or Debian's Chromium are not installed.
 
 import contextlib
 import shutil
+from urllib.parse import quote
 
+import httpx2
 import pytest
 from tests.serve.conftest import listening
 
+from dialogist.pipeline.options import SummaryOptions
+from dialogist.records import Coverage, EvidenceSpan, Statement, Summary, Warning
 from dialogist.serve.keys import add_key
 from dialogist.serve.tables import open_store
 
@@ -21,6 +25,43 @@ TALK = (
     "Agent: I will send a porter in ten minutes.\n"
     "Guest: Thank you, I will wait here.\n"
 )
+_RUN = ("alert(1)", "alert`1`", "top.alert(1)", "eval('alert(1)')", "\\u0061lert(1)")
+_AROUND = (
+    "<script>{}</script>",
+    "<ScRiPt>{}</sCrIpT>",
+    "<img src=x onerror={}>",
+    "<svg/onload={}>",
+    "<svg><animate onbegin={} attributeName=x dur=1s>",
+    "<body onpageshow={}>",
+    "<iframe src=javascript:{}>",
+    "<iframe srcdoc='<script>parent.{}</script>'>",
+    "<details open ontoggle={}>",
+    "<video><source onerror={}>",
+    "<input autofocus onfocus={}>",
+    "<a href=javascript:{}>x</a>",
+    "<form action=javascript:{}><button>x",
+    "<math href=javascript:{}>x",
+    "<object data=javascript:{}>",
+    "<style>@keyframes x{{}}</style><b style=animation-name:x onanimationstart={}>",
+    '"><script>{}</script>',
+    '"autofocus onfocus="{}',
+    "' onmouseover='{}",
+    "</textarea><script>{}</script>",
+    "</p></li></ol><script>{}</script>",
+    "--><script>{}</script>",
+    "javascript:{}",
+    "{{{{constructor.constructor('{}')()}}}}",
+    "';{};//",
+    "`${{{}}}`",
+)
+PAYLOADS = [around.format(run) for run in _RUN for around in _AROUND]
+FOREIGN = r"""[...document.querySelectorAll("main *")].filter((one) =>
+    /^(script|iframe|img|svg|math|object|video|style|b)$/i.test(one.localName)
+        && !one.matches("b.speaker")
+    || [...one.attributes].some((a) => a.name.startsWith("on")
+        || /^javascript:/i.test(a.value) && a.name != "value")
+).map((one) => one.outerHTML.slice(0, 200))"""
+"""Elements and attributes that no page of ours has; each would be something that was said."""
 _ARGUMENTS = ["--no-sandbox", "--disable-background-networking", "--disable-component-update"]
 
 
@@ -129,25 +170,121 @@ def test_the_main_job_needs_no_script(chromium, service):
 @pytest.mark.parametrize("without_policy", [False, True])
 def test_no_script_that_was_said_runs(chromium, service, without_policy):
     """Even where the browser does not enforce the policy: everything is escaped."""
-    parts = ("<script>{}</script>", "<img src=x onerror={}>", "<svg/onload={}>", '"onfocus="{}"x="')
-    more = ("</textarea><script>{}</script>", "';{};//", "`${{{}}}`", "<a href=javascript:{}>x</a>")
-    closing = (
-        "</p></li><iframe srcdoc='<script>parent.{}</script>'>",
-        "{{{{constructor('{}')()}}}}",
-    )
-    payloads = [one.format("alert(1)") for one in (*parts, *more, *closing)]
     talk = "".join(
-        f"P{n}{p}: I will pay {p} {n} euros.\nB: {p} is fine.\n" for n, p in enumerate(payloads * 5)
+        f"P{n}{p}: I will pay {p} {n} euros.\nB: {p} is fine.\n"
+        for n, p in enumerate(PAYLOADS[::5])
     )
     with signed_in(chromium, service, bypass_csp=without_policy) as page:
         summarize(page, talk)
-        for number in range(page.locator(".statement").count())[:5]:
-            page.hover(f".statement >> nth={number}")
+        poke(page)
+        page.goto(f"{service[0]}?done={quote(PAYLOADS[0])}")
+        page.goto(f"{service[0]}reviews/{quote(PAYLOADS[0])}")
+
+
+class Parrot:
+    """A model that says the same, whatever it reads, and doubts every statement."""
+
+    name, options = "parrot", SummaryOptions(style="faithful")
+
+    def __init__(self, *said):
+        self.said = said
+
+    def stream(self, dialogues, options, window=64):
+        for dialogue in dialogues:
+            statements, warnings, place = [], [], 0
+            for number, text in enumerate(self.said):
+                span = EvidenceSpan(min(number, 2), 0, 5, 1.0)
+                end = place + len(text)
+                statements.append(Statement(text, place, end, evidence=(span,)))
+                warnings.append(Warning("name", text, place, end, text))
+                place = end + 1
+            parts = tuple(statements), Coverage(), tuple(warnings)
+            yield Summary(
+                " ".join(self.said), dialogue.id, "warning", self.said[0], None, (), *parts
+            )
+
+
+@pytest.mark.slow
+def test_hundred_payloads_in_every_place_run_nowhere(chromium, tmp_path):
+    """Speaker, text, id, profile, what the model says, and address; without the policy's help."""
+    assert len(set(PAYLOADS)) >= 100
+    engine = open_store(f"sqlite:///{tmp_path / 'service.db'}")
+    with listening(engine, Parrot(*PAYLOADS)) as port:
+        service = f"http://127.0.0.1:{port}/", add_key(engine, "browser")
+        bearer = {"Authorization": f"Bearer {service[1]}"}
+        turns = [{"speaker": p, "text": p} for p in PAYLOADS]
+        for payload in PAYLOADS:
+            body = {"id": payload, "utterances": turns, "review": True, "profile": {"x": payload}}
+            reply = httpx2.post(f"{service[0]}v1/summaries", json=body, headers=bearer)
+            assert reply.status_code == 200
+        with signed_in(chromium, service, bypass_csp=True) as page:
+            page.goto(f"{service[0]}reviews")
+            assert page.locator(".queue a").count() == 100
+            assert page.evaluate(FOREIGN) == []
+            page.click(".queue a >> nth=0")
+            page.wait_for_selector("#statements")
+            assert page.locator(".statement").count() == len(PAYLOADS)
+            poke(page)
+            for payload in PAYLOADS:
+                page.goto(f"{service[0]}?done={quote(payload)}#{payload}")
+                assert page.evaluate(FOREIGN) == []
+            for payload in PAYLOADS[::10]:
+                page.goto(f"{service[0]}{quote(payload)}?{quote(payload)}")
+    engine.dispose()
+
+
+def poke(page):
+    """Point at statements, edit and quote one; nothing that was said is an element."""
+    for number in range(page.locator(".statement").count())[:5]:
+        page.hover(f".statement >> nth={number}")
+    for key in ("j", "q", "e"):
+        page.keyboard.press(key)
+    page.keyboard.type(PAYLOADS[0])
+    page.keyboard.press("Enter")
+    assert page.evaluate(FOREIGN) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(chromium, tmp_path, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    engine = open_store(f"sqlite:///{tmp_path / 'service.db'}")
+    look = {"color_scheme": scheme, "viewport": {"width": 390, "height": 844}}
+    with contextlib.ExitStack() as stack:
+        port = stack.enter_context(listening(engine, Parrot("It drips.", "A porter comes.")))
+        address = f"http://127.0.0.1:{port}/"
+        service = address, add_key(engine, "browser")
+        page = stack.enter_context(signed_in(chromium, service, **look))
+
+        def check(name):
+            page.wait_for_timeout(250)  # until what fades has faded
+            found = axe.run(page).response["violations"]
+            serious = [one for one in found if one["impact"] in ("serious", "critical")]
+            told = [(one["id"], [node["html"][:200] for node in one["nodes"]]) for one in serious]
+            assert told == [], name
+
+        check("form")
+        summarize(page, TALK)
+        assert page.locator(".doubt").count()
         page.keyboard.press("j")
-        page.keyboard.press("q")
-        assert page.locator("main iframe, main img, main svg, main script").count() == 0
-        page.goto(f"{service[0]}?done={payloads[0]}")
-        page.goto(f"{service[0]}reviews/{payloads[0]}")
+        check("summary")
+        page.keyboard.press("e")
+        check("editing")
+        page.set_viewport_size({"width": 1440, "height": 900})
+        page.keyboard.press("Enter")
+        check("wide")
+        page.click("#plain summary")
+        page.click("#approve button.main")
+        page.check("[name=review]")
+        summarize(page, TALK)
+        for path in ("reviews", "quality", "nowhere"):
+            page.goto(f"{address}{path}")
+            check(path)
+        page.goto(address)
+        page.click("header button")
+        page.wait_for_selector("#login")
+        check("login")
+    engine.dispose()
 
 
 def test_the_page_is_small(chromium, service):

@@ -9,7 +9,7 @@ from tests.serve.conftest import ask
 from tests.serve.test_api import CALL, FAITHFUL
 from tests.serve.test_store import rows_of
 
-from dialogist.engine.options import SummaryOptions
+from dialogist.pipeline.options import SummaryOptions
 from dialogist.records import Dialogue, Statement, Summary, Warning
 from dialogist.serve import page, tables
 from dialogist.serve.keys import add_key
@@ -115,6 +115,30 @@ def test_a_template_gives_headings(engine):
     assert re.search(
         r'<h2>Next steps</h2>\s*<p class="said">Agent: send a', browse(engine, visit).text
     )
+
+
+def test_a_browser_gets_problems_as_pages_and_a_program_as_json(engine):
+    async def visit(client):
+        shown = await client.get("/nowhere")
+        return shown, await client.get("/nowhere", headers={"Accept": "*/*"})
+
+    shown, data = browse(engine, visit)
+    assert shown.status_code == data.status_code == 404
+    assert f"<h1>{data.json()['title']}</h1>" in shown.text
+    assert shown.headers["X-Request-ID"] in shown.text
+
+
+def test_a_text_that_there_is_no_room_for_is_not_lost(engine):
+    async def conversation(service):
+        async with service.client(key="", Accept="text/html", **OWN) as client:
+            await client.post("/login", data={"key": service.key})
+            with service.worker.place(1):
+                return await client.post("/", data={"text": TALK})
+
+    reply = ask(engine, conversation, queue_requests=1)
+    assert reply.status_code == 503
+    assert "All places are taken" in reply.text
+    assert "dripping on the bed" in reply.text
 
 
 def test_what_cannot_be_read_is_told_beside_the_text(engine):

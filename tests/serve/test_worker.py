@@ -12,8 +12,8 @@ import pytest
 from tests.serve.conftest import ask
 from tests.serve.test_api import CALL
 
-from dialogist.decoding.stopping import check_stopped
-from dialogist.engine.options import SummaryOptions
+from dialogist.decoding.search import check_stopped
+from dialogist.pipeline.options import SummaryOptions
 from dialogist.records import Summary
 from dialogist.serve.crashes import CrashLog
 from dialogist.serve.metrics import Metrics
@@ -104,10 +104,20 @@ def test_a_batch_has_a_size():
     model = Slow()
 
     async def conversation(worker):
-        await asyncio.gather(*(worker.summarize(wish(str(n)), 5) for n in range(7)))
+        wishes = [wish(str(n), style="free") for n in range(7)]
+        await asyncio.gather(*(worker.summarize(one, 5) for one in wishes))
 
     work(conversation, model, batch_requests=3, batch_wait=0.2)
     assert [len(batch) for batch in model.batches] == [3, 3, 1]
+
+
+def test_without_a_network_no_other_request_is_waited_for():
+    async def conversation(worker):
+        started = time.monotonic()
+        await worker.summarize(wish("alone"), 5)
+        return time.monotonic() - started
+
+    assert work(conversation, batch_wait=0.5) < 0.3
 
 
 def test_places_are_bounded_by_requests_and_bytes():
@@ -194,7 +204,7 @@ def test_a_network_goes_on_while_one_of_a_batch_waits():
     async def conversation(worker):
         gone = asyncio.Event()
         leaves = [asyncio.create_task(gone.wait()) for _ in range(2)]
-        wishes = [wish("a"), wish("b")]
+        wishes = [wish("a", style="free"), wish("b", style="free")]
         asked = [worker.summarize(w, 5, one) for w, one in zip(wishes, leaves, strict=True)]
         tasks = [asyncio.create_task(code_of(one)) for one in asked]
         while not model.steps:
@@ -303,12 +313,17 @@ def test_a_full_service_refuses_before_it_reads_anything(engine):
                 await asyncio.sleep(0.001)
             full = await client.post("/v1/summaries", content=body())
             ready = await client.get("/readyz")
+            counts = (await client.get("/metrics")).text
             model.go.set()
-            return full, ready, await first
+            return full, ready, counts, await first
 
-    full, ready, first = ask(engine, conversation, model, queue_requests=1)
+    full, ready, counts, first = ask(engine, conversation, model, queue_requests=1)
     assert (full.status_code, full.json()["code"], read) == (503, "queue_full", [])
     assert int(full.headers["Retry-After"]) >= 1
+    assert full.headers["X-Request-ID"] == full.json()["request_id"]
+    assert full.headers["X-Frame-Options"] == "DENY"
+    assert 'dialogist_requests_total{code="503",route="/v1/summaries"} 1.0' in counts
+    assert 'dialogist_rejected_total{reason="queue_full"} 1.0' in counts
     assert (ready.status_code, first.status_code) == (503, 200)
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from dialogist.text.contractions import expanded
+from dialogist.text.chat_spelling import expanded
 
 
 @pytest.mark.parametrize(

@@ -21,11 +21,6 @@ def nothing(epoch: int) -> Validation:
     return Validation({})
 
 
-@pytest.fixture(autouse=True)
-def _no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-
-
 def test_by_hand() -> None:
     assert [round(decay_at(t, 0.9), 4) for t in (1, 8, 80, 1000)] == [0.1818, 0.5, 0.9, 0.9]
     model = torch.nn.Linear(1, 1, bias=False)

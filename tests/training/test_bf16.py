@@ -23,7 +23,6 @@ STEPS = 100
 def _anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without units for it bf16 is slow, not wrong."""
     monkeypatch.setattr(master_weights, "has_bf16", lambda device: True)
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
 
 
 def nothing(epoch: int) -> Validation:

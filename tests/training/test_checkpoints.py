@@ -129,12 +129,6 @@ def killed_at(fatal: int, moment: str) -> Iterator[Executioner]:
         yield executioner
 
 
-@pytest.fixture
-def _no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Syncing takes its time and shows nothing here: it stays an operation to die at."""
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-
-
 def die_everywhere(
     prepare: Callable[[], None], act: Callable[[], None], check: Callable[[bool], None]
 ) -> int:
@@ -155,7 +149,6 @@ def die_everywhere(
     return deaths
 
 
-@pytest.mark.usefixtures("_no_disk")
 def test_killed_while_saving_the_next(tmp_path: Path) -> None:
     """After each death all that is listed is whole, and it is the old one or both."""
     parent = tmp_path / "checkpoints"
@@ -181,7 +174,6 @@ def test_killed_while_saving_the_next(tmp_path: Path) -> None:
     assert deaths > 60
 
 
-@pytest.mark.usefixtures("_no_disk")
 def test_killed_while_replacing_a_damaged_one(tmp_path: Path) -> None:
     """A resumed run reaches the step of a damaged checkpoint again: never anything but whole."""
     parent = tmp_path / "checkpoints"
@@ -205,7 +197,6 @@ def test_killed_while_replacing_a_damaged_one(tmp_path: Path) -> None:
     assert deaths > 60
 
 
-@pytest.mark.usefixtures("_no_disk")
 def test_killed_while_pruning(tmp_path: Path) -> None:
     parent = tmp_path / "checkpoints"
 
@@ -225,7 +216,6 @@ def test_killed_while_pruning(tmp_path: Path) -> None:
     assert die_everywhere(prepare, lambda: prune_checkpoints(parent, {"step-3"}), check) > 15
 
 
-@pytest.mark.usefixtures("_no_disk")
 def test_killed_while_writing_a_small_file(tmp_path: Path) -> None:
     path = tmp_path / "file.txt"
 

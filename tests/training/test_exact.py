@@ -33,7 +33,6 @@ STORMY: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
     monkeypatch.setattr(master_weights, "has_bf16", lambda device: True)
 
 

@@ -35,7 +35,6 @@ DECAYED = {
 def _anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without units for it bf16 is slow, not wrong."""
     monkeypatch.setattr(master_weights, "has_bf16", lambda device: True)
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
 
 
 def model_of(form: str = "untied", frozen: bool = True) -> Transformer:

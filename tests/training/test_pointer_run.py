@@ -20,11 +20,6 @@ VOCABULARY = 12
 SYMBOLS = Symbols(pad=0, bos=1, eos=2, unk=3, size=VOCABULARY)
 
 
-@pytest.fixture(autouse=True)
-def _no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-
-
 def model() -> Recurrent:
     torch.manual_seed(7)
     options = {"embedding": 8, "hidden": 8, "dropout": 0.2, "pointer": True, "coverage": True}

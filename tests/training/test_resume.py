@@ -107,11 +107,6 @@ def test_each_pair_once_an_epoch_across_kills(runs: tuple[Path, list[str]], kill
 # --- in this process ---
 
 
-@pytest.fixture
-def _no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-
-
 def send_at(step: int, number: int) -> Callable[[Progress], None]:
     def interfere(progress: Progress) -> None:
         if progress.step == step:
@@ -120,7 +115,6 @@ def send_at(step: int, number: int) -> Callable[[Progress], None]:
     return interfere
 
 
-@pytest.mark.usefixtures("_no_disk")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("step", [2, 3, 6])
 def test_a_signal_saves_and_leaves(
@@ -153,7 +147,6 @@ def spoil(folder: Path) -> None:
     path.write_bytes(content)
 
 
-@pytest.mark.usefixtures("_no_disk")
 @pytest.mark.parametrize("damaged", [1, 2])
 def test_from_damaged_ones_to_the_one_before(another: Callable[..., Any], damaged: int) -> None:
     """The newest are damaged: the one before is used, noted, and the end is the same."""
@@ -176,7 +169,6 @@ def test_from_damaged_ones_to_the_one_before(another: Callable[..., Any], damage
         assert torch.equal(one, other)
 
 
-@pytest.mark.usefixtures("_no_disk")
 def test_what_is_saved_after_going_back_is_not_pruned(setup: Any) -> None:
     """Two damaged checkpoints of later steps must not push out the good one just written."""
     setup.watcher.on_update = send_at(6, signal.SIGTERM)
@@ -207,7 +199,6 @@ def test_what_is_saved_after_going_back_is_not_pruned(setup: Any) -> None:
     assert any("resumed at update 3 " in note for note in setup.watcher.notes)
 
 
-@pytest.mark.usefixtures("_no_disk")
 def test_all_damaged(setup: Any) -> None:
     setup.trainer().fit(nothing)
     for folder in checkpoint_folders(setup.folder / "checkpoints"):
@@ -218,7 +209,6 @@ def test_all_damaged(setup: Any) -> None:
     assert (setup.folder / "metrics.jsonl").read_bytes() == metrics
 
 
-@pytest.mark.usefixtures("_no_disk")
 def test_other_data_are_refused(setup: Any, data: Callable[..., Any]) -> None:
     setup.trainer().fit(nothing)
     before = names(setup)
@@ -229,14 +219,12 @@ def test_other_data_are_refused(setup: Any, data: Callable[..., Any]) -> None:
     assert names(setup) == before
 
 
-@pytest.mark.usefixtures("_no_disk")
 def test_every_id_is_in_the_fingerprint(data: Callable[..., Any]) -> None:
     prints = {data().fingerprint(), data(count=11).fingerprint(), data(seed=1).fingerprint()}
     assert len(prints) == 3
     assert data().fingerprint() == data().fingerprint()
 
 
-@pytest.mark.usefixtures("_no_disk")
 def test_another_thread_count_is_noted(setup: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     setup.trainer(epochs=1).fit(nothing)
     monkeypatch.setattr(torch, "get_num_threads", lambda: 99)
@@ -253,7 +241,6 @@ def alter(folder: Path, **changes: Any) -> None:
     save_checkpoint(folder, Checkpoint(tensors, state))
 
 
-@pytest.mark.usefixtures("_no_disk")
 def test_another_process_count_is_noted(setup: Any) -> None:
     trainer = setup.trainer(epochs=1)
     trainer.fit(nothing)
@@ -263,7 +250,6 @@ def test_another_process_count_is_noted(setup: Any) -> None:
     assert load_checkpoint(checkpoint_folders(trainer.checkpoints)[-1]).state["processes"] == 1
 
 
-@pytest.mark.usefixtures("_no_disk")
 def test_an_optimizer_of_another_release_is_refused(setup: Any) -> None:
     """Moments were saved parameter by parameter once."""
     trainer = setup.trainer(epochs=1)
@@ -276,7 +262,6 @@ def test_an_optimizer_of_another_release_is_refused(setup: Any) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.usefixtures("_no_disk")
 def test_a_finished_run_is_not_trained_again(setup: Any) -> None:
     setup.trainer().fit(nothing)
     updates = len(setup.watcher.losses)

@@ -20,11 +20,6 @@ from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
 CALM = {"kind": "adam", "eps": 1e-3}
 
 
-@pytest.fixture(autouse=True)
-def _no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.fsync", lambda descriptor: None)
-
-
 def nothing(epoch: int) -> Validation:
     return Validation({})
 

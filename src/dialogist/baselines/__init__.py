@@ -1,0 +1,1 @@
+"""Systems without a trained model, to compare with."""

@@ -6,12 +6,7 @@ from typing import Annotated
 import typer
 
 from dialogist.cli.console import note, progress
-from dialogist.cli.flags import (
-    Device,
-    Threads,
-    load_summarizer,
-)
-from dialogist.cli.forms import DeviceKind
+from dialogist.cli.flags import AllowNetwork, Device, Threads, load_summarizer
 from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError
@@ -30,15 +25,16 @@ def annotate(
         typer.Option(
             "--model",
             "-m",
-            help="Writes the drafts: a model's name, folder or run; own: the drafts are the "
-            "summaries that the files hold; none: no drafts.",
+            help="Writes the drafts: a model's name, folder or run, or openai:URL#NAME; own: the "
+            "drafts are the summaries that the files hold; none: no drafts.",
         ),
     ] = "default",
     count: Annotated[int, typer.Option(min=1, help="How many dialogues to show.")] = 100,
     seed: Annotated[int, typer.Option(min=0, help="Draws the dialogues.")] = 1,
     read: ReadOptions = ReadOptions(),
-    device: Device = DeviceKind.auto,
+    device: Device = "auto",
     threads: Threads = None,
+    allow_network: AllowNetwork = False,
 ) -> int:
     """Make one HTML page on which people write summaries, and save them as training data."""
     from dialogist.evaluation.annotation import annotation_page, sample_dialogues

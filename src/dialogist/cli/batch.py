@@ -13,9 +13,13 @@ from dialogist.cli.flags import (
     BeamSize,
     Device,
     Focus,
+    LengthName,
     Long,
+    MaskNames,
+    MaskWhere,
     MaxTokens,
     ModelName,
+    MostWords,
     PerspectiveName,
     PrecisionName,
     Quiet,
@@ -27,11 +31,6 @@ from dialogist.cli.flags import (
     shape_of,
 )
 from dialogist.cli.forms import (
-    DeviceKind,
-    LengthChoice,
-    Mask,
-    NamesChoice,
-    PrecisionKind,
     StyleChoice,
 )
 from dialogist.cli.inputs import expected_records, with_read_flags
@@ -40,9 +39,9 @@ from dialogist.errors import UsageError
 from dialogist.records import JSON
 
 if TYPE_CHECKING:  # pydantic: not for --help
-    from dialogist.engine.options import SummaryOptions
     from dialogist.jobs.sinks import Form, Sink
     from dialogist.jobs.sources import RecordOrigin
+    from dialogist.pipeline.options import SummaryOptions
 
 _FILE_ENDINGS = (".jsonl", ".json", ".csv", ".txt", ".md", ".parquet", ".gz", ".zst")
 
@@ -143,29 +142,25 @@ def batch_command(
         StyleChoice | None,
         typer.Option(help="faithful: told or quoted; free: the network's words, not verified."),
     ] = None,
-    length: Annotated[LengthChoice | None, typer.Option(help="How long the summary is.")] = None,
-    words: Annotated[int | None, typer.Option(help="At most N words, in whole sentences.")] = None,
+    length: LengthName = None,
+    words: MostWords = None,
     long: Long = None,
     safe: Safe = None,
     evidence: Annotated[
         bool, typer.Option("--evidence/--no-evidence", help="Link sentences to what was said.")
     ] = True,
-    mask: Annotated[
-        Mask | None, typer.Option(help="Mask personal data in what the model reads, or writes.")
-    ] = None,
-    mask_names: Annotated[
-        NamesChoice, typer.Option(help="Whose names to mask as well.")
-    ] = NamesChoice.none,
+    mask: MaskWhere = None,
+    mask_names: MaskNames = "none",
     read: ReadOptions = ReadOptions(),
     strategy: StrategyName = None,
     beam_size: BeamSize = None,
     max_tokens: MaxTokens = None,
-    device: Device = DeviceKind.auto,
-    precision: PrecisionName = PrecisionKind.auto,
+    device: Device = "auto",
+    precision: PrecisionName = "auto",
     allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> int:
-    """Summarise any number of dialogues: run it again after an interruption, and it goes on."""
+    """Summarize any number of dialogues: run it again after an interruption, and it goes on."""
     from dialogist.cli.batching import JobMeter, show_sample, watch_inputs
     from dialogist.jobs.journal import known_inputs
     from dialogist.jobs.run import Watcher, run_job
@@ -199,10 +194,10 @@ def batch_command(
         model,
         _options(model, wanted, focus),
         shape_of(template, focus, perspective, speaker, evidence),
-        None if mask is None else mask.value,
-        mask_names.value,
+        mask,
+        mask_names,
         device,
-        precision.value,
+        precision,
     )
     recent = None if since is None else Since.parse(since)
     if sample is not None:
@@ -258,7 +253,7 @@ def _refuse(faults: Mapping[str, bool]) -> None:
 
 def _options(model: str, wanted: dict[str, Any], focus: str | None) -> "SummaryOptions":
     from dialogist.cli.licence_note import tell_licence
-    from dialogist.engine.options import find_model, model_options
+    from dialogist.pipeline.options import find_model, model_options
 
     options = decoding_options(model_options(find_model(model)), wanted)
     if options.style == "faithful":

@@ -269,44 +269,61 @@ def _nearest(message: str, option: Any) -> str:
 # Commands by name. The tool knows where the laboratory's are and imports none of them.
 
 
-_COMMANDS = {
-    "summarize": "dialogist.cli.summarize:summarize_command",
-    "batch": "dialogist.cli.batch:batch_command",
-    "mask": "dialogist.cli.mask:mask",
-    "annotate": "dialogist.cli.annotate:annotate",
-    "finetune": "dialogist.cli.finetune:finetune",
-    "train": "dialogist.cli.train:train",
-    "evaluate": "dialogist.cli.evaluate:evaluate",
-    "compare": "dialogist_lab.cli.compare:compare",
-    "ablate": "dialogist_lab.cli.ablate:ablate",
-    "explain": "dialogist_lab.cli.explain:explain",
-    "models": "dialogist.cli.models:app",
-    "recipes": "dialogist.cli.recipes:app",
-    "data": "dialogist.cli.data:app",
-    "keypoints": "dialogist.cli.keypoints:app",
-    "templates": "dialogist.cli.template:app",
-    "report": "dialogist_lab.cli.report:report",
-    "rate": "dialogist_lab.cli.rate:app",
-    "serve": "dialogist.cli.serve:serve",
-    "client": "dialogist.cli.serve:client",
-    "keys": "dialogist.cli.serve:keys_app",
-    "feedback": "dialogist.cli.serve:feedback_app",
-    "init": "dialogist.cli.recipes:init",
-    "doctor": "dialogist.cli.doctor:doctor",
+COMMAND_GROUPS = {
+    "Summaries": {
+        "summarize": "dialogist.cli.summarize:summarize_command",
+        "batch": "dialogist.cli.batch:batch_command",
+        "templates": "dialogist.cli.template:app",
+        "keypoints": "dialogist.cli.keypoints:app",
+        "mask": "dialogist.cli.mask:mask",
+    },
+    "Service": {
+        "serve": "dialogist.cli.serve:serve",
+        "client": "dialogist.cli.serve:client",
+        "keys": "dialogist.cli.serve:keys_app",
+        "feedback": "dialogist.cli.serve:feedback_app",
+    },
+    "Your own model": {
+        "annotate": "dialogist.cli.annotate:annotate",
+        "finetune": "dialogist.cli.finetune:finetune",
+        "init": "dialogist.cli.recipes:init",
+        "train": "dialogist.cli.train:train",
+        "recipes": "dialogist.cli.recipes:app",
+        "models": "dialogist.cli.models:app",
+    },
+    "Quality": {
+        "evaluate": "dialogist.cli.evaluate:evaluate",
+        "compare": "dialogist_lab.cli.compare:compare",
+        "report": "dialogist_lab.cli.report:report",
+        "explain": "dialogist_lab.cli.explain:explain",
+        "rate": "dialogist_lab.cli.rate:app",
+        "ablate": "dialogist_lab.cli.ablate:ablate",
+    },
+    "Data and machine": {
+        "data": "dialogist.cli.data:app",
+        "doctor": "dialogist.cli.doctor:doctor",
+    },
 }
 """Where each command's function lies, or a Typer application; help shows them in this order."""
+_PLACES = {
+    name: (group, place)
+    for group, places in COMMAND_GROUPS.items()
+    for name, place in places.items()
+}
 
 
 class _Commands(dict[str, Any]):
     """The click commands by name, each imported when it is first asked for."""
 
     def __init__(self) -> None:
-        super().__init__(dict.fromkeys(_COMMANDS))
+        super().__init__(dict.fromkeys(_PLACES))
 
     def __getitem__(self, name: str) -> Any:
         if super().__getitem__(name) is None:
-            module, _, member = _COMMANDS[name].partition(":")
+            group, place = _PLACES[name]
+            module, _, member = place.partition(":")
             self[name] = _click_command(name, getattr(import_module(module), member))
+            self[name].rich_help_panel = group
         return super().__getitem__(name)
 
     def get(self, name: str, default: Any = None) -> Any:
@@ -334,6 +351,8 @@ class CommandTree(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands = _Commands()
+        calls = ("summarize chat.txt", "serve", "finetune --help")
+        self.epilog = "\n\n".join(("Examples:", *(f"dialogist {call}" for call in calls)))
 
 
 def add_data_tools(app: typer.Typer) -> None:

@@ -31,7 +31,7 @@ from dialogist.cli.flags import (
     Threads,
     Train,
 )
-from dialogist.cli.forms import CardFormat, DeviceKind, StyleChoice, card_csv, form_of, output_to
+from dialogist.cli.forms import CardFormat, StyleChoice, card_csv, form_of, output_to
 from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
@@ -117,7 +117,7 @@ def evaluate(
     max_tokens: MaxTokens = None,
     processes: ProcessCount = None,
     read: ReadOptions = ReadOptions(),
-    device: Device = DeviceKind.auto,
+    device: Device = "auto",
     threads: Threads = None,
     allow_network: AllowNetwork = False,
     quiet: Quiet = False,
@@ -145,7 +145,7 @@ def evaluate(
             typer.echo(sum_up(Path(system), form))
         return 0
     search = {
-        "style": style.value if style is StyleChoice.faithful or (reading and style) else None,
+        "style": style if style == "faithful" or (reading and style) else None,
         "long": long,
         "safe": safe,
         "strategy": strategy,

@@ -11,8 +11,6 @@ from dialogist.cli.console import note, progress
 from dialogist.cli.flags import decoding_options, tell_measured_style
 from dialogist.cli.inputs import InputReading
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.options import find_model
-from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.evaluation.diagnostics import Caution, leakage_cautions
 from dialogist.evaluation.metric_selection import (
@@ -29,7 +27,9 @@ from dialogist.evaluation.metric_selection import KEY_POINT_METRIC as KEY_POINT_
 from dialogist.evaluation.near_duplicates import find_overlaps
 from dialogist.evaluation.system_outputs import DialogueChoice, Output
 from dialogist.nn.quantization import pick_device
-from dialogist.recipe.evaluate import (
+from dialogist.pipeline.options import find_model
+from dialogist.pipeline.summarizer import Summarizer
+from dialogist.recipe.evaluation_run import (
     Evaluated,
     EvaluationRequest,
     Part,

@@ -7,12 +7,11 @@ import typer
 
 from dialogist.cli.console import TrainingDisplay, note, progress
 from dialogist.cli.flags import Device, Threads
-from dialogist.cli.forms import DeviceKind
 from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 
 if TYPE_CHECKING:
-    from dialogist.recipe.evaluate import TellOf
+    from dialogist.recipe.evaluation_run import TellOf
 
 
 @with_read_flags()
@@ -42,7 +41,7 @@ def finetune(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Draws the held-out part and the order.")] = 1,
     read: ReadOptions = ReadOptions(),
-    device: Device = DeviceKind.auto,
+    device: Device = "auto",
     threads: Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:

@@ -14,7 +14,10 @@ from dialogist.cli.forms import (
     CardFormat,
     DeviceKind,
     Facts,
+    LengthChoice,
     LongInput,
+    Mask,
+    NamesChoice,
     PersonNames,
     PrecisionKind,
     Strategies,
@@ -24,9 +27,9 @@ from dialogist.errors import UsageError
 from dialogist.files import allow_network
 
 if TYPE_CHECKING:
-    from dialogist.engine.options import SummaryOptions
-    from dialogist.engine.precision import Precision
-    from dialogist.engine.summarizer import Summarizer
+    from dialogist.pipeline.bundle import Precision
+    from dialogist.pipeline.options import SummaryOptions
+    from dialogist.pipeline.summarizer import Summarizer
     from dialogist.present import Shape
 
 
@@ -157,7 +160,7 @@ def decoding_options(base: "SummaryOptions", wanted: Mapping[str, Any]) -> "Summ
     Raises:
         UsageError: a value is out of range, or a flag has no effect with the strategy in force.
     """
-    from dialogist.engine.options import only_in_free_style  # pydantic: not for --help
+    from dialogist.pipeline.options import only_in_free_style  # pydantic: not for --help
 
     given = {name: _plain(value) for name, value in wanted.items() if value is not None}
     options = type(base).parse({**base.model_dump(), **given}, "decoding")
@@ -190,8 +193,8 @@ def load_summarizer(
         UsageError: there is no such device.
     """
     with _uncollected():
-        from dialogist.engine.options import find_model, model_options
-        from dialogist.engine.summarizer import EndpointSummarizer, Summarizer
+        from dialogist.pipeline.options import find_model, model_options
+        from dialogist.pipeline.summarizer import EndpointSummarizer, Summarizer
 
         if model.startswith("openai:"):
             from dialogist.baselines.openai_endpoint import OpenAIEndpoint
@@ -216,7 +219,7 @@ def tell_idle_machine_flags(
     given = {
         "--device": device != "auto",
         "--threads": threads is not None,
-        "--precision": precision is not PrecisionKind.auto,
+        "--precision": precision != "auto",
     }
     idle = [flag for flag, is_given in given.items() if is_given]
     if options.style == "faithful" and idle:
@@ -225,7 +228,7 @@ def tell_idle_machine_flags(
 
 def tell_measured_style(name: str, folder: Path) -> None:
     """Say that a model of faithful style is measured by what its network writes."""
-    from dialogist.engine.options import model_options
+    from dialogist.pipeline.options import model_options
 
     if model_options(folder).style == "faithful":
         note(f"{name}: measured in free style, by what its network writes", own=True)
@@ -272,6 +275,12 @@ SpeakerNames = Annotated[
     list[str] | None,
     typer.Option("--speaker", help="OLD=NEW: call a speaker otherwise. Repeatable."),
 ]
+LengthName = Annotated[LengthChoice | None, typer.Option(help="How long the summary is.")]
+MostWords = Annotated[int | None, typer.Option(help="At most N words, in whole sentences.")]
+MaskWhere = Annotated[
+    Mask | None, typer.Option(help="Mask personal data in what the model reads, or writes.")
+]
+MaskNames = Annotated[NamesChoice, typer.Option(help="Whose names to mask as well.")]
 
 
 def shape_of(

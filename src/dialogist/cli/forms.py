@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from dialogist.errors import DataError, UsageError
 from dialogist.files import sync, temporary_for
@@ -19,74 +19,24 @@ if TYPE_CHECKING:
 # The values that flags of the command line can take, and the form of what a command writes.
 
 
-class Mask(StrEnum):
-    """Where personal data are masked."""
-
-    input = "input"
-    output = "output"
-
-
-class Strategies(StrEnum):
-    """How a summary is decoded."""
-
-    greedy = "greedy"
-    beam = "beam"
-    sample = "sample"
-
-
-class LongInput(StrEnum):
-    """What becomes of a dialogue that is longer than the model can read at once."""
-
-    windows = "windows"
-    cut = "cut"
-
-
-class StyleChoice(StrEnum):
-    """Whether a summary tells and quotes what was said, or is written by the model."""
-
-    faithful = "faithful"
-    free = "free"
-
-
-class LengthChoice(StrEnum):
-    """How long a summary is to be."""
-
-    short = "short"
-    medium = "medium"
-    long = "long"
-
-
-class NamesChoice(StrEnum):
-    """Whose names are masked."""
-
-    none = "none"
-    speakers = "speakers"
-    people = "people"
-    all = "all"
-
-
-class PersonNames(StrEnum):
-    """What people are called in a summary."""
-
-    name = "name"
-    role = "role"
-
-
-class DeviceKind(StrEnum):
-    """Where a model computes; auto is the GPU where there is one."""
-
-    auto = "auto"
-    cpu = "cpu"
-    cuda = "cuda"
-
-
-class PrecisionKind(StrEnum):
-    """What a model computes in."""
-
-    auto = "auto"
-    fp32 = "fp32"
-    bf16 = "bf16"
-    int8 = "int8"
+Mask = Literal["input", "output"]
+"""Where personal data are masked."""
+Strategies = Literal["greedy", "beam", "sample"]
+"""How a summary is decoded."""
+LongInput = Literal["windows", "cut"]
+"""What becomes of a dialogue that is longer than the model can read at once."""
+StyleChoice = Literal["faithful", "free"]
+"""Whether a summary tells and quotes what was said, or is written by the model."""
+LengthChoice = Literal["short", "medium", "long"]
+"""How long a summary is to be."""
+NamesChoice = Literal["none", "speakers", "people", "all"]
+"""Whose names are masked."""
+PersonNames = Literal["name", "role"]
+"""What people are called in a summary."""
+DeviceKind = Literal["auto", "cpu", "cuda"]
+"""Where a model computes; auto is the GPU where there is one."""
+PrecisionKind = Literal["auto", "fp32", "bf16", "int8"]
+"""What a model computes in."""
 
 
 class OutputFormat(StrEnum):

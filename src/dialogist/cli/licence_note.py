@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from dialogist.cli.console import note
-from dialogist.engine.options import (
+from dialogist.pipeline.options import (
     bundled_models,
     find_model,
     is_non_commercial,
@@ -23,7 +23,7 @@ def tell_licence(model: str) -> None:
     Raises:
         ModelError: there is no such model.
     """
-    from dialogist.engine.bundle import describe
+    from dialogist.pipeline.bundle import describe
 
     folder = find_model(model)
     if folder.parent != bundled_models():

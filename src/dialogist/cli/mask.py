@@ -13,10 +13,11 @@ import typer
 from dialogist.cli.console import note
 from dialogist.cli.flags import (
     FORM_HELP,
+    MaskNames,
     OutputFile,
     Quiet,
 )
-from dialogist.cli.forms import NamesChoice, Records, form_of, output_to
+from dialogist.cli.forms import Records, form_of, output_to
 from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.data.readers.fields import dialogue_to_line, shortlist
@@ -38,9 +39,7 @@ def mask(
         str,
         typer.Option(help="Kinds between commas, or all; +URL,-CODE: more, fewer than usual."),
     ] = "",
-    names: Annotated[
-        NamesChoice, typer.Option(help="Whose names to mask as well.")
-    ] = NamesChoice.none,
+    names: MaskNames = "none",
     pack: Annotated[
         list[Path] | None, typer.Option(help="Your own rules (YAML), besides ours. Repeatable.")
     ] = None,

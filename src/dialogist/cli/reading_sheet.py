@@ -9,7 +9,6 @@ from dialogist.cli.console import note
 from dialogist.cli.evaluating import EvaluationInputs
 from dialogist.cli.flags import decoding_options, load_summarizer
 from dialogist.cli.forms import CardFormat, aligned_lines, csv_row
-from dialogist.engine.summarizer import SummarizerLike
 from dialogist.errors import DataError, UsageError
 from dialogist.evaluation.annotation import (
     ANNOTATED_ERRORS,
@@ -26,6 +25,7 @@ from dialogist.evaluation.significance import DEFAULT_RESAMPLING, Interval, inte
 from dialogist.evaluation.system_outputs import DialogueChoice
 from dialogist.files import write_text_atomically
 from dialogist.nn.quantization import pick_device
+from dialogist.pipeline.summarizer import SummarizerLike
 from dialogist.recipe.predictions import read_written, speaker_of
 from dialogist.recipe.systems import System, find_systems
 from dialogist.records import Dialogue, Summary

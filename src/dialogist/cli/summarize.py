@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,10 +13,14 @@ from dialogist.cli.flags import (
     BeamSize,
     Device,
     Focus,
+    LengthName,
     LengthPenalty,
     Long,
+    MaskNames,
+    MaskWhere,
     MaxTokens,
     ModelName,
+    MostWords,
     NoRepeatNgramSize,
     OutputFile,
     PerspectiveName,
@@ -34,12 +38,7 @@ from dialogist.cli.flags import (
     tell_idle_machine_flags,
 )
 from dialogist.cli.forms import (
-    DeviceKind,
-    LengthChoice,
-    Mask,
-    NamesChoice,
     OutputFormat,
-    PrecisionKind,
     StyleChoice,
     form_of,
 )
@@ -48,8 +47,7 @@ from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, UsageError
 
 if TYPE_CHECKING:
-    from dialogist.engine.precision import Precision
-    from dialogist.present import Where
+    pass
 
 
 @with_read_flags()
@@ -85,8 +83,8 @@ def summarize_command(
             "words, not verified (default: the model's own; of the bundled model faithful)."
         ),
     ] = None,
-    length: Annotated[LengthChoice | None, typer.Option(help="How long the summary is.")] = None,
-    words: Annotated[int | None, typer.Option(help="At most N words, in whole sentences.")] = None,
+    length: LengthName = None,
+    words: MostWords = None,
     long: Long = None,
     safe: Safe = None,
     evidence: Annotated[
@@ -103,12 +101,8 @@ def summarize_command(
             help="Name key points in text and Markdown (usual where a model plans by them).",
         ),
     ] = None,
-    mask: Annotated[
-        Mask | None, typer.Option(help="Mask personal data in what the model reads, or writes.")
-    ] = None,
-    mask_names: Annotated[
-        NamesChoice, typer.Option(help="Whose names to mask as well.")
-    ] = NamesChoice.none,
+    mask: MaskWhere = None,
+    mask_names: MaskNames = "none",
     read: ReadOptions = ReadOptions(),
     strategy: StrategyName = None,
     beam_size: BeamSize = None,
@@ -123,13 +117,13 @@ def summarize_command(
     top_k: Annotated[int | None, typer.Option(help="Sample from the k best (0: all).")] = None,
     top_p: Annotated[float | None, typer.Option(help="Sample from this share of the mass.")] = None,
     seed: Seed = None,
-    device: Device = DeviceKind.auto,
-    precision: PrecisionName = PrecisionKind.auto,
+    device: Device = "auto",
+    precision: PrecisionName = "auto",
     threads: Threads = None,
     allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> int:
-    """Summarise dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
+    """Summarize dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
     from dialogist.cli.summarizing import Destination, SummaryRun
     from dialogist.cli.summary_output import columns_of  # pydantic: not for --help
     from dialogist.present import Presenter, settings_of
@@ -142,9 +136,9 @@ def summarize_command(
         raise UsageError("--columns goes with --format csv")
     to = Destination(output, form, columns_of(columns, shape), resume)
     to.check()
-    presenter = Presenter(shape, cast("Where | None", mask), mask_names, note, read.strict)
+    presenter = Presenter(shape, mask, mask_names, note, read.strict)
     tell_failures(lines=not read.strict)  # the first one ends a strict run, and is its error
-    summarizer = load_summarizer(model, device, threads, cast("Precision", precision), style)
+    summarizer = load_summarizer(model, device, threads, precision, style)
     wanted = {
         "style": style,
         "length": length,

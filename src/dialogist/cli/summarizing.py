@@ -13,15 +13,15 @@ from dialogist.cli.console import Meter, note
 from dialogist.cli.forms import OutputFormat, is_file, output_to
 from dialogist.cli.summary_output import pieces_of, write_summaries
 from dialogist.config import differences
-from dialogist.engine.options import SummaryOptions
 from dialogist.errors import DataError, UsageError
 from dialogist.files import sync, write_text_atomically
+from dialogist.pipeline.options import SummaryOptions
 from dialogist.present import Presenter, Shaped
 from dialogist.records import JSON, Dialogue, Warning
 from dialogist.text.tokens import counted
 
 if TYPE_CHECKING:
-    from dialogist.engine.summarizer import Summarizer
+    from dialogist.pipeline.summarizer import Summarizer
 
 
 # A file of summaries that an interrupted ``summarize`` can go on with.

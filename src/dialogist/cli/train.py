@@ -9,7 +9,6 @@ import typer
 
 from dialogist.cli.console import TrainingDisplay, note
 from dialogist.cli.flags import AllowNetwork, Data, Device, Threads
-from dialogist.cli.forms import DeviceKind
 from dialogist.errors import CheckpointError
 from dialogist.text.tokens import counted
 
@@ -44,7 +43,7 @@ def train(
         typer.Option(help="Train on what `data encode` wrote there, streamed from disk."),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Short for --set training.seed=N.")] = None,
-    device: Device = DeviceKind.auto,
+    device: Device = "auto",
     threads: Threads = None,
     allow_network: AllowNetwork = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,

@@ -26,8 +26,8 @@ from dialogist.data.error_injection import (
     plant_number,
     plant_swap,
 )
+from dialogist.data.noise import source_of, utterances_of
 from dialogist.data.shards import MadePairs
-from dialogist.data.windows import source_of, utterances_of
 from dialogist.records import Dialogue, Utterance
 from dialogist.text.people import first_names, same_person, surnames
 from dialogist.tokenizers import Tokenizer

@@ -11,9 +11,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import Field
 
-from dialogist.config import Config
+from dialogist.config import Config, Line, Texts
 from dialogist.data.pack_files import PackPatterns, YamlSource, validated
 from dialogist.errors import ConfigError, nearest
 from dialogist.records import Dialogue, SubSummary
@@ -47,52 +47,42 @@ SPLITTERS: Mapping[PackLanguage, Callable[[str], list[str]]] = {
 """How each language's summaries fall into sentences: stripped, in order, only white space lost."""
 
 
-def _one_line(text: str) -> str:
-    if not text or text != text.strip() or not text.isprintable():
-        raise ValueError("must be one line of text without spaces around it")
-    return text
-
-
-def _as_tuple(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
-_Line = Annotated[str, AfterValidator(_one_line)]
-_Alternatives = Annotated[tuple[str, ...], Field(min_length=1), BeforeValidator(_as_tuple)]
-
-
 class RuleConfig(Config):
-    """One rule as it is written; ``examples`` must get its label, ``counterexamples`` must not.
+    """One rule of a pack for key points.
 
-    ``after`` is the fragment that ``pattern`` must follow: see `LabelRule`.
+    ``pattern``: a regular expression, searched in the sentence; capitals do not matter outside
+    ``(?-i:...)``. ``after``: a fragment that the sentence must begin with; it is matched once for
+    all rules that name it. ``examples``: sentences that must get the label. ``counterexamples``:
+    sentences that must not.
     """
 
-    label: _Line
+    label: Line
     pattern: str
     after: str | None = None
-    examples: Annotated[tuple[_Line, ...], Field(min_length=1)]
-    counterexamples: tuple[_Line, ...] = ()
+    examples: Annotated[tuple[Line, ...], Field(min_length=1)]
+    counterexamples: tuple[Line, ...] = ()
 
 
 class PackConfig(Config):
-    """A rule pack as it is written.
+    """A rule pack for key points.
 
-    ``default`` is the label of a first sentence that no rule matches. ``sections`` are labels that
-    stand in for it, by the value of a record's ``section``. ``fragments`` are parts of patterns,
-    called as ``(?&name)``; a list of them means any one. ``labels`` describes the labels and puts
-    them in order; without it they are those of the rules. ``key_facts`` are the labels of the short
-    facts that must be right (Figure 3a of the paper).
+    ``version``: raise it when labels or rules change. ``default``: the label of a first sentence
+    that no rule matches. ``rules``: in order; the first that fits counts. ``fragments``: parts of
+    patterns, called as ``(?&name)``; a list of them means any one. ``sections``: labels that stand
+    in for the default, by the value of a record's ``section``. ``key_facts``: labels of short facts
+    that must be right (Figure 3a of the paper). ``labels``: label and meaning, in the order that a
+    model's ids follow; without it they are those of the rules.
     """
 
-    name: _Line
+    name: Line
     language: PackLanguage
     version: Annotated[int, Field(ge=1)]
-    default: _Line
+    default: Line
     rules: Annotated[tuple[RuleConfig, ...], Field(min_length=1)]
-    fragments: dict[str, _Alternatives] = Field(default_factory=dict)
-    sections: dict[_Line, _Line] = Field(default_factory=dict)
-    key_facts: tuple[_Line, ...] = ()
-    labels: dict[_Line, str] | None = None
+    fragments: dict[str, Texts] = Field(default_factory=dict)
+    sections: dict[Line, Line] = Field(default_factory=dict)
+    key_facts: tuple[Line, ...] = ()
+    labels: dict[Line, str] | None = None
 
     def label_order(self) -> tuple[str, ...]:
         """The labels in the order that a model's ids follow."""

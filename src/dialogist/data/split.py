@@ -104,10 +104,10 @@ def find_clusters(dialogues: Sequence[Dialogue]) -> list[list[int]]:
     parents = list(range(len(order)))
     for (one, other), shared in _shared(shingles).items():
         if _belong_together(shared, min(len(shingles[one]), len(shingles[other]))):
-            parents[_root(parents, other)] = _root(parents, one)
+            parents[root_of(parents, other)] = root_of(parents, one)
     groups: dict[int, list[int]] = defaultdict(list)
     for place, position in enumerate(order):
-        groups[_root(parents, place)].append(position)
+        groups[root_of(parents, place)].append(position)
     return [sorted(group) for group in groups.values()]
 
 
@@ -135,7 +135,8 @@ def _shared(shingles: Sequence[Hashes]) -> Counter[tuple[int, int]]:
     return shared
 
 
-def _root(parents: list[int], place: int) -> int:
+def root_of(parents: list[int], place: int) -> int:
+    """The root of a place's tree in a forest that groups are joined in; paths get shorter."""
     while parents[place] != place:
         parents[place] = parents[parents[place]]
         place = parents[place]

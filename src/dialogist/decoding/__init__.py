@@ -14,32 +14,26 @@ BeamScoring = Literal["wu", "transformers"]
 class DecodingOptions(Config):
     """Options of search.
 
-    ``max_tokens`` bounds a summary (its end symbol not counted); one that reaches it is
-    reported as cut. ``min_tokens`` forbids the end before. ``no_repeat_ngram`` n forbids an
-    n-gram of tokens to occur twice (0: off), but a word that was begun can be ended.
-    ``no_double_words``: no word comes twice in a row, nor do two ("again again", "after lunch
-    after lunch"). ``near_repeat`` is taken off the log-probability (in nats) of a content word
-    that the last words of its sentence hold ("the system of the system"; 0: off; what is
-    content is known of English). ``known_words``: words that neither the dialogue nor the
-    training texts hold are not put together, where the tokenizer tells
-    (`dialogist.decoding.word_constraints`). ``length_penalty`` is the alpha of Wu et al. 2016,
-    equation 14: beam hypotheses are ranked by log p / ((5 + length) / 6)^alpha. Beam search
-    goes on until no unfinished hypothesis can win, however long it gets; with ``early_stop``
-    until ``beam_size`` hypotheses have ended, in far fewer steps (docs/explanation/speed.md).
-    ``beam_scoring`` ``transformers`` searches as that library's ``generate`` does, for models whose
-    options were tuned with it: hypotheses are ranked by log p / length^alpha, an ending counts only
-    among the best ``beam_size`` candidates, and ``beam_size`` of them end a search that cannot
-    improve at its present length.
-    ``coverage_penalty`` is beta there: finished beams are ranked by what of the dialogue they
-    looked at, or looked at again (``coverage_kind``; see `dialogist.decoding.beam_search`).
-    ``repetition_penalty``: the log-probability of a token that was said is multiplied by it
-    (Keskar et al. 2019; 1: off).
-    ``top_k`` 0 and ``top_p`` 1 switch these off; they, ``temperature`` and ``seed`` matter for
-    sampling only.
-    ``max_key_points`` bounds the key points of models that plan first. For those with a network of
-    its own for the plan (Leader-Writer), all else holds for the text of each key point (n_best: for
-    the first alone). Where the plan is a prefix, it holds for the whole, and of the plan's tokens
-    only ``max_tokens`` and the length penalty take notice.
+    ``beam_size``: hypotheses of beam search. ``n_best``: how many of them to return.
+    ``length_penalty``: alpha of Wu et al. 2016, equation 14; hypotheses are ranked by
+    log p / ((5 + length) / 6)^alpha. ``coverage_penalty``: beta there; finished hypotheses are
+    ranked by what of the dialogue they attended to, too. ``coverage_kind``: whether missed or
+    repeated attention counts (`dialogist.decoding.beam_search`). ``repetition_penalty``: the
+    log-probability of a token that was written is multiplied by it (Keskar et al. 2019; 1: off).
+    ``early_stop``: search ends when ``beam_size`` hypotheses have ended; without it, when no
+    unfinished one can win (docs/explanation/speed.md). ``beam_scoring``: ``transformers`` searches
+    as that library's ``generate``, for models whose options were tuned with it; hypotheses are
+    ranked by log p / length^alpha. ``no_repeat_ngram``: no n-gram of so many tokens occurs twice,
+    but a word that was begun can be ended (0: off). ``no_double_words``: no word comes twice in a
+    row, nor do two ("after lunch after lunch"). ``near_repeat``: is taken off the log-probability
+    in nats of an English content word that stands shortly before in the sentence (0: off).
+    ``known_words``: no words but those of the dialogue and the training texts, where the tokenizer
+    knows words (`dialogist.decoding.word_constraints`). ``min_tokens``: the summary does not end
+    before. ``max_tokens``: its longest length without the end symbol; one that reaches it is
+    reported as cut. ``max_key_points``: the most key points of models that plan first; a
+    Leader-Writer's other options hold for the text of each, and ``n_best`` for the first.
+    ``temperature``, ``top_k``, ``top_p`` and ``seed``: for sampling only (``top_k`` 0 and ``top_p``
+    1: off).
     """
 
     strategy: Strategy = "beam"

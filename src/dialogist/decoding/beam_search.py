@@ -8,8 +8,7 @@ from torch import Tensor
 
 from dialogist.decoding import CoverageKind, DecodingOptions
 from dialogist.decoding.constraints import NEVER, Filter
-from dialogist.decoding.search import Hypothesis, apply_constraints, as_input
-from dialogist.decoding.stopping import check_stopped
+from dialogist.decoding.search import Hypothesis, apply_constraints, as_input, check_stopped
 from dialogist.models.base import Generator, Stepper
 from dialogist.nn.kv_cache import State
 from dialogist.tensors import Batch

@@ -1,0 +1,1 @@
+"""A system over a data set: scores, intervals, tests of differences, tables."""

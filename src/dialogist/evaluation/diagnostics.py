@@ -22,6 +22,26 @@ from dialogist.text.tokens import counted, words_in
 Severity: TypeAlias = Literal["note", "warning", "serious"]
 """``serious``: the figures do not mean what they seem to."""
 
+CautionKind: TypeAlias = Literal[
+    "empty-outputs",  # an output without a word; serious from 5% of the outputs on
+    "missing-outputs",  # an output is not in the file; serious from 5% on
+    "failed-outputs",  # summarizing failed, and the output counts as empty; always serious
+    "duplicate-ids",  # an id occurs twice; always serious
+    "same-outputs",  # nearly that of another dialogue, 5% more often than references; serious: 25%
+    "outputs-are-references",  # 2% are word for word a reference; serious: 20%
+    "cut-outputs",  # one ended at the limit of decoding; serious: 20%
+    "partial-input",  # one of a dialogue that was not read to its end
+    "no-sentence-end",  # 10% more than references lack a full stop; serious: 50%
+    "longer-than-references",  # by 1.5 times on average; serious: 3 times
+    "shorter-than-references",  # by 1.5 times on average; serious: 3 times
+    "unread-references",  # 5% of letters are of a script that a metric cannot read; serious: 50%
+    "unread-outputs",  # 5% of letters are of a script that a metric cannot read; serious: 50%
+    "overlap",  # one dialogue is in two splits; serious from 10% of the held-out ones on
+    "overfitting",  # the train sample leads dev by more than gap_warning, and the gap grew
+    "few-dialogues",  # fewer than 100 dialogues
+    "may-be-chance",  # a corrected p of at least 0.05
+]
+
 _SHOWN = 5
 """How many examples a caution has."""
 
@@ -34,7 +54,7 @@ class Caution:
     ``examples``: the first ids, or pairs of them, of all that it is about.
     """
 
-    kind: str
+    kind: CautionKind
     severity: Severity
     text: str
     system: str = ""
@@ -109,7 +129,8 @@ def _failed(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
 
 
 def _empty(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
-    for kind, missing in (("missing-outputs", True), ("empty-outputs", False)):
+    for missing in (True, False):
+        kind: CautionKind = "missing-outputs" if missing else "empty-outputs"
         here = [
             one
             for one in outputs
@@ -177,10 +198,9 @@ def _length(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
         return
     times = max(own / wanted, wanted / own)
     if times >= _LENGTH[0]:
-        what = "longer" if own > wanted else "shorter"
         wins, loses = ("recall", "precision") if own > wanted else ("precision", "recall")
         yield Caution(
-            f"{what}-than-references",
+            "longer-than-references" if own > wanted else "shorter-than-references",
             severity_of(times, _LENGTH[1]),
             f"outputs are {own / wanted:.2g} times as long as the references ({own:.0f} and "
             f"{wanted:.0f} words): {wins} gains by it, {loses} loses; compare like lengths",
@@ -248,7 +268,7 @@ def _unread(
         share = sum(scripts.values())
         if share >= _UNREAD[0]:
             yield Caution(
-                f"unread-{whose}",
+                "unread-outputs" if whose == "outputs" else "unread-references",
                 severity_of(share, _UNREAD[1]),
                 f"{metric.name} cannot read {', '.join(scripts)}, {share:.0%} of the letters of "
                 f"the {whose}: its figures say nothing of these; rouge and chrf read every script",
@@ -269,7 +289,9 @@ _CHECKS: tuple[Callable[[str, Sequence[Output]], Iterator[Caution]], ...] = (
 )
 
 
-def _about(what: tuple[str, Severity, str], outputs: Sequence[Output], text: str) -> Caution:
+def _about(
+    what: tuple[CautionKind, Severity, str], outputs: Sequence[Output], text: str
+) -> Caution:
     """A caution about some outputs; the kind, the severity and the system come first."""
     kind, severity, system = what
     return Caution(kind, severity, text, system, tuple(one.id for one in outputs[:_SHOWN]))

@@ -170,7 +170,7 @@ ALL_METRICS = "all"
 DEFAULT_METRICS = ("rouge", "faithfulness", "copying")
 
 _FLAGS = {"bertscore": "encoder", KEY_POINT_METRIC: "pack"}
-_WITHOUT_REFERENCES = ("faithfulness", "copying", "slots")
+_WITHOUT_REFERENCES = ("faithfulness", "copying", "order", "slots")
 
 
 class ReferencePolicy(StrEnum):

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogist.data.split import Hashes, dialogue_words, shingles_of
+from dialogist.data.split import Hashes, dialogue_words, root_of, shingles_of
 from dialogist.records import JSON, Dialogue
 from dialogist.text.tokens import words_in
 
@@ -206,13 +206,13 @@ def near_duplicate_groups(texts: Sequence[str]) -> list[list[int]]:
         for key in _bands(own) if len(own) else ():
             bucket = buckets[key]
             for other in bucket:
-                if _root(parents, other) != _root(parents, place) and _alike(own, runs[other]):
-                    parents[_root(parents, place)] = _root(parents, other)
+                if root_of(parents, other) != root_of(parents, place) and _alike(own, runs[other]):
+                    parents[root_of(parents, place)] = root_of(parents, other)
             if len(bucket) < _COMPARED:
                 bucket.append(place)
     groups: dict[int, list[int]] = defaultdict(list)
     for place in range(len(texts)):
-        groups[_root(parents, place)].append(place)
+        groups[root_of(parents, place)].append(place)
     several = [group for group in groups.values() if len(group) > 1]
     return sorted(several, key=lambda group: (-len(group), group))
 
@@ -232,10 +232,3 @@ def _bands(runs: Hashes) -> Iterator[tuple[int, bytes]]:
 def _alike(one: Hashes, other: Hashes) -> bool:
     shared = len(np.intersect1d(one, other, assume_unique=True))
     return shared >= _NEARLY * (len(one) + len(other) - shared)
-
-
-def _root(parents: list[int], place: int) -> int:
-    while parents[place] != place:
-        parents[place] = parents[parents[place]]
-        place = parents[place]
-    return place

@@ -1,0 +1,1 @@
+"""ROUGE and the other metrics."""

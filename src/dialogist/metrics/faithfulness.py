@@ -204,11 +204,13 @@ _COUNTED: tuple[FindingKind, ...] = ("name", "speaker", "number", "entity")
 class Faithfulness:
     """Unsupported names, speakers, numbers, entities; swapped roles; denials; unsupported words.
 
-    ``faithfulness.name``: the share of outputs with at least one, ``faithfulness.name_each``: of
-    names, and so on. ``faithfulness.any``: of outputs with any unsupported name, speaker, number or
-    entity, as far as these can be read. ``faithfulness.word_each``: the share of content words
-    whose stem the dialogue does not hold; people choose words of their own, too, so this is no
-    error rate.
+    ``faithfulness.name``: the share of outputs with a name that the dialogue lacks,
+    ``faithfulness.name_each``: of names, and so on. ``speaker``: a speaker tag that nobody has.
+    ``number``: a number or time. ``entity``: a weekday, month, address, phone number, code or mask.
+    ``any``: outputs with any of these, as far as they can be read. ``swap``: a sentence that fits
+    another speaker better. ``negation``: outputs that deny what was only asserted. ``word_each``:
+    the share of content words whose stem the dialogue lacks; people choose words of their own, too,
+    so this is no error rate.
     """
 
     name = "faithfulness"

@@ -8,9 +8,10 @@ from typing import TypeAlias
 from dialogist.errors import UsageError, nearest
 from dialogist.metrics.base import SUFFIX, Metric, concatenate
 from dialogist.metrics.bleu import Bleu, Chrf
+from dialogist.metrics.cloze_probes import ClozeProbes
 from dialogist.metrics.copying import Copying
+from dialogist.metrics.event_order import EventOrder
 from dialogist.metrics.faithfulness import Faithfulness
-from dialogist.metrics.meteor import Meteor
 from dialogist.metrics.rouge import PyRouge, Rouge, RougeS
 from dialogist.metrics.slots import Slots
 
@@ -47,17 +48,26 @@ def _bertscore(options: MetricOptions) -> Metric:
     return BertScore(options.encoder, options.layer, options.idf)
 
 
+def _meteor(options: MetricOptions) -> Metric:
+    # NLTK brings SciPy, which takes a second: not where another metric is wanted.
+    from dialogist.metrics.meteor import Meteor
+
+    return Meteor()
+
+
 METRICS: Mapping[str, Maker] = {
     "rouge": lambda options: Rouge(options.stemmer),
     "rouge-s": lambda options: RougeS(options.distance, options.stemmer),
     "py-rouge": lambda options: PyRouge(),
     "bleu": lambda options: Bleu("zh" if options.chinese else "13a"),
     "chrf": lambda options: Chrf(),
-    "meteor": lambda options: Meteor(),
+    "meteor": _meteor,
     "bertscore": _bertscore,
+    "probes": lambda options: ClozeProbes(),
     # Of the output and its dialogue, not of references.
     "faithfulness": lambda options: Faithfulness(),
     "copying": lambda options: Copying(),
+    "order": lambda options: EventOrder(),
     "slots": lambda options: Slots(),
 }
 

@@ -2,15 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
-from statistics import fmean
-
-from nltk.stem.porter import PorterStemmer
-from nltk.tokenize import NLTKWordTokenizer
 
 from dialogist.errors import UsageError
 from dialogist.metrics.base import Case, Column, average_and_best, mean_column
@@ -121,12 +117,6 @@ class Rouge:
 
     def _read(self, text: str) -> "_Text":
         return _Text([self._words(sentence) for sentence in split_sentences(text)])
-
-
-def corpus_f1(scores: Sequence[RougeScore], *, best_reference: bool = False) -> dict[str, float]:
-    """The mean F1 of every type over a corpus (``best_reference``: against the best one each)."""
-    chosen = [s.maximum if best_reference else s.average for s in scores]
-    return {t: fmean(s[t].f1 for s in chosen) if chosen else 0.0 for t in ROUGE_TYPES}
 
 
 class _Text:
@@ -306,8 +296,13 @@ class PyRouge:
     )
 
     def __init__(self) -> None:
-        porter = PorterStemmer(PorterStemmer.ORIGINAL_ALGORITHM)
-        self._tokens = Memory(lambda word: _tokens(word, porter))
+        # NLTK brings SciPy, which takes a second: not where another metric is wanted.
+        from nltk.stem.porter import PorterStemmer
+        from nltk.tokenize import NLTKWordTokenizer
+
+        stem = PorterStemmer(PorterStemmer.ORIGINAL_ALGORITHM).stem
+        tokenize = NLTKWordTokenizer().tokenize
+        self._tokens = Memory(lambda word: _tokens(word, tokenize, stem))
         self._reference = lru_cache(_REMEMBERED_LINES)(self._read)
 
     def __reduce__(self) -> tuple[type["PyRouge"], tuple[()]]:
@@ -352,17 +347,19 @@ def _split(word: str) -> list[str]:
     return _OTHERS.sub(" ", word.lower()).split()
 
 
-def _tokens(part: str, porter: PorterStemmer) -> tuple[str, ...]:
+def _tokens(
+    part: str, tokenize: Callable[[str], list[str]], stem: Callable[[str], str]
+) -> tuple[str, ...]:
     """What NLTK's tokenizer makes of letters and digits (gonna: gon, na), stemmed.
 
     "cannot" must not become two words; py-rouge hides it in underscores meanwhile.
     """
     hidden = part.replace("cannot", "_cannot_")
     stems = [
-        token if len(token) <= 3 else _exceptions().get(token) or porter.stem(token)
-        for token in NLTKWordTokenizer().tokenize(hidden)
+        token if len(token) <= 3 else _exceptions().get(token) or stem(token)
+        for token in tokenize(hidden)
     ]
-    return tuple(stem.replace("_cannot_", "cannot") for stem in stems)
+    return tuple(one.replace("_cannot_", "cannot") for one in stems)
 
 
 @cache

@@ -258,9 +258,9 @@ class SequenceModel(nn.Module):
         return self.config.plans
 
     @property
-    @abstractmethod
     def longest_target(self) -> int | None:
-        """As `Generator.longest_target`."""
+        """As `ModelConfig.longest_target`."""
+        return self.config.longest_target
 
     @abstractmethod
     def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
@@ -300,6 +300,10 @@ class GeneratorModule(SequenceModel):
     @abstractmethod
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """As `Generator.step`."""
+
+    def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
+        """As `Generator.forward`."""
+        return self.force(batch, self.start(batch), need_weights)
 
     def forced_decode(self, batch: Batch, state: State | None = None) -> ForcedOutputs:
         """As `SequenceModel.forced_decode`; every row is a dialogue."""

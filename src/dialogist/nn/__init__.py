@@ -1,0 +1,1 @@
+"""Layers and attention: tensors only."""

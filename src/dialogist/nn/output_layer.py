@@ -289,7 +289,8 @@ def repeated_attention(weights: Tensor, real: Tensor) -> Tensor:
 
     (M, S) weights at the positions that are real (B, T) -> (M,), 0 to 1.
     """
-    each = nn.utils.rnn.pad_sequence(weights.split(real.sum(dim=1).tolist()), batch_first=True)
+    parts = list(torch.split(weights, real.sum(dim=1).tolist()))
+    each = nn.utils.rnn.pad_sequence(parts, batch_first=True)
     before = each.cumsum(dim=1) - each
     return torch.minimum(each, before).sum(dim=2)[real[:, : each.shape[1]]]
 

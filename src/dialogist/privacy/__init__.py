@@ -1,0 +1,1 @@
+"""Masks for personal data: packs of rules."""

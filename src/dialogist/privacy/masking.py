@@ -148,14 +148,12 @@ def mask_summary(
     done = replace(
         summary,
         text=text.text,
-        reason=masking.text(summary.reason),
         key_points=masking.statements(summary.key_points, summary.text, text),
         sentences=masking.statements(summary.sentences, summary.text, text),
         warnings=tuple(masking.warning(one, summary.text, text) for one in summary.warnings),
         entities=entities,
-        alternatives=tuple(map(masking.text, summary.alternatives)),
     )
-    return done, masking.table
+    return done.map_text(masking.text), masking.table
 
 
 class _SummaryMasking:

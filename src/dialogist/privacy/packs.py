@@ -14,9 +14,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
-from dialogist.config import Config
+from dialogist.config import Config, Texts
 from dialogist.data.pack_files import PackPatterns, YamlSource
 from dialogist.errors import ConfigError, UsageError, nearest
 from dialogist.privacy.rules import (
@@ -51,19 +51,19 @@ def _kind(text: str) -> str:
     return text
 
 
-def _as_tuple(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
 _Kind = Annotated[str, AfterValidator(_kind)]
-_Texts = Annotated[tuple[str, ...], Field(min_length=1), BeforeValidator(_as_tuple)]
 
 
 class PrivacyRuleConfig(Config):
-    """One rule as it is written: see `dialogist.privacy.rules.PrivacyRule`.
+    """One rule of a privacy pack.
 
-    In ``examples`` what has to be found stands in ``[[ ]]``; in ``counterexamples`` nothing is.
-    What stands before `` || `` in one of them is the turn before.
+    ``kind``: what its mask is called. ``pattern``: a regular expression for the value; capitals do
+    not matter outside ``(?-i:...)``. ``entity``: instead, a kind of the entity rules; ``cued`` then
+    takes only those that a word before them names. ``before``, ``after``, ``unless_before`` and
+    ``unless_after``: what must stand beside the value, or must not. ``asked``: instead of
+    ``before``, the turn before asks for the value. ``check``: luhn, iban, resident_id, ssn, nino or
+    digits. ``examples`` and ``counterexamples``: tried whenever the pack is read; the value stands
+    in ``[[ ]]``, the turn before stands before `` || ``.
     """
 
     kind: _Kind
@@ -76,17 +76,17 @@ class PrivacyRuleConfig(Config):
     after: str | None = None
     unless_before: str | None = None
     unless_after: str | None = None
-    examples: _Texts
+    examples: Texts
     counterexamples: tuple[str, ...] = ()
 
 
 class PrivacyPackConfig(Config):
-    """A privacy pack as it is written.
+    """A privacy pack.
 
-    ``kinds`` describes the kinds that its rules find; ``optional`` are those that are looked for on
-    request only. ``fragments`` are parts of patterns, called as ``(?&name)``. ``keep`` are patterns
-    of values that are nobody's: the company's own hotline. ``given_names`` is a list of words, for
-    telling people from other names.
+    ``kinds``: describes the kinds that its rules find. ``optional``: those that are looked for on
+    request only. ``fragments``: parts of patterns, called as ``(?&name)``. ``keep``: patterns of
+    values that are never masked, such as the company's hotline. ``given_names``: a list of words,
+    for telling people from other names.
     """
 
     name: Annotated[str, Field(min_length=1)]
@@ -95,7 +95,7 @@ class PrivacyPackConfig(Config):
     kinds: Annotated[dict[_Kind, str], Field(min_length=1)]
     rules: Annotated[tuple[PrivacyRuleConfig, ...], Field(min_length=1)]
     optional: tuple[_Kind, ...] = ()
-    fragments: dict[str, _Texts] = Field(default_factory=dict)
+    fragments: dict[str, Texts] = Field(default_factory=dict)
     keep: tuple[str, ...] = ()
     given_names: str = ""
 

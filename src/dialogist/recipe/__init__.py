@@ -1,0 +1,1 @@
+"""Experiments: from a YAML file to a trained model, and systems over data sets."""

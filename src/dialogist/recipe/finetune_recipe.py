@@ -14,11 +14,11 @@ import yaml
 from dialogist.data.key_points import load_pack
 from dialogist.data.prepare import Preparation
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.bundle import KEY_POINTS_FILE, Bundle, load_bundle
-from dialogist.engine.options import SummaryOptions, find_model
 from dialogist.errors import ConfigError, UsageError
 from dialogist.files import located
 from dialogist.models.bert_warm_start import EncoderStart
+from dialogist.pipeline.bundle import KEY_POINTS_FILE, Bundle, load_bundle
+from dialogist.pipeline.options import SummaryOptions, find_model
 from dialogist.recipe.recipe_config import Recipe, read_recipe
 
 OPEN = "open"

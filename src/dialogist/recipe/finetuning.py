@@ -10,17 +10,17 @@ import torch
 
 from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.data.split import find_clusters, split_dialogues
-from dialogist.engine.bundle import Bundle, load_bundle, save_bundle
-from dialogist.engine.options import SummaryOptions
-from dialogist.engine.summarizer import Summarizer
 from dialogist.errors import CheckpointError, DataError, UsageError
 from dialogist.evaluation.metric_selection import MetricSelection
 from dialogist.evaluation.report_card import Card, CardRow, RowKind, interval_cell, markdown_row
 from dialogist.evaluation.system_outputs import Output, nonblank
 from dialogist.evaluation.upper_bounds import HUMAN
 from dialogist.files import write_folder_atomically, write_text_atomically
+from dialogist.pipeline.bundle import Bundle, load_bundle, save_bundle
+from dialogist.pipeline.options import SummaryOptions
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.recipe.corpus import Note
-from dialogist.recipe.evaluate import (
+from dialogist.recipe.evaluation_run import (
     Evaluated,
     EvaluationRequest,
     SystemResult,
@@ -37,7 +37,7 @@ from dialogist.recipe.finetune_recipe import (
 from dialogist.recipe.recipe_config import Recipe, RunPlace
 from dialogist.recipe.training_run import train_recipe
 from dialogist.records import JSON, Dialogue, Summary
-from dialogist.text.tokens import counted
+from dialogist.text.tokens import counted, folded, words_in
 from dialogist.training.base import Progress, TrainingReporter
 from dialogist.training.checkpoints import checkpoint_folders
 
@@ -242,7 +242,8 @@ TABLE = "held-out.md"
 _WINDOW = 16
 _MEASURED = 5  # updates from which the time is estimated; the one before them warms up
 _SURE = 0.05  # this share of held-out summaries is below the bar of low confidence
-_ENOUGH = 20  # held-out summaries: from fewer the base model's bar is kept
+_ENOUGH = 20  # held-out summaries, or sentences: from fewer the base model's bar is kept
+_TELLING = 0.2  # of J: below it the confidence of a sentence tells too little for a bar of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,8 +314,11 @@ def measure_plan(plan: FinetunePlan, model: Path, device: torch.device, tell_of:
     said = [] if folder is None else [_said(BEFORE, folder, held_out, device, tell_of)]
     asked = EvaluationRequest(MetricSelection(("rouge", "faithfulness")), processes=1)
     evaluated = evaluate_said([*said, after], "the held-out rows", asked, [], tell_of)
-    bar = low_confidence([one.summary for one in after.outputs])
-    return _finish(plan, model, evaluated, bar)
+    bars = {
+        "low_confidence": low_confidence([one.summary for one in after.outputs]),
+        "min_confidence": min_confidence(after.outputs),
+    }
+    return _finish(plan, model, evaluated, bars)
 
 
 def low_confidence(summaries: Sequence[Summary]) -> float | None:
@@ -323,6 +327,34 @@ def low_confidence(summaries: Sequence[Summary]) -> float | None:
     if len(scores) < _ENOUGH:
         return None
     return min(0.0, round(scores[int(_SURE * len(scores))], 2))
+
+
+def min_confidence(outputs: Sequence[Output]) -> float | None:
+    """The confidence that best tells sentences that people kept from those they did not.
+
+    A sentence is kept if half of its words stand in a summary that a person wrote or corrected.
+    The bar is where the share of kept sentences at or above it, less that of the others, is
+    largest (Youden's J). None: too few of either kind, or they hardly differ.
+    """
+    kept: list[float] = []
+    other: list[float] = []
+    for output in outputs:
+        wanted = {word for text in output.references for word in words_in(folded(text))}
+        for sentence in output.summary.sentences:
+            words = words_in(folded(sentence.text))
+            if words and sentence.confidence is not None:
+                is_kept = 2 * sum(word in wanted for word in words) >= len(words)
+                (kept if is_kept else other).append(sentence.confidence)
+    if min(len(kept), len(other)) < _ENOUGH:
+        return None
+
+    def gain(bar: float) -> float:
+        return sum(one >= bar for one in kept) / len(kept) - sum(one >= bar for one in other) / len(
+            other
+        )
+
+    best = max(sorted({round(one, 2) for one in (*kept, *other)}), key=gain)
+    return best if gain(best) >= _TELLING else None
 
 
 class _Estimate:
@@ -372,11 +404,14 @@ def _said(
     return SystemResult(name, tuple(outputs))
 
 
-def _finish(plan: FinetunePlan, model: Path, evaluated: Evaluated, bar: float | None) -> str:
-    """Put the bar and the card into the model folder, and the table beside it."""
+def _finish(
+    plan: FinetunePlan, model: Path, evaluated: Evaluated, bars: Mapping[str, float | None]
+) -> str:
+    """Put the bars and the card into the model folder, and the table beside it."""
     bundle = load_bundle(model, torch.device("cpu"), plan.recipe.name)
-    if bar is not None:
-        bundle = _with_bar(bundle, bar)
+    found = {name: bar for name, bar in bars.items() if bar is not None}
+    options = SummaryOptions.of(bundle.decoding).model_copy(update=found)
+    bundle = replace(bundle, decoding=options)
     about: Mapping[str, JSON] = {**bundle.about, "base": plan.base.name}
     table = table_of(evaluated.card)
     card = card_of(plan.base, plan.recipe.name, plan.rows, table, bundle)
@@ -386,9 +421,3 @@ def _finish(plan: FinetunePlan, model: Path, evaluated: Evaluated, bar: float | 
     text = json.dumps(evaluated.card.to_json(), ensure_ascii=False, indent=1) + "\n"
     write_text_atomically(model.parent / "held-out.json", text)
     return table
-
-
-def _with_bar(bundle: Bundle, bar: float) -> Bundle:
-    """The same model with another bar below which a summary is of low confidence."""
-    options = SummaryOptions.of(bundle.decoding).model_copy(update={"low_confidence": bar})
-    return replace(bundle, decoding=options)

@@ -15,9 +15,6 @@ from dialogist.baselines.extractive import baseline
 from dialogist.data.readers import ReadProblem
 from dialogist.data.readers.fields import dialogue_to_json
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.bundle import load_bundle
-from dialogist.engine.options import SummaryOptions, find_model
-from dialogist.engine.summarizer import Summarizer, SummarizerLike
 from dialogist.errors import DataError
 from dialogist.evaluation.system_outputs import (
     FITTING,
@@ -31,6 +28,9 @@ from dialogist.evaluation.system_outputs import (
     read_outputs,
 )
 from dialogist.files import sha256_of, write_text_atomically
+from dialogist.pipeline.bundle import load_bundle
+from dialogist.pipeline.options import SummaryOptions, find_model
+from dialogist.pipeline.summarizer import Summarizer, SummarizerLike
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.systems import System
 from dialogist.records import (

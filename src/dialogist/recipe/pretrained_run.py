@@ -13,12 +13,12 @@ from safetensors.torch import load_file, save_file
 
 from dialogist.data.prepare import Preparation
 from dialogist.data.shards import TOKENIZER
-from dialogist.engine.options import find_model, read_json
 from dialogist.errors import ConfigError, ModelError
 from dialogist.files import is_pretrained_source, write_folder_atomically
 from dialogist.models import ModelConfig, SequenceModel
 from dialogist.models.model_weights import weights_of
 from dialogist.models.pretrained.pretrained_sources import free_memory
+from dialogist.pipeline.options import find_model, read_json
 from dialogist.recipe.corpus import Corpus, Note
 from dialogist.recipe.recipe_config import Recipe, RunPlace
 from dialogist.tokenizers import read_tokenizer

@@ -1,7 +1,4 @@
-"""`Recipe`: one YAML file that says everything about a training run; it only composes.
-
-Each part is the configuration of the code that does the work, and is documented there.
-"""
+"""`Recipe`: one YAML file that says everything about a training run; it only composes."""
 
 import os
 from collections.abc import Iterator
@@ -15,20 +12,61 @@ import torch
 from pydantic import Field, SerializeAsAny, model_validator
 
 from dialogist.config import Config, override, read_yaml
-from dialogist.data.changes import AugmentationConfig
+from dialogist.data.changes import UNNAMED, AugmentationConfig
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.options import SummaryOptions
 from dialogist.errors import ConfigError, nearest
 from dialogist.models import ModelConfig
 from dialogist.models.bert_warm_start import EncoderStart
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives import ObjectiveConfig
 from dialogist.objectives.cross_entropy import CrossEntropyConfig, DenoisingConfig
-from dialogist.recipe.changed_words import changed_words
+from dialogist.pipeline.options import SummaryOptions
 from dialogist.records import Status, WarningKind
 from dialogist.tokenizers import MOST_LABELS, TokenizerConfig
 from dialogist.training.base import TrainingConfig
+
+# What a recipe needs that puts other names and errors into its pairs: text that ids give back.
+
+
+def changed_words(recipe: "Recipe") -> Iterator[str]:
+    """What is wrong, one line each."""
+    if recipe.augmentation.speakers and recipe.preparation.speakers != "atomic":
+        yield "augmentation.speakers needs preparation.speakers: atomic"
+    plans = recipe.preparation.plan == "prefix" or recipe.model.plans
+    for key, looks_for_names in _asked(recipe):
+        if recipe.tokenizer.kind == "word":
+            yield f"{key} needs subwords, which give text back: tokenizer.kind word does not"
+        lowering = _lowering(recipe)
+        if looks_for_names and lowering:
+            others = f"; its corruption.errors can be [{', '.join(UNNAMED)}]"
+            hint = others if key == "objective.contrast" else ""
+            yield f"{key} needs names with capitals, {lowering} leaves none{hint}"
+        if plans:
+            yield f"{key} cannot go with a model that plans its key points"
+
+
+def _asked(recipe: "Recipe") -> Iterator[tuple[str, bool]]:
+    """The keys that ask for it, and whether names are found by their capitals for it."""
+    if recipe.augmentation.names:
+        yield "augmentation.names", True
+    yield from recipe.objective.text_keys()
+
+
+def _lowering(recipe: "Recipe") -> str:
+    """The key that makes all letters small, if any."""
+    preparation = recipe.preparation
+    if preparation.case == "restored":
+        return "preparation.case restored"
+    if preparation.profile in ("dialogsum-keras", "xsum-report"):
+        return f"preparation.profile {preparation.profile}"
+    return ""
+
+
+# `Recipe`: one YAML file that says everything about a training run; it only composes.
+#
+# Each part is the configuration of the code that does the work, and is documented there.
+
 
 _SHORTEST_PLANNED = 5
 """Tokens of the shortest target with a plan prefix: begin, a label, a border, a word, end."""
@@ -60,7 +98,7 @@ class DataSet(Config):
     to ``internal_notes`` are the reader's options (docs/reference/formats.md). ``weight``:
     how often an epoch takes each of its pairs; of a fraction as many are drawn anew each time.
     ``references``: the file's ``own``, or ``reported``: summaries made by rules of what two
-    speakers say, in the third person (`dialogist.data.reported`; for training). ``teacher``:
+    speakers say, in the third person (`dialogist.recipe.corpus`; for training). ``teacher``:
     those of another system; dialogues without one that passes its filters are left out.
     ``apart``: its summaries begin with the end symbol in training, so that the model can tell their
     manner from that of the others, which is what it is asked for later (as a tag on what is made by
@@ -95,9 +133,11 @@ class ValidationConfig(Config):
     The loss on dev after every epoch; every ``rouge_every`` epochs (and after the last) ROUGE of
     real summaries of the first ``dev_examples`` dev dialogues (None: all) and of
     ``train_examples`` training dialogues drawn once; ``samples`` of each are written out.
+    ``metrics``: what is measured beside ROUGE: for the log, and ``training.select_by: dev_bleu``.
     """
 
     rouge_every: int = Field(2, ge=1)
+    metrics: tuple[Literal["bleu", "chrf", "meteor"], ...] = ()
     dev_examples: int | None = Field(200, ge=1)
     train_examples: int = Field(100, ge=0)
     samples: int = Field(3, ge=0)

@@ -15,8 +15,7 @@ from dialogist.files import write_text_atomically
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.pretrained_run import PRETRAINED
 from dialogist.recipe.recipe_config import Recipe
-from dialogist.recipe.start import STARTED
-from dialogist.recipe.vectors import VECTORS
+from dialogist.recipe.start import STARTED, VECTORS
 from dialogist.training.checkpoints import checkpoint_folders
 
 _WORDS = {"description", "licence", "card", "continues"}

@@ -3,7 +3,7 @@
 python -m dialogist.recipe.selector corpus/*.jsonl --output selector.safetensors \\
     --sgd sgd_annotated/train.jsonl.gz
 
-`dialogist.recipe.marked_dialogues` has the form of the files, and which dialogues are left for
+`dialogist.recipe.sgd_marks` has the form of the files, and which dialogues are left for
 validation (bench/selection.py).
 """
 
@@ -18,9 +18,8 @@ import torch
 from safetensors.numpy import save
 from torch import Tensor, nn
 
-from dialogist.recipe.marked_dialogues import Marked, needed, read_marked
-from dialogist.recipe.sgd_marks import read_sgd
-from dialogist.selection.candidate_features import pairs_of, rows_of
+from dialogist.recipe.sgd_marks import Marked, needed, read_marked, read_sgd
+from dialogist.selection.candidate_features import SIGNS, pairs_of, rows_of, signs_of
 from dialogist.selection.features import Matrix
 from dialogist.selection.network import CLIP
 from dialogist.selection.select import Told
@@ -37,6 +36,7 @@ class _Example(NamedTuple):
     """Of a dialogue: features of its candidates and pairs, and what they are worth."""
 
     rows: Tensor
+    signs: Tensor
     places: Tensor
     pairs: Tensor
     worth: Tensor
@@ -67,6 +67,7 @@ def train_selector(
         for name, own in layers.items()
     }
     weights |= {f"{name}_bias": _stacked([one.bias for one in own]) for name, own in layers.items()}
+    weights["signs"] = _stacked([net.signs for net in nets])
     weights["pair_out"] = weights["pair_out"][:, :, 0]
     weights["pair_out_bias"] = weights["pair_out_bias"][:, 0]
     return {
@@ -91,6 +92,7 @@ def _example(marked: Marked, features: Matrix, rarity: Rarity, whole: bool) -> _
     together = [both[i, j] for i, j in pairs.places.tolist()]
     return _Example(
         torch.from_numpy(rows_of(candidates, told.units, features)),
+        torch.from_numpy(signs_of(candidates, told.units)),
         torch.from_numpy(pairs.places),
         torch.from_numpy(pairs.features),
         worth.clamp(max=1),
@@ -125,14 +127,17 @@ class _Perceptron(nn.Module):
         super().__init__()
         self.hidden = nn.Linear(width, _HIDDEN)
         self.out = nn.Linear(_HIDDEN, 3)
+        self.signs = nn.Parameter(torch.zeros(SIGNS))
         self.pair_hidden = nn.Linear(2 * _HIDDEN + pair_width, _PAIR_HIDDEN)
         self.pair_out = nn.Linear(_PAIR_HIDDEN, 1)
 
-    def forward(self, rows: Tensor, places: Tensor, pairs: Tensor) -> tuple[Tensor, Tensor]:
+    def forward(self, batch: _Example) -> tuple[Tensor, Tensor]:
         """Logits of candidates (C, 3) and of pairs (P,)."""
-        hidden = self._dropped(self.hidden(rows))
-        both = torch.cat([hidden[places[:, 0]], hidden[places[:, 1]], pairs], dim=1)
-        return self.out(hidden), self.pair_out(self._dropped(self.pair_hidden(both)))[:, 0]
+        hidden = self._dropped(self.hidden(batch.rows))
+        first, second = (hidden[batch.places[:, side]] for side in (0, 1))
+        both = torch.cat([first, second, batch.pairs], dim=1)
+        stale = nn.functional.pad((batch.signs @ self.signs)[:, None], (_STALE, 0))
+        return self.out(hidden) + stale, self.pair_out(self._dropped(self.pair_hidden(both)))[:, 0]
 
     def _dropped(self, x: Tensor) -> Tensor:
         x = nn.functional.gelu(x, approximate="tanh")
@@ -149,7 +154,7 @@ def _trained(examples: Sequence[_Example], seed: int) -> _Perceptron:
         for part in torch.split(torch.randperm(len(examples)), _BATCH):
             batch = _joined([examples[i] for i in part])
             optimizer.zero_grad()
-            loss = _loss(net(batch.rows, batch.places, batch.pairs), batch)
+            loss = _loss(net(batch), batch)
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             schedule.step()
@@ -171,8 +176,8 @@ def _loss(found: tuple[Tensor, Tensor], batch: _Example) -> Tensor:
 def _joined(examples: Sequence[_Example]) -> _Example:
     upto = np.cumsum([0, *(len(one.rows) for one in examples)]).tolist()
     places = [one.places + start for one, start in zip(examples, upto, strict=False)]
-    rows, _, *others = (torch.cat(own) for own in zip(*examples, strict=True))
-    return _Example(rows, torch.cat(places), *others)
+    rows, signs, _, *others = (torch.cat(own) for own in zip(*examples, strict=True))
+    return _Example(rows, signs, torch.cat(places), *others)
 
 
 def _rarity(dialogues: Iterable[Told]) -> Rarity:

@@ -13,11 +13,11 @@ from pathlib import Path
 from dialogist.baselines.extractive import BASELINES, find_baseline
 from dialogist.data.key_points import RulePack, load_pack
 from dialogist.data.readers import detect_format
-from dialogist.engine.bundle import KEY_POINTS_FILE
-from dialogist.engine.options import find_model, known_models
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.evaluation.system_outputs import DialogueChoice, nonblank
 from dialogist.files import bare_name, is_pretrained_source
+from dialogist.pipeline.bundle import KEY_POINTS_FILE
+from dialogist.pipeline.options import find_model, known_models
 from dialogist.recipe.corpus import Corpus, Note
 from dialogist.recipe.recipe_config import DataSet, Recipe, bundled_recipes, read_recipe
 from dialogist.text.tokens import counted

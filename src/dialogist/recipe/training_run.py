@@ -1,51 +1,233 @@
-"""`train_recipe`: from a recipe to a run folder with a model in it.
-
-RUN/config.yaml         the effective recipe          RUN/environment.json  versions, machine
-RUN/tokenizer/          trained once, then kept       RUN/checkpoints/      to resume from
-RUN/metrics.jsonl       losses and scores             RUN/speed.jsonl       tokens per second
-RUN/samples.jsonl       summaries to read             RUN/*.png             curves
-RUN/model/              the finished model
-RUN/vectors/            word vectors it began with    RUN/start.json        model it began with
-"""
+"""From a recipe to a trained model: the run, its validation, its model card."""
 
 import json
 import os
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import islice
 from pathlib import Path
 
 import torch
+from torch import nn
 
 from dialogist import __version__
 from dialogist.data.prepare import Preparation
+from dialogist.data.sampler import TokenBucketConfig
 from dialogist.data.shards import TOKENIZER
-from dialogist.engine.bundle import Bundle, save_bundle
-from dialogist.engine.summarizer import Summarizer
-from dialogist.errors import ConfigError, MissingExtraError
+from dialogist.decoding import DecodingOptions
+from dialogist.errors import ConfigError, DataError, MissingExtraError
+from dialogist.evaluation.scoring import Scores, score
+from dialogist.evaluation.system_outputs import Output, nonblank
 from dialogist.files import alone_in, write_folder_atomically, write_text_atomically
+from dialogist.metrics.base import Metric
+from dialogist.metrics.metric_registry import make_metrics
+from dialogist.metrics.rouge import ROUGE_TYPES, Rouge
 from dialogist.models import SequenceModel
 from dialogist.models.bert_warm_start import EncoderStart
 from dialogist.models.model_weights import load_weights, weights_of
-from dialogist.recipe.card import model_card
+from dialogist.objectives.base import Objective
+from dialogist.pipeline.bundle import Bundle, save_bundle
+from dialogist.pipeline.summarizer import Summarizer, SummarizerLike
 from dialogist.recipe.corpus import Note, read_sets
-from dialogist.recipe.distillation import record_teachers
-from dialogist.recipe.pairs import PairMaker, dev_data, makes_windows
+from dialogist.recipe.distillation import card_lines, record_teachers
+from dialogist.recipe.encoded_data import PairMaker, dev_data, makes_windows
 from dialogist.recipe.pretrained_run import begin_pretrained, with_source
-from dialogist.recipe.recipe_config import Recipe, RunPlace
+from dialogist.recipe.recipe_config import Recipe, RunPlace, ValidationConfig
 from dialogist.recipe.run_settings import settle_config
-from dialogist.recipe.start import adopt_tokenizer, find_encoder, find_start, give_weights
+from dialogist.recipe.start import (
+    adopt_tokenizer,
+    find_encoder,
+    find_start,
+    give_weights,
+    settle_vectors,
+    use_vectors,
+)
 from dialogist.recipe.training_set import TrainingSet, training_set
-from dialogist.recipe.validation import Validator
-from dialogist.recipe.vectors import settle_vectors, use_vectors
-from dialogist.records import Dialogue
+from dialogist.records import JSON, Dialogue
 from dialogist.tokenizers import read_tokenizer
-from dialogist.training.base import TrainingReporter
+from dialogist.training.base import TrainingData, TrainingReporter, Validation
 from dialogist.training.checkpoints import checkpoint_folders
 from dialogist.training.distributed import Processes
 from dialogist.training.master_weights import resolve_training_precision
 from dialogist.training.run_logs import plot_run
 from dialogist.training.trainer import Trainer
+
+# The model card that goes into every model folder.
+
+
+def model_card(recipe: Recipe, bundle: Bundle, metrics: Path, dev_size: int) -> str:
+    """Markdown with a YAML head: what the model is, its data and licence, its dev scores."""
+    parameters = sum(p.numel() for p in bundle.model.parameters())
+    sets = ", ".join(data.path for data in recipe.data.train)
+    lines = [
+        "---",
+        "library_name: dialogist",
+        "pipeline_tag: summarization",
+        *([f"license: {recipe.licence}"] if recipe.licence else []),
+        "---",
+        f"# {recipe.name}",
+        "",
+        recipe.description.strip() or "A dialogue summarization model.",
+        "",
+        f"* {parameters:,} parameters, vocabulary {len(bundle.tokenizer):,}, trained on {sets}",
+        f"* reads {recipe.preparation.limits.reads} at most and says so when a dialogue is longer",
+        "",
+        *_scores(metrics, dev_size),
+        *card_lines(metrics.parent),
+        recipe.card.strip(),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _scores(metrics: Path, dev_size: int) -> list[str]:
+    """The table of validations, as they happened while training."""
+    if not metrics.exists():
+        return []
+    records = [json.loads(line) for line in metrics.read_text(encoding="utf-8").splitlines()]
+    rows = [r for r in records if r.get("kind") == "epoch" and "dev_rouge1" in r]
+    if not rows:
+        return []
+    names = ("dev_rouge1", "dev_rouge2", "dev_rougeL", "dev_rougeLsum")
+    table = [
+        f"| {r['epoch']} | {r.get('dev_loss', float('nan')):.3f} | "
+        + " | ".join(f"{r[name]:.2f}" for name in names)
+        + " |"
+        for r in rows
+    ]
+    return [
+        f"Validation while training (on at most {dev_size} dev dialogues, with the search of the "
+        "recipe's `validation`; ROUGE F1 x 100):",
+        "",
+        "| epoch | dev loss | R1 | R2 | RL | RLsum |",
+        "|---|---|---|---|---|---|",
+        *table,
+        "",
+    ]
+
+
+# What is measured while a recipe trains: dev loss, ROUGE of real summaries, samples to read.
+
+
+class Validator:
+    """Called by the trainer after every epoch, with the model in evaluation mode.
+
+    ``train`` is a fixed sample of the training dialogues: the gap between its score and dev's is
+    the overfitting.
+    """
+
+    def __init__(
+        self,
+        config: ValidationConfig,
+        summarizer: Summarizer,
+        dev: tuple[Sequence[Dialogue], TrainingData],
+        train: Sequence[Dialogue],
+        last_epoch: int,
+    ) -> None:
+        self.config = config
+        self.summarizer = summarizer
+        self.dev, self.dev_data = dev[0][: config.dev_examples], dev[1]
+        self.train = train
+        self.last_epoch = last_epoch
+        self.more = make_metrics(config.metrics)
+
+    def __call__(self, epoch: int, objective: Objective, model: nn.Module) -> Validation:
+        """Dev loss always; ROUGE and samples at the configured interval and at the end."""
+        metrics: dict[str, float] = {}
+        if self.dev_data.pairs:
+            metrics["dev_loss"] = self._loss(objective, model)
+        if epoch % self.config.rouge_every and epoch != self.last_epoch:
+            return Validation(metrics)
+        samples: list[dict[str, JSON]] = []
+        for split, dialogues in (("dev", self.dev), ("train", self.train)):
+            if dialogues:
+                metrics |= self._rouge(split, dialogues, samples)
+        return Validation(metrics, samples)
+
+    def _rouge(
+        self, split: str, dialogues: Sequence[Dialogue], samples: list[dict[str, JSON]]
+    ) -> dict[str, float]:
+        result = evaluate_system(self.summarizer, dialogues, self.config.decoding, self.more)
+        lines = islice(result.lines(), self.config.samples)
+        samples += [{"split": split, **line} for line in lines]
+        found = result.rouge()
+        found |= {metric.name: result.scores.figure(metric.columns[0].key) for metric in self.more}
+        return {f"{split}_{name}": value for name, value in found.items()}
+
+    @torch.no_grad()
+    def _loss(self, objective: Objective, model: nn.Module) -> float:
+        """The objective's ``nll`` as a mean over dev: cross-entropy without label smoothing."""
+        device = next(model.parameters()).device
+        plan = TokenBucketConfig().plan(self.dev_data.lengths, seed=0, epoch=0)
+        total, count = 0.0, 0
+        for indices in plan:
+            loss = objective(model, self.dev_data.batch(indices).to(device))
+            total += loss.terms["nll"]
+            count += loss.count
+        return total / count
+
+
+_WINDOW = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A system's outputs and their ROUGE; ``skipped`` dialogues have no reference."""
+
+    outputs: tuple[Output, ...]
+    scores: Scores
+    skipped: int
+
+    def rouge(self) -> dict[str, float]:
+        """F1 by type, 0-100: the mean over a dialogue's references, then over dialogues."""
+        return {kind: self.scores.figure(f"{kind}.f1") for kind in ROUGE_TYPES}
+
+    def lines(self) -> Iterator[dict[str, JSON]]:
+        """Every output beside its references and scores."""
+        each = {kind: self.scores.each(f"{kind}.f1").tolist() for kind in ROUGE_TYPES}
+        for number, output in enumerate(self.outputs):
+            yield {
+                "id": output.id,
+                "prediction": output.prediction,
+                "references": list(output.references),
+                "status": output.summary.status,
+                "warnings": [warning.message for warning in output.summary.warnings],
+                "scores": {kind: round(values[number], 4) for kind, values in each.items()},
+            }
+
+
+def evaluate_system(
+    system: SummarizerLike,
+    dialogues: Iterable[Dialogue],
+    options: DecodingOptions | None = None,
+    more: Sequence[Metric] = (),
+) -> Evaluation:
+    """Summarise every dialogue that has a reference; measure ROUGE, and ``more``.
+
+    Raises:
+        DataError: no dialogue has a reference.
+    """
+    outputs: list[Output] = []
+    skipped = 0
+    remaining = iter(dialogues)
+    while group := list(islice(remaining, _WINDOW)):
+        wanted = [dialogue for dialogue in group if nonblank(dialogue.references)]
+        skipped += len(group) - len(wanted)
+        outputs += map(Output.of, system.summarize(wanted, options), wanted)
+    if not outputs:
+        raise DataError("nothing to evaluate: no dialogue in the data has a reference summary")
+    return Evaluation(tuple(outputs), score(system.name, outputs, (Rouge(), *more), 1), skipped)
+
+
+# `train_recipe`: from a recipe to a run folder with a model in it.
+#
+# RUN/config.yaml         the effective recipe          RUN/environment.json  versions, machine
+# RUN/tokenizer/          trained once, then kept       RUN/checkpoints/      to resume from
+# RUN/metrics.jsonl       losses and scores             RUN/speed.jsonl       tokens per second
+# RUN/samples.jsonl       summaries to read             RUN/*.png             curves
+# RUN/model/              the finished model
+# RUN/vectors/            word vectors it began with    RUN/start.json        model it began with
 
 
 def train_recipe(recipe: Recipe, place: RunPlace, reporter: TrainingReporter) -> Path:

@@ -15,8 +15,7 @@ from dialogist.data.shards import SAMPLE, TOKENIZER, ShardedPairs
 from dialogist.errors import CheckpointError, DataError
 from dialogist.files import sha256_of, write_folder_atomically
 from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer, teach_words
-from dialogist.recipe.encoded_data import EncodingSettings
-from dialogist.recipe.pairs import PairMaker, epochs_of, makes_windows
+from dialogist.recipe.encoded_data import EncodingSettings, PairMaker, epochs_of, makes_windows
 from dialogist.recipe.recipe_config import Recipe, RunPlace
 from dialogist.records import Dialogue
 from dialogist.text.tokens import counted

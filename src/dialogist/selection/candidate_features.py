@@ -8,12 +8,16 @@ from numpy.typing import NDArray
 
 from dialogist.selection.features import Matrix
 from dialogist.selection.likeness import Likeness
+from dialogist.selection.staleness import Staleness
 from dialogist.selection.statements import Candidate
 from dialogist.selection.terms import Rarity, terms_of
 from dialogist.selection.units import Unit
 
 REACH = 3
 """How many candidates on the other one of a pair may be: facts are rarely told farther apart."""
+
+SIGNS = 27
+"""How many signs of staleness there are."""
 
 _FAR, _LONG = 6, 12  # units and words: more makes no difference
 
@@ -39,6 +43,15 @@ def rows_of(candidates: Sequence[Candidate], units: Sequence[Unit], each: Matrix
     wording = np.array([_wording(one, units) for one in candidates])
     mean = np.broadcast_to(own.mean(axis=0), own.shape)
     return np.concatenate([beside, own, wording, own - mean, mean], axis=1).astype(np.float32)
+
+
+def signs_of(candidates: Sequence[Candidate], units: Sequence[Unit]) -> Matrix:
+    """(C, S): of each candidate the signs of staleness that one of its units shows."""
+    staleness = Staleness(units)
+    rows = [
+        np.max([list(staleness.row(i).values()) for i in one.units], axis=0) for one in candidates
+    ]
+    return np.array(rows, dtype=np.float32).reshape(len(rows), SIGNS)
 
 
 def _wording(one: Candidate, units: Sequence[Unit]) -> list[float]:

@@ -27,6 +27,7 @@ _WEIGHTS = (
     "hidden_bias",
     "out",
     "out_bias",
+    "signs",
     "pair_hidden",
     "pair_hidden_bias",
     "pair_out",
@@ -69,6 +70,7 @@ class Network:
         mean, deviation: (F,) of the features of units.
         hidden, hidden_bias: (N, W, H), (N, H) of candidates.
         out, out_bias: (N, H, 3), (N, 3) for key, alone and stale.
+        signs: (N, S) of the signs of staleness, for stale alone.
         pair_hidden, pair_hidden_bias: (N, 2H + P, K), (N, K) of pairs.
         pair_out, pair_out_bias: (N, K), (N,).
     """
@@ -79,6 +81,7 @@ class Network:
     hidden_bias: Matrix
     out: Matrix
     out_bias: Matrix
+    signs: Matrix
     pair_hidden: Matrix
     pair_hidden_bias: Matrix
     pair_out: Matrix
@@ -90,16 +93,20 @@ class Network:
         found: Matrix = np.clip((features - self.mean) / self.deviation, -CLIP, CLIP)
         return found
 
-    def worth(self, rows: Matrix, pairs: Pairs) -> Worth:
-        """Of candidates (C, W) and pairs of them."""
+    def worth(self, rows: Matrix, signs: Matrix, pairs: Pairs) -> Worth:
+        """Of candidates, by their rows (C, W) and signs (C, S), and of pairs of them."""
         hidden = _gelu(rows @ self.hidden + self.hidden_bias[:, None])
-        each = _chances(hidden @ self.out + self.out_bias[:, None])
+        logits = hidden @ self.out + self.out_bias[:, None]
+        logits[:, :, 2] += self.signs @ signs.T
+        each = _chances(logits)
         first, second = (hidden[:, pairs.places[:, side]] for side in (0, 1))
         told = np.broadcast_to(pairs.features, (len(hidden), *pairs.features.shape))
         both = np.concatenate([first, second, told], axis=2)
         joint = _gelu(both @ self.pair_hidden + self.pair_hidden_bias[:, None])
-        logits = (joint @ self.pair_out[:, :, None])[:, :, 0] + self.pair_out_bias[:, None]
-        return Worth(each[:, 0], each[:, 1], each[:, 2], pairs.places, _chances(logits))
+        chance = _chances(
+            (joint @ self.pair_out[:, :, None])[:, :, 0] + self.pair_out_bias[:, None]
+        )
+        return Worth(each[:, 0], each[:, 1], each[:, 2], pairs.places, chance)
 
 
 def _chances(logits: Matrix) -> NDArray[np.float32]:

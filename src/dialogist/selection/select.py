@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogist.selection.candidate_features import REACH, pairs_of, rows_of
+from dialogist.selection.candidate_features import REACH, pairs_of, rows_of, signs_of
 from dialogist.selection.choice import LEAST, Choice
 from dialogist.selection.features import Matrix, features_of
 from dialogist.selection.merging import merged, savings
@@ -91,6 +91,7 @@ def select(
         return []
     worth = network.worth(
         rows_of(candidates, units, network.normalized(found.features(network.rarity))),
+        signs_of(candidates, units),
         pairs_of(candidates, units, network.rarity),
     )
     if about:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from dialogist.selection.candidate_features import REACH
 from dialogist.selection.cues import CUES
+from dialogist.selection.staleness import said_values
 from dialogist.selection.statements import Candidate
 from dialogist.selection.terms import terms_of
 from dialogist.selection.units import Unit
@@ -52,6 +53,22 @@ _WANTS_ANOTHER = re.compile(
     r"(?i)\b(?:instead|rather|(?:any(?:thing)?|something|nothing) "
     r"(?:earlier|later|else|cheaper|sooner|smaller|bigger|other))\b"
 )
+# "Are there any others?" passes over what was offered; "Anything else?" does not.
+_ASKS_OTHER = re.compile(
+    r"(?i)\b(?:"
+    r"(?:any|some|find|search|show|have|get|give|try|look(?:ing)? for|how about|what about|want)\b"
+    r"[^.?!]*\b(?<!anything )(?:other|others|another|different|else)\b(?! (?:day|time|question))"
+    r"|(?:other|more|different) (?:options?|choices|suggestions?|ideas|ones?)|something else)\b"
+)
+_OFFERS = re.compile(
+    r"(?i)\b(?:there (?:is|are)|there['’]s|(?:i|we)(?:['’]ve| have)? (?:found|located|see|suggest"
+    r"|recommend)|how about|what about|you (?:might|may|could|should)|would you like|try|is an?"
+    r"|why don['’]t you|called|located|available)\b"
+)
+_CONFIRMS = re.compile(
+    r"(?i)\b(?:confirm\w*|verify|just to (?:be (?:sure|clear)|make sure)|to make sure)\b"
+    r"|\bis (?:that|this|it|everything) correct\W*\?"
+)
 _CORRECTS = re.compile(
     r"(?i)^\W*(?:no,? (?:wait|sorry|actually|not|don['’]?t|that)|wait|hold on|actually|oh no"
     r"|sorry,? (?:no|i|it)|scratch that|i mean)\b"
@@ -90,6 +107,8 @@ def ties_of(candidates: Sequence[Candidate], units: Sequence[Unit]) -> Ties:
         if first and _LIMITS.match(units[first].text) and first - 1 in holding:
             ties.tie(i, holding[first - 1])
             ties.tie(holding[first - 1], i)
+        if changes.passes_over(one) or changes.corrects(one):
+            ties.barred.add(i)
         for change in changes.of(one):
             if change not in one.units:
                 ties.tie(i, _holder(holding, change, 1))
@@ -141,6 +160,28 @@ class _Changes:
                 answer = self._starts.get(units[j].turn + 1)
                 if answer is not None and agrees(units[answer].text):
                     yield j
+
+    def passes_over(self, one: Candidate) -> bool:
+        """Whether a candidate is of a turn that offers, and the reply asks for another thing."""
+        unit = self._units[one.units[0]]
+        reply = self._starts.get(unit.turn + 1)
+        if reply is None or self._units[reply].speaker == unit.speaker or len(one.units) > 1:
+            return False
+        said = " ".join(own.text for own in self._units if own.turn == unit.turn)
+        back = " ".join(own.text for own in self._units if own.turn == unit.turn + 1)
+        return bool(_OFFERS.search(said) and _ASKS_OTHER.search(back) and not agrees(back))
+
+    def corrects(self, one: Candidate) -> bool:
+        """Whether a candidate asks for confirmation, and the reply has another value instead."""
+        unit = self._units[one.units[-1]]
+        reply = self._starts.get(unit.turn + 1)
+        if reply is None or self._units[reply].speaker == unit.speaker:
+            return False
+        said = " ".join(own.text for own in self._units if own.turn == unit.turn)
+        back = " ".join(own.text for own in self._units if own.turn == unit.turn + 1)
+        if not _CONFIRMS.search(said):
+            return False
+        return said_values(unit.text).differ(said_values(back)) and not agrees(back)
 
     def _takes_back(self, i: int, j: int) -> bool:
         if not self._back[j]:

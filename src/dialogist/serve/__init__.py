@@ -1,0 +1,1 @@
+"""The service: summaries over HTTP, stored batches, a page for review."""

@@ -73,7 +73,7 @@ def create_app(
         redirect_slashes=False,
     )
     app.state.service = service
-    app.add_middleware(Envelope, metrics=metrics)
+    app.add_middleware(Envelope, metrics=metrics, full=worker.full)
     app.add_exception_handler(Problem, _problem)
     app.add_exception_handler(HTTPException, _http_error)
     app.add_exception_handler(RequestValidationError, _not_valid)
@@ -139,11 +139,11 @@ def _tried(load: Callable[[], Model]) -> Model:
 
 async def _problem(request: Request, error: Exception) -> Response:
     problem = error if isinstance(error, Problem) else Problem("internal")
-    is_visit = request.method in ("GET", "HEAD") and "text/html" in request.headers.get(
-        "accept", ""
-    )
-    if problem.code == "unauthorized" and is_visit:
-        return RedirectResponse("/login", 303)
+    is_of_page = not request.url.path.startswith("/v1/")
+    if is_of_page and "text/html" in request.headers.get("accept", ""):
+        if problem.code == "unauthorized" and request.method in ("GET", "HEAD"):
+            return RedirectResponse("/login", 303)
+        return page.problem_page(request, problem)
     return problem.response(request.state.request_id)
 
 

@@ -9,8 +9,8 @@ import sqlalchemy as sa
 from jinja2 import Environment, StrictUndefined
 
 from dialogist import __version__
-from dialogist.engine.summarizer import Summarizer
 from dialogist.evaluation.pages import asset
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.serve.api import router
 from dialogist.serve.app import create_app
 from dialogist.serve.chat import router as chat_router

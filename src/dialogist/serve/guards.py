@@ -22,7 +22,8 @@ from dialogist.serve.problems import Problem
 
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{1,64}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_HEADERS = {
+_WANT_A_PLACE = ("/v1/summaries", "/v1/summaries/stream", "/v1/chat/completions")
+HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
         "img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
@@ -37,10 +38,16 @@ _HEADERS = {
 
 
 class Envelope:
-    """The outermost layer: request ids, headers, counts, one log line, and no reply but ours."""
+    """The outermost layer: request ids, headers, counts, one log line, and no reply but ours.
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
-        self._app, self._metrics = app, metrics
+    ``full`` says why no summary can be asked for now, if so. That is answered here, before route
+    and key are looked up: it must cost next to nothing, and tells no more than ``/readyz`` does.
+    """
+
+    def __init__(
+        self, app: ASGIApp, metrics: Metrics, full: Callable[[], Problem | None] = lambda: None
+    ) -> None:
+        self._app, self._metrics, self._full = app, metrics, full
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -55,7 +62,7 @@ class Envelope:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
-                for name, value in {**_HEADERS, "X-Request-ID": request_id}.items():
+                for name, value in {**HEADERS, "X-Request-ID": request_id}.items():
                     headers[name] = value
                 headers.setdefault("Cache-Control", "no-store")
             await send(message)
@@ -69,17 +76,19 @@ class Envelope:
             if status == 0:
                 await Problem("internal").response(request_id)(scope, receive, sealed)
         seconds = time.perf_counter() - started
-        route = getattr(scope.get("route"), "path", "")
+        path = scope["path"] if scope["path"] in _WANT_A_PLACE else ""  # refused before routing
+        route = str(getattr(scope.get("route"), "path", path))
         self._metrics.answered(route or "none", status, seconds)
         log_access(scope["method"], route, status, seconds, state)
         return None
 
     def _app_or_refusal(self, scope: Scope) -> ASGIApp:
-        """The application, unless it would fail to decode the address."""
-        if scope["query_string"].isascii():
-            return self._app
-        refusal = Problem("bad_request", "write the query in ASCII, other bytes as %XX")
-        return refusal.response(scope["state"]["request_id"])
+        """The application, unless it is full, or would fail to decode the address."""
+        wants_place = scope["method"] == "POST" and scope["path"] in _WANT_A_PLACE
+        refusal = self._full() if wants_place else None
+        if refusal is None and not scope["query_string"].isascii():
+            refusal = Problem("bad_request", "write the query in ASCII, other bytes as %XX")
+        return self._app if refusal is None else refusal.response(scope["state"]["request_id"])
 
 
 def _request_id(scope: Scope) -> str:

@@ -47,7 +47,7 @@ _DIALOGUE = {
             "description": "What is known of the customer beside the dialogue, by field.",
         },
         "options": {"$ref": "#/components/schemas/Options"},
-        "timeout_ms": {"type": "number", "exclusiveMinimum": 0},
+        "timeout_ms": {"type": "number", "minimum": 1},
         "review": {"type": "boolean", "description": "Store it for review, with its dialogue."},
     },
     "required": ["utterances"],
@@ -85,7 +85,7 @@ def _of_query(model: type[Options]) -> list[dict[str, Any]]:
     del fields["speakers"]
     more = {
         "id": {"type": "string", "description": "The id of the dialogue."},
-        "timeout_ms": {"type": "number", "exclusiveMinimum": 0},
+        "timeout_ms": {"type": "number", "minimum": 1},
         "review": {"type": "boolean"},
     }
     return [

@@ -14,13 +14,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dialogist import __version__
-from dialogist.engine.options import SummaryOptions
 from dialogist.evaluation.pages import asset, page_templates
+from dialogist.pipeline.options import SummaryOptions
 from dialogist.present import Where
 from dialogist.records import JSON
 from dialogist.serve import reviews
 from dialogist.serve.api import checked_id
-from dialogist.serve.guards import announced_size, media_type, read_body, strict_json, strict_text
+from dialogist.serve.guards import media_type, read_body, strict_json, strict_text
 from dialogist.serve.problems import Problem
 from dialogist.serve.service import (
     COOKIE,
@@ -64,6 +64,15 @@ def _page(request: Request, name: str, status: int = 200, **values: object) -> R
     shared = {"version": __version__, "path": request.scope["path"], "signed_in": True}
     text = _PAGES.get_template(f"serve/{name}.html.j2").render({**shared, **values})
     return HTMLResponse(text, status)
+
+
+def problem_page(request: Request, problem: Problem) -> Response:
+    """Return a problem as a page, for those who came with a browser."""
+    values = {"problem": problem, "request_id": request.state.request_id}
+    is_known = COOKIE in request.cookies
+    reply = _page(request, "problem", problem.status, signed_in=is_known, **values)
+    reply.headers.update(problem.headers)
+    return reply
 
 
 async def _form(request: Request) -> dict[str, str]:
@@ -165,17 +174,17 @@ async def summarize_form(request: Request) -> Response:
     """Summarize the transcript of the form, and show both side by side."""
     key = await authorized(request, "summaries")
     service = service_of(request)
-    with service.worker.place(announced_size(request, 3 * service.settings.max_body)) as place:
-        form = {**_EMPTY, **await _form(request)}
-        try:
+    form = {**_EMPTY, **await _form(request)}  # first: what is refused comes back to be sent again
+    try:
+        with service.worker.place(len(form["text"])) as place:
             wish = await run_in_threadpool(_wish, form, service.worker.model.options)
             place.fill(wish.size)
             async with until_left(request) as leaves:
                 seconds = service.settings.deadline_seconds
                 shaped = await service.worker.summarize(wish, seconds, leaves)
-        except Problem as problem:
-            told = f"{problem.title}: {problem.detail}." if problem.detail else problem.title
-            return _home(request, form, problem=told, status=problem.status)
+    except Problem as problem:
+        told = f"{problem.title}: {problem.detail}." if problem.detail else problem.title
+        return _home(request, form, problem=told, status=problem.status)
     if form["review"] and "reviews" in key.scopes:
         stored = await run_in_threadpool(
             reviews.add_review, service.engine, key.id, wish.seen, shaped.to_json()

@@ -60,6 +60,11 @@ class Problem(Exception):
             "detail": self.detail,
             "request_id": request_id,
         }
+        return Response(json.dumps(body), self.status, self.headers, MEDIA_TYPE)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What a reply says of this problem in its head."""
         headers = {}
         if self.retry_after is not None:
             headers["Retry-After"] = str(max(1, round(self.retry_after)))
@@ -67,4 +72,4 @@ class Problem(Exception):
             headers["WWW-Authenticate"] = 'Bearer realm="dialogist"'
         if self.status in (408, 413):  # the rest of the body is not read
             headers["Connection"] = "close"
-        return Response(json.dumps(body), self.status, headers, MEDIA_TYPE)
+        return headers

@@ -2,27 +2,29 @@
 
 import asyncio
 import os
+import secrets
 import signal
-import sys
 import tempfile
 from collections.abc import Callable
 from functools import partial
+from http import HTTPStatus
 
+import h11
 import uvicorn
 from fastapi import FastAPI
 from prometheus_client.multiprocess import mark_process_dead
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
-from dialogist.engine.summarizer import Summarizer
 from dialogist.serve.app import create_app
 from dialogist.serve.crashes import CrashLog
+from dialogist.serve.guards import HEADERS
 from dialogist.serve.metrics import SHARED, log_as_json
+from dialogist.serve.model_process import ModelProcess
+from dialogist.serve.problems import Problem
 from dialogist.serve.settings import Settings
 from dialogist.serve.tables import open_store
 
-_SWITCH = 0.001
-"""Seconds after which the worker's thread lets the event loop answer; Python's own are 5 ms."""
 _KEEP_ALIVE = 75
 """Seconds; longer than proxies and clients keep idle connections, which would else be reset."""
 _LONGEST_HEAD = 32 << 10
@@ -52,6 +54,21 @@ class _Prompt(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_waiting()
         super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP as anything else is refused; uvicorn would repeat its parser."""
+        problem = Problem("bad_request", "the request is not HTTP/1.1, or its head is too long")
+        reply = problem.response(secrets.token_hex(8))
+        fields = {**HEADERS, **reply.headers, "Connection": "close"}
+        headers = [(name.encode(), value.encode()) for name, value in fields.items()]
+        reason = HTTPStatus.BAD_REQUEST.phrase.encode()
+        for event in (
+            h11.Response(status_code=problem.status, headers=headers, reason=reason),
+            h11.Data(data=bytes(reply.body)),
+            h11.EndOfMessage(),
+        ):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
 
     def _is_idle(self) -> bool:
         """Whether no request is being answered."""
@@ -125,7 +142,10 @@ def run(settings: Settings, make: Callable[[], FastAPI]) -> None:
     """
     log_as_json()
     if settings.workers == 1:
-        uvicorn.Server(config_of(settings, make())).run()
+        server = uvicorn.Server(config_of(settings, make()))
+        # Once drained, uvicorn sends itself the signal again; to have drained is no failure.
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        server.run()
         return
     with tempfile.TemporaryDirectory(prefix="dialogist-") as folder:
         os.environ[SHARED] = folder  # read when a process imports prometheus_client
@@ -135,8 +155,7 @@ def run(settings: Settings, make: Callable[[], FastAPI]) -> None:
 
 def app_of(settings: Settings) -> FastAPI:
     """The application as it runs in a process of its own."""
-    sys.setswitchinterval(_SWITCH)
     log_as_json()  # here, too, in a process that was started for it
-    load = partial(Summarizer.load, settings.model)
+    load = partial(ModelProcess, settings.model)
     crashes = CrashLog(settings.crash_folder)
     return create_app(settings, open_store(settings.store_url), load, crashes)

@@ -9,22 +9,24 @@ from typing import Any
 from pydantic import Field
 
 from dialogist.config import Config, override, read_yaml
-from dialogist.engine.options import DEFAULT_MODEL, user_models
 from dialogist.errors import ConfigError, nearest
+from dialogist.pipeline.options import DEFAULT_MODEL, user_models
 
 PREFIX = "DIALOGIST_SERVE_"
 """Each setting is also an environment variable: ``DIALOGIST_SERVE_PORT=8080``."""
 
 
 class Settings(Config):
-    """What an operator can set.
+    """What an operator can set; sizes are in bytes, times in seconds.
 
-    Limits of size are in bytes, times in seconds. ``store`` is an SQLAlchemy URL.
-    ``queue_requests``, ``queue_bytes`` and ``queue_tokens`` (words and marks) bound what waits or
-    is worked on, and ``queue_seconds`` how long that takes as far as one can tell; beyond that
-    requests are refused. ``workers``: processes that share the address, each with its own queue.
-    ``batch_wait`` is how long the worker waits for more requests to work on together.
-    ``retention_days``: stored jobs, reviews and feedback are deleted after so many days.
+    ``workers``: processes that share the address, each with its own queue. ``store``: an SQLAlchemy
+    URL. ``max_body``, ``max_batch_body``: size of a request. ``max_depth``: levels of JSON.
+    ``receive_seconds``: time to send a body. ``queue_requests``, ``queue_bytes``, ``queue_tokens``,
+    ``queue_seconds``: beyond them requests are refused before they are read; until then four bytes
+    count as a token. ``batch_wait``: how long a worker waits for more requests to work on together.
+    ``deadline_seconds``: time to answer. ``rate_per_minute``: requests of a key, in each process.
+    ``retention_days``: stored content is deleted after so many days. ``drain_seconds``: time to
+    stop.
     """
 
     host: str = "127.0.0.1"

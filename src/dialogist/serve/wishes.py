@@ -15,8 +15,8 @@ from pydantic import Field, ValidationError
 from dialogist.config import Config
 from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
 from dialogist.data.user_profile import MOST_FIELDS, PROFILE
-from dialogist.engine.options import Length, Style, SummaryOptions, only_in_free_style
 from dialogist.errors import ConfigError, DataError, UsageError
+from dialogist.pipeline.options import Length, Style, SummaryOptions, only_in_free_style
 from dialogist.present import Presenter, Shape, Shaped, Where
 from dialogist.privacy.packs import MaskedNames
 from dialogist.records import JSON, Dialogue, Summary
@@ -189,7 +189,7 @@ def timeout_of(value: Any, most: float) -> float:
     """The deadline that a client sets, in seconds; no longer than the operator allows.
 
     Raises:
-        Problem: it is no positive number of milliseconds.
+        Problem: it is less than a millisecond, or no number.
     """
     if value is None:
         return most
@@ -197,6 +197,6 @@ def timeout_of(value: Any, most: float) -> float:
         milliseconds = float(value)
     except (TypeError, ValueError):
         milliseconds = 0
-    if isinstance(value, bool) or not milliseconds > 0:
-        raise Problem("invalid_options", "timeout_ms must be a positive number")
+    if isinstance(value, bool) or not milliseconds >= 1:
+        raise Problem("invalid_options", "timeout_ms must be a number, at least 1")
     return min(milliseconds / 1000, most)

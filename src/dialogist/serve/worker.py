@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from dialogist.decoding import DecodingOptions
-from dialogist.decoding.stopping import SearchStopped, stopping_when
-from dialogist.engine.options import SummaryOptions
+from dialogist.decoding.search import SearchStopped, stopping_when
+from dialogist.pipeline.options import SummaryOptions
 from dialogist.present import Shaped
 from dialogist.records import Dialogue, Summary
 from dialogist.serve.crashes import CrashLog
@@ -130,6 +130,22 @@ class Worker:
         self.model = model
         self._metrics.use(model.name)
 
+    def full(self) -> Problem | None:
+        """Why even the smallest request is refused now; None: it is not.
+
+        The event loop asks it for every request, so it takes no lock: `place` decides.
+        """
+        settings = self._settings
+        if self._is_closing:
+            self._metrics.rejected.labels("draining").inc()
+            return Problem("draining", "another instance may answer", self._seconds)
+        if self._requests and (
+            self._requests >= settings.queue_requests
+            or self._requests * self._seconds > settings.queue_seconds
+        ):
+            return self._no_room()
+        return None
+
     @contextmanager
     def place(self, size: int) -> Iterator[Place]:
         """Hold a place in the queue for a request of ``size`` bytes.
@@ -139,17 +155,15 @@ class Worker:
         """
         settings = self._settings
         with self._changed:
-            if self._is_closing:
-                self._metrics.rejected.labels("draining").inc()
-                raise Problem("draining", "another instance may answer", self._seconds)
+            problem = self.full()
+            if problem is not None:
+                raise problem
             place = Place(self, size, size // _BYTES_OF_TOKEN)
             if self._requests and (
-                self._requests >= settings.queue_requests
-                or self._bytes + size > settings.queue_bytes
+                self._bytes + size > settings.queue_bytes
                 or self._tokens + place.tokens > settings.queue_tokens
-                or self._requests * self._seconds > settings.queue_seconds
             ):
-                raise self._full()
+                raise self._no_room()
             self._count(1, size, place.tokens)
         try:
             yield place
@@ -163,11 +177,11 @@ class Worker:
         with self._changed:
             others = self._tokens - place.tokens
             if self._requests > 1 and others + tokens > self._settings.queue_tokens:
-                raise self._full()
+                raise self._no_room()
             self._count(0, 0, tokens - place.tokens)
             place.tokens = tokens
 
-    def _full(self) -> Problem:
+    def _no_room(self) -> Problem:
         self._metrics.rejected.labels("queue_full").inc()
         wait = self._requests * self._seconds
         return Problem("queue_full", "try again after the time given", wait)
@@ -232,19 +246,20 @@ class Worker:
                 self._metrics.waited.observe(started - item.since)
             if self._crashes is not None:
                 self._crashes.begin(_mark_of(item.wish.dialogue) for item in batch)
-            self._work(batch)
+            is_usual = self._work(batch)
             if self._crashes is not None:
                 self._crashes.end()
             seconds = time.monotonic() - started
             self._metrics.worked.observe(seconds)
-            self._seconds = 0.8 * self._seconds + 0.2 * seconds / len(batch)
+            if is_usual:  # a failure may cost the start of a process, which the next does not
+                self._seconds = 0.8 * self._seconds + 0.2 * seconds / len(batch)
 
     def _next(self) -> list[_Item]:
         """The next requests to work on together; none when the service stops."""
         with self._changed:
             while True:
                 self._changed.wait_for(lambda: bool(self._queue) or self._is_finished())
-                self._changed.wait_for(self._is_full, self._settings.batch_wait)
+                self._changed.wait_for(self._is_enough, self._settings.batch_wait)
                 self._queue = [item for item in self._queue if not self._is_over(item)]
                 if self._queue:
                     return self._batch()
@@ -267,18 +282,22 @@ class Worker:
     def _is_finished(self) -> bool:
         return self._is_closing and self._requests == 0 and not self._queue
 
-    def _is_full(self) -> bool:
-        return len(self._queue) >= self._settings.batch_requests or self._is_closing
+    def _is_enough(self) -> bool:
+        """Whether no more requests are waited for: without a network nothing is gained together."""
+        is_full = len(self._queue) >= self._settings.batch_requests
+        return is_full or self._is_closing or all(map(_needs_no_network, self._queue))
 
     def _is_over(self, item: _Item) -> bool:
         return item.is_cancelled or time.monotonic() > item.deadline
 
-    def _work(self, batch: list[_Item]) -> None:
-        """Summarize; what a failure leaves undone is tried once more, each alone."""
-        for item in self._undone(batch):
+    def _work(self, batch: list[_Item]) -> bool:
+        """Summarize; what a failure leaves undone is tried once more, each alone. Whether none."""
+        undone = self._undone(batch)
+        for item in undone:
             if self._undone([item]):
                 self._note_failure(item.wish.dialogue, _MOST_TRIES)
                 item.done(Problem("internal"))
+        return not undone
 
     def _undone(self, batch: list[_Item]) -> list[_Item]:
         """Summarize together; returns what a failure left undone."""
@@ -297,8 +316,8 @@ class Worker:
         answered = 0
         try:
             options = batch[0].wish.options
-            # Without a network nothing is gained together: each is answered as soon as it is done.
-            window = 1 if options.style == "faithful" else len(batch)
+            # Without a network each is answered as soon as it is done.
+            window = 1 if _needs_no_network(batch[0]) else len(batch)
             with stopping_when(lambda: all(map(self._is_over, read[answered:]))):
                 for summary in batch[0].model.stream(dialogues(), options, window):
                     self._answer(read[answered], summary)
@@ -333,6 +352,10 @@ class Worker:
         self._failures[mark] = self._failures.pop(mark, 0) + tries
         while len(self._failures) > _REMEMBERED:
             self._failures.popitem(last=False)
+
+
+def _needs_no_network(item: _Item) -> bool:
+    return item.wish.options.style == "faithful"
 
 
 def _mark_of(dialogue: Dialogue) -> str:

@@ -1,0 +1,1 @@
+"""Forms for summaries, and what they ask of a dialogue."""

@@ -115,14 +115,12 @@ def rename(summary: Summary, names: Mapping[str, str]) -> Summary:
         return _statement(one, summary.text, moved, renamer)
 
     return replace(
-        summary,
+        summary.map_text(renamer.text),
         text=moved.text,
-        reason=renamer.text(summary.reason),
         key_points=tuple(map(statement, summary.key_points)),
         sentences=tuple(map(statement, summary.sentences)),
         warnings=tuple(_warning(w, moved, renamer) for w in summary.warnings),
         entities=tuple(replace(e, text=renamer.text(e.text)) for e in summary.entities),
-        alternatives=tuple(map(renamer.text, summary.alternatives)),
     )
 
 

@@ -6,9 +6,9 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import Field
 
-from dialogist.config import Config
+from dialogist.config import Config, Line, Lines
 from dialogist.data.key_points import RulePack, load_pack
 from dialogist.data.pack_files import YamlSource, validated
 from dialogist.errors import ConfigError, nearest
@@ -19,18 +19,18 @@ from dialogist.errors import ConfigError, nearest
 
 
 FieldSource: TypeAlias = Literal[
-    "key_points",
-    "summary",
-    "field",
-    "issue",
-    "done",
-    "outcome",
-    "decisions",
-    "actions",
-    "questions",
-    "title",
-    "speakers",
-    "profile",
+    "key_points",  # sentences by key point, in the template's order
+    "summary",  # sentences of the summary
+    "field",  # values of the dialogue, of one type
+    "issue",  # the first complaint or wish of a customer, as a quote
+    "done",  # what was done: "I've refunded ...", "your order has been cancelled"
+    "outcome",  # how it ended, three entries at most
+    "decisions",  # what was said to be decided, or was proposed and accepted
+    "actions",  # what was promised, or asked for and agreed to, with its owner and deadline
+    "questions",  # what was answered with "I don't know", or asked last and never answered
+    "title",  # the topic that the corpus gives, or words that the dialogue repeats
+    "speakers",  # who speaks, with roles
+    "profile",  # the user profile, field by field
 ]
 SOURCES: tuple[FieldSource, ...] = get_args(FieldSource)
 
@@ -71,40 +71,28 @@ OPTIONS: Mapping[FieldSource, frozenset[str]] = {
 required and leave_out."""
 
 
-def _one_line(text: str) -> str:
-    if not text or text != text.strip() or not text.isprintable():
-        raise ValueError("must be one line of text without spaces around it")
-    return text
-
-
-def _as_tuple(value: object) -> object:
-    return (value,) if isinstance(value, str) else value
-
-
-Line = Annotated[str, AfterValidator(_one_line)]
-_Lines = Annotated[tuple[Line, ...], BeforeValidator(_as_tuple)]
-
-
 class SectionConfig(Config):
-    """One section.
+    """One section of a template.
 
-    ``labels``: the key points whose sentences it holds. ``part``: all sentences of the summary,
-    or those that no section of key points holds. ``cues``: words that stand near the value
-    wanted; with key points, words of a question whose answer belongs here, too. ``several``: all
-    different values, not the one that fits best. ``fields``: those of the user profile, in this
-    order; none: all. ``max``: at most so many sentences or entries; how many more there were is
-    said. ``empty``: what to say instead of nothing; ``leave_out``:
-    leave the section out then. ``required``: an empty section is told as a fault of the summary.
+    ``title``: its heading; titles must differ. ``source``: where its entries come from.
+    ``labels``: for ``key_points``, the key points whose sentences it holds. ``part``: for
+    ``summary``, all sentences, or those that no section of key points holds. ``type``: for
+    ``field``, the kind of value. ``cues``: for ``field``, words near the value; for
+    ``key_points``, words of a question that is quoted with its answer. ``several``: for
+    ``field``, all different values instead of the one that fits best. ``fields``: for
+    ``profile``, the fields wanted, in this order; none: all. ``max``: at most so many entries;
+    "(2 more)" counts the others. ``empty``: what an empty section says. ``leave_out``: an empty
+    section is omitted. ``required``: an empty section is reported as a fault.
     """
 
     title: Line
     source: FieldSource
-    labels: _Lines = ()
+    labels: Lines = ()
     part: Literal["all", "remaining"] = "all"
     type: FieldType | None = None
-    cues: _Lines = ()
+    cues: Lines = ()
     several: bool = False
-    fields: _Lines = ()
+    fields: Lines = ()
     max: Annotated[int, Field(ge=1)] | None = None
     empty: Line | None = None
     leave_out: bool = False
@@ -112,10 +100,12 @@ class SectionConfig(Config):
 
 
 class Template(Config):
-    """A template as it is written.
+    """A template file.
 
-    ``packs``: the rule packs that its labels are of; where a model writes no key points, the one
-    that knows most sentences labels them. ``empty``: what its empty sections say.
+    ``name``: its own. ``language``: of its headings. ``version``: raise it
+    when sections change. ``about``: one line for ``templates list``. ``packs``: the rule packs
+    that its labels come from; where a model writes no key points, the pack that knows most
+    sentences labels them. ``empty``: what empty sections say.
     """
 
     name: Line
@@ -123,7 +113,7 @@ class Template(Config):
     version: Annotated[int, Field(ge=1)]
     sections: Annotated[tuple[SectionConfig, ...], Field(min_length=1)]
     about: Line | None = None
-    packs: _Lines = ()
+    packs: Lines = ()
     empty: Line = "None found."
 
 

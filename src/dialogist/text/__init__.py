@@ -1,0 +1,1 @@
+"""Words, sentences, names and numbers of a text; reported speech."""

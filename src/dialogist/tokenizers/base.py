@@ -104,6 +104,9 @@ _LEVEL = _byte_level()
 # user's text, whatever it spells; the placeholders of speakers and entities can, and are atomic:
 # one character in the text, one id.
 
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json")
+"""What a saved tokenizer is, in its folder."""
+
 PLACEHOLDERS = 32
 """How many speakers of one dialogue can have an atomic token of their own."""
 

@@ -1,0 +1,1 @@
+"""The trainer: precision, processes, schedules, checkpoints."""

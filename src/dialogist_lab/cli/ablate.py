@@ -11,7 +11,7 @@ import typer
 
 from dialogist.cli.console import TrainingDisplay, note, progress
 from dialogist.cli.flags import Data, Device, OutputFile, TableForm, Threads
-from dialogist.cli.forms import DeviceKind, Table, aligned_lines, form_of, output_to
+from dialogist.cli.forms import Table, aligned_lines, form_of, output_to
 from dialogist.errors import DialogistError, UsageError, nearest
 from dialogist.text.tokens import counted
 from dialogist_lab.cli.compare_output import SystemFailure, clock_time
@@ -150,7 +150,7 @@ def ablate(
     data: Data = None,
     output: OutputFile = None,
     format: TableForm = None,
-    device: Device = DeviceKind.auto,
+    device: Device = "auto",
     threads: Threads = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:

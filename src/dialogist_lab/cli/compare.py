@@ -26,10 +26,11 @@ from dialogist.cli.flags import (
     Threads,
     tell_measured_style,
 )
-from dialogist.cli.forms import CardFormat, DeviceKind, form_of, output_to
+from dialogist.cli.forms import CardFormat, form_of, output_to
 from dialogist.cli.inputs import with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, DialogistError, MissingExtraError, UsageError
+from dialogist.template.filled import printable
 from dialogist_lab.cli.compare_output import (
     Comparison,
     SystemFailure,
@@ -122,13 +123,12 @@ def compare(
     plot: Annotated[
         Path | None, typer.Option(help="Figures 3 and 4 of the paper as a PNG file.")
     ] = None,
-    device: Device = DeviceKind.auto,
+    device: Device = "auto",
     threads: Threads = None,
     allow_network: AllowNetwork = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:
     """Compare systems on the same dialogues. The same command goes on after an interruption."""
-    from dialogist.engine.options import find_model
     from dialogist.evaluation.metric_selection import (
         check_columns,
         column_keys,
@@ -136,6 +136,7 @@ def compare(
         split_names,
     )
     from dialogist.evaluation.system_outputs import JoinOptions
+    from dialogist.pipeline.options import find_model
     from dialogist.recipe.predictions import PredictionForm
     from dialogist.recipe.recipe_config import data_folder
     from dialogist.recipe.systems import find_systems
@@ -210,12 +211,12 @@ def _outcome(
 def _failure(name: str, error: Exception) -> SystemFailure:
     """Tell of it. Even a bug of ours, or no memory left, is no reason to stop the others."""
     if isinstance(error, DialogistError):
-        failure = SystemFailure(name, _one_line(str(error)), error.exit_code)
+        failure = SystemFailure(name, printable(str(error)), error.exit_code)
     elif os.environ.get("DIALOGIST_DEBUG"):
         raise error
     else:
         what = f"unexpected {type(error).__name__}: {error} (DIALOGIST_DEBUG=1 stops there)"
-        failure = SystemFailure(name, _one_line(what), 1)
+        failure = SystemFailure(name, printable(what), 1)
     note(f"{failure.name}: failed: {failure.error}")
     return failure
 
@@ -247,11 +248,6 @@ def _keep(comparison: Comparison, folder: Path) -> None:
         name = file_name_of(row.name)
         write_scores(folder / f"{name}.scores.jsonl", row.entry.scores)
     note(f"the numbers of every output are in {folder}")
-
-
-def _one_line(text: str) -> str:
-    """Without line ends and control characters: the text of a file must not steer a terminal."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def _data_set(on: Path | None, read: ReadOptions) -> "DataSet | None":

@@ -26,7 +26,7 @@ from dialogist.cli.flags import (
     decoding_options,
     load_summarizer,
 )
-from dialogist.cli.forms import DeviceKind, Explained, form_of, output_to
+from dialogist.cli.forms import Explained, form_of, output_to
 from dialogist.cli.inputs import with_read_flags
 from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
 from dialogist.errors import DataError, UsageError, nearest
@@ -34,7 +34,7 @@ from dialogist.files import write_text_atomically
 from dialogist.records import Dialogue
 
 if TYPE_CHECKING:
-    from dialogist.engine.summarizer import Summarizer
+    from dialogist.pipeline.summarizer import Summarizer
     from dialogist_lab.explain.explanation import Explanation, SelectedMaps
 
 
@@ -98,7 +98,7 @@ def explain(
     max_tokens: MaxTokens = None,
     seed: Seed = None,
     read: ReadOptions = ReadOptions(),
-    device: Device = DeviceKind.auto,
+    device: Device = "auto",
     threads: Threads = None,
     allow_network: AllowNetwork = False,
 ) -> int:

@@ -18,6 +18,7 @@ from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError
 from dialogist.files import short_names
+from dialogist.template.filled import printable
 from dialogist.text.tokens import counted
 
 if TYPE_CHECKING:
@@ -64,8 +65,8 @@ FORMS: Mapping[Table, Callable[["Rating"], str]] = {
 
 def _about(rating: "Rating") -> Iterator[str]:
     a, b = rating.systems
-    yield f"A is {_line(a)}, B is {_line(b)}"
-    raters = ", ".join(f"{_line(name)} {count}" for name, count in rating.answered.items())
+    yield f"A is {printable(a)}, B is {printable(b)}"
+    raters = ", ".join(f"{printable(name)} {count}" for name, count in rating.answered.items())
     yield f"{counted(rating.items, 'dialogues')}; answered whole: {raters}"
     if rating.identical:
         yield (
@@ -94,7 +95,7 @@ def _preference(one: "Preference") -> tuple[str, ...]:
 
 def _falsehood(one: "Falsehood") -> tuple[str, ...]:
     return (
-        _line(one.system),
+        printable(one.system),
         str(one.marked),
         str(one.answers),
         _number(one.share, 1, "%"),
@@ -122,7 +123,8 @@ def _said(rating: "Rating") -> Iterator[str]:
             f"summary shown first (p {_p(rating.place_p)})"
         )
     for remark in rating.remarks:
-        yield f"{_line(remark.rater)} on {remark.item} ({_line(remark.id)}): {_line(remark.text)}"
+        rater, name, text = map(printable, (remark.rater, remark.id, remark.text))
+        yield f"{rater} on {remark.item} ({name}): {text}"
 
 
 def _interval(bounds: tuple[float, float]) -> str:
@@ -136,11 +138,6 @@ def _number(value: float, digits: int, unit: str = "") -> str:
 
 def _p(value: float) -> str:
     return "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _line(text: str) -> str:
-    """One line without control characters: what raters wrote must not steer a terminal."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 def _row(cells: tuple[str, ...]) -> str:

@@ -20,7 +20,6 @@ from dialogist.cli.flags import (
     Threads,
     Train,
 )
-from dialogist.cli.forms import DeviceKind
 from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
@@ -84,7 +83,7 @@ def report(
     limit: Limit = None,
     processes: ProcessCount = None,
     read: ReadOptions = ReadOptions(),
-    device: Device = DeviceKind.auto,
+    device: Device = "auto",
     threads: Threads = None,
     quiet: Quiet = False,
 ) -> int:

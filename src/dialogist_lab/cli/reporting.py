@@ -13,14 +13,14 @@ from dialogist.evaluation.diagnostics import Caution
 from dialogist.evaluation.metric_selection import KeyPoints, MetricSelection, metric_names
 from dialogist.evaluation.system_outputs import DialogueChoice, Output, cases_of
 from dialogist.files import short_names
-from dialogist.recipe.evaluate import (
+from dialogist.recipe.evaluation_run import (
     Evaluated,
     EvaluationRequest,
     SystemResult,
     evaluate_said,
+    floor_names,
     run_cautions,
 )
-from dialogist.recipe.floors import floor_names
 from dialogist.recipe.systems import System, choose_pack, find_systems
 from dialogist.text.tokens import counted
 from dialogist_lab.report.contents import PAGE, contents_of, write_report

@@ -2,28 +2,27 @@
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, groupby, pairwise
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from dialogist.checks.checking import with_checks
 from dialogist.data.collate import collate
 from dialogist.data.entities import MASK
 from dialogist.data.normalise import normalise
 from dialogist.data.speakers import RoleTable
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.bundle import Bundle
-from dialogist.engine.checking import with_checks
-from dialogist.engine.compose import compose
-from dialogist.engine.drafts import SearchedWindow
-from dialogist.engine.forced_decoding import forced_pair
-from dialogist.engine.summarizer import Summarizer
-from dialogist.engine.token_offsets import BROKEN, pieces
 from dialogist.errors import DataError
 from dialogist.models.base import Outputs
 from dialogist.nn.output_layer import Copies, PointerLogProbs
+from dialogist.pipeline.bundle import Bundle
+from dialogist.pipeline.compose import compose
+from dialogist.pipeline.drafts import BROKEN, Window, pieces
+from dialogist.pipeline.summarizer import Summarizer
+from dialogist.pipeline.window_generator import forced_pair
 from dialogist.records import Dialogue, Summary, Utterance
 from dialogist.tensors import FIRST_KEY_POINT, PLAN_EOS, Batch
 from dialogist.tokenizers import Tokenizer
@@ -49,7 +48,7 @@ from dialogist_lab.explain.explanation import (
 class Speller:
     """Spells the tokens of one dialogue and of what was said about it."""
 
-    def __init__(self, bundle: Bundle, dialogue: Dialogue, written: SearchedWindow) -> None:
+    def __init__(self, bundle: Bundle, dialogue: Dialogue, written: Window) -> None:
         self._bundle, self._written = bundle, written
         self._tokenizer = bundle.tokenizer
         self._roles = _roles(bundle, dialogue)
@@ -356,8 +355,9 @@ def explain_dialogue(
         name = f"dialogue '{dialogue.id}': " if dialogue.id else ""
         raise DataError(f"{name}{reading.refused[1]}: there is nothing to explain")
     [written] = summarizer.write(reading, chosen)
-    composed = compose(summarizer.bundle, reading, [written], chosen)
-    summary = with_checks(composed.summary, dialogue, chosen)
+    reading = replace(reading, windows=(written,))
+    summary, _ = compose(summarizer.bundle, reading, chosen)
+    summary = with_checks(summary, dialogue, chosen.min_confidence, chosen.evidence)
     return _Telling(summarizer, dialogue, written, summary).explanation()
 
 
@@ -365,7 +365,7 @@ class _Telling:
     """Puts together what is told of one dialogue."""
 
     def __init__(
-        self, summarizer: Summarizer, dialogue: Dialogue, written: SearchedWindow, summary: Summary
+        self, summarizer: Summarizer, dialogue: Dialogue, written: Window, summary: Summary
     ) -> None:
         self.bundle, self.written, self.summary = summarizer.bundle, written, summary
         self.draft = written.drafts[0]

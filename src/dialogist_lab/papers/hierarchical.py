@@ -281,7 +281,10 @@ class Hierarchical(GeneratorModule):
 
 
 def initialise(model: nn.Module) -> None:
-    """Glorot uniform matrices, zero biases; embeddings so that, scaled, they have unit variance."""
+    """Glorot uniform matrices, zero biases; embeddings so that, scaled, they have unit variance.
+
+    Relative positions are added as they are, to pooled rows of about unit variance: theirs is one.
+    """
     for module in model.modules():
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
@@ -289,3 +292,6 @@ def initialise(model: nn.Module) -> None:
                 nn.init.zeros_(module.bias)
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+    for module in model.modules():
+        if isinstance(module, HierarchicalEncoder):
+            nn.init.normal_(module.relative.weight)

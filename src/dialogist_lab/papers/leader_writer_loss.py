@@ -10,8 +10,7 @@ from torch import Tensor
 
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.beam_search import forced_targets
-from dialogist.decoding.generation import roll_out
-from dialogist.decoding.plan_decoding import PLAN_SYMBOLS, plan_of, plan_options
+from dialogist.decoding.generation import PLAN_SYMBOLS, plan_of, plan_options, roll_out
 from dialogist.models.base import ModelConfig, Outputs
 from dialogist.objectives.base import Loss, ObjectiveConfig, Per, per_sequence
 from dialogist.tensors import Batch, Plan

@@ -22,7 +22,7 @@ from dialogist_lab.report.examples import (
     timelines,
 )
 from dialogist_lab.report.figures import Picture, learning
-from dialogist_lab.report.plots import HEADLINE, by_size, lengths, ranking, scatter, spread
+from dialogist_lab.report.plots import HEADLINE, by_size, lengths, means, ranking, scatter, spread
 from dialogist_lab.report.report_tables import (
     ReportTable,
     TableCell,
@@ -151,6 +151,9 @@ def _of_scores(subject: Subject) -> list[Section]:
             pictures=_those(
                 scatter(subject.systems, "rouge1", "ROUGE-1"),
                 spread(subject.systems, "rougeL", "ROUGE-L"),
+                scatter(subject.systems, "bertscore", "BERTScore"),
+                spread(subject.systems, "bertscore", "BERTScore"),
+                means(subject.systems, "bertscore", "BERTScore"),
             ),
         ),
         Section(

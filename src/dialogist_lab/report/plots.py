@@ -1,5 +1,6 @@
 """Figures of scores and of sizes: ranking, spread, scatter, lengths, scores by size."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -34,6 +35,8 @@ _NAMES = {
     "copying.repeats4": "Outputs that repeat themselves",
 }
 """What columns are called where they stand alone."""
+
+_SAMPLE_KEYS = LegendKey("train sample", "muted"), LegendKey("this data", "series")
 
 _AHEAD = {"higher": "more is better", "lower": "less is better", "neither": ""}
 
@@ -80,7 +83,7 @@ def scatter(entries: Sequence[ShownSystem], kind: str, title: str) -> Picture | 
         for e in chosen
     )
     return Picture(
-        "precision-recall",
+        _file("precision-recall", kind),
         f"{title}: precision and recall of every output",
         "Each dot is an output; the cross is the mean. Curves: equal F1. "
         "Above the diagonal an output says less than its reference and what it says is in it; "
@@ -106,12 +109,48 @@ def spread(entries: Sequence[ShownSystem], kind: str, title: str) -> Picture | N
         else ""
     )
     return Picture(
-        "spread",
+        _file("spread", kind),
         f"{title}: how scores are spread over the outputs",
         f"The wider, the more outputs have that score; the bar is the median.{halves}",
         panels,
-        (LegendKey("train sample", "muted"), LegendKey("this data", "series")) if sampled else (),
+        _SAMPLE_KEYS if sampled else (),
     )
+
+
+def means(entries: Sequence[ShownSystem], kind: str, title: str) -> Picture | None:
+    """Bars of mean precision, recall and F1; beside those of the train sample."""
+    chosen = [e for e in entries if f"{kind}.precision" in e.scores][:_SHOWN]
+    if not chosen:
+        return None
+    sampled = any(entry.train is not None for entry in chosen)
+    panels = tuple(
+        Panel(
+            short(e.name),
+            partial(_bars, entry=e, kind=kind),
+            ", ".join(f"{p} {e.scores.figure(f'{kind}.{p}'):.1f}" for p in _PARTS),
+        )
+        for e in chosen
+    )
+    return Picture(
+        _file("means", kind),
+        f"{title}: mean precision, recall and F1",
+        "Where precision is above recall, summaries say less than their references.",
+        panels,
+        _SAMPLE_KEYS if sampled else (),
+    )
+
+
+def _file(name: str, kind: str) -> str:
+    """The name of a picture that is drawn of ROUGE, and of other scores too."""
+    return name if kind.startswith("rouge") else f"{name}-{kind}"
+
+
+def _lowest(values: Sequence[Floats], kind: str) -> int:
+    """Where an axis begins: scores that never come near 0 would lie in a corner."""
+    if kind.startswith("rouge"):
+        return 0
+    least = min((float(found.min()) for found in values if len(found)), default=0.0)
+    return max(0, int(least // 10) * 10)
 
 
 def colour_for(entry: ShownSystem, ink: Ink) -> str:
@@ -154,7 +193,8 @@ def _dots(axes: Any, ink: Ink, entries: Sequence[ShownSystem], key: str) -> None
 
 def _cloud(axes: Any, ink: Ink, entry: ShownSystem, kind: str) -> None:
     precision, recall = (entry.scores.each(f"{kind}.{part}") for part in ("precision", "recall"))
-    _equal_f1(axes, ink)
+    low = _lowest(_values(entry.scores, kind), kind)
+    _equal_f1(axes, ink, low)
     # Many outputs have the very same scores: overlapping dots add up.
     axes.scatter(
         recall, precision, s=7, color=colour_for(entry, ink), alpha=0.45, linewidth=0, zorder=2
@@ -168,16 +208,19 @@ def _cloud(axes: Any, ink: Ink, entry: ShownSystem, kind: str) -> None:
         color=ink.text,
         markeredgecolor=ink.ground,
     )
-    axes.set(xlabel="recall", ylabel="precision", xlim=(-2, 102), ylim=(-2, 102))
+    limits = low - 2, 102
+    axes.set(xlabel="recall", ylabel="precision", xlim=limits, ylim=limits)
     axes.set_aspect("equal")
 
 
-def _equal_f1(axes: Any, ink: Ink) -> None:
-    axes.plot([0, 100], [0, 100], color=ink.line, linewidth=0.8, zorder=1)
-    for f1 in (20, 40, 60, 80):
-        recall = np.linspace(f1 / (2 - f1 / 100) + 0.01, 100, 60)
-        axes.plot(recall, f1 * recall / (2 * recall - f1), color=ink.line, linewidth=0.9, zorder=1)
+def _equal_f1(axes: Any, ink: Ink, low: int) -> None:
+    axes.plot([low, 100], [low, 100], color=ink.line, linewidth=0.8, zorder=1)
+    for f1 in (20, 40, 60, 80, 90):
         end = 100 * f1 / (200 - f1)
+        if end < low or (f1 > 80 and low == 0):
+            continue
+        recall = np.linspace(end + 0.01, 100, 60)
+        axes.plot(recall, f1 * recall / (2 * recall - f1), color=ink.line, linewidth=0.9, zorder=1)
         axes.text(101, end, str(f1), color=ink.muted, fontsize=6, va="center", clip_on=False)
     axes.grid(visible=False)
 
@@ -190,7 +233,23 @@ def _violins(axes: Any, ink: Ink, entry: ShownSystem, kind: str) -> None:
         _bodies(axes, _values(entry.train.scores, kind), (ink.muted, ink.text), "low")
         _bodies(axes, _values(entry.scores, kind), colours, "high")
     axes.set_xticks(range(len(_PARTS)), ["precision", "recall", "F1"])
-    axes.set_ylim(-2, 102)
+    shown = [entry.scores, *([entry.train.scores] if entry.train is not None else [])]
+    low = min(_lowest(_values(scores, kind), kind) for scores in shown)
+    axes.set_ylim(low - 2, 102)
+    axes.grid(axis="x", visible=False)
+
+
+def _bars(axes: Any, ink: Ink, entry: ShownSystem, kind: str) -> None:
+    places = np.arange(len(_PARTS))
+    shown = [(entry.scores, colour_for(entry, ink), 0.0 if entry.train is None else 0.2)]
+    if entry.train is not None:
+        shown.append((entry.train.scores, ink.muted, -0.2))
+    for scores, colour, aside in shown:
+        heights = [scores.figure(f"{kind}.{part}") for part in _PARTS]
+        bars = axes.bar(places + aside, heights, 0.38, color=colour)
+        axes.bar_label(bars, fmt="%.1f", fontsize=7, color=ink.text)
+    axes.set_xticks(places, ["precision", "recall", "F1"])
+    axes.set_ylim(0, 105)
     axes.grid(axis="x", visible=False)
 
 
@@ -228,6 +287,7 @@ def series_marker(entry: ShownSystem) -> str:
 _BINS = 24
 _SIZES_SHOWN = 6
 _FEW = 5  # outputs in a bin below which there is no interval to be drawn
+_FULL, _MANY = 20, 100  # outputs that a bin has at least, where there are so many in all
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,9 +299,13 @@ class Bins:
     counts: tuple[int, ...]
 
     @classmethod
-    def of(cls, sizes: Sequence[float], starts: Sequence[int]) -> "Bins":
-        """Bins begin at ``starts``, the first takes what is smaller; empty ones are left out."""
+    def of(cls, sizes: Sequence[float], starts: Sequence[int], least: int = 0) -> "Bins":
+        """Bins begin at ``starts``, the first takes what is smaller; empty ones are left out.
+
+        Bins of fewer outputs than ``least`` are joined with the one below, the first with the next.
+        """
         whole = np.floor(np.asarray(sizes, dtype=float) + 0.5)
+        starts = _joined(whole, starts, least)
         found = np.searchsorted(starts, whole, side="right").clip(min=1) - 1
         used, places, counts = np.unique(found, return_inverse=True, return_counts=True)
         ends = [*(start - 1 for start in starts[1:]), None]
@@ -249,15 +313,28 @@ class Bins:
         return cls(places, names, tuple(map(int, counts)))
 
 
+def _joined(sizes: Floats, starts: Sequence[int], least: int) -> list[int]:
+    """The starts of bins that hold ``least`` outputs each, as far as there are that many."""
+    kept: list[int] = []
+    end = math.inf
+    for start in reversed(starts[1:]):
+        if np.count_nonzero((sizes >= start) & (sizes < end)) >= least:
+            kept, end = [start, *kept], start
+    if kept and np.count_nonzero(sizes < end) < least:
+        kept = kept[1:]
+    return [starts[0], *kept]
+
+
 def by_size(subject: Subject) -> Picture | None:
     """ROUGE-L, and that of key points, by utterances of the dialogue and by key points."""
     entries = _compared(subject)
+    least = _FULL if len(subject.outputs) >= _MANY else 0
     asked = []
     if subject.utterances:
-        bins = Bins.of(subject.utterances, UTTERANCE_BINS)
+        bins = Bins.of(subject.utterances, UTTERANCE_BINS, least)
         asked.append((bins, "utterances of the dialogue"))
     if subject.key_points is not None:
-        bins = Bins.of(subject.key_points, KEY_POINT_BINS)
+        bins = Bins.of(subject.key_points, KEY_POINT_BINS, least)
         asked.append((bins, "key points of the reference"))
     measured = {"rougeL.f1": "ROUGE-L", "key_points.rougeL.f1": "Key points' ROUGE-L"}
     panels = [
@@ -291,7 +368,10 @@ def _compared(subject: Subject) -> list[ShownSystem]:
 
 
 def lengths(subject: Subject) -> Picture | None:
-    """Histograms: utterances and words of dialogues, words of references and of outputs."""
+    """Histograms: utterances and words of dialogues; words and key points of references; outputs.
+
+    The first, third and fourth are Figure 2 of the KDD'19 paper.
+    """
     systems = subject.systems[:_SIZES_SHOWN]
     if not systems:
         return None
@@ -304,6 +384,10 @@ def lengths(subject: Subject) -> Picture | None:
             _counted("Dialogues: utterances", subject.utterances),
             _counted("Dialogues: words", words),
         ]
+    if wanted:
+        panels.append(_counted("References: words", wanted))
+    if subject.key_points is not None:
+        panels.append(_counted("References: key points", subject.key_points))
     top = _top([*wanted, *(n for entry in systems for n in _lengths(entry))])
     panels += [
         Panel(
@@ -325,7 +409,7 @@ def lengths(subject: Subject) -> Picture | None:
 
 
 def _counted(title: str, values: Sequence[float]) -> Panel:
-    alt = f"Mean {fmean(values):.1f}, from {min(values)} to {max(values)}"
+    alt = f"Mean {fmean(values):.1f}, from {min(values):g} to {max(values):g}"
     return Panel(title, partial(_histogram, values=values), alt, 2.1)
 
 

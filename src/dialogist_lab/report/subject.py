@@ -25,6 +25,7 @@ SUPPORT = {
     "faithfulness": "Outputs with something that the dialogue does not bear out",
     "slots": "Slot values beside the dialogue's true state",
     "copying": "What is copied, new or repeated",
+    "order": "What is told in another order than it was said",
 }
 """The metrics that look at output and dialogue, and what their tables are called."""
 

@@ -14,9 +14,9 @@ from tests.test_copying import COPYING, dialogues, trained
 
 from dialogist.data.encode import Limits
 from dialogist.decoding import DecodingOptions
-from dialogist.engine.summarizer import Summarizer
-from dialogist.engine.token_offsets import pieces
 from dialogist.errors import DataError, UsageError
+from dialogist.pipeline.drafts import pieces
+from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Utterance
 from dialogist.text.tokens import closed
 from dialogist_lab.explain.explanation import BEGIN, END, AttentionMap, Explanation, entropy

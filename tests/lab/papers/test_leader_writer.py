@@ -9,7 +9,7 @@ from torch import Tensor
 
 from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
-from dialogist.decoding.plan_decoding import PlannedText, generate_plan, plan_of
+from dialogist.decoding.generation import PlannedText, generate_plan, plan_of
 from dialogist.errors import ConfigError
 from dialogist.recipe.recipe_config import read_recipe
 from dialogist.tensors import FIRST_KEY_POINT, Batch

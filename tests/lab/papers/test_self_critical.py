@@ -204,12 +204,12 @@ def test_dialogues_add_up() -> None:
 @pytest.mark.parametrize("which", ["key_points_reward", "sub_summaries_reward"])
 def test_reinforcement_raises_the_reward(which: str) -> None:
     """The reinforcement loss alone, on one batch: rewards rise, though no target is ever shown."""
-    model, batch = leader_writer(), collate(PAIRS * 16, SYMBOLS)
+    model, batch = leader_writer(), collate(PAIRS * 8, SYMBOLS)
     config = {"key_points": 0, "sub_summaries": 0, which: 1.0, "longest_plan": 4, "longest_text": 6}
     objective = LeaderWriterLossConfig.parse(config).build(SYMBOLS)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     rewards = []
-    for _ in range(150):
+    for _ in range(100):
         model.train()
         loss = objective(model, batch)
         optimizer.zero_grad()
@@ -278,9 +278,9 @@ def test_a_flat_model_learns_from_its_reward() -> None:
     objective = SelfCriticalConfig(weight=1.0, max_tokens=6).build(SYMBOLS)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     rewards = []
-    for _ in range(150):
+    for _ in range(100):
         model.train()
-        loss = objective(model, collate(PAIRS * 16, SYMBOLS))
+        loss = objective(model, collate(PAIRS * 8, SYMBOLS))
         optimizer.zero_grad()
         (loss.value / loss.count).backward()
         optimizer.step()
@@ -334,9 +334,9 @@ def test_a_flat_pointer_model_learns_to_copy_from_its_reward() -> None:
     objective = SelfCriticalConfig(weight=1.0, max_tokens=4).build(SYMBOLS)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     rewards = []
-    for _ in range(120):
+    for _ in range(100):
         model.train()
-        loss = objective(model, collate(pairs * 16, SYMBOLS))
+        loss = objective(model, collate(pairs * 8, SYMBOLS))
         optimizer.zero_grad()
         (loss.value / loss.count).backward()
         optimizer.step()

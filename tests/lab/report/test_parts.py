@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from dialogist.errors import DataError
 from dialogist.evaluation.report_card import RowKind
+from dialogist_lab.report.contents import contents_of
 from dialogist_lab.report.examples import Spot, choose_examples, timelines
 from dialogist_lab.report.figures import learning
 from dialogist_lab.report.plots import Bins, binned
@@ -27,7 +29,7 @@ from dialogist_lab.report.subject import (
     shown_alone,
 )
 
-from .reporting import subject
+from .reporting import Likeness, subject
 
 SUBJECT = subject()
 KEYS = ("rouge1.f1", "rougeL.f1")
@@ -131,11 +133,54 @@ def test_what_is_unsupported_is_told_with_the_example():
     assert said.pieces[0].why == "no such word"
 
 
+# --- pictures of BERTScore ---
+
+
+def test_bertscore_is_drawn_like_rouge_and_as_bars():
+    """Report 1: Figure 9 (scatter), the violins, and Figure 10 (bars), train beside the data."""
+    contents = contents_of(subject(extra=(Likeness(),)), 1, nothing)
+    pictures = {picture.name: picture for picture in contents.pictures}
+    assert {"precision-recall", "spread"} <= pictures.keys()
+    kinds = ("precision-recall", "spread", "means")
+    drawn = [pictures[f"{name}-bertscore"] for name in kinds]
+    assert all("BERTScore" in picture.title for picture in drawn)
+    entry = contents_of(subject(), 1, nothing)
+    assert not [p for p in entry.pictures if "bertscore" in p.name], "nothing was measured"
+    assert re.fullmatch(r"precision \d\d\.\d, recall \d\d\.\d, f1 \d\d\.\d", drawn[2].panels[0].alt)
+    # The first system has a sample of its training data, the second has none.
+    labels = [re.findall(r">(\d\d\.\d)<", svg) for svg in drawn[2].svgs()]
+    assert [len(found) for found in labels] == [6, 3]
+    assert "train sample" in [key.label for key in drawn[2].legend]
+    # Scores from 60 on do not lie in a corner: the axis begins at 60.
+    ticks = re.findall(r">(\d+)<", drawn[0].svgs()[0])
+    assert "60" in ticks
+    assert "20" not in ticks
+
+
+def test_the_histograms_of_the_kdd_papers_figure_2():
+    contents = contents_of(SUBJECT, 1, nothing)
+    (lengths,) = (picture for picture in contents.pictures if picture.name == "lengths")
+    panels = {panel.title: panel for panel in lengths.panels}
+    assert panels["Dialogues: utterances"].alt.endswith("from 2 to 15")
+    assert panels["References: words"].alt.endswith("from 10 to 10")
+    assert panels["References: key points"].alt.startswith("Mean ")
+    assert lengths.png().startswith(b"\x89PNG")
+
+
 def test_bins_begin_where_they_are_said_to():
     bins = Bins.of([0, 1, 5, 6, 40, 41, 900], (1, 6, 11, 16, 21, 31, 41))
     assert bins.names == ("1-5", "6-10", "31-40", "41+")
     assert bins.counts == (3, 1, 1, 2)
     assert Bins.of([1.4, 1.5, 2.0], (1, 2, 3)).counts == (1, 2)  # halves go up
+
+
+def test_small_bins_are_joined():
+    sizes = [1] * 3 + [6] * 20 + [11] * 9 + [16] * 12 + [31] * 2
+    bins = Bins.of(sizes, (1, 6, 11, 16, 21, 31, 41), 20)
+    assert bins.names == ("1-10", "11+")
+    assert bins.counts == (23, 23)
+    assert Bins.of([1, 2, 9], (1, 6), 20).counts == (3,)
+    assert Bins.of([1] * 9 + [6] * 30 + [11] * 30, (1, 6, 11), 20).names == ("1-10", "11+")
 
 
 def test_a_bin_has_the_mean_of_its_outputs():

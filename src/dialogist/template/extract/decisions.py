@@ -1,22 +1,264 @@
-"""Decisions in English dialogues: said to be taken, or proposed and agreed to."""
+"""Decisions in English dialogues: said to be taken, or proposed and accepted."""
 
 import re
 from collections.abc import Iterator
 
 from dialogist.records import EvidenceSpan
-from dialogist.template.extract.clause import (
+from dialogist.template.extract.turns import (
+    Found,
+    Sentence,
+    Turns,
     before,
     begins_clause,
     clause_end,
     is_broken,
     is_telling,
+    quoted,
     tidy,
 )
-from dialogist.template.extract.settled import settled_in
-from dialogist.template.extract.talk import TALK
-from dialogist.template.extract.turns import Found, Sentence, Turns
-from dialogist.text.quantities import deadline_in
-from dialogist.text.replies import agrees
+from dialogist.text.quantities import deadline_in, whens_in
+from dialogist.text.replies import agrees, declines
+
+# What is proposed only to carry on the conversation, or done at once: no decision.
+
+
+TALK = re.compile(
+    r"(?:see|say|talk|start|begin|continue|go(?: on| around| right| out and enjoy| let|"
+    r" ahead| back| through| over| in| inside| now| then|$|[.!?]| and (?:see|look|"
+    r"have))|move|look|hear|get "
+    r"(?:started|going|down|back|on|to|into|this|in)|take (?:a look|a seat|the|it|this|"
+    r"that)|turn|think|face|hope|try (?:and|to|this|that|it)|check|find|just|have a "
+    r"(?:look|seat|chat|talk|try|drink)|"
+    r"not|be|assume|suppose|imagine|pretend|put it|know|make (?:sure|it (?:quick|"
+    r"short))|wait|stop|keep(?! (?:it|them|the|him|her) \w)|leave it|do (?:it|that|this)|discuss|"
+    r"figure|work (?:it|this) out|ask|call it|give|hurry|sit|relax|forget|pray|"
+    r"remember|consider|review|read|run|come|walk|step|order|eat|"
+    r"listen|close|stand|change the subject|skip|eval|show|focus|decide|leave(?! (?:him|her|them|"
+    r"it|the|that|out)\b)|get "
+    r"(?:some|a|something)|first|next|now|well|do|hit|finish)\b",
+    re.I,
+)
+
+
+# Proposals that somebody accepts, told in the words of both: "Luigi's at eight?" - "Works for me".
+#
+# What is accepted is quoted, never reworded: only the words say how far the yes goes.
+
+
+_OFFERED = re.compile(
+    r"\b(?:how about|what about|shall we|why don ?['’]?t we|should we|could we|can we|"
+    r"would you like|"
+    r"would you prefer|do you want to|i['’]d (?!like|love|rather|be|say|have|need|never|hate)\w+|"
+    r"would [\w ]{1,30} be (?:all right|alright|ok|okay|fine)|i(?: would|['’ ]?d)? (?:suggest|"
+    r"propose|recommend|move|say we)|"
+    r"we could|we can|let ?['’]?s|make it|i can (?:give|offer|do)|i (?:will|['’]ll) give you|"
+    r"is (?:that|this|it) (?:ok|okay|fine|alright|all right)(?: with| for|$|\?)|"
+    r"(?:ok|okay|fine|good|alright|works?)(?: with| for)? (?:you)?\?)",
+    re.I,
+)
+_FRAGMENT = re.compile(
+    r"^\W*(?:(?:ok(?:ay)?|and|so|then|or|oh|hm+|well|yes|also|no,? .{0,25}?[,.])[ ,]+)*(?!(?:is|"
+    r"are|was|were|do|"
+    r"does|did|have|has|can|could|will|would|should|what|when|where|which|who|why|how|any|anything|"
+    r"will|really|right|sorry|pardon|you|and|i|he|she|they|it|that|not|no|yes|yep|u|for|ok|okay|"
+    r"huh)\b)",
+    re.I,
+)
+_LONGEST_FRAGMENT = 7  # words
+_FEWEST = 3  # words of a statement that is more than a remark
+_BACK = 5  # utterances in which what is chosen was spoken of
+_ASKS_FOR_WORK = re.compile(
+    r"\b(?:will|can|could|do|did|does|is|are|would|should|have|has) (?:you|u|i|he|she|they|it|"
+    r"the)\b",
+    re.I,
+)
+_IS_THAT_OK = re.compile(
+    r"^\W*(?:is|would|will) (?:that|this|it)(?: be)? (?:ok|okay|fine|alright|all right|good)", re.I
+)
+_THEN = re.compile(r"^\W*(?:ok(?:ay)?[ ,]+|so[ ,]+)?(?:then|or) \w|.*\bthen ?\?$", re.I)
+_AGREED = re.compile(
+    r"^\W*(?:(?:ok(?:ay)?|yes|yeah|all right|alright)[ ,.]+)?(?:agreed|i agree|deal)\W*$", re.I
+)
+_TAKES_IT = re.compile(r"\bi ?['’]?ll take (?:it|that|this)(?: one)?\b", re.I)
+_NO_VALUE = (
+    r"(?!(?:that|this|it|which|everything|all|i|ok(?:ay)?|sure|yes|yeah|yep|good|great|fine|"
+    r"perfect|"
+    r"alright|right|deal|agreed|cool|no|nope|well|oh|so|and|but|is|are|works?|if|you|he|she|they|"
+    r"we|"
+    r"here|there|what|who|bye|goodbye|hi|hello|thanks?|see)\b)"
+)
+_VALUE = rf"{_NO_VALUE}[\w:.,'’£$€-]+(?: {_NO_VALUE}[\w:.,'’£$€-]+){{0,4}}?"
+# What is chosen is named in these words themselves.
+_NAMED = re.compile(
+    rf"^\W*(?:(?:ok(?:ay)?|sure|yes|yeah|good|great|fine|perfect|alright|all right|right|deal|"
+    rf"agreed|cool|"
+    rf"kk?|no problem|no worries|of course|certainly|lovely)[ ,.!]+)*"
+    rf"(?:{_VALUE} (?:it is\b|works(?: (?:for|too|fine|well|best)\b| ?[.,!]|\W*$)|(?:is|"
+    rf"are) (?:fine|good|perfect|great|okay|ok|better|enough)\b|"
+    r"sounds (?:good|great|perfect|fine|lovely)\b|then\W*$)"
+    rf"|(?:then|so) {_VALUE},? please\W*$"
+    r"|(?:then |so )?(?:I|we) ?(?:['’] ?ll| will|['’]d) (?:take|go with|go for|stick with|"
+    r"keep) (?!it\W*$|that\W*$|a look|care|you|back)\w"
+    r"|(?:then |so )?(?:we|I) (?:go|stick|went) (?:with|for) \w"
+    r"|let ?['’]?s (?:go with|go for|take|stick with|say|make it|do) (?!it\W*$|that\W*$|"
+    r"this\W*$)\w)",
+    re.I,
+)
+_PRAISES = re.compile(
+    r"\b(?:is|are) (?:fine|good|perfect|great|okay|ok|better)\b(?! (?:with|for|by) (?:me|"
+    r"us)\b)",
+    re.I,
+)
+_FIRM = re.compile(
+    r"^\W*(?:(?:ok(?:ay)?|oh|and|yes|yeah|well|haha|so|h*mm*)[ ,.!]+){0,2}"
+    r"(?:deal|agreed|works for me|sounds (?:good|great|perfect|fine)|fine (?:with|by) me|"
+    r"good idea|great idea|"
+    r"that works|that ?['’]?s fine|that ?['’]?ll (?:do|be fine)|perfect|let ?['’]?s do (?:that|it)|"
+    r"i ?['’]?ll take (?:it|that(?: one)?|this(?: one)?|the \w+(?: one)?)|count me in|i agree|"
+    r"great|"
+    r"that would be (?:great|perfect|good|fine|nice)|that sounds (?:good|great|perfect|fine|nice|"
+    r"lovely)|"
+    r"(?:ok(?:ay)?|yes|sure)?[ ,.]*go (?:ahead|for it)|absolutely|definitely|of course|certainly|"
+    r"with pleasure)\b",
+    re.I,
+)
+_YES = re.compile(
+    r"^\W*(?:oh |and |mm[ ,]+)?(?:yes|yeah|yep|sure|okay|ok|cool|alright|all right)\b", re.I
+)
+_DROPPED = re.compile(
+    r"^\W*(?:(?:ok(?:ay)?|fine|good|right|alright|all right|agreed)[ ,.]+){1,2}"
+    r"(?:no|we (?:drop|skip|leave|cancel)|then no|without)\b(?! (?:problem|worries|idea))",
+    re.I,
+)
+_OPEN = re.compile(
+    r"\b(?:but|maybe|perhaps|if|might|not sure|depends|think about|until|unless|don ?['’]?t|"
+    r"not)\b|n['’]t\b",
+    re.I,
+)
+_MONEY_OR_NUMBER = re.compile(
+    r"[£$€]\s?\d|\b\d[\d.,]*(?:st|nd|rd|th)?\b|\b(?:two|three|four|five|six|seven|eight|nine|ten|"
+    r"eleven|"
+    r"twelve|fifteen|twenty|thirty|forty|fifty|half past|noon)\b",
+    re.I,
+)
+
+
+def settled_in(turns: Turns) -> Iterator[Found]:
+    """Accepted proposals, in the order of acceptance."""
+    for sentence in turns.all():
+        if sentence.text.endswith("?") or sentence.utterance == 0:
+            continue
+        proposal = _proposal(sentence, turns)
+        if proposal is None:
+            continue
+        if _chooses(sentence, turns):
+            yield from _told(sentence)
+        elif _is_first(sentence, turns) and _accepts(sentence, proposal, turns):
+            if _offers(proposal) or (_AGREED.match(sentence.text) and _states(proposal)):
+                yield from _told(_meant(proposal, turns), sentence)
+            elif _TAKES_IT.search(sentence.text):
+                offered = (
+                    proposal if _has_value(proposal.text) else _offered_before(sentence, turns)
+                )
+                yield from _told(offered, sentence) if offered is not None else ()
+
+
+def _proposal(sentence: Sentence, turns: Turns) -> Sentence | None:
+    """What was said before that a yes may be to: another speaker's last sentence."""
+    before = turns.sentences[sentence.utterance - 1]
+    if not before or before[-1].speaker == sentence.speaker:
+        return None
+    asked = [one for one in before if _OFFERED.search(one.text)]
+    return asked[-1] if asked and not before[-1].text.endswith("?") else before[-1]
+
+
+def _states(proposal: Sentence) -> bool:
+    return not proposal.text.endswith("?") and len(proposal.text.split()) > _FEWEST
+
+
+def _offered_before(sentence: Sentence, turns: Turns) -> Sentence | None:
+    """The last offer of another speaker: questions about it may come between."""
+    for number in range(sentence.utterance - 1, max(-1, sentence.utterance - _BACK), -1):
+        for one in reversed(turns.sentences[number]):
+            if one.speaker != sentence.speaker and _OFFERED.search(one.text):
+                return one
+    return None
+
+
+def _meant(proposal: Sentence, turns: Turns) -> Sentence:
+    """What "Is that okay?" asks about: the sentence before it."""
+    said = turns.sentences[proposal.utterance]
+    place = said.index(proposal)
+    return said[place - 1] if place and _IS_THAT_OK.match(proposal.text) else proposal
+
+
+def _chooses(sentence: Sentence, turns: Turns) -> bool:
+    """Whether the sentence names what is chosen, and it was spoken of before."""
+    if _OPEN.search(sentence.text):
+        return _DROPPED.match(sentence.text) is not None
+    if _DROPPED.match(sentence.text):
+        return True
+    named = _NAMED.match(sentence.text)
+    if named is None:
+        return False
+    spoken = (s for n in range(max(0, sentence.utterance - _BACK), sentence.utterance)
+              for s in turns.sentences[n])  # fmt: skip
+    if _has_value(sentence.text) or _PRAISES.search(sentence.text):
+        return _has_value(sentence.text)
+    return any(_shares(sentence.text, s.text) for s in spoken)
+
+
+def _is_first(sentence: Sentence, turns: Turns) -> bool:
+    return turns.sentences[sentence.utterance][0] is sentence
+
+
+def _accepts(sentence: Sentence, proposal: Sentence, turns: Turns) -> bool:
+    said = " ".join(one.text for one in turns.sentences[sentence.utterance][:2])
+    if declines(said) or (not agrees(sentence.text) and "take" not in sentence.text):
+        return False
+    if _OPEN.search(said):
+        return False
+    # A "yeah" to a statement may be no more than listening; to a question it is an answer.
+    answers = proposal.text.endswith("?") and _YES.match(sentence.text) is not None
+    return answers or _FIRM.match(said) is not None
+
+
+def _offers(proposal: Sentence) -> bool:
+    """Whether it proposes something: in words, or a bare "Luigi's at eight?"."""
+    text = proposal.text
+    if (offered := _OFFERED.search(text)) is not None:
+        if TALK.match(text, offered.end() + 1):
+            return False
+        return _has_value(text) or len(text.split()) > 3
+    short = len(text.split()) <= _LONGEST_FRAGMENT
+    if text.endswith("?"):
+        # "Me?" - "Yes" settles nothing; a time, a number or "then the ...?" may.
+        names = _has_value(text) or _THEN.match(text) is not None
+        asks = _ASKS_FOR_WORK.search(text) is not None
+        return short and names and not asks and _FRAGMENT.match(text) is not None
+    if len(text.split()) <= _FEWEST + 1 and _has_value(text):
+        return True  # "Tuesday after six."
+    return short and _MONEY_OR_NUMBER.search(text) is not None and "take" in text
+
+
+def _has_value(text: str) -> bool:
+    return any(True for _ in whens_in(text)) or _MONEY_OR_NUMBER.search(text) is not None
+
+
+def _shares(text: str, other: str) -> bool:
+    words = set(re.findall(r"[a-z]{4,}", text.lower()))
+    return not words.isdisjoint(re.findall(r"[a-z]{4,}", other.lower()))
+
+
+def _told(*sentences: Sentence) -> Iterator[Found]:
+    text = quoted(*sentences)
+    if text is not None:
+        evidence = tuple(one.span() for one in reversed(sentences))
+        yield Found(text, evidence, words=" ".join(one.text for one in sentences))
+
+
+# Decisions in English dialogues: said to be taken, or proposed and agreed to.
+
 
 _APOSTROPHE = r" ?['’] ?"
 _TAKEN = re.compile(

@@ -3,18 +3,21 @@
 import re
 from collections.abc import Iterator
 
-from dialogist.template.extract.clause import (
+from dialogist.template.extract.turns import (
+    Found,
+    Sentence,
+    Turns,
     before,
     begins_clause,
     clause_end,
     is_broken,
     is_telling,
+    quoted,
+    resolved,
+    served_in,
     tidy,
 )
-from dialogist.template.extract.serving import served_in
-from dialogist.template.extract.turns import Found, Sentence, Turns
 from dialogist.template.extract.verbs import WORK
-from dialogist.template.extract.wording import quoted, resolved
 from dialogist.text.porter import stem_of
 from dialogist.text.tokens import IRREGULAR, word_set
 

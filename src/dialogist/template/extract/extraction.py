@@ -1,4 +1,4 @@
-"""`extract`: everything that a dialogue itself says for a template, in the dialogue's language."""
+"""Everything that a dialogue itself says for a template, in the dialogue's language."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -6,24 +6,155 @@ from dataclasses import dataclass
 
 from dialogist.records import Dialogue
 from dialogist.template.extract.actions import actions_in
-from dialogist.template.extract.chinese import (
-    chinese_actions,
-    chinese_decisions,
-    chinese_done,
-    chinese_issues,
-    chinese_outcomes,
-    chinese_questions,
-)
 from dialogist.template.extract.decisions import decisions_in
 from dialogist.template.extract.done import done_in
-from dialogist.template.extract.issues import issues_in
 from dialogist.template.extract.open_questions import questions_in
-from dialogist.template.extract.outcomes import outcomes_in
+from dialogist.template.extract.outcomes import issues_in, outcomes_in
 from dialogist.template.extract.superseded import standing, values_of
-from dialogist.template.extract.turns import Found, Turns, turns_of
+from dialogist.template.extract.turns import Found, Sentence, Turns, quoted, turns_of
 from dialogist.text.languages import language_of
 from dialogist.text.porter import stem_of
+from dialogist.text.quantities import deadline_in
+from dialogist.text.replies import agrees
 from dialogist.text.tokens import FUNCTION_WORDS, bases_of
+
+# Actions, decisions and open questions in Chinese dialogues, as far as fixed phrases tell them.
+
+
+_VERBS = (
+    "发(?:给|送|您|你|到|一|个|过去|邮件|短信)?|寄|邮寄|打(?:给|电话)|致电|"
+    "回电|联系|处理|提交|安排|反馈|上报|回复|通知|准备|整理|"
+    "确认|更新|修改|补发|补寄|退款|退还|登记|申请|转告|转给|跟进|催促|催|核实|预订|"
+    "预定|订|买|带|送|交|完成|写|做完|修|换"
+)
+_PROMISE = re.compile(
+    r"(?<![您你])(?:我|我们|咱们|小妹|这边|我这边|我们这边)(?:这边)?(?:会|"
+    r"就|来|去|再|也|马上|立即|立刻|尽快|稍后|今天|今晚|明天|明早|后天|"
+    r"下周[一二三四五六日天]?|"
+    r"周[一二三四五六日]|[上下]午|晚上|早上|\d+[点日号](?:前|之前)?|"
+    r"[一二两三四五六七八九十]+点(?:前|之前)?|负责|帮[您你]|给[您你]|为[您你]|"
+    rf"把[^，。！？]{{1,12}}){{1,6}}(?:{_VERBS})(?!了)[^，。！？；,.!?;]{{1,30}}"
+)
+_FIRM = re.compile("会|马上|立即|立刻|尽快|稍后|今天|今晚|明|后天|周|点|负责|[日号]")
+_MAYBE = re.compile(
+    "如果|要是|可能|也许|是不是|吗|怎么|万一|假如|不会|没有|刚才|已经|之前会|可以|需要您|[了过]$"
+)
+_ASKED = re.compile(
+    rf"(?:请|麻烦|能不能|可以|能)(?:您|你|帮我|帮忙|再)*(?:{_VERBS})[^，。！？；,.!?;]{{2,30}}"
+)
+_DECIDED = re.compile(
+    "(?:我们|大家|咱们)(?:最后|最终|一致|已经)?(?:决定|商定|确定|同意|"
+    "约定)(?!吗)[^，。！？；]{3,40}"
+    "|(?:那就|就)(?:这么|这样)(?:定|办|说定)了?[^，。！？；]{0,20}"
+)
+_PROPOSED = re.compile("(?:那?我们|咱们?)(?!是|的|不)[^，。！？；]{2,30}(?:吧|怎么样|好吗|好不好)")
+_QUESTION = re.compile("[？?]$|(?:吗|呢|多少|什么时候|几点|为什么|怎么办|哪里)[？?。]?$")
+_POLITE = re.compile(
+    "在吗|您好|你好|对吗|是吗|好吗|可以吗|行吗|还有(?:什么|其他|别的)|帮到?您|"
+    "请问有什么|方便|满意|请稍等"
+)
+_UNKNOWN = re.compile(
+    "^[嗯哦呃这个，, ]*(?:我|我们|这边)?(?:也|还|暂时|目前)?(?:不知道|不清楚|"
+    "不确定|不太清楚|没法确定|无法确定|说不准|不好说)"
+)
+
+_DONE = re.compile(
+    "(?<![没未不])(?:已经?|刚刚|刚才)(?:成功)?(?:为|帮|给|替|跟|向|把|将)?[^，。！？；,.!?;]{0,14}?"
+    "(?:退款|退还|退回|取消|登记|提交|反馈|发送|发给|补发|补寄|修改|处理|催促|催|备注|上报|申请|安排|联系|寄出|"
+    "发货|预订|预约|更换|核实|转告|下单|开通|关闭)(?:了|好了|成功|完成)?[^，。！？；,.!?;]{0,20}"
+)
+_COMPLAINT = re.compile(
+    "没|不|坏|错|漏|少|丢|问题|故障|投诉|退|取消|怎么|为什么|什么时候|想|要|帮|查|改|多扣|重复|慢"
+)
+_SERVING = re.compile("客服|商家|卖家|店|坐席|agent|system", re.I)
+_REFUSED = re.compile(
+    "(?:很?抱歉|不好意思|非常抱歉)[^。！？]*(?:不能|无法|没办法|不支持|不可以)[^。！？]*"
+)
+_GREETING = 6  # characters of a greeting at most
+
+
+def chinese_actions(turns: Turns) -> Iterator[Found]:
+    """Promises with a time or a firm word, and requests that are agreed to."""
+    for sentence in turns.all():
+        if _MAYBE.search(sentence.text):
+            continue
+        said = _PROMISE.search(sentence.text)
+        if said is not None and _FIRM.search(said[0]):
+            yield Found(said[0], (sentence.span(),), sentence.speaker, deadline_in(said[0]))
+            continue
+        asked, reply = _ASKED.search(sentence.text), turns.reply(sentence.utterance)
+        if asked is not None and reply and deadline_in(asked[0]) and agrees(reply[0].text):
+            evidence = (sentence.span(), reply[0].span())
+            yield Found(asked[0], evidence, reply[0].speaker, deadline_in(asked[0]))
+
+
+def chinese_decisions(turns: Turns) -> Iterator[Found]:
+    """What is said to be decided, and what is proposed and agreed to."""
+    for sentence in turns.all():
+        if said := _DECIDED.search(sentence.text):
+            yield Found(said[0], (sentence.span(),), deadline=deadline_in(said[0]))
+        elif said := _PROPOSED.search(sentence.text):
+            reply = turns.reply(sentence.utterance)
+            if reply and agrees(reply[0].text):
+                evidence = (sentence.span(), reply[0].span())
+                yield Found(said[0], evidence, deadline=deadline_in(said[0]))
+
+
+def chinese_questions(turns: Turns) -> Iterator[Found]:
+    """Questions that are answered with not knowing."""
+    for sentence in turns.all():
+        if not _QUESTION.search(sentence.text) or _POLITE.search(sentence.text):
+            continue
+        reply = turns.reply(sentence.utterance)
+        if (
+            reply
+            and _is_last(sentence, turns)
+            and _UNKNOWN.match(reply[0].text)
+            and len(reply) == 1
+        ):
+            yield Found(sentence.text, (sentence.span(), reply[0].span()), sentence.speaker)
+
+
+def _is_last(sentence: Sentence, turns: Turns) -> bool:
+    return turns.sentences[sentence.utterance][-1] is sentence
+
+
+def chinese_issues(turns: Turns) -> Iterator[Found]:
+    """The first thing that somebody who is served asks or complains about."""
+    names = turns.dialogue.speakers
+    roles = {u.speaker: u.role for u in turns.dialogue.utterances}
+    served = [n for n in names if not _SERVING.search(f"{n} {roles[n]}")]
+    if len(served) == len(names):
+        return
+    for sentence in turns.all():
+        long = len(sentence.text) > _GREETING
+        if sentence.speaker in served and long and _COMPLAINT.search(sentence.text):
+            text = quoted(sentence)
+            if text is not None:
+                yield Found(text, (sentence.span(),), sentence.speaker)
+            return
+
+
+def chinese_done(turns: Turns) -> Iterator[Found]:
+    """What is said to be done already."""
+    for sentence in turns.all():
+        said = None if _QUESTION.search(sentence.text) else _DONE.search(sentence.text)
+        if said is not None:
+            yield Found(said[0], (sentence.span(),), sentence.speaker)
+
+
+def chinese_outcomes(turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
+    """The last thing done, and refusals, in the order they are said."""
+    refused = [
+        Found(said[0], (sentence.span(),), sentence.speaker)
+        for sentence in turns.all()
+        if (said := _REFUSED.search(sentence.text)) is not None
+    ]
+    yield from sorted([*refused, *done[-1:]], key=lambda one: one.evidence[0].utterance)
+
+
+# `extract`: everything that a dialogue itself says for a template, in the dialogue's language.
+
 
 _SAME = 0.6  # of the words of the shorter one: then two texts say the same
 

@@ -4,8 +4,15 @@ import re
 from collections.abc import Iterator
 
 from dialogist.records import EvidenceSpan
-from dialogist.template.extract.clause import clause_end, is_broken, is_telling, tidy
-from dialogist.template.extract.turns import Found, Sentence, Turns
+from dialogist.template.extract.turns import (
+    Found,
+    Sentence,
+    Turns,
+    clause_end,
+    is_broken,
+    is_telling,
+    tidy,
+)
 
 _ASKS = re.compile(
     r"\b(?:what|when|where|which|who|whose|whom|why|how|is|are|was|were|do|does|did|"

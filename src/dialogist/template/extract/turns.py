@@ -1,11 +1,98 @@
-"""A dialogue as sentences with their places, and who speaks next: what all finders read."""
+"""A dialogue as sentences and clauses with places; who serves in it; how an entry is worded."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dialogist.records import Dialogue, EvidenceSpan
-from dialogist.text.tokens import sentence_spans
+from dialogist.text.tokens import FUNCTION_WORDS, sentence_spans, word_set
+
+# The rest of a clause, from its verb to where another clause begins: never part of a word.
+
+
+_STOP = re.compile(
+    r"[.!?…]+\W*$|\s[.!?](?!\w)|(?<! [ap])(?<!(?-i:[A-Z][a-z]))(?<!(?-i:[A-Z][a-z]{2}))[.!?](?=\s)|"
+    r"[;。！？；…]|[:：](?!\d)|\s--?\s|\s*,? (?:but|because|since|although|though|"
+    r"whereas|otherwise|so(?! that))\b"
+    r"|\s*,(?: (?:and|then|and then|so))? (?:I|you|we|he|she|they|it|that|this|there|let)\b"
+    r"|\s+(?:and|then|or) (?:I|you|we|he|she|they|it|there|let)\b"
+    r"|\s*, (?:ok(?:ay)?|all ?right|right|thanks|thank you|sir|madam|ma ?['’] ?am|miss|please|bye|"
+    r"no|yes|yeah|well|uh|um|you know|I mean)\b"
+    r"|\s*,\s*(?-i:(?:(?:Mr|Mrs|Ms|Miss|Dr)\.? )?[A-Z][a-z]+)\W*$|\s*,? (?:okay|"
+    r"alright|if you (?:like|want|wish|don ?['’] ?t mind))(?! to)\b",
+    re.I,
+)
+_TAIL = re.compile(
+    r"[\s,]{1,9}(?:then|(?<!for )(?<!right )(?<!by )now|too|though|and|or|so|please|pls|yeah|"
+    r"okay|ok|right)?[\s,]{0,9}$",
+    re.I,
+)
+_AGAIN = re.compile(r"\b(\w[\w']*(?: \w[\w']*){0,3})(?:[ ,]+\1\b)+", re.I)
+_DANGLING = word_set(
+    "a an the my your our his their its of to with for from at by and or but if "
+    "when that which who like"
+    " we i he she they as than into about because so very is are was were be will "
+    "would can could not"
+    " some any this these those new another afterwards get got have has had do does did"
+)
+_RESTART = re.compile(r"\bI(?: ?['’] ?(?:ll|m)| will| put| am)\b|\blet ?['’] ?s\b|\bI think\b")
+_BEGINS = re.compile(
+    r"(?:[,;:.…-]|\b(?:and|so|then|but|well|ok(?:ay)?|yes|yeah|sure|kk?|lol|haha|thx|thanks|now|"
+    r"because|today|yesterday))"
+    r"\W{0,9}$",
+    re.I,
+)
+_NAMES_NOTHING = word_set("thing things stuff lot bit way something anything")
+_BREATH = 80  # characters
+_LOOK = 400  # characters: a clause is shorter
+
+
+def clause_end(text: str, start: int) -> int:
+    """Where the clause that ``text[start:]`` begins with ends, without its mark.
+
+    What goes on for longer than a clause does is none: it ends where it starts.
+    """
+    stop = _STOP.search(text, start, start + _LOOK)
+    if stop is None and len(text) > start + _LOOK:
+        return start
+    end = stop.start() if stop else len(text)
+    while (tail := _TAIL.search(text, start, end)) and tail.start() > start and tail.start() < end:
+        end = tail.start()
+    return end
+
+
+def tidy(clause: str) -> str:
+    """One line, without what a speaker says twice in a row: ``the the final version``."""
+    return _AGAIN.sub(r"\1", " ".join(clause.split()))
+
+
+def is_broken(clause: str) -> bool:
+    """Whether a clause breaks off or begins anew: nothing ends with ``the`` or ``with``."""
+    words = clause.lower().split()
+    if not words or _RESTART.search(clause):
+        return True
+    return words[-1].strip(",'\"-") in _DANGLING or clause.endswith("-")
+
+
+def is_telling(clause: str) -> bool:
+    """Whether something beside the verb is more than a pronoun."""
+    words = re.findall(r"[^\W_]+", clause.lower())[1:]
+    return any(word not in FUNCTION_WORDS and word not in _NAMES_NOTHING for word in words)
+
+
+def before(text: str, place: int) -> str:
+    """What is said in the same breath before ``place``."""
+    return text[max(0, place - _BREATH) : place]
+
+
+def begins_clause(text: str, place: int) -> bool:
+    """Whether a clause may begin at ``place``: not the relative one of "all I'll take"."""
+    words = before(text, place)
+    return not words.strip() or _BEGINS.search(words) is not None
+
+
+# A dialogue as sentences with their places, and who speaks next: what all finders read.
+
 
 # Transcribers' marks ({vocalsound}, [laughter]; other brackets may be masks) and fillers.
 _NOISE = re.compile(
@@ -109,3 +196,108 @@ def _sentences(number: int, text: str, speaker: str) -> Iterator[Sentence]:
     for start, end in sentence_spans(blank):
         if _WORD.search(blank, start, end):
             yield Sentence(number, start, end, blank[start:end], speaker)
+
+
+# Who serves in a conversation, and who is served.
+
+
+_SERVING = word_set(
+    "agent advisor adviser support rep representative operator system assistant bot clerk "
+    "reception receptionist doctor dr nurse teacher salesperson helpdesk service host staff "
+    "waiter mechanic technician consultant dispatcher cashier pharmacist"
+)
+_SERVED = word_set(
+    "customer caller client guest patient passenger user traveller traveler tenant shopper "
+    "member subscriber"
+)
+_TWO = 2
+_SERVES = re.compile(
+    r"\b(?:how (?:can|may|could) (?:i|we) (?:help|assist)|what can i do for you|"
+    r"what (?:brings|seems|can i get)|thanks? (?:you )?for (?:calling|contacting|reaching)|"
+    r"you ?['’]?re (?:through to|speaking (?:to|with))|can i help you|"
+    r"what ?['’]?s (?:the (?:problem|matter)|wrong)|"
+    r"welcome to|how is (?:the|your)|speaking\W*$|(?:support|desk|surgery|office|deliveries|"
+    r"hotline)[,.])",
+    re.I,
+)
+
+
+def served_in(turns: Turns) -> frozenset[str]:
+    """Those who are served; nobody where nobody serves."""
+    names = turns.dialogue.speakers
+    roles = {u.speaker: u.role.lower() for u in turns.dialogue.utterances}
+    words = {name: {roles.get(name, ""), *re.findall(r"\w+", name.lower())} for name in names}
+    served = frozenset(name for name in names if not _SERVED.isdisjoint(words[name]))
+    if served and len(served) < len(names):
+        return served
+    serving = {name for name in names if not _SERVING.isdisjoint(words[name])}
+    if not serving and len(names) == _TWO:
+        first = [s for s in turns.all() if s.utterance < 3]
+        serving = {s.speaker for s in first if _SERVES.search(s.text)}
+    if not serving:
+        return frozenset()
+    return frozenset(names) - serving
+
+
+# How an entry is worded: a clause with its pronouns resolved, or what was said in quotation marks.
+#
+# A clause is reworded only where nobody can be mistaken: "me" is the speaker, "you" the one spoken
+# to where it is an object. Everything else is quoted, with its speaker.
+
+
+_SPEAKER_ACTS = re.compile(r"(?-i:\bI\b)|\bi\b(?=['’ ]|$)|\b(?:im|ive)\b|\bmyself\b.", re.I)
+_THEM = r"(?:you|u)"
+_YOU_ACTS = re.compile(
+    rf"\b(?:if|unless|when|once|until|till|that|what|where|which|how|as|than|because|before|after|"
+    rf"so|whether|everything|anything|thing|all|and|or|make|let|have|help) {_THEM}\b"
+    rf"|\b{_THEM} ?['’]|\b{_THEM} (?:are|were|have|had|can|could|will|would|should|may|might|must|"
+    r"do|don|did|need|want|like|know|get|got|said|asked)\b"
+    r"|\b(?:yours|yourself|yourselves|ur|mine|both of you|all of you|you (?:guys|all|two|both))\b",
+    re.I,
+)
+_MINE = re.compile(r"\b(?:me|my|us|our)\b", re.I)
+_YOURS = re.compile(r"\b(?:you|u|your)\b", re.I)
+_YOU = re.compile(r"\b(?:you|u)\b", re.I)
+_MYSELF = re.compile(r" (?:myself|ourselves)(?=$|[ ,])", re.I)
+_PRONOUNS = word_set("i me you u")  # speakers of some exports: "You" is no name for "you"
+_LONGEST = 240  # characters of a quote: what is longer tells nobody what the entry is
+
+
+def resolved(clause: str, speaker: str, addressee: str, owner: str) -> str | None:
+    """The clause with names for "me" and "you", None where somebody could be mistaken.
+
+    ``owner`` does what the clause says. A speaker's own "my" and "us" stay where he is the owner.
+    """
+    clause = _MYSELF.sub("", clause) if owner == speaker else clause
+    if _SPEAKER_ACTS.search(clause) or _YOU_ACTS.search(clause):
+        return None
+    if _YOURS.search(clause):
+        if not addressee or (addressee == owner and _YOU.search(clause)):
+            return None
+        if addressee.lower() in _PRONOUNS:
+            return None
+        clause = _YOURS.sub(lambda found: _named(found[0], addressee, owner), clause)
+    if owner != speaker:
+        if _MINE.search(clause) and not speaker:
+            return None
+        clause = _MINE.sub(lambda found: _named(found[0], speaker, owner), clause)
+    return clause
+
+
+def _named(pronoun: str, name: str, owner: str) -> str:
+    """What stands for a pronoun that means ``name``; an owner's own things are "their" own."""
+    possessive = pronoun.lower() in ("my", "your", "our")
+    if possessive and name == owner:
+        return "their"
+    return f"{name}'s" if possessive else name
+
+
+def quoted(*sentences: Sentence) -> str | None:
+    """What was said, with who said it: ``Ann: "Pick me up at six."``; None if it is too long."""
+    shown = " – ".join(_quote(one) for one in sentences)
+    return shown if len(shown) <= _LONGEST else None
+
+
+def _quote(sentence: Sentence) -> str:
+    said = tidy(sentence.text).replace('"', "'")
+    return f'{sentence.speaker}: "{said}"' if sentence.speaker else f'"{said}"'

@@ -2,7 +2,7 @@
 
 import re
 
-from dialogist.template.extract.clause import is_telling
+from dialogist.template.extract.turns import is_telling
 from dialogist.text.porter import stem_of
 from dialogist.text.tokens import word_set
 

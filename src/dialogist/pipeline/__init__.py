@@ -1,0 +1,1 @@
+"""The one summarization pipeline: the Summarizer, and model folders."""

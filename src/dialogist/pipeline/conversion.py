@@ -1,0 +1,345 @@
+"""Pretrained models as model folders of ours, and ours for other engines."""
+
+import hashlib
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from dialogist import __version__
+from dialogist.data.encode import Limits
+from dialogist.data.prepare import Preparation, PreparationConfig
+from dialogist.errors import MissingExtraError, ModelError
+from dialogist.files import write_folder_atomically
+from dialogist.models.pretrained.exporting import export_to_transformers
+from dialogist.models.pretrained.importing import ImportedModel, import_pretrained
+from dialogist.models.pretrained.pretrained_config import PretrainedConfig
+from dialogist.models.pretrained.pretrained_network import PretrainedModel
+from dialogist.models.pretrained.pretrained_sources import (
+    OURS,
+    PretrainedSource,
+    locate,
+    read_ours,
+    stored_format,
+)
+from dialogist.models.transformer import Transformer
+from dialogist.nn.attention import MultiHeadAttention
+from dialogist.nn.layers import Positions
+from dialogist.nn.transformer_layers import DecoderLayer, EncoderLayer, FeedForward, LayerShape
+from dialogist.pipeline.bundle import Bundle, save_bundle
+from dialogist.pipeline.options import SummaryOptions, carry_licence, licence_of, user_models
+from dialogist.records import JSON
+from dialogist.tokenizers.base import TOKENIZER_FILES
+
+# Pretrained models as model folders of ours, and back.
+#
+# They are imported when first named, and then read like any other.
+#
+# They lie in ``$DIALOGIST_HOME/imported``, under a digest of where they come from and of its files,
+# so that a changed file is imported anew. Weights are stored as they were found: 16 bits stay 16
+# bits, everything else is fp32.
+
+
+_SOURCE_TOKENS, _SUMMARY_TOKENS = 1024, 128
+_T5_TOKENS = 512  # what it was trained on; it has no table of positions that would say so
+_LONGEST = 100  # tokens of a summary, where the model's makers do not say
+
+
+def imported_folder(name: str) -> Path:
+    """The model folder that a pretrained model was imported into, or is imported into now.
+
+    Raises:
+        MissingExtraError: transformers is not installed.
+        ModelError: there is no such model, or it cannot be read; see `import_pretrained`.
+    """
+    source = locate(name)
+    home = user_models().parent / "imported"
+    called = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(name).stem if source.gguf else Path(name).name)
+    folder = home / f"{called.strip('-.')}-{_digest(source)}"
+    if (folder / "config.json").is_file():
+        return folder
+    home.mkdir(parents=True, exist_ok=True)
+    bundle = imported_bundle(name)
+    card = f"# {name}\n\nImported from {name} with Dialogist {__version__}.\n"
+    licence = str(bundle.about.get("licence", ""))
+    if licence:
+        card = f"---\nlicense: {licence}\n---\n{card}"
+    dtype = stored_format(source)
+    write_folder_atomically(folder, lambda new: save_bundle(new, bundle, card, dtype))
+    return folder
+
+
+def _digest(source: PretrainedSource) -> str:
+    """Of where it lies, and of the names, sizes and times of its files."""
+    names = [source.gguf] if source.gguf else sorted(p.name for p in source.folder.iterdir())
+    stats = [(name, (source.folder / name).stat()) for name in names]
+    files = [(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]
+    text = repr((str(source.folder.resolve()), files, __version__))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def imported_bundle(name: str, config: PretrainedConfig | None = None) -> Bundle:
+    """A pretrained model with a preparation and a search that suit it.
+
+    Raises:
+        MissingExtraError, ModelError, ConfigError: as `import_pretrained`.
+    """
+    imported = import_pretrained(config or PretrainedConfig(source=name))
+    source = locate(imported.model.config.source)
+    ours = read_ours(source)
+    if ours:  # we exported it
+        at = str(source.folder / OURS)
+        preparation = PreparationConfig.parse(ours["preparation"], at)
+        decoding = SummaryOptions.parse(ours["decoding"], at)
+    else:
+        preparation = preparation_for(imported)
+        decoding = decoding_for(imported.generation, imported.model.config)
+    about = {"source": name, "licence": licence_of(source.folder, {})}
+    made = Preparation(preparation)
+    return Bundle(imported.model, imported.tokenizer, made, decoding, name, about)
+
+
+def export_hf(bundle: Bundle, source: Path, folder: Path) -> None:
+    """Write a folder for transformers; ``bundle``: loaded without a precision from ``source``.
+
+    Raises:
+        ModelError: the model is of no architecture that transformers has.
+    """
+    assert bundle.precision is None
+    model = bundle.model
+    if not isinstance(model, PretrainedModel):
+        raise ModelError(
+            f"{source}: is of kind '{model.config.kind}', which transformers does not have: only "
+            "a model of kind 'pretrained' can be exported for it"
+        )
+    options = SummaryOptions.of(bundle.decoding)
+    generation: dict[str, Any] = {"max_new_tokens": options.max_tokens}
+    if options.strategy == "beam":
+        generation |= {
+            "num_beams": options.beam_size,
+            "early_stopping": options.early_stop,
+            "length_penalty": options.length_penalty,
+        }
+    if options.no_repeat_ngram:
+        generation["no_repeat_ngram_size"] = options.no_repeat_ngram
+    about: dict[str, JSON] = {
+        "preparation": bundle.preparation.config.model_dump(mode="json"),
+        "decoding": options.model_dump(mode="json"),
+    }
+
+    def write(into: Path) -> None:
+        export_to_transformers(model, bundle.tokenizer, about, generation, into)
+        carry_licence([source], into)
+        card = source / "README.md"
+        if card.is_file():
+            shutil.copyfile(card, into / card.name)
+
+    write_folder_atomically(folder, write)
+
+
+def preparation_for(imported: ImportedModel) -> PreparationConfig:
+    """Names and text as they are, one line a turn, as much as the model can read."""
+    config = imported.model.config
+    kind = (config.architecture or {})["model_type"]
+    longest = imported.model.longest_source or _SOURCE_TOKENS
+    if kind in ("t5", "mt5"):
+        longest = _T5_TOKENS
+    elif not config.is_encoder_decoder:
+        longest -= _SUMMARY_TOKENS
+    tokens = max(3, min(_SOURCE_TOKENS, longest))
+    return PreparationConfig(
+        speakers="inline", limits=Limits(source_tokens=tokens, summary_tokens=_SUMMARY_TOKENS)
+    )
+
+
+def decoding_for(generation: Mapping[str, Any], config: PretrainedConfig) -> SummaryOptions:
+    """The search of the model's makers, as far as they say; beams for encoder-decoders."""
+    beams = int(generation.get("num_beams") or (4 if config.is_encoder_decoder else 1))
+    longest = generation.get("max_new_tokens") or generation.get("max_length") or _LONGEST
+    room = config.longest_target
+    most = min(int(longest), 512, *(() if room is None else (room - 2,)))
+    return SummaryOptions(
+        strategy="beam" if beams > 1 else "greedy",
+        beam_size=max(1, beams),
+        beam_scoring="transformers",
+        length_penalty=float(generation.get("length_penalty") or 1.0),
+        early_stop=generation.get("early_stopping") is True,
+        no_repeat_ngram=int(generation.get("no_repeat_ngram_size") or 0),
+        max_tokens=max(1, most),
+        min_tokens=min(int(generation.get("min_length") or 0), most),
+    )
+
+
+# A flat Transformer as a model of CTranslate2, for people who serve with that engine.
+#
+# CTranslate2's Transformer has everything of ours but copying, and embeddings that are narrower
+# than the model; such models are refused. Its search is its own: it knows neither our filters nor
+# our length penalty, and begins with the vocabulary's begin symbol as ours does.
+
+
+Spec: TypeAlias = Any
+"""A node of CTranslate2's description of a model; its attributes are arrays and nodes."""
+
+
+def export_ctranslate2(
+    bundle: Bundle, source: Path, folder: Path, quantization: str = "int8"
+) -> None:
+    """Write a folder that ``ctranslate2.Translator`` loads, with our tokenizer beside it.
+
+    ``bundle``: loaded without a precision from the model folder ``source``. Sources are given as
+    ``tokenizer.token(i)`` for each id of an encoded dialogue, begin and end symbols included.
+    ``quantization``: CTranslate2's name of what weights are stored as: int8, float16, float32 ...
+
+    Raises:
+        MissingExtraError: CTranslate2 is not installed.
+        ModelError: CTranslate2 cannot express this model.
+    """
+    try:
+        from ctranslate2.specs import common_spec, transformer_spec
+    except ImportError:
+        raise MissingExtraError("export to CTranslate2", "fast") from None
+    model = _exportable(bundle, source)
+    shapes = model.config.layer_shape(), model.config.decoder_shape()
+    activations = {"relu": common_spec.Activation.RELU, "gelu": common_spec.Activation.GELU}
+    kinds = transformer_spec.TransformerEncoderSpec, transformer_spec.TransformerDecoderSpec
+    counts = model.config.encoder_layers, model.config.decoder_layers
+    specs = [
+        kind(
+            count,
+            shape.heads,
+            pre_norm=shape.norm == "pre",
+            activation=activations[shape.activation],
+            layernorm_embedding=model.config.embedding_norm,
+            head_dim=shape.key_width,
+        )
+        for kind, shape, count in zip(kinds, shapes, counts, strict=True)
+    ]
+    spec = transformer_spec.TransformerSpec(*specs)
+    _fill(spec, model)
+    _name(spec, bundle, shapes[0])
+    spec.validate()
+    spec.optimize(quantization=quantization)
+    write_folder_atomically(folder, lambda into: _save(spec, source, into))
+
+
+def _exportable(bundle: Bundle, source: Path) -> Transformer:
+    """The model, if CTranslate2 can compute it."""
+    assert bundle.precision is None
+    model = bundle.model
+    reason = ""
+    if not isinstance(model, Transformer):
+        reason = f"it is of kind '{model.config.kind}'"
+    elif model.config.pointer:
+        reason = "it copies words (pointer: true)"
+    elif model.config.speaker_attention:
+        reason = "its attention knows who speaks (speaker_attention: true)"
+    elif bundle.tokenizer.plan is not None:
+        reason = "it writes a plan first (preparation.plan: prefix)"
+    elif model.source_embedding.projection is not None:
+        reason = f"its embeddings are narrower than the model ({model.config.embedding})"
+    elif model.config.decoder_shape().norm_eps != model.config.norm_eps:
+        reason = "encoder and decoder normalise with different norm_eps"
+    if reason:
+        raise ModelError(
+            f"{source}: cannot be exported to CTranslate2: {reason}; flat Transformers without "
+            "pointer and plan can"
+        )
+    return cast(Transformer, model)
+
+
+def _fill(spec: Spec, model: Transformer) -> None:
+    """Give the description its weights."""
+    sides = (
+        (spec.encoder, model.source_embedding, model.source_positions, model.encoder),
+        (spec.decoder, model.target_embedding, model.target_positions, model.decoder),
+    )
+    for side, embedding, positions, stack in sides:
+        tables = side.embeddings if isinstance(side.embeddings, list) else [side.embeddings]
+        tables[0].weight = _array(embedding.weight)
+        side.scale_embeddings = model.config.scale_embeddings
+        _positions(side, positions)
+        if isinstance(stack.final_norm, nn.LayerNorm):
+            _norm(side.layer_norm, stack.final_norm)
+        for layer_spec, layer in zip(side.layer, stack.layers, strict=True):
+            if isinstance(layer, EncoderLayer):
+                _encoder_layer(layer_spec, layer)
+            else:
+                _decoder_layer(layer_spec, cast(DecoderLayer, layer))
+    _linear(spec.decoder.projection, model.output)
+
+
+def _positions(side: Spec, positions: Positions) -> None:
+    side.position_encodings.encodings = _array(positions.table)
+    if positions.norm is not None:
+        _norm(side.layernorm_embedding, positions.norm)
+
+
+def _encoder_layer(spec: Spec, layer: EncoderLayer) -> None:
+    _self_attention(spec.self_attention, layer.attention)
+    _norm(spec.self_attention.layer_norm, layer.norm1)
+    _feed_forward(spec.ffn, layer.feed_forward)
+    _norm(spec.ffn.layer_norm, layer.norm2)
+
+
+def _decoder_layer(spec: Spec, layer: DecoderLayer) -> None:
+    _self_attention(spec.self_attention, layer.self_attention)
+    _norm(spec.self_attention.layer_norm, layer.norm1)
+    cross = layer.cross_attention
+    _linear(spec.attention.linear[0], cross.query)
+    _linear(spec.attention.linear[1], cross.key, cross.value)
+    _linear(spec.attention.linear[2], cross.output)
+    _norm(spec.attention.layer_norm, layer.norm2)
+    _feed_forward(spec.ffn, layer.feed_forward)
+    _norm(spec.ffn.layer_norm, layer.norm3 or layer.norm2)  # (the reports use the second twice)
+
+
+def _self_attention(spec: Spec, attention: MultiHeadAttention) -> None:
+    _linear(spec.linear[0], attention.query, attention.key, attention.value)
+    _linear(spec.linear[1], attention.output)
+
+
+def _feed_forward(spec: Spec, network: FeedForward) -> None:
+    _linear(spec.linear_0, network.inner)
+    _linear(spec.linear_1, network.outer)
+
+
+def _linear(spec: Spec, *layers: nn.Linear) -> None:
+    """One layer of those given, whose outputs stand beside each other."""
+    spec.weight = np.concatenate([_array(layer.weight) for layer in layers])
+    spec.bias = np.concatenate([_array(layer.bias) for layer in layers])
+
+
+def _norm(spec: Spec, norm: nn.LayerNorm) -> None:
+    spec.gamma, spec.beta = _array(norm.weight), _array(norm.bias)
+
+
+def _array(weight: Tensor) -> NDArray[np.float32]:
+    return np.ascontiguousarray(weight.detach().float().numpy())
+
+
+def _name(spec: Spec, bundle: Bundle, shape: LayerShape) -> None:
+    """Vocabulary, control symbols, and what layer norms add to the variance."""
+    tokenizer = bundle.tokenizer
+    tokens = [tokenizer.token(index) for index in range(len(tokenizer))]
+    spec.register_source_vocabulary(tokens)
+    spec.register_target_vocabulary(tokens)
+    controls = tokenizer.controls
+    spec.config.unk_token, spec.config.eos_token = controls.unk, controls.eos
+    spec.config.bos_token = spec.config.decoder_start_token = controls.bos
+    spec.config.add_source_bos = spec.config.add_source_eos = False
+    spec.config.layer_norm_epsilon = shape.norm_eps
+
+
+def _save(spec: Spec, source: Path, folder: Path) -> None:
+    spec.save(str(folder))
+    for name in TOKENIZER_FILES:
+        shutil.copyfile(source / name, folder / name)
+    carry_licence([source], folder)
+    card = source / "README.md"
+    if card.is_file():
+        shutil.copyfile(card, folder / card.name)

@@ -1,0 +1,263 @@
+"""How a summary is searched for, and the JSON files of a model folder; neither needs torch."""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal, TypeVar
+
+from pydantic import Field, model_validator
+
+from dialogist.config import Config
+from dialogist.decoding import DecodingOptions
+from dialogist.errors import ConfigError, ModelError, nearest
+from dialogist.files import is_pretrained_source
+from dialogist.records import JSON
+
+# `SummaryOptions`: how a summary is searched for, and what shall be done about it besides.
+
+
+Length = Literal["short", "medium", "long"]
+Style = Literal["faithful", "free"]
+
+MEASURED: Mapping[str, object] = MappingProxyType({"style": "free", "evidence": False})
+"""What figures about a network are made with: it writes, and nobody looks at evidence."""
+
+_OF_BOTH_STYLES = frozenset(("style", "length", "words", "evidence", "focus"))
+
+
+def only_in_free_style(names: Iterable[str]) -> list[str]:
+    """Those of some options that have no effect in faithful style."""
+    return [name for name in names if name not in _OF_BOTH_STYLES]
+
+
+class SummaryOptions(DecodingOptions):
+    """Options of a summary; a model folder keeps those that its model was tuned with.
+
+    ``style``: ``faithful`` reports or quotes by rules what was said; ``free`` is what the model
+    writes. ``long``: a dialogue beyond the model's limits is read in ``windows``, or ``cut`` as the
+    papers do. ``overlap``: the most utterances that two windows share. ``safe``: names, numbers,
+    entities and speakers that the dialogue does not support are kept out. ``evidence``: statements
+    are linked to utterances. ``length``: in faithful style a share of the dialogue's words
+    (docs/reference/summary.md); in free style ``medium`` is as the model writes, ``short`` its most
+    central sentences, and ``long`` reads in smaller windows. ``words``: at most so many, in whole
+    sentences. ``focus``: in faithful style the speaker that the summary is about.
+    ``min_confidence``: a sentence of a lower confidence is marked as unchecked; None never.
+    ``low_confidence``: the status of a summary with a lower mean log-probability; None never.
+    """
+
+    style: Style = "free"
+    long: Literal["windows", "cut"] = "windows"
+    overlap: int = Field(2, ge=0, le=100)
+    safe: bool = True
+    evidence: bool = True
+    length: Length = "medium"
+    words: int | None = Field(None, ge=1)
+    focus: str | None = None
+    min_confidence: float | None = Field(None, ge=0, le=1)
+    low_confidence: float | None = Field(None, le=0)
+
+    @classmethod
+    def of(cls, options: DecodingOptions) -> "SummaryOptions":
+        """The same search, with the usual wishes if it has none."""
+        return options if isinstance(options, cls) else cls(**options.model_dump())
+
+    @model_validator(mode="after")
+    def _focus_is_faithful(self) -> "SummaryOptions":
+        if self.focus is not None and self.style == "free":
+            raise ValueError(
+                "'focus' goes with 'style' faithful; of a free summary dialogist.template.focus "
+                "keeps what is about a speaker"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _cut_is_one_window(self) -> "SummaryOptions":
+        if self.long == "cut" and self.length == "long":
+            raise ValueError("'length' long reads in windows: it cannot go with 'long' cut")
+        return self
+
+
+# The JSON files of a model folder, checked. None of them needs torch to be read.
+
+
+MODEL_FORMAT_VERSION = 2
+"""1: weights in one floating-point format. 2: or matrices in int8."""
+
+GENERATION = "generation_config.json"
+
+C = TypeVar("C", bound=Config)
+
+
+def model_options(folder: Path) -> SummaryOptions:
+    """Read the options that a model was made for.
+
+    Raises:
+        ModelError: the folder is no model's, or its file is missing, damaged or wrong.
+    """
+    check_format(folder)
+    return parse_file(SummaryOptions, folder / GENERATION)
+
+
+def check_format(folder: Path) -> None:
+    """See that a folder is a model's, of a format that this release reads.
+
+    Raises:
+        ModelError: it is not.
+    """
+    if not folder.is_dir():
+        raise ModelError(f"{folder}: no such model folder")
+    values = read_json(folder / "config.json")
+    version = values.get("format_version")
+    if values.get("format") != "dialogist" or not isinstance(version, int):
+        raise ModelError(f"{folder}: its config.json is not a Dialogist model's")
+    if version > MODEL_FORMAT_VERSION:
+        raise ModelError(
+            f"{folder}: is of format {version}, this release reads up to {MODEL_FORMAT_VERSION}: "
+            "update Dialogist"
+        )
+
+
+def parse_file(kind: type[C], path: Path) -> C:
+    """Read one file as ``kind``.
+
+    Raises:
+        ModelError: it is missing, damaged or wrong.
+    """
+    try:
+        return kind.parse(read_json(path), str(path))
+    except ConfigError as error:  # a broken model is no usage error
+        raise ModelError(str(error)) from None
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object.
+
+    Raises:
+        ModelError: it is missing or damaged.
+    """
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ModelError(f"{path.parent}: is no model folder: it has no {path.name}") from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(f"{path}: cannot be read: {error}") from None
+    if not isinstance(values, dict):
+        raise ModelError(f"{path}: must hold a JSON object")
+    return values
+
+
+# Where models live: bundled with the package, in the user's own folder, or at any path.
+
+
+DEFAULT_MODEL = "default"
+
+
+def user_models() -> Path:
+    """``$DIALOGIST_HOME/models``, by default ``~/.dialogist/models``."""
+    return Path(os.environ.get("DIALOGIST_HOME") or Path.home() / ".dialogist") / "models"
+
+
+def bundled_models() -> Path:
+    """The models inside the package."""
+    return Path(str(resources.files("dialogist") / "assets" / "models"))
+
+
+def known_models() -> Iterator[tuple[str, Path]]:
+    """Every model that has a name: the user's first, then the bundled ones."""
+    for parent in (user_models(), bundled_models()):
+        if parent.is_dir():
+            for folder in sorted(parent.iterdir()):
+                if (folder / "config.json").is_file():
+                    yield folder.name, folder
+
+
+def find_model(name_or_path: str) -> Path:
+    """The folder of a model, by name, or by path (its own folder, or a run's).
+
+    A pretrained model of transformers (its folder, a GGUF file, a name of the hub) is imported
+    when it is first asked for.
+
+    Raises:
+        MissingExtraError: a pretrained model, and transformers is not installed.
+        ModelError: there is none (names the nearest known one), or it cannot be imported.
+    """
+    path = Path(name_or_path)
+    if is_pretrained_source(name_or_path):
+        from dialogist.pipeline.conversion import imported_folder  # torch
+
+        return imported_folder(name_or_path)
+    if path.is_dir():
+        return path if (path / "config.json").is_file() else _of_run(path)
+    names = dict(reversed(list(known_models())))  # a user's model goes before a bundled one
+    if name_or_path in names:
+        return names[name_or_path]
+    raise ModelError(
+        f"model '{name_or_path}': no such folder and no model of that name"
+        f"{nearest(name_or_path, names)} (see: dialogist models list)"
+    )
+
+
+def _of_run(folder: Path) -> Path:
+    """A run folder stands for the model it ended with."""
+    if (folder / "model" / "config.json").is_file():
+        return folder / "model"
+    if (folder / "checkpoints").is_dir():
+        raise ModelError(f"{folder}: this training run has not finished yet: it holds no model")
+    raise ModelError(f"{folder}: is no model folder: it has no config.json")
+
+
+# The licence of a model's weights: read from its folder, shown to people, combined in a mean.
+
+
+LICENCE_FILE = "LICENSE"
+
+_HEAD = re.compile(r"\A---\n.*?^license:[ \t]*(?P<name>[^\n]+)$.*?^---$", re.DOTALL | re.MULTILINE)
+
+
+def licence_of(folder: Path, about: Mapping[str, JSON]) -> str:
+    """Return the licence that config.json or the head of the card names; empty if none does."""
+    named = about.get("licence")
+    if isinstance(named, str) and named:
+        return named
+    try:
+        found = _HEAD.search((folder / "README.md").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ""
+    return found["name"].strip("\"' ") if found else ""
+
+
+def shown_licence(licence: str) -> str:
+    """Return a licence in the spelling of SPDX, with what it does not allow."""
+    if not licence:
+        return "no licence named"
+    spelled = " AND ".join(_spelled(one) for one in licence.split(" AND "))
+    return f"{spelled} (not for commercial use)" if is_non_commercial(licence) else spelled
+
+
+def is_non_commercial(licence: str) -> bool:
+    """Whether a licence, by its name, does not allow commercial use."""
+    return "-NC-" in f"{licence.upper()}-"
+
+
+def combined_licence(licences: Iterable[str]) -> str:
+    """Return what weights made of several models are under: every licence, once."""
+    return " AND ".join(dict.fromkeys(one for one in licences if one))
+
+
+def carry_licence(sources: Sequence[Path], folder: Path) -> None:
+    """Copy the texts of licences from model folders into one that is made of them."""
+    for number, source in enumerate(sources):
+        text = source / LICENCE_FILE
+        if text.is_file():
+            name = LICENCE_FILE if number == 0 else f"{LICENCE_FILE}.{number + 1}"
+            shutil.copyfile(text, folder / name)
+
+
+def _spelled(name: str) -> str:
+    """``cc-by-4.0`` as ``CC-BY-4.0``, ``apache-2.0`` as ``Apache-2.0``."""
+    return name.upper() if name.lower().startswith(("cc", "mit", "bsd")) else name.capitalize()

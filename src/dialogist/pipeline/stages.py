@@ -1,0 +1,257 @@
+"""`Pipeline`: dialogues to summaries, stage by stage; and `Session`, for one that goes on."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from threading import Lock
+from typing import TypeAlias
+
+from dialogist.checks.checking import with_checks
+from dialogist.decoding import DecodingOptions
+from dialogist.errors import UsageError
+from dialogist.pipeline.bundle import Bundle
+from dialogist.pipeline.compose import SummarySentence, attach_evidence, compose, rejected
+from dialogist.pipeline.drafts import Window
+from dialogist.pipeline.faithful import faithful_summaries, without_profile_turns
+from dialogist.pipeline.isolation import Clock, failed
+from dialogist.pipeline.options import SummaryOptions
+from dialogist.pipeline.segmenting import SegmentedDialogue, Segmenter
+from dialogist.pipeline.summarizer import Summarizer
+from dialogist.pipeline.window_generator import BatchLimits, WindowGenerator
+from dialogist.records import Dialogue, Summary, Utterance
+
+# `Pipeline`: dialogues to summaries, stage by stage; what goes wrong with one leaves the others.
+#
+#     read -> search -> compose -> evidence -> checks
+#
+# Search takes all dialogues at once. Where that fails it is tried again dialogue by dialogue: so
+# one of them does not take its neighbours with it, and a batch too large for memory is done in
+# parts.
+
+
+Write: TypeAlias = Callable[[Sequence[Window]], list[Window]]
+"""The windows with what the model says of each."""
+
+
+@dataclass(slots=True)
+class _Task:
+    """One dialogue on its way; where something goes wrong its summary says so and is final."""
+
+    dialogue: Dialogue
+    reading: SegmentedDialogue | None = None
+    summary: Summary | None = None
+    said: tuple[SummarySentence, ...] = ()
+    failed: bool = False
+
+    @property
+    def windows(self) -> tuple[Window, ...]:
+        """What of it is to be searched."""
+        return () if self.reading is None or self.failed else self.reading.windows
+
+    def searched(self, windows: Iterable[Window]) -> None:
+        """Take the windows back as search has left them."""
+        if self.reading is not None:
+            self.reading = replace(self.reading, windows=tuple(windows))
+
+
+_Step: TypeAlias = Callable[[_Task], None]
+
+
+class Pipeline:
+    """The stages for one model, one way of writing and one set of options."""
+
+    def __init__(
+        self, bundle: Bundle, reader: Segmenter, write: Write, options: SummaryOptions
+    ) -> None:
+        self._bundle, self._reader = bundle, reader
+        self._write, self._options = write, options
+
+    def summaries(self, dialogues: Sequence[Dialogue]) -> list[Summary]:
+        """One summary per dialogue, in order."""
+        clock = Clock()
+        tasks = [_Task(dialogue) for dialogue in dialogues]
+        with clock.of("read"):
+            self._each(tasks, self._read)
+        with clock.of("search"):
+            self._search(tasks)
+        # One dialogue after the other: these stages share an index of it, and few are kept.
+        for task in tasks:
+            with clock.of("compose"):
+                self._try(task, self._compose)
+            if self._options.evidence:
+                with clock.of("evidence"):
+                    self._try(task, self._support)
+            with clock.of("checks"):
+                self._try(task, self._check)
+        licence = str(self._bundle.about.get("licence", ""))
+        found = [task.summary for task in tasks if task.summary is not None]  # each has one
+        return [clock.on(replace(one, licence=licence), len(tasks)) for one in found]
+
+    def _each(self, tasks: Iterable[_Task], step: _Step) -> None:
+        for task in tasks:
+            self._try(task, step)
+
+    def _try(self, task: _Task, step: _Step) -> None:
+        if task.failed:
+            return
+        try:
+            step(task)
+        except Exception as error:  # a bug of ours, or memory: the others go on
+            task.summary, task.failed = failed(task.dialogue, error, self._bundle.name), True
+
+    def _read(self, task: _Task) -> None:
+        task.reading = self._reader.read(task.dialogue, self._options)
+
+    def _search(self, tasks: Sequence[_Task]) -> None:
+        try:
+            searched = self._write([window for task in tasks for window in task.windows])
+        except Exception:
+            searched = None
+        if searched is None:
+            self._each(tasks, self._search_alone)
+            return
+        found = iter(searched)
+        for task in tasks:
+            task.searched(islice(found, len(task.windows)))
+
+    def _search_alone(self, task: _Task) -> None:
+        task.searched(self._write(task.windows))
+
+    def _compose(self, task: _Task) -> None:
+        assert task.reading is not None
+        if task.reading.refused:
+            task.summary = rejected(task.reading, self._bundle.name)
+        else:
+            task.summary, task.said = compose(self._bundle, task.reading, self._options)
+
+    def _support(self, task: _Task) -> None:
+        assert task.reading is not None
+        assert task.summary is not None
+        task.summary = attach_evidence(self._bundle, task.reading, task.summary, task.said)
+
+    def _check(self, task: _Task) -> None:
+        assert task.reading is not None
+        assert task.summary is not None
+        options, dialogue = self._options, task.reading.dialogue
+        summary = with_checks(task.summary, dialogue, options.min_confidence, options.evidence)
+        if self._bundle.preparation.reads_profiles:
+            summary = without_profile_turns(summary, task.dialogue)
+        task.summary = summary
+
+
+# `Neural`: summaries in free style, which a model's network writes.
+
+
+class Neural:
+    """A loaded model: its network, with preparation and search."""
+
+    def __init__(self, bundle: Bundle, limits: BatchLimits | None = None) -> None:
+        self.bundle = bundle
+        self.reader = Segmenter(bundle)
+        self.writer = WindowGenerator(bundle, limits)
+
+    @property
+    def plans(self) -> bool:
+        """Whether the model decides on key points first and writes by them."""
+        return bool(self.bundle.preparation.planned_labels) or self.bundle.model.plans
+
+    def check(self, options: SummaryOptions) -> None:
+        """See that the model can do what is asked.
+
+        Raises:
+            UsageError: the options ask for more than it can write.
+        """
+        longest = self.bundle.model.longest_target
+        if longest is not None and options.max_tokens >= longest:
+            raise UsageError(
+                f"max_tokens {options.max_tokens}: this model writes at most {longest - 1} tokens"
+            )
+        if options.n_best > 1 and self.bundle.model.plans:
+            raise UsageError("n_best above 1: this model writes by key points, one summary only")
+
+    def summaries(self, dialogues: Sequence[Dialogue], options: SummaryOptions) -> list[Summary]:
+        """Write one summary per dialogue, in order."""
+        pipeline = Pipeline(
+            self.bundle, self.reader, lambda windows: self.writer.write(windows, options), options
+        )
+        return pipeline.summaries(dialogues)
+
+
+# `Session`: a conversation that is still going on, and its summary so far.
+
+
+WindowKey: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
+
+
+class Session:
+    """Takes utterances as they come; a summary costs the last window, however long it has become.
+
+    In free style, windows are cut so that what comes later changes none but the last; what was
+    said of the others is kept. In either style ``summary()`` says the same as a session that is
+    given all at once. Many threads may call one session, and many sessions may share one
+    summarizer.
+
+    Example:
+        >>> from dialogist import Session, Summarizer, Utterance
+        >>> session = Session(Summarizer.load("default"))
+        >>> session.add(Utterance("Ann", "Can you send me the report by Friday?"))
+        >>> session.add(Utterance("Bo", "Yes, I will send it on Thursday evening."))
+        >>> session.summary().status
+        'ok'
+    """
+
+    def __init__(
+        self,
+        summarizer: Summarizer,
+        options: DecodingOptions | None = None,
+        id: str = "",
+        profile: Mapping[str, str] | None = None,
+        **overrides: object,
+    ) -> None:
+        """``options`` and ``overrides`` change the model's own as in `Summarizer.chosen`.
+
+        Raises:
+            UsageError: there is no such option, or they ask for more than the model can write.
+        """
+        self._options = summarizer.chosen(options, **overrides)
+        self._id, self._name, self._profile = id, summarizer.name, profile or {}
+        if self._options.style == "free":
+            bundle = summarizer.bundle
+            self._generator = WindowGenerator(bundle)
+            reader = Segmenter(bundle, alike=False)
+            self._pipeline = Pipeline(bundle, reader, self._write, self._options)
+        self._utterances: list[Utterance] = []
+        self._searched: dict[WindowKey, Window] = {}
+        self._lock = Lock()
+
+    @property
+    def dialogue(self) -> Dialogue:
+        """All that was said so far."""
+        return Dialogue(tuple(self._utterances), self._id, profile=self._profile)
+
+    def add(self, *utterances: Utterance) -> None:
+        """Somebody says something."""
+        with self._lock:
+            self._utterances += utterances
+
+    def summary(self) -> Summary:
+        """The summary of all that was said so far; what goes wrong is its status ``error``."""
+        with self._lock:
+            if self._options.style == "faithful":
+                return faithful_summaries([self.dialogue], self._options, self._name)[0]
+            return self._pipeline.summaries([self.dialogue])[0]
+
+    def _write(self, windows: Sequence[Window]) -> list[Window]:
+        """The windows with what is said of each; only new ones are searched, old ones forgotten."""
+        missing = [one for one in windows if _key(one) not in self._searched]
+        found = self._generator.write(missing, self._options)
+        known = self._searched | {_key(one): one for one in found}
+        # None keeps the dialogue as it was before: that would be a copy for each window.
+        searched = [replace(known[_key(one)], dialogue=one.dialogue) for one in windows]
+        self._searched = {_key(one): one for one in searched}
+        return searched
+
+
+def _key(window: Window) -> WindowKey:
+    """Two windows may say the same at different places."""
+    return window.encoded.source, window.example.origins

@@ -1,0 +1,273 @@
+"""`Summarizer`: dialogues in, summaries out. All that command line and evaluation ever see."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from threading import Lock
+from typing import TYPE_CHECKING, Protocol, Self
+
+from dialogist.decoding import DecodingOptions
+from dialogist.errors import UsageError
+from dialogist.pipeline.faithful import faithful_summaries
+from dialogist.pipeline.isolation import checked_dialogues
+from dialogist.pipeline.options import (
+    DEFAULT_MODEL,
+    SummaryOptions,
+    find_model,
+    model_options,
+    only_in_free_style,
+)
+from dialogist.records import Dialogue, Summary
+
+if TYPE_CHECKING:
+    from dialogist.baselines.openai_endpoint import OpenAIEndpoint
+    from dialogist.pipeline.bundle import Bundle, Format, Precision
+    from dialogist.pipeline.drafts import Window
+    from dialogist.pipeline.segmenting import SegmentedDialogue
+    from dialogist.pipeline.stages import Neural
+    from dialogist.pipeline.window_generator import BatchLimits
+
+
+class SummarizerLike(Protocol):
+    """The face that neural, extractive and pretrained systems share."""
+
+    @property
+    def name(self) -> str:
+        """How the system is called in tables and in `Summary.model`."""
+        ...
+
+    def summarize(
+        self, dialogues: Sequence[Dialogue], options: DecodingOptions | None = None
+    ) -> list[Summary]:
+        """One summary per dialogue, in order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Unloaded:
+    """A model folder of which only the options were read."""
+
+    name: str
+    decoding: SummaryOptions
+    load: "Callable[[], Bundle]"
+
+
+class Summarizer:
+    """A model and the options that it was made for.
+
+    In faithful style its network is not needed, nor loaded before somebody asks for it. Many
+    threads may call one summarizer at the same time: it keeps nothing between calls.
+
+    Example:
+        >>> from dialogist import Dialogue, Summarizer, Utterance
+        >>> ann = Utterance("Ann", "Shall we have lunch at noon?")
+        >>> bo = Utterance("Bo", "Yes, let's go to Luigi's.")
+        >>> [summary] = Summarizer.load("default").summarize([Dialogue((ann, bo))])
+        >>> summary.status
+        'ok'
+    """
+
+    def __init__(self, bundle: "Bundle | _Unloaded", limits: "BatchLimits | None" = None) -> None:
+        self._model, self._limits = bundle, limits
+        self._neural: Neural | None = None
+        self._lock = Lock()
+
+    @classmethod
+    def load(
+        cls,
+        name_or_path: str = DEFAULT_MODEL,
+        device: str = "auto",
+        precision: "Precision | None" = "auto",
+    ) -> Self:
+        """Load a model by name (``default``), model folder, or run folder.
+
+        The network of a model of faithful style is loaded when a call first needs it.
+        ``precision``: what it computes in; ``auto`` is what pays on this machine (docs/notes),
+        None fp32, and the weights stay as they were trained.
+
+        Raises:
+            ModelError: there is no such model, or it is damaged.
+            UsageError: there is no such device, or it does not have this precision.
+        """
+        folder = find_model(name_or_path)
+
+        def load() -> "Bundle":
+            from dialogist.nn.quantization import pick_device
+            from dialogist.pipeline.bundle import load_bundle  # torch
+
+            return load_bundle(folder, pick_device(device), name_or_path, precision)
+
+        options = model_options(folder)
+        if options.style == "faithful":
+            return cls(_Unloaded(name_or_path, options, load))
+        return cls(load())
+
+    def load_network(self) -> None:
+        """Load what free style needs now, rather than when it is first asked for.
+
+        Raises:
+            ModelError: it is damaged.
+            UsageError: there is no such device, or it does not have the precision.
+        """
+        _ = self._network
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        return self._model.name
+
+    @property
+    def bundle(self) -> "Bundle":
+        """The model with its network."""
+        return self._network.bundle
+
+    @property
+    def precision(self) -> "Format | None":
+        """What the network computes in; None: its weights are as trained."""
+        return self.bundle.precision
+
+    @property
+    def plans(self) -> bool:
+        """Whether the network decides on key points first and writes by them."""
+        return self._network.plans
+
+    @property
+    def options(self) -> SummaryOptions:
+        """The options the model was made for."""
+        return SummaryOptions.of(self._model.decoding)
+
+    def summarize(
+        self,
+        dialogues: Iterable[Dialogue],
+        options: DecodingOptions | None = None,
+        **overrides: object,
+    ) -> list[Summary]:
+        """One summary per dialogue, in order.
+
+        ``options`` and ``overrides`` such as ``length="short"`` change the model's own options:
+        see `chosen`. What goes wrong with one dialogue does not touch the others: its summary has
+        the status ``error`` and a ``reason``, and the logger ``dialogist`` has the traceback.
+
+        Raises:
+            UsageError: these are no dialogues, there is no such option, or the options ask for
+                more than the model can write.
+        """
+        chosen = self.chosen(options, **overrides)
+        return self._summaries(list(checked_dialogues(dialogues)), chosen)
+
+    def read(
+        self, dialogue: Dialogue, options: DecodingOptions | None = None
+    ) -> "SegmentedDialogue":
+        """How the network reads a dialogue: prepared, in windows, and how much of it."""
+        return self._network.reader.read(dialogue, self.chosen(options))
+
+    def write(
+        self, reading: "SegmentedDialogue", options: DecodingOptions | None = None
+    ) -> "list[Window]":
+        """What the network says of each window of a dialogue, as token ids."""
+        return self._network.writer.write(reading.windows, self.chosen(options))
+
+    def stream(
+        self,
+        dialogues: Iterable[Dialogue],
+        options: DecodingOptions | None = None,
+        window: int = 64,
+        **overrides: object,
+    ) -> Iterator[Summary]:
+        """`summarize` for endless input: ``window`` dialogues are read at a time."""
+        chosen = self.chosen(options, **overrides)
+        remaining = checked_dialogues(dialogues)
+
+        def summaries() -> Iterator[Summary]:
+            while group := list(islice(remaining, window)):
+                yield from self._summaries(group, chosen)
+
+        return summaries()
+
+    def chosen(self, options: DecodingOptions | None = None, **overrides: object) -> SummaryOptions:
+        """The options that hold: the model's own, changed by what is given.
+
+        Of ``options`` the fields that were set count, ``DecodingOptions(max_tokens=50)`` thus
+        changes ``max_tokens`` alone; ``overrides`` come last.
+
+        Raises:
+            UsageError: there is no such option, it has no effect in the style chosen, or they ask
+                for more than the model can write.
+        """
+        set_there = {} if options is None else options.model_dump(include=options.model_fields_set)
+        own = self.options.model_dump()
+        chosen = SummaryOptions.parse({**own, **set_there, **overrides}, "options")
+        if chosen.style == "free":
+            self._network.check(chosen)
+            return chosen
+        changed = [name for name, value in chosen.model_dump().items() if value != own[name]]
+        if idle := only_in_free_style(changed):
+            raise UsageError(f"{idle[0]} has an effect in free style only: give style='free'")
+        return chosen
+
+    def _summaries(self, dialogues: Sequence[Dialogue], options: SummaryOptions) -> list[Summary]:
+        if options.style == "faithful":
+            return faithful_summaries(dialogues, options, self.name)
+        return self._network.summaries(dialogues, options)
+
+    @property
+    def _network(self) -> "Neural":
+        """What free style needs, loaded when first asked for."""
+        with self._lock:
+            if self._neural is None:
+                from dialogist.pipeline.stages import Neural  # torch
+
+                known = self._model
+                bundle = known.load() if isinstance(known, _Unloaded) else known
+                self._neural = Neural(bundle, self._limits)
+            return self._neural
+
+
+class EndpointSummarizer(Summarizer):
+    """A model behind an endpoint, for whoever works with a `Summarizer`.
+
+    It has no network here: how it searches stands behind its name, and no statement is checked.
+    """
+
+    def __init__(self, system: "OpenAIEndpoint") -> None:
+        self._system = system
+
+    @property
+    def name(self) -> str:
+        """``openai:URL#NAME``."""
+        return self._system.name
+
+    @property
+    def precision(self) -> "Format | None":
+        """None: nothing is computed here."""
+        return None
+
+    @property
+    def plans(self) -> bool:
+        """Whether it writes by key points: it does not."""
+        return False
+
+    @property
+    def options(self) -> SummaryOptions:
+        """None of them has an effect."""
+        return SummaryOptions(evidence=False)
+
+    def chosen(self, options: DecodingOptions | None = None, **overrides: object) -> SummaryOptions:
+        """The options that hold.
+
+        Raises:
+            UsageError: there is no such option, or it has no effect here.
+        """
+        given = {} if options is None else options.model_dump()
+        own = self.options.model_dump()
+        chosen = SummaryOptions.parse({**own, **given, **overrides}, "options")
+        for name, value in chosen.model_dump().items():
+            if value != own[name] and name != "evidence":
+                raise UsageError(
+                    f"{name} has no effect at an endpoint: its options follow its name "
+                    "(#NAME?max_tokens=200)"
+                )
+        return chosen
+
+    def _summaries(self, dialogues: Sequence[Dialogue], options: SummaryOptions) -> list[Summary]:
+        return self._system.summarize(dialogues)
