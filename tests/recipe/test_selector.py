@@ -76,3 +76,19 @@ def test_the_measuring_command_prints_what_is_held(tmp_path: Path):
     count = sum(one.is_validation for one in read_marked(path))
     assert found.stdout.startswith(f"{count} dialogues, {2 * count} facts, {count} stale spans")
     assert "45%" in found.stdout
+
+
+def test_marked_pronouns_stand_where_the_file_says() -> None:
+    corpus = Path(__file__).parents[2] / "corpus"
+    turns = {}
+    for path in corpus.glob("*.jsonl"):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            record = json.loads(line)
+            turns[record["id"]] = record["turns"]
+    marked = json.loads((corpus / "pronouns.json").read_text(encoding="utf-8"))
+    for one in marked:
+        said = turns[one["id"]]
+        assert said[one["turn"]][1][one["at"] :].startswith(one["pronoun"])
+        before = " ".join(text for _, text in said[: one["turn"] + 1]).lower()
+        assert not one["means"] or any(words in before for words in one["means"]), one
+    assert len(marked) >= 500

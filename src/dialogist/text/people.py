@@ -359,6 +359,8 @@ _SURE: tuple[re.Pattern[str], ...] = tuple(
         rf"(?i:\bmy name(?: is|['’]s)) {_NAME}",
         rf"(?:{_STARTS}|{_GREETING})(?i:this is) {_NAME}{_OTHERS}(?:{_END}|{_GOES_ON})",
         rf"(?i:\bit(?: is|['’]s)) {_NAME}(?=\s+{_JOB})",
+        r"^(?i:(?:hi|hello|hey|(?:good )?(?:morning|afternoon|evening))(?: there)?[,!.])"
+        rf"(?i: it(?: is|['’]s)) {_NAME}{_OTHERS}{_END}",
         rf"{_STARTS}{_NAME} speaking\b",
         rf"(?:{_STARTS}|{_GREETING}){_NAME} here(?=\s+(?:from|with|at|in)\b)",
         rf"(?i:\byou(?: are|['’]re)? (?:speaking|talking|chatting|through) (?:with|to)) {_NAME}",
