@@ -14,7 +14,7 @@ BeamScoring = Literal["wu", "transformers"]
 class DecodingOptions(Config):
     """Options of search.
 
-    ``beam_size``: hypotheses of beam search. ``n_best``: how many of them to return.
+    ``strategy``: how tokens are chosen. ``beam_size``: hypotheses of beam search. ``n_best``: how many of them to return.
     ``length_penalty``: alpha of Wu et al. 2016, equation 14; hypotheses are ranked by
     log p / ((5 + length) / 6)^alpha. ``coverage_penalty``: beta there; finished hypotheses are
     ranked by what of the dialogue they attended to, too. ``coverage_kind``: whether missed or
