@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dialogist.decoding.search import SearchStopped, check_stopped, stopping_when
+from dialogist.decoding import SearchStopped, check_stopped, stopping_when
 from dialogist.errors import ModelError
 from dialogist.jobs.workers import receive
 from dialogist.pipeline.options import SummaryOptions

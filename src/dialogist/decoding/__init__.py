@@ -1,5 +1,11 @@
-"""Decoding: how a summary is searched for."""
+"""Decoding: how a summary is searched for.
 
+Here is what needs no torch: options, and an early stop.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -68,3 +74,37 @@ class DecodingOptions(Config):
         if self.n_best > self.beam_size:
             raise ValueError(f"'n_best' {self.n_best} exceeds 'beam_size' {self.beam_size}")
         return self
+
+
+# Searches that nobody waits for any more end at their next step.
+
+
+_IS_OVER: ContextVar[Callable[[], bool] | None] = ContextVar("dialogist_search_is_over")
+
+
+class SearchStopped(BaseException):
+    """Nobody waits for the result.
+
+    No `Exception`: what tries a failed search again, or makes a record of it, must not see it.
+    """
+
+
+@contextmanager
+def stopping_when(is_over: Callable[[], bool]) -> Iterator[None]:
+    """Have `check_stopped` raise in this thread once ``is_over()`` is true; ask it at each step."""
+    token = _IS_OVER.set(is_over)
+    try:
+        yield
+    finally:
+        _IS_OVER.reset(token)
+
+
+def check_stopped() -> None:
+    """Called before each step of a search.
+
+    Raises:
+        SearchStopped: nobody waits for its result.
+    """
+    is_over = _IS_OVER.get(None)
+    if is_over is not None and is_over():
+        raise SearchStopped

@@ -169,7 +169,7 @@ def _tied(
         if one.needs is None or one.needs in one.units:
             continue
         named = holding.get(one.needs)
-        if named is not None and abs(i - named) <= REACH:
+        if named is not None and named not in ties.barred and abs(i - named) <= REACH:
             lost[i, named] = _VAGUE * float(alone[i])
         else:
             alone[i] *= 1 - _VAGUE / 2  # another choice may name it, or none

@@ -58,8 +58,10 @@ _ASKS_OTHER = re.compile(
     r"(?i)\b(?:"
     r"(?:any|some|find|search|show|have|get|give|try|look(?:ing)? for|how about|what about|want)\b"
     r"[^.?!]*\b(?<!anything )(?:other|others|another|different|else)\b(?! (?:day|time|question))"
-    r"|(?:other|more|different) (?:options?|choices|suggestions?|ideas|ones?)|something else)\b"
+    r"|(?:other|more|different) (?:options?|choices|suggestions?|ideas|ones?)|something else"
+    r"|what else (?:is|are|do|can|could|have))\b"
 )
+_HELPS = re.compile(r"(?i)\b(?:help (?:you|with)|need help|assist|can i|do you need)\b")
 _OFFERS = re.compile(
     r"(?i)\b(?:there (?:is|are)|there['’]s|(?:i|we)(?:['’]ve| have)? (?:found|located|see|suggest"
     r"|recommend)|how about|what about|you (?:might|may|could|should)|would you like|try|is an?"
@@ -112,6 +114,9 @@ def ties_of(candidates: Sequence[Candidate], units: Sequence[Unit]) -> Ties:
         for change in changes.of(one):
             if change not in one.units:
                 ties.tie(i, _holder(holding, change, 1))
+    while bound := {i for i, other in ties.pairs if other in ties.barred} - ties.barred:
+        ties.barred |= bound
+    ties.pairs = {pair for pair in ties.pairs if ties.barred.isdisjoint(pair)}
     return ties
 
 
@@ -169,7 +174,9 @@ class _Changes:
             return False
         said = " ".join(own.text for own in self._units if own.turn == unit.turn)
         back = " ".join(own.text for own in self._units if own.turn == unit.turn + 1)
-        return bool(_OFFERS.search(said) and _ASKS_OTHER.search(back) and not agrees(back))
+        if agrees(back) or _HELPS.search(back):
+            return False
+        return bool(_OFFERS.search(said) and _ASKS_OTHER.search(back))
 
     def corrects(self, one: Candidate) -> bool:
         """Whether a candidate asks for confirmation, and the reply has another value instead."""

@@ -18,8 +18,7 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from dialogist.decoding import DecodingOptions
-from dialogist.decoding.search import SearchStopped, check_stopped, stopping_when
+from dialogist.decoding import DecodingOptions, SearchStopped, check_stopped, stopping_when
 from dialogist.errors import DialogistError, ModelError
 from dialogist.jobs.sources import packed, unpacked
 from dialogist.jobs.workers import receive, send
@@ -57,7 +56,7 @@ class ModelProcess:
         """One summary per dialogue, in order; one dialogue more than ``window`` is sent ahead.
 
         Raises:
-            SearchStopped: nobody waits any more (`dialogist.decoding.search`).
+            SearchStopped: nobody waits any more (`dialogist.decoding`).
             ModelError: the process failed or died; the next call starts another.
         """
         if self._connection is None:
