@@ -20,13 +20,13 @@ BeamScoring = Literal["wu", "transformers"]
 class DecodingOptions(Config):
     """Options of search.
 
-    ``beam_size``: hypotheses of beam search. ``n_best``: how many of them to return.
-    ``length_penalty``: alpha of Wu et al. 2016, equation 14; hypotheses are ranked by
-    log p / ((5 + length) / 6)^alpha. ``coverage_penalty``: beta there; finished hypotheses are
-    ranked by what of the dialogue they attended to, too. ``coverage_kind``: whether missed or
-    repeated attention counts (`dialogist.decoding.beam_search`). ``repetition_penalty``: the
-    log-probability of a token that was written is multiplied by it (Keskar et al. 2019; 1: off).
-    ``early_stop``: search ends when ``beam_size`` hypotheses have ended; without it, when no
+    ``strategy``: how tokens are chosen. ``beam_size``: hypotheses of beam search. ``n_best``: how
+    many of them to return. ``length_penalty``: alpha of Wu et al. 2016, equation 14; hypotheses are
+    ranked by log p / ((5 + length) / 6)^alpha. ``coverage_penalty``: beta there; finished
+    hypotheses are ranked by what of the dialogue they attended to, too. ``coverage_kind``: whether
+    missed or repeated attention counts (`dialogist.decoding.beam_search`). ``repetition_penalty``:
+    the log-probability of a token that was written is multiplied by it (Keskar et al. 2019; 1:
+    off). ``early_stop``: search ends when ``beam_size`` hypotheses have ended; without it, when no
     unfinished one can win (docs/explanation/speed.md). ``beam_scoring``: ``transformers`` searches
     as that library's ``generate``, for models whose options were tuned with it; hypotheses are
     ranked by log p / length^alpha. ``no_repeat_ngram``: no n-gram of so many tokens occurs twice,
