@@ -49,7 +49,7 @@ serve-fuzz: .venv/.dev ## 100,000 mutated requests and schemathesis on all route
 	$(ONE_THREAD) $(BIN)/python bench/serve_fuzz.py --count $(if $(filter command line,$(origin N)),$(N),100000) --examples 100 --results results/serve-fuzz.json
 
 serve-load: .venv/.dev ## overload, slow clients, kills, reloads, soak, beside the bare pipeline; SECONDS
-	$(BIN)/python bench/serve_load.py --seconds $(or $(SECONDS),60) --results results/serve-load.json $(ARGS)
+	$(ONE_THREAD) $(BIN)/python bench/serve_load.py --seconds $(or $(SECONDS),60) --results results/serve-load.json $(ARGS)
 
 pictures: .venv/.dev ## take the pictures of pages in docs/images, in Debian's chromium; look at them
 	$(BIN)/python bench/screenshots.py

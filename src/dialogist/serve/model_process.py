@@ -6,6 +6,7 @@ that dies takes its batch with it, not the service: the next batch starts anothe
 """
 
 import math
+import os
 import signal
 import socket
 import subprocess
@@ -31,6 +32,8 @@ from dialogist.serve.metrics import log_as_json, log_failure
 if TYPE_CHECKING:  # the process of the model needs no worker
     from dialogist.serve.worker import Model
 
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+"""Of numpy, not of torch. Faithful style is no faster by two, which spin and take another core."""
 _LOOK = 0.01  # seconds between two looks at whether anybody waits
 _END = 2.0  # seconds for a process to leave what nobody waits for, or to end by itself
 
@@ -116,6 +119,7 @@ class ModelProcess:
             process = subprocess.Popen(
                 [sys.executable, "-m", __name__, str(theirs.fileno()), self._model],
                 pass_fds=[theirs.fileno()],
+                env={**_ONE_THREAD, **os.environ},
             )
         self._connection = Connection(ours.detach())
         self._end = weakref.finalize(self, _end, process, self._connection)
