@@ -8,6 +8,7 @@ judgement is written by bench/reading/sum_up.py.)
 """
 
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
@@ -19,7 +20,7 @@ PAGES = tuple(
     ROOT / "docs" / f"{name}.md"
     for name in (
         *("results", "papers", "notes/what-did-not-help", "notes/2026-11-25-dialogsum-reports"),
-        *("how-to/batch", "how-to/deploy", "explanation/scaling"),
+        *("tutorials/train-your-own", "how-to/batch", "how-to/deploy", "explanation/scaling"),
     )
 )
 BLOCK = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- /table -->)", re.S)
@@ -47,7 +48,7 @@ def main() -> None:
 def filled(text: str) -> str:
     """The page with every table made anew."""
     makers = {"systems": systems, "speed": speed, "no-gain": no_gain}
-    makers |= {"cost": cost, "jobs": jobs, "service": service}
+    makers |= {"finetune": finetune, "cost": cost, "loads": loads, "jobs": jobs, "service": service}
     makers |= {"reports-loss": reports_loss, "reports-scores": reports_scores}
     makers |= {f"papers-{name}": partial(papers, name) for name in PAPERS}
     return BLOCK.sub(lambda m: m[1] + "\n".join(makers[m[2]]()) + "\n" + m[3], text)
@@ -115,6 +116,17 @@ def speed() -> Iterator[str]:
     return table(["what", "speed", "memory"], rows)
 
 
+def finetune() -> Iterator[str]:
+    """What 300 chats changed: scores, and sentences that a reader found wrong."""
+    found = results("finetune-tweetsumm")
+    rows = []
+    for name, when in (("the network of `default`", "before"), ("fine-tuned", "after")):
+        one, read = found["figures"][when], found["reading"][when]
+        rouge = (f"{one[kind]['figure']:.1f}" for kind in ("rouge1", "rouge2", "rougeL"))
+        rows.append([name, *rouge, f"{read['wrong']} of {read['sentences']}"])
+    return table(["", "ROUGE-1", "ROUGE-2", "ROUGE-L", "wrong sentences"], rows)
+
+
 def cost() -> Iterator[str]:
     """What a dialogue costs in a batch, by style."""
     found = results("scaling")
@@ -128,6 +140,18 @@ def cost() -> Iterator[str]:
     measured = [found[style]["measured"] for style in ("faithful", "free")]
     rows = [[name, *map(figure, measured)] for name, figure in names.items()]
     return table(["", "faithful", "free (beam 4)"], rows)
+
+
+def loads() -> Iterator[str]:
+    """What so many dialogues a day need in faithful style."""
+    one = results("scaling")["faithful"]["measured"]
+    rows = []
+    for name, count in (("10 million", 10_000_000), ("1 billion", 1_000_000_000)):
+        second = count / 86_400
+        cores = math.ceil(second * one["worker_core_seconds"])
+        written = f"{count * one['bytes_written'] / 1e9:,.0f} GB"
+        rows.append([name, f"{second:,.0f}", f"{cores:,}", written])
+    return table(["dialogues a day", "a second", "cores", "written"], rows)
 
 
 def jobs() -> Iterator[str]:

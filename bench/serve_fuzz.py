@@ -24,6 +24,7 @@ from typing import Any
 import uvicorn
 
 from dialogist.pipeline.summarizer import Summarizer
+from dialogist.records import Dialogue
 from dialogist.serve.app import create_app
 from dialogist.serve.keys import add_key
 from dialogist.serve.openapi import EXAMPLE, TRANSCRIPT
@@ -78,6 +79,8 @@ _CHECKS = (
 )
 _EXPECTED = '[checks.not_a_server_error]\nexpected-statuses = ["2xx", "3xx", "4xx", "503", "504"]\n'
 """A client may set a deadline that is too short, or ask for more than there is room for."""
+_ODD = "Ann: My order 4711 has n../../etc/passwdri<script>alert(1)</script>NaN today."
+"""A text that may be of another language: what tells languages apart takes 75 MiB, once."""
 _PARTS = 10  # after each of which memory is looked at
 _METHODS = ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS", "PATCH", "TRACE", "FOO")
 
@@ -180,6 +183,7 @@ async def _mutated_requests(count: int, seed: int) -> dict[str, Any]:
         async with app.router.lifespan_context(app):
             key = add_key(engine, "fuzz")
             await fuzz(app, key, 200, random.Random(seed + 1))  # what is loaded once is loaded
+            Summarizer.load().summarize([Dialogue.from_text(_ODD)])
             rng, statuses, longest = random.Random(seed), Counter[int](), 0
             memory = [_resident()]
             started = time.perf_counter()

@@ -98,7 +98,7 @@ def exported(flags: argparse.Namespace, folder: Path) -> Say:
     """The same model in CTranslate2, int8; flat models without pointer only."""
     import ctranslate2
 
-    from dialogist.pipeline.conversion import export_ctranslate2
+    from dialogist.pipeline.export_ctranslate2 import export_ctranslate2
 
     bundle = load_bundle(folder, torch.device("cpu"))
     export_ctranslate2(bundle, folder, flags.folder / "exported")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from tests.learning import Silent, fit
 
 from dialogist.data.collate import pairs_of_all
 from dialogist.data.prepare import Preparation, PreparationConfig
@@ -20,7 +21,7 @@ from dialogist.pipeline.options import SummaryOptions
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers.build import train_word
-from dialogist.training.base import TrainingConfig, TrainingData, Validation
+from dialogist.training.base import TrainingConfig, TrainingData
 from dialogist.training.trainer import Trainer
 from dialogist_lab.papers.recurrent import RecurrentConfig
 
@@ -54,14 +55,6 @@ NOT_COPYING = {
 }
 
 
-class Silent:
-    def update(self, progress: object, batches: int, loss: float) -> None: ...
-
-    def epoch(self, record: object) -> None: ...
-
-    def note(self, text: str) -> None: ...
-
-
 def dialogues(count: int, seed: int) -> list[Dialogue]:
     """Each has two numbers that no other has; its summary wants the one of the order."""
     chance = random.Random(seed)
@@ -91,7 +84,7 @@ def trained(config: ModelConfig, unknown: str, run: Path) -> Summarizer:
         }
     )
     data = TrainingData(pairs, TOKENIZER.symbols)
-    Trainer(model, CrossEntropy(), data, training, run, Silent()).fit(lambda epoch: Validation({}))
+    fit(Trainer(model, CrossEntropy(), data, training, run, Silent()))
     decoding = SummaryOptions(max_tokens=8, safe=False)  # what the model says, right or wrong
     bundle = Bundle(model, TOKENIZER, preparation, decoding)
     save_bundle(run / "model", bundle, "", torch.float16)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.test_copying import COPYING, Silent
+from tests.learning import Silent
+from tests.test_copying import COPYING
 
 from dialogist.data.check import check_dialogues
 from dialogist.data.collate import pairs_of_all

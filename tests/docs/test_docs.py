@@ -1,15 +1,20 @@
 """The documentation: its links, its navigation, its code, its reference, its language."""
 
-import ast
 import importlib
 import re
 import shlex
 import shutil
+import subprocess
 import sys
+import threading
 import unicodedata
 from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
+from urllib.parse import urljoin
 
 import pytest
 import typer.main
@@ -25,8 +30,6 @@ BUDGET = 20_000
 PARTS = ("tutorials", "how-to", "reference", "explanation")
 MEAN, LONGEST = 18, 40
 """Words of a sentence: of a page on average, and at most."""
-NEEDS_A_SERVER = {"how-to/finetune.md"}
-NEEDS_OTHER_FILES = {"explanation/speed.md"}
 
 
 @pytest.fixture(scope="module")
@@ -145,8 +148,8 @@ def test_the_language_is_plain(bench):
     assert not long
 
 
-def test_the_four_parts_are_short(bench):
-    made = bench("results_page").BLOCK
+def test_the_four_parts_are_short():
+    made = re.compile(r"<!-- (table|drawn): [\w-]+ -->\n.*?<!-- /\1 -->", re.S)
     pages = [page for part in PARTS for page in sorted((DOCS / part).glob("*.md"))]
     assert {page.parent.name for page in pages} == set(PARTS)
     words = {page: len(made.sub("", page.read_text("utf-8")).split()) for page in pages}
@@ -221,8 +224,6 @@ PYTHON = [
     for page in written()
     if re.search(r"^```python\n(?!>>>)", page.read_text(encoding="utf-8"), re.M)
     and page.parent.name != "notes"
-    and not {page.relative_to(DOCS).as_posix() if page.is_relative_to(DOCS) else ""}
-    & (NEEDS_A_SERVER | NEEDS_OTHER_FILES)
 ]
 
 
@@ -255,18 +256,6 @@ def test_yaml_is_yaml(page):
         assert yaml.safe_load(block), block
 
 
-@pytest.mark.parametrize("name", sorted(NEEDS_A_SERVER | NEEDS_OTHER_FILES))
-def test_python_that_needs_a_server_names_what_there_is(name):
-    """It parses, and each name that it imports from us exists."""
-    text = (DOCS / name).read_text(encoding="utf-8")
-    blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
-    assert blocks
-    for node in (node for block in blocks for node in ast.walk(ast.parse(block))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dialogist"):
-            module = importlib.import_module(node.module)
-            assert not [one.name for one in node.names if not hasattr(module, one.name)]
-
-
 def test_the_reference_names_every_option(site, commands):
     page = (site / "reference" / "generated" / "command-line.md").read_text(encoding="utf-8")
     for name, flags in commands.items():
@@ -274,24 +263,6 @@ def test_the_reference_names_every_option(site, commands):
             section = page.split(f"## {name}\n")[1].split("\n## ")[0]
             missing = {flag for flag in flags - {"--help", "-h"} if f"`{flag}`" not in section}
             assert not missing, name
-
-
-@pytest.mark.slow
-def test_the_site_builds(site, tmp_path):
-    import subprocess
-
-    build = Path(sys.executable).with_name("zensical")
-    if not build.exists():
-        pytest.skip("zensical is not installed: pip install '.[docs]'")
-    shutil.copytree(site, tmp_path / "docs")
-    (tmp_path / "src").symlink_to(ROOT / "src")
-    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
-    done = subprocess.run([build, "build", "--clean"], cwd=tmp_path, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr
-    folder = tmp_path / "site" / "reference" / "generated"
-    assert (folder / "command-line" / "index.html").exists()
-    text = (folder / "python" / "index.html").read_text(encoding="utf-8")
-    assert re.search(r"Many\s+threads\s+may\s+call\s+one\s+summarizer", text)  # a docstring
 
 
 TASKS = {
@@ -321,10 +292,7 @@ TASKS = {
         'Summarizer.load("runs/chats")',
     ),
     "Why does a warning say `tentative`?": (
-        [
-            "reference/summary.md#status",
-            "generated/summary-json.md#values-of-kind-of-a-warning",
-        ],
+        ["reference/generated/summary-json.md#values-of-kind-of-a-warning"],
         "`tentative`",
     ),
     "Which options can a template's section have?": (
@@ -359,6 +327,70 @@ def test_tasks_are_found_from_the_start(site, task):
         seen = after(page.read_text("utf-8"), anchor)
     assert answer in seen
     assert len(seen.partition(answer)[0].split()) <= READ_IN_A_MINUTE
+
+
+@pytest.fixture(scope="module")
+def built(site, tmp_path_factory) -> Path:
+    """The site in HTML."""
+    folder, build = tmp_path_factory.mktemp("built"), Path(sys.executable).with_name("zensical")
+    if not build.exists():
+        pytest.skip("zensical is not installed: pip install '.[docs]'")
+    shutil.copytree(site, folder / "docs")
+    (folder / "src").symlink_to(ROOT / "src")
+    shutil.copy(ROOT / "mkdocs.yml", folder)
+    done = subprocess.run([build, "build", "--clean"], cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "site"
+
+
+@pytest.mark.slow
+def test_the_site_builds(built):
+    folder = built / "reference" / "generated"
+    assert (folder / "command-line" / "index.html").exists()
+    text = (folder / "python" / "index.html").read_text(encoding="utf-8")
+    assert re.search(r"Many\s+threads\s+may\s+call\s+one\s+summarizer", text)  # a docstring
+
+
+@pytest.fixture(scope="module")
+def browser(built) -> Iterator[Any]:
+    """A page of Debian's chromium, and the address of the built site."""
+    api = pytest.importorskip("playwright.sync_api")
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("chromium is not installed")
+    handler = partial(SimpleHTTPRequestHandler, directory=str(built))
+    with (
+        patch.object(SimpleHTTPRequestHandler, "log_message"),
+        ThreadingHTTPServer(("127.0.0.1", 0), handler) as server,
+        api.sync_playwright() as run,
+    ):
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        opened = run.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield opened.new_page(), f"http://127.0.0.1:{server.server_address[1]}/"
+        opened.close()
+        server.shutdown()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [390, 1440])
+def test_tasks_are_clicked_through(browser, width):
+    page, start = browser
+    page.set_viewport_size({"width": width, "height": 900})
+    for path, answer in TASKS.values():
+        page.goto(start)
+        for link in path:
+            name, _, anchor = link.partition("#")
+            address = urljoin(page.url.partition("#")[0], "x" if page.url == start else "../x")
+            target = urljoin(address, name.removesuffix(".md") + "/") + (anchor and f"#{anchor}")
+            found = page.locator("article a").evaluate_all(
+                "(all, target) => all.findIndex((one) => one.href == target)", target
+            )
+            assert found >= 0, f"{page.url} has no link to {target}"
+            page.locator("article a").nth(found).click()
+            page.wait_for_url(target)
+        assert answer.strip("`") in page.locator("article").inner_text(), page.url
+        wide = page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= width, f"{page.url} is {wide} pixels wide"
 
 
 @pytest.mark.parametrize("page", written(), ids=lambda page: page.name)

@@ -15,7 +15,7 @@ from dialogist.decoding.search import Hypothesis
 from dialogist.errors import ModelError
 from dialogist.models.transformer import TransformerConfig
 from dialogist.pipeline.bundle import Bundle, load_bundle, save_bundle
-from dialogist.pipeline.conversion import export_ctranslate2
+from dialogist.pipeline.export_ctranslate2 import export_ctranslate2
 from dialogist.tokenizers import Characters, TokenizerConfig, build_tokenizer
 
 ctranslate2 = pytest.importorskip("ctranslate2")

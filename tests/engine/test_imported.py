@@ -21,7 +21,7 @@ from dialogist.models.pretrained.importing import import_pretrained
 from dialogist.models.pretrained.pretrained_config import PretrainedConfig
 from dialogist.models.pretrained.pretrained_network import PretrainedModel
 from dialogist.pipeline.bundle import Bundle, describe, load_bundle, save_bundle
-from dialogist.pipeline.conversion import export_hf
+from dialogist.pipeline.imported import export_hf
 from dialogist.pipeline.options import SummaryOptions, find_model
 
 TALK = Dialogue((Utterance("Ann", "Shall we meet at 7?"), Utterance("Bo", "Yes.")), id="talk")

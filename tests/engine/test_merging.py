@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.pipeline.compose import (
+from dialogist.pipeline.sentence_choice import (
     MERGED_AT_ONCE,
     SummarySentence,
     deduplicate,

@@ -15,8 +15,8 @@ from dialogist.decoding import DecodingOptions
 from dialogist.errors import ModelError
 from dialogist.models.transformer import Transformer
 from dialogist.pipeline.bundle import load_bundle, save_bundle
-from dialogist.pipeline.conversion import export_ctranslate2
 from dialogist.pipeline.drafts import banned_ngrams
+from dialogist.pipeline.export_ctranslate2 import export_ctranslate2
 from dialogist.pipeline.options import SummaryOptions
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.pipeline.window_generator import forced_decode

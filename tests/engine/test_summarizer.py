@@ -7,7 +7,7 @@ import pytest
 
 from dialogist import DecodingOptions, Dialogue, Summarizer, SummaryOptions, Utterance
 from dialogist.baselines.extractive import BASELINES
-from dialogist.decoding.search import SearchStopped, stopping_when
+from dialogist.decoding import SearchStopped, stopping_when
 from dialogist.errors import UsageError
 from dialogist.pipeline.window_generator import BatchLimits
 from dialogist.records import Summary

@@ -17,7 +17,8 @@ import torch
 from safetensors.torch import save
 from tests.command import CommandLine
 from tests.lab.explain.explaining import TALK, summarizer_of
-from tests.test_learning_plans import Silent, talks
+from tests.learning import Silent
+from tests.test_learning_plans import talks
 
 from dialogist import Dialogue, Session, Utterance
 from dialogist.decoding import DecodingOptions

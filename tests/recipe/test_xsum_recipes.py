@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests.learning import Silent
 
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.models.transformer import TransformerConfig
@@ -71,14 +72,6 @@ def test_the_reports_numbers() -> None:
 
 
 # --- in use ---
-
-
-class Silent:
-    def update(self, progress: object, batches: int, loss: float) -> None: ...
-
-    def epoch(self, record: object) -> None: ...
-
-    def note(self, text: str) -> None: ...
 
 
 def write_vectors(path: Path, width: int) -> None:

@@ -64,6 +64,33 @@ def test_quotations_of_two_speakers_are_never_joined():
     assert _all(turns) == ["Ann: “We never eat fish.”", "Bo: “We eat it on Fridays.”"]
 
 
+def test_quotations_of_one_speaker_share_a_label_where_nobody_else_is_told():
+    turns = [("Ann", "We never eat fish."), ("Bo", "Hm."), ("Ann", "We drank the wine.")]
+    assert _all(turns) == ["Ann: “We never eat fish.” “We drank the wine.”"]
+
+
+def test_a_quotation_stands_behind_what_its_speaker_does():
+    turns = [("Ann", "I'll send Bruno with the key. He needs fifty minutes."), ("Bo", "Hm.")]
+    assert _all(turns) == ["Ann will send Bruno with the key: “He needs fifty minutes.”"]
+
+
+def test_what_was_asked_in_between_keeps_its_label():
+    turns = [("Ann", "We never eat fish."), ("Bo", "Hm."), ("Ann", "Do we eat meat?")]
+    assert len(_all(turns)) == 2
+
+
+def test_a_question_is_quoted_where_that_is_shorter():
+    turns = [("Ann", "Can I still have one today?"), ("Bo", "Hm.")]
+    assert _all(turns) == ["Ann: “Can I still have one today?”"]
+    turns = [("Ann", "My wife is allergic."), ("Bo", "Did she eat any?"), ("Ann", "Hm.")]
+    assert _all(turns)[1] == "Bo asks whether Ann's wife ate any."
+
+
+def test_a_question_to_one_of_several_names_whom_it_asks():
+    turns = [("Ann", "Bo, can you still have one today?"), ("Bo", "Hm."), ("Cy", "Hm.")]
+    assert _all(turns) == ["Ann asks whether Bo can still have one today."]
+
+
 def test_claims_under_one_label_are_joined():
     turns = [("Ann", "The soup might be cold. The bread is good."), ("Bo", "Hm.")]
     assert _all(turns) == ["Ann: the soup might be cold; the bread is good."]
@@ -126,8 +153,11 @@ def test_statements_are_well_formed(turns):
 def test_quotations_are_the_words_of_their_speaker(turns):
     said = {speaker: "\n".join(t for s, t in turns if s == speaker) for speaker, _ in turns}
     for text in _all(turns):
-        for label, words in re.findall(r"(Agent|Customer): “([^“”]*)”", text):
-            assert words in said[label]
+        beginning = re.match("(Agent|Customer)[ :]", text)
+        speaker = beginning[1] if beginning else None
+        for label, words in re.findall(r"(?:(Agent|Customer): )?“([^“”]*)”", text):
+            speaker = label or speaker
+            assert speaker is None or words in said[speaker]
 
 
 @settings(max_examples=60, deadline=None)

@@ -287,8 +287,11 @@ def test_axe_finds_nothing_serious(chromium, tmp_path, scheme):
     engine.dispose()
 
 
-def test_the_page_is_small(chromium, service):
+def test_the_page_is_small_and_soon_there(chromium, service):
     with signed_in(chromium, service) as page:
+        page.reload()
+        loaded = page.evaluate("performance.getEntriesByType('navigation')[0].domInteractive")
+        assert 0 < loaded < 1000
         sizes = page.evaluate(
             "['navigation', 'resource'].flatMap((kind) => performance.getEntriesByType(kind))"
             ".map((entry) => entry.decodedBodySize)"

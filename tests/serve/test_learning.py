@@ -4,8 +4,9 @@ import json
 
 import pytest
 import torch
+from tests.learning import Silent
 from tests.serve.conftest import ask
-from tests.test_copying import TRANSFORMER, Silent
+from tests.test_copying import TRANSFORMER
 from typer.testing import CliRunner
 
 from dialogist.cli.main import app as command_line

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from dialogist.cli import serve as command
 from dialogist.cli.main import app as command_line
 from dialogist.data.readers import read_dialogues
-from dialogist.errors import ConfigError, UsageError
+from dialogist.errors import ConfigError, ModelError, UsageError
 from dialogist.serve.keys import add_key, valid_keys
 from dialogist.serve.reviews import add_feedback, feedback_of
 from dialogist.serve.settings import Settings, load_settings
@@ -33,6 +33,12 @@ def run(*words):
 @pytest.fixture
 def store(tmp_path):
     return f"sqlite:///{tmp_path / 'service.db'}"
+
+
+def test_neither_process_of_the_service_loads_torch():
+    """In faithful style nobody needs it: it would double their memory and their start."""
+    code = "import sys, dialogist.serve.server; assert 'torch' not in sys.modules"
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
 
 
 def test_keys_are_made_listed_and_revoked(store):
@@ -61,13 +67,37 @@ def test_shared_summaries_are_exported_as_data_to_train_on(store, tmp_path):
 
 def test_an_open_address_wants_a_key_first(store, monkeypatch):
     served = []
-    monkeypatch.setattr("dialogist.serve.server.run", lambda settings, app: served.append(settings))
+    monkeypatch.setattr("dialogist.serve.server.run", lambda *given: served.append(given[0]))
     with pytest.raises(UsageError, match="dialogist keys add"):
-        command.serve(host="0.0.0.0", store=store)
+        command.serve(host="0.0.0.0", port=0, store=store)
     assert served == []
     run("keys", "add", "desk", "--store", store)
-    command.serve(host="0.0.0.0", store=store)
+    command.serve(host="0.0.0.0", port=0, store=store)
     assert [one.host for one in served] == ["0.0.0.0"]
+
+
+def test_no_key_is_made_where_the_service_cannot_start(store):
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        with pytest.raises(UsageError, match="cannot listen there: Address already in use"):
+            command.serve(port=other.getsockname()[1], store=store)
+    with pytest.raises(UsageError, match="cannot listen"):
+        command.serve(host="no.such.host.invalid", store=store)
+    with pytest.raises(ModelError, match="nope"):
+        command.serve(port=0, model="nope", store=store)
+    assert valid_keys(open_store(store)) == []
+
+
+def test_what_annotators_wrote_is_stored_and_what_cannot_be_read_is_told(store, tmp_path, capsys):
+    run("keys", "add", "desk", "--store", store)
+    told = {**CALL, "summary": "The order is late."}
+    (tmp_path / "told.jsonl").write_text(json.dumps(told) + '\n{"a": 1}\n')
+    file = tmp_path / "told.jsonl"
+    assert command.import_annotated([file], "desk", consent=True, store=store) == 3
+    told = capsys.readouterr().err
+    assert "1 dialogue stored" in told
+    assert "1 record could not be read" in told
 
 
 def test_settings_come_from_file_environment_and_flags(tmp_path):

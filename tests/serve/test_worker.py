@@ -12,7 +12,7 @@ import pytest
 from tests.serve.conftest import ask
 from tests.serve.test_api import CALL
 
-from dialogist.decoding.search import check_stopped
+from dialogist.decoding import check_stopped
 from dialogist.pipeline.options import SummaryOptions
 from dialogist.records import Summary
 from dialogist.serve.crashes import CrashLog

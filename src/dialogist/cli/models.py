@@ -208,12 +208,12 @@ def export_model(
     _is_free(output)
     bundle = load_bundle(source, torch.device("cpu"), model)
     if format is Library.hf:
-        from dialogist.pipeline.conversion import export_hf
+        from dialogist.pipeline.imported import export_hf
 
         export_hf(bundle, source, output)
         note(f"{output}: a model for transformers")
         return 0
-    from dialogist.pipeline.conversion import export_ctranslate2
+    from dialogist.pipeline.export_ctranslate2 import export_ctranslate2
 
     export_ctranslate2(bundle, source, output, quantization.value)
     note(f"{output}: a model for CTranslate2, with the tokenizer beside it")

@@ -45,29 +45,31 @@ def serve(
     try:
         from dialogist.pipeline.options import find_model
         from dialogist.serve.keys import add_key, valid_keys
-        from dialogist.serve.server import app_of, run
+        from dialogist.serve.server import app_of, listen_at, run
         from dialogist.serve.settings import load_settings
         from dialogist.serve.tables import open_store
     except ModuleNotFoundError:
         raise MissingExtraError("the service", "serve") from None
     flags = {"host": host, "port": port, "store": store, "model": model, "workers": workers}
     settings = load_settings(config, flags)
-    engine = open_store(settings.store_url)
-    address = f"http://{settings.host}:{settings.port}/"
-    if valid_keys(engine):
-        note(f"listening on {address}", own=True)
-    elif settings.is_loopback:
-        secret = add_key(engine, "first")
-        note(f"open {address}#key={secret}", own=True)
-        note("this first API key is shown once; 'dialogist keys add' makes more", own=True)
-    else:
-        raise UsageError(
-            f"--host {settings.host}: other machines can reach it, and there is no API key yet: "
-            "make one with dialogist keys add NAME"
-        )
     find_model(settings.model)  # told before a process starts, and not in its log
-    engine.dispose()
-    run(settings, partial(app_of, settings))
+    with listen_at(settings) as listener:  # before a key is made
+        engine = open_store(settings.store_url)
+        host = f"[{settings.host}]" if ":" in settings.host else settings.host
+        address = f"http://{host}:{listener.getsockname()[1]}/"
+        if valid_keys(engine):
+            note(f"listening on {address}", own=True)
+        elif settings.is_loopback:
+            secret = add_key(engine, "first")
+            note(f"open {address}#key={secret}", own=True)
+            note("this first API key is shown once; 'dialogist keys add' makes more", own=True)
+        else:
+            raise UsageError(
+                f"--host {settings.host}: other machines can reach it, and there is no API key "
+                "yet: make one with dialogist keys add NAME"
+            )
+        engine.dispose()
+        run(settings, partial(app_of, settings), listener)
 
 
 def client(output: OutputFile = None) -> None:
@@ -144,23 +146,26 @@ def import_annotated(
     ] = False,
     store: Store = None,
     config: ConfigFile = None,
-) -> None:
+) -> int:
     """Store the summaries of ``dialogist annotate`` beside what people said on the page."""
     if not consent:
         raise UsageError("dialogues and summaries are kept, masked: did people agree? --consent")
     engine = _engine(store, config)
-    from dialogist.data.readers import read_dialogues
+    from dialogist.cli.inputs import InputReading
+    from dialogist.data.readers import ReadOptions
     from dialogist.serve.keys import valid_keys
     from dialogist.serve.reviews import add_annotated
 
     found = [one.id for one in valid_keys(engine) if one.name == key]
     if not found:
         raise UsageError(f"key {key}: there is no such key (dialogist keys list)")
-    dialogues = [one for file in files for one in read_dialogues(file) if one.references]
+    reading = InputReading(ReadOptions(), watched=False)
+    dialogues = [one for one in reading.dialogues(files) if one.references]
     added = sum(add_annotated(engine, found[0], one) for one in dialogues)
     again = len(dialogues) - added
     behind = f"; {counted(again, 'dialogues')} stored before" if again else ""
     note(f"{counted(added, 'dialogues')} stored{behind}", own=True)
+    return reading.finish()
 
 
 def _engine(store: str | None, config: Path | None) -> "Engine":

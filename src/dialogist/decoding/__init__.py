@@ -1,5 +1,11 @@
-"""Decoding: how a summary is searched for."""
+"""Decoding: how a summary is searched for.
 
+Here is what needs no torch: options, and an early stop.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -14,13 +20,13 @@ BeamScoring = Literal["wu", "transformers"]
 class DecodingOptions(Config):
     """Options of search.
 
-    ``beam_size``: hypotheses of beam search. ``n_best``: how many of them to return.
-    ``length_penalty``: alpha of Wu et al. 2016, equation 14; hypotheses are ranked by
-    log p / ((5 + length) / 6)^alpha. ``coverage_penalty``: beta there; finished hypotheses are
-    ranked by what of the dialogue they attended to, too. ``coverage_kind``: whether missed or
-    repeated attention counts (`dialogist.decoding.beam_search`). ``repetition_penalty``: the
-    log-probability of a token that was written is multiplied by it (Keskar et al. 2019; 1: off).
-    ``early_stop``: search ends when ``beam_size`` hypotheses have ended; without it, when no
+    ``strategy``: how tokens are chosen. ``beam_size``: hypotheses of beam search. ``n_best``: how
+    many of them to return. ``length_penalty``: alpha of Wu et al. 2016, equation 14; hypotheses are
+    ranked by log p / ((5 + length) / 6)^alpha. ``coverage_penalty``: beta there; finished
+    hypotheses are ranked by what of the dialogue they attended to, too. ``coverage_kind``: whether
+    missed or repeated attention counts (`dialogist.decoding.beam_search`). ``repetition_penalty``:
+    the log-probability of a token that was written is multiplied by it (Keskar et al. 2019; 1:
+    off). ``early_stop``: search ends when ``beam_size`` hypotheses have ended; without it, when no
     unfinished one can win (docs/explanation/speed.md). ``beam_scoring``: ``transformers`` searches
     as that library's ``generate``, for models whose options were tuned with it; hypotheses are
     ranked by log p / length^alpha. ``no_repeat_ngram``: no n-gram of so many tokens occurs twice,
@@ -68,3 +74,37 @@ class DecodingOptions(Config):
         if self.n_best > self.beam_size:
             raise ValueError(f"'n_best' {self.n_best} exceeds 'beam_size' {self.beam_size}")
         return self
+
+
+# Searches that nobody waits for any more end at their next step.
+
+
+_IS_OVER: ContextVar[Callable[[], bool] | None] = ContextVar("dialogist_search_is_over")
+
+
+class SearchStopped(BaseException):
+    """Nobody waits for the result.
+
+    No `Exception`: what tries a failed search again, or makes a record of it, must not see it.
+    """
+
+
+@contextmanager
+def stopping_when(is_over: Callable[[], bool]) -> Iterator[None]:
+    """Have `check_stopped` raise in this thread once ``is_over()`` is true; ask it at each step."""
+    token = _IS_OVER.set(is_over)
+    try:
+        yield
+    finally:
+        _IS_OVER.reset(token)
+
+
+def check_stopped() -> None:
+    """Called before each step of a search.
+
+    Raises:
+        SearchStopped: nobody waits for its result.
+    """
+    is_over = _IS_OVER.get(None)
+    if is_over is not None and is_over():
+        raise SearchStopped

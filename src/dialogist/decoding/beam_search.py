@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from dialogist.decoding import CoverageKind, DecodingOptions
+from dialogist.decoding import CoverageKind, DecodingOptions, check_stopped
 from dialogist.decoding.constraints import NEVER, Filter
-from dialogist.decoding.search import Hypothesis, apply_constraints, as_input, check_stopped
+from dialogist.decoding.search import Hypothesis, apply_constraints, as_input
 from dialogist.models.base import Generator, Stepper
 from dialogist.nn.kv_cache import State
 from dialogist.tensors import Batch

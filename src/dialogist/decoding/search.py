@@ -1,14 +1,12 @@
-"""Greedy search and sampling, the roles that beam search shares with them, and stopping early."""
+"""Greedy search and sampling, and the roles that beam search shares with them."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from dialogist.decoding import DecodingOptions
+from dialogist.decoding import DecodingOptions, check_stopped
 from dialogist.decoding.constraints import (
     Filter,
     ForbidTokens,
@@ -22,42 +20,6 @@ from dialogist.models.base import Stepper
 from dialogist.nn.kv_cache import State
 from dialogist.tokenizers import Symbols
 
-# Searches that nobody waits for any more end at their next step.
-
-
-_IS_OVER: ContextVar[Callable[[], bool] | None] = ContextVar("dialogist_search_is_over")
-
-
-class SearchStopped(BaseException):
-    """Nobody waits for the result.
-
-    No `Exception`: what tries a failed search again, or makes a record of it, must not see it.
-    """
-
-
-@contextmanager
-def stopping_when(is_over: Callable[[], bool]) -> Iterator[None]:
-    """Have `check_stopped` raise in this thread once ``is_over()`` is true; ask it at each step."""
-    token = _IS_OVER.set(is_over)
-    try:
-        yield
-    finally:
-        _IS_OVER.reset(token)
-
-
-def check_stopped() -> None:
-    """Called before each step of a search.
-
-    Raises:
-        SearchStopped: nobody waits for its result.
-    """
-    is_over = _IS_OVER.get(None)
-    if is_over is not None and is_over():
-        raise SearchStopped
-
-
-# Greedy search and sampling, and the roles that beam search shares with them.
-#
 # Every loop is: step -> filter -> choose -> stop?  Rows that are finished leave the batch. A row's
 # outcome never depends on its neighbours.
 

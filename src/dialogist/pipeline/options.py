@@ -188,7 +188,7 @@ def find_model(name_or_path: str) -> Path:
     """
     path = Path(name_or_path)
     if is_pretrained_source(name_or_path):
-        from dialogist.pipeline.conversion import imported_folder  # torch
+        from dialogist.pipeline.imported import imported_folder  # torch
 
         return imported_folder(name_or_path)
     if path.is_dir():

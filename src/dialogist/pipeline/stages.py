@@ -10,12 +10,13 @@ from dialogist.checks.checking import with_checks
 from dialogist.decoding import DecodingOptions
 from dialogist.errors import UsageError
 from dialogist.pipeline.bundle import Bundle
-from dialogist.pipeline.compose import SummarySentence, attach_evidence, compose, rejected
+from dialogist.pipeline.compose import attach_evidence, compose, rejected
 from dialogist.pipeline.drafts import Window
 from dialogist.pipeline.faithful import faithful_summaries, without_profile_turns
 from dialogist.pipeline.isolation import Clock, failed
 from dialogist.pipeline.options import SummaryOptions
 from dialogist.pipeline.segmenting import SegmentedDialogue, Segmenter
+from dialogist.pipeline.sentence_choice import SummarySentence
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.pipeline.window_generator import BatchLimits, WindowGenerator
 from dialogist.records import Dialogue, Summary, Utterance
@@ -217,7 +218,7 @@ class Session:
         self._id, self._name, self._profile = id, summarizer.name, profile or {}
         if self._options.style == "free":
             bundle = summarizer.bundle
-            self._generator = WindowGenerator(bundle)
+            self._writer = WindowGenerator(bundle)
             reader = Segmenter(bundle, alike=False)
             self._pipeline = Pipeline(bundle, reader, self._write, self._options)
         self._utterances: list[Utterance] = []
@@ -244,7 +245,7 @@ class Session:
     def _write(self, windows: Sequence[Window]) -> list[Window]:
         """The windows with what is said of each; only new ones are searched, old ones forgotten."""
         missing = [one for one in windows if _key(one) not in self._searched]
-        found = self._generator.write(missing, self._options)
+        found = self._writer.write(missing, self._options)
         known = self._searched | {_key(one): one for one in found}
         # None keeps the dialogue as it was before: that would be a copy for each window.
         searched = [replace(known[_key(one)], dialogue=one.dialogue) for one in windows]

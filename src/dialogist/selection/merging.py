@@ -72,20 +72,25 @@ def _joined(
 def _one_quotation(
     left: Candidate, right: Candidate, units: Sequence[Unit], conversation: Conversation
 ) -> str | None:
-    """Words that were said without a break as one quotation, unless that is longer."""
+    """Words of one turn as one quotation, unless that is longer."""
     first, last = units[left.units[0]], units[right.units[-1]]
-    is_whole = right.units[-1] - left.units[0] + 1 == len(left.units) + len(right.units)
-    if first.turn != last.turn or not is_whole:
+    if first.turn != last.turn:
         return None
+    is_whole = right.units[-1] - left.units[0] + 1 == len(left.units) + len(right.units)
     quoted = sum(_QUOTED.fullmatch(one.text) is not None for one in (left, right))
-    text = conversation.quote(first.turn, first.start, last.end).text
+    if is_whole:
+        text = conversation.quote(first.turn, first.start, last.end).text
+    elif quoted < _BOTH and len(left.units) == len(right.units) == 1:
+        one, other = (conversation.quote(unit.turn, unit.start).text for unit in (first, last))
+        text = f"{one} “{other.partition('“')[2]}"
+    else:
+        return None
     if quoted == _BOTH:
         return text
     said = " ".join(units[i].text for i in (*left.units, *right.units))
     is_named = any(word.low in SINGULAR_THIRD for word in words_of(said))
-    if not quoted or is_named or len(text.split()) >= left.words + right.words:
-        return None
-    return text
+    saved = left.words + right.words - len(text.split())
+    return text if not is_named and saved >= _BOTH - quoted else None
 
 
 def _behind_one_label(
@@ -100,7 +105,8 @@ def _behind_one_label(
         return None  # what it is about was said in between
     if left.text.endswith("”"):
         return f"{left.text} {words}"
-    if other.turn - one.turn > _NEAR or left.kind == "quoted" or not left.text.endswith("."):
+    is_near = other.turn - one.turn <= _NEAR and _QUOTED.fullmatch(right.text)
+    if not is_near or left.kind == "quoted" or not left.text.endswith("."):
         return None
     if left.text.startswith(f"{label}: "):
         return f"{left.text[:-1]}; {words}"

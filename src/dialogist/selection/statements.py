@@ -10,6 +10,8 @@ from dialogist.selection.units import Unit
 from dialogist.text.reported_speech import Conversation, Reported
 from dialogist.text.reported_speech.antecedents import may_name, open_pronoun
 from dialogist.text.reported_speech.trimming import without_addresses
+from dialogist.text.reported_speech.words import SINGULAR_THIRD, words_of
+from dialogist.text.tokens import word_set
 
 _OF_ITS_OWN = re.compile(
     r"(?i)\b(?:i|you|we|he|she|it|they|that|this|there)(?:['’]\w+)?\b|\b(?:let['’]?s|please)\b"
@@ -29,6 +31,7 @@ _ELLIPTIC = re.compile(
     r"|(?:i|you|we|he|she|it|they) (?:is|are|am|do|does|did|have|has|had|can|could|will|would|was"
     r"|were),)"
 )
+_ADDRESSED = word_set("you your yours yourself u ur you're you'll you've you'd")
 _SHORTEST_QUESTION = 4  # words of a question that is understood alone
 _LONGEST_FRAGMENT = 2  # words that are taken for a reply to whatever was said before
 _UNFINISHED = re.compile(
@@ -73,7 +76,7 @@ def candidates_of(
                 found.pop(asked, None)
                 found[i] = answered
                 continue
-        own = told.get((unit.turn, unit.start))
+        own = _in_fewer_words(conversation, unit, told.get((unit.turn, unit.start)))
         if own is None or not _says_something(unit):
             continue
         joint = _joint(units, i)
@@ -87,6 +90,25 @@ def candidates_of(
             needs = _antecedent(units, i, said) if own.refers_back else None
             found[i] = Candidate(own.text, own.kind, (i,), needs)
     return list(found.values())
+
+
+def _in_fewer_words(
+    conversation: Conversation, unit: Unit, own: Reported | None
+) -> Reported | None:
+    """A question, or a report behind a label, as a quotation where that is shorter.
+
+    Not where the report names whom the unit does not: "she", or "you" among several.
+    """
+    if own is None or own.kind == "quoted":
+        return own
+    subject = conversation.subject_of(unit.speaker)
+    if not own.text.startswith((f"{subject.rstrip()}: ", f"{subject}asks ")):
+        return own
+    lows = {word.low for word in words_of(unit.text)}
+    if lows & SINGULAR_THIRD or (lows & _ADDRESSED and not conversation.is_between_two):
+        return own
+    quoted = conversation.quote(unit.turn, unit.start)
+    return quoted if len(quoted.text.split()) < len(own.text.split()) else own
 
 
 def _antecedent(units: Sequence[Unit], i: int, text: str) -> int | None:

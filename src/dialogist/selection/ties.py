@@ -210,7 +210,8 @@ class _Changes:
         i, units = one.units[-1], self._units
         reply = self._starts.get(units[i].turn + 1, len(units))
         cues = (CUES[name] for name in _TENTATIVE)
-        is_plan = _TELLS.search(one.text) or any(cue.search(units[i].text) for cue in cues)
+        text = units[i].text
+        is_plan = "?" in text or _TELLS.search(one.text) or any(cue.search(text) for cue in cues)
         is_first = bool(is_plan)
         for j in range(reply, len(units)):
             text = units[j].text

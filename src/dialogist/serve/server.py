@@ -4,6 +4,7 @@ import asyncio
 import os
 import secrets
 import signal
+import socket
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -16,6 +17,7 @@ from prometheus_client.multiprocess import mark_process_dead
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.supervisors import Multiprocess
 
+from dialogist.errors import DialogistError, UsageError
 from dialogist.serve.app import create_app
 from dialogist.serve.crashes import CrashLog
 from dialogist.serve.guards import HEADERS
@@ -135,22 +137,45 @@ def config_of(settings: Settings, app: FastAPI | Callable[[], FastAPI]) -> _Conf
     return config
 
 
-def run(settings: Settings, make: Callable[[], FastAPI]) -> None:
+def listen_at(settings: Settings) -> socket.socket:
+    """A socket at the address of the service, which nobody else can have from now on.
+
+    Raises:
+        UsageError: another program has it, or it is none of this machine.
+    """
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+    except OSError as error:
+        listener.close()
+        where = f"--host {settings.host} --port {settings.port}"
+        raise UsageError(f"{where}: cannot listen there: {error.strerror}") from None
+    listener.set_inheritable(True)
+    return listener
+
+
+def run(settings: Settings, make: Callable[[], FastAPI], listener: socket.socket) -> None:
     """Serve until SIGTERM or SIGINT; what was begun is finished first.
 
     ``make`` makes the application, in each process anew where there are several.
+
+    Raises:
+        DialogistError: the application did not start; its log says why.
     """
     log_as_json()
     if settings.workers == 1:
         server = uvicorn.Server(config_of(settings, make()))
         # Once drained, uvicorn sends itself the signal again; to have drained is no failure.
         signal.signal(signal.SIGTERM, lambda *_: None)
-        server.run()
+        server.run([listener])
+        if not server.started:
+            raise DialogistError("the service did not start: its last log line says why")
         return
     with tempfile.TemporaryDirectory(prefix="dialogist-") as folder:
         os.environ[SHARED] = folder  # read when a process imports prometheus_client
-        config = config_of(settings, make)
-        _Processes(config, [config.bind_socket()]).run()
+        _Processes(config_of(settings, make), [listener]).run()
 
 
 def app_of(settings: Settings) -> FastAPI:

@@ -16,8 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from dialogist.decoding import DecodingOptions
-from dialogist.decoding.search import SearchStopped, stopping_when
+from dialogist.decoding import DecodingOptions, SearchStopped, stopping_when
 from dialogist.pipeline.options import SummaryOptions
 from dialogist.present import Shaped
 from dialogist.records import Dialogue, Summary

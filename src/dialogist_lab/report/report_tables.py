@@ -233,7 +233,7 @@ def _beside_floors(best: ShownSystem, subject: Subject) -> Iterator[str]:
     floor = max(floors, key=lambda one: one.scores.figure(MAIN))
     found = _difference_sentence(best, floor)
     if found.difference <= 0:
-        yield f"It is no better than the baseline {floor.name}: {_by(found)}."
+        yield f"It is no better than the baseline {floor.name}, which is {_by(found)} above it."
     else:
         yield f"The best baseline, {floor.name}, is {_by(found)} below it."
 
@@ -276,7 +276,7 @@ def _unsupported(best: ShownSystem, subject: Subject) -> Iterator[str]:
     )
     yield (
         f"{best.scores.figure(_SUPPORT):.1f}% of its outputs hold a name, speaker, number or other "
-        f"entity that the dialogue does not bear out{next(beside, '')}."
+        f"entity that the dialogue does not support{next(beside, '')}."
     )
 
 

@@ -22,7 +22,7 @@ from dialogist.records import Summary
 from dialogist.text.tokens import words_in
 
 SUPPORT = {
-    "faithfulness": "Outputs with something that the dialogue does not bear out",
+    "faithfulness": "Outputs with something that the dialogue does not support",
     "slots": "Slot values beside the dialogue's true state",
     "copying": "What is copied, new or repeated",
     "order": "What is told in another order than it was said",

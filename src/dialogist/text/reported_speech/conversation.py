@@ -154,6 +154,11 @@ class Conversation:
         """A speaker's name as it begins a report: "Agent "."""
         return f"{self._people[label].name} "
 
+    @property
+    def is_between_two(self) -> bool:
+        """Whether no more than two people speak."""
+        return len(self._named) <= _TWO
+
     def listener(self, turn: int) -> str | None:
         """The label of whom a turn addresses; None: not known."""
         speaker = self._turns[turn][0]
