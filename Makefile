@@ -8,7 +8,7 @@ WORKERS ?= 2
 N ?= 20000
 SEED ?= 0
 
-.PHONY: demo demo-text serve serve-fuzz serve-load client service-page test test-postgresql test-slow fuzz check format bench bench-train bench-generate bench-summarize docs minilm selector default-model no-data clean help
+.PHONY: demo demo-text serve serve-fuzz serve-load client pictures test test-postgresql test-slow fuzz check format bench bench-train bench-generate bench-summarize docs minilm selector default-model no-data clean help
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/'
@@ -51,8 +51,8 @@ serve-fuzz: .venv/.dev ## 100,000 mutated requests and schemathesis on all route
 serve-load: .venv/.dev ## overload, slow clients, kills, reloads, soak, beside the bare pipeline; SECONDS
 	$(BIN)/python bench/serve_load.py --seconds $(or $(SECONDS),60) --results results/serve-load.json $(ARGS)
 
-service-page: .venv/.dev ## draw the picture of the service's page, in Debian's chromium
-	$(BIN)/python bench/service_page.py --output docs/images/page.png
+pictures: .venv/.dev ## take the pictures of pages in docs/images, in Debian's chromium; look at them
+	$(BIN)/python bench/screenshots.py
 
 client: .venv/.serve ## the Python client of the service, one file: dialogist_client.py
 	@$(BIN)/dialogist client --output dialogist_client.py

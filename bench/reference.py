@@ -46,7 +46,7 @@ FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference" / "generated
 ROOTS: tuple[type[Config], ...] = (
     *(SummaryOptions, Recipe, Settings, Template, PackConfig, PrivacyPackConfig, AblationConfig),
 )
-SCHEMA = "Generated from the code by `bench/reference.py`; do not edit.\n"
+MADE = "<!-- Generated from the code by bench/reference.py; do not edit. -->\n"
 
 
 def main(folder: Path = FOLDER) -> None:
@@ -121,7 +121,7 @@ def keyed(doc: str, names: Iterable[str]) -> tuple[str, dict[str, str]]:
 
 def command_line() -> Iterator[str]:
     """Every command with all its options."""
-    yield from ("# The command line", "", SCHEMA)
+    yield from ("# The command line", "", MADE)
     yield "Every command has `--help`. Rules that hold for all commands are in"
     yield "[conventions of the command line](../command-line.md)."
     root: Any = typer.main.get_command(app)
@@ -179,7 +179,7 @@ def text_of(parameter: Any) -> str:
 
 def configuration() -> Iterator[str]:
     """Every configuration class that a file or flag can set, from its pydantic model."""
-    yield from ("# Configuration", "", SCHEMA)
+    yield from ("# Configuration", "", MADE)
     yield "The keys of recipes, options, settings and packs. Unknown keys are errors. In a recipe,"
     yield "`--set training.epochs=4` sets the key `epochs` of `TrainingConfig`, which stands under"
     yield "the key `training`."
@@ -274,7 +274,7 @@ def summary_json() -> Iterator[str]:
     """The record of a summary, from its JSON Schema."""
     text = (resources.files("dialogist") / "assets" / "summary.schema.json").read_text("utf-8")
     schema = json.loads(text)
-    yield from ("# The JSON of a summary", "", SCHEMA)
+    yield from ("# The JSON of a summary", "", MADE)
     yield "What the fields mean in use is in [what a summary says of itself](../summary.md)."
     yield from schema_objects({"Summary": schema, **schema["$defs"]})
     yield from ("", "## Values of `status`", "")
@@ -333,7 +333,7 @@ def http_api() -> Iterator[str]:
         FastAPI(title="Dialogist", version=dialogist.__version__),
         [*api.router.routes, *chat.router.routes],
     )
-    yield from ("# The HTTP API", "", SCHEMA)
+    yield from ("# The HTTP API", "", MADE)
     yield "How to run the service is in [deploy](../../how-to/deploy.md). `GET /openapi.json` gives"
     yield "the same as OpenAPI."
     rows = [
@@ -367,7 +367,7 @@ def error_codes() -> Iterator[str]:
     """Exit codes by exception, problem codes by HTTP status."""
     from dialogist.serve.problems import CODES
 
-    yield from ("# Errors", "", SCHEMA)
+    yield from ("# Errors", "", MADE)
     yield "What to do about them is in [conventions of the command line](../command-line.md)"
     yield "and in [deploy](../../how-to/deploy.md)."
     yield from ("", "## Exceptions and exit codes", "")
@@ -384,7 +384,7 @@ def error_codes() -> Iterator[str]:
 
 def formats() -> Iterator[str]:
     """Formats in the order in which they are tried, and the names of columns and keys."""
-    yield from ("# Formats and column names", "", SCHEMA)
+    yield from ("# Formats and column names", "", MADE)
     yield "How to use them is in [input formats](../formats.md)."
     yield from ("", "## Formats", "")
     rows = [
@@ -414,7 +414,7 @@ def formats() -> Iterator[str]:
 
 def recipes() -> Iterator[str]:
     """The bundled recipes and the licence of what they train."""
-    yield from ("# Bundled recipes", "", SCHEMA)
+    yield from ("# Bundled recipes", "", MADE)
     yield "How to train them is in [reproduce a paper](../../how-to/reproduce-a-paper.md)."
     found = {name: yaml.safe_load(file.read_text()) for name, file in bundled_recipes().items()}
     rows = [
@@ -426,7 +426,7 @@ def recipes() -> Iterator[str]:
 
 def metrics() -> Iterator[str]:
     """Every column of every metric that needs no model."""
-    yield from ("# Metrics", "", SCHEMA)
+    yield from ("# Metrics", "", MADE)
     yield "What they are worth is in [metrics that mislead](../../explanation/metrics.md)."
     yield "`bertscore` needs an encoder and `meteor` needs WordNet. Their columns are"
     yield "`bertscore.f1`, `bertscore.rescaled.f1` and `meteor`."

@@ -7,20 +7,31 @@ its caption names, from examples that are in the repository or made up. Look at 
 you commit them.
 """
 
+import json
 import os
-import re
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from playwright.sync_api import sync_playwright
+
+from dialogist.pipeline.summarizer import Summarizer
+from dialogist.serve.app import create_app
+from dialogist.serve.keys import add_key
+from dialogist.serve.server import config_of
+from dialogist.serve.settings import Settings
+from dialogist.serve.tables import open_store
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
-CHAT = ROOT / "src" / "dialogist" / "assets" / "examples" / "support-chat.txt"
+CHAT = ROOT / "src" / "dialogist" / "assets" / "examples" / "hard-chat.txt"
 WIDTH, HEIGHT = 1200, 860
 
 
@@ -32,30 +43,57 @@ def dialogist(folder: Path, *words: object) -> None:
         sys.exit(f"dialogist {' '.join(map(str, words))}\n{done.stderr}")
 
 
+_TALK = {
+    "profile": {"plan": "Gold", "earlier tickets": "late delivery"},
+    "utterances": [
+        ["Customer", "Hello, my order 4711 was due on Monday and it has not arrived yet."],
+        ["Agent", "I am sorry to hear that. Let me look at the tracking for you."],
+        [
+            "Agent",
+            "The courier lost the parcel in Hull. I will send a new one today for free.",
+        ],
+        ["Customer", "Great. Can it come to the office this time?"],
+        ["Agent", "Yes, I have changed the address. It will be with you on Thursday before noon."],
+        ["Customer", "I also want to cancel my plan at the end of the month."],
+        ["Agent", "I will ask our contracts team to call you tomorrow."],
+        ["Customer", "Thank you."],
+    ],
+}
+
+
 def page(browser: Any, folder: Path) -> None:
-    """The page of the service with a summary, its first statement pointed at."""
-    command = [sys.executable, "-m", "dialogist", "serve", "--port", "8797"]
-    store = f"sqlite:///{folder / 'service.db'}"
-    service = subprocess.Popen([*command, "--store", store], stderr=subprocess.PIPE, text=True)
-    try:
-        assert service.stderr is not None
-        address = next(filter(None, (re.search(r"http\S+#key=\S+", s) for s in service.stderr)))[0]
-        shown = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
-        shown.goto(address)
-        shown.wait_for_selector("#text")
-        shown.fill("#text", CHAT.read_text(encoding="utf-8"))
-        shown.click("button.main")
-        shown.wait_for_selector("[data-evidence], .statement, ol li")
-        shown.mouse.move(0, 0)
-        shown.screenshot(path=IMAGES / "page.png")
-    finally:
-        service.terminate()
-        service.wait(60)
+    """The page of the service with a summary, its second statement pointed at."""
+    engine = open_store(f"sqlite:///{folder / 'service.db'}")
+    app = create_app(Settings(), engine, Summarizer.load)
+    server = uvicorn.Server(config_of(Settings(), app))
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        listener.listen()
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        try:
+            while not server.started and thread.is_alive():
+                time.sleep(0.05)
+            shown = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+            address = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+            shown.goto(f"{address}#key={add_key(engine, 'picture')}")
+            shown.wait_for_selector("#text")
+            shown.fill("#text", json.dumps(_TALK))
+            shown.select_option("#length", "long")
+            shown.click("form#ask button.main")
+            shown.wait_for_selector("#statements")
+            shown.hover(".statement >> nth=1")
+            shown.wait_for_timeout(300)  # until what lights up has lit up
+            shown.screenshot(path=IMAGES / "page.png")
+        finally:
+            server.should_exit = True
+            thread.join()
+            engine.dispose()
 
 
 def explanation(browser: Any, folder: Path) -> None:
     """`dialogist explain hard-chat.txt`, a word of the summary pointed at."""
-    dialogist(folder, "explain", CHAT.with_name("hard-chat.txt"), "--output", "page.html")
+    dialogist(folder, "explain", CHAT, "--output", "page.html")
     shown = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
     shown.goto(f"file://{folder / 'page.html'}")
     shown.locator("#target .tok", has_text="seven").hover()

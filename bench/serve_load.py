@@ -318,6 +318,7 @@ async def kill_model(folder: Path, seconds: float) -> dict[str, Any]:
             await asyncio.sleep(seconds / 12)
             for pid in service.models():
                 os.kill(pid, signal.SIGKILL)
+            await service.wait(client)  # what dies twice of the same request is given up
         answers = await asking
         return {"kills": 5, "answers": _statuses(answers), "p99_ms": _ms(answers, 0.99)}
 

@@ -57,6 +57,15 @@ def prefixed(pair: EncodedPair) -> EncodedPair:
     return EncodedPair(pair.source, (1, *PLAN.written(labels, parts), 2), pair.id, pair.starts)
 
 
+def unseen(seed: int) -> list[EncodedPair]:
+    """Without equal neighbours among the key points: the rules would have it that they differ."""
+    return [
+        pair
+        for pair in talks(300, seed)
+        if all(a != b for a, b in zip(pair.key_points, pair.key_points[1:], strict=False))
+    ]
+
+
 def trained(folder: Path, form: str, steps: int) -> SequenceModel:
     torch.manual_seed(0)
     model: SequenceModel = FORMS[form].build(SYMBOLS.size)
@@ -72,7 +81,7 @@ def trained(folder: Path, form: str, steps: int) -> SequenceModel:
     )
     data = TrainingData([prefixed(pair) for pair in talks(3200, 1)], SYMBOLS)
     trainer = Trainer(model, CrossEntropy(), data, config, folder, Silent())
-    fit(trainer, lambda: all(map(gt, right(model, talks(200, 3), GREEDY), (0.98, 0.95))))
+    fit(trainer, lambda: all(map(gt, right(model, unseen(3), GREEDY), (0.98, 0.95))))
     return model
 
 
@@ -94,13 +103,7 @@ def right(
 )
 def test_a_toy_task_is_learned(form: str, tmp_path: Path) -> None:
     model = trained(tmp_path, form, steps=400)
-    # the rules would have it that neighbouring key points differ: these do
-    unseen = [
-        pair
-        for pair in talks(300, 2)
-        if all(a != b for a, b in zip(pair.key_points, pair.key_points[1:], strict=False))
-    ]
     for options in (GREEDY, GREEDY.model_copy(update={"strategy": "beam"})):
-        plans, texts = right(model, unseen, options)
+        plans, texts = right(model, unseen(2), options)
         assert plans > 0.95
         assert texts > 0.9

@@ -98,7 +98,6 @@ def test_a_toy_task_is_learned(learned: LeaderWriter) -> None:
     assert texts > 0.9
 
 
-@pytest.mark.slow
 def test_a_writer_that_starts_from_the_embedding_says_the_same_twice(
     learned: LeaderWriter, tmp_path: Path
 ) -> None:
@@ -111,7 +110,7 @@ def test_a_writer_that_starts_from_the_embedding_says_the_same_twice(
     assert texts == 0  # objects of one dialogue differ: the same text twice is always wrong
 
 
-@pytest.mark.parametrize("pointer", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("pointer", [True, False])
 def test_unseen_order_numbers_are_copied_by_pointer_models_only(
     tmp_path: Path, pointer: bool
 ) -> None:

@@ -334,7 +334,7 @@ class Summary:
     these (joined, their texts are ``text``). ``alternatives`` are the further hypotheses of
     ``--n-best``, best first. ``timings`` are seconds by step, shared equally by the dialogues of a
     batch. ``model`` wrote it, and ``licence`` is that of the weights that were used: the model's,
-    or in faithful style the selector's. How to use it: docs/reference/summary.md.
+    or in faithful style the selector's.
     """
 
     text: str

@@ -46,11 +46,11 @@ def failing(error: type[Exception], stage: str, monkeypatch: pytest.MonkeyPatch)
         step = breaks(WindowGenerator.write, lambda s, windows, o: [w.dialogue for w in windows])
         monkeypatch.setattr(WindowGenerator, "write", step)
     elif stage == "compose":
-        step = breaks(stages.compose, lambda b, reading, w, o: [reading.dialogue])
+        step = breaks(stages.compose, lambda b, reading, o: [reading.dialogue])
         monkeypatch.setattr(stages, "compose", step)
     else:
-        step = breaks(stages.with_evidence, lambda b, dialogue, w, c: [dialogue])
-        monkeypatch.setattr(stages, "with_evidence", step)
+        step = breaks(stages.attach_evidence, lambda b, reading, s, said: [reading.dialogue])
+        monkeypatch.setattr(stages, "attach_evidence", step)
 
 
 @pytest.mark.parametrize("error", [ValueError, MemoryError, RecursionError, AssertionError])

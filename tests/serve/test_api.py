@@ -177,6 +177,18 @@ def test_every_example_of_the_description_runs(engine):
     assert {ref.partition('"')[0] for ref in refs} <= known.keys()
 
 
+def test_each_reply_of_feedback_is_described(engine):
+    async def conversation(service):
+        async with service.client(**{"Idempotency-Key": "k"}) as client:
+            described = (await client.get("/openapi.json")).json()["paths"]["/v1/feedback"]["post"]
+            sent = [await client.post("/v1/feedback", json={"verdict": "approved"}) for _ in "12"]
+            return described["responses"], [str(one.status_code) for one in sent]
+
+    described, statuses = ask(engine, conversation)
+    assert statuses == ["201", "200"]
+    assert set(statuses) <= described.keys()
+
+
 def test_a_key_may_do_what_its_scopes_say(engine):
     narrow = add_key(engine, "narrow", ["metrics"])
     [refused, allowed] = ask(engine, get("/v1/models", "/version", key=narrow))

@@ -1,5 +1,6 @@
 """The model in a process of its own: same summaries, and a death that the service survives."""
 
+import contextlib
 import os
 import signal
 import threading
@@ -32,13 +33,16 @@ class Fake:
     name, options = "fake", OPTIONS
 
     def __init__(self):
-        self.steps, self.read = 0, []
+        self.steps, self.read, self.go = 0, [], threading.Event()
 
     def stream(self, dialogues, options, window=64):
         for dialogue in dialogues:
             self.read.append(dialogue.id)
             if dialogue.id == "crash":
                 raise MemoryError
+            if dialogue.id == "hangs":
+                self.steps += 1
+                self.go.wait(20)
             while dialogue.id == "endless":
                 check_stopped()
                 self.steps += 1
@@ -56,9 +60,13 @@ class InThread(ModelProcess):
     def _start(self):
         self._connection, theirs = Pipe()
         self._end = self._connection.close
-        self.thread = threading.Thread(target=work, args=(theirs, self._fake))
+        self.thread = threading.Thread(target=self._work, args=(theirs,))
         self.thread.start()
         return receive(self._connection)
+
+    def _work(self, connection):
+        with contextlib.suppress(BrokenPipeError):
+            work(connection, self._fake)
 
 
 @pytest.fixture
@@ -107,6 +115,18 @@ def test_a_search_stops_when_nobody_waits(model, fake):
         next(found)
     assert ids(model.stream(dialogues("a"), OPTIONS)) == ["a"]
     assert "never" not in fake.read
+
+
+def test_a_process_that_hangs_is_replaced(model, fake, monkeypatch):
+    monkeypatch.setattr("dialogist.serve.model_process._END", 0.1)
+    first = model.thread
+    with pytest.raises(SearchStopped), stopping_when(lambda: fake.steps > 0):
+        list(model.stream(dialogues("hangs"), OPTIONS))
+    assert ids(model.stream(dialogues("a"), OPTIONS)) == ["a"]
+    assert model.thread is not first
+    fake.go.set()
+    first.join(5)
+    assert not first.is_alive()
 
 
 def test_what_is_left_unread_does_not_come_with_the_next(model):

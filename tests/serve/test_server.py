@@ -22,7 +22,7 @@ def connect(port, sent):
 
 
 def reply_of(connection):
-    """A whole reply of /healthz: its head and body may come apart."""
+    """A whole reply of JSON: its head and body may come apart."""
     got = b""
     while not got.endswith(b"}"):
         got += connection.recv(4000)
@@ -81,7 +81,7 @@ def test_broken_requests_get_a_clean_reply(engine, sent, status):
 
 def test_what_is_not_http_is_refused_like_all_else(engine):
     with listening(engine) as port, connect(port, b"GARBAGE\r\n\r\n") as connection:
-        head, _, body = connection.recv(4000).partition(b"\r\n\r\n")
+        head, _, body = reply_of(connection).partition(b"\r\n\r\n")
     assert b"content-type: application/problem+json" in head.lower()
     assert b"x-frame-options: deny" in head.lower()
     assert json.loads(body)["code"] == "bad_request"

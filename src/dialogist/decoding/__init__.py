@@ -20,26 +20,24 @@ BeamScoring = Literal["wu", "transformers"]
 class DecodingOptions(Config):
     """Options of search.
 
-    ``beam_size``: hypotheses of beam search. ``n_best``: how many of them to return.
-    ``length_penalty``: alpha of Wu et al. 2016, equation 14; hypotheses are ranked by
-    log p / ((5 + length) / 6)^alpha. ``coverage_penalty``: beta there; finished hypotheses are
-    ranked by what of the dialogue they attended to, too. ``coverage_kind``: whether missed or
-    repeated attention counts (`dialogist.decoding.beam_search`). ``repetition_penalty``: the
-    log-probability of a token that was written is multiplied by it (Keskar et al. 2019; 1: off).
-    ``early_stop``: search ends when ``beam_size`` hypotheses have ended; without it, when no
+    ``strategy``: how tokens are chosen. ``beam_size``: hypotheses of beam search. ``n_best``: how
+    many of them to return. ``length_penalty``: alpha of Wu et al. 2016, equation 14; hypotheses are
+    ranked by log p / ((5 + length) / 6)^alpha. ``coverage_penalty``: beta there; finished
+    hypotheses are ranked by what of the dialogue they attended to, too. ``coverage_kind``: whether
+    missed or repeated attention counts (`dialogist.decoding.beam_search`). ``repetition_penalty``:
+    the log-probability of a token that was written is multiplied by it (Keskar et al. 2019; 1:
+    off). ``early_stop``: search ends when ``beam_size`` hypotheses have ended; without it, when no
     unfinished one can win (docs/explanation/speed.md). ``beam_scoring``: ``transformers`` searches
     as that library's ``generate``, for models whose options were tuned with it; hypotheses are
     ranked by log p / length^alpha. ``no_repeat_ngram``: no n-gram of so many tokens occurs twice,
     but a word that was begun can be ended (0: off). ``no_double_words``: no word comes twice in a
     row, nor do two ("after lunch after lunch"). ``near_repeat``: is taken off the log-probability
     in nats of an English content word that stands shortly before in the sentence (0: off).
-    ``known_words``: no words but those of the dialogue and the training texts, where the tokenizer
-    knows words (`dialogist.decoding.word_constraints`). ``min_tokens``: the summary does not end
-    before. ``max_tokens``: its longest length without the end symbol; one that reaches it is
+    ``known_words``: no words but those of the dialogue and the training texts
+    (`dialogist.decoding.word_constraints`). ``min_tokens``: its shortest length. ``max_tokens``: its longest length without the end symbol; one that reaches it is
     reported as cut. ``max_key_points``: the most key points of models that plan first; a
     Leader-Writer's other options hold for the text of each, and ``n_best`` for the first.
-    ``temperature``, ``top_k``, ``top_p`` and ``seed``: for sampling only (``top_k`` 0 and ``top_p``
-    1: off).
+    ``temperature``, ``top_k``, ``top_p`` and ``seed``: for sampling; 0 and 1 are off.
     """
 
     strategy: Strategy = "beam"

@@ -81,14 +81,14 @@ def margin_loss(said: Tensor, right: Tensor, batch: Batch, margin: float) -> Ten
 
 
 class CrossEntropyConfig(ObjectiveConfig):
-    """``label_smoothing`` e mixes the target with the uniform distribution (Szegedy et al. 2016):
-    loss = (1 - e) * -log p(target) + e * mean over X of -log p.
+    """Cross-entropy of the reference, and what may be added to it.
 
-    ``coverage_weight`` is lambda of See et al. 2017, equation 13: a model with coverage pays for
-    attending again to where it has been. They take 1, in a second stage of training.
-    ``r_drop`` is alpha of R-Drop (Liang et al. 2021, equation 4; 1 to 5 there): each batch passes
-    twice, and the two draws of dropout shall say the same. The loss is half of the paper's, so that
-    learning rates keep their meaning.
+    ``label_smoothing``: e mixes the target with the uniform distribution (Szegedy et al. 2016):
+    loss = (1 - e) * -log p(target) + e * mean over X of -log p. ``coverage_weight``: lambda of See
+    et al. 2017, equation 13; repeated attention of a model with coverage costs so much. They take
+    1, in a second stage of training. ``r_drop``: alpha of R-Drop (Liang et al. 2021, equation 4; 1
+    to 5 there); each batch passes twice, and disagreement between two draws of dropout is
+    penalized. The loss is half of the paper's, so that learning rates keep their meaning.
     ``contrast``: corrupted summaries, and how the model learns from them.
     """
 

@@ -218,7 +218,7 @@ class Session:
         self._id, self._name, self._profile = id, summarizer.name, profile or {}
         if self._options.style == "free":
             bundle = summarizer.bundle
-            self._generator = WindowGenerator(bundle)
+            self._writer = WindowGenerator(bundle)
             reader = Segmenter(bundle, alike=False)
             self._pipeline = Pipeline(bundle, reader, self._write, self._options)
         self._utterances: list[Utterance] = []
@@ -245,7 +245,7 @@ class Session:
     def _write(self, windows: Sequence[Window]) -> list[Window]:
         """The windows with what is said of each; only new ones are searched, old ones forgotten."""
         missing = [one for one in windows if _key(one) not in self._searched]
-        found = self._generator.write(missing, self._options)
+        found = self._writer.write(missing, self._options)
         known = self._searched | {_key(one): one for one in found}
         # None keeps the dialogue as it was before: that would be a copy for each window.
         searched = [replace(known[_key(one)], dialogue=one.dialogue) for one in windows]

@@ -161,10 +161,14 @@ class VectorsConfig(Config):
 class Recipe(Config):
     """A whole training run.
 
-    ``start``: the model folder or run that it begins from (see `dialogist.recipe.start`), or a
-    pretrained encoder's folder (see `dialogist.recipe.start`). ``continues``: the recipe of
-    the model that this one is a further stage of; it is trained with a ``start`` only.
-    ``decoding`` is saved with the model as its default; ``licence`` and ``card`` go into its card.
+    ``name``, ``description``: for lists and the model's card. ``data``: files to train on and to
+    validate on. ``preparation``: what a model is given of a dialogue. ``tokenizer``: trained at the
+    start of the run. ``start``: the model folder or run that it begins from, or a pretrained
+    encoder's folder (`dialogist.recipe.start`). ``continues``: the recipe of the model that this
+    one is a further stage of; it is trained with a ``start`` only. ``vectors``: word vectors to
+    begin with. ``augmentation``: changes of dialogues from epoch to epoch. ``objective``: what
+    training minimizes. ``decoding``: saved with the model as its default. ``licence``, ``card``: go
+    into the model's card.
     """
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")

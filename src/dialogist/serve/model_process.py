@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
@@ -31,7 +32,7 @@ if TYPE_CHECKING:  # the process of the model needs no worker
     from dialogist.serve.worker import Model
 
 _LOOK = 0.01  # seconds between two looks at whether anybody waits
-_END = 5.0  # seconds for a process to end by itself
+_END = 2.0  # seconds for a process to leave what nobody waits for, or to end by itself
 
 
 class ModelProcess:
@@ -43,7 +44,7 @@ class ModelProcess:
         Raises:
             ModelError: it could not; in the words of `Summarizer.load`.
         """
-        self._model, self._number = model, 0
+        self._model, self._number, self._left = model, 0, 0
         self._connection: Connection | None = None
         self._end: Callable[[], object] = lambda: None
         ready = self._start()
@@ -59,6 +60,7 @@ class ModelProcess:
             SearchStopped: nobody waits any more (`dialogist.decoding`).
             ModelError: the process failed or died; the next call starts another.
         """
+        self._settle()
         if self._connection is None:
             self._start()
         self._number += 1
@@ -81,9 +83,22 @@ class ModelProcess:
                 yield Summary.from_json(answer["summary"])
         finally:
             if ahead or not is_done:  # it stopped, failed, or was left
+                self._left = self._number
                 with suppress(ModelError):
                     self._send({"stop": self._number})
                     self._send({"end": 1})
+
+    def _settle(self) -> None:
+        """Wait until the process has ended the batch that was left; one that hangs is killed."""
+        until = time.monotonic() + _END
+        with suppress(ModelError):
+            while self._left:
+                if time.monotonic() > until:
+                    raise self._death()
+                answer = self._receive() if self._poll() else {}
+                if answer.get("batch") == self._left and "over" in answer:
+                    self._left = 0
+        self._left = 0
 
     def _answer(self) -> Any:
         """The next answer of this batch, once it is there."""
@@ -203,11 +218,14 @@ def _work_on(connection: Connection, model: "Model", order: Any, orders: _Orders
                 send(connection, {"batch": number, "summary": summary.to_json()})
     except SearchStopped:
         pass
+    except BrokenPipeError:  # the server is gone
+        raise
     except Exception as error:
         log_failure(error, "")
         send(connection, {"batch": number, "failed": 1})
     for _ in dialogues:  # those that were sent and not read
         pass
+    send(connection, {"batch": number, "over": 1})
 
 
 def _main(descriptor: str, model: str) -> None:

@@ -142,6 +142,7 @@ FEEDBACK = described(
     parameters=[_ONCE],
     **_body(**{"application/json": {"schema": _ref("Feedback"), "example": _FEEDBACK}}),
 )
+FEEDBACK["responses"]["200"] = FEEDBACK["responses"]["201"] | {"description": "Stored before"}
 
 CHAT = described(
     OBJECT,

@@ -131,17 +131,19 @@ def seed_batch(seed: int, step: int, batch: int, rank: int) -> None:
 class TrainingConfig(Config):
     """Options of a training run.
 
-    ``epochs`` 0 trains nothing: a pretrained model is kept as it is.
-    ``accumulate`` batches make one update; dividing a batch so changes nothing but memory.
-    ``select_by`` names the validation metric (larger is better; ``dev_loss``: smaller) that ranks
-    checkpoints and stops early after ``patience`` validations without improvement.
-    ``parts``: weights with a rate of their own, or that stay as they are at first.
-    ``moving_average``: the decay of an exponential moving average of the weights, which then is
-    what is validated and kept (0.999 remembers about the last thousand updates); None: none.
-    ``final``: the model that is kept is the ``best`` checkpoint, the ``last``, or the ``average``
-    of the last ``keep_last`` epochs'.
-    ``gap_warning``: warn when the train sample's score leads dev's by more than this (in points),
-    and the lead is growing: overfitting, as the third report found it.
+    ``epochs``: passes over the training pairs; 0 keeps a pretrained model as it is. ``max_steps``:
+    updates at most. ``seed``: of weights, order and dropout. ``precision``: number format.
+    ``sampler``: how batches are filled. ``accumulate``: batches that make one update; more take
+    less memory and change nothing else. ``clip_norm``: the largest norm of the gradients.
+    ``parts``: weights with a rate of their own, or frozen at first. ``checkpoint_every``,
+    ``log_every``: in updates. ``keep_last``, ``keep_best``: checkpoints that stay. ``select_by``:
+    the validation metric that ranks checkpoints (larger is better; ``dev_loss``: smaller).
+    ``patience``: stop after so many validations without improvement. ``moving_average``: decay of
+    an exponential moving average of the weights, which is then validated and kept (0.999 remembers
+    about the last thousand updates); None: none. ``final``: the model that is kept is the ``best``
+    checkpoint, the ``last``, or the ``average`` of the last ``keep_last`` epochs'. ``gap_warning``:
+    warn when the train sample's score leads dev's by more points than this, and the lead is
+    growing: overfitting, as the third report found it.
     """
 
     epochs: int = Field(20, ge=0)
