@@ -19,7 +19,6 @@ _OPEN = re.compile(
 )
 _LONGEST = 24  # words of two statements with one subject
 _LONGEST_QUOTED = 40  # words of statements with one label
-_NEAR = 2  # turns
 _BOTH = 2
 
 
@@ -93,8 +92,9 @@ def _behind_one_label(
         return None  # what it is about was said in between
     if left.text.endswith("”"):
         return f"{left.text} {words}"
-    if other.turn - one.turn > _NEAR or left.kind == "quoted" or not left.text.endswith("."):
-        return None
+    is_next = one.turn == other.turn and right.units[0] == left.units[-1] + 1
+    if not is_next or left.kind == "quoted" or not left.text.endswith("."):
+        return None  # a colon would make a reason of it
     if left.text.startswith(f"{label}: "):
         return f"{left.text[:-1]}; {words}"
     is_own = left.text.startswith(f"{label} ") and ":" not in left.text[len(label) :]
