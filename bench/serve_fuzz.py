@@ -221,7 +221,7 @@ def _described_requests(examples: int, seed: int) -> dict[str, Any]:
         words = ["--config-file", str(file), "run", address]
         words += ["-H", f"Authorization: Bearer {key}", "--seed", str(seed)]
         words += ["--max-examples", str(examples), "--checks", _CHECKS, "--mode", "all"]
-        words += ["--no-color"]
+        words += ["--no-color", "--request-timeout", str(settings.deadline_seconds + 10)]
         done = subprocess.run(
             [str(Path(sys.executable).parent / "schemathesis"), *words],
             capture_output=True,
