@@ -299,10 +299,7 @@ COMMAND_GROUPS = {
         "rate": "dialogist_lab.cli.rate:app",
         "ablate": "dialogist_lab.cli.ablate:ablate",
     },
-    "Data and machine": {
-        "data": "dialogist.cli.data:app",
-        "doctor": "dialogist.cli.doctor:doctor",
-    },
+    "Data and machine": {"data": "dialogist.cli.data:app", "doctor": "dialogist.cli.doctor:doctor"},
 }
 """Where each command's function lies, or a Typer application; help shows them in this order."""
 _PLACES = {

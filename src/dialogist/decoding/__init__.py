@@ -33,13 +33,12 @@ class DecodingOptions(Config):
     but a word that was begun can be ended (0: off). ``no_double_words``: no word comes twice in a
     row, nor do two ("after lunch after lunch"). ``near_repeat``: is taken off the log-probability
     in nats of an English content word that stands shortly before in the sentence (0: off).
-    ``known_words``: no words but those of the dialogue and the training texts, where the tokenizer
-    knows words (`dialogist.decoding.word_constraints`). ``min_tokens``: the summary does not end
-    before. ``max_tokens``: its longest length without the end symbol; one that reaches it is
-    reported as cut. ``max_key_points``: the most key points of models that plan first; a
-    Leader-Writer's other options hold for the text of each, and ``n_best`` for the first.
-    ``temperature``, ``top_k``, ``top_p`` and ``seed``: for sampling only (``top_k`` 0 and ``top_p``
-    1: off).
+    ``known_words``: no words but those of the dialogue and the training texts
+    (`dialogist.decoding.word_constraints`). ``min_tokens``: its shortest length. ``max_tokens``:
+    its longest length without the end symbol; one that reaches it is reported as cut.
+    ``max_key_points``: the most key points of models that plan first; a Leader-Writer's other
+    options hold for the text of each, and ``n_best`` for the first. ``temperature``, ``top_k``,
+    ``top_p`` and ``seed``: for sampling; 0 and 1 are off.
     """
 
     strategy: Strategy = "beam"

@@ -26,7 +26,6 @@ class Choice:
     those of two that it holds both. Exact: candidates are decided in their order, and what is
     known of the last `REACH` decisions is enough. ``must``: candidates that come first. ``ties``:
     what is lost where the first of two, at most `REACH` apart, is chosen without the second.
-    ``saved``: the words that are saved where two are told as one, with none between them.
     """
 
     words: Sequence[int]
@@ -34,7 +33,6 @@ class Choice:
     most: int
     must: Collection[int] = ()
     ties: Mapping[tuple[int, int], float] = field(default_factory=dict)
-    saved: Mapping[tuple[int, int], int] = field(default_factory=dict)
     _alone: NDArray[np.float64] = field(init=False)
     _together: dict[tuple[int, int], float] = field(init=False)
     _best: NDArray[np.float64] = field(init=False)
@@ -66,11 +64,11 @@ class Choice:
         budget = min(budget, self.most)
         state = int(self._best[:, budget].argmax())
         for i in range(len(self.words) - 1, -1, -1):
-            before = state >> 1 | int(self._before[i, state, budget]) << (REACH - 1)
+            oldest = int(self._before[i, state, budget]) << (REACH - 1)
             if state & 1:
                 found.append(i)
-                budget -= self._words(i, before)
-            state = before
+                budget -= self.words[i]
+            state = state >> 1 | oldest
         return found[::-1]
 
     def facts(self, chosen: Sequence[int]) -> float:
@@ -106,13 +104,7 @@ class Choice:
             self.ties.get((i, j), 0.0) for j in range(max(0, i - REACH), i) if j not in held
         )
         found = np.full(self.most + 1, _NONE)
-        cost = self._words(i, before)
+        cost = self.words[i]
         if cost <= self.most:
             found[cost:] = self._best[before][: self.most + 1 - cost] + gain
         return found
-
-    def _words(self, i: int, before: int) -> int:
-        """The words of candidate ``i`` behind the last one that was chosen before."""
-        last = next((j for j in range(REACH) if before >> j & 1), None)
-        saved = 0 if last is None else self.saved.get((i - 1 - last, i), 0)
-        return max(0, self.words[i] - saved)

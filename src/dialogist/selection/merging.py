@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from typing import Literal
 
-from dialogist.selection.candidate_features import REACH
 from dialogist.selection.statements import Candidate
 from dialogist.selection.units import Unit
 from dialogist.text.reported_speech import Conversation
@@ -20,7 +19,6 @@ _OPEN = re.compile(
 )
 _LONGEST = 24  # words of two statements with one subject
 _LONGEST_QUOTED = 40  # words of statements with one label
-_NEAR = 2  # turns
 _BOTH = 2
 
 
@@ -35,18 +33,6 @@ def merged(
             found.append((one, (i,)))
         else:
             found[-1] = (both, (*found[-1][1], i))
-    return found
-
-
-def savings(
-    candidates: Sequence[Candidate], units: Sequence[Unit], conversation: Conversation
-) -> dict[tuple[int, int], int]:
-    """How many words are saved where two candidates, at most `REACH` apart, are told as one."""
-    found: dict[tuple[int, int], int] = {}
-    for i, left in enumerate(candidates):
-        for j, right in enumerate(candidates[i + 1 : i + 1 + REACH], i + 1):
-            if both := _joined(left, right, units, conversation):
-                found[i, j] = left.words + right.words - both.words
     return found
 
 
@@ -97,17 +83,18 @@ def _behind_one_label(
     left: Candidate, right: Candidate, units: Sequence[Unit], label: str
 ) -> str | None:
     """A quotation behind what its speaker says before, without its label."""
-    if not right.text.startswith(f"{label}: “") or left.words + right.words > _LONGEST_QUOTED:
+    quoted = _QUOTED.fullmatch(right.text)
+    if quoted is None or quoted[1] != label or left.words + right.words > _LONGEST_QUOTED:
         return None
-    words = right.text[len(label) + 2 :]
+    words = quoted[2]
     one, other = units[left.units[-1]], units[right.units[0]]
     if one.turn != other.turn and (right.needs is not None or "?" in words):
         return None  # what it is about was said in between
     if left.text.endswith("”"):
         return f"{left.text} {words}"
-    is_near = other.turn - one.turn <= _NEAR and _QUOTED.fullmatch(right.text)
-    if not is_near or left.kind == "quoted" or not left.text.endswith("."):
-        return None
+    is_next = one.turn == other.turn and right.units[0] == left.units[-1] + 1
+    if not is_next or left.kind == "quoted" or not left.text.endswith("."):
+        return None  # a colon would make a reason of it
     if left.text.startswith(f"{label}: "):
         return f"{left.text[:-1]}; {words}"
     is_own = left.text.startswith(f"{label} ") and ":" not in left.text[len(label) :]

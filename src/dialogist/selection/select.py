@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dialogist.selection.candidate_features import REACH, pairs_of, rows_of, signs_of
 from dialogist.selection.choice import LEAST, Choice
 from dialogist.selection.features import Matrix, features_of
-from dialogist.selection.merging import merged, savings
+from dialogist.selection.merging import merged
 from dialogist.selection.network import Network, Worth
 from dialogist.selection.statements import Candidate, candidates_of
 from dialogist.selection.terms import Rarity, terms_of
@@ -115,8 +115,7 @@ def chosen_of(
     if is_short:
         bound = {i for (i, _), loss in ties.items() if loss == _NEVER}
         must = _frame(found, candidates, worth, budget, bound)
-    saved = savings(candidates, units, found.conversation)
-    choice = Choice(words, worth, budget + _MOST_SAVED, must, ties, saved)
+    choice = Choice(words, worth, budget + _MOST_SAVED, must, ties)
     said = sum(unit.words for unit in units)
     # Told as one, statements may take a word more than they do alone.
     longest = max(choice.most, budget)

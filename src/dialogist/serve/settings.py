@@ -25,8 +25,7 @@ class Settings(Config):
     ``queue_seconds``: beyond them requests are refused before they are read; until then four bytes
     count as a token. ``batch_wait``: how long a worker waits for more requests to work on together.
     ``deadline_seconds``: time to answer. ``rate_per_minute``: requests of a key, in each process.
-    ``retention_days``: stored content is deleted after so many days. ``drain_seconds``: time to
-    stop.
+    ``retention_days``: when stored content is deleted. ``drain_seconds``: time to stop.
     """
 
     host: str = "127.0.0.1"

@@ -102,10 +102,9 @@ class SectionConfig(Config):
 class Template(Config):
     """A template file.
 
-    ``name``: its own. ``language``: of its headings. ``version``: raise it
-    when sections change. ``about``: one line for ``templates list``. ``packs``: the rule packs
-    that its labels come from; where a model writes no key points, the pack that knows most
-    sentences labels them. ``empty``: what empty sections say.
+    ``language``: of its headings. ``version``: raise it when sections change. ``about``: a line for
+    ``templates list``. ``packs``: rule packs of its labels; where a model writes no key points, the
+    pack that knows most sentences labels them. ``empty``: what empty sections say.
     """
 
     name: Line

@@ -281,10 +281,7 @@ class Hierarchical(GeneratorModule):
 
 
 def initialise(model: nn.Module) -> None:
-    """Glorot uniform matrices, zero biases; embeddings so that, scaled, they have unit variance.
-
-    Relative positions are added as they are, to pooled rows of about unit variance: theirs is one.
-    """
+    """Glorot uniform matrices, zero biases; embeddings so that, scaled, they have unit variance."""
     for module in model.modules():
         if isinstance(module, nn.Linear):
             nn.init.xavier_uniform_(module.weight)
@@ -292,6 +289,3 @@ def initialise(model: nn.Module) -> None:
                 nn.init.zeros_(module.bias)
         elif isinstance(module, nn.Embedding):
             nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
-    for module in model.modules():
-        if isinstance(module, HierarchicalEncoder):
-            nn.init.normal_(module.relative.weight)

@@ -71,19 +71,6 @@ def test_relative_positions_are_the_formula(utterances: int) -> None:
     assert encoder().relative.num_embeddings == SMALL.relative_positions + 1 == 31
 
 
-def test_positions_are_seen_from_the_start() -> None:
-    """The same utterance eight times: fresh weights tell the places apart."""
-    torch.manual_seed(0)
-    shape = {"embedding": 32, "width": 64, "heads": 4, "feed_forward": 128}
-    config = HierarchicalConfig.parse({**shape, "utterance_tokens": 16, "target_tokens": 12})
-    made = config.encoder(config.table(SYMBOLS.size)).eval()
-    initialise(made)
-    same = EncodedPair((1, *(5, 6, 7) * 8, 2), id="same", starts=tuple(range(1, 25, 3)))
-    rows = made(batch_of(same)).utterances[:8]
-    likeness = nn.functional.cosine_similarity(rows[:, None], rows[None], dim=2)
-    assert likeness[~torch.eye(8, dtype=torch.bool)].mean() < 0.9
-
-
 def test_pooling_by_hand() -> None:
     """Equations 7 and 8 with l = 2: scores v . tanh(W x + b), softmax, weighted sum."""
     pooling = AttentivePooling(2)
