@@ -29,10 +29,12 @@ SHEETS = {
     "after": {"commit": "08dc94b", "templates_commit": "050ab5d", "date": "2026-11-25"},
     "faithful": {"commit": "d2c7691", "date": "2026-11-25"},
     "faithful-2": {"commit": "1cc564c", "date": "2026-11-25"},
+    "faithful-3": {"commit": "406d033", "date": "2026-11-25"},
 }
-FAITHFUL = "faithful-2"
+FAITHFUL = "faithful-3"
 STYLES = {
     FAITHFUL: "faithful style, the default (100 dialogues)",
+    "faithful-2": "the same, before (100 others, whose facts have several parts each)",
     "after": "free style, the network's sentences (60 dialogues)",
 }
 SHOWN = (
@@ -290,7 +292,7 @@ def saved() -> Row:
     return {
         "schema": 1,
         "name": "reading",
-        "what": "summaries read sentence by sentence on dialogues never seen (60; faithful-2: 100)",
+        "what": "summaries read sentence by sentence on dialogues never seen (60; faithful-2, -3: 100)",
         "commit": SHEETS["after"]["commit"],
         "commands": list(COMMANDS),
         "reader": READER,
