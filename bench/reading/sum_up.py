@@ -292,7 +292,7 @@ def saved() -> Row:
     return {
         "schema": 1,
         "name": "reading",
-        "what": "summaries read sentence by sentence on dialogues never seen (60; faithful-2, -3: 100)",
+        "what": "summaries read by sentence on dialogues never seen (60; faithful-2, -3: 100)",
         "commit": SHEETS["after"]["commit"],
         "commands": list(COMMANDS),
         "reader": READER,
