@@ -204,12 +204,12 @@ def test_dialogues_add_up() -> None:
 @pytest.mark.parametrize("which", ["key_points_reward", "sub_summaries_reward"])
 def test_reinforcement_raises_the_reward(which: str) -> None:
     """The reinforcement loss alone, on one batch: rewards rise, though no target is ever shown."""
-    model, batch = leader_writer(), collate(PAIRS * 8, SYMBOLS)
+    model, batch = leader_writer(), collate(PAIRS * 16, SYMBOLS)
     config = {"key_points": 0, "sub_summaries": 0, which: 1.0, "longest_plan": 4, "longest_text": 6}
     objective = LeaderWriterLossConfig.parse(config).build(SYMBOLS)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     rewards = []
-    for _ in range(100):
+    for _ in range(150):
         model.train()
         loss = objective(model, batch)
         optimizer.zero_grad()
