@@ -1,5 +1,6 @@
 """Connections: slow clients, broken requests, clients that leave."""
 
+import asyncio
 import contextlib
 import json
 import socket
@@ -11,6 +12,8 @@ from tests.serve.conftest import listening
 from tests.serve.test_api import CALL, JSON
 
 from dialogist.serve.keys import add_key
+from dialogist.serve.server import listen_at
+from dialogist.serve.settings import Settings
 
 
 def connect(port, sent):
@@ -106,3 +109,24 @@ def test_a_client_that_leaves_gives_its_place_back(engine):
             time.sleep(0.05)
         assert "dialogist_queue_depth 0.0" in text
         assert 'code="500"' not in text
+
+
+def test_a_reply_does_not_wait_for_the_acknowledgement_of_its_head():
+    """Nagle's wait is off: with it, a reply whose body follows its head takes 40 ms more."""
+
+    async def no_delay():
+        accepted = asyncio.get_running_loop().create_future()
+
+        async def accept(reader, writer):
+            found = writer.get_extra_info("socket")
+            accepted.set_result(found.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        listener = listen_at(Settings(port=0))
+        async with await asyncio.start_server(accept, sock=listener):
+            _, writer = await asyncio.open_connection(*listener.getsockname())
+            found = await accepted
+            writer.close()
+            return found
+
+    assert asyncio.run(no_delay())

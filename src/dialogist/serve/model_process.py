@@ -34,6 +34,9 @@ if TYPE_CHECKING:  # the process of the model needs no worker
 
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
 """Of numpy, not of torch. Faithful style is no faster by two, which spin and take another core."""
+_NICE = (
+    5  # so that on a full machine refusals and replies come first; what it writes takes far longer
+)
 _LOOK = 0.01  # seconds between two looks at whether anybody waits
 _END = 2.0  # seconds for a process to leave what nobody waits for, or to end by itself
 
@@ -236,6 +239,7 @@ def _main(descriptor: str, model: str) -> None:
     for one in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(one, signal.SIG_IGN)  # they are for the server, which ends this by its socket
     log_as_json()
+    os.nice(_NICE)
     connection = Connection(int(descriptor))
     with suppress(OSError):  # the server is gone
         try:
