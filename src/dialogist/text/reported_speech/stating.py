@@ -154,6 +154,8 @@ _CALLED = re.compile(
     r"((?:Mr|Mrs|Ms|Dr)\.? )?([A-Z][\w'’-]+) (?:the|my|your|our|it|he|she|they|we|there|this|that) "
 )
 _RELATIVE = word_set("which what whom")
+# "I need it on Sunday, so refund it": a report would not say who is to do it
+_REQUEST_BEHIND = re.compile(r"(?i), so (?:please )?([a-z]+)\b")
 
 
 def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
@@ -168,6 +170,9 @@ def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
         return True, None
     if offer := offered(frame, text):
         return True, f"{frame.speaker} offers to {offer}"
+    request = _REQUEST_BEHIND.search(text)
+    if request and is_base(request[1].lower()):
+        return True, None
     is_own = _is_of_speaker(text)
     if not is_own and (
         frame.chat or said.please or (_ANYBODY.match(text) and not frame.is_adviser)
