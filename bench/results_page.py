@@ -183,6 +183,8 @@ def service() -> Iterator[str]:
     """The service beside the bare pipeline, under load, and while parts of it die."""
     found = figures("serve-load")
     ratio, overload, slow = found["ratio"], found["overload"], found["slow_clients"]
+    soak, deadly = found["soak"], found["kill_model"]
+    unanswered = sum(n for code, n in soak["answers"].items() if code not in ("200", "503"))
     batches = [found[name]["batch"] for name in ("kill_worker", "kill_store")]
     low, high = min(ratio["service_per_second"]), max(ratio["service_per_second"])
     rows = [
@@ -213,6 +215,16 @@ def service() -> Iterator[str]:
         [
             f"a worker, or the store, killed in a batch of {batches[0]['total']}",
             ", ".join(f"{one['done']} done, {one['failed']} failed" for one in batches),
+        ],
+        [
+            f"the model killed {deadly['kills']} times",
+            ", ".join(f"{n} answers {code}" for code, n in deadly["answers"].items()),
+        ],
+        [
+            f"{soak['seconds'] / 60:.0f} minutes, {soak['note']}",
+            f"memory {soak['memory_mib'][0]:.0f} to {soak['memory_mib'][1]:.0f} MiB; "
+            f"{soak['answers']['200']:,} answered, {soak['answers']['503']:,} refused, "
+            f"{unanswered} too late or not at all",
         ],
     ]
     return table(["trial", "result"], rows)
