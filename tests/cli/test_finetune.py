@@ -97,9 +97,9 @@ def test_summaries_are_written_saved_and_loaded(dialogist, chats, tmp_path, brow
     fresh.goto(address)
     assert "keeps nothing here: save your summaries" in fresh.inner_text("#message")
     fresh.set_input_files("#load", tmp_path / "summaries.jsonl")
-    fresh.wait_for_function("document.getElementById('count').textContent === '1 of 2'")
+    fresh.locator("#count", has_text="1 of 2").wait_for()
     fresh.set_input_files("#load", chats)
-    fresh.wait_for_function("document.getElementById('message').textContent.includes('no file')")
+    fresh.locator("#message", has_text="no file").wait_for()
     assert faults == []
 
 

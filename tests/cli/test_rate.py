@@ -170,9 +170,9 @@ def test_rating_by_keyboard_is_kept_saved_and_resumed(dialogist, files, browser)
     assert dialogist("rate", "report", "ann.json").returncode == 0
     fresh, _ = open_page(browser.new_context(), files)
     fresh.set_input_files("#load", files / "ann.json")
-    fresh.wait_for_function("document.getElementById('count').textContent === '3 of 3'")
+    fresh.locator("#count", has_text="3 of 3").wait_for()
     fresh.set_input_files("#load", files / "data.jsonl")
-    fresh.wait_for_function("document.getElementById('message').textContent.includes('no file')")
+    fresh.locator("#message", has_text="no file").wait_for()
     assert problems + more == []
 
 
