@@ -148,6 +148,8 @@ def test_rating_by_keyboard_is_kept_saved_and_resumed(dialogist, files, browser)
     page.locator("#rater").blur()
     for key in ("1", "2", "0", "1", "Shift+2", "n", "2"):
         page.keyboard.press(key)
+    # Chromium stores in another process, a moment later: a page closed at once may lose it.
+    page.wait_for_timeout(1000)
     page.close()
     page, more = open_page(context, files)  # the browser was closed: all is still there
     assert page.input_value("#rater") == "Ann"
