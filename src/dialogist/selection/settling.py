@@ -18,8 +18,10 @@ from dialogist.text.reported_speech.quoting import lacks_verb
 _LONGEST = 7  # words of an answer
 _LONGEST_ECHO = 4  # words of an answer that repeats a word of the proposal
 _BACK = (1, 3)  # turns from a proposal to its answer
+_FEW = 3  # words that end what stands before
 _LONGEST_VALUE = 5  # words of an offer that is a mere time or price; of a question that goes on
-_ASKED, _OFFERED, _WANTED, _PLANNED = 4, 3, 2, 1  # how much a unit looks like a proposal
+# How much a unit looks like a proposal: a question most, then an offer, a mere value, ...
+_ASKED, _OFFERED, _VALUE, _WANTED, _PLANNED = 5, 4, 3, 2, 1
 
 _GOOD = (
     r"(?:good|great|fine|perfect|ok|okay|lovely|enough|better|plenty|fair|brilliant|wonderful"
@@ -53,10 +55,9 @@ _SETTLED = re.compile(
 _AGREES = re.compile(
     _LEAD
     + alternatives(rf"""
-    ye+s+ | yeah | yep | yup | ya | sure | ok | okay | okey | k+ | fine | perfect | great | brilliant
-    | lovely | good(?: idea)? | excellent | wonderful | super | cool | alright | all right | of course
-    | certainly | absolutely | definitely | gladly | pl(?:ea)?se* | plz | why not | will do | np
-    | even better | legend | lifesaver | with pleasure | exactly | positive | i suppose(?: so)?
+    ye+s+ | yeah | yep | yup | ya | sure | ok | okay | okey | k+ | fine | alright | all right
+    | of course | certainly | absolutely | definitely | gladly | pl(?:ea)?se* | plz | why not
+    | will do | np | with pleasure | exactly | positive | i suppose(?: so)?
     | sounds? (?:like )?{_GOOD} | i['’]?d (?:love|like|appreciate) (?:to|that|it) | 👍+
     | (?:that|it|this) (?:works|suits me|will do|would help|would do) | suits me | happy to
     | no problem | no worries | (?:[\w:'’]+ ){{0,2}}[\w:]+{_IS}(?:(?:just|also|all|very|really)\s)?{_GOOD}
@@ -65,6 +66,15 @@ _AGREES = re.compile(
     + r"(?:"
     + _TAIL
     + r"|,\s(?!thanks))"
+)
+# Said of good news, too.
+_PRAISES = re.compile(
+    _LEAD
+    + alternatives("""
+    perfect | great | brilliant | lovely | good(?: idea)? | excellent | wonderful | super | cool
+    | even better | legend | lifesaver | amazing | awesome | fantastic
+    """)
+    + _TAIL
 )
 _REFUSES = re.compile(
     _LEAD.replace("|yes|yeah|ya", "|sorry|no|nah")
@@ -114,10 +124,10 @@ _OFFERS = re.compile(
     r"(?i)\b"
     + alternatives(r"""
     would you (?:like|mind|want|care|prefer) | shall (?:i|we) | (?:can|could|may|should) (?:i|we)
-    | (?:can|could|will|would|cn|wd|cd) (?:you|u|i) | (?:how|what) about | what if | let['’]?s | let me
+    | (?:can|could|will|would|cn|wd|cd) (?:you|u|i|we) | (?:how|what) about | what if | let['’]?s | let me
     | why (?:don['’]?t|not) | (?:i|we) (?:can|could|cn|cd|might) | (?:do you )?want (?:me|to|some|a|it|in)
     | (?:i|we)['’]d | there['’]s | there (?:is|are) | (?:i|we)['’]ve (?:got|only|also) | only if | if you
-    | as long as | instead | if i (?:get|can) | you (?:could|can have) | offer | suggest | make it
+    | that(?:['’]d|\swould) be | as long as | if i (?:get|can) | you (?:could|can have) | offer | suggest | make it
     | call it | either | or
     """)
     + r"\b"
@@ -126,13 +136,14 @@ _WANTS = re.compile(
     r"(?i)\b"
     + alternatives(r"""
     please | pls | plz | you (?:can|should|may|might|need|must) | (?:i|we) (?:need|want|wish|hope)
-    | gimme | half | then | each
+    | gimme | half | then | each | instead
     """)
     + r"\b"
 )
 _PLANS = re.compile(
     r"(?i)\b(?:\w+['’]ll|will|going to|gonna|il|would be|must|we (?:go|meet|do|take|start))\b"
 )
+_WORD = re.compile(r"[a-z]+")
 _DIGITS = {word: str(value) for word, value in UNITS.items()}
 
 
@@ -165,13 +176,18 @@ def _settlement(
     between = [units[i] for i in turns[number - 2]]
     is_asked_back = len(between) == 1 and between[0].speaker == speaker and "?" in between[0].text
     backs = [back for back in _BACK if back <= number]
-    if is_asked_back and not _ASKS_OTHER.search(between[0].text):
+    first = _terms(units, turns[number][:1])
+    if not first.isdisjoint(_terms(units, turns[number - 1])):
+        backs = backs[:1]
+    elif is_asked_back and not _ASKS_OTHER.search(between[0].text):
         backs.reverse()  # "Can I pay later?" "When's that?" "On Friday." "Okay."
     for back in backs:
         said = turns[number - back]
         if units[said[0]].speaker == speaker:
             continue
-        answer, least = _answer(units, turns[number], said, back == 1 or is_asked_back)
+        is_next = back == 1 or is_asked_back
+        is_reply = back == 1 and is_asked_back and len(said) == 1
+        answer, least = _answer(units, turns[number], said, (is_next, is_reply))
         if backs[0] == back != 1:
             least = max(least, _OFFERED)
         if answer and (proposal := _proposal(units, said, answer, least)):
@@ -180,7 +196,7 @@ def _settlement(
 
 
 def _answer(
-    units: Sequence[Unit], turn: Sequence[int], said: Sequence[int], is_next: bool
+    units: Sequence[Unit], turn: Sequence[int], said: Sequence[int], known: tuple[bool, bool]
 ) -> tuple[tuple[int, ...], int]:
     """The beginning of a turn that settles, and how much of a proposal it takes.
 
@@ -191,9 +207,9 @@ def _answer(
     least = 0
     for place, i in enumerate(turn):
         text = _CALLS.sub("", units[i].text)
-        own = _least(text, terms, is_next)
+        own = _least(text, terms, *known)
         words = sum(units[j].words for j in (*found, i))
-        is_sure = own in (_PLANNED, _WANTED)
+        is_sure = 0 < own <= _WANTED
         if own and words <= _LONGEST and (found or not place or is_sure):
             found.append(i)
             least = min(least or own, own)
@@ -205,10 +221,11 @@ def _answer(
     return tuple(found), least
 
 
-def _least(text: str, said: set[str], is_next: bool) -> int:
+def _least(text: str, said: set[str], is_next: bool, is_reply: bool) -> int:
     """The least that a proposal must be for a text to settle it; 0: the text settles nothing.
 
-    ``said``: the stems of the proposal.
+    ``said``: the stems of the proposal; ``is_next``: the text follows on it; ``is_reply``: it was
+    asked for by who says the text.
     """
     if "?" in text or len(text.split()) > _LONGEST:
         return 0
@@ -216,17 +233,22 @@ def _least(text: str, said: set[str], is_next: bool) -> int:
         return _WANTED
     if not is_next:
         return 0
-    if _SETTLED.match(text) or _REFUSES.match(text):
+    if _SETTLED.match(text):
         return _PLANNED
+    if _REFUSES.match(text):
+        return _ASKED if "!" in text else _PLANNED  # "No!" may be mere surprise
     if _WHEN.match(text):
         return _WANTED
     if _AGREES.match(text):
-        return _OFFERED
+        return _VALUE
+    if _PRAISES.match(text):
+        return _VALUE if is_reply else _OFFERED
     return _ASKED if _ANSWERS.match(text) else 0
 
 
 def _stems(text: str) -> set[str]:
-    return {_DIGITS.get(term, term) for term in terms_of(text)}
+    numbers = {_DIGITS[word] for word in _WORD.findall(text.lower()) if word in _DIGITS}
+    return numbers | set(terms_of(text))
 
 
 def _terms(units: Sequence[Unit], numbers: Sequence[int]) -> set[str]:
@@ -249,13 +271,16 @@ def _proposal(
     asked = units[said[place]]
     if _OPEN_QUESTION.match(asked.text) and "?" in asked.text:
         text = " ".join(units[i].text for i in answer)
-        if any(cue.match(text) for cue in (_AGREES, _REFUSES, _SETTLED)):
+        if any(cue.match(text) for cue in (_AGREES, _PRAISES, _REFUSES, _SETTLED)):
             return ()  # "When do you come?" "Sure."
     for first in (place - 1, place):  # "Monday, then? Between eight and ten?"
         both = [units[i] for i in said[max(first, 0) : first + 2]]
         if len(both) > 1 and all("?" in one.text for one in both):
             if both[1].words <= _LONGEST_VALUE:
                 return said[first], said[first + 1]
+    behind = said[place + 1 : place + 2]
+    if behind and "?" not in units[behind[0]].text and lacks_verb(units[behind[0]].text, _FEW):
+        return said[place], behind[0]  # "I owe you for the boat, remember? Thirty."
     return (said[place],)
 
 
@@ -263,9 +288,10 @@ def proposes(text: str) -> int:
     """How much a text looks like a proposal: a question most, a plan least; 0: not at all."""
     if "?" in text:
         return _ASKED
-    is_value = lacks_verb(text, _LONGEST_VALUE) and NUMBERISH.search(text) is not None
-    if is_value or _OFFERS.search(text):
+    if _OFFERS.search(text):
         return _OFFERED
+    if lacks_verb(text, _LONGEST_VALUE) and NUMBERISH.search(text):
+        return _VALUE
     if _WANTS.search(text) or is_order(text):
         return _WANTED
     return _PLANNED if _PLANS.search(text) else 0

@@ -483,7 +483,10 @@ def _when(rest: str) -> str:
 
 def decapitalised_phrase(text: str) -> str:
     """``text`` with a small first letter where it begins with an article or the like."""
-    if not text or words_of(text)[0].low not in DETERMINERS | PREPOSITIONS | ADVERBS:
+    if not text:
+        return text
+    first = words_of(text)[0].low
+    if first not in DETERMINERS | PREPOSITIONS | ADVERBS and not _AMOUNT.match(first):
         return text
     return decapitalised(text)
 
