@@ -24,6 +24,7 @@ _ASKS = re.compile(
     r"(?i)(?:(?:hi+|hey|yo|so|and|but|ok|okay|bro|hello)\W+)*(?:is|are|can|could|do|does|did|will|would|what|when|where|who|how|which|why|have)\b"
 )
 _DENIES = re.compile(r"(?i)(?:no|nope|nah)\b\W*\w")
+_THEN = re.compile(r"(?i)(?:ok(?:ay)?\W+)?then\b")
 # "And if it rains?" is the condition of its answer.
 _SUPPOSES = re.compile(r"(?i)(?:(?:and|but|so|ok|okay|well|what)\W+)*(?:if|unless)\b[^?]*\?")
 # Answers without a clause of their own: "On our page, yes", "They are, until noon".
@@ -251,7 +252,9 @@ def _answered(
 
 def _is_quoted(own: Reported, asked: Unit, answer: Unit, conversation: Conversation) -> bool:
     """Whether an answer is quoted behind its question: reports drop the no and the then."""
-    if _SUPPOSES.match(asked.text) or ("?" in asked.text and _DENIES.match(answer.text)):
+    if _SUPPOSES.match(asked.text):
+        return True
+    if "?" in asked.text and (_DENIES.match(answer.text) or _THEN.match(answer.text)):
         return True
     if own.kind != "reported":
         return False

@@ -203,7 +203,7 @@ _PASSED_ON = re.compile(
 # What those who serve grant.
 _GRANTS = re.compile(
     r"\b(?:I|we)(?: ?['’] ?ll| will) (?:(?:just|also|then) )?(?:refund|credit|waive|take off|"
-    r"knock off|reverse|honou?r|replace|swap|cancel|extend|ship|change (?:it|that|the|your)|drop the (?:fee|charge)|"
+    r"knock off|reverse|honou?r|replace|swap|cancel|extend|ship|change (?:the|your)|drop the (?:fee|charge)|"
     r"(?:leave|take|knock) (?:it|that|the \w+(?: \w+)?) off|put [^.!?,]{1,40} back|"
     r"give you [^.!?,]{1,30} (?:back|off)|send (?:you )?(?:a|another) new)\b"
     r"|\b(?:\d[\d.,]*|pounds|dollars|euros|the full \w+) back(?: (?:to|on|onto|into) your\b|[,.!]|$)",
@@ -244,7 +244,7 @@ def outcomes_in(turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
             verdict = _quote(sentence) or verdict
         elif sentence.speaker not in served and sentence.span() not in known:
             found += _answered(sentence, turns, done)
-    found = found or list(_granted(turns, served))
+    found = found or list(_granted(turns, served)) or _on_request(done, served)
     if verdict is not None and not _is_on_the_way(verdict, found, served, turns):
         found += [verdict] if verdict.evidence[0] not in known else []
     yield from sorted(found, key=_place)[-_MOST:]
@@ -261,6 +261,12 @@ def _granted(turns: Turns, served: frozenset[str]) -> Iterator[Found]:
             one = None if is_declined else _quote(sentence)
             yield from standing([one], turns) if one is not None else []
             return
+
+
+def _on_request(done: tuple[Found, ...], served: frozenset[str]) -> list[Found]:
+    """The last thing that was done as soon as it was asked for: "Change it." "Done."."""
+    asked = [one for one in done if len(one.evidence) > 1 and one.owner not in served]
+    return asked[-1:]
 
 
 def _answered(sentence: Sentence, turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
