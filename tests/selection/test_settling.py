@@ -28,6 +28,8 @@ Doctor: How are the headaches? | Patient: Better. Two this month instead of nine
 Customer: Is there anything later? | Agent: Ten thirty. | Customer: Perfect. => Customer: “Is there anything later?” Agent: “Ten thirty.” Customer: “Perfect.”
 Oskar: I can recommend Lina. | Tevita: Is she any good? | Oskar: She teaches on Fridays. | Tevita: Fridays would be great. => -
 Customer: Website's useless on the bus. | Agent: You can use it, or I refund the seven months left. | Customer: It's useless. Refund. => Customer can use it, or Agent refunds the seven months left. Customer: “It's useless. Refund.”
+Callie: You bid on that house, didn't you? | Arjun: How do you know? | Callie: The agent is a friend. | Arjun: Great. => -
+Patient: Do I call, then? | Doctor: Unless it's more than four a month? | Patient: Then I call? | Doctor: Then you call. => -
 Agent: We refund it or send a new one. | Customer: Thanks. => -
 """
 

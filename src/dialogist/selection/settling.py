@@ -20,8 +20,8 @@ _LONGEST_ECHO = 4  # words of an answer that repeats a word of the proposal
 _BACK = (1, 3)  # turns from a proposal to its answer
 _FEW = 3  # words that end what stands before
 _LONGEST_VALUE = 5  # words of an offer that is a mere time or price; of a question that goes on
-# How much a unit looks like a proposal: a question most, then an offer, a mere value, ...
-_ASKED, _OFFERED, _VALUE, _WANTED, _PLANNED = 5, 4, 3, 2, 1
+# How much a unit looks like a proposal: an offer most, then any question, a mere value, ...
+_OFFERED, _ASKED, _VALUE, _WANTED, _PLANNED = 5, 4, 3, 2, 1
 
 _GOOD = (
     r"(?:good|great|fine|perfect|ok|okay|lovely|enough|better|plenty|fair|brilliant|wonderful"
@@ -285,11 +285,11 @@ def _proposal(
 
 
 def proposes(text: str) -> int:
-    """How much a text looks like a proposal: a question most, a plan least; 0: not at all."""
-    if "?" in text:
-        return _ASKED
+    """How much a text looks like a proposal: an offer most, a plan least; 0: not at all."""
     if _OFFERS.search(text):
         return _OFFERED
+    if "?" in text:
+        return _ASKED
     if lacks_verb(text, _LONGEST_VALUE) and NUMBERISH.search(text):
         return _VALUE
     if _WANTS.search(text) or is_order(text):

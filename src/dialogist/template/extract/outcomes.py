@@ -210,7 +210,7 @@ _GRANTS = re.compile(
     re.I,
 )
 _CONDITION = re.compile(
-    r"\b(?:if|unless|once|when|whether|would|could|might|maybe|perhaps|not|never)\b|n['’]t\b|\?", re.I
+    r"\b(?:if|unless|(?<!this )once|when|whether|would|could|might|maybe|perhaps|not|never)\b|n['’]t\b|\?", re.I
 )
 _DECLINES = re.compile(r"^\W*(?:no|nope|nah|never|but)\b", re.I)
 _OF_THAT = re.compile(r"\b(?:that|this|it)\b", re.I)
