@@ -112,6 +112,7 @@ _WHEN = re.compile(
     """)
     + r"(?: (?:morning|afternoon|evening|night))?\W*$"
 )
+_DO_THAT = re.compile(_LEAD + r"(?:please )?do(?: (?:it|that|this))?" + _TAIL)
 _CALLS = re.compile(r"^[A-Z][\w'’-]+[,!] (?=\S)|, [A-Z][\w'’-]+(?=\W*$)")
 _ASKS_OTHER = re.compile(
     r"(?i)\b(?:later|earlier|sooner|else|others?|another|cheaper|instead|different|about|more)\b"
@@ -125,8 +126,8 @@ _OFFERS = re.compile(
     + alternatives(r"""
     would you (?:like|mind|want|care|prefer) | shall (?:i|we) | (?:can|could|may|should) (?:i|we)
     | (?:can|could|will|would|cn|wd|cd) (?:you|u|i|we) | (?:how|what) about | what if | let['’]?s | let me
-    | why (?:don['’]?t|not) | (?:i|we) (?:can|could|cn|cd|might) | (?:do you )?want (?:me|to|some|a|it|in)
-    | (?:i|we)['’]d | there['’]s | there (?:is|are) | (?:i|we)['’]ve (?:got|only|also) | only if | if you
+    | why (?:don['’]?t|not) | (?:i|we) (?:can|could|cn|cd|might) (?!see|hear|tell|find|remember|imagine) | (?:do you )?want (?:me|to|some|a|it|in)
+    | (?:i|we)['’]d (?!like|love|need|have|been) | there['’]s | there (?:is|are) | (?:i|we)['’]ve (?:got|only|also) | only if | if you
     | that(?:['’]d|\swould) be | as long as | if i (?:get|can) | you (?:could|can have) | offer | suggest | make it
     | call it | either | or
     """)
@@ -143,6 +144,7 @@ _WANTS = re.compile(
 _PLANS = re.compile(
     r"(?i)\b(?:\w+['’]ll|will|going to|gonna|il|would be|must|we (?:go|meet|do|take|start))\b"
 )
+_YES = re.compile(r"(?i)\W*(?:ok|okay|k|yes|yeah|yep|fine|sure|right|good|great|perfect)\b")
 _WORD = re.compile(r"[a-z]+")
 _DIGITS = {word: str(value) for word, value in UNITS.items()}
 
@@ -230,7 +232,7 @@ def _least(text: str, said: set[str], is_next: bool, is_reply: bool) -> int:
     if "?" in text or len(text.split()) > _LONGEST:
         return 0
     if lacks_verb(text, _LONGEST_ECHO) and said & _stems(text):
-        return _WANTED
+        return _WANTED if is_next else _ASKED
     if not is_next:
         return 0
     if _SETTLED.match(text):
@@ -259,18 +261,20 @@ def _proposal(
     units: Sequence[Unit], said: Sequence[int], answer: Sequence[int], least: int
 ) -> tuple[int, ...]:
     """The unit of a turn that an answer settles, and a question that it goes on with."""
-    own = _terms(units, answer)
-    ranked = [
-        (not own.isdisjoint(_terms(units, [i])), proposes(units[i].text), place)
-        for place, i in enumerate(said)
-        if proposes(units[i].text) >= least
-    ]
+    own, text = _terms(units, answer), " ".join(units[i].text for i in answer)
+    ranked = []
+    for place, i in enumerate(said):
+        strength = proposes(units[i].text)
+        if strength == _VALUE and (_WHEN.match(text) or _is_same(units[i].text, text)):
+            continue
+        if strength >= least:
+            is_shared = not own.isdisjoint(_terms(units, [i]))
+            ranked.append((is_shared, 0 if _DO_THAT.match(text) else strength, place))
     if not ranked:
         return ()
     place = max(ranked)[2]
     asked = units[said[place]]
     if _OPEN_QUESTION.match(asked.text) and "?" in asked.text:
-        text = " ".join(units[i].text for i in answer)
         if any(cue.match(text) for cue in (_AGREES, _PRAISES, _REFUSES, _SETTLED)):
             return ()  # "When do you come?" "Sure."
     for first in (place - 1, place):  # "Monday, then? Between eight and ten?"
@@ -282,6 +286,11 @@ def _proposal(
     if behind and "?" not in units[behind[0]].text and lacks_verb(units[behind[0]].text, _FEW):
         return said[place], behind[0]  # "I owe you for the boat, remember? Thirty."
     return (said[place],)
+
+
+def _is_same(value: str, answer: str) -> bool:
+    """Whether an answer only says a value again, without a yes."""
+    return _stems(answer) <= _stems(value) and not _YES.match(answer)
 
 
 def proposes(text: str) -> int:

@@ -80,6 +80,7 @@ _OFTEN = re.compile(
     r"(?i)(?:(?:about|around|only|just|almost) )?(?:(?:once|twice|\w+ times) (?:a|every|per) \w+"
     r"|every [^,]+|daily|weekly|monthly)"
 )
+_BEFORE_TIME = re.compile(r"(?i)(?:by|from|until|till|before|after|at) ")
 _BARE_NUMBER = re.compile(r"\d{1,2}")
 _HAVING = word_set("""
 want wants need needs like cancel order ordered buy bought have has see prefer prefers recommend
@@ -149,8 +150,8 @@ class Exchange:
         what = (
             answer.text if _TIMES.fullmatch(answer.text) else words[takes_up.end() :].strip(" ,.!")
         )
-        if _BARE_NUMBER.fullmatch(what):
-            return None  # of what?
+        if _BARE_NUMBER.fullmatch(what) or _BEFORE_TIME.match(what):
+            return None  # "agree on 8", "agree on by Monday"
         if _TIMES.fullmatch(what) and _A_DAY_OR_HOUR.search(what):
             said = {word.low for word in words_of(asked.text)}
             if all(word.low in said for word in words_of(what)):
