@@ -139,7 +139,7 @@ _WANTS = re.compile(
     r"(?i)\b"
     + alternatives(r"""
     please | pls | plz | you (?:can|should|may|might|need|must) | (?:i|we) (?:need|want|wish|hope)
-    | gimme | half | then | each | instead
+    | (?:i|we)['’]d (?:like|love|need|prefer) | gimme | half | then | each | instead
     """)
     + r"\b"
 )
