@@ -102,7 +102,8 @@ def _behind_one_label(
     is_next = one.turn == other.turn and right.units[0] == left.units[-1] + 1
     if not is_next or left.kind == "quoted" or not left.text.endswith("."):
         return None
-    is_own = left.text.startswith((f"{label} ", f"{label}: "))
+    is_own = left.text.startswith((f"{label} ", f"{label}: ")) and "?" not in words
+    is_own = is_own and _QUOTED.fullmatch(right.text) is not None
     return f"{left.text[:-1]}; {words}" if is_own else None
 
 
