@@ -195,13 +195,18 @@ def configuration() -> Iterator[str]:
         todo = [c for c in inner if c not in done] + todo
         lead, meanings = keyed(plain(model.__doc__), model.model_fields)
         for base in model.__mro__[1:]:
-            meanings = keyed(plain(base.__doc__), model.model_fields)[1] | meanings
+            family = kinds_of(base) if issubclass(base, Config) else []
+            known = {name for one in (model, *family) for name in one.model_fields}
+            meanings = keyed(plain(base.__doc__), known)[1] | meanings
+        meanings.setdefault("kind", "Tells the classes that fit its place apart.")
+        untold = [name for name in model.model_fields if not meanings.get(name)]
+        assert not untold, f"{model.__name__}: no meaning in the docstring of {untold}"
         yield from ("", f"## {model.__name__}", "", lead, "")
         if kinds := kinds_of(model):
             yield f"One of {', '.join(map(type_name, kinds))}, by its `kind`."
         rows = [
             (
-                *(code(name), meanings.get(name, ""), type_name(field.annotation)),
+                *(code(name), meanings[name], type_name(field.annotation)),
                 *(default_of(field), limits(field)),
             )
             for name, field in model.model_fields.items()

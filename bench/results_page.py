@@ -184,7 +184,6 @@ def service() -> Iterator[str]:
     found = figures("serve-load")
     ratio, overload, slow = found["ratio"], found["overload"], found["slow_clients"]
     soak, deadly = found["soak"], found["kill_model"]
-    unanswered = sum(n for code, n in soak["answers"].items() if code not in ("200", "503"))
     batches = [found[name]["batch"] for name in ("kill_worker", "kill_store")]
     low, high = min(ratio["service_per_second"]), max(ratio["service_per_second"])
     rows = [
@@ -221,10 +220,10 @@ def service() -> Iterator[str]:
             ", ".join(f"{n} answers {code}" for code, n in deadly["answers"].items()),
         ],
         [
-            f"{soak['seconds'] / 60:.0f} minutes, {soak['note']}",
-            f"memory {soak['memory_mib'][0]:.0f} to {soak['memory_mib'][1]:.0f} MiB; "
-            f"{soak['answers']['200']:,} answered, {soak['answers']['503']:,} refused, "
-            f"{unanswered} too late or not at all",
+            f"{soak['seconds'] / 60:.0f} minutes at 80% of the capacity",
+            f"memory {soak['memory_mib'][0]:.0f} to {soak['memory_mib'][1]:.0f} MiB, "
+            f"{soak['mib_per_10_minutes']} MiB per 10 minutes after the first fifth; "
+            f"{soak['answers']['200']:,} of {sum(soak['answers'].values()):,} answered",
         ],
     ]
     return table(["trial", "result"], rows)

@@ -35,7 +35,10 @@ _BUDGETS = "budgets.json"
 
 
 class Budget(Config):
-    """What every row may use: ``minutes`` of training, or ``updates``."""
+    """What every row may use: ``minutes`` of training, or ``updates``.
+
+    ``minutes``: of training, by the clock. ``updates``: of the weights.
+    """
 
     minutes: float | None = Field(None, gt=0)
     updates: int | None = Field(None, ge=1)
@@ -54,7 +57,11 @@ class Budget(Config):
 
 
 class AblationConfig(Config):
-    """See the module. ``settings`` and rows hold ``key.key=value``, as ``--set`` does."""
+    """See the module. ``settings`` and rows hold ``key.key=value``, as ``--set`` does.
+
+    ``base``: the recipe that every row starts from. ``budget``: what every row may use.
+    ``settings``: what holds for all rows. ``rows``: by name, what each row changes.
+    """
 
     base: str = Field(min_length=1)
     budget: Budget

@@ -87,6 +87,8 @@ class CorruptionConfig(Config):
 
     ``errors``: of these one is planted: another ``name``, ``number``, ``entity`` (weekday, month,
     code), a ``swap`` of speakers in a sentence, a ``denial`` of what is asserted.
+
+    ``share``: of the pairs.
     """
 
     share: float = Field(0.5, gt=0, le=1)

@@ -25,6 +25,10 @@ class Limits(Config):
     each sub-summary where references are cut by key points; its end symbol is not counted. With
     ``preparation.plan: prefix`` ``summary_tokens`` counts the plan in, which is two tokens for each
     key point.
+
+    ``utterance_tokens``: of an utterance. ``utterances``: of a dialogue. ``source_tokens``: of the
+    dialogue. ``summary_tokens``: of the summary. ``sub_summary_tokens``: of the text of a key
+    point. ``keep_end``: a cut sequence keeps its end symbol.
     """
 
     utterance_tokens: int | None = Field(None, ge=1)

@@ -54,6 +54,8 @@ class RuleConfig(Config):
     ``(?-i:...)``. ``after``: a fragment that the sentence must begin with; it is matched once for
     all rules that name it. ``examples``: sentences that must get the label. ``counterexamples``:
     sentences that must not.
+
+    ``label``: the key point of a sentence that fits.
     """
 
     label: Line
@@ -72,6 +74,8 @@ class PackConfig(Config):
     in for the default, by the value of a record's ``section``. ``key_facts``: labels of short facts
     that must be right (Figure 3a of the paper). ``labels``: label and meaning, in the order that a
     model's ids follow; without it they are those of the rules.
+
+    ``name``: what templates and recipes call it. ``language``: of its rules.
     """
 
     name: Line

@@ -219,6 +219,10 @@ class NoiseConfig(Config):
     that keep only their speaker. ``speakers_masked``: the share of speakers' tokens.
     ``gap_share``: the share of utterances that are written; ``gap_kept``: of these, the share that
     stays in the dialogue, so that copying is learned.
+
+    ``infilling``: weight of masked words. ``utterances``: of dropped utterances. ``speakers``: of
+    masked speakers. ``gap``: of utterances that are left out and written. ``span``: mean words of a
+    masked span.
     """
 
     infilling: float = Field(0.4, ge=0)

@@ -69,6 +69,9 @@ class PreparationConfig(Config):
     ``user_profile``: ``none``, or ``first``: the fields of the user profile are the first
     utterances, which nobody speaks (see `data.profile`).
     ``language``: the one the model is for; a dialogue in another is not summarised. Empty: any.
+
+    ``profile``: how texts are cleaned: as they are (``plain``), as in the Keras reports or the XSum
+    report, as words, or as Chinese characters or words. ``limits``: lengths.
     """
 
     profile: Profile = "plain"

@@ -52,7 +52,10 @@ class BatchPlan(Sequence[Indices]):
 
 
 class ShuffleBufferConfig(Config):
-    """``tf.data``'s ``shuffle(buffer).batch(size)``, as report 1: 64 examples, buffer 10,000."""
+    """``tf.data``'s ``shuffle(buffer).batch(size)``, as report 1: 64 examples, buffer 10,000.
+
+    ``examples``: pairs of a batch. ``buffer``: pairs that are shuffled at a time.
+    """
 
     kind: Literal["shuffle-buffer"] = "shuffle-buffer"
     examples: int = Field(64, ge=1)
@@ -79,6 +82,8 @@ class TokenBucketConfig(Config):
 
     Pairs are sorted by source, then target length within random chunks of ``chunk`` batches'
     worth, so that an epoch differs from the last and padding stays small.
+
+    ``tokens``: padded size of a batch at most. ``chunk``: batches that are sorted together.
     """
 
     kind: Literal["token-bucket"] = "token-bucket"

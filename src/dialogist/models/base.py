@@ -143,6 +143,14 @@ class ModelConfig(KindConfig):
 
     A field of this type takes the configuration of any kind: see `KindConfig`. The first line of
     a recipe that is older than the kinds is a Transformer's.
+
+    Families call what they share by the same names. ``kind``: the family. ``d_model``, ``width``:
+    width of the layers. ``heads``: of attention. ``key_width``: of a head (None: width / heads).
+    ``feed_forward``: inner width of a feed-forward block. ``encoder_layers``, ``decoder_layers``:
+    how many. ``dropout``: on embeddings and behind each block. ``norm``: behind each block
+    (``post``) or before it (``pre``). ``norm_eps``: added to the variance. ``activation``: between
+    the two layers of a block. ``share_embeddings``: source and summary have one table.
+    ``tie_output``: the output layer uses the embeddings of the summary.
     """
 
     kinds: ClassVar[dict[str, str]] = {

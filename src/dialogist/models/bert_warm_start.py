@@ -159,6 +159,8 @@ class EncoderStart(Config):
     its model.safetensors, checked if given. ``decoder``: ``random``, or ``layers``: self-attention
     and feed-forward of the encoder's last layers, with ``cross_attention`` ``random`` or
     ``copied`` from the same layers' attention. ``licence``: the encoder's, for the record.
+
+    ``cross_attention``: how its weights start.
     """
 
     encoder: str = Field(min_length=1)

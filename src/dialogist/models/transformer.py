@@ -44,6 +44,9 @@ class DecoderConfig(Config):
 
     A decoder that starts at random beside a pretrained encoder may be narrower, or normalise
     before each block, which trains more steadily (Xiong et al. 2020).
+
+    ``heads``, ``key_width``, ``feed_forward``, ``norm``, ``norm_eps``, ``activation``: as for the
+    model.
     """
 
     heads: int | None = Field(None, ge=1, le=256)
@@ -69,6 +72,13 @@ class TransformerConfig(ModelConfig):
     (`dialogist.nn.attention`). ``embedding_norm``: embeddings with their positions are normalised
     first, as in BERT (Devlin et al. 2019);
     ``decoder``: what its layers have of their own.
+
+    ``attention_dropout``: on the weights of attention. ``attention_output_dropout``: behind
+    attention, in place of ``dropout``. ``activation_dropout``: behind the activation of a
+    feed-forward block. ``reuse_second_norm``: the third block of a decoder layer shares the norm of
+    its second. ``positions``: a fixed or a learned table. ``source_positions``,
+    ``target_positions``: the longest sequences. ``scale_embeddings``: multiply them by the root of
+    the width.
     """
 
     pretrained_weights = ("encoder", "source")

@@ -30,6 +30,9 @@ class ContrastConfig(Config):
 
     ``margin``: the right summary shall have a higher mean log-probability of its tokens than the
     corrupted one, by ``margin``; what lacks counts once for each token of the right one.
+
+    ``kind``: which of the two. ``weight``: of what is added. ``corruption``: how wrong summaries
+    are made.
     """
 
     kind: Literal["unlikelihood", "margin"] = "unlikelihood"
@@ -186,7 +189,10 @@ def symmetric_divergence(one: TokenDistribution, other: TokenDistribution) -> Te
 
 
 class DenoisingConfig(ObjectiveConfig):
-    """``noise`` says what is taken out and written; ``label_smoothing`` as for cross-entropy."""
+    """``noise`` says what is taken out and written; ``label_smoothing`` as for cross-entropy.
+
+    ``noise``: how dialogues are damaged. ``label_smoothing``: as for cross-entropy.
+    """
 
     kind: Literal["denoising"] = "denoising"
     noise: NoiseConfig = NoiseConfig()

@@ -64,6 +64,8 @@ class PrivacyRuleConfig(Config):
     ``before``, the turn before asks for the value. ``check``: luhn, iban, resident_id, ssn, nino or
     digits. ``examples`` and ``counterexamples``: tried whenever the pack is read; the value stands
     in ``[[ ]]``, the turn before stands before `` || ``.
+
+    ``cued``: only entities that a word before them names.
     """
 
     kind: _Kind
@@ -87,6 +89,9 @@ class PrivacyPackConfig(Config):
     request only. ``fragments``: parts of patterns, called as ``(?&name)``. ``keep``: patterns of
     values that are never masked, such as the company's hotline. ``given_names``: a list of words,
     for telling people from other names.
+
+    ``name``: of the pack. ``language``: of its rules. ``version``: raise it when rules change.
+    ``rules``: what is masked.
     """
 
     name: Annotated[str, Field(min_length=1)]

@@ -79,6 +79,9 @@ class TeacherConfig(Config):
     there (empty: as usual). Kept are those of a status in ``statuses``, without a finding in
     ``refuse``, of at least and at most so many ``words``. ``system`` and ``licence`` go into the
     card: who wrote them, and what that binds the new model to.
+
+    ``statuses``: that are kept. ``refuse``: findings that bar a summary. ``words``: fewest and
+    most. ``system``: who wrote them. ``licence``: what that binds the new model to.
     """
 
     outputs: str = Field(min_length=1)
@@ -103,6 +106,12 @@ class DataSet(Config):
     ``apart``: its summaries begin with the end symbol in training, so that the model can tell their
     manner from that of the others, which is what it is asked for later (as a tag on what is made by
     machine: Caswell et al. 2019, section 3).
+
+    ``path``: the file or folder. ``format``: of the file. ``exclude``: a file of ids to leave out.
+    ``columns``: the reader's names and the file's. ``encoding``: of its text. ``where``:
+    ``column=value`` that rows must have. ``one_dialogue``: the whole file is one.
+    ``by_neighbours``: rows belong together while the id stays the same. ``internal_notes``: read
+    what only agents saw, too.
     """
 
     path: str
@@ -121,7 +130,10 @@ class DataSet(Config):
 
 
 class DataConfig(Config):
-    """The training data and, for validation, the development data."""
+    """The training data and, for validation, the development data.
+
+    ``train``: sets to learn from. ``dev``: sets to validate on.
+    """
 
     train: list[DataSet] = Field(min_length=1)
     dev: list[DataSet] = Field(default_factory=list)
@@ -134,6 +146,10 @@ class ValidationConfig(Config):
     real summaries of the first ``dev_examples`` dev dialogues (None: all) and of
     ``train_examples`` training dialogues drawn once; ``samples`` of each are written out.
     ``metrics``: what is measured beside ROUGE: for the log, and ``training.select_by: dev_bleu``.
+
+    ``rouge_every``: epochs between real summaries. ``dev_examples``, ``train_examples``: dialogues
+    that are summarised. ``samples``: summaries that are written out. ``decoding``: how they are
+    searched for.
     """
 
     rouge_every: int = Field(2, ge=1)
@@ -151,6 +167,8 @@ class VectorsConfig(Config):
     takes. ``frozen``: rows that have a vector keep it; the others, which start random, are learned.
     ``rescale``: multiply all of them by one number, so that their deviation is that of the values
     the model would start from otherwise; what comes after the embeddings is made for these.
+
+    ``path``: the file of vectors.
     """
 
     path: str = Field(min_length=1)
@@ -169,6 +187,9 @@ class Recipe(Config):
     begin with. ``augmentation``: changes of dialogues from epoch to epoch. ``objective``: what
     training minimizes. ``decoding``: saved with the model as its default. ``licence``, ``card``: go
     into the model's card.
+
+    ``model``: the network. ``training``: how long and how it is trained. ``validation``: what is
+    measured on the way.
     """
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")

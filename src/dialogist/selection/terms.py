@@ -14,7 +14,7 @@ _WORD = re.compile(r"[A-Za-z]+(?:'[a-z]+)?|\d+(?:[.,:]\d+)*|[^\W\d_]+")
 _RAREST = 8.0
 
 
-@lru_cache(1 << 16)
+@lru_cache(1 << 13)
 def _stem(word: str) -> str:
     """The stem of a content word, empty for any other."""
     low = word.replace("'s", "")
@@ -25,7 +25,8 @@ def _stem(word: str) -> str:
 
 def terms_of(text: str) -> list[str]:
     """The stems of the content words, names and numbers of a text."""
-    return [stem for word in _WORD.findall(text.lower().replace("’", "'")) if (stem := _stem(word))]
+    words = _WORD.findall(text.lower().replace("’", "'"))
+    return [stem for word in words if (stem := word if word[0].isdigit() else _stem(word))]
 
 
 @dataclass(frozen=True, slots=True)

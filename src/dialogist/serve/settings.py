@@ -27,6 +27,10 @@ class Settings(Config):
     ``deadline_seconds``: time to answer. ``stall_seconds``: a model that works and gives no sign of
     life for so long is replaced. ``rate_per_minute``: requests of a key, in each process.
     ``retention_days``: when stored content is deleted. ``drain_seconds``: time to stop.
+
+    ``host``, ``port``: where it listens. ``model``: a name, folder or file. ``batch_requests``:
+    requests that are worked on together at most. ``max_dialogues``: of a stored batch.
+    ``session_hours``: how long a person stays signed in.
     """
 
     host: str = "127.0.0.1"

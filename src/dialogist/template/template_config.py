@@ -105,6 +105,8 @@ class Template(Config):
     ``language``: of its headings. ``version``: raise it when sections change. ``about``: a line for
     ``templates list``. ``packs``: rule packs of its labels; where a model writes no key points, the
     pack that knows most sentences labels them. ``empty``: what empty sections say.
+
+    ``name``: what ``--template`` calls it. ``sections``: in their order.
     """
 
     name: Line

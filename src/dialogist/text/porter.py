@@ -174,7 +174,7 @@ def _without_double_l(word: str) -> str:
 
 # "purchases" is no form in the list, but its stem is one's.
 _STEMS: dict[str, str] = {porter_stem(form): porter_stem(b) for form, b in IRREGULAR.items()}
-_KEPT_STEMS = 1 << 16  # words; stemming takes a hundred times as long as looking up
+_KEPT_STEMS = 1 << 13  # words; stemming takes a hundred times as long as looking up
 _LONGEST = 40  # letters of a word; a longer row of them is none
 
 

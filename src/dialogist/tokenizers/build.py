@@ -333,6 +333,9 @@ class TokenizerConfig(Config):
     lies in an installed Python package. ``size`` None is unbounded (``word``), or what the
     training texts need (``wordpiece``). ``min_count``: words (``word``) or pieces (``wordpiece``)
     that occur less often in the training texts are left out.
+
+    ``kind``: words, byte pairs, unigram, the pieces of a BERT-like encoder, or a tokenizer as it
+    is. ``size``: entries of the vocabulary.
     """
 
     kind: Literal["word", "bpe", "unigram", "wordpiece", "pretrained"] = "bpe"

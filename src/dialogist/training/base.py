@@ -144,6 +144,8 @@ class TrainingConfig(Config):
     checkpoint, the ``last``, or the ``average`` of the last ``keep_last`` epochs'. ``gap_warning``:
     warn when the train sample's score leads dev's by more points than this, and the lead is
     growing: overfitting, as the third report found it.
+
+    ``optimizer``: how gradients change weights. ``schedule``: the learning rate, update by update.
     """
 
     epochs: int = Field(20, ge=0)

@@ -18,7 +18,10 @@ from dialogist.training.master_weights import MasterWeights
 
 
 class InverseSquareRootSchedule(Config):
-    """eta(t) = scale * d^-0.5 * min(t^-0.5, t * warm^-1.5): report 1, equation 3; Vaswani et al."""
+    """eta(t) = scale * d^-0.5 * min(t^-0.5, t * warm^-1.5): report 1, equation 3; Vaswani et al.
+
+    ``d_model``: the width d. ``warmup``: warm, in updates. ``scale``: multiplies the rate.
+    """
 
     kind: Literal["inverse-sqrt"] = "inverse-sqrt"
     d_model: int = Field(ge=1)
@@ -32,7 +35,10 @@ class InverseSquareRootSchedule(Config):
 
 
 class ConstantSchedule(Config):
-    """``peak``, after an optional linear warm-up."""
+    """``peak``, after an optional linear warm-up.
+
+    ``peak``: the rate. ``warmup``: updates of linear growth.
+    """
 
     kind: Literal["constant"] = "constant"
     peak: float = Field(gt=0)
@@ -44,7 +50,11 @@ class ConstantSchedule(Config):
 
 
 class LinearSchedule(Config):
-    """Linear warm-up to ``peak``, then linear decay to ``floor`` x peak at the last step."""
+    """Linear warm-up to ``peak``, then linear decay to ``floor`` x peak at the last step.
+
+    ``peak``: the largest rate. ``warmup``: updates of growth. ``floor``: the last rate as a share
+    of the peak.
+    """
 
     kind: Literal["linear"] = "linear"
     peak: float = Field(gt=0)
@@ -58,7 +68,11 @@ class LinearSchedule(Config):
 
 
 class CosineSchedule(Config):
-    """Linear warm-up to ``peak``, then half a cosine down to ``floor`` x peak."""
+    """Linear warm-up to ``peak``, then half a cosine down to ``floor`` x peak.
+
+    ``peak``: the largest rate. ``warmup``: updates of growth. ``floor``: the last rate as a share
+    of the peak.
+    """
 
     kind: Literal["cosine"] = "cosine"
     peak: float = Field(gt=0)
@@ -102,6 +116,8 @@ class ParameterGroupConfig(Config):
     ``rate``: what the schedule's rate is multiplied by. ``frozen``: for so many updates they stay
     as they are. ``every``: their layers thaw from the top, the first after ``frozen`` updates,
     each further one so many updates later (0: all at once).
+
+    ``weights``: how their names begin.
     """
 
     weights: str = Field(min_length=1)
@@ -191,6 +207,9 @@ class OptimizerConfig(Config):
 
     ``adam`` adds ``weight_decay`` to the gradient (L2), ``adamw`` decays the weights themselves;
     norms, biases and position tables are never decayed. The rate comes from the schedule.
+
+    ``kind``: which of the two. ``betas``: decay of the means of gradients and of their squares.
+    ``eps``: added to the root of the latter. ``weight_decay``: its strength.
     """
 
     kind: Literal["adam", "adamw"] = "adamw"

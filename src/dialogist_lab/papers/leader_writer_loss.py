@@ -33,6 +33,11 @@ class LeaderWriterLossConfig(ObjectiveConfig):
     ``key_points`` (alpha_1) and ``sub_summaries`` (alpha_2) weigh cross-entropy,
     ``key_points_reward`` (alpha_3) and ``sub_summaries_reward`` reinforcement, for which sequences
     of at most ``longest_plan`` key points and sub-summaries of ``longest_text`` tokens are sampled.
+
+    ``key_points``: weight of the cross-entropy of key points. ``sub_summaries``: of that of their
+    texts. ``key_points_reward``, ``sub_summaries_reward``: weights of reinforcement.
+    ``longest_plan``: key points of a sample at most. ``longest_text``: tokens of a sampled text at
+    most.
     """
 
     kind: Literal["leader-writer"] = "leader-writer"

@@ -129,6 +129,8 @@ class SelfCriticalConfig(ObjectiveConfig):
     equation 16), both as means over a dialogue's tokens. ``max_tokens`` bounds samples.
     ``unsupported``: what the reward, a ROUGE-L of 0 to 1, loses for each name, speaker, number or
     other entity that the dialogue does not bear out (`dialogist_lab.papers.self_critical`).
+
+    ``weight``: the share of reinforcement in the loss. ``max_tokens``: the longest sample.
     """
 
     kind: Literal["self-critical"] = "self-critical"

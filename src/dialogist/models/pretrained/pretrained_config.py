@@ -38,6 +38,8 @@ class LoraConfig(Config):
     """Low-rank adapters on all linear layers (Hu et al. 2021); the other weights stay as they are.
 
     An adapter adds ``alpha / rank`` times B A x, with A (``rank``, in) and B (out, ``rank``).
+
+    ``rank``: of the adapters. ``alpha``: their strength. ``dropout``: on their input.
     """
 
     rank: int = Field(8, ge=1, le=1024)
@@ -55,6 +57,11 @@ class PretrainedConfig(ModelConfig):
     can spell any text (see `dialogist.models.pretrained.pruning`). ``checkpointing`` computes
     activations twice instead of keeping them. ``architecture`` and ``tied`` are filled in at
     loading: transformers' own configuration, and whether the output layer shares the embedding.
+
+    ``prompt``: the text around a dialogue. ``instruction``: what the model is asked for.
+    ``prompt_file``: a file with that text. ``lora``: train adapters instead of all weights.
+    ``checkpointing``: less memory, more time. ``architecture``: filled in at loading. ``tied``:
+    filled in at loading.
     """
 
     kind: Literal["pretrained"] = "pretrained"
