@@ -21,6 +21,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from jobs import family
+
 HOSTS = {"dialogist-a": "10.77.0.1", "dialogist-b": "10.77.0.2"}
 PORT = 29_511
 SMALL = {
@@ -94,9 +96,10 @@ def agent(host: str, device: str, command: Sequence[str]) -> subprocess.Popen[by
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill an agent and its children, which are its process group."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    """Kill an agent and what it started, which has process groups of its own."""
+    for pid in family(process.pid):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     process.wait()
 
 

@@ -157,7 +157,7 @@ def loads() -> Iterator[str]:
 def jobs() -> Iterator[str]:
     """Batch jobs: a million records, kills, engines."""
     found = figures("jobs")
-    million, kills, engines = found["million"], found["kills"], found["engines"]
+    million, engines = found["million"], found["engines"]
     ray = [f"{engines[f'ray-{n}']['work_of_local']} with {n}" for n in (1, 2)]
     rows = [
         [
@@ -166,11 +166,17 @@ def jobs() -> Iterator[str]:
             f"{million['per_second']:,} a second; main process {million['peak_mb_main']} MB, "
             f"worker {million['peak_mb_others'][0]} MB",
         ],
-        [
-            f"{kills['kills']} kills in a job of {kills['records']:,} records",
-            f"each id once: {yes(kills['every_id_once'])}; equal bytes: "
-            f"{yes(kills['equal_bytes'])}",
-        ],
+        *(
+            [
+                f"{one['kills']} kills in a job of {one['records']:,} records{of_what}",
+                f"each id once: {yes(one['every_id_once'])}; equal bytes: "
+                f"{yes(one['equal_bytes'])}",
+            ]
+            for of_what, one in (
+                ("", found["kills"]),
+                (", of Ray's actors and of its driver in turns", found["ray_kills"]),
+            )
+        ),
         [
             "200 dialogues in free style, Ray's workers beside processes",
             f"times the seconds: {', '.join(ray)}; equal bytes: {yes(engines['equal_bytes'])}",

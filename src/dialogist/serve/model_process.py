@@ -252,7 +252,7 @@ def work(connection: Connection, model: "Model") -> None:
 
 def _work_on(connection: Connection, model: "Model", order: Any, orders: _Orders) -> None:
     """Answer a batch; what fails here is logged here, and the batch is over."""
-    number = order["batch"]
+    number = int(order["batch"])
     dialogues = orders.dialogues(number)
     told = 0.0
 
