@@ -49,6 +49,7 @@ def filled(text: str) -> str:
     """The page with every table made anew."""
     makers = {"systems": systems, "speed": speed, "no-gain": no_gain}
     makers |= {"finetune": finetune, "cost": cost, "loads": loads, "jobs": jobs, "service": service}
+    makers["training"] = training
     makers |= {"reports-loss": reports_loss, "reports-scores": reports_scores}
     makers |= {f"papers-{name}": partial(papers, name) for name in PAPERS}
     return BLOCK.sub(lambda m: m[1] + "\n".join(makers[m[2]]()) + "\n" + m[3], text)
@@ -152,6 +153,17 @@ def loads() -> Iterator[str]:
         written = f"{count * one['bytes_written'] / 1e9:,.0f} GB"
         rows.append([name, f"{second:,.0f}", f"{cores:,}", written])
     return table(["dialogues a day", "a second", "cores", "written"], rows)
+
+
+def training() -> Iterator[str]:
+    """What two processes train beside one."""
+    found = results("scaling")["training"]
+    names = {
+        "updates a second": found["updates_per_second"],
+        "core seconds of an update, in all": found["core_seconds_of_an_update"],
+    }
+    rows = [[name, *map(str, one.values())] for name, one in names.items()]
+    return table([f"({found['note']})", "1 process", "2 processes"], rows)
 
 
 def jobs() -> Iterator[str]:
