@@ -139,8 +139,8 @@ _OFFERS = re.compile(
     | why (?:don['’]?t|not)
     | (?:i|we) (?:can|could|cn|cd|might) (?!see|hear|tell|find|remember|imagine)
     | (?:do you )?want (?:me|to|some|a|it|in)
-    | (?:i|we)['’]d (?!like|love|need|have|been|be|feel|think|hate) | there['’]s
-    | there (?:is|are) | (?:i|we)['’]ve (?:got|only|also) | only if | if you
+    | (?:i|we)['’]d (?!like|love|need|have|been|be|feel|think|hate)
+    | (?:i|we)['’]ve (?:got|only|also) | only if | if you
     | (?:that['’]d|would) be | would have to | as long as | if i (?:get|can)
     | you (?:could|can have) | offer | suggest | make it
     | call it | either | or
@@ -150,13 +150,14 @@ _OFFERS = re.compile(
 _WANTS = re.compile(
     r"(?i)\b"
     + alternatives(r"""
-    please | pls | plz | you (?:can|should|may|might|need|must) | (?:i|we) (?:need|want|wish|hope)
-    | (?:i|we)['’]d (?:like|love|need|prefer) | gimme | half | then | each | instead
+    please | pls | plz | you (?:should|need|must) | (?:i|we) (?:need|want|wish|hope)
+    | (?:i|we)['’]d (?:like|love|need|prefer) | there['’]s | there (?:is|are) | gimme | half
+    | then | each | instead
     """)
     + r"\b"
 )
 _PLANS = re.compile(
-    r"(?i)\b(?:\w+['’]ll|will|going to|gonna|il|would be|must|we (?:go|meet|do|take|start))\b"
+    r"(?i)\b(?:\w+['’]ll|will|going to|gonna|il|would be|must|you (?:can|may|might)|we (?:go|meet|do|take|start))\b"
 )
 _CUES = (
     (_SETTLED, _PLANNED),
@@ -198,7 +199,7 @@ def _settlement(
     speaker = units[turns[number][0]].speaker
     back = _question_back(units, turns, number)
     begins = units[turns[number][0]].text
-    is_choice = back is not None and "?" not in begins and _is_brief(begins)
+    is_choice = len(turns[number - 1]) == 1 and "?" not in begins and _is_brief(begins)
     if is_choice and back and _stems(begins) & _stems(back.text):
         return Settlement(
             (turns[number - 1][-1],), (turns[number][0],)
