@@ -157,7 +157,8 @@ _WANTS = re.compile(
     + r"\b"
 )
 _PLANS = re.compile(
-    r"(?i)\b(?:\w+['’]ll|will|going to|gonna|il|would be|must|you (?:can|may|might)|we (?:go|meet|do|take|start))\b"
+    r"(?i)\b(?:\w+['’]ll|will|going to|gonna|il|would be|must|you (?:can|may|might)"
+    r"|we (?:go|meet|do|take|start))\b"
 )
 _CUES = (
     (_SETTLED, _PLANNED),
