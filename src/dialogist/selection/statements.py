@@ -41,6 +41,10 @@ _ANSWERS_CALL = re.compile(
     r"(?:speaking|talking|chatting|through|reached)|\bthis is (?-i:[A-Z])|\bmy name"
     r"|\bi['’]?m (?-i:[A-Z])\w+\W*$|\bfor (?:calling|holding|waiting)\b"
 )
+# "I have the 18th, morning or afternoon" is an offer.
+_HAVE = re.compile(
+    r"(?i)(?:(?:well|ok|okay|so|then)\W+)*(?:i|we)(?:['’]ve| have)(?: got)? (?!to\b)"
+)
 _ADDRESSED = word_set("you your yours yourself u ur you're you'll you've you'd")
 _SHORTEST_QUESTION = 4  # words of a question that is understood alone
 _LONGEST_FRAGMENT = 2  # words that are taken for a reply to whatever was said before
@@ -146,7 +150,8 @@ def _proposed(
     if first in holding and first not in found:
         first = last
     before = found.get(first)
-    if own is not None and (first == last or len(own.units) > 1):
+    is_offer = own is not None and own.kind == "reported" and _HAVE.match(units[last].text)
+    if own is not None and (len(own.units) > 1 or (first == last and not is_offer)):
         return own
     if before is not None and len(before.units) > 1:
         return None
