@@ -1,10 +1,11 @@
 """Train the selector of `dialogist.selection` on dialogues whose important words are marked.
 
 python -m dialogist.recipe.selector corpus/*.jsonl --output selector.safetensors \\
-    --sgd sgd_annotated/train.jsonl.gz
+    --sgd sgd_annotated/train.jsonl.gz --encoder FOLDER
 
-`dialogist.recipe.sgd_marks` has the form of the files, and which dialogues are left for
-validation (bench/selection.py).
+The folder is a BERT's, which is trained to read what the features do not tell (40 minutes of a
+core; a few minutes without). `dialogist.recipe.sgd_marks` has the form of the files, and which
+dialogues are left for validation (bench/selection.py).
 """
 
 import argparse
@@ -18,6 +19,8 @@ import torch
 from safetensors.numpy import save
 from torch import Tensor, nn
 
+from dialogist.models.bert_warm_start import BertFolder, read_bert
+from dialogist.recipe.selector_encoder import Lesson, pieces_of, train_encoder
 from dialogist.recipe.sgd_marks import Marked, needed, read_marked, read_sgd
 from dialogist.selection.candidate_features import SIGNS, pairs_of, rows_of, signs_of
 from dialogist.selection.features import Matrix
@@ -29,6 +32,7 @@ from dialogist.text.tokens import counted
 
 _NETWORKS, _HIDDEN, _PAIR_HIDDEN, _EPOCHS, _BATCH = 8, 128, 48, 10, 16
 _RATE, _DECAY, _DROPOUT = 2e-3, 0.02, 0.5
+_FOLDS, _FOLD_NETWORKS, _SURE = 5, 4, 1e-5
 _KEY, _ALONE, _STALE = range(3)
 
 
@@ -46,9 +50,13 @@ class _Example(NamedTuple):
 
 
 def train_selector(
-    marked: Sequence[Marked], changing: Sequence[Marked] = ()
+    marked: Sequence[Marked], changing: Sequence[Marked] = (), bert: BertFolder | None = None
 ) -> dict[str, np.ndarray]:
-    """The tensors of a network for some dialogues; ``changing`` teach only what is stale."""
+    """The tensors of a network for some dialogues; ``changing`` teach only what is stale.
+
+    ``bert``: where its encoder starts; None: it has none.
+    """
+    marked, changing = ([one for one in some if one.told.candidates] for some in (marked, changing))
     rarity = _rarity(one.told for one in marked)
     features = [one.told.features(rarity) for one in marked]
     every = np.concatenate(features)
@@ -57,7 +65,6 @@ def train_selector(
     examples = [
         _example(one, np.clip((own - mean) / deviation, -CLIP, CLIP), rarity, i < len(marked))
         for i, (one, own) in enumerate(zip([*marked, *changing], features, strict=True))
-        if one.told.candidates
     ]
     nets = [_trained(examples, seed) for seed in range(_NETWORKS)]
     stems = sorted(stem for stem, count in rarity.counts.items() if count > 1)
@@ -70,7 +77,9 @@ def train_selector(
     weights["signs"] = _stacked([net.signs for net in nets])
     weights["pair_out"] = weights["pair_out"][:, :, 0]
     weights["pair_out_bias"] = weights["pair_out_bias"][:, 0]
+    encoder = {} if bert is None else _encoder(bert, marked, examples)
     return {
+        **encoder,
         "mean": mean,
         "deviation": deviation,
         **{name: np.ascontiguousarray(own) for name, own in weights.items()},
@@ -78,6 +87,44 @@ def train_selector(
         "counts": np.array([rarity.counts[stem] for stem in stems], dtype=np.int32),
         "dialogues": np.array([rarity.dialogues], dtype=np.int32),
     }
+
+
+def _encoder(
+    bert: BertFolder, marked: Sequence[Marked], examples: Sequence[_Example]
+) -> dict[str, np.ndarray]:
+    """The tensors of an encoder for dialogues, which are the first of the examples."""
+    pieces = pieces_of(bert)
+    known = _unseen(examples, len(marked))
+    lessons = [
+        Lesson(
+            pieces.windows(one.turns, one.told.units),
+            [candidate.units for candidate in one.told.candidates],
+            own.places,
+            own.pairs,
+            logits,
+            (own.worth, own.together),
+        )
+        for one, own, logits in zip(marked, examples, known, strict=False)
+    ]
+    return train_encoder(bert, pieces, lessons)
+
+
+def _unseen(examples: Sequence[_Example], count: int) -> list[tuple[Tensor, Tensor]]:
+    """Logits of the first examples by networks that have not learned from them."""
+    found: dict[int, tuple[Tensor, Tensor]] = {}
+    for fold in range(_FOLDS):
+        others = [one for i, one in enumerate(examples) if i >= count or i % _FOLDS != fold]
+        nets = [_trained(others, seed) for seed in range(_FOLD_NETWORKS)]
+        for i in range(fold, count, _FOLDS):
+            with torch.no_grad():
+                each, together = zip(*(net(examples[i]) for net in nets), strict=True)
+            found[i] = (_mean_logit(each), _mean_logit(together))
+    return [found[i] for i in range(count)]
+
+
+def _mean_logit(logits: Sequence[Tensor]) -> Tensor:
+    """The logit of the mean chance."""
+    return torch.logit(torch.stack(list(logits)).sigmoid().mean(dim=0), _SURE)
 
 
 def _stacked(tensors: Sequence[Tensor]) -> np.ndarray:
@@ -199,6 +246,7 @@ def main() -> None:
     parser.add_argument(
         "--sgd-changes", type=int, default=1200, help="more that teach only what is stale"
     )
+    parser.add_argument("--encoder", type=Path, help="a BERT's folder that its encoder starts from")
     asked = parser.parse_args()
     torch.set_num_threads(1)
     marked = [one for path in asked.files for one in read_marked(path)]
@@ -207,7 +255,8 @@ def main() -> None:
         [one for one in some if not one.is_validation]
         for some in ([*marked, *sgd[: asked.sgd_count]], sgd[asked.sgd_count :])
     )
-    asked.output.write_bytes(save(train_selector(marked, changing)))
+    bert = None if asked.encoder is None else read_bert(asked.encoder)
+    asked.output.write_bytes(save(train_selector(marked, changing, bert)))
     facts = sum(len(one.facts) for one in marked)
     print(
         f"{counted(len(marked), 'dialogues')}, {counted(facts, 'facts')}; "

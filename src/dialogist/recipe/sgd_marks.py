@@ -99,7 +99,7 @@ def marked_of(record: Any, where: str) -> Marked:
     facts, stale = [], []
     for statement in record["statements"]:
         spans = list(_spans(statement["spans"], turns, where))
-        if statement["key"]:
+        if statement.get("key"):
             facts.append(tuple(_shares(told, span) for span in spans))
         elif statement.get("type") == "stale":
             stale += [(_shares(told, span),) for span in spans]

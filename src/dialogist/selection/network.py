@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 from dialogist.selection.candidate_features import Pairs
+from dialogist.selection.encoder import Encoder, Read, encoder_of
 from dialogist.selection.features import Matrix
 from dialogist.selection.terms import Rarity
 
@@ -20,6 +21,8 @@ CLIP = 4.0
 """Standard deviations: features beyond are cut."""
 
 _ROOT = np.float32(0.7978845608)
+_SURE = np.float32(1e-5)
+_ENCODER = "encoder."  # begins the names of its tensors
 _WEIGHTS = (
     "mean",
     "deviation",
@@ -87,14 +90,18 @@ class Network:
     pair_out: Matrix
     pair_out_bias: Matrix
     rarity: Rarity
+    encoder: Encoder | None = None
 
     def normalized(self, features: Matrix) -> Matrix:
         """Features of units (U, F) by their mean and deviation."""
         found: Matrix = np.clip((features - self.mean) / self.deviation, -CLIP, CLIP)
         return found
 
-    def worth(self, rows: Matrix, signs: Matrix, pairs: Pairs) -> Worth:
-        """Of candidates, by their rows (C, W) and signs (C, S), and of pairs of them."""
+    def worth(self, rows: Matrix, signs: Matrix, pairs: Pairs, read: Read | None = None) -> Worth:
+        """Of candidates, by their rows (C, W) and signs (C, S), and of pairs of them.
+
+        ``read``: what an encoder says of the same.
+        """
         hidden = _gelu(rows @ self.hidden + self.hidden_bias[:, None])
         logits = hidden @ self.out + self.out_bias[:, None]
         logits[:, :, 2] += self.signs @ signs.T
@@ -106,13 +113,26 @@ class Network:
         chance = _chances(
             (joint @ self.pair_out[:, :, None])[:, :, 0] + self.pair_out_bias[:, None]
         )
+        if read is not None:
+            each = _chance(_logit(each) * read.trust[:3] + read.each)
+            chance = _chance(_logit(chance) * read.trust[3] + read.together)
         return Worth(each[:, 0], each[:, 1], each[:, 2], pairs.places, chance)
 
 
 def _chances(logits: Matrix) -> NDArray[np.float32]:
     """The mean over the perceptrons."""
-    found: NDArray[np.float32] = (1 / (1 + np.exp(-logits))).mean(axis=0)
+    found: NDArray[np.float32] = _chance(logits).mean(axis=0)
     return found
+
+
+def _chance(logits: Matrix) -> NDArray[np.float32]:
+    found: NDArray[np.float32] = 1 / (1 + np.exp(-logits))
+    return found
+
+
+def _logit(chance: NDArray[np.float32]) -> Matrix:
+    found: Matrix = np.clip(chance, _SURE, 1 - _SURE)
+    return np.log(found / (1 - found))
 
 
 def _gelu(x: Matrix) -> Matrix:
@@ -126,7 +146,11 @@ def read_network(path: Path) -> Network:
     stems = stored["stems"].tobytes().decode("utf-8").split("\n")
     counts = dict(zip(stems, stored["counts"].tolist(), strict=True))
     weights = {name: stored[name].astype(np.float32) for name in _WEIGHTS}
-    return Network(**weights, rarity=Rarity(counts, int(stored["dialogues"][0])))
+    own = {
+        name.removeprefix(_ENCODER): x for name, x in stored.items() if name.startswith(_ENCODER)
+    }
+    rarity = Rarity(counts, int(stored["dialogues"][0]))
+    return Network(**weights, rarity=rarity, encoder=encoder_of(own) if own else None)
 
 
 @cache

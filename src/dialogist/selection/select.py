@@ -89,10 +89,13 @@ def select(
     units, candidates = found.units, found.candidates
     if not candidates:
         return []
+    pairs = pairs_of(candidates, units, network.rarity)
+    encoder = network.encoder
     worth = network.worth(
         rows_of(candidates, units, network.normalized(found.features(network.rarity))),
         signs_of(candidates, units),
-        pairs_of(candidates, units, network.rarity),
+        pairs,
+        None if encoder is None else encoder.read(turns, units, candidates, pairs),
     )
     if about:
         worth = worth.only([i for i, one in enumerate(candidates) if _is_about(one, units, about)])
