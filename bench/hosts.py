@@ -17,9 +17,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from jobs import family
 
 HOSTS = {"dialogist-a": "10.77.0.1", "dialogist-b": "10.77.0.2"}
 PORT = 29_511
@@ -74,10 +76,11 @@ def environment(device: str = "") -> dict[str, str]:
     return {**os.environ, **limits, **names}
 
 
-def train(data: Path, output: Path, recipe: Path) -> list[str]:
-    """The command after ``python``: a small model on few dialogues."""
+def train(data: Path, output: Path, recipe: Path, settings: Mapping[str, str]) -> list[str]:
+    """The command after ``python`` that trains a recipe with other settings."""
     command = ["-m", "dialogist", "train", str(recipe), "--data", str(data), "--device", "cpu"]
-    return [*command, "--output", str(output), "--quiet"]
+    given = [flag for one in settings.items() for flag in ("--set", "=".join(one))]
+    return [*command, "--output", str(output), "--quiet", *given]
 
 
 def agent(host: str, device: str, command: Sequence[str]) -> subprocess.Popen[bytes]:
@@ -93,9 +96,10 @@ def agent(host: str, device: str, command: Sequence[str]) -> subprocess.Popen[by
 
 
 def end(process: subprocess.Popen[bytes]) -> None:
-    """Kill an agent and its children, which are its process group."""
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
+    """Kill an agent and what it started, which has process groups of its own."""
+    for pid in family(process.pid):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
     process.wait()
 
 
@@ -116,20 +120,25 @@ def wait_for(output: Path, step: int, agents: Sequence[subprocess.Popen[bytes]])
         time.sleep(0.2)
 
 
-def compared(pairs: int, cut_after: int, folder: Path) -> dict[str, object]:
-    """Train undisturbed by one process, then on two hosts with a cut."""
-    made = [sys.executable, "-m", "dialogist", "data", "synth", "--pairs", str(pairs)]
+def made(pairs: int, folder: Path) -> tuple[Path, Path]:
+    """A folder of synthetic data, and a recipe for it."""
+    synth = [sys.executable, "-m", "dialogist", "data", "synth", "--pairs", str(pairs)]
     data, recipe = folder / "data", folder / "recipe.yaml"
     data.mkdir()
-    text = subprocess.run(made, check=True, capture_output=True).stdout.splitlines(keepends=True)
+    text = subprocess.run(synth, check=True, capture_output=True).stdout.splitlines(keepends=True)
     (data / "train.jsonl").write_bytes(b"".join(text[: -pairs // 5]))
     (data / "dev.jsonl").write_bytes(b"".join(text[-pairs // 5 :]))
     asked = [sys.executable, "-m", "dialogist", "init", str(recipe)]
     subprocess.run(asked, check=True, stdout=subprocess.DEVNULL)
-    settings = [flag for one in SMALL.items() for flag in ("--set", "=".join(one))]
-    command = [*train(data, folder / "whole", recipe), *settings]
+    return data, recipe
+
+
+def compared(pairs: int, cut_after: int, folder: Path) -> dict[str, object]:
+    """Train undisturbed by one process, then on two hosts with a cut."""
+    data, recipe = made(pairs, folder)
+    command = train(data, folder / "whole", recipe, SMALL)
     subprocess.run([sys.executable, *command], check=True, env=environment())
-    command = [*train(data, folder / "cut", recipe), *settings]
+    command = train(data, folder / "cut", recipe, SMALL)
     with two_hosts():
         agents = [agent("dialogist-a", "va", command), agent("dialogist-b", "vb", command)]
         try:

@@ -2,11 +2,13 @@
 
     python bench/jobs.py million --count 1000000 --workers 2
     python bench/jobs.py kills --count 5000 --kills 20
+    python bench/jobs.py kills --count 2000 --kills 6 --engine ray
     python bench/jobs.py engines DIALOGUES.jsonl --style free
     python bench/jobs.py rate DIALOGUES.jsonl --count 100000
 
-The model is the first utterance of each dialogue: what is measured is all the rest. ``engines``
-runs a real model by local workers and by those of Ray, and compares their time and their bytes.
+The model is the first utterance of each dialogue: what is measured is all the rest. ``kills`` with
+``--engine ray`` kills an actor and then the driver of each run; the bytes are compared with those
+of local workers. ``engines`` runs a real model by both, and compares their time and their bytes.
 ``rate`` repeats the dialogues up to a count, and compares a job of one worker with the pipeline
 alone in the same process. ``--results FILE`` keeps what was found; other figures in it stay.
 """
@@ -25,13 +27,14 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple, get_args
 
 from dialogist import Summarizer, read_dialogues
 from dialogist.data.readers import ReadOptions
 from dialogist.jobs.run import Watcher, run_job
 from dialogist.jobs.sinks import FolderSink, Form
 from dialogist.jobs.sources import items_of, origins_of
-from dialogist.jobs.workers import WorkPlan
+from dialogist.jobs.workers import Engine, WorkPlan
 from dialogist.present import Shaped
 from dialogist.records import JSON, Dialogue, Summary
 
@@ -71,25 +74,34 @@ def write_dialogues(path: Path, count: int) -> None:
             file.write(json.dumps({"id": f"d{number}", "turns": turns}) + "\n")
 
 
-def run(source: Path, output: Path, workers: int, shard_size: int, seconds: float) -> None:
+class Cut(NamedTuple):
+    """How a job is run: its workers, the size of its shards, and the seconds of a dialogue."""
+
+    workers: int
+    shard_size: int
+    seconds: float = 0.0
+    engine: Engine = "local"
+
+
+def run(source: Path, output: Path, cut: Cut) -> None:
     """Run one job to its end, or go on with it."""
     origins = origins_of([str(source)])
     items = items_of(origins, ReadOptions(), print)
     plan = WorkPlan(
-        FirstUtterance(seconds),
+        FirstUtterance(cut.seconds),
         output,
         FolderSink(output, Form.jsonl),
-        workers=workers,
-        shard_size=shard_size,
+        workers=cut.workers,
+        shard_size=cut.shard_size,
+        engine=cut.engine,
     )
     about: dict[str, JSON] = {"inputs": [[one.name, one.size] for one in origins]}
     run_job(plan, items, about, Watcher(lambda progress: None, print))
 
 
-def started(source: Path, output: Path, workers: int, shard_size: int, seconds: float) -> int:
+def started(source: Path, output: Path, cut: Cut) -> int:
     """Start a job as a process of its own; its id."""
-    settings = [str(workers), str(shard_size), str(seconds)]
-    command = [sys.executable, __file__, "run", str(source), str(output), *settings]
+    command = [sys.executable, __file__, "run", str(source), str(output), *map(str, cut)]
     return subprocess.Popen(command).pid
 
 
@@ -98,7 +110,7 @@ def million(count: int, workers: int, folder: Path) -> dict[str, JSON]:
     source, output = folder / "dialogues.jsonl", folder / "out"
     write_dialogues(source, count)
     begin = time.perf_counter()
-    pid = started(source, output, workers, 1_000, 0)
+    pid = started(source, output, Cut(workers, 1_000))
     peaks: dict[int, int] = {}
     while os.waitpid(pid, os.WNOHANG) == (0, 0):
         for process in family(pid):
@@ -139,23 +151,26 @@ def resident(pid: int) -> int:
         return 0
 
 
-def kills(count: int, wanted: int, seed: int, folder: Path) -> dict[str, JSON]:
+def kills(
+    count: int, wanted: int, chance: random.Random, engine: Engine, folder: Path
+) -> dict[str, JSON]:
     """Kill a job again and again at any moment; compare it with one that was left alone."""
     source, whole, output = folder / "dialogues.jsonl", folder / "whole", folder / "out"
     write_dialogues(source, count)
-    run(source, whole, 1, 50, 0)
-    chance, done = random.Random(seed), 0
+    run(source, whole, Cut(1, 50))
+    kill = kill_local if engine == "local" else kill_ray
+    done, runs, family_left = 0, 0, 0
     while not (output / "manifest.json").exists():
-        pid = started(source, output, 2, 50, 0.008)
+        pid = started(source, output, Cut(2, 50, 0.008, engine))
+        runs += 1
         if done < wanted:
             await_progress(output, chance.uniform(0.0, 1.0))
-            target = chance.choice(family(pid)) if chance.random() < 0.25 else pid
-            os.kill(target, signal.SIGKILL)
-            done += 1
-            if target != pid:  # a worker: the job goes on, and is killed a moment later
-                time.sleep(chance.uniform(0.0, 0.5))
-                os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+            others = family(pid)[1:]
+            done += kill(pid, output, chance)
+            os.waitpid(pid, 0)
+            family_left += left_of(others)
+        else:
+            os.waitpid(pid, 0)
     same = parts_in(whole) == parts_in(output)
     ids = [
         json.loads(line)["id"]
@@ -164,7 +179,49 @@ def kills(count: int, wanted: int, seed: int, folder: Path) -> dict[str, JSON]:
         if line
     ]
     once = sorted(ids) == sorted(f"d{number}" for number in range(count))
-    return {"kills": done, "records": count, "every_id_once": once, "equal_bytes": same}
+    return {
+        "kills": done,
+        "runs": runs,
+        "records": count,
+        "every_id_once": once,
+        "equal_bytes": same,
+        "processes_left": family_left,
+    }
+
+
+def kill_local(pid: int, output: Path, chance: random.Random) -> int:
+    """Kill a job, or first a worker of it; how many kills that counts as."""
+    target = chance.choice(family(pid)) if chance.random() < 0.25 else pid
+    os.kill(target, signal.SIGKILL)
+    if target != pid:  # a worker: the job goes on, and is killed a moment later
+        time.sleep(chance.uniform(0.0, 0.5))
+        os.kill(pid, signal.SIGKILL)
+    return 1
+
+
+def kill_ray(pid: int, output: Path, chance: random.Random) -> int:
+    """Kill an actor, and once the job went on its driver; how many kills that is."""
+    actors = [one for one in family(pid) if "ray::_Model" in command_of(one)]
+    os.kill(chance.choice(actors), signal.SIGKILL)
+    await_progress(output, chance.uniform(0.0, 1.0))
+    os.kill(pid, signal.SIGKILL)
+    return 2
+
+
+def command_of(pid: int) -> str:
+    """How a process calls itself; empty for one that is gone."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""
+
+
+def left_of(pids: Sequence[int]) -> int:
+    """How many processes of a job that was killed live on; agents of Ray take a minute to end."""
+    until = time.monotonic() + 120
+    while (left := sum(bool(command_of(one)) for one in pids)) and time.monotonic() < until:
+        time.sleep(0.1)
+    return left
 
 
 def engines(source: Path, style: str, repeats: int, folder: Path) -> dict[str, JSON]:
@@ -251,7 +308,7 @@ def timed(source: Path, output: Path, engine: str, workers: int, style: str) -> 
 def await_progress(output: Path, seconds: float) -> None:
     """Wait until a job has begun to work, and then some time."""
     journal = output / "journal.jsonl"
-    size, until = journal.stat().st_size if journal.exists() else 0, time.monotonic() + 30
+    size, until = journal.stat().st_size if journal.exists() else 0, time.monotonic() + 90
     while time.monotonic() < until and not (journal.exists() and journal.stat().st_size > size):
         time.sleep(0.02)
     time.sleep(seconds)
@@ -272,6 +329,7 @@ def main() -> None:
     one.add_argument("workers", type=int)
     one.add_argument("shard_size", type=int)
     one.add_argument("seconds", type=float)
+    one.add_argument("engine", choices=get_args(Engine))
     much = commands.add_parser("million")
     much.add_argument("--count", type=int, default=1_000_000)
     much.add_argument("--workers", type=int, default=2)
@@ -279,6 +337,7 @@ def main() -> None:
     deadly.add_argument("--count", type=int, default=5_000)
     deadly.add_argument("--kills", type=int, default=20)
     deadly.add_argument("--seed", type=int, default=0)
+    deadly.add_argument("--engine", choices=get_args(Engine), default="local")
     both = commands.add_parser("engines")
     both.add_argument("source", type=Path)
     both.add_argument("--style", default="free")
@@ -291,9 +350,10 @@ def main() -> None:
         measuring.add_argument("--note", default="", help="of the machine: loaded machine")
     given = parser.parse_args()
     if given.command == "run":
-        run(given.source, given.output, given.workers, given.shard_size, given.seconds)
+        cut = Cut(given.workers, given.shard_size, given.seconds, given.engine)
+        run(given.source, given.output, cut)
         return
-    folder = Path(tempfile.mkdtemp(prefix="jobs-"))
+    folder, name = Path(tempfile.mkdtemp(prefix="jobs-")), given.command
     try:
         if given.command == "million":
             found = million(given.count, given.workers, folder)
@@ -302,13 +362,15 @@ def main() -> None:
         elif given.command == "rate":
             found = rate(given.source, given.count, folder)
         else:
-            found = kills(given.count, given.kills, given.seed, folder)
+            chance = random.Random(given.seed)
+            found = kills(given.count, given.kills, chance, given.engine, folder)
+            name = "kills" if given.engine == "local" else "ray_kills"
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     print(json.dumps(found))
     if given.results:
-        keep(given.results, given.command, found | {"note": given.note})
-    if False in found.values():
+        keep(given.results, name, found | {"note": given.note})
+    if any(value is False for value in found.values()):
         sys.exit(1)
 
 

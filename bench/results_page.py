@@ -49,6 +49,7 @@ def filled(text: str) -> str:
     """The page with every table made anew."""
     makers = {"systems": systems, "speed": speed, "no-gain": no_gain}
     makers |= {"finetune": finetune, "cost": cost, "loads": loads, "jobs": jobs, "service": service}
+    makers["training"] = training
     makers |= {"reports-loss": reports_loss, "reports-scores": reports_scores}
     makers |= {f"papers-{name}": partial(papers, name) for name in PAPERS}
     return BLOCK.sub(lambda m: m[1] + "\n".join(makers[m[2]]()) + "\n" + m[3], text)
@@ -154,10 +155,21 @@ def loads() -> Iterator[str]:
     return table(["dialogues a day", "a second", "cores", "written"], rows)
 
 
+def training() -> Iterator[str]:
+    """What two processes train beside one."""
+    found = results("scaling")["training"]
+    names = {
+        "updates a second": found["updates_per_second"],
+        "core seconds of an update, in all": found["core_seconds_of_an_update"],
+    }
+    rows = [[name, *map(str, one.values())] for name, one in names.items()]
+    return table([f"({found['note']})", "1 process", "2 processes"], rows)
+
+
 def jobs() -> Iterator[str]:
     """Batch jobs: a million records, kills, engines."""
     found = figures("jobs")
-    million, kills, engines = found["million"], found["kills"], found["engines"]
+    million, engines = found["million"], found["engines"]
     ray = [f"{engines[f'ray-{n}']['work_of_local']} with {n}" for n in (1, 2)]
     rows = [
         [
@@ -166,11 +178,17 @@ def jobs() -> Iterator[str]:
             f"{million['per_second']:,} a second; main process {million['peak_mb_main']} MB, "
             f"worker {million['peak_mb_others'][0]} MB",
         ],
-        [
-            f"{kills['kills']} kills in a job of {kills['records']:,} records",
-            f"each id once: {yes(kills['every_id_once'])}; equal bytes: "
-            f"{yes(kills['equal_bytes'])}",
-        ],
+        *(
+            [
+                f"{one['kills']} kills in a job of {one['records']:,} records{of_what}",
+                f"each id once: {yes(one['every_id_once'])}; equal bytes: "
+                f"{yes(one['equal_bytes'])}",
+            ]
+            for of_what, one in (
+                ("", found["kills"]),
+                (", of Ray's actors and of its driver in turns", found["ray_kills"]),
+            )
+        ),
         [
             "200 dialogues in free style, Ray's workers beside processes",
             f"times the seconds: {', '.join(ray)}; equal bytes: {yes(engines['equal_bytes'])}",

@@ -298,7 +298,7 @@ def test_tables_that_are_not_written_to(job, calls, tmp_path):
 
 
 def test_s3(job, calls):
-    """A bucket of moto's server, read and written as any S3."""
+    """A bucket of moto's server, read and written as any S3; pip install s3fs 'moto[server]'."""
     pytest.importorskip("s3fs")
     server = pytest.importorskip("moto.server").ThreadedMotoServer(port=0)
     server.start()

@@ -1,6 +1,9 @@
 """The same job by actors of Ray; skipped where Ray is not installed."""
 
+import json
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from tests.jobs.conftest import Job
@@ -33,3 +36,20 @@ def test_the_bytes_are_those_of_local_workers(tmp_path, calls):
     assert "2 actors at work" in grown.notes
     with pytest.raises(UsageError, match="no such model"):
         Job(tmp_path / "refused").run([calls], First(refused="no such model"), engine="ray")
+
+
+@pytest.mark.slow
+def test_an_actor_and_the_driver_are_killed():
+    """By kill -9 while they work: nothing is lost, nothing twice, and no process stays behind."""
+    pytest.importorskip("ray")
+    bench = Path(__file__).parents[2] / "bench" / "jobs.py"
+    command = [sys.executable, str(bench), "kills", "--count", "1500", "--kills", "2"]
+    done = subprocess.run([*command, "--engine", "ray"], capture_output=True, text=True)
+    assert json.loads(done.stdout.splitlines()[-1]) == {
+        "kills": 2,
+        "runs": 2,
+        "records": 1500,
+        "every_id_once": True,
+        "equal_bytes": True,
+        "processes_left": 0,
+    }

@@ -151,6 +151,53 @@ def test_a_process_gives_a_first_key_answers_and_drains(store):
     assert os.path.exists(store.removeprefix("sqlite:///"))
 
 
+HANGS = """
+import re, sys
+if "dialogist.serve.model_process" in sys.orig_argv:
+    from dialogist.pipeline import summarizer
+    real = summarizer.faithful_summaries
+    def patched(dialogues, *others):
+        if dialogues[0].id == "hangs":
+            re.match("(a+)+b", 60 * "a")  # for years, and no other thread runs meanwhile
+        return real(dialogues, *others)
+    summarizer.faithful_summaries = patched
+"""
+
+
+@pytest.mark.slow
+def test_a_dialogue_that_hangs_the_model_is_quarantined(store, tmp_path, monkeypatch):
+    """Requests that come while it hangs are answered."""
+    (tmp_path / "sitecustomize.py").write_text(HANGS)
+    path = os.pathsep.join([str(tmp_path), *os.environ.get("PYTHONPATH", "").split(os.pathsep)])
+    monkeypatch.setenv("PYTHONPATH", path)
+    monkeypatch.setenv("DIALOGIST_SERVE_STALL_SECONDS", "1")
+    process, address, key = _started(store)
+    bearer = {"Authorization": f"Bearer {key}"}
+    said = [{"speaker": "Ann", "text": "I will call you at noon today."}]
+    dialogues = [{"id": "hangs", "utterances": said}, *({**CALL, "id": f"{n}"} for n in range(5))]
+    try:
+        with (
+            httpx2.Client(base_url=address, headers=bearer, timeout=60) as client,
+            ThreadPoolExecutor(6) as pool,
+        ):
+            _wait_for(client)
+
+            def ask(dialogue):
+                body = {**dialogue, "options": {"style": "faithful"}}
+                reply = client.post("/v1/summaries", json=body)
+                return reply.json().get("code", reply.status_code)
+
+            found = list(pool.map(ask, dialogues))
+            assert found == ["internal", *[200] * 5]
+            assert list(map(ask, dialogues[:2])) == ["quarantined", 200]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(10) == 0
+        assert process.stderr.read().count("the process of the model hangs") == 2
+    finally:
+        process.kill()
+        process.stderr.close()
+
+
 def _started(store, *flags):
     """A service in a process of its own; the process, its address and the first key."""
     with socket.socket() as free:

@@ -275,6 +275,23 @@ def test_a_failure_leaves_the_others_and_is_tried_once_more():
     assert model.begun.count("crash") == 2
 
 
+def test_no_dialogue_is_to_blame_where_no_process_starts():
+    class Absent(Slow):
+        def stream(self, dialogues, options, window=64):
+            if not self.begun:
+                raise MemoryError
+            return super().stream(dialogues, options, window)
+
+    model = Absent()
+
+    async def conversation(worker):
+        found = [await code_of(worker.summarize(wish("a"), 5)) for _ in range(3)]
+        model.begun.append("it is there")
+        return [*found, await code_of(worker.summarize(wish("a"), 5))]
+
+    assert work(conversation, model) == ["internal", "internal", "internal", "done"]
+
+
 def test_a_dialogue_that_fails_twice_is_refused():
     async def conversation(worker):
         return [await code_of(worker.summarize(wish("bad"), 5)) for _ in range(3)]

@@ -211,3 +211,40 @@ def test_the_issue_is_no_greeting_and_no_question_about_the_desk():
     )
     [issue] = extract(dialogue_of(*talk)).issue
     assert issue.text == 'Customer: "I want a second SIM for my tablet."'
+
+
+@pytest.mark.parametrize(
+    ("lines", "done", "outcome"),
+    [
+        (
+            ["Customer: Don't take the 262 on Friday.", "Agent: I've stopped it. Goodbye."],
+            ["I've stopped it"],
+            ["I've stopped it"],
+        ),
+        (["Customer: Skip next week.", "Agent: Next week skipped."], ["Next week skipped"], ["Next"]),
+        (
+            ["Customer: Change it.", "Agent: Same card?", "Customer: Yes.", "Agent: Done."],
+            ['"Change it." – Agent: "Done."'],
+            ['"Change it." – Agent: "Done."'],
+        ),
+        (["Customer: It broke.", "Agent: That's 64 pounds back to your card."], [], ["64 pounds"]),
+        (
+            ["Customer: I paid twice.", "Agent: I'll take off the eighteen, this once."],
+            [],
+            ["take off the eighteen"],
+        ),
+        (
+            ["Customer: And the 41?", "Agent: That one can't be refunded, sorry."],
+            [],
+            ["can't be refunded"],
+        ),
+        (["Customer: It broke.", "Agent: We'll replace it if you send it in."], [], []),
+        (["Customer: It broke.", "Agent: I'll replace it.", "Customer: No, leave it."], [], []),
+        (["Customer: I've stopped the tablets.", "Agent: Okay."], [], []),
+    ],
+)
+def test_what_was_done_and_granted_ends_a_call(lines, done, outcome):
+    found = extract(dialogue_of(*lines))
+    for said, expected in ((found.done, done), (found.outcome, outcome)):
+        assert len(said) == len(expected), said
+        assert all(words in one.text for one, words in zip(said, expected, strict=True))

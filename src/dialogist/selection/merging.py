@@ -7,6 +7,7 @@ from typing import Literal
 from dialogist.selection.statements import Candidate
 from dialogist.selection.units import Unit
 from dialogist.text.reported_speech import Conversation
+from dialogist.text.reported_speech.quoting import lacks_verb
 from dialogist.text.reported_speech.words import SINGULAR_THIRD, words_of
 
 _QUOTED = re.compile(r"([^:“”]{1,60}): (“[^“”]*”(?: “[^“”]*”)*)")
@@ -20,6 +21,7 @@ _OPEN = re.compile(
 _LONGEST = 24  # words of two statements with one subject
 _LONGEST_QUOTED = 40  # words of statements with one label
 _BOTH = 2
+_FEW = 5  # words of a clause without a verb
 
 
 def merged(
@@ -50,7 +52,7 @@ def _joined(
     if text is None:
         return None
     kind: Literal["reported", "quoted"] = "reported"
-    if "quoted" in (left.kind, right.kind):
+    if "quoted" in (left.kind, right.kind) or _QUOTED.fullmatch(text):
         kind = "quoted"
     return Candidate(text, kind, (*left.units, *right.units), left.needs)
 
@@ -76,29 +78,31 @@ def _one_quotation(
     said = " ".join(units[i].text for i in (*left.units, *right.units))
     is_named = any(word.low in SINGULAR_THIRD for word in words_of(said))
     saved = left.words + right.words - len(text.split())
-    return text if not is_named and saved >= _BOTH - quoted else None
+    is_cut = is_whole and lacks_verb(units[right.units[0]].text, _FEW)  # it ends what stands before
+    return text if not is_named and (saved >= _BOTH - quoted or is_cut) else None
 
 
 def _behind_one_label(
     left: Candidate, right: Candidate, units: Sequence[Unit], label: str
 ) -> str | None:
     """A quotation behind what its speaker says before, without its label."""
-    quoted = _QUOTED.fullmatch(right.text)
-    if quoted is None or quoted[1] != label or left.words + right.words > _LONGEST_QUOTED:
-        return None
-    words = quoted[2]
     one, other = units[left.units[-1]], units[right.units[0]]
+    beginning = f"{label}: “"
+    if not right.text.startswith(beginning) or left.words + right.words > _LONGEST_QUOTED:
+        return None
+    if right.units[0] < left.units[-1]:
+        return None
+    words = right.text[len(beginning) - 1 :]
+    if _QUOTED.fullmatch(right.text) is None and one.turn != other.turn:
+        return None
     if one.turn != other.turn and (right.needs is not None or "?" in words):
         return None  # what it is about was said in between
     if left.text.endswith("”"):
         return f"{left.text} {words}"
     is_next = one.turn == other.turn and right.units[0] == left.units[-1] + 1
     if not is_next or left.kind == "quoted" or not left.text.endswith("."):
-        return None  # a colon would make a reason of it
-    if left.text.startswith(f"{label}: "):
-        return f"{left.text[:-1]}; {words}"
-    is_own = left.text.startswith(f"{label} ") and ":" not in left.text[len(label) :]
-    return f"{left.text[:-1]}: {words}" if is_own else None
+        return None
+    return f"{left.text[:-1]}; {words}" if left.text.startswith(f"{label}: ") else None
 
 
 def _one_label(left: Candidate, right: Candidate) -> str | None:

@@ -221,7 +221,7 @@ def _frame(
         for i, one in enumerate(candidates)
         if worth.key[i] >= LEAST
         and i not in bound
-        and not any("?" in found.units[unit].text for unit in one.units)
+        and (one.is_settled or not any("?" in found.units[unit].text for unit in one.units))
     ]
     chosen: list[int] = []
     for part in (

@@ -5,10 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from dialogist.selection.cues import AGENTS
+from dialogist.selection.settling import Settlement, settlements
 from dialogist.selection.terms import terms_of
 from dialogist.selection.units import Unit
 from dialogist.text.reported_speech import Conversation, Reported
 from dialogist.text.reported_speech.antecedents import may_name, open_pronoun
+from dialogist.text.reported_speech.spelling import normalised
+from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import without_addresses
 from dialogist.text.reported_speech.words import SINGULAR_THIRD, words_of
 from dialogist.text.tokens import word_set
@@ -20,6 +24,7 @@ _ASKS = re.compile(
     r"(?i)(?:(?:hi+|hey|yo|so|and|but|ok|okay|bro|hello)\W+)*(?:is|are|can|could|do|does|did|will|would|what|when|where|who|how|which|why|have)\b"
 )
 _DENIES = re.compile(r"(?i)(?:no|nope|nah)\b\W*\w")
+_THEN = re.compile(r"(?i)(?:ok(?:ay)?\W+)?then\b")
 # "And if it rains?" is the condition of its answer.
 _SUPPOSES = re.compile(r"(?i)(?:(?:and|but|so|ok|okay|well|what)\W+)*(?:if|unless)\b[^?]*\?")
 # Answers without a clause of their own: "On our page, yes", "They are, until noon".
@@ -31,9 +36,14 @@ _ELLIPTIC = re.compile(
     r"|(?:i|you|we|he|she|it|they) (?:is|are|am|do|does|did|have|has|had|can|could|will|would|was"
     r"|were),)"
 )
+_ANSWERS_CALL = re.compile(
+    r"(?i)\bspeaking\b|\byou(?:['’]re| are|['’]ve| have)(?: now)? (?:speaking|talking|chatting|through|reached)"
+    r"|\bthis is (?-i:[A-Z])|\bmy name|\bi['’]?m (?-i:[A-Z])\w+\W*$|\bfor (?:calling|holding|waiting)\b"
+)
 _ADDRESSED = word_set("you your yours yourself u ur you're you'll you've you'd")
 _SHORTEST_QUESTION = 4  # words of a question that is understood alone
 _LONGEST_FRAGMENT = 2  # words that are taken for a reply to whatever was said before
+_LONGEST_OPENING = 6  # words of "Pet insurance claims, good morning"
 _UNFINISHED = re.compile(
     r"(?i)(?:\b(?:the|a|an|my|your|to|of|for|in|on|with|at|and|or|but|if|that|have|will|is|are|was|can|could"
     r"|would|so|because|when|than|from|by)|,)$"
@@ -47,13 +57,15 @@ _LONGEST_ANSWER = 8  # words of an answer that is not understood without its que
 class Candidate:
     """``text`` says what ``units`` (numbers) say, in the order of the dialogue.
 
-    ``needs``: the number of the unit that names what its "it" or "she" means.
+    ``needs``: the number of the unit that names what its "it" or "she" means. ``is_settled``: it
+    ends in a brief answer that settles what stands before.
     """
 
     text: str
     kind: Literal["reported", "quoted"]
     units: tuple[int, ...]
     needs: int | None = None
+    is_settled: bool = False
 
     @property
     def words(self) -> int:
@@ -77,7 +89,7 @@ def candidates_of(
                 found[i] = answered
                 continue
         own = _in_fewer_words(conversation, unit, told.get((unit.turn, unit.start)))
-        if own is None or not _says_something(unit):
+        if own is None or not _says_something(unit) or _is_opening(unit):
             continue
         joint = _joint(units, i)
         if joint is not None and i - 1 in found and len(found[i - 1].units) == 1:
@@ -89,7 +101,45 @@ def candidates_of(
             said = unit.text if own.kind == "quoted" else own.text
             needs = _antecedent(units, i, said) if own.refers_back else None
             found[i] = Candidate(own.text, own.kind, (i,), needs)
-    return list(found.values())
+    for one in settlements(units):
+        _settle(conversation, units, found, one)
+    return sorted(found.values(), key=lambda one: one.units)
+
+
+def _settle(
+    conversation: Conversation,
+    units: Sequence[Unit],
+    found: dict[int, Candidate],
+    one: Settlement,
+) -> None:
+    """Tell a proposal together with its answer, in place of each alone; keys are last units."""
+    holding = {unit: last for last, own in found.items() for unit in own.units}
+    first, last = one.proposal[0], one.proposal[-1]
+    if any(len(found[holding[i]].units) > 1 for i in one.answer if i in holding):
+        return
+    own = found.get(last)
+    if own is None and last in holding:
+        return  # it is told with another answer
+    if first in holding and first not in found:
+        first = last
+    if own is None or (first != last and len(own.units) == 1):
+        text = conversation.quote(units[first].turn, units[first].start, units[last].end).text
+        before = found.get(first)
+        numbers = (*(before.units if before else (first,)), last) if first != last else (last,)
+        if before is not None and len(before.units) > 1:
+            return
+        own = Candidate(text, "quoted", numbers, before.needs if before else None)
+    answer = conversation.quote(
+        units[one.answer[0]].turn, units[one.answer[0]].start, units[one.answer[-1]].end
+    )
+    numbers = (*own.units, *one.answer)
+    if not terms_of(" ".join(units[i].text for i in numbers)):
+        return
+    for i in numbers:
+        found.pop(i, None)
+    found[numbers[-1]] = Candidate(
+        f"{own.text} {answer.text}", "quoted", numbers, own.needs, is_settled=True
+    )
 
 
 def _in_fewer_words(
@@ -145,6 +195,16 @@ def _says_something(unit: Unit) -> bool:
     return "?" not in unit.text or unit.words >= _SHORTEST_QUESTION
 
 
+def _is_opening(unit: Unit) -> bool:
+    """Whether somebody who serves says who answers: "Halden Blinds, Priscilla speaking"."""
+    if unit.turn or not AGENTS.search(unit.speaker) or "?" in unit.text:
+        return False
+    if _ANSWERS_CALL.search(unit.text):
+        return True
+    is_brief = unit.words <= _LONGEST_OPENING and not any(map(str.isdigit, unit.text))
+    return is_brief and not is_statement(normalised(unit.text))
+
+
 def _plain(unit: Unit) -> list[str]:
     """The words of a unit; links are none."""
     return [word for word in unit.text.split() if word[0] != "<" and any(map(str.isalnum, word))]
@@ -192,7 +252,9 @@ def _answered(
 
 def _is_quoted(own: Reported, asked: Unit, answer: Unit, conversation: Conversation) -> bool:
     """Whether an answer is quoted behind its question: reports drop the no and the then."""
-    if _SUPPOSES.match(asked.text) or ("?" in asked.text and _DENIES.match(answer.text)):
+    if _SUPPOSES.match(asked.text):
+        return True
+    if "?" in asked.text and (_DENIES.match(answer.text) or _THEN.match(answer.text)):
         return True
     if own.kind != "reported":
         return False

@@ -19,6 +19,7 @@ from dialogist.text.replies import (
     values_in,
 )
 from dialogist.text.reported_speech.phrases import alternatives
+from dialogist.text.reported_speech.quoting import lacks_verb
 
 _BEGINS = r"(?i)^\W*(?:(?:and|but|so|or|well|ok(?:ay)?|yes|yeah|no|hm+|oh|ah|uh|um|look|sorry)\W+)*"
 # What is said under a condition that the clause before names.
@@ -35,6 +36,7 @@ _LIMITS = re.compile(
     | not (?:if|on|before|until|when)\b | on (?:one )?condition\b
     """)
 )
+_ONLY = re.compile(_BEGINS + r"(?:just|only) (?!a (?:bit|little|moment))")
 _REFUSES = re.compile(
     _BEGINS.replace("|no|", "|actually|")
     + alternatives(r"""
@@ -75,6 +77,7 @@ _CORRECTS = re.compile(
     r"(?i)^\W*(?:no,? (?:wait|sorry|actually|not|don['’]?t|that)|wait|hold on|actually|oh no"
     r"|sorry,? (?:no|i|it)|scratch that|i mean)\b"
 )
+_FEW = 5  # words of a clause without a verb
 _REMARK = 3  # words before a refusal that say nothing: "Hm."
 _SOON = 3  # turns in which a time is changed
 _AHEAD = 60  # units in which something is taken back: the time of a long dialogue stays linear
@@ -109,6 +112,9 @@ def ties_of(candidates: Sequence[Candidate], units: Sequence[Unit]) -> Ties:
         if first and _LIMITS.match(units[first].text) and first - 1 in holding:
             ties.tie(i, holding[first - 1])
             ties.tie(holding[first - 1], i)
+        before = holding.get(first - 1, i)
+        if first and abs(i - before) <= REACH and _ends_clause(units[first - 1], units[first]):
+            ties.tie(i, before)
         if changes.passes_over(one) or changes.corrects(one):
             ties.barred.add(i)
         for change in changes.of(one):
@@ -134,7 +140,13 @@ def _is_under_condition(units: Sequence[Unit], i: int) -> bool:
     if _HANGS.match(text):
         return True
     is_open = _CONDITION.search(before) is not None and _CONDITION.search(text) is None
+    is_open = is_open or ("?" in before and _THEN.match(before) is not None)
     return is_open and _THEN.match(text) is not None
+
+
+def _ends_clause(before: Unit, unit: Unit) -> bool:
+    """Whether a few words without a verb end what their speaker says: "Last week. Twice."."""
+    return before.turn == unit.turn and "?" not in unit.text and lacks_verb(unit.text, _FEW)
 
 
 class _Changes:
@@ -155,16 +167,26 @@ class _Changes:
         i, units = one.units[-1], self._units
         unit = units[i]
         yield from self._refusals(one)
+        yield from self._limits(i)
         after = units[i + 1] if i + 1 < len(units) else unit
         if after.turn == unit.turn and _CORRECTS.match(after.text):
             yield i + 1
         for j in range(i + 1, min(len(units), i + _AHEAD)):
             if self._takes_back(i, j):
                 yield j
-            elif units[j].turn - unit.turn <= _SOON and self._moves(i, j):
+            elif units[j].turn - unit.turn <= _SOON and self._moves(one, j):
                 answer = self._starts.get(units[j].turn + 1)
                 if answer is not None and agrees(units[answer].text):
                     yield j
+
+    def _limits(self, i: int) -> Iterator[int]:
+        """ "They want the photos again." "All of them?" "Just the last ones."."""
+        unit = self._units[i]
+        asked, answer = (self._starts.get(unit.turn + n, i) for n in (1, 2))
+        is_asked = answer - asked == 1 and "?" in self._units[asked].text
+        own = self._units[answer]
+        if is_asked and own.speaker == unit.speaker and _ONLY.match(own.text):
+            yield answer
 
     def passes_over(self, one: Candidate) -> bool:
         """Whether a candidate is of a turn that offers, and the reply asks for another thing."""
@@ -199,11 +221,14 @@ class _Changes:
             return later.turn - unit.turn <= _SOON
         return len(terms & set(terms_of(later.text))) >= min(_SHARED, len(terms)) > 0
 
-    def _moves(self, i: int, j: int) -> bool:
+    def _moves(self, one: Candidate, j: int) -> bool:
         """Whether unit ``j`` asks for another value of the same kind: for another time."""
-        values, others = self._values[i], self._values[j]
+        own = one.units if one.is_settled else one.units[-1:]
+        values = frozenset[str]().union(*(self._values[i] for i in own))
+        kinds = set[str]().union(*(self._kinds[i] for i in own))
+        others = self._values[j]
         is_other = bool(values) and bool(others) and values.isdisjoint(others)
-        return self._asks[j] and is_other and bool(self._kinds[i] & self._kinds[j])
+        return self._asks[j] and is_other and bool(kinds & self._kinds[j])
 
     def _refusals(self, one: Candidate) -> Iterator[int]:
         """The first unit of a reply that refuses what is asked or planned, or wants another."""
@@ -211,8 +236,8 @@ class _Changes:
         reply = self._starts.get(units[i].turn + 1, len(units))
         cues = (CUES[name] for name in _TENTATIVE)
         text = units[i].text
-        is_plan = "?" in text or _TELLS.search(one.text) or any(cue.search(text) for cue in cues)
-        is_first = bool(is_plan)
+        is_plan = "?" in text or (not one.is_settled and _TELLS.search(one.text))
+        is_first = bool(is_plan) or any(cue.search(text) for cue in cues)
         for j in range(reply, len(units)):
             text = units[j].text
             if units[j].turn != units[reply].turn or units[j].speaker == units[i].speaker:
@@ -220,7 +245,7 @@ class _Changes:
             if is_first and (_REFUSES.match(text) or declines(text)):
                 yield j
                 return
-            if self._values[i] and (_WANTS_ANOTHER.search(text) or self._moves(i, j)):
+            if self._values[i] and (_WANTS_ANOTHER.search(text) or self._moves(one, j)):
                 yield j
                 return
             is_first = is_first and units[j].words <= _REMARK

@@ -52,24 +52,9 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        self.queue = Gauge(
-            "dialogist_queue_depth",
-            "Requests that wait or are worked on",
-            registry=registry,
-            multiprocess_mode="livesum",
-        )
-        self.queue_bytes = Gauge(
-            "dialogist_queue_bytes",
-            "Bytes of the requests in the queue",
-            registry=registry,
-            multiprocess_mode="livesum",
-        )
-        self.queue_tokens = Gauge(
-            "dialogist_queue_tokens",
-            "Tokens of the requests in the queue",
-            registry=registry,
-            multiprocess_mode="livesum",
-        )
+        self.queue = self._sum("dialogist_queue_depth", "Requests that wait or are worked on")
+        self.queue_bytes = self._sum("dialogist_queue_bytes", "Bytes of the requests in the queue")
+        self.queue_tokens = self._sum("dialogist_queue_tokens", "Tokens of these requests")
         self.waited = Histogram(
             "dialogist_queue_seconds", "Seconds in the queue", buckets=_SECONDS, registry=registry
         )

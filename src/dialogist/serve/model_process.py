@@ -2,13 +2,15 @@
 
 Python runs one thread of a process at a time, and faithful style is Python: beside the event loop
 the model would wait for every refusal. What goes through the socket between both is JSON. A model
-that dies takes its batch with it, not the service: the next batch starts another.
+that dies takes its batch with it, not the service: the next batch starts another. One that hangs is
+found by its silence, for a search tells of its steps, and is killed.
 """
 
 import math
 import os
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -27,7 +29,7 @@ from dialogist.jobs.workers import receive, send
 from dialogist.pipeline.options import SummaryOptions
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Summary
-from dialogist.serve.metrics import log_as_json, log_failure
+from dialogist.serve.metrics import log_as_json, log_event, log_failure
 
 if TYPE_CHECKING:  # the process of the model needs no worker
     from dialogist.serve.worker import Model
@@ -38,19 +40,27 @@ _NICE = (
     5  # so that on a full machine refusals and replies come first; what it writes takes far longer
 )
 _LOOK = 0.01  # seconds between two looks at whether anybody waits
-_END = 2.0  # seconds for a process to leave what nobody waits for, or to end by itself
+_END = 2.0  # seconds for a process to end by itself
+_SIGN = 0.5  # seconds between two signs of life
+_LOADING = 120.0  # seconds for the first sign: free style may have to load its network
+_LONG = 100_000  # bytes of a dialogue: faithful style gives no sign before its end (2.4 s measured)
 
 
 class ModelProcess:
     """A `Model` whose work another process does; for one thread at a time."""
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, stall_seconds: float = 10) -> None:
         """Start the process, and wait until it has loaded ``model`` (a name or folder).
+
+        After ``stall_seconds`` without a sign of life a process that works is killed; where it
+        works on a long dialogue, after proportionally more.
 
         Raises:
             ModelError: it could not; in the words of `Summarizer.load`.
         """
-        self._model, self._number, self._left = model, 0, 0
+        self._model, self._number = model, 0
+        self._stall = self._usual = self._patience = stall_seconds
+        self._heard = 0.0
         self._connection: Connection | None = None
         self._end: Callable[[], object] = lambda: None
         ready = self._start()
@@ -64,21 +74,28 @@ class ModelProcess:
 
         Raises:
             SearchStopped: nobody waits any more (`dialogist.decoding`).
-            ModelError: the process failed or died; the next call starts another.
+            ModelError: the process failed, died or hung; the next call starts another.
         """
-        self._settle()
         if self._connection is None:
             self._start()
         self._number += 1
+        self._usual, self._patience = self._stall, _LOADING
         chosen = options.model_dump(mode="json", include=options.model_fields_set)
-        self._send({"batch": self._number, "options": chosen, "window": window})
+        order = {"batch": self._number, "options": chosen, "window": window}
+        try:
+            self._send(order)
+        except ModelError:  # it died while it had nothing to do
+            self._start()
+            self._send(order)
         remaining, ahead, is_done = iter(dialogues), 0, False
         try:
             while True:
                 while not is_done and ahead <= window:
                     dialogue = next(remaining, None)
                     is_done = dialogue is None
-                    self._send({"dialogue": packed(dialogue).decode()} if dialogue else {"end": 1})
+                    line = packed(dialogue).decode() if dialogue else ""
+                    self._usual = max(self._usual, self._stall * (1 + len(line) / _LONG))
+                    self._send({"dialogue": line} if dialogue else {"end": 1})
                     ahead += not is_done
                 if is_done and not ahead:
                     return
@@ -88,36 +105,49 @@ class ModelProcess:
                 ahead -= 1
                 yield Summary.from_json(answer["summary"])
         finally:
-            if ahead or not is_done:  # it stopped, failed, or was left
-                self._left = self._number
-                with suppress(ModelError):
-                    self._send({"stop": self._number})
-                    self._send({"end": 1})
+            if (ahead or not is_done) and self._connection is not None:  # stopped, failed, or left
+                self._leave()
 
-    def _settle(self) -> None:
-        """Wait until the process has ended the batch that was left; one that hangs is killed."""
-        until = time.monotonic() + _END
-        with suppress(ModelError):
-            while self._left:
-                if time.monotonic() > until:
-                    raise self._death()
-                answer = self._receive() if self._poll() else {}
-                if answer.get("batch") == self._left and "over" in answer:
-                    self._left = 0
-        self._left = 0
+    def _leave(self) -> None:
+        """Have the process end this batch.
+
+        Raises:
+            ModelError: it died meanwhile, or hangs.
+        """
+        self._send({"stop": self._number})
+        self._send({"end": 1})
+        while "over" not in self._answer_so_far():
+            pass
 
     def _answer(self) -> Any:
         """The next answer of this batch, once it is there."""
-        while True:
-            while not self._poll():
-                check_stopped()
-            answer = self._receive()
-            if answer["batch"] == self._number:
-                return answer
+        self._heard = time.monotonic()
+        while not (answer := self._answer_so_far()):
+            check_stopped()
+        return answer
+
+    def _answer_so_far(self) -> Any:
+        """The next answer of this batch; nothing if it takes longer, or is but a sign of life.
+
+        Raises:
+            ModelError: there was no sign for too long.
+        """
+        if not self._poll():
+            if time.monotonic() - self._heard > self._patience:
+                raise self._death("hangs")
+            return {}
+        answer = self._receive()
+        if answer["batch"] != self._number:  # the end of the one before
+            return {}
+        self._heard, self._patience = time.monotonic(), self._usual
+        return {name: value for name, value in answer.items() if name != "batch"}
 
     def _start(self) -> Any:
         """Start a process; what it says once its model is loaded."""
         ours, theirs = socket.socketpair()
+        # One that hangs in C reads nothing; what is sent to it must not wait for ever.
+        limit = struct.pack("ll", math.ceil(self._stall), 0)
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
         with theirs:
             process = subprocess.Popen(
                 [sys.executable, "-m", __name__, str(theirs.fileno()), self._model],
@@ -128,13 +158,15 @@ class ModelProcess:
         self._end = weakref.finalize(self, _end, process, self._connection)
         ready = self._receive()
         if "refused" in ready:
-            self._death()
+            self._close()
             raise ModelError(ready["refused"])
         return ready
 
     def _send(self, message: dict[str, Any]) -> None:
         try:
             send(self._opened(), message)
+        except BlockingIOError:
+            raise self._death("hangs") from None
         except OSError:
             raise self._death() from None
 
@@ -155,10 +187,14 @@ class ModelProcess:
             raise BrokenPipeError
         return self._connection
 
-    def _death(self) -> ModelError:
+    def _death(self, how: str = "died") -> ModelError:
+        self._close()
+        log_event(f"the process of the model {how}")
+        return ModelError(f"the process of the model {how}")
+
+    def _close(self) -> None:
         self._end()
         self._connection = None
-        return ModelError("the process of the model died")
 
 
 def _end(process: subprocess.Popen[bytes], connection: Connection) -> None:
@@ -216,12 +252,24 @@ def work(connection: Connection, model: "Model") -> None:
 
 def _work_on(connection: Connection, model: "Model", order: Any, orders: _Orders) -> None:
     """Answer a batch; what fails here is logged here, and the batch is over."""
-    number = order["batch"]
+    number = int(order["batch"])
     dialogues = orders.dialogues(number)
+    told = 0.0
+
+    def is_over() -> bool:
+        """Asked at each step of a search: now and then the server is told that there was one."""
+        nonlocal told
+        if time.monotonic() - told > _SIGN:
+            told = time.monotonic()
+            send(connection, {"batch": number})
+        return orders.stopped >= number
+
     try:
-        with stopping_when(lambda: orders.stopped >= number):
+        with stopping_when(is_over):
             options = SummaryOptions.parse(order["options"], "options")
-            for summary in model.stream(dialogues, options, order["window"]):
+            summaries = model.stream(dialogues, options, order["window"])  # has loaded a network
+            send(connection, {"batch": number})
+            for summary in summaries:
                 send(connection, {"batch": number, "summary": summary.to_json()})
     except SearchStopped:
         pass

@@ -182,6 +182,6 @@ def run(settings: Settings, make: Callable[[], FastAPI], listener: socket.socket
 def app_of(settings: Settings) -> FastAPI:
     """The application as it runs in a process of its own."""
     log_as_json()  # here, too, in a process that was started for it
-    load = partial(ModelProcess, settings.model)
+    load = partial(ModelProcess, settings.model, settings.stall_seconds)
     crashes = CrashLog(settings.crash_folder)
     return create_app(settings, open_store(settings.store_url), load, crashes)

@@ -24,7 +24,8 @@ class Settings(Config):
     ``receive_seconds``: time to send a body. ``queue_requests``, ``queue_bytes``, ``queue_tokens``,
     ``queue_seconds``: beyond them requests are refused before they are read; until then four bytes
     count as a token. ``batch_wait``: how long a worker waits for more requests to work on together.
-    ``deadline_seconds``: time to answer. ``rate_per_minute``: requests of a key, in each process.
+    ``deadline_seconds``: time to answer. ``stall_seconds``: a model that works and gives no sign of
+    life for so long is replaced. ``rate_per_minute``: requests of a key, in each process.
     ``retention_days``: when stored content is deleted. ``drain_seconds``: time to stop.
 
     ``host``, ``port``: where it listens. ``model``: a name, folder or file. ``batch_requests``:
@@ -48,6 +49,7 @@ class Settings(Config):
     batch_requests: int = Field(8, ge=1, le=1024)
     batch_wait: float = Field(0.005, ge=0, le=1)
     deadline_seconds: float = Field(30, gt=0, le=3600)
+    stall_seconds: float = Field(10, gt=0, le=3600)
     rate_per_minute: int = Field(600, ge=1)
     max_dialogues: int = Field(10_000, ge=1)
     retention_days: float = Field(30, gt=0)

@@ -4,6 +4,9 @@ Places are counted before anything of a request is read, so what is refused cost
 thread takes the most urgent request and others like it (same options, similar length), leaves out
 those whose deadline has passed or whose client has left, and summarizes the rest together. Where
 all of these leave while a network writes, it stops at its next step.
+
+A dialogue that was worked on when the model failed, died or hung is a suspect: it is tried once
+more, alone and behind the others, and refused after that. One that is answered is none any more.
 """
 
 import asyncio
@@ -11,7 +14,7 @@ import hashlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -54,13 +57,25 @@ class Model(Protocol):
 
 @dataclass(slots=True, eq=False)
 class _Item:
+    """A request in the queue; ``mark`` is its dialogue's, ``order`` its place among others."""
+
     wish: Wish
     deadline: float
     done: Callable[[Shaped | Problem], None]
     is_background: bool
     model: Model
+    mark: str = field(init=False)
+    order: float = field(init=False)
     is_cancelled: bool = False
     since: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self.mark, self.order = _mark_of(self.wish.dialogue), self.deadline
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody waits for it."""
+        return self.is_cancelled or time.monotonic() > self.deadline
 
 
 @dataclass(slots=True)
@@ -92,6 +107,7 @@ class Worker:
         self._changed = threading.Condition()
         self._requests = self._bytes = self._tokens = 0
         self._seconds = _FIRST_GUESS
+        self._began = 0.0
         self._is_closing = False
         self._failures: OrderedDict[str, int] = OrderedDict()
         self._thread = threading.Thread(target=self._run, name="dialogist-worker", daemon=True)
@@ -239,16 +255,16 @@ class Worker:
 
     def _run(self) -> None:
         while batch := self._next():
-            started = time.monotonic()
+            self._began = time.monotonic()
             self._metrics.batches.observe(len(batch))
             for item in batch:
-                self._metrics.waited.observe(started - item.since)
+                self._metrics.waited.observe(self._began - item.since)
             if self._crashes is not None:
-                self._crashes.begin(_mark_of(item.wish.dialogue) for item in batch)
+                self._crashes.begin(item.mark for item in batch)
             is_usual = self._work(batch)
             if self._crashes is not None:
                 self._crashes.end()
-            seconds = time.monotonic() - started
+            seconds = time.monotonic() - self._began
             self._metrics.worked.observe(seconds)
             if is_usual:  # a failure may cost the start of a process, which the next does not
                 self._seconds = 0.8 * self._seconds + 0.2 * seconds / len(batch)
@@ -259,19 +275,24 @@ class Worker:
             while True:
                 self._changed.wait_for(lambda: bool(self._queue) or self._is_finished())
                 self._changed.wait_for(self._is_enough, self._settings.batch_wait)
-                self._queue = [item for item in self._queue if not self._is_over(item)]
+                self._queue = [item for item in self._queue if not item.is_over]
                 if self._queue:
                     return self._batch()
                 if self._is_finished():
                     return []
 
     def _batch(self) -> list[_Item]:
-        """Take the most urgent request from the queue, and those most like it."""
-        first = min(self._queue, key=lambda item: (item.is_background, item.deadline))
+        """Take the most urgent request from the queue, and those most like it; suspects alone."""
+        first = min(self._queue, key=lambda item: (item.is_background, item.order))
+        if self._tries(first):
+            self._queue.remove(first)
+            return [first]
         alike = [
             item
             for item in self._queue
-            if item.model is first.model and item.wish.options == first.wish.options
+            if item.model is first.model
+            and item.wish.options == first.wish.options
+            and not self._tries(item)
         ]
         alike.sort(key=lambda item: (item is not first, abs(item.wish.size - first.wish.size)))
         batch = alike[: self._settings.batch_requests]
@@ -286,47 +307,60 @@ class Worker:
         is_full = len(self._queue) >= self._settings.batch_requests
         return is_full or self._is_closing or all(map(_needs_no_network, self._queue))
 
-    def _is_over(self, item: _Item) -> bool:
-        return item.is_cancelled or time.monotonic() > item.deadline
-
     def _work(self, batch: list[_Item]) -> bool:
-        """Summarize; what a failure leaves undone is tried once more, each alone. Whether none."""
-        undone = self._undone(batch)
-        for item in undone:
-            if self._undone([item]):
-                self._note_failure(item.wish.dialogue, _MOST_TRIES)
-                item.done(Problem("internal"))
-        return not undone
+        """Summarize together; what a failure leaves undone is put back. Whether there was none."""
+        left = list(batch)  # unanswered
+        read: list[_Item] = []  # of these, and in order, what the model was given
+        # Without a network each is answered as soon as it is done.
+        window = 1 if _needs_no_network(batch[0]) else len(batch)
+        dialogues, options = self._given(batch, left, read), batch[0].wish.options
+        try:
+            with stopping_when(lambda: all(item.is_over for item in read)):
+                for summary in batch[0].model.stream(dialogues, options, window):
+                    self._answer(read[0], summary)
+                    left.remove(read.pop(0))
+        except SearchStopped:  # all who waited for it have left, or their deadlines have passed
+            self._metrics.stopped.inc()
+            self._put_back(left, ())
+        except Exception as error:  # a bug of ours, or of a library, or a dead process
+            log_failure(error, "")
+            if read:
+                self._put_back(left, read[:window])
+            else:  # no process could be started: no dialogue is to blame
+                for item in left:
+                    item.done(Problem("internal"))
+            return False
+        return True
 
-    def _undone(self, batch: list[_Item]) -> list[_Item]:
-        """Summarize together; returns what a failure left undone."""
-        read: list[_Item] = []
-
-        def dialogues() -> Iterator[Dialogue]:
-            for item in batch:
-                if self._is_over(item):
-                    continue
-                if self._tries(item.wish.dialogue) >= _MOST_TRIES:
-                    item.done(Problem("quarantined", "it was tried twice; report it to us"))
-                    continue
+    def _given(
+        self, batch: Sequence[_Item], left: list[_Item], read: list[_Item]
+    ) -> Iterator[Dialogue]:
+        """The dialogues of a batch that somebody waits for, each when the model takes it."""
+        self._began = time.monotonic()  # a process that had to be started first is no usual cost
+        for item in batch:
+            if item.is_over:
+                left.remove(item)
+            elif self._tries(item) >= _MOST_TRIES:
+                left.remove(item)
+                item.done(Problem("quarantined", "it was tried twice; report it to us"))
+            else:
                 read.append(item)
                 yield item.wish.read()
 
-        answered = 0
-        try:
-            options = batch[0].wish.options
-            # Without a network each is answered as soon as it is done.
-            window = 1 if _needs_no_network(batch[0]) else len(batch)
-            with stopping_when(lambda: all(map(self._is_over, read[answered:]))):
-                for summary in batch[0].model.stream(dialogues(), options, window):
-                    self._answer(read[answered], summary)
-                    answered += 1
-        except SearchStopped:  # every client has left, or its deadline has passed
-            self._metrics.stopped.inc()
-        except Exception as error:  # a bug of ours, or of a library: the others go on
-            log_failure(error, "")
-            return [item for item in batch if item not in read[:answered]]
-        return []
+    def _put_back(self, left: Sequence[_Item], suspects: Sequence[_Item]) -> None:
+        """Have what is left of a batch worked on again; a suspect's last try was its last."""
+        for mark in {item.mark for item in suspects}:  # the same dialogue may be in it twice
+            self._note_failure(mark)
+        with self._changed:
+            for item in sorted(left, key=lambda item: item in suspects):
+                if item.is_over:
+                    continue
+                if item in suspects:
+                    item.order = max((one.order for one in self._queue), default=item.order)
+                if self._tries(item) >= _MOST_TRIES:
+                    item.done(Problem("internal"))
+                else:
+                    self._queue.append(item)
 
     def _answer(self, item: _Item, summary: Summary) -> None:
         try:
@@ -337,18 +371,18 @@ class Worker:
         status = shaped.summary.status
         self._metrics.statuses.labels(status).inc()
         if status == "error":
-            self._note_failure(item.wish.dialogue, 1)
+            self._note_failure(item.mark)
+        else:
+            self._failures.pop(item.mark, None)
         item.done(shaped)
 
-    def _tries(self, dialogue: Dialogue) -> int:
-        """How often it failed, and how often a process died of it or beside it."""
-        mark = _mark_of(dialogue)
-        died = 0 if self._crashes is None else self._crashes.tries(mark)
-        return self._failures.get(mark, 0) + died
+    def _tries(self, item: _Item) -> int:
+        """How often its dialogue failed, and how often a process died of it or beside it."""
+        died = 0 if self._crashes is None else self._crashes.tries(item.mark)
+        return self._failures.get(item.mark, 0) + died
 
-    def _note_failure(self, dialogue: Dialogue, tries: int) -> None:
-        mark = _mark_of(dialogue)
-        self._failures[mark] = self._failures.pop(mark, 0) + tries
+    def _note_failure(self, mark: str) -> None:
+        self._failures[mark] = self._failures.pop(mark, 0) + 1
         while len(self._failures) > _REMEMBERED:
             self._failures.popitem(last=False)
 

@@ -19,6 +19,8 @@ from dialogist.template.extract.turns import (
 )
 from dialogist.template.extract.verbs import WORK
 from dialogist.text.porter import stem_of
+from dialogist.text.reported_speech.orders import is_order
+from dialogist.text.reported_speech.trimming import trimmed
 from dialogist.text.tokens import IRREGULAR, word_set
 
 _ADVERB = r"(?:(?:just|already|now|also|successfully|all|gone ahead and|finally|both) )*"
@@ -78,12 +80,24 @@ _BEING = word_set(
     "booked reserved confirmed cancelled canceled activated registered scheduled sorted "
     "resolved fixed set refunded complete successful"
 )
-_BARE = re.compile(r"^\W*(?:(?:ok(?:ay)?|sure|alright|all right|there|yes|right)[ ,.]+){0,2}"
-                   r"(?:all )?(?:done|sorted|it ?['’]?s done|"
-                   r"that ?['’]?s done)\W*$", re.I)  # fmt: skip
+_SO = r"^\W*(?:(?:ok(?:ay)?|sure|alright|all right|there|yes|right|great)[ ,.]+){0,2}"
+_BARE = re.compile(
+    rf"{_SO}(?:all )?(?:done|sorted|changed|booked|cancell?ed|updated|fixed|stopped|"
+    r"it ?['’]?s done|that ?['’]?s done)\W*$",
+    re.I,
+)
+# "Next week skipped."
+_ELLIPTIC = re.compile(
+    rf"{_SO}(?P<what>(?:(?!(?:I|you|we|he|she|it|they|is|was|are|were|be|been|get|got|not|never|no|if|who|that"
+    r"|has|have|had)\b)[\w'’-]+ ){1,5})(?P<verb>[a-z]+ed)\W*$",
+    re.I,
+)
+_SKIPPED = word_set("skipped stopped waived removed")  # what only those who serve do for others
+_YES = re.compile(r"^\W*(?:yes|yeah|yep|correct|right|that ?['’]?s (?:it|right))\W*$", re.I)
 _REQUEST = re.compile(
     r"\b(?:can|could|would|will) (?:you|u)\b|\bplease\b|\bi(?: would|"
     r"['’]d) like\b", re.I)  # fmt: skip
+_CHOICE = 4  # words
 _STEMS = frozenset(map(stem_of, WORK)) | frozenset(map(stem_of, _DONE_TOO))
 
 
@@ -96,6 +110,8 @@ def done_in(turns: Turns) -> Iterator[Found]:
         # What a customer did before he called is his story; what he has tried counts.
         own = list(_own(sentence, turns, past=sentence.speaker not in served))
         found = own or [one for one in (_passive(sentence, turns), _bare(sentence, turns)) if one]
+        if not found and sentence.speaker not in served:
+            found = list(_elliptic(sentence))
         yield from found
 
 
@@ -104,7 +120,8 @@ def _own(sentence: Sentence, turns: Turns, past: bool) -> Iterator[Found]:
         for said in pattern.finditer(sentence.text):
             group = next(name for name, verb in said.groupdict().items() if verb)
             unsure = _UNSURE.search(before(sentence.text, said.start()))
-            if unsure or stem_of(said[group]) not in _STEMS or not _is_past(said[group], pattern):
+            is_known = stem_of(said[group]) in _STEMS or (past and said[group] in _SKIPPED)
+            if unsure or not is_known or not _is_past(said[group], pattern):
                 continue
             if not begins_clause(sentence.text, said.start()):
                 continue
@@ -152,11 +169,30 @@ def _passive(sentence: Sentence, turns: Turns) -> Found | None:
     return None
 
 
+def _asks(text: str) -> bool:
+    """Whether a sentence asks for something, or chooses it in few words: "Ok, the blue one"."""
+    is_choice = "?" not in text and 1 < len(text.split()) <= _CHOICE
+    return bool(_REQUEST.search(text)) or is_choice or is_order(trimmed(text, ()).text)
+
+
+def _elliptic(sentence: Sentence) -> Iterator[Found]:
+    """ "Next week skipped."."""
+    said = _ELLIPTIC.match(sentence.text)
+    if said is not None and said["verb"].lower() in _BEEN | _SKIPPED:
+        text = quoted(sentence)
+        if text is not None:
+            yield Found(text, (sentence.span(),), words=sentence.text)
+
+
 def _bare(sentence: Sentence, turns: Turns) -> Found | None:
     """ "Done.": what was asked for before."""
     if not _BARE.match(sentence.text) or sentence.utterance == 0:
         return None
-    asked = [s for s in turns.sentences[sentence.utterance - 1] if _REQUEST.search(s.text)]
+    turn = sentence.utterance - 1
+    said = turns.sentences[turn]
+    if turn > 1 and len(said) == 1 and _YES.match(said[0].text):  # to a question back
+        turn -= 2
+    asked = [one for one in turns.sentences[turn] if _asks(one.text)]
     if not asked or asked[-1].speaker == sentence.speaker:
         return None
     text = quoted(asked[-1], sentence)

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from dialogist.template.extract.superseded import content_of, values_of
+from dialogist.template.extract.superseded import content_of, standing, values_of
 from dialogist.template.extract.turns import Found, Sentence, Turns, quoted, served_in
 from dialogist.text.porter import stem_of
+from dialogist.text.replies import declines
 
 # What a customer comes with: the first complaint and the first wish, as he says them.
 
@@ -128,6 +129,8 @@ _SETTLING = frozenset(
             "ordered",
             "blocked",
             "unlocked",
+            "stopped",
+            "skipped",
         ],
     )
 )
@@ -174,6 +177,9 @@ _REFUSED = re.compile(
     r"no (?:other )?\w+ available|not available|n['’]?t available|(?:did ?n['’]?t|"
     r"did not) go through|could ?n['’]?t be|could not be|failed)\b"
     r"|\b(?:we|i) (?:can ?['’]?t|cannot|can not) do (?:that|this|it)\b"
+    r"|\b(?:that|this|it|they|those|these|the \w+)(?: one| ones)? (?:can ?['’]?t|cannot|can not) be (?:refunded|"
+    r"changed|cancell?ed|exchanged|repaired|returned|replaced|moved|extended|fixed|saved)\b"
+    r"|\b(?:we|i) (?:can ?['’]?t|cannot|can not) get (?:it|them|that) back\b"
     r"|\b(?:we|i) (?:was|were) (?:not |un)able to|\b(?:we|i) wasn ?['’]?t able to"
     r"|\b(?:we|i) (?:can ?['’]?t|cannot|are unable to|am unable to|was unable to|were unable to|"
     r"could ?n['’]?t|could not) (?:refund|replace|"
@@ -194,6 +200,19 @@ _PASSED_ON = re.compile(
 )
 
 
+# What those who serve grant.
+_GRANTS = re.compile(
+    r"\b(?:I|we)(?: ?['’] ?ll| will) (?:(?:just|also|then) )?(?:refund|credit|waive|take off|"
+    r"knock off|reverse|honou?r|replace|swap|cancel|extend|ship|change (?:the|your)|drop the (?:fee|charge)|"
+    r"(?:leave|take|knock) (?:it|that|the \w+(?: \w+)?) off|put [^.!?,]{1,40} back|"
+    r"give you [^.!?,]{1,30} (?:back|off)|send (?:you )?(?:a|another) new)\b"
+    r"|\b(?:\d[\d.,]*|pounds|dollars|euros|the full \w+) back(?: (?:to|on|onto|into) your\b|[,.!]|$)",
+    re.I,
+)
+_CONDITION = re.compile(
+    r"\b(?:if|unless|(?<!this )once|when|whether|would|could|might|maybe|perhaps|not|never)\b|n['’]t\b|\?", re.I
+)
+_DECLINES = re.compile(r"^\W*(?:no|nope|nah|never|but)\b", re.I)
 _OF_THAT = re.compile(r"\b(?:that|this|it)\b", re.I)
 _INSTEAD = re.compile(
     r"^\W*(?:you(?: ?['’]?ll)? (?:(?:have|need) to|must|can|could)|please)\b", re.I
@@ -225,9 +244,29 @@ def outcomes_in(turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
             verdict = _quote(sentence) or verdict
         elif sentence.speaker not in served and sentence.span() not in known:
             found += _answered(sentence, turns, done)
+    found = found or list(_granted(turns, served)) or _on_request(done, served)
     if verdict is not None and not _is_on_the_way(verdict, found, served, turns):
         found += [verdict] if verdict.evidence[0] not in known else []
     yield from sorted(found, key=_place)[-_MOST:]
+
+
+def _granted(turns: Turns, served: frozenset[str]) -> Iterator[Found]:
+    """The last thing that is granted, unless it is declined or taken back."""
+    for sentence in reversed(list(turns.all())):
+        if sentence.speaker in served or _CONDITION.search(sentence.text):
+            continue
+        if _GRANTS.search(sentence.text):
+            reply = turns.reply(sentence.utterance)
+            is_declined = bool(reply) and (declines(reply[0].text) or _DECLINES.match(reply[0].text))
+            one = None if is_declined else _quote(sentence)
+            yield from standing([one], turns) if one is not None else []
+            return
+
+
+def _on_request(done: tuple[Found, ...], served: frozenset[str]) -> list[Found]:
+    """The last thing that was done as soon as it was asked for: "Change it." "Done."."""
+    asked = [one for one in done if len(one.evidence) > 1 and one.owner not in served]
+    return asked[-1:]
 
 
 def _answered(sentence: Sentence, turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:

@@ -72,10 +72,16 @@ _CHOICE = re.compile(r"(?i)(.*?\b)([\w'-]+(?: [\w'-]+)?) or ([\w'-]+(?: [\w'-]+)
 _NAME = re.compile(r"(?!I\b)[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?")
 _MEASURES = word_set("cost costs is are was takes take took pay pays paid")
 _AMOUNT = re.compile(
-    r"(?i)(?:(?:about|around|only|just|under|over) )?(?:[$€£]?\d|a |an |one|two|three|four"
-    r"|five|six|seven"
-    r"|eight|nine|ten|half|forty|fifty|free)"
+    r"(?i)(?:(?:about|around|only|just|under|over|almost|nearly) )?(?:[$€£]?\d|a |an |one|two|three"
+    r"|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|(?:twen|thir|for|fif|six|seven|eigh"
+    r"|nine)ty|half|free)"
 )
+_OFTEN = re.compile(
+    r"(?i)(?:(?:about|around|only|just|almost) )?(?:(?:once|twice|\w+ times) (?:a|every|per) \w+"
+    r"|every [^,]+|daily|weekly|monthly)"
+)
+_BEFORE_TIME = re.compile(r"(?i)(?:by|from|until|till|before|after|at) ")
+_BARE_NUMBER = re.compile(r"\d{1,2}")
 _HAVING = word_set("""
 want wants need needs like cancel order ordered buy bought have has see prefer prefers recommend
 suggest use uses eat ate book booked lose lost bring take took
@@ -111,6 +117,8 @@ _A_DAY_OR_HOUR = re.compile(
     rf"(?i)\b(?:\w+day|tomorrow|tonight|today|{_HOURS}|\d[\d:.]*(?:[ap]m|st|nd|rd|th)?)\b"
 )
 _LENGTH = 10  # words of a short answer
+# Questions that read as the heading of their answer.
+_HEADING = re.compile(r"(?i)(?:when|where|what|which|how (?:long|much|many))\b")
 _NOT_SAID = PERSON | PLURAL | THEY | SINGULAR_THIRD
 
 
@@ -142,6 +150,8 @@ class Exchange:
         what = (
             answer.text if _TIMES.fullmatch(answer.text) else words[takes_up.end() :].strip(" ,.!")
         )
+        if _BARE_NUMBER.fullmatch(what) or _BEFORE_TIME.match(what):
+            return None  # "agree on 8", "agree on by Monday"
         if _TIMES.fullmatch(what) and _A_DAY_OR_HOUR.search(what):
             said = {word.low for word in words_of(asked.text)}
             if all(word.low in said for word in words_of(what)):
@@ -358,9 +368,10 @@ class Exchange:
 
     def _placed(self, question: Question, rest: str) -> str | None:
         """ "When does it arrive?" "Thursday.": "it arrives on Thursday"."""
-        if question.opening.lower() == "how long" and question.subject:
+        opening = question.opening.lower()
+        if opening == "how long" and question.subject:
             return self._lasting(question, rest)
-        where = _adverbial(question.opening.lower(), rest)
+        where = _adverbial(opening, rest)
         clause = question.clause()
         if where is None or clause is None or not question.subject:
             return None
@@ -386,9 +397,10 @@ class Exchange:
         return self._finished(question, f"{told.text} {behind}")
 
     def _quoting(self, question: Question, rest: str) -> str | None:
-        told = asked_clause(Frame(Voice(self.asker, self.answerer)), question)
-        if question.opening.lower() == "why":
+        """ "When it started: “Saturday, after swimming”"."""
+        if not _HEADING.match(question.opening) or not question.subject:
             return None
+        told = asked_clause(Frame(Voice(self.asker, self.answerer)), question)
         return None if told is None else f"{told[0].upper()}{told[1:]}: “{rest}”"
 
 
@@ -472,7 +484,10 @@ def _when(rest: str) -> str:
 
 def decapitalised_phrase(text: str) -> str:
     """``text`` with a small first letter where it begins with an article or the like."""
-    if not text or words_of(text)[0].low not in DETERMINERS | PREPOSITIONS | ADVERBS:
+    if not text:
+        return text
+    first = words_of(text)[0].low
+    if first not in DETERMINERS | PREPOSITIONS | ADVERBS and not _AMOUNT.match(first):
         return text
     return decapitalised(text)
 
@@ -481,9 +496,11 @@ def _adverbial(opening: str, rest: str) -> str | None:
     """A time or a place as it stands behind a verb: "Thursday" as "on Thursday"."""
     if opening == "what time" and _CLOCK.fullmatch(rest):
         return rest if rest.lower().startswith("at") else f"at {rest}"
+    if opening == "how often":
+        return decapitalised(rest) if _OFTEN.fullmatch(rest) else None
     if opening in ("when", "what day"):
         if _DATE.fullmatch(rest):
-            return f"on {rest}"
+            return f"on {decapitalised_phrase(rest)}"
         if _DAY.fullmatch(rest) and not rest.lower().startswith(("next", "this", "last")):
             return f"on {rest}"
         parts = rest.split(", ")

@@ -15,6 +15,7 @@ _WISH = re.compile(
     r" (?:if|whether) (.+)"
 )
 _LET_US = re.compile(r"(?i)let(?:'s| us) (?!know\b|have you\b|see\b)(not )?(.+)")
+_LET_US_SAY = re.compile(r"(?i)(?:let(?:'s| us)|shall we) say (.+)")
 _SHALL_WE = re.compile(r"(?i)(?:shall we|why do not we|why not we) ()(.+)")
 _WHY_NOT_YOU = re.compile(r"(?i)why do not you (\w+)(.*)")
 _LET_ME = re.compile(r"(?i)let me (?!know\b)(\w+)(.*)")
@@ -37,6 +38,8 @@ def proposal(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
     text = said.text
     if match := _WISH.fullmatch(text):
         return True, frame.behind("asks whether", match[1])
+    if match := _LET_US_SAY.fullmatch(text):
+        return True, frame.behind("suggests", match[1]) if _A_TIME.match(match[1]) else None
     if match := _LET_US.fullmatch(text) or _SHALL_WE.fullmatch(text):
         return True, _suggested(frame, bool(match[1]), match[2])
     if match := _WHY_NOT_YOU.fullmatch(text):
@@ -51,6 +54,8 @@ def proposal(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
 
 def agreed(frame: Frame, said: Trimmed) -> str | None:
     """What those who agree to a proposal agree to: "to go", "on six"; None: it is no proposal."""
+    if match := _LET_US_SAY.fullmatch(said.text):
+        return f"on {match[1]}" if _A_TIME.match(match[1]) else None
     if (match := _LET_US.fullmatch(said.text) or _SHALL_WE.fullmatch(said.text)) and is_base(
         match[2].split()[0].lower()
     ):

@@ -5,11 +5,12 @@ from collections.abc import Container
 
 from dialogist.text.reported_speech.orders import is_order
 from dialogist.text.reported_speech.phrases import TRAILING
+from dialogist.text.reported_speech.spelling import normalised
 from dialogist.text.reported_speech.subjects import is_statement
 
 _SPOKEN = re.compile(
     r"(?i)(?:(?:(?:oh|ah|um+|uh+|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg|so"
-    r"|and|but(?! for\b)|then|also)[,.!… ]+"
+    r"|ugh|yikes|ouch|phew|and|but(?! (?:for|not)\b)|then|also)[,.!… ]+"
     r"|(?:thanks?(?: you)?|great|perfect|good|sure|listen|look|sorry|actually|the thing is"
     r"|i'?m (?:sorry|afraid)|please|pls|one more thing|by the way|you know|i mean)[,.!…]+"
     r"|i understand, but )\s*)+(?=[\w“\"$€£])"
@@ -19,6 +20,10 @@ _ANSWERS = re.compile(r"(?i)\b(?:yes|yeah|no|okay|ok|right)$")
 _NAME = r"((?:(?:Mr|Mrs|Ms|Dr)\.? )?[A-Z][\w'’-]+)"
 _CALLS = re.compile(rf"{_NAME}[,!] (?=\S)")
 _CALLS_AT_END = re.compile(rf", {_NAME}$")
+# What makes a question of an order or a reminder, and changes nothing of it.
+_TAG = re.compile(
+    r"(?i), (?:((?:will|won['’]?t|would|can|could) (?:you|u))|remember|ok(?:ay)?|yeah|eh|huh)\?$"
+)
 _FEWEST = 2  # words that a quotation must keep
 _LONGEST_FRAGMENT = 3
 
@@ -28,6 +33,10 @@ def without_fillers(words: str, names: Container[str]) -> str:
 
     ``names``: what those are called, in small letters, whose call says nothing.
     """
+    tag = _TAG.search(words)
+    if tag and len(words[: tag.start()].split()) >= _FEWEST:
+        is_cut = not tag[1] or is_order(words[: tag.start()].replace("Don't", "Do not"))
+        words = words[: tag.start()] if is_cut else words
     start = _start(words, names)
     bare = words.rstrip(" .!?")
     end = _end(bare, names)
@@ -63,3 +72,10 @@ def is_fragment(words: str) -> bool:
     """Whether a few words without a verb are hardly understood alone: "By post"."""
     is_short = len(words.split()) <= _LONGEST_FRAGMENT
     return is_short and not is_statement(words) and not is_order(words)
+
+
+def lacks_verb(words: str, longest: int) -> bool:
+    """Whether at most so many words, contractions written out, have no verb."""
+    said = normalised(words).rstrip(" .!…")
+    is_clause = is_statement(said) or is_order(said)
+    return len(words.split()) <= longest and not is_clause

@@ -77,6 +77,11 @@ _LONG = (
     (re.compile(r"(?i)\b([^\W\d_]+)['’]ll\b"), r"\1 will"),
 )
 _HAD_OR_WOULD = re.compile(r"(?i)\b(I|you|he|she|it|we|they|that|who|there)['’]d(?=((?: [\w-]+)*))")
+# "What's brought you in?"
+_HAS_DONE = re.compile(
+    r"(?i) (?:brought|made|kept|caused|given|taken|done|told|stopped|put) "
+    r"(?:you|me|him|her|us|them|it|that|this)\b"
+)
 _IS_OR_HAS = re.compile(
     r"(?i)\b(he|she|it|that|this|there|here|what|where|who|when|how|everything|everyone|everybody"
     r"|nobody|somebody|someone|something|nothing|one)['’]s(?=((?: \w+){0,3}))"
@@ -166,7 +171,7 @@ def _is_or_has(subject: str, words: str) -> str:
     person = subject.lower() in _PEOPLE
     following = _behind_adverbs(words)
     never = words.lower().startswith((" never", " already")) and is_participle(following)
-    if following in _HAS_NEXT or never:
+    if following in _HAS_NEXT or never or _HAS_DONE.match(words):
         return " has"
     first = words.split()[:1]
     if (first and first[0].lower() in _IS_NEXT) or is_gerund(following):

@@ -169,7 +169,8 @@ def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
     if not _is_tellable(text) or (frame.chat and not text[0].isupper() and _runs_on(text)):
         return True, None
     if offer := offered(frame, text):
-        return True, f"{frame.speaker} offers to {offer}"
+        what = offer.removeprefix("offer ")
+        return True, f"{frame.speaker} offers {what if what != offer else f'to {offer}'}"
     request = _REQUEST_BEHIND.search(text)
     if request and is_base(request[1].lower()):
         return True, None

@@ -1,0 +1,306 @@
+"""Brief answers that settle a proposal, a request or a question: "Deal", "Monday's fine", "No way".
+
+A summary quotes such an answer behind what it settles.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from dialogist.selection.cues import NUMBERISH
+from dialogist.selection.terms import terms_of
+from dialogist.selection.units import Unit
+from dialogist.text.quantities import UNITS
+from dialogist.text.reported_speech.orders import is_order
+from dialogist.text.reported_speech.phrases import alternatives
+from dialogist.text.reported_speech.quoting import lacks_verb
+
+_LONGEST = 7  # words of an answer
+_LONGEST_ECHO = 4  # words of an answer that repeats a word of the proposal
+_BACK = (1, 3)  # turns from a proposal to its answer
+_FEW = 3  # words that end what stands before
+_LONGEST_VALUE = 5  # words of an offer that is a mere time or price; of a question that goes on
+# How much a unit looks like a proposal: an offer most, then any question, a mere value, ...
+_OFFERED, _ASKED, _VALUE, _WANTED, _PLANNED = 5, 4, 3, 2, 1
+
+_GOOD = (
+    r"(?:good|great|fine|perfect|ok|okay|lovely|enough|better|plenty|fair|brilliant|wonderful"
+    r"|excellent|nice|cool|ideal|all right|alright|super)"
+)
+_IS = r"(?:['’]?s|['’]ll be|['’]d be|\sis|\sare|\swill be|\swould be)\s"
+_LEAD = (
+    r"(?i)\W*(?:(?:oh|ah|well|hm+|ok|okay|k|yes|yeah|ya|fine|sure|great|right|ugh|but|thanks"
+    r"|thank you)\W+)*"
+)
+_TAIL = (
+    r"(?:\W+(?:then|please|pls|thanks|thank you|ty|thx|by me|with me|for me|to me|mate|so much"
+    r"|of course|too|really|as well|lol|haha|just|not|now|anyway|again))*\W*$"
+)
+_REMARK = re.compile(
+    r"(?i)\W*(?:(?:oh|ah|aw|well|hm+|ugh|um+|uh+|haha?|lol|lmao|right|really|so|and|then|listen|look"
+    r"|true|thanks?|thank you|oh dear|my god|ouch|poor \w+)\b\W*)*"
+)
+# These settle any plan.
+_SETTLED = re.compile(
+    _LEAD
+    + alternatives(r"""
+    (?:it['’]?s a )?deal | agreed | settled | you['’]?re on | done | go on | go ahead | go for it
+    | (?:let['’]?s )?do (?:it|that|this)(?: one)? | that one | please do | we have a deal
+    | (?:i['’]?ll )?(?:take|have|try) (?:it|that|this|them|that one|this one)
+    | (?:i['’]?ll )?go (?:for|with) (?:it|that|this)(?: one)? | book (?:it|that|me in|us in)
+    | consider it done | [\w'’]+ it is | works for me | fair enough | count me in | i['’]?m in
+    """)
+    + _TAIL
+)
+_AGREES = re.compile(
+    _LEAD
+    + alternatives(rf"""
+    ye+s+ | yeah | yep | yup | ya | sure | ok | okay | okey | k+ | fine | alright | all right
+    | of course | certainly | absolutely | definitely | gladly | pl(?:ea)?se* | plz | why not
+    | will do | np | with pleasure | exactly | positive | i suppose(?: so)?
+    | sounds? (?:like )?{_GOOD} | i['’]?d (?:love|like|appreciate) (?:to|that|it) | 👍+
+    | (?:that|it|this) (?:works|suits me|will do|would help|would do) | suits me | happy to
+    | no problem | no worries | (?:[\w:'’]+ ){{0,2}}[\w:]+{_IS}(?:(?:just|also|all|very|really)\s)?{_GOOD}
+    | (?:[\w:'’]+ ){{1,3}}(?:works|will do(?: nicely)?|suits me)
+    """)
+    + r"(?:"
+    + _TAIL
+    + r"|,\s(?!thanks))"
+)
+# Said of good news, too.
+_PRAISES = re.compile(
+    _LEAD
+    + alternatives("""
+    perfect | great | brilliant | lovely | good(?: idea)? | excellent | wonderful | super | cool
+    | even better | legend | lifesaver | amazing | awesome | fantastic
+    """)
+    + _TAIL
+)
+_REFUSES = re.compile(
+    _LEAD.replace("|yes|yeah|ya", "|sorry|no|nah")
+    + alternatives(r"""
+    no+ | nope | nah | no way | no chance | not a chance | never(?: again)? | no thanks | no thank you
+    | (?:absolutely|certainly|definitely|of course) not
+    | not (?:really|today|now|for me|yet|tonight|necessary|needed|mine|possible)
+    | (?:i )?can['’]?t | (?:i['’]?d )?(?:rather|prefer) not(?: to)?
+    | i['’]?d rather (?:wait|walk|drive|stay|keep it) | better not | no need | don['’]?t bother
+    | (?:just )?(?:leave|keep|cancel) it(?: as it (?:was|is))? | forget it | nonsense | no deal
+    | out of the question | i (?:don['’]?t|do not) think so | i (?:won['’]?t|wouldn['’]?t) risk (?:it|that)
+    | i['’]?m not (?:having|doing|paying) (?:it|that)
+    """)
+    + _TAIL
+)
+# These answer questions only: "Are they heavy?" "Very."
+_ANSWERS = re.compile(
+    _LEAD
+    + alternatives(r"""
+    very(?: much)? | partly | mostly | sometimes | often | always | never | twice | once | maybe
+    | perhaps | probably | usually | a (?:bit|little|lot) | both | neither | none | nothing | nobody
+    | not (?:often|much|always|at all|that \w+|any more) | all(?: of (?:them|it))? | almost | everything
+    | i (?:think|hope|guess|believe) so | (?:sort|kind) of | gone | quite | mine | me | him | her | us
+    | (?:i|you|we|he|she|it|they|that|there) (?:do|did|does|am|is|are|was|were|have|has|had|can|could
+    |will|would|should|might|may)(?:n['’]?t|\snot)?
+    """)
+    + _TAIL
+)
+_WHEN = re.compile(
+    _LEAD
+    + r"(?:by |on |at |this |next |first thing )*"
+    + alternatives(r"""
+    tonight | tomorrow | today | now | right away | straight away | at once | morning | afternoon
+    | evening | (?:mon|tues|wednes|thurs|fri|satur|sun)day | end of (?:the )?(?:day|week|month)
+    """)
+    + r"(?: (?:morning|afternoon|evening|night))?\W*$"
+)
+_DO_THAT = re.compile(_LEAD + r"(?:please )?do(?: (?:it|that|this))?" + _TAIL)
+_CALLS = re.compile(r"^[A-Z][\w'’-]+[,!] (?=\S)|, [A-Z][\w'’-]+(?=\W*$)")
+_ASKS_OTHER = re.compile(
+    r"(?i)\b(?:later|earlier|sooner|else|others?|another|cheaper|instead|different|about|more)\b"
+)
+_OPEN_QUESTION = re.compile(
+    r"(?i)\W*(?:(?:and|so|but|ok|okay|well|then)\W+)*(?:who|what|when|where|why|how|which|whose)\b"
+    r"(?! (?:about|if)\b)"
+)
+_OFFERS = re.compile(
+    r"(?i)\b"
+    + alternatives(r"""
+    would you (?:like|mind|want|care|prefer) | shall (?:i|we) | (?:can|could|may|should) (?:i|we)
+    | (?:can|could|will|would|cn|wd|cd) (?:you|u|i|we) | (?:how|what) about | what if | let['’]?s | let me
+    | why (?:don['’]?t|not) | (?:i|we) (?:can|could|cn|cd|might) (?!see|hear|tell|find|remember|imagine) | (?:do you )?want (?:me|to|some|a|it|in)
+    | (?:i|we)['’]d (?!like|love|need|have|been) | there['’]s | there (?:is|are) | (?:i|we)['’]ve (?:got|only|also) | only if | if you
+    | that(?:['’]d|\swould) be | as long as | if i (?:get|can) | you (?:could|can have) | offer | suggest | make it
+    | call it | either | or
+    """)
+    + r"\b"
+)
+_WANTS = re.compile(
+    r"(?i)\b"
+    + alternatives(r"""
+    please | pls | plz | you (?:can|should|may|might|need|must) | (?:i|we) (?:need|want|wish|hope)
+    | gimme | half | then | each | instead
+    """)
+    + r"\b"
+)
+_PLANS = re.compile(
+    r"(?i)\b(?:\w+['’]ll|will|going to|gonna|il|would be|must|we (?:go|meet|do|take|start))\b"
+)
+_YES = re.compile(r"(?i)\W*(?:ok|okay|k|yes|yeah|yep|fine|sure|right|good|great|perfect)\b")
+_WORD = re.compile(r"[a-z]+")
+_DIGITS = {word: str(value) for word, value in UNITS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """Unit numbers of what is proposed or asked, and of the brief answer to it."""
+
+    proposal: tuple[int, ...]
+    answer: tuple[int, ...]
+
+
+def settlements(units: Sequence[Unit]) -> Iterator[Settlement]:
+    """Yield what brief answers settle, in the order of the answers."""
+    turns: list[list[int]] = []
+    for i, unit in enumerate(units):
+        if not turns or units[turns[-1][0]].turn != unit.turn:
+            turns.append([])
+        turns[-1].append(i)
+    for number in range(1, len(turns)):
+        found = _settlement(units, turns, number)
+        if found is not None:
+            yield found
+
+
+def _settlement(
+    units: Sequence[Unit], turns: Sequence[Sequence[int]], number: int
+) -> Settlement | None:
+    """What a turn settles of the turn before, or of one that a question back came between."""
+    speaker = units[turns[number][0]].speaker
+    between = [units[i] for i in turns[number - 2]]
+    is_asked_back = len(between) == 1 and between[0].speaker == speaker and "?" in between[0].text
+    backs = [back for back in _BACK if back <= number]
+    first = _terms(units, turns[number][:1])
+    if not first.isdisjoint(_terms(units, turns[number - 1])):
+        backs = backs[:1]
+    elif is_asked_back and not _ASKS_OTHER.search(between[0].text):
+        backs.reverse()  # "Can I pay later?" "When's that?" "On Friday." "Okay."
+    for back in backs:
+        said = turns[number - back]
+        if units[said[0]].speaker == speaker:
+            continue
+        is_next = back == 1 or is_asked_back
+        is_reply = back == 1 and is_asked_back and len(said) == 1
+        answer, least = _answer(units, turns[number], said, (is_next, is_reply))
+        if backs[0] == back != 1:
+            least = max(least, _OFFERED)
+        if answer and (proposal := _proposal(units, said, answer, least)):
+            return Settlement(proposal, answer)
+    return None
+
+
+def _answer(
+    units: Sequence[Unit], turn: Sequence[int], said: Sequence[int], known: tuple[bool, bool]
+) -> tuple[tuple[int, ...], int]:
+    """The beginning of a turn that settles, and how much of a proposal it takes.
+
+    Behind a statement, only what is sure to settle does: "It was my dad's. Clean it."
+    """
+    terms = _terms(units, said)
+    found: list[int] = []
+    least = 0
+    for place, i in enumerate(turn):
+        text = _CALLS.sub("", units[i].text)
+        own = _least(text, terms, *known)
+        words = sum(units[j].words for j in (*found, i))
+        is_sure = 0 < own <= _WANTED
+        if own and words <= _LONGEST and (found or not place or is_sure):
+            found.append(i)
+            least = min(least or own, own)
+        elif found or place or ("?" in text and not _REMARK.fullmatch(text)):
+            break
+    if found and found[0] != turn[0] and _REMARK.fullmatch(units[turn[0]].text) is None:
+        whole = turn[: turn.index(found[-1]) + 1]
+        found = [*whole] if sum(units[i].words for i in whole) <= _LONGEST else found
+    return tuple(found), least
+
+
+def _least(text: str, said: set[str], is_next: bool, is_reply: bool) -> int:
+    """The least that a proposal must be for a text to settle it; 0: the text settles nothing.
+
+    ``said``: the stems of the proposal; ``is_next``: the text follows on it; ``is_reply``: it was
+    asked for by who says the text.
+    """
+    if "?" in text or len(text.split()) > _LONGEST:
+        return 0
+    if lacks_verb(text, _LONGEST_ECHO) and said & _stems(text):
+        return _WANTED if is_next else _ASKED
+    if not is_next:
+        return 0
+    if _SETTLED.match(text):
+        return _PLANNED
+    if _REFUSES.match(text):
+        return _ASKED if "!" in text else _PLANNED  # "No!" may be mere surprise
+    if _WHEN.match(text):
+        return _WANTED
+    if _AGREES.match(text):
+        return _VALUE
+    if _PRAISES.match(text):
+        return _VALUE if is_reply else _OFFERED
+    return _ASKED if _ANSWERS.match(text) else 0
+
+
+def _stems(text: str) -> set[str]:
+    numbers = {_DIGITS[word] for word in _WORD.findall(text.lower()) if word in _DIGITS}
+    return numbers | set(terms_of(text))
+
+
+def _terms(units: Sequence[Unit], numbers: Sequence[int]) -> set[str]:
+    return _stems(" ".join(units[i].text for i in numbers))
+
+
+def _proposal(
+    units: Sequence[Unit], said: Sequence[int], answer: Sequence[int], least: int
+) -> tuple[int, ...]:
+    """The unit of a turn that an answer settles, and a question that it goes on with."""
+    own, text = _terms(units, answer), " ".join(units[i].text for i in answer)
+    ranked = []
+    for place, i in enumerate(said):
+        strength = proposes(units[i].text)
+        if strength == _VALUE and (_WHEN.match(text) or _is_same(units[i].text, text)):
+            continue
+        if strength >= least:
+            is_shared = not own.isdisjoint(_terms(units, [i]))
+            ranked.append((is_shared, 0 if _DO_THAT.match(text) else strength, place))
+    if not ranked:
+        return ()
+    place = max(ranked)[2]
+    asked = units[said[place]]
+    if _OPEN_QUESTION.match(asked.text) and "?" in asked.text:
+        if any(cue.match(text) for cue in (_AGREES, _PRAISES, _REFUSES, _SETTLED)):
+            return ()  # "When do you come?" "Sure."
+    for first in (place - 1, place):  # "Monday, then? Between eight and ten?"
+        both = [units[i] for i in said[max(first, 0) : first + 2]]
+        if len(both) > 1 and all("?" in one.text for one in both):
+            if both[1].words <= _LONGEST_VALUE:
+                return said[first], said[first + 1]
+    behind = said[place + 1 : place + 2]
+    if behind and "?" not in units[behind[0]].text and lacks_verb(units[behind[0]].text, _FEW):
+        return said[place], behind[0]  # "I owe you for the boat, remember? Thirty."
+    return (said[place],)
+
+
+def _is_same(value: str, answer: str) -> bool:
+    """Whether an answer only says a value again, without a yes."""
+    return _stems(answer) <= _stems(value) and not _YES.match(answer)
+
+
+def proposes(text: str) -> int:
+    """How much a text looks like a proposal: an offer most, a plan least; 0: not at all."""
+    if _OFFERS.search(text):
+        return _OFFERED
+    if "?" in text:
+        return _ASKED
+    if lacks_verb(text, _LONGEST_VALUE) and NUMBERISH.search(text):
+        return _VALUE
+    if _WANTS.search(text) or is_order(text):
+        return _WANTED
+    return _PLANNED if _PLANS.search(text) else 0
