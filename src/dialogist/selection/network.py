@@ -10,8 +10,14 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
 from dialogist.selection.candidate_features import Pairs
-from dialogist.selection.encoder import Encoder, Read, encoder_of
 from dialogist.selection.features import Matrix
+from dialogist.selection.pieces import (
+    REACH_OF_WORDS,
+    PieceTable,
+    Wording,
+    mean_and_peak,
+    piece_table,
+)
 from dialogist.selection.terms import Rarity
 
 BUNDLED = Path(__file__).resolve().parents[1] / "assets" / "selection" / "open.safetensors"
@@ -21,11 +27,12 @@ CLIP = 4.0
 """Standard deviations: features beyond are cut."""
 
 _ROOT = np.float32(0.7978845608)
-_SURE = np.float32(1e-5)
-_ENCODER = "encoder."  # begins the names of its tensors
+_AT_ONCE = 4096  # pieces: long dialogues need no more memory for it
 _WEIGHTS = (
     "mean",
     "deviation",
+    "words",
+    "words_bias",
     "hidden",
     "hidden_bias",
     "out",
@@ -67,11 +74,15 @@ class Worth:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """N perceptrons whose mean counts; H and K are the widths of their hidden layers.
+    """N networks whose mean counts; H and K are the widths of their hidden layers.
+
+    Each sees features of a candidate and its words: a convolution over the vectors (V) of pieces,
+    of which the mean and the most of D channels count.
 
     Attributes:
         mean, deviation: (F,) of the features of units.
-        hidden, hidden_bias: (N, W, H), (N, H) of candidates.
+        words, words_bias: (N, (2 `REACH_OF_WORDS` + 1) V, D), (N, D) of five pieces in a row.
+        hidden, hidden_bias: (N, W + V + 2D, H), (N, H) of candidates.
         out, out_bias: (N, H, 3), (N, 3) for key, alone and stale.
         signs: (N, S) of the signs of staleness, for stale alone.
         pair_hidden, pair_hidden_bias: (N, 2H + P, K), (N, K) of pairs.
@@ -80,6 +91,8 @@ class Network:
 
     mean: Matrix
     deviation: Matrix
+    words: Matrix
+    words_bias: Matrix
     hidden: Matrix
     hidden_bias: Matrix
     out: Matrix
@@ -90,19 +103,22 @@ class Network:
     pair_out: Matrix
     pair_out_bias: Matrix
     rarity: Rarity
-    encoder: Encoder | None = None
+    pieces: PieceTable
 
     def normalized(self, features: Matrix) -> Matrix:
         """Features of units (U, F) by their mean and deviation."""
         found: Matrix = np.clip((features - self.mean) / self.deviation, -CLIP, CLIP)
         return found
 
-    def worth(self, rows: Matrix, signs: Matrix, pairs: Pairs, read: Read | None = None) -> Worth:
-        """Of candidates, by their rows (C, W) and signs (C, S), and of pairs of them.
-
-        ``read``: what an encoder says of the same.
-        """
-        hidden = _gelu(rows @ self.hidden + self.hidden_bias[:, None])
+    def worth(self, rows: Matrix, signs: Matrix, pairs: Pairs, wording: Wording) -> Worth:
+        """Of candidates, by their rows (C, W), signs (C, S) and words, and of pairs of them."""
+        known = np.concatenate([rows, self.pieces.sums(wording)], axis=1)
+        width = known.shape[1]
+        hidden = _gelu(
+            known @ self.hidden[:, :width]
+            + self._words(wording) @ self.hidden[:, width:]
+            + self.hidden_bias[:, None]
+        )
         logits = hidden @ self.out + self.out_bias[:, None]
         logits[:, :, 2] += self.signs @ signs.T
         each = _chances(logits)
@@ -113,26 +129,34 @@ class Network:
         chance = _chances(
             (joint @ self.pair_out[:, :, None])[:, :, 0] + self.pair_out_bias[:, None]
         )
-        if read is not None:
-            each = _chance(_logit(each) * read.trust[:3] + read.each)
-            chance = _chance(_logit(chance) * read.trust[3] + read.together)
         return Worth(each[:, 0], each[:, 1], each[:, 2], pairs.places, chance)
+
+    def _words(self, wording: Wording) -> Matrix:
+        """(N, C, 2D): what the networks see at the pieces of each candidate."""
+        vectors = self.pieces.vectors(wording.ids)
+        return np.stack(
+            [
+                mean_and_peak(self._at_each(vectors, number), wording)
+                for number in range(len(self.words))
+            ]
+        )
+
+    def _at_each(self, vectors: Matrix, number: int) -> Matrix:
+        """(T, D) of (T, V): what one network sees at each piece; the ends see nothing."""
+        count, ends = 2 * REACH_OF_WORDS + 1, ((REACH_OF_WORDS, REACH_OF_WORDS), (0, 0))
+        found = []
+        for start in range(0, len(vectors) - count + 1, _AT_ONCE):
+            own = vectors[start : start + _AT_ONCE + count - 1]
+            near = [own[k : len(own) - count + 1 + k] for k in range(count)]
+            seen = np.concatenate(near, axis=1) @ self.words[number]
+            found.append(_gelu(seen + self.words_bias[number]))
+        return np.pad(np.concatenate(found), ends)
 
 
 def _chances(logits: Matrix) -> NDArray[np.float32]:
     """The mean over the perceptrons."""
-    found: NDArray[np.float32] = _chance(logits).mean(axis=0)
+    found: NDArray[np.float32] = (1 / (1 + np.exp(-logits))).mean(axis=0)
     return found
-
-
-def _chance(logits: Matrix) -> NDArray[np.float32]:
-    found: NDArray[np.float32] = 1 / (1 + np.exp(-logits))
-    return found
-
-
-def _logit(chance: NDArray[np.float32]) -> Matrix:
-    found: Matrix = np.clip(chance, _SURE, 1 - _SURE)
-    return np.log(found / (1 - found))
 
 
 def _gelu(x: Matrix) -> Matrix:
@@ -146,11 +170,8 @@ def read_network(path: Path) -> Network:
     stems = stored["stems"].tobytes().decode("utf-8").split("\n")
     counts = dict(zip(stems, stored["counts"].tolist(), strict=True))
     weights = {name: stored[name].astype(np.float32) for name in _WEIGHTS}
-    own = {
-        name.removeprefix(_ENCODER): x for name, x in stored.items() if name.startswith(_ENCODER)
-    }
     rarity = Rarity(counts, int(stored["dialogues"][0]))
-    return Network(**weights, rarity=rarity, encoder=encoder_of(own) if own else None)
+    return Network(**weights, rarity=rarity, pieces=piece_table(stored))
 
 
 @cache

@@ -25,6 +25,7 @@ USUAL, MOST = 0.44, 0.58
 _EVEN = 1.5  # how much a departure from the usual share costs
 _MOST_SAVED = 12  # words that merging saves at most
 _VAGUE = 0.7  # of the worth of a statement whose "it" no other one names
+_DECIDED = 1.5  # worth of a proposal that is told with its answer
 _TELLING = 2  # words of content
 _NEVER = 10.0  # facts: more than is told within reach
 # The issue is told in the first quarter, the outcome in the last; the issue leaves room for more.
@@ -89,13 +90,11 @@ def select(
     units, candidates = found.units, found.candidates
     if not candidates:
         return []
-    pairs = pairs_of(candidates, units, network.rarity)
-    encoder = network.encoder
     worth = network.worth(
         rows_of(candidates, units, network.normalized(found.features(network.rarity))),
         signs_of(candidates, units),
-        pairs,
-        None if encoder is None else encoder.read(turns, units, candidates, pairs),
+        pairs_of(candidates, units, network.rarity),
+        network.pieces.wording_of(units, candidates),
     )
     if about:
         worth = worth.only([i for i, one in enumerate(candidates) if _is_about(one, units, about)])
@@ -168,6 +167,8 @@ def _tied(
     for i, one in enumerate(candidates):
         if _says_little(one, units):
             alone[i] = 0  # worth something only with another
+        if one.is_settled:
+            alone[i] *= _DECIDED
         if one.needs is None or one.needs in one.units:
             continue
         named = holding.get(one.needs)
