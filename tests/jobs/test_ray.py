@@ -31,7 +31,7 @@ def test_the_bytes_are_those_of_local_workers(tmp_path, calls):
     assert [record["id"] for record in deadly.records()] == [f"c{n}" for n in range(10)]
     assert "even alone" in deadly.records()[5]["reason"]
     grown = Job(tmp_path / "grown")
-    grown.run([calls], First(seconds=0.2), engine="ray", max_workers=2, shard_size=1)
+    grown.run([calls], First(seconds=2), engine="ray", max_workers=2, shard_size=1)
     assert [record["id"] for record in grown.records()] == [f"c{n}" for n in range(10)]
     assert "2 actors at work" in grown.notes
     with pytest.raises(UsageError, match="no such model"):

@@ -69,9 +69,9 @@ def test_quotations_of_one_speaker_share_a_label_where_nobody_else_is_told():
     assert _all(turns) == ["Ann: “We never eat fish.” “We drank the wine.”"]
 
 
-def test_a_report_and_a_quotation_are_not_joined_by_a_colon():
+def test_a_quotation_stands_behind_what_its_speaker_does():
     turns = [("Ann", "I'll send Bruno with the key. He needs fifty minutes."), ("Bo", "Hm.")]
-    assert _all(turns) == ["Ann will send Bruno with the key.", "Ann: “He needs fifty minutes.”"]
+    assert _all(turns) == ["Ann will send Bruno with the key; “He needs fifty minutes.”"]
 
 
 def test_what_was_asked_in_between_keeps_its_label():

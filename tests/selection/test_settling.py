@@ -30,6 +30,13 @@ Oskar: I can recommend Lina. | Tevita: Is she any good? | Oskar: She teaches on 
 Customer: Website's useless on the bus. | Agent: You can use it, or I refund the seven months left. | Customer: It's useless. Refund. => Customer can use it, or Agent refunds the seven months left. Customer: “It's useless. Refund.”
 Callie: You bid on that house, didn't you? | Arjun: How do you know? | Callie: The agent is a friend. | Arjun: Great. => -
 Patient: Do I call, then? | Doctor: Unless it's more than four a month? | Patient: Then I call? | Doctor: Then you call. => -
+Agent: Cleaning that would be ninety. | Customer: What if I don't? | Agent: It'll stop. | Customer: It was my dad's. Clean it. => Cleaning that would be ninety. Customer: “It was my dad's. Clean it.”
+Dr Lim: Please ring on Monday. I'll send the curve over. | Ann: Do that. => Dr Lim will send the curve over. Ann: “Do that.”
+Ann: From Monday. | Dr Lim: From Monday, then. Keep it up. => -
+User: I can see the old ones now. | Desk: Great. => -
+Rafiq: Let's say two. I'd like to give you something for it. | Dorothea: Nonsense. => Rafiq wants to give Dorothea something for it. Dorothea: “Nonsense.”
+Haruto: They want ten percent off or they leave. | Nkechi: Ten! Our margin's twelve. => -
+Customer: Mustard? | Agent: Same price. | Customer: Ugh, ok, mustard. => Customer: “Mustard?” Agent: “Same price.” Customer: “Ugh, ok, mustard.”
 Agent: We refund it or send a new one. | Customer: Thanks. => -
 """
 

@@ -102,7 +102,8 @@ def _behind_one_label(
     is_next = one.turn == other.turn and right.units[0] == left.units[-1] + 1
     if not is_next or left.kind == "quoted" or not left.text.endswith("."):
         return None
-    return f"{left.text[:-1]}; {words}" if left.text.startswith(f"{label}: ") else None
+    is_own = left.text.startswith((f"{label} ", f"{label}: "))
+    return f"{left.text[:-1]}; {words}" if is_own else None
 
 
 def _one_label(left: Candidate, right: Candidate) -> str | None:

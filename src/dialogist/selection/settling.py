@@ -14,6 +14,8 @@ from dialogist.text.quantities import UNITS
 from dialogist.text.reported_speech.orders import is_order
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.quoting import lacks_verb
+from dialogist.text.reported_speech.spelling import normalised
+from dialogist.text.reported_speech.subjects import is_statement
 
 _LONGEST = 7  # words of an answer
 _LONGEST_ECHO = 4  # words of an answer that repeats a word of the proposal
@@ -128,7 +130,7 @@ _OFFERS = re.compile(
     | (?:can|could|will|would|cn|wd|cd) (?:you|u|i|we) | (?:how|what) about | what if | let['’]?s | let me
     | why (?:don['’]?t|not) | (?:i|we) (?:can|could|cn|cd|might) (?!see|hear|tell|find|remember|imagine) | (?:do you )?want (?:me|to|some|a|it|in)
     | (?:i|we)['’]d (?!like|love|need|have|been) | there['’]s | there (?:is|are) | (?:i|we)['’]ve (?:got|only|also) | only if | if you
-    | that(?:['’]d|\swould) be | as long as | if i (?:get|can) | you (?:could|can have) | offer | suggest | make it
+    | (?:that['’]d|would) be | would have to | as long as | if i (?:get|can) | you (?:could|can have) | offer | suggest | make it
     | call it | either | or
     """)
     + r"\b"
@@ -137,7 +139,7 @@ _WANTS = re.compile(
     r"(?i)\b"
     + alternatives(r"""
     please | pls | plz | you (?:can|should|may|might|need|must) | (?:i|we) (?:need|want|wish|hope)
-    | gimme | half | then | each | instead
+    | (?:i|we)['’]d (?:like|love|need|prefer) | gimme | half | then | each | instead
     """)
     + r"\b"
 )
@@ -178,6 +180,10 @@ def _settlement(
     between = [units[i] for i in turns[number - 2]]
     is_asked_back = len(between) == 1 and between[0].speaker == speaker and "?" in between[0].text
     backs = [back for back in _BACK if back <= number]
+    begins = units[turns[number][0]]
+    if is_asked_back and _is_brief(begins.text) and "?" not in begins.text:
+        if not _stems(begins.text).isdisjoint(_stems(between[0].text)):  # "Mustard?" "Same price."
+            return Settlement((turns[number - 1][-1],), (turns[number][0],))
     first = _terms(units, turns[number][:1])
     if not first.isdisjoint(_terms(units, turns[number - 1])):
         backs = backs[:1]
@@ -231,7 +237,7 @@ def _least(text: str, said: set[str], is_next: bool, is_reply: bool) -> int:
     """
     if "?" in text or len(text.split()) > _LONGEST:
         return 0
-    if lacks_verb(text, _LONGEST_ECHO) and said & _stems(text):
+    if _is_brief(text) and "!" not in text and said & _stems(text):
         return _WANTED if is_next else _ASKED
     if not is_next:
         return 0
@@ -246,6 +252,11 @@ def _least(text: str, said: set[str], is_next: bool, is_reply: bool) -> int:
     if _PRAISES.match(text):
         return _VALUE if is_reply else _OFFERED
     return _ASKED if _ANSWERS.match(text) else 0
+
+
+def _is_brief(text: str) -> bool:
+    """Whether a text is a few words, or an order in a few: "Roses, then", "Clean it"."""
+    return len(text.split()) <= _LONGEST_ECHO and not is_statement(normalised(text))
 
 
 def _stems(text: str) -> set[str]:
@@ -269,7 +280,8 @@ def _proposal(
             continue
         if strength >= least:
             is_shared = not own.isdisjoint(_terms(units, [i]))
-            ranked.append((is_shared, 0 if _DO_THAT.match(text) else strength, place))
+            is_last = strength >= _WANTED and _REFUSES.match(text) or _DO_THAT.match(text)
+            ranked.append((is_shared, _OFFERED if is_last else strength, place))
     if not ranked:
         return ()
     place = max(ranked)[2]
@@ -290,7 +302,8 @@ def _proposal(
 
 def _is_same(value: str, answer: str) -> bool:
     """Whether an answer only says a value again, without a yes."""
-    return _stems(answer) <= _stems(value) and not _YES.match(answer)
+    own = _stems(answer)
+    return bool(own) and own <= _stems(value) and not _YES.match(answer)
 
 
 def proposes(text: str) -> int:

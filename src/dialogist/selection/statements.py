@@ -115,8 +115,9 @@ def _settle(
     """Tell a proposal together with its answer, in place of each alone; keys are last units."""
     holding = {unit: last for last, own in found.items() for unit in own.units}
     first, last = one.proposal[0], one.proposal[-1]
-    if any(len(found[holding[i]].units) > 1 for i in one.answer if i in holding):
-        return
+    for other in {holding[i] for i in one.answer if i in holding}:
+        if any(_says_something(units[i]) for i in found[other].units if i not in one.answer):
+            return  # the answer is told with something else
     own = found.get(last)
     if own is None and last in holding:
         return  # it is told with another answer
@@ -136,7 +137,7 @@ def _settle(
     if not terms_of(" ".join(units[i].text for i in numbers)):
         return
     for i in numbers:
-        found.pop(i, None)
+        found.pop(holding.get(i, i), None)
     found[numbers[-1]] = Candidate(
         f"{own.text} {answer.text}", "quoted", numbers, own.needs, is_settled=True
     )

@@ -192,7 +192,9 @@ class _Changes:
         """Whether a candidate is of a turn that offers, and the reply asks for another thing."""
         unit = self._units[one.units[0]]
         reply = self._starts.get(unit.turn + 1)
-        if reply is None or self._units[reply].speaker == unit.speaker or len(one.units) > 1:
+        if reply is None or self._units[reply].speaker == unit.speaker:
+            return False
+        if len(one.units) > 1 and not one.is_settled:
             return False
         said = " ".join(own.text for own in self._units if own.turn == unit.turn)
         back = " ".join(own.text for own in self._units if own.turn == unit.turn + 1)
@@ -202,7 +204,7 @@ class _Changes:
 
     def corrects(self, one: Candidate) -> bool:
         """Whether a candidate asks for confirmation, and the reply has another value instead."""
-        unit = self._units[one.units[-1]]
+        unit = self._units[one.units[0 if one.is_settled else -1]]
         reply = self._starts.get(unit.turn + 1)
         if reply is None or self._units[reply].speaker == unit.speaker:
             return False

@@ -151,8 +151,8 @@ of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will d
 | that makes sense | (?:you are |we are )?all set | you know what i mean | i know what you mean
 | i give up | i forgot | let me know | what | who | where | when | why | how | how come
 | oh dear | what an? \w+ | what do you (?:say|think) | i get it | let us go
-| (?:that is|you are|it is|how) (?:so |very |really |too |such )?(?:kind|nice|sweet|thoughtful|generous
-|good|lovely)(?: of you)? | you are an? (?:\w+ )?(?:love|star|angel|gem|hero|legend|life ?saver|treasure
+| (?:that is|you are|it is|how) (?:(?:so|very|really|too|such) )?(?:kind|nice|sweet|thoughtful|generous
+|good|lovely)(?: of you)? | this must be \w+ | young (?:man|lady) | you are an? (?:\w+ )?(?:love|star|angel|gem|hero|legend|life ?saver|treasure
 |genius|darling|dear) | bless (?:you|her|him|them) | poor (?:old )?(?:thing|you|lad|boy|girl|man|woman)
 | for (?:heaven|god|goodness)(?:['’]s|s)? sakes? | my goodness | luv u | love you
 | do not be (?:mad|angry|cross) | you are the best
