@@ -58,7 +58,7 @@ def _states(folder: Path, count: int, ends: list[int]) -> Any:
     first, last = ends
     found = []
     with torch.no_grad():
-        for ids in torch.arange(count).split(_BATCH):
+        for ids in torch.split(torch.arange(count), _BATCH):
             rows = torch.stack([torch.full_like(ids, first), ids, torch.full_like(ids, last)], 1)
             found.append(encoder(input_ids=rows).last_hidden_state.mean(dim=1))
     return torch.cat(found).numpy()
@@ -66,5 +66,6 @@ def _states(folder: Path, count: int, ends: list[int]) -> Any:
 
 def piece_weights(ids: Iterable[np.ndarray], count: int) -> np.ndarray:
     """(V,): less for frequent pieces (SIF, Arora et al. 2017)."""
-    found = np.bincount(np.concatenate(list(ids)), minlength=count)
-    return (_RARE / (_RARE + found / found.sum())).astype(np.float32)
+    counts = np.bincount(np.concatenate(list(ids)), minlength=count)
+    found: np.ndarray = _RARE / (_RARE + counts / counts.sum())
+    return found.astype(np.float32)

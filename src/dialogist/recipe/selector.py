@@ -209,7 +209,8 @@ def _trained(examples: Sequence[_Example], vectors: Tensor, seed: int) -> _Perce
     net = _Perceptron(examples[0], vectors)
     steps = _EPOCHS * -(-len(examples) // _BATCH)
     others = [x for name, x in net.named_parameters() if not name.startswith("words")]
-    groups = [{"params": others}, {"params": [*net.words.parameters()], "lr": _WORD_RATE}]
+    of_words = {"params": [*net.words.parameters()], "lr": _WORD_RATE}
+    groups: list[dict[str, object]] = [{"params": others}, of_words]
     optimizer = torch.optim.AdamW(groups, lr=_RATE, weight_decay=_DECAY)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.02, steps)
     for _ in range(_EPOCHS):

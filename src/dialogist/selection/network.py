@@ -116,7 +116,7 @@ class Network:
         width = known.shape[1]
         hidden = _gelu(
             known @ self.hidden[:, :width]
-            + self._words(wording) @ self.hidden[:, width:]
+            + self.words_seen(wording) @ self.hidden[:, width:]
             + self.hidden_bias[:, None]
         )
         logits = hidden @ self.out + self.out_bias[:, None]
@@ -131,7 +131,7 @@ class Network:
         )
         return Worth(each[:, 0], each[:, 1], each[:, 2], pairs.places, chance)
 
-    def _words(self, wording: Wording) -> Matrix:
+    def words_seen(self, wording: Wording) -> Matrix:
         """(N, C, 2D): what the networks see at the pieces of each candidate."""
         vectors = self.pieces.vectors(wording.ids)
         return np.stack(
@@ -160,7 +160,7 @@ def _chances(logits: Matrix) -> NDArray[np.float32]:
 
 
 def _gelu(x: Matrix) -> Matrix:
-    found: Matrix = 0.5 * x * (1 + np.tanh(_ROOT * (x + np.float32(0.044715) * x**3)))
+    found: Matrix = 0.5 * x * (1 + np.tanh(_ROOT * (x + np.float32(0.044715) * x * x * x)))
     return found
 
 
