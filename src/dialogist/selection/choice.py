@@ -12,7 +12,7 @@ from dialogist.selection.network import Worth
 LEAST = 0.15
 """The chance below which a statement is left out even where there is room."""
 
-_STALE = 3.0
+_STALE = 4.5
 _MUST = 1000.0  # more than all facts of a dialogue
 _STATES = 1 << REACH
 _NONE = -1e9

@@ -24,6 +24,7 @@ USUAL, MOST = 0.44, 0.58
 
 _EVEN = 1.5  # how much a departure from the usual share costs
 _MOST_SAVED = 12  # words that merging saves at most
+_PART = 0.2  # of a fact that a reader knows by one of the statements that tell it
 _VAGUE = 0.7  # of the worth of a statement whose "it" no other one names
 _DECIDED = 1.5  # worth of a proposal that is told with its answer
 _TELLING = 2  # words of content
@@ -162,7 +163,7 @@ def _tied(
     """The worth without what must not be told, and what is lost without the other of two."""
     ties = ties_of(candidates, units)
     holding = {unit: i for i, one in enumerate(candidates) for unit in one.units}
-    alone = worth.alone.copy()
+    alone = worth.alone + _PART * worth.key
     lost: dict[tuple[int, int], float] = {}
     for i, one in enumerate(candidates):
         if _says_little(one, units):
