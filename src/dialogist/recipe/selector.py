@@ -1,6 +1,7 @@
 """Train the selector of `dialogist.selection` on dialogues whose important words are marked.
 
-python -m dialogist.recipe.selector corpus/*.jsonl --output selector.safetensors \\
+python -m dialogist.recipe.selector corpus/w[7-9].jsonl corpus/w1?.jsonl \\
+    --twice corpus/marked.jsonl corpus/w[1-6].jsonl --output selector.safetensors \\
     --sgd sgd_annotated/train.jsonl.gz
 
 The vectors of words are those of the bundled selector, or with --vectors made anew by a BERT.
@@ -11,6 +12,7 @@ validation (bench/selection.py).
 import argparse
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,6 +77,11 @@ def train_selector(
             one, np.clip((own - mean) / deviation, -CLIP, CLIP), (rarity, table), i < len(marked)
         )
         for i, (one, own) in enumerate(zip([*marked, *changing], features, strict=True))
+    ]
+    examples = [
+        own
+        for one, own in zip([*marked, *changing], examples, strict=True)
+        for _ in range(one.times)
     ]
     of_pieces = torch.from_numpy(table.vectors(np.arange(len(table.pieces))))
     nets = [_trained(examples, of_pieces, seed) for seed in range(_NETWORKS)]
@@ -266,6 +273,9 @@ def main() -> None:
     """Train from the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument(
+        "--twice", nargs="+", type=Path, default=[], help="files to learn from twice an epoch"
+    )
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--sgd", type=Path, help="annotated dialogues: some are learned from, too")
     parser.add_argument("--sgd-count", type=int, default=300)
@@ -275,7 +285,12 @@ def main() -> None:
     parser.add_argument("--vectors", type=Path, help="a BERT's folder that knows words")
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    marked = [one for path in asked.files for one in read_marked(path, is_validation=False)]
+    marked = [
+        replace(one, times=times)
+        for times, paths in ((1, asked.files), (2, asked.twice))
+        for path in paths
+        for one in read_marked(path, is_validation=False)
+    ]
     sgd = read_sgd(asked.sgd, asked.sgd_count + asked.sgd_changes) if asked.sgd else []
     marked, changing = (
         [one for one in some if not one.is_validation]

@@ -41,6 +41,8 @@ class Marked:
     stale: tuple[_Fact, ...]
     knows_stale: bool = True
     """Whether what is stale is marked."""
+    times: int = 1
+    """How often it is learned from an epoch."""
 
     @property
     def words(self) -> int:
