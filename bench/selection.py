@@ -59,8 +59,8 @@ def main() -> None:
     parser.add_argument("--all", action="store_true", help="also those that the selector knows")
     asked = parser.parse_args()
     network = read_network(asked.network)
-    every = [one for path in asked.files for one in read_marked(path)]
-    dialogues = [one for one in every if one.is_validation or asked.all]
+    which = None if asked.all else True
+    dialogues = [one for path in asked.files for one in read_marked(path, which)]
     facts, stale = sum(len(d.facts) for d in dialogues), sum(len(d.stale) for d in dialogues)
     print(f"{len(dialogues)} dialogues, {facts} facts, {stale} stale spans")
     print("at most  words  facts  stale  dialogues with half of their facts")

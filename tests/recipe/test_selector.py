@@ -6,9 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from safetensors.numpy import save
 
 from dialogist.errors import DataError
-from dialogist.recipe.sgd_marks import holds, needed, read_marked
+from dialogist.recipe import selector
+from dialogist.recipe.sgd_marks import Marked, holds, marked_of, needed, read_marked
 from dialogist.selection.network import read_network
 from dialogist.selection.select import select
 
@@ -65,6 +67,30 @@ def test_a_selector_learns_what_is_marked(tmp_path: Path):
     told = " ".join(one.candidate.text for one in select(turns, read_network(weights), 20))
     assert "internet" in told
     assert "Thursday" not in told.replace("Thursday is bad", "")
+
+
+def test_a_selector_learns_from_words_what_features_cannot_tell(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(selector, "_NETWORKS", 2)
+    weights = tmp_path / "small.safetensors"
+    weights.write_bytes(save(selector.train_selector([_about(n) for n in range(160)])))
+    network = read_network(weights)
+    for n in range(160, 170):
+        [told] = select(_about(n).turns, network, 7)
+        assert "kidney" in told.candidate.text
+
+
+def _about(n: int) -> Marked:
+    """The kidney matters, the jumper does not, in whatever order and by whomever they are told."""
+    things = ("kidney", "jumper") if n % 2 else ("jumper", "kidney")
+    turns = [
+        (name, f"The {thing} is a problem.")
+        for name, thing in zip(("Ann", "Bo"), things, strict=True)
+    ]
+    key = [[things.index("kidney"), "The kidney is a problem."]]
+    statements = [{"key": True, "spans": key}]
+    return marked_of({"id": f"t-{n}", "turns": turns, "statements": statements}, "here")
 
 
 def test_the_measuring_command_prints_what_is_held(tmp_path: Path):

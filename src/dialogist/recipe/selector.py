@@ -1,27 +1,32 @@
 """Train the selector of `dialogist.selection` on dialogues whose important words are marked.
 
-python -m dialogist.recipe.selector corpus/*.jsonl --output selector.safetensors \\
+python -m dialogist.recipe.selector corpus/w[7-9].jsonl corpus/w1?.jsonl \\
+    --twice corpus/marked.jsonl corpus/w[1-6].jsonl --output selector.safetensors \\
     --sgd sgd_annotated/train.jsonl.gz
 
+The vectors of words are those of the bundled selector, or with --vectors made anew by a BERT.
 `dialogist.recipe.sgd_marks` has the form of the files, and which dialogues are left for
 validation (bench/selection.py).
 """
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from safetensors.numpy import save
+from safetensors.numpy import load_file, save
 from torch import Tensor, nn
 
+from dialogist.recipe.piece_vectors import piece_vectors, piece_weights
 from dialogist.recipe.sgd_marks import Marked, needed, read_marked, read_sgd
 from dialogist.selection.candidate_features import SIGNS, pairs_of, rows_of, signs_of
 from dialogist.selection.features import Matrix
-from dialogist.selection.network import CLIP
+from dialogist.selection.network import BUNDLED, CLIP
+from dialogist.selection.pieces import REACH_OF_WORDS, PieceTable, piece_table
 from dialogist.selection.select import Told
 from dialogist.selection.statements import Candidate
 from dialogist.selection.terms import Rarity, terms_of
@@ -29,7 +34,9 @@ from dialogist.text.tokens import counted
 
 _NETWORKS, _HIDDEN, _PAIR_HIDDEN, _EPOCHS, _BATCH = 8, 128, 48, 10, 16
 _RATE, _DECAY, _DROPOUT = 2e-3, 0.02, 0.5
+_CHANNELS, _WORD_RATE, _WORD_DROPOUT, _LEFT_OUT = 96, 1e-3, 0.3, 0.1
 _KEY, _ALONE, _STALE = range(3)
+_LOWEST = -1.0  # below all that gelu gives
 
 
 class _Example(NamedTuple):
@@ -42,24 +49,42 @@ class _Example(NamedTuple):
     worth: Tensor
     together: Tensor
     weights: Tensor
-    """(C,): one where what matters is known, zero where only staleness is."""
+    """(C, 2): one where what matters is known, and where staleness is."""
+    ids: Tensor
+    owned: Tensor
+    owners: Tensor
+    """(T,) the pieces of the dialogue, (R,) those of candidates, and (R,) of which candidate."""
 
 
 def train_selector(
-    marked: Sequence[Marked], changing: Sequence[Marked] = ()
+    marked: Sequence[Marked],
+    changing: Sequence[Marked] = (),
+    vectors: Mapping[str, np.ndarray] | None = None,
 ) -> dict[str, np.ndarray]:
-    """The tensors of a network for some dialogues; ``changing`` teach only what is stale."""
+    """The tensors of a network for some dialogues; ``changing`` teach only what is stale.
+
+    ``vectors``: the pieces of words, from `piece_vectors` or another selector; None: the bundled.
+    """
+    marked, changing = ([one for one in some if one.told.candidates] for some in (marked, changing))
+    table = _table(vectors or load_file(BUNDLED), marked)
     rarity = _rarity(one.told for one in marked)
     features = [one.told.features(rarity) for one in marked]
     every = np.concatenate(features)
     mean, deviation = every.mean(axis=0), every.std(axis=0) + np.float32(1e-3)
     features += [one.told.features(rarity) for one in changing]
     examples = [
-        _example(one, np.clip((own - mean) / deviation, -CLIP, CLIP), rarity, i < len(marked))
+        _example(
+            one, np.clip((own - mean) / deviation, -CLIP, CLIP), (rarity, table), i < len(marked)
+        )
         for i, (one, own) in enumerate(zip([*marked, *changing], features, strict=True))
-        if one.told.candidates
     ]
-    nets = [_trained(examples, seed) for seed in range(_NETWORKS)]
+    examples = [
+        own
+        for one, own in zip([*marked, *changing], examples, strict=True)
+        for _ in range(one.times)
+    ]
+    of_pieces = torch.from_numpy(table.vectors(np.arange(len(table.pieces))))
+    nets = [_trained(examples, of_pieces, seed) for seed in range(_NETWORKS)]
     stems = sorted(stem for stem, count in rarity.counts.items() if count > 1)
     layers = {name: [getattr(net, name) for net in nets] for name in _Perceptron.layers}
     weights = {
@@ -77,27 +102,49 @@ def train_selector(
         "stems": np.frombuffer("\n".join(stems).encode("utf-8"), dtype=np.uint8),
         "counts": np.array([rarity.counts[stem] for stem in stems], dtype=np.int32),
         "dialogues": np.array([rarity.dialogues], dtype=np.int32),
+        "pieces": np.frombuffer("\n".join(table.pieces).encode("utf-8"), dtype=np.uint8),
+        "piece_values": table.values,
+        "piece_scales": table.scales[:, 0],
+        "piece_weights": table.weights[:, 0],
     }
+
+
+def _table(vectors: Mapping[str, np.ndarray], marked: Sequence[Marked]) -> PieceTable:
+    """The pieces with the weights that suit some dialogues."""
+    even = np.ones(len(vectors["piece_values"]), dtype=np.float32)
+    table = piece_table({**vectors, "piece_weights": even})
+    ids = [table.wording_of(one.told.units, one.told.candidates).ids for one in marked]
+    table.weights = piece_weights(ids, len(even))[:, None]
+    return table
 
 
 def _stacked(tensors: Sequence[Tensor]) -> np.ndarray:
     return torch.stack([t.detach() for t in tensors]).numpy()
 
 
-def _example(marked: Marked, features: Matrix, rarity: Rarity, whole: bool) -> _Example:
+def _example(
+    marked: Marked, features: Matrix, known: tuple[Rarity, PieceTable], whole: bool
+) -> _Example:
+    rarity, table = known
     told = marked.told
     candidates = told.candidates
     pairs = pairs_of(candidates, told.units, rarity)
     worth, both = _worth_of(marked, candidates)
     together = [both[i, j] for i, j in pairs.places.tolist()]
+    wording = table.wording_of(told.units, candidates)
+    rows = rows_of(candidates, told.units, features)
+    lengths = np.diff(wording.starts, append=len(wording.owned))
     return _Example(
-        torch.from_numpy(rows_of(candidates, told.units, features)),
+        torch.from_numpy(np.concatenate([rows, table.sums(wording)], axis=1)),
         torch.from_numpy(signs_of(candidates, told.units)),
         torch.from_numpy(pairs.places),
         torch.from_numpy(pairs.features),
         worth.clamp(max=1),
         torch.tensor(together, dtype=torch.float32).clamp(max=1),
-        torch.full((len(candidates),), float(whole)),
+        torch.tensor([float(whole), float(marked.knows_stale)]).expand(len(candidates), 2),
+        torch.from_numpy(wording.ids),
+        torch.from_numpy(wording.owned),
+        torch.from_numpy(np.repeat(np.arange(len(candidates)), lengths)),
     )
 
 
@@ -121,34 +168,57 @@ def _worth_of(
 
 
 class _Perceptron(nn.Module):
-    layers = ("hidden", "out", "pair_hidden", "pair_out")
+    layers = ("words", "hidden", "out", "pair_hidden", "pair_out")
 
-    def __init__(self, width: int, pair_width: int) -> None:
+    def __init__(self, example: _Example, vectors: Tensor) -> None:
         super().__init__()
-        self.hidden = nn.Linear(width, _HIDDEN)
+        self._vectors = vectors
+        self.words = nn.Linear((2 * REACH_OF_WORDS + 1) * vectors.shape[1], _CHANNELS)
+        self.hidden = nn.Linear(example.rows.shape[1] + 2 * _CHANNELS, _HIDDEN)
         self.out = nn.Linear(_HIDDEN, 3)
         self.signs = nn.Parameter(torch.zeros(SIGNS))
-        self.pair_hidden = nn.Linear(2 * _HIDDEN + pair_width, _PAIR_HIDDEN)
+        self.pair_hidden = nn.Linear(2 * _HIDDEN + example.pairs.shape[1], _PAIR_HIDDEN)
         self.pair_out = nn.Linear(_PAIR_HIDDEN, 1)
 
     def forward(self, batch: _Example) -> tuple[Tensor, Tensor]:
         """Logits of candidates (C, 3) and of pairs (P,)."""
-        hidden = self._dropped(self.hidden(batch.rows))
+        known = torch.cat([batch.rows, self._words(batch)], dim=1)
+        hidden = self._dropped(self.hidden(known))
         first, second = (hidden[batch.places[:, side]] for side in (0, 1))
         both = torch.cat([first, second, batch.pairs], dim=1)
         stale = nn.functional.pad((batch.signs @ self.signs)[:, None], (_STALE, 0))
         return self.out(hidden) + stale, self.pair_out(self._dropped(self.pair_hidden(both)))[:, 0]
+
+    def _words(self, batch: _Example) -> Tensor:
+        """(C, 2D): as `dialogist.selection.pieces.mean_and_peak`; some pieces are left out."""
+        x = self._vectors[batch.ids]
+        if self.training:
+            x = x * (torch.rand(len(x), 1) > _LEFT_OUT)
+        count = 2 * REACH_OF_WORDS + 1
+        near = torch.cat([x[k : len(x) - count + 1 + k] for k in range(count)], dim=1)
+        seen = nn.functional.gelu(self.words(near), approximate="tanh")
+        own = seen[batch.owned - REACH_OF_WORDS]
+        shape = (len(batch.rows), own.shape[1])
+        lengths = torch.bincount(batch.owners, minlength=shape[0])[:, None]
+        mean = torch.zeros(shape).index_add(0, batch.owners, own) / lengths
+        owners = batch.owners[:, None].expand_as(own)
+        peak = torch.full(shape, _LOWEST).scatter_reduce(0, owners, own, "amax")
+        found = torch.cat([mean, peak], dim=1)
+        return nn.functional.dropout(found, _WORD_DROPOUT, self.training)
 
     def _dropped(self, x: Tensor) -> Tensor:
         x = nn.functional.gelu(x, approximate="tanh")
         return nn.functional.dropout(x, _DROPOUT, self.training)
 
 
-def _trained(examples: Sequence[_Example], seed: int) -> _Perceptron:
+def _trained(examples: Sequence[_Example], vectors: Tensor, seed: int) -> _Perceptron:
     torch.manual_seed(seed)
-    net = _Perceptron(examples[0].rows.shape[1], examples[0].pairs.shape[1])
+    net = _Perceptron(examples[0], vectors)
     steps = _EPOCHS * -(-len(examples) // _BATCH)
-    optimizer = torch.optim.AdamW(net.parameters(), lr=_RATE, weight_decay=_DECAY)
+    others = [x for name, x in net.named_parameters() if not name.startswith("words")]
+    of_words = {"params": [*net.words.parameters()], "lr": _WORD_RATE}
+    groups: list[dict[str, object]] = [{"params": others}, of_words]
+    optimizer = torch.optim.AdamW(groups, lr=_RATE, weight_decay=_DECAY)
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.02, steps)
     for _ in range(_EPOCHS):
         for part in torch.split(torch.randperm(len(examples)), _BATCH):
@@ -164,8 +234,8 @@ def _trained(examples: Sequence[_Example], seed: int) -> _Perceptron:
 def _loss(found: tuple[Tensor, Tensor], batch: _Example) -> Tensor:
     loss_of = nn.functional.binary_cross_entropy_with_logits
     each = loss_of(found[0], batch.worth, reduction="none")
-    whole = batch.weights
-    known = torch.stack([whole, whole, torch.ones_like(whole)], dim=1)
+    whole, of_stale = batch.weights.unbind(dim=1)
+    known = torch.stack([whole, whole, of_stale], dim=1)
     both = whole[batch.places[:, 0]]
     pairs = (loss_of(found[1], batch.together, reduction="none") * both).sum()
     return (
@@ -174,10 +244,20 @@ def _loss(found: tuple[Tensor, Tensor], batch: _Example) -> Tensor:
 
 
 def _joined(examples: Sequence[_Example]) -> _Example:
-    upto = np.cumsum([0, *(len(one.rows) for one in examples)]).tolist()
-    places = [one.places + start for one, start in zip(examples, upto, strict=False)]
-    rows, signs, _, *others = (torch.cat(own) for own in zip(*examples, strict=True))
-    return _Example(rows, signs, torch.cat(places), *others)
+    found = _Example(*(torch.cat(own) for own in zip(*examples, strict=True)))
+    rows = _counted([len(one.rows) for one in examples], [len(one.places) for one in examples])
+    of_owners = [len(one.owners) for one in examples]
+    owners = _counted([len(one.rows) for one in examples], of_owners)
+    ids = _counted([len(one.ids) for one in examples], of_owners)
+    return found._replace(
+        places=found.places + rows[:, None], owned=found.owned + ids, owners=found.owners + owners
+    )
+
+
+def _counted(lengths: Sequence[int], times: Sequence[int]) -> Tensor:
+    """Of each example how many come before it, as often as it has entries."""
+    before = torch.tensor([0, *lengths[:-1]]).cumsum(dim=0)
+    return before.repeat_interleave(torch.tensor(times))
 
 
 def _rarity(dialogues: Iterable[Told]) -> Rarity:
@@ -193,21 +273,31 @@ def main() -> None:
     """Train from the command line."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else "")
     parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument(
+        "--twice", nargs="+", type=Path, default=[], help="files to learn from twice an epoch"
+    )
     parser.add_argument("--output", type=Path, required=True)
     parser.add_argument("--sgd", type=Path, help="annotated dialogues: some are learned from, too")
     parser.add_argument("--sgd-count", type=int, default=300)
     parser.add_argument(
         "--sgd-changes", type=int, default=1200, help="more that teach only what is stale"
     )
+    parser.add_argument("--vectors", type=Path, help="a BERT's folder that knows words")
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    marked = [one for path in asked.files for one in read_marked(path)]
+    marked = [
+        replace(one, times=times)
+        for times, paths in ((1, asked.files), (2, asked.twice))
+        for path in paths
+        for one in read_marked(path, is_validation=False)
+    ]
     sgd = read_sgd(asked.sgd, asked.sgd_count + asked.sgd_changes) if asked.sgd else []
     marked, changing = (
         [one for one in some if not one.is_validation]
         for some in ([*marked, *sgd[: asked.sgd_count]], sgd[asked.sgd_count :])
     )
-    asked.output.write_bytes(save(train_selector(marked, changing)))
+    vectors = None if asked.vectors is None else piece_vectors(asked.vectors)
+    asked.output.write_bytes(save(train_selector(marked, changing, vectors)))
     facts = sum(len(one.facts) for one in marked)
     print(
         f"{counted(len(marked), 'dialogues')}, {counted(facts, 'facts')}; "

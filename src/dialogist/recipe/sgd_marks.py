@@ -5,7 +5,7 @@ import json
 import random
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -39,6 +39,10 @@ class Marked:
     told: Told
     facts: tuple[_Fact, ...]
     stale: tuple[_Fact, ...]
+    knows_stale: bool = True
+    """Whether what is stale is marked."""
+    times: int = 1
+    """How often it is learned from an epoch."""
 
     @property
     def words(self) -> int:
@@ -48,7 +52,7 @@ class Marked:
     @property
     def is_validation(self) -> bool:
         """Whether no shipped selector has learned from it."""
-        return crc32(self.id.encode("utf-8")) % 100 < _VALIDATION
+        return _is_validation(self.id)
 
 
 def holds(fact: _Fact, units: Collection[int]) -> bool:
@@ -82,14 +86,24 @@ def _units(numbers: Sequence[int], candidates: Sequence[Candidate]) -> set[int]:
     return {unit for i in numbers for unit in candidates[i].units}
 
 
-def read_marked(path: Path) -> list[Marked]:
-    """The dialogues of a file.
+def _is_validation(name: str) -> bool:
+    return crc32(name.encode("utf-8")) % 100 < _VALIDATION
+
+
+def read_marked(path: Path, is_validation: bool | None = None) -> list[Marked]:
+    """The dialogues of a file: all, or those for validation, or the others.
 
     Raises:
         DataError: a span is not in its turn; names the record.
     """
     lines = path.read_text(encoding="utf-8").splitlines()
-    return [marked_of(json.loads(line), f"{path}:{n}") for n, line in enumerate(lines, start=1)]
+    records = [(json.loads(line), f"{path}:{n}") for n, line in enumerate(lines, start=1)]
+    types = {one.get("type") for record, _ in records for one in record["statements"]}
+    return [
+        replace(marked_of(record, where), knows_stale="stale" in types)
+        for record, where in records
+        if is_validation in (None, _is_validation(record["id"]))
+    ]
 
 
 def marked_of(record: Any, where: str) -> Marked:
@@ -99,7 +113,7 @@ def marked_of(record: Any, where: str) -> Marked:
     facts, stale = [], []
     for statement in record["statements"]:
         spans = list(_spans(statement["spans"], turns, where))
-        if statement["key"]:
+        if statement.get("key"):
             facts.append(tuple(_shares(told, span) for span in spans))
         elif statement.get("type") == "stale":
             stale += [(_shares(told, span),) for span in spans]

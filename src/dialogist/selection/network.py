@@ -11,6 +11,13 @@ from safetensors.numpy import load_file
 
 from dialogist.selection.candidate_features import Pairs
 from dialogist.selection.features import Matrix
+from dialogist.selection.pieces import (
+    REACH_OF_WORDS,
+    PieceTable,
+    Wording,
+    mean_and_peak,
+    piece_table,
+)
 from dialogist.selection.terms import Rarity
 
 BUNDLED = Path(__file__).resolve().parents[1] / "assets" / "selection" / "open.safetensors"
@@ -20,9 +27,12 @@ CLIP = 4.0
 """Standard deviations: features beyond are cut."""
 
 _ROOT = np.float32(0.7978845608)
+_AT_ONCE = 4096  # pieces: long dialogues need no more memory for it
 _WEIGHTS = (
     "mean",
     "deviation",
+    "words",
+    "words_bias",
     "hidden",
     "hidden_bias",
     "out",
@@ -64,11 +74,15 @@ class Worth:
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """N perceptrons whose mean counts; H and K are the widths of their hidden layers.
+    """N networks whose mean counts; H and K are the widths of their hidden layers.
+
+    Each sees features of a candidate and its words: a convolution over the vectors (V) of pieces,
+    of which the mean and the most of D channels count.
 
     Attributes:
         mean, deviation: (F,) of the features of units.
-        hidden, hidden_bias: (N, W, H), (N, H) of candidates.
+        words, words_bias: (N, (2 `REACH_OF_WORDS` + 1) V, D), (N, D) of five pieces in a row.
+        hidden, hidden_bias: (N, W + V + 2D, H), (N, H) of candidates.
         out, out_bias: (N, H, 3), (N, 3) for key, alone and stale.
         signs: (N, S) of the signs of staleness, for stale alone.
         pair_hidden, pair_hidden_bias: (N, 2H + P, K), (N, K) of pairs.
@@ -77,6 +91,8 @@ class Network:
 
     mean: Matrix
     deviation: Matrix
+    words: Matrix
+    words_bias: Matrix
     hidden: Matrix
     hidden_bias: Matrix
     out: Matrix
@@ -87,15 +103,22 @@ class Network:
     pair_out: Matrix
     pair_out_bias: Matrix
     rarity: Rarity
+    pieces: PieceTable
 
     def normalized(self, features: Matrix) -> Matrix:
         """Features of units (U, F) by their mean and deviation."""
         found: Matrix = np.clip((features - self.mean) / self.deviation, -CLIP, CLIP)
         return found
 
-    def worth(self, rows: Matrix, signs: Matrix, pairs: Pairs) -> Worth:
-        """Of candidates, by their rows (C, W) and signs (C, S), and of pairs of them."""
-        hidden = _gelu(rows @ self.hidden + self.hidden_bias[:, None])
+    def worth(self, rows: Matrix, signs: Matrix, pairs: Pairs, wording: Wording) -> Worth:
+        """Of candidates, by their rows (C, W), signs (C, S) and words, and of pairs of them."""
+        known = np.concatenate([rows, self.pieces.sums(wording)], axis=1)
+        width = known.shape[1]
+        hidden = _gelu(
+            known @ self.hidden[:, :width]
+            + self.words_seen(wording) @ self.hidden[:, width:]
+            + self.hidden_bias[:, None]
+        )
         logits = hidden @ self.out + self.out_bias[:, None]
         logits[:, :, 2] += self.signs @ signs.T
         each = _chances(logits)
@@ -108,6 +131,27 @@ class Network:
         )
         return Worth(each[:, 0], each[:, 1], each[:, 2], pairs.places, chance)
 
+    def words_seen(self, wording: Wording) -> Matrix:
+        """(N, C, 2D): what the networks see at the pieces of each candidate."""
+        vectors = self.pieces.vectors(wording.ids)
+        return np.stack(
+            [
+                mean_and_peak(self._at_each(vectors, number), wording)
+                for number in range(len(self.words))
+            ]
+        )
+
+    def _at_each(self, vectors: Matrix, number: int) -> Matrix:
+        """(T, D) of (T, V): what one network sees at each piece; the ends see nothing."""
+        count, ends = 2 * REACH_OF_WORDS + 1, ((REACH_OF_WORDS, REACH_OF_WORDS), (0, 0))
+        found = []
+        for start in range(0, len(vectors) - count + 1, _AT_ONCE):
+            own = vectors[start : start + _AT_ONCE + count - 1]
+            near = [own[k : len(own) - count + 1 + k] for k in range(count)]
+            seen = np.concatenate(near, axis=1) @ self.words[number]
+            found.append(_gelu(seen + self.words_bias[number]))
+        return np.pad(np.concatenate(found), ends)
+
 
 def _chances(logits: Matrix) -> NDArray[np.float32]:
     """The mean over the perceptrons."""
@@ -116,7 +160,7 @@ def _chances(logits: Matrix) -> NDArray[np.float32]:
 
 
 def _gelu(x: Matrix) -> Matrix:
-    found: Matrix = 0.5 * x * (1 + np.tanh(_ROOT * (x + np.float32(0.044715) * x**3)))
+    found: Matrix = 0.5 * x * (1 + np.tanh(_ROOT * (x + np.float32(0.044715) * x * x * x)))
     return found
 
 
@@ -126,7 +170,8 @@ def read_network(path: Path) -> Network:
     stems = stored["stems"].tobytes().decode("utf-8").split("\n")
     counts = dict(zip(stems, stored["counts"].tolist(), strict=True))
     weights = {name: stored[name].astype(np.float32) for name in _WEIGHTS}
-    return Network(**weights, rarity=Rarity(counts, int(stored["dialogues"][0])))
+    rarity = Rarity(counts, int(stored["dialogues"][0]))
+    return Network(**weights, rarity=rarity, pieces=piece_table(stored))
 
 
 @cache
