@@ -167,3 +167,11 @@ def test_who_does_it_is_who_said_it(said):
     turns = [("Ann", text) for text in said if text.startswith("I ")] + [("Bo", "Hm.")]
     for text in _all(turns):
         assert not text.startswith("Bo ")
+
+
+def test_a_quotation_goes_on_in_the_next_unit():
+    turns = [
+        ("Bo", "Is the fine gone?"),
+        ("Ann", "Gone. We keep the book till Tuesday."),
+    ]
+    assert _all(turns) == ["Bo: “Is the fine gone?” Ann: “Gone. We keep the book till Tuesday.”"]

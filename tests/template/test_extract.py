@@ -221,7 +221,11 @@ def test_the_issue_is_no_greeting_and_no_question_about_the_desk():
             ["I've stopped it"],
             ["I've stopped it"],
         ),
-        (["Customer: Skip next week.", "Agent: Next week skipped."], ["Next week skipped"], ["Next"]),
+        (
+            ["Customer: Skip next week.", "Agent: Next week skipped."],
+            ["Next week skipped"],
+            ["Next"],
+        ),
         (
             ["Customer: Change it.", "Agent: Same card?", "Customer: Yes.", "Agent: Done."],
             ['"Change it." – Agent: "Done."'],

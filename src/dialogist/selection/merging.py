@@ -44,9 +44,8 @@ def _joined(
     speaker = units[left.units[-1]].speaker
     if units[right.units[0]].speaker != speaker:
         return None
-    label = conversation.subject_of(speaker).rstrip()
     text = _one_quotation(left, right, units, conversation)
-    text = text or _behind_one_label(left, right, units, label)
+    text = text or _behind_one_label(left, right, units, conversation)
     if right.needs is None or right.needs in left.units:  # else "it" would seem to mean the left
         text = text or _one_label(left, right) or _one_subject(left, right, units, conversation)
     if text is None:
@@ -83,10 +82,11 @@ def _one_quotation(
 
 
 def _behind_one_label(
-    left: Candidate, right: Candidate, units: Sequence[Unit], label: str
+    left: Candidate, right: Candidate, units: Sequence[Unit], conversation: Conversation
 ) -> str | None:
     """A quotation behind what its speaker says before, without its label."""
     one, other = units[left.units[-1]], units[right.units[0]]
+    label = conversation.subject_of(one.speaker).rstrip()
     beginning = f"{label}: “"
     if not right.text.startswith(beginning) or left.words + right.words > _LONGEST_QUOTED:
         return None
@@ -97,13 +97,38 @@ def _behind_one_label(
         return None
     if one.turn != other.turn and (right.needs is not None or "?" in words):
         return None  # what it is about was said in between
-    if left.text.endswith("”"):
-        return f"{left.text} {words}"
     is_next = one.turn == other.turn and right.units[0] == left.units[-1] + 1
+    if left.text.endswith("”"):
+        whole = _spliced(left, right, units, conversation) if is_next else None
+        return whole or f"{left.text} {words}"
     if not is_next or left.kind == "quoted" or not left.text.endswith("."):
         return None
-    is_own = left.text.startswith((f"{label} ", f"{label}: "))
+    is_own = left.text.startswith((f"{label} ", f"{label}: ")) and "?" not in words
+    is_own = is_own and _QUOTED.fullmatch(right.text) is not None
     return f"{left.text[:-1]}; {words}" if is_own else None
+
+
+def _spliced(
+    left: Candidate, right: Candidate, units: Sequence[Unit], conversation: Conversation
+) -> str | None:
+    """Two where the end of one and the beginning of the other are one stretch of words."""
+
+    def quoted(first: int, last: int) -> str:
+        one = units[first]
+        return conversation.quote(one.turn, one.start, units[last].end).text.partition("“")[2]
+
+    first = left.units[-1]
+    while first - 1 in left.units and units[first - 1].turn == units[first].turn:
+        first -= 1
+    last = right.units[0]
+    while last + 1 in right.units and units[last + 1].turn == units[last].turn:
+        last += 1
+    end, beginning = quoted(first, left.units[-1]), quoted(right.units[0], last)
+    behind = right.text.partition("“")[2]
+    if not left.text.endswith(f"“{end}") or not behind.startswith(beginning):
+        return None
+    text = left.text.removesuffix(end) + quoted(first, last) + behind.removeprefix(beginning)
+    return text if len(text.split()) <= left.words + right.words else None
 
 
 def _one_label(left: Candidate, right: Candidate) -> str | None:

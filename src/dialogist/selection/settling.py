@@ -62,7 +62,8 @@ _AGREES = re.compile(
     | will do | np | with pleasure | exactly | positive | i suppose(?: so)?
     | sounds? (?:like )?{_GOOD} | i['’]?d (?:love|like|appreciate) (?:to|that|it) | 👍+
     | (?:that|it|this) (?:works|suits me|will do|would help|would do) | suits me | happy to
-    | no problem | no worries | (?:[\w:'’]+ ){{0,2}}[\w:]+{_IS}(?:(?:just|also|all|very|really)\s)?{_GOOD}
+    | no problem | no worries
+    | (?:[\w:'’]+ ){{0,2}}[\w:]+{_IS}(?:(?:just|also|all|very|really)\s)?{_GOOD}
     | (?:[\w:'’]+ ){{1,3}}(?:works|will do(?: nicely)?|suits me)
     """)
     + r"(?:"
@@ -72,22 +73,25 @@ _AGREES = re.compile(
 # Said of good news, too.
 _PRAISES = re.compile(
     _LEAD
-    + alternatives("""
+    + alternatives(r"""
     perfect | great | brilliant | lovely | good(?: idea)? | excellent | wonderful | super | cool
     | even better | legend | lifesaver | amazing | awesome | fantastic
+    | (?:that|it|this)['’]?s (?:(?:very|really)\s)?(?:good|great|brilliant|lovely|excellent|nice)
     """)
     + _TAIL
 )
 _REFUSES = re.compile(
     _LEAD.replace("|yes|yeah|ya", "|sorry|no|nah")
     + alternatives(r"""
-    no+ | nope | nah | no way | no chance | not a chance | never(?: again)? | no thanks | no thank you
+    no+ | nope | nah | no way | no chance | not a chance | never(?: again)? | no thanks
+    | no thank you
     | (?:absolutely|certainly|definitely|of course) not
     | not (?:really|today|now|for me|yet|tonight|necessary|needed|mine|possible)
     | (?:i )?can['’]?t | (?:i['’]?d )?(?:rather|prefer) not(?: to)?
     | i['’]?d rather (?:wait|walk|drive|stay|keep it) | better not | no need | don['’]?t bother
     | (?:just )?(?:leave|keep|cancel) it(?: as it (?:was|is))? | forget it | nonsense | no deal
-    | out of the question | i (?:don['’]?t|do not) think so | i (?:won['’]?t|wouldn['’]?t) risk (?:it|that)
+    | out of the question | i (?:don['’]?t|do not) think so
+    | i (?:won['’]?t|wouldn['’]?t) risk (?:it|that)
     | i['’]?m not (?:having|doing|paying) (?:it|that)
     """)
     + _TAIL
@@ -98,10 +102,12 @@ _ANSWERS = re.compile(
     + alternatives(r"""
     very(?: much)? | partly | mostly | sometimes | often | always | never | twice | once | maybe
     | perhaps | probably | usually | a (?:bit|little|lot) | both | neither | none | nothing | nobody
-    | not (?:often|much|always|at all|that \w+|any more) | all(?: of (?:them|it))? | almost | everything
-    | i (?:think|hope|guess|believe) so | (?:sort|kind) of | gone | quite | mine | me | him | her | us
-    | (?:i|you|we|he|she|it|they|that|there) (?:do|did|does|am|is|are|was|were|have|has|had|can|could
-    |will|would|should|might|may)(?:n['’]?t|\snot)?
+    | not (?:often|much|always|at all|that \w+|any more) | all(?: of (?:them|it))? | almost
+    | everything
+    | i (?:think|hope|guess|believe) so | (?:sort|kind) of | gone | quite | mine | me | him
+    | her | us
+    | (?:i|you|we|he|she|it|they|that|there) (?:do|did|does|am|is|are|was|were|have|has|had|can
+    |could|will|would|should|might|may)(?:n['’]?t|\snot)?
     """)
     + _TAIL
 )
@@ -114,6 +120,7 @@ _WHEN = re.compile(
     """)
     + r"(?: (?:morning|afternoon|evening|night))?\W*$"
 )
+_REGRETS = re.compile(r"(?i)\W*oh,? no\W*$")
 _DO_THAT = re.compile(_LEAD + r"(?:please )?do(?: (?:it|that|this))?" + _TAIL)
 _CALLS = re.compile(r"^[A-Z][\w'’-]+[,!] (?=\S)|, [A-Z][\w'’-]+(?=\W*$)")
 _ASKS_OTHER = re.compile(
@@ -127,10 +134,15 @@ _OFFERS = re.compile(
     r"(?i)\b"
     + alternatives(r"""
     would you (?:like|mind|want|care|prefer) | shall (?:i|we) | (?:can|could|may|should) (?:i|we)
-    | (?:can|could|will|would|cn|wd|cd) (?:you|u|i|we) | (?:how|what) about | what if | let['’]?s | let me
-    | why (?:don['’]?t|not) | (?:i|we) (?:can|could|cn|cd|might) (?!see|hear|tell|find|remember|imagine) | (?:do you )?want (?:me|to|some|a|it|in)
-    | (?:i|we)['’]d (?!like|love|need|have|been) | there['’]s | there (?:is|are) | (?:i|we)['’]ve (?:got|only|also) | only if | if you
-    | (?:that['’]d|would) be | would have to | as long as | if i (?:get|can) | you (?:could|can have) | offer | suggest | make it
+    | (?:can|could|will|would|cn|wd|cd) (?:you|u|i|we) | (?:how|what) about | what if
+    | let['’]?s | let me
+    | why (?:don['’]?t|not)
+    | (?:i|we) (?:can|could|cn|cd|might) (?!see|hear|tell|find|remember|imagine)
+    | (?:do you )?want (?:me|to|some|a|it|in)
+    | (?:i|we)['’]d (?!like|love|need|have|been|be|feel|think|hate)
+    | (?:i|we)['’]ve (?:got|only|also) | only if | if you
+    | (?:that['’]d|would) be | would have to | as long as | if i (?:get|can)
+    | you (?:could|can have) | offer | suggest | make it
     | call it | either | or
     """)
     + r"\b"
@@ -138,13 +150,22 @@ _OFFERS = re.compile(
 _WANTS = re.compile(
     r"(?i)\b"
     + alternatives(r"""
-    please | pls | plz | you (?:can|should|may|might|need|must) | (?:i|we) (?:need|want|wish|hope)
-    | (?:i|we)['’]d (?:like|love|need|prefer) | gimme | half | then | each | instead
+    please | pls | plz | you (?:should|need|must) | (?:i|we) (?:need|want|wish|hope)
+    | (?:i|we)['’]d (?:like|love|need|prefer) | there['’]s | there (?:is|are) | gimme | half
+    | then | each | instead
     """)
     + r"\b"
 )
 _PLANS = re.compile(
-    r"(?i)\b(?:\w+['’]ll|will|going to|gonna|il|would be|must|we (?:go|meet|do|take|start))\b"
+    r"(?i)\b(?:\w+['’]ll|will|going to|gonna|il|would be|must|you (?:can|may|might)"
+    r"|we (?:go|meet|do|take|start))\b"
+)
+_CUES = (
+    (_SETTLED, _PLANNED),
+    (_REFUSES, _PLANNED),
+    (_WHEN, _WANTED),
+    (_AGREES, _VALUE),
+    (_ANSWERS, _ASKED),
 )
 _YES = re.compile(r"(?i)\W*(?:ok|okay|k|yes|yeah|yep|fine|sure|right|good|great|perfect)\b")
 _WORD = re.compile(r"[a-z]+")
@@ -177,30 +198,47 @@ def _settlement(
 ) -> Settlement | None:
     """What a turn settles of the turn before, or of one that a question back came between."""
     speaker = units[turns[number][0]].speaker
-    between = [units[i] for i in turns[number - 2]]
-    is_asked_back = len(between) == 1 and between[0].speaker == speaker and "?" in between[0].text
-    backs = [back for back in _BACK if back <= number]
-    begins = units[turns[number][0]]
-    if is_asked_back and _is_brief(begins.text) and "?" not in begins.text:
-        if not _stems(begins.text).isdisjoint(_stems(between[0].text)):  # "Mustard?" "Same price."
-            return Settlement((turns[number - 1][-1],), (turns[number][0],))
-    first = _terms(units, turns[number][:1])
-    if not first.isdisjoint(_terms(units, turns[number - 1])):
-        backs = backs[:1]
-    elif is_asked_back and not _ASKS_OTHER.search(between[0].text):
-        backs.reverse()  # "Can I pay later?" "When's that?" "On Friday." "Okay."
-    for back in backs:
-        said = turns[number - back]
+    back = _question_back(units, turns, number)
+    begins = units[turns[number][0]].text
+    is_choice = len(turns[number - 1]) == 1 and "?" not in begins and _is_brief(begins)
+    if is_choice and back and _stems(begins) & _stems(back.text):
+        return Settlement(
+            (turns[number - 1][-1],), (turns[number][0],)
+        )  # "Tea?" "It's hot." "Tea."
+    asks_other = back is not None and _ASKS_OTHER.search(back.text) is not None
+    for step in _steps(units, turns, number, back is not None and not asks_other):
+        said = turns[number - step]
         if units[said[0]].speaker == speaker:
             continue
-        is_next = back == 1 or is_asked_back
-        is_reply = back == 1 and is_asked_back and len(said) == 1
-        answer, least = _answer(units, turns[number], said, (is_next, is_reply))
-        if backs[0] == back != 1:
-            least = max(least, _OFFERED)
+        known = (step == 1 or back is not None, step == 1 and asks_other and len(said) == 1)
+        answer, least = _answer(units, turns[number], said, known)
+        least = least if step == 1 else max(least, _OFFERED)
         if answer and (proposal := _proposal(units, said, answer, least)):
             return Settlement(proposal, answer)
     return None
+
+
+def _question_back(
+    units: Sequence[Unit], turns: Sequence[Sequence[int]], number: int
+) -> Unit | None:
+    """The question that the speaker of a turn asked right before; it is all of that turn."""
+    if number == 1 or len(turns[number - 2]) > 1:
+        return None
+    asked = units[turns[number - 2][0]]
+    is_own = asked.speaker == units[turns[number][0]].speaker
+    return asked if is_own and "?" in asked.text else None
+
+
+def _steps(
+    units: Sequence[Unit], turns: Sequence[Sequence[int]], number: int, is_back: bool
+) -> tuple[int, ...]:
+    """How many turns back a proposal may be, the likeliest first.
+
+    ``is_back``: "Can I pay later?" "When's that?" "On Friday." "Okay."
+    """
+    if _terms(units, turns[number][:1]) & _terms(units, turns[number - 1]) or number < _BACK[1]:
+        return _BACK[:1]
+    return _BACK[::-1] if is_back else _BACK
 
 
 def _answer(
@@ -241,17 +279,13 @@ def _least(text: str, said: set[str], is_next: bool, is_reply: bool) -> int:
         return _WANTED if is_next else _ASKED
     if not is_next:
         return 0
-    if _SETTLED.match(text):
-        return _PLANNED
-    if _REFUSES.match(text):
-        return _ASKED if "!" in text else _PLANNED  # "No!" may be mere surprise
-    if _WHEN.match(text):
-        return _WANTED
-    if _AGREES.match(text):
-        return _VALUE
+    if _REGRETS.match(text):
+        return 0
     if _PRAISES.match(text):
         return _VALUE if is_reply else _OFFERED
-    return _ASKED if _ANSWERS.match(text) else 0
+    if _REFUSES.match(text) and "!" in text:
+        return _ASKED  # "No!" may be mere surprise
+    return next((least for cue, least in _CUES if cue.match(text)), 0)
 
 
 def _is_brief(text: str) -> bool:
@@ -280,23 +314,29 @@ def _proposal(
             continue
         if strength >= least:
             is_shared = not own.isdisjoint(_terms(units, [i]))
-            is_last = strength >= _WANTED and _REFUSES.match(text) or _DO_THAT.match(text)
+            is_last = (strength >= _WANTED and _REFUSES.match(text)) or _DO_THAT.match(text)
             ranked.append((is_shared, _OFFERED if is_last else strength, place))
     if not ranked:
         return ()
     place = max(ranked)[2]
-    asked = units[said[place]]
-    if _OPEN_QUESTION.match(asked.text) and "?" in asked.text:
-        if any(cue.match(text) for cue in (_AGREES, _PRAISES, _REFUSES, _SETTLED)):
-            return ()  # "When do you come?" "Sure."
+    asked = units[said[place]].text
+    is_open = "?" in asked and _OPEN_QUESTION.match(asked) is not None
+    if is_open and any(cue.match(text) for cue in (_AGREES, _PRAISES, _REFUSES, _SETTLED)):
+        return ()  # "When do you come?" "Sure."
+    return _whole(units, said, place)
+
+
+def _whole(units: Sequence[Unit], said: Sequence[int], place: int) -> tuple[int, ...]:
+    """A unit of a turn with the one that it goes on with."""
+    texts = [units[i].text for i in said]
     for first in (place - 1, place):  # "Monday, then? Between eight and ten?"
-        both = [units[i] for i in said[max(first, 0) : first + 2]]
-        if len(both) > 1 and all("?" in one.text for one in both):
-            if both[1].words <= _LONGEST_VALUE:
-                return said[first], said[first + 1]
-    behind = said[place + 1 : place + 2]
-    if behind and "?" not in units[behind[0]].text and lacks_verb(units[behind[0]].text, _FEW):
-        return said[place], behind[0]  # "I owe you for the boat, remember? Thirty."
+        both = texts[first : first + 2] if first >= 0 else []
+        is_brief = len(both) > 1 and len(both[1].split()) <= _LONGEST_VALUE
+        if is_brief and all("?" in text for text in both):
+            return said[first], said[first + 1]
+    for text in texts[place + 1 : place + 2]:  # "I owe you for the boat, remember? Thirty."
+        if "?" not in text and lacks_verb(text, _FEW):
+            return said[place], said[place + 1]
     return (said[place],)
 
 

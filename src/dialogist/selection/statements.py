@@ -37,8 +37,13 @@ _ELLIPTIC = re.compile(
     r"|were),)"
 )
 _ANSWERS_CALL = re.compile(
-    r"(?i)\bspeaking\b|\byou(?:['’]re| are|['’]ve| have)(?: now)? (?:speaking|talking|chatting|through|reached)"
-    r"|\bthis is (?-i:[A-Z])|\bmy name|\bi['’]?m (?-i:[A-Z])\w+\W*$|\bfor (?:calling|holding|waiting)\b"
+    r"(?i)\bspeaking\b|\byou(?:['’]re| are|['’]ve| have)(?: now)? "
+    r"(?:speaking|talking|chatting|through|reached)|\bthis is (?-i:[A-Z])|\bmy name"
+    r"|\bi['’]?m (?-i:[A-Z])\w+\W*$|\bfor (?:calling|holding|waiting)\b"
+)
+# "I have the 18th, morning or afternoon" is an offer.
+_HAVE = re.compile(
+    r"(?i)(?:(?:well|ok|okay|so|then)\W+)*(?:i|we)(?:['’]ve| have)(?: got)? (?!to\b)"
 )
 _ADDRESSED = word_set("you your yours yourself u ur you're you'll you've you'd")
 _SHORTEST_QUESTION = 4  # words of a question that is understood alone
@@ -114,33 +119,45 @@ def _settle(
 ) -> None:
     """Tell a proposal together with its answer, in place of each alone; keys are last units."""
     holding = {unit: last for last, own in found.items() for unit in own.units}
-    first, last = one.proposal[0], one.proposal[-1]
     for other in {holding[i] for i in one.answer if i in holding}:
         if any(_says_something(units[i]) for i in found[other].units if i not in one.answer):
             return  # the answer is told with something else
+    own = _proposed(conversation, units, found, one.proposal)
+    if own is None:
+        return
+    first, last = units[one.answer[0]], units[one.answer[-1]]
+    answer = conversation.quote(first.turn, first.start, last.end)
+    numbers = (*own.units, *one.answer)
+    if terms_of(" ".join(units[i].text for i in numbers)):
+        for i in numbers:
+            found.pop(holding.get(i, i), None)
+        text = f"{own.text} {answer.text}"
+        found[numbers[-1]] = Candidate(text, "quoted", numbers, own.needs, is_settled=True)
+
+
+def _proposed(
+    conversation: Conversation,
+    units: Sequence[Unit],
+    found: Mapping[int, Candidate],
+    proposal: tuple[int, ...],
+) -> Candidate | None:
+    """The candidate that ends in a proposal; None: it is told with something else."""
+    holding = {unit: last for last, own in found.items() for unit in own.units}
+    first, last = proposal[0], proposal[-1]
     own = found.get(last)
     if own is None and last in holding:
-        return  # it is told with another answer
+        return None
     if first in holding and first not in found:
         first = last
-    if own is None or (first != last and len(own.units) == 1):
-        text = conversation.quote(units[first].turn, units[first].start, units[last].end).text
-        before = found.get(first)
-        numbers = (*(before.units if before else (first,)), last) if first != last else (last,)
-        if before is not None and len(before.units) > 1:
-            return
-        own = Candidate(text, "quoted", numbers, before.needs if before else None)
-    answer = conversation.quote(
-        units[one.answer[0]].turn, units[one.answer[0]].start, units[one.answer[-1]].end
-    )
-    numbers = (*own.units, *one.answer)
-    if not terms_of(" ".join(units[i].text for i in numbers)):
-        return
-    for i in numbers:
-        found.pop(holding.get(i, i), None)
-    found[numbers[-1]] = Candidate(
-        f"{own.text} {answer.text}", "quoted", numbers, own.needs, is_settled=True
-    )
+    before = found.get(first)
+    is_offer = own is not None and own.kind == "reported" and _HAVE.match(units[last].text)
+    if own is not None and (len(own.units) > 1 or (first == last and not is_offer)):
+        return own
+    if before is not None and len(before.units) > 1:
+        return None
+    text = conversation.quote(units[last].turn, units[first].start, units[last].end).text
+    numbers = (first, last) if first != last else (last,)
+    return Candidate(text, "quoted", numbers, before.needs if before else None)
 
 
 def _in_fewer_words(

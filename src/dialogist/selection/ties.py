@@ -106,15 +106,7 @@ def ties_of(candidates: Sequence[Candidate], units: Sequence[Unit]) -> Ties:
     holding = {unit: i for i, one in enumerate(candidates) for unit in one.units}
     changes = _Changes(units)
     for i, one in enumerate(candidates):
-        first = one.units[0]
-        if _is_under_condition(units, first):
-            ties.tie(i, _holder(holding, first - 1, -1))
-        if first and _LIMITS.match(units[first].text) and first - 1 in holding:
-            ties.tie(i, holding[first - 1])
-            ties.tie(holding[first - 1], i)
-        before = holding.get(first - 1, i)
-        if first and abs(i - before) <= REACH and _ends_clause(units[first - 1], units[first]):
-            ties.tie(i, before)
+        _tie_to_before(ties, units, holding, (i, one.units[0]))
         if changes.passes_over(one) or changes.corrects(one):
             ties.barred.add(i)
         for change in changes.of(one):
@@ -124,6 +116,20 @@ def ties_of(candidates: Sequence[Candidate], units: Sequence[Unit]) -> Ties:
         ties.barred |= bound
     ties.pairs = {pair for pair in ties.pairs if ties.barred.isdisjoint(pair)}
     return ties
+
+
+def _tie_to_before(
+    ties: Ties, units: Sequence[Unit], holding: Mapping[int, int], place: tuple[int, int]
+) -> None:
+    """Tie a candidate and what its first unit goes on with; ``place``: the numbers of both."""
+    i, first = place
+    if _is_under_condition(units, first):
+        ties.tie(i, _holder(holding, first - 1, -1))
+    if first and _LIMITS.match(units[first].text) and first - 1 in holding:
+        ties.tie(i, holding[first - 1])
+        ties.tie(holding[first - 1], i)
+    if (before := _ended(units, holding, first)) is not None and abs(i - before) <= REACH:
+        ties.tie(i, before)
 
 
 def _holder(holding: Mapping[int, int], unit: int, step: int) -> int | None:
@@ -144,9 +150,13 @@ def _is_under_condition(units: Sequence[Unit], i: int) -> bool:
     return is_open and _THEN.match(text) is not None
 
 
-def _ends_clause(before: Unit, unit: Unit) -> bool:
-    """Whether a few words without a verb end what their speaker says: "Last week. Twice."."""
-    return before.turn == unit.turn and "?" not in unit.text and lacks_verb(unit.text, _FEW)
+def _ended(units: Sequence[Unit], holding: Mapping[int, int], i: int) -> int | None:
+    """The candidate that unit ``i``, a few words without a verb, ends: "Last week. Twice."."""
+    before, unit = units[i - 1], units[i]
+    ends = (
+        i > 0 and before.turn == unit.turn and "?" not in unit.text and lacks_verb(unit.text, _FEW)
+    )
+    return holding.get(i - 1) if ends else None
 
 
 class _Changes:

@@ -177,8 +177,8 @@ _REFUSED = re.compile(
     r"no (?:other )?\w+ available|not available|n['’]?t available|(?:did ?n['’]?t|"
     r"did not) go through|could ?n['’]?t be|could not be|failed)\b"
     r"|\b(?:we|i) (?:can ?['’]?t|cannot|can not) do (?:that|this|it)\b"
-    r"|\b(?:that|this|it|they|those|these|the \w+)(?: one| ones)? (?:can ?['’]?t|cannot|can not) be (?:refunded|"
-    r"changed|cancell?ed|exchanged|repaired|returned|replaced|moved|extended|fixed|saved)\b"
+    r"|\b(?:that|this|it|they|those|these|the \w+)(?: ones?)? (?:can ?['’]?t|cannot|can not) be "
+    r"(?:refunded|changed|cancell?ed|exchanged|repaired|returned|replaced|moved|extended|fixed|saved)\b"
     r"|\b(?:we|i) (?:can ?['’]?t|cannot|can not) get (?:it|them|that) back\b"
     r"|\b(?:we|i) (?:was|were) (?:not |un)able to|\b(?:we|i) wasn ?['’]?t able to"
     r"|\b(?:we|i) (?:can ?['’]?t|cannot|are unable to|am unable to|was unable to|were unable to|"
@@ -203,14 +203,18 @@ _PASSED_ON = re.compile(
 # What those who serve grant.
 _GRANTS = re.compile(
     r"\b(?:I|we)(?: ?['’] ?ll| will) (?:(?:just|also|then) )?(?:refund|credit|waive|take off|"
-    r"knock off|reverse|honou?r|replace|swap|cancel|extend|ship|change (?:the|your)|drop the (?:fee|charge)|"
+    r"knock off|reverse|honou?r|replace|swap|cancel|extend|ship|change (?:the|your)|"
+    r"drop the (?:fee|charge)|"
     r"(?:leave|take|knock) (?:it|that|the \w+(?: \w+)?) off|put [^.!?,]{1,40} back|"
     r"give you [^.!?,]{1,30} (?:back|off)|send (?:you )?(?:a|another) new)\b"
-    r"|\b(?:\d[\d.,]*|pounds|dollars|euros|the full \w+) back(?: (?:to|on|onto|into) your\b|[,.!]|$)",
+    r"|\b(?:\d[\d.,]*|pounds|dollars|euros|the full \w+) back"
+    r"(?: (?:to|on|onto|into) your\b|[,.!]|$)",
     re.I,
 )
 _CONDITION = re.compile(
-    r"\b(?:if|unless|(?<!this )once|when|whether|would|could|might|maybe|perhaps|not|never)\b|n['’]t\b|\?", re.I
+    r"\b(?:if|unless|(?<!this )once|when|whether|would|could|might|maybe|perhaps|not|never)\b"
+    r"|n['’]t\b|\?",
+    re.I,
 )
 _DECLINES = re.compile(r"^\W*(?:no|nope|nah|never|but)\b", re.I)
 _OF_THAT = re.compile(r"\b(?:that|this|it)\b", re.I)
@@ -257,7 +261,9 @@ def _granted(turns: Turns, served: frozenset[str]) -> Iterator[Found]:
             continue
         if _GRANTS.search(sentence.text):
             reply = turns.reply(sentence.utterance)
-            is_declined = bool(reply) and (declines(reply[0].text) or _DECLINES.match(reply[0].text))
+            is_declined = bool(reply) and (
+                declines(reply[0].text) or _DECLINES.match(reply[0].text)
+            )
             one = None if is_declined else _quote(sentence)
             yield from standing([one], turns) if one is not None else []
             return

@@ -401,7 +401,9 @@ class Exchange:
         if not _HEADING.match(question.opening) or not question.subject:
             return None
         told = asked_clause(Frame(Voice(self.asker, self.answerer)), question)
-        return None if told is None else f"{told[0].upper()}{told[1:]}: “{rest}”"
+        if told is None or told.endswith((" is", " was", " are", " were")):
+            return None
+        return f"{told[0].upper()}{told[1:]}: “{rest}”"
 
 
 def _may_be(question: Question, answer: str) -> bool:

@@ -18,7 +18,8 @@ _BEFORE_A_MARK = alternatives(r"""
 | wonderful | excellent | fantastic | lovely | awesome | brilliant | really | right | true | look
 | listen | see | i see | you see | you know | i know | i mean | to be honest | tbh | by the way
 | btw
-| come on | excuse me | pardon | oh dear | oh no | morning | afternoon | evening | (?:oh )?my god | god | damn | no problem
+| come on | excuse me | pardon | oh dear | oh no | morning | afternoon | evening | (?:oh )?my god
+| god | damn | no problem
 | no worries | fair enough | fair point | understood | got it | good (?:morning|afternoon|evening)
 | anyways? | unfortunately | i am afraid | as you know | you are right
 | that is (?:right|true|great|good) | deal | congratulations | welcome | i was wondering | now | so
@@ -151,9 +152,10 @@ of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will d
 | that makes sense | (?:you are |we are )?all set | you know what i mean | i know what you mean
 | i give up | i forgot | let me know | what | who | where | when | why | how | how come
 | oh dear | what an? \w+ | what do you (?:say|think) | i get it | let us go
-| (?:that is|you are|it is|how) (?:(?:so|very|really|too|such) )?(?:kind|nice|sweet|thoughtful|generous
-|good|lovely)(?: of you)? | this must be \w+ | young (?:man|lady) | you are an? (?:\w+ )?(?:love|star|angel|gem|hero|legend|life ?saver|treasure
-|genius|darling|dear) | bless (?:you|her|him|them) | poor (?:old )?(?:thing|you|lad|boy|girl|man|woman)
+| (?:that is|you are|it is|how) (?:(?:so|very|really|too|such) )?(?:kind|nice|sweet|thoughtful
+|generous|good|lovely)(?: of you)? | this must be \w+ | young (?:man|lady)
+| you are an? (?:\w+ )?(?:love|star|angel|gem|hero|legend|life ?saver|treasure|genius|darling|dear)
+| bless (?:you|her|him|them) | poor (?:old )?(?:thing|you|lad|boy|girl|man|woman)
 | for (?:heaven|god|goodness)(?:['’]s|s)? sakes? | my goodness | luv u | love you
 | do not be (?:mad|angry|cross) | you are the best
 """
