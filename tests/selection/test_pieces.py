@@ -3,7 +3,7 @@
 import numpy as np
 
 from dialogist.selection.network import bundled_network
-from dialogist.selection.pieces import PieceTable, Wording, mean_and_peak
+from dialogist.selection.pieces import CandidatePieces, PieceTable, mean_and_peak
 from dialogist.selection.select import told_of
 from dialogist.selection.statements import Candidate
 from dialogist.selection.units import units_of
@@ -40,7 +40,9 @@ def test_a_unit_without_pieces_is_unknown() -> None:
 
 
 def test_sums_means_and_peaks_are_of_each_candidate() -> None:
-    wording = Wording(np.array([2, 2, 4, 5, 6, 2, 2]), np.array([2, 3, 4, 2]), np.array([0, 3]))
+    wording = CandidatePieces(
+        np.array([2, 2, 4, 5, 6, 2, 2]), np.array([2, 3, 4, 2]), np.array([0, 3])
+    )
     vectors = TABLE.vectors(wording.ids)
     np.testing.assert_allclose(vectors[2], [4, 4.5])
     sums = TABLE.sums(wording)

@@ -13,8 +13,8 @@ from dialogist.selection.candidate_features import Pairs
 from dialogist.selection.features import Matrix
 from dialogist.selection.pieces import (
     REACH_OF_WORDS,
+    CandidatePieces,
     PieceTable,
-    Wording,
     mean_and_peak,
     piece_table,
 )
@@ -110,7 +110,7 @@ class Network:
         found: Matrix = np.clip((features - self.mean) / self.deviation, -CLIP, CLIP)
         return found
 
-    def worth(self, rows: Matrix, signs: Matrix, pairs: Pairs, wording: Wording) -> Worth:
+    def worth(self, rows: Matrix, signs: Matrix, pairs: Pairs, wording: CandidatePieces) -> Worth:
         """Of candidates, by their rows (C, W), signs (C, S) and words, and of pairs of them."""
         known = np.concatenate([rows, self.pieces.sums(wording)], axis=1)
         width = known.shape[1]
@@ -131,7 +131,7 @@ class Network:
         )
         return Worth(each[:, 0], each[:, 1], each[:, 2], pairs.places, chance)
 
-    def words_seen(self, wording: Wording) -> Matrix:
+    def words_seen(self, wording: CandidatePieces) -> Matrix:
         """(N, C, 2D): what the networks see at the pieces of each candidate."""
         vectors = self.pieces.vectors(wording.ids)
         return np.stack(

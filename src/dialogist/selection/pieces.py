@@ -20,7 +20,7 @@ _LONGEST = 100  # characters of a word that has pieces
 _UNKNOWN, _END = "[UNK]", "[SEP]"
 
 
-class Wording(NamedTuple):
+class CandidatePieces(NamedTuple):
     """The pieces of a dialogue, ``ids`` (T,), with `REACH_OF_WORDS` ends of sequence around them.
 
     ``owned`` (R,): the numbers of the pieces of one candidate after another; ``starts`` (C,):
@@ -57,7 +57,7 @@ class PieceTable:
         self._tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
         self._tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
 
-    def wording_of(self, units: Sequence[Unit], candidates: Sequence[Candidate]) -> Wording:
+    def wording_of(self, units: Sequence[Unit], candidates: Sequence[Candidate]) -> CandidatePieces:
         """The pieces of all units, and those of some candidates."""
         ends = [self._ids[_END]] * REACH_OF_WORDS
         ids, places = [*ends], []
@@ -68,14 +68,14 @@ class PieceTable:
         owned = [piece for one in candidates for i in one.units for piece in places[i]]
         lengths = [sum(len(places[i]) for i in one.units) for one in candidates]
         starts = np.cumsum([0, *lengths])[:-1]
-        return Wording(np.array([*ids, *ends]), np.array(owned), starts)
+        return CandidatePieces(np.array([*ids, *ends]), np.array(owned), starts)
 
     def vectors(self, ids: NDArray[np.int64]) -> Matrix:
         """(T, K) of (T,)."""
         found: Matrix = self.values[ids] * self.scales[ids]
         return found
 
-    def sums(self, wording: Wording) -> Matrix:
+    def sums(self, wording: CandidatePieces) -> Matrix:
         """(C, K): what the pieces of each candidate sum up to, by the root of their number."""
         ids = wording.ids[wording.owned]
         found: Matrix = np.add.reduceat(self.vectors(ids) * self.weights[ids], wording.starts)
@@ -83,12 +83,12 @@ class PieceTable:
         return found
 
 
-def _lengths(wording: Wording) -> Matrix:
+def _lengths(wording: CandidatePieces) -> Matrix:
     """(C, 1): how many pieces candidates have."""
     return np.diff(wording.starts, append=len(wording.owned)).astype(np.float32)[:, None]
 
 
-def mean_and_peak(x: Matrix, wording: Wording) -> Matrix:
+def mean_and_peak(x: Matrix, wording: CandidatePieces) -> Matrix:
     """(C, 2D) of (T, D): of the pieces of each candidate the mean and the most."""
     own = x[wording.owned]
     mean = np.add.reduceat(own, wording.starts) / _lengths(wording)
