@@ -19,7 +19,7 @@ from dialogist.text.reported_speech import Conversation, Reported
 from dialogist.text.reported_speech.participants import written_name
 from dialogist.text.reported_speech.parts import part_spans
 
-USUAL, MOST = 0.44, 0.58
+USUAL, MOST = 0.43, 0.58
 """Of a summary of usual length: its words as a share of the dialogue's, and the most of them."""
 
 _EVEN = 1.5  # how much a departure from the usual share costs
