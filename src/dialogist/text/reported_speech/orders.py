@@ -1,6 +1,7 @@
 """Imperatives and requests: "send me the bill", "don't wait", "could you call me?"."""
 
 import re
+from collections.abc import Sequence
 
 from dialogist.text.reported_speech.framing import Frame, decapitalised
 from dialogist.text.reported_speech.morphology import (
@@ -15,6 +16,7 @@ from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.words import (
+    BEFORE_A_SUBJECT,
     DETERMINERS,
     PERSON,
     PREPOSITIONS,
@@ -63,6 +65,8 @@ _CONDITION = re.compile(
     r"(?i)((?:if|when|once|before|after|unless|as soon as) [^,]+), (?:(?:then|please) )?(.+)"
 )
 _SUPPOSES = re.compile(r"(?i)i (?:suppose|guess|think|reckon|believe|hope|mean|say)")
+_PASSIVE = 3  # words of "Swap fee's waived"
+_ENDS_AS_PARTICIPLE = re.compile(r"[a-z]{4,}ed")  # no bed, no shed
 _ELSE = re.compile(r"(?i),? or (?:i|you|we|he|she|it|they)\b|, [a-z]+ (?:is|are|will)\b")
 
 
@@ -122,7 +126,7 @@ def order(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
 def is_order(text: str) -> bool:
     """Whether a sentence is an imperative by its first words."""
     words = words_of(text)
-    if len(words) < 2 or _NO_ORDERS.match(text):
+    if len(words) < 2 or _NO_ORDERS.match(text) or _is_passive(words):
         return False
     first, second = words[0].low, words[1]
     if first in ("do", "never"):
@@ -132,6 +136,19 @@ def is_order(text: str) -> bool:
     if first == "be":
         return second.low in _BEING
     return _may_order(first, second)
+
+
+def _is_passive(words: Sequence[Word]) -> bool:
+    """Whether the first words are nouns before a passive: "Swap fee's waived"."""
+    is_object = words[1].is_capital or words[1].low in _OBJECTS | SUBJECTS | BEFORE_A_SUBJECT
+    if is_object or len(words) < _PASSIVE:
+        return False
+    second, third = words[1].low, words[2].low
+    if third in ("is", "are", "was", "were"):
+        third = words[3].low if len(words) > _PASSIVE else ""
+    elif not second.endswith("'s"):
+        return False
+    return is_participle(third) or _ENDS_AS_PARTICIPLE.fullmatch(third) is not None
 
 
 def _is_noun(text: str) -> bool:
