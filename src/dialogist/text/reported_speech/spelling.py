@@ -85,9 +85,11 @@ _HAS_DONE = re.compile(
 _IS_OR_HAS = re.compile(
     r"(?i)\b(he|she|it|that|this|there|here|what|where|who|when|how|everything|everyone|everybody"
     r"|nobody|somebody|someone|something|nothing|one)['’]s(?=((?: \w+){0,3}))"
+    r"(?<!one['’]s(?=\s*[.,;!?]|\s*$))(?<!body['’]s(?=\s*[.,;!?]|\s*$))"  # "I took everyone's"
 )
 _NOUN_IS = re.compile(
     r"(?i)\b(?!let['’])([^\W\d_]{2,})['’]s"
+    r"(?! (?:too|still|already|really|very|not)(?:\s*[.,;!?]|\s*$))"  # "he cut Freya's too"
     r"(?= (been|got|gone|a|an|the|not|in|on|at|with|from|my|your|his|her|our"
     r"|their|fine|late|going|leaking|coming|coughing|working|running|still|already|too|really|very|broken|available|ready"
     r"|closed|open|here|there|free|bit)\b)"
