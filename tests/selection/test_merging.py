@@ -69,6 +69,20 @@ def test_quotations_of_one_speaker_share_a_label_where_nobody_else_is_told():
     assert _all(turns) == ["Ann: “We never eat fish.” “We drank the wine.”"]
 
 
+def test_so_do_i_keeps_its_so():
+    turns = [("Ann", "I need four days."), ("Bo", "So do I, inside. Bring it.")]
+    assert _all(turns)[1] == "Bo: “So do I, inside. Bring it.”"
+    turns = [("Ann", "I need four days."), ("Bo", "So, do they need the tablet too?")]
+    assert "“So" not in _all(turns)[1]
+
+
+def test_a_clause_that_says_nothing_is_not_told_alone():
+    turns = [("Ann", "His daughter's allergic, it turns out."), ("Bo", "Oh dear.")]
+    assert _all(turns) == ["Ann: “His daughter's allergic, it turns out.”"]
+    turns = [("Ann", "Is he cross?"), ("Bo", "Sad, I'd say. He had the scan on Friday.")]
+    assert "would say" not in " ".join(_all(turns))
+
+
 def test_a_quotation_stands_behind_what_its_speaker_does():
     turns = [("Ann", "I'll send Bruno with the key. He needs fifty minutes."), ("Bo", "Hm.")]
     assert _all(turns) == ["Ann will send Bruno with the key; “He needs fifty minutes.”"]

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from dialogist.text.reported_speech.morphology import is_base
+from dialogist.text.reported_speech.phrases import HOLLOW
 from dialogist.text.tokens import sentence_spans
 
 _SUBJECT = r"(?:i|we|you|he|she|it|they|there|that|i'?m|i'?ve|i'?ll|i'?d)(?:['’]\w+)?"
@@ -40,6 +41,8 @@ def part_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _can_cut(left: str, right: str) -> bool:
+    if HOLLOW.match(right.partition(",")[0]):
+        return False  # "She is ill, it turns out"
     if min(len(left.split()), len(right.split())) < _LEAST or _SAYS.search(left):
         return False
     if _THREAT.match(right) and is_base(left.split()[0].lower()):

@@ -51,6 +51,18 @@ LEADING = re.compile(
 """What a sentence may begin with and say nothing."""
 NO_LEADING = re.compile(r"(?i)(?:so (?:far|much|many|do|did|am|is|long)\b|but for|ok with)")
 
+SO_TOO = (
+    r"so (?:do|does|did|am|is|are|was|were|have|has|had|will|would|can|could|should|must) "
+    r"(?:i|you|we|he|she|it|they)\b"
+)
+"""What says the same of somebody else: "So do I"."""
+
+YOU_DO = (
+    r"you (?:come|go|bring|take|cook|drive|call|ring|ask|tell|pay|pick|get|stay|wait|make|do"
+    r"|buy|book)\b"
+)
+"""What the listener is to do, said as if it were so: "You come too"."""
+
 _AFTER_A_WORD = alternatives(r"""
 please | thanks | thank you(?: (?:so|very) much)? | you know | i(?: a|['’])m afraid | sorry | i mean
 | if you do not mind | if you please | sorry (?:mate|bro|dude|man|guys)
@@ -161,6 +173,12 @@ of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will d
 """
 COURTESY = re.compile("(?i)" + alternatives("|".join((_GREETINGS, _THANKS, _SERVICE, _REPLIES))))
 """Whole sentences, after trimming, that say nothing of the matter."""
+
+HOLLOW = re.compile(
+    r"(?i)(?:i(?: would|['’]d| must| have to| dare)? say|i mean|(?:as )?it turns out"
+    r"|it (?:seems|appears))\W*$"
+)
+"""A clause that says nothing without the one that it is put into or behind."""
 
 YES = re.compile(
     r"(?i)(?:(?:oh|well|ah|okay|ok),? )?"

@@ -4,12 +4,13 @@ import re
 from collections.abc import Container
 
 from dialogist.text.reported_speech.orders import is_order
-from dialogist.text.reported_speech.phrases import TRAILING
+from dialogist.text.reported_speech.phrases import SO_TOO, TRAILING
 from dialogist.text.reported_speech.spelling import normalised
 from dialogist.text.reported_speech.subjects import is_statement
 
 _SPOKEN = re.compile(
-    r"(?i)(?:(?:(?:oh|ah|um+|uh+|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg|so"
+    r"(?i)(?:(?:(?:oh|ah|um+|uh+|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg"
+    rf"|(?!{SO_TOO}(?![^.!?]*\?))so"
     r"|ugh|yikes|ouch|phew|and|but(?! (?:for|not)\b)|then|also)[,.!… ]+"
     r"|(?:thanks?(?: you)?|great|perfect|good|sure|listen|look|sorry|actually|the thing is"
     r"|i'?m (?:sorry|afraid)|please|pls|one more thing|by the way|you know|i mean)[,.!…]+"

@@ -11,10 +11,12 @@ from dialogist.text.reported_speech.phrases import (
     ASIDE,
     COURTESY,
     HESITATION,
+    HOLLOW,
     LEADING,
     NO,
     NO_LEADING,
     POLITE,
+    SO_TOO,
     STARTED_AGAIN,
     TAG,
     TRAILING,
@@ -77,9 +79,13 @@ class Trimmed:
     @property
     def is_empty(self) -> bool:
         """Whether only courtesy is left: a greeting, thanks, a filler."""
-        return not any(c.isalnum() for c in self.text) or bool(COURTESY.fullmatch(self.text))
+        is_hollow = self.yes is None and HOLLOW.match(self.text)
+        return bool(
+            is_hollow or COURTESY.fullmatch(self.text) or not any(map(str.isalnum, self.text))
+        )
 
 
+_SO_TOO = re.compile(f"(?i){SO_TOO}")
 _JOINED = re.compile(r"(?i)(?:\w+, )?(?:and|but) ")
 
 
@@ -167,7 +173,8 @@ def _without_beginning(found: Trimmed, names: Collection[str]) -> Trimmed:
         text, called = text[greeted.end() :], called or greeted[1]
     while True:
         leading = LEADING.match(text)
-        if leading and leading[0] and not NO_LEADING.match(text):
+        is_kept = NO_LEADING.match(text) or (not found.question and _SO_TOO.match(text))
+        if leading and leading[0] and not is_kept:
             text = text[leading.end() :]
             continue
         call = _CALL.match(text) or _CALLED_BARE.match(text)
@@ -197,6 +204,8 @@ def _is_other_name(text: str, call: re.Match[str]) -> bool:
     name, low = call[1], call[1].lower()
     if first_names(f", {name}"):
         return True
+    if HOLLOW.match(text, call.end()):
+        return False  # "Sad, I'd say"
     if not name[0].isupper() or low in OPENERS | _NEVER_CALLED or is_adverb(low):
         return False
     return _ADDRESSES.match(text, call.end()) is not None
