@@ -82,7 +82,9 @@ _HER_ALONE = re.compile(
     | whether | where | by | of | out | off | like | as | than | but | so | because | every
     | yesterday
     | one | two | three | soon | there | here | too | alone | down | into | over | until | till
-    | before | after | not | is | was | will | along | home | round | around | directly | \d+
+    | [a-z]{3,}ly(?=\W*$)
+    | before | after | without | not | is | was | will | along | home | round | around
+    | directly | \d+
     """)
     + r"\b))"
 )
