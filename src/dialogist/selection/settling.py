@@ -12,7 +12,7 @@ from dialogist.selection.terms import terms_of
 from dialogist.selection.units import Unit
 from dialogist.text.quantities import UNITS
 from dialogist.text.reported_speech.orders import is_order
-from dialogist.text.reported_speech.phrases import alternatives
+from dialogist.text.reported_speech.phrases import YOU_DO, alternatives
 from dialogist.text.reported_speech.quoting import lacks_verb
 from dialogist.text.reported_speech.spelling import normalised
 from dialogist.text.reported_speech.subjects import is_statement
@@ -156,6 +156,7 @@ _WANTS = re.compile(
     """)
     + r"\b"
 )
+_YOU_DO = re.compile(rf"(?i)\W*(?:(?:and|but|so|then)\W+)?{YOU_DO}")
 _PLANS = re.compile(
     r"(?i)\b(?:\w+['’]ll|will|going to|gonna|il|would be|must|you (?:can|may|might)"
     r"|we (?:go|meet|do|take|start))\b"
@@ -206,7 +207,11 @@ def _settlement(
             (turns[number - 1][-1],), (turns[number][0],)
         )  # "Tea?" "It's hot." "Tea."
     asks_other = back is not None and _ASKS_OTHER.search(back.text) is not None
-    for step in _steps(units, turns, number, back is not None and not asks_other):
+    is_asked = any(
+        _YOU_DO.match(units[i].text) for i in turns[number - 1]
+    )  # "Tonight. You come too."
+    is_back = back is not None and not asks_other and not is_asked
+    for step in _steps(units, turns, number, is_back):
         said = turns[number - step]
         if units[said[0]].speaker == speaker:
             continue
@@ -354,6 +359,6 @@ def proposes(text: str) -> int:
         return _ASKED
     if lacks_verb(text, _LONGEST_VALUE) and NUMBERISH.search(text):
         return _VALUE
-    if _WANTS.search(text) or is_order(text):
+    if _WANTS.search(text) or _YOU_DO.match(text) or is_order(text):
         return _WANTED
     return _PLANNED if _PLANS.search(text) else 0

@@ -12,7 +12,7 @@ from dialogist.text.reported_speech.morphology import (
     is_past,
     is_present,
 )
-from dialogist.text.reported_speech.phrases import alternatives
+from dialogist.text.reported_speech.phrases import YOU_DO, alternatives
 from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import Trimmed
 from dialogist.text.reported_speech.words import (
@@ -91,6 +91,7 @@ _MAY_OFFER = re.compile(
     r"|imagine|remember"
     r"|only|pay|say|feel|be|have|assure)\b)(?=[a-z]+\b)(?!.*\b(?:if|unless|not)\b)"
 )
+_YOU_DO = re.compile(rf"(?i){YOU_DO}")
 # Who hears this can have it, has to do it or gets it.
 _OF_LISTENER = re.compile(
     r"(?i)you (?:can|will|have(?! (?:not )?(?:\w+ed|taken|got|been|done|made|sent|lost|left"
@@ -179,6 +180,8 @@ def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
         frame.chat or said.please or (_ANYBODY.match(text) and not frame.is_adviser)
     ):
         return True, None
+    if frame.contested and _YOU_DO.match(text):
+        return True, None  # "You come too." "No."
     if not is_own and (frame.contested or said.exclaimed or not is_plain(text, frame.is_adviser)):
         return True, frame.labelled(text)
     told = frame.turn(text)
