@@ -69,6 +69,33 @@ def test_quotations_of_one_speaker_share_a_label_where_nobody_else_is_told():
     assert _all(turns) == ["Ann: “We never eat fish.” “We drank the wine.”"]
 
 
+def _without(turns: list[tuple[str, str]], left_out: str) -> list[str]:
+    """All statements of a dialogue but those that hold some words."""
+    found = told_of(turns)
+    kept = [
+        one
+        for one in candidates_of(found.conversation, found.units, found.told)
+        if left_out not in one.text
+    ]
+    return [one.text for one, _ in merged(kept, found.units, found.conversation)]
+
+
+def test_a_brief_answer_to_what_is_left_out_keeps_its_own_label():
+    turns = [
+        ("Ann", "We never eat fish at home."),
+        ("Bo", "The fridge broke on Monday."),
+        ("Ann", "We drank the wine."),
+    ]
+    assert _without(turns, "fridge") == [
+        "Ann: “We never eat fish at home.”",
+        "Ann: “We drank the wine.”",
+    ]
+    turns[2] = ("Ann", "We drank all the wine in the cellar.")
+    assert _without(turns, "fridge") == [
+        "Ann: “We never eat fish at home.” “We drank all the wine in the cellar.”"
+    ]
+
+
 def test_so_do_i_keeps_its_so():
     turns = [("Ann", "I need four days."), ("Bo", "So do I, inside. Bring it.")]
     assert _all(turns)[1] == "Bo: “So do I, inside. Bring it.”"

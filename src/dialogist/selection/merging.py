@@ -1,7 +1,7 @@
 """Chosen neighbours told as one: they share their subject, their label or their quotation."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Literal
 
 from dialogist.selection.statements import Candidate
@@ -20,6 +20,8 @@ _OPEN = re.compile(
 )
 _LONGEST = 24  # words of two statements with one subject
 _LONGEST_QUOTED = 40  # words of statements with one label
+_BRIEF = 4  # words of an answer
+_YES_OR_NO = re.compile(r"(?i)(?:yes|yeah|no|nope|fine|ok|okay)\b")
 _BOTH = 2
 _FEW = 5  # words of a clause without a verb
 
@@ -29,8 +31,9 @@ def merged(
 ) -> list[tuple[Candidate, tuple[int, ...]]]:
     """The statements with neighbours told as one, and the numbers of ``candidates`` in each."""
     found: list[tuple[Candidate, tuple[int, ...]]] = []
+    told = {units[i].turn for one in candidates for i in one.units}
     for i, one in enumerate(candidates):
-        both = _joined(found[-1][0], one, units, conversation) if found else None
+        both = _joined(found[-1][0], one, units, conversation, told) if found else None
         if both is None:
             found.append((one, (i,)))
         else:
@@ -39,13 +42,18 @@ def merged(
 
 
 def _joined(
-    left: Candidate, right: Candidate, units: Sequence[Unit], conversation: Conversation
+    left: Candidate,
+    right: Candidate,
+    units: Sequence[Unit],
+    conversation: Conversation,
+    told: Container[int],
 ) -> Candidate | None:
     speaker = units[left.units[-1]].speaker
     if units[right.units[0]].speaker != speaker:
         return None
     text = _one_quotation(left, right, units, conversation)
-    text = text or _behind_one_label(left, right, units, conversation)
+    if not _is_answer_to_untold(left, right, units, told):
+        text = text or _behind_one_label(left, right, units, conversation)
     if right.needs is None or right.needs in left.units:  # else "it" would seem to mean the left
         text = text or _one_label(left, right) or _one_subject(left, right, units, conversation)
     if text is None:
@@ -106,6 +114,21 @@ def _behind_one_label(
     is_own = left.text.startswith((f"{label} ", f"{label}: ")) and "?" not in words
     is_own = is_own and _QUOTED.fullmatch(right.text) is not None
     return f"{left.text[:-1]}; {words}" if is_own else None
+
+
+def _is_answer_to_untold(
+    left: Candidate, right: Candidate, units: Sequence[Unit], told: Container[int]
+) -> bool:
+    """Whether one of two turns briefly answers another: the two would seem to be said together."""
+    one, other = units[left.units[-1]], units[right.units[0]]
+    quoted = (left.text.rpartition("“")[2], right.text.partition("“")[2].partition("”")[0])
+    for turn, words in zip((one.turn, other.turn), quoted, strict=True):
+        asked = [unit for unit in units if unit.turn == turn - 1 and unit.speaker != one.speaker]
+        is_asked = sum(unit.words for unit in asked) > 1 or any("?" in unit.text for unit in asked)
+        is_brief = len(words.split()) <= _BRIEF or _YES_OR_NO.match(words) is not None
+        if one.turn != other.turn and is_asked and is_brief and turn - 1 not in told:
+            return True
+    return False
 
 
 def _spliced(
