@@ -30,11 +30,14 @@ SHEETS = {
     "faithful": {"commit": "d2c7691", "date": "2026-11-25"},
     "faithful-2": {"commit": "1cc564c", "date": "2026-11-25"},
     "faithful-3": {"commit": "406d033", "date": "2026-11-25"},
+    "faithful-4-before": {"commit": "e10acca", "date": "2026-11-25"},
+    "faithful-4": {"commit": "b8cdf9a", "date": "2026-11-25"},
 }
-FAITHFUL = "faithful-3"
+FAITHFUL = "faithful-4"
 STYLES = {
     FAITHFUL: "faithful style, the default (100 dialogues)",
-    "faithful-2": "the same, before (100 others, whose facts have several parts each)",
+    "faithful-4-before": "the same dialogues, the version before",
+    "faithful-3": "an earlier version, on 100 others",
     "after": "free style, the network's sentences (60 dialogues)",
 }
 SHOWN = (
@@ -292,7 +295,7 @@ def saved() -> Row:
     return {
         "schema": 1,
         "name": "reading",
-        "what": "summaries read by sentence on dialogues never seen (60; faithful-2, -3: 100)",
+        "what": "summaries read by sentence on dialogues never seen (60; from faithful-2 on 100)",
         "commit": SHEETS["after"]["commit"],
         "commands": list(COMMANDS),
         "reader": READER,
