@@ -37,7 +37,6 @@ FAITHFUL = "faithful-4"
 STYLES = {
     FAITHFUL: "faithful style, the default (100 dialogues)",
     "faithful-4-before": "the same dialogues, the version before",
-    "faithful-3": "an earlier version, on 100 others",
     "after": "free style, the network's sentences (60 dialogues)",
 }
 SHOWN = (
