@@ -39,7 +39,8 @@ def test_it_is_imported_once(source: Path, monkeypatch: pytest.MonkeyPatch) -> N
     written = weights.stat().st_mtime_ns
     again = Summarizer.load(str(source), "cpu", "fp32")
     assert weights.stat().st_mtime_ns == written
-    [summary] = again.summarize([TALK], max_tokens=8, min_tokens=2)
+    # The vocabulary differs from run to run, and so does what the model says: keep all of it.
+    [summary] = again.summarize([TALK], max_tokens=8, min_tokens=6, safe=False)
     assert summary.text
     assert summary.status in ("unchecked", "warning", "low_confidence")
     assert summary.model == str(source)
