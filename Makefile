@@ -96,7 +96,7 @@ bench-generate: .venv/.dev .venv-keras/.done ## one summary at a time beside Ker
 bench-summarize: .venv/.dev .venv-peers/.done ## summaries beside Hugging Face and CTranslate2; ARGS: its flags
 	$(BIN)/python bench/summarize_speed.py $(if $(DATA),--data $(DATA)) $(ARGS)
 
-selector: .venv/.core ## train the selector of faithful summaries on corpus/, and with DATA on SGD (10 minutes of a core)
+selector: .venv/.core ## train the selector of faithful summaries on corpus/, and with DATA on SGD (12 minutes of a core)
 	OMP_NUM_THREADS=1 $(BIN)/python -m dialogist.recipe.selector corpus/w[7-9].jsonl corpus/w1?.jsonl \
 	  --twice corpus/marked.jsonl corpus/w[1-6].jsonl \
 	  $(if $(DATA),--sgd $(DATA)/sgd_annotated/train.jsonl.gz) \

@@ -22,10 +22,10 @@ def test_candidates_have_the_pieces_of_their_units_and_no_others() -> None:
     assert len(units) == 4
     candidates = [Candidate("", "quoted", (0, 2)), Candidate("", "quoted", (1,))]
     candidates += [Candidate("", "quoted", (3,))]
-    wording = TABLE.wording_of(units, candidates)
-    names = [PIECES[i] for i in wording.ids]
+    pieces = TABLE.pieces_of(units, candidates)
+    names = [PIECES[i] for i in pieces.ids]
     assert names[:2] == names[-2:] == ["[SEP]"] * 2
-    own = np.split([names[i] for i in wording.owned], wording.starts[1:])
+    own = np.split([names[i] for i in pieces.owned], pieces.starts[1:])
     assert [list(one) for one in own] == [
         ["we", "eat", "at", "on", ".", "[UNK]"],
         ["bo", "eat", "##s", "on", "."],
@@ -35,21 +35,21 @@ def test_candidates_have_the_pieces_of_their_units_and_no_others() -> None:
 
 def test_a_unit_without_pieces_is_unknown() -> None:
     [unit] = units_of([("Ann", "\u0001 \u0002")]) or units_of([("Ann", "x")])
-    wording = TABLE.wording_of([unit], [Candidate("", "quoted", (0,))])
-    assert [PIECES[i] for i in wording.ids[wording.owned]] == ["[UNK]"]
+    pieces = TABLE.pieces_of([unit], [Candidate("", "quoted", (0,))])
+    assert [PIECES[i] for i in pieces.ids[pieces.owned]] == ["[UNK]"]
 
 
 def test_sums_means_and_peaks_are_of_each_candidate() -> None:
-    wording = CandidatePieces(
+    pieces = CandidatePieces(
         np.array([2, 2, 4, 5, 6, 2, 2]), np.array([2, 3, 4, 2]), np.array([0, 3])
     )
-    vectors = TABLE.vectors(wording.ids)
+    vectors = TABLE.vectors(pieces.ids)
     np.testing.assert_allclose(vectors[2], [4, 4.5])
-    sums = TABLE.sums(wording)
+    sums = TABLE.sums(pieces)
     np.testing.assert_allclose(sums[0], vectors[2:5].sum(axis=0) / np.sqrt(3), rtol=1e-6)
     np.testing.assert_allclose(sums[1], vectors[2])
     x = np.array([[9], [9], [1], [5], [3], [9], [9]], dtype=np.float32)
-    np.testing.assert_allclose(mean_and_peak(x, wording), [[3, 5], [1, 1]])
+    np.testing.assert_allclose(mean_and_peak(x, pieces), [[3, 5], [1, 1]])
 
 
 def test_words_change_what_a_candidate_is_worth() -> None:
@@ -60,7 +60,8 @@ def test_words_change_what_a_candidate_is_worth() -> None:
         for thing, state in (("kidney", "infected"), ("jumper", "yellow"))
     ]
     sums = [
-        network.pieces.sums(network.pieces.wording_of(one.units, one.candidates)) for one in found
+        network.piece_table.sums(network.piece_table.pieces_of(one.units, one.candidates))
+        for one in found
     ]
     assert np.abs(sums[0] - sums[1]).max() > 0.1
 
@@ -70,7 +71,7 @@ def test_a_long_dialogue_is_read_as_its_parts_are() -> None:
     one = told_of([("Ann", "My internet has been down since Monday.")] * 3)
     many = told_of([("Ann", "My internet has been down since Monday.")] * 1200)
     words = [
-        network.words_seen(network.pieces.wording_of(told.units, told.candidates))
+        network.words_seen(network.piece_table.pieces_of(told.units, told.candidates))
         for told in (one, many)
     ]
     np.testing.assert_allclose(words[0][:, 1], words[1][:, 700], rtol=1e-4, atol=1e-5)

@@ -185,7 +185,7 @@ def test_signs_of_a_change_make_a_statement_stale():
             rows_of(candidates, found.units, network.normalized(found.features(network.rarity))),
             signs_of(candidates, found.units),
             pairs_of(candidates, found.units, network.rarity),
-            network.pieces.wording_of(found.units, candidates),
+            network.piece_table.pieces_of(found.units, candidates),
         )
         place = next(i for i, one in enumerate(candidates) if "6:30" in one.text)
         return float(worth.stale[place])

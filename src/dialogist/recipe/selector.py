@@ -113,7 +113,7 @@ def _table(vectors: Mapping[str, np.ndarray], marked: Sequence[Marked]) -> Piece
     """The pieces with the weights that suit some dialogues."""
     even = np.ones(len(vectors["piece_values"]), dtype=np.float32)
     table = piece_table({**vectors, "piece_weights": even})
-    ids = [table.wording_of(one.told.units, one.told.candidates).ids for one in marked]
+    ids = [table.pieces_of(one.told.units, one.told.candidates).ids for one in marked]
     table.weights = piece_weights(ids, len(even))[:, None]
     return table
 
@@ -131,19 +131,19 @@ def _example(
     pairs = pairs_of(candidates, told.units, rarity)
     worth, both = _worth_of(marked, candidates)
     together = [both[i, j] for i, j in pairs.places.tolist()]
-    wording = table.wording_of(told.units, candidates)
+    pieces = table.pieces_of(told.units, candidates)
     rows = rows_of(candidates, told.units, features)
-    lengths = np.diff(wording.starts, append=len(wording.owned))
+    lengths = np.diff(pieces.starts, append=len(pieces.owned))
     return _Example(
-        torch.from_numpy(np.concatenate([rows, table.sums(wording)], axis=1)),
+        torch.from_numpy(np.concatenate([rows, table.sums(pieces)], axis=1)),
         torch.from_numpy(signs_of(candidates, told.units)),
         torch.from_numpy(pairs.places),
         torch.from_numpy(pairs.features),
         worth.clamp(max=1),
         torch.tensor(together, dtype=torch.float32).clamp(max=1),
         torch.tensor([float(whole), float(marked.knows_stale)]).expand(len(candidates), 2),
-        torch.from_numpy(wording.ids),
-        torch.from_numpy(wording.owned),
+        torch.from_numpy(pieces.ids),
+        torch.from_numpy(pieces.owned),
         torch.from_numpy(np.repeat(np.arange(len(candidates)), lengths)),
     )
 

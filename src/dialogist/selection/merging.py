@@ -23,7 +23,6 @@ _LONGEST_QUOTED = 40  # words of statements with one label
 _BRIEF = 4  # words of an answer
 _YES_OR_NO = re.compile(r"(?i)(?:yes|yeah|no|nope|fine|ok|okay)\b")
 _BOTH = 2
-_FEW = 5  # words of a clause without a verb
 
 
 def merged(
@@ -85,7 +84,7 @@ def _one_quotation(
     said = " ".join(units[i].text for i in (*left.units, *right.units))
     is_named = any(word.low in SINGULAR_THIRD for word in words_of(said))
     saved = left.words + right.words - len(text.split())
-    is_cut = is_whole and lacks_verb(units[right.units[0]].text, _FEW)  # it ends what stands before
+    is_cut = is_whole and lacks_verb(units[right.units[0]].text)  # it ends what stands before
     return text if not is_named and (saved >= _BOTH - quoted or is_cut) else None
 
 

@@ -103,20 +103,20 @@ class Network:
     pair_out: Matrix
     pair_out_bias: Matrix
     rarity: Rarity
-    pieces: PieceTable
+    piece_table: PieceTable
 
     def normalized(self, features: Matrix) -> Matrix:
         """Features of units (U, F) by their mean and deviation."""
         found: Matrix = np.clip((features - self.mean) / self.deviation, -CLIP, CLIP)
         return found
 
-    def worth(self, rows: Matrix, signs: Matrix, pairs: Pairs, wording: CandidatePieces) -> Worth:
+    def worth(self, rows: Matrix, signs: Matrix, pairs: Pairs, pieces: CandidatePieces) -> Worth:
         """Of candidates, by their rows (C, W), signs (C, S) and words, and of pairs of them."""
-        known = np.concatenate([rows, self.pieces.sums(wording)], axis=1)
+        known = np.concatenate([rows, self.piece_table.sums(pieces)], axis=1)
         width = known.shape[1]
         hidden = _gelu(
             known @ self.hidden[:, :width]
-            + self.words_seen(wording) @ self.hidden[:, width:]
+            + self.words_seen(pieces) @ self.hidden[:, width:]
             + self.hidden_bias[:, None]
         )
         logits = hidden @ self.out + self.out_bias[:, None]
@@ -131,12 +131,12 @@ class Network:
         )
         return Worth(each[:, 0], each[:, 1], each[:, 2], pairs.places, chance)
 
-    def words_seen(self, wording: CandidatePieces) -> Matrix:
+    def words_seen(self, pieces: CandidatePieces) -> Matrix:
         """(N, C, 2D): what the networks see at the pieces of each candidate."""
-        vectors = self.pieces.vectors(wording.ids)
+        vectors = self.piece_table.vectors(pieces.ids)
         return np.stack(
             [
-                mean_and_peak(self._at_each(vectors, number), wording)
+                mean_and_peak(self._at_each(vectors, number), pieces)
                 for number in range(len(self.words))
             ]
         )
@@ -171,7 +171,7 @@ def read_network(path: Path) -> Network:
     counts = dict(zip(stems, stored["counts"].tolist(), strict=True))
     weights = {name: stored[name].astype(np.float32) for name in _WEIGHTS}
     rarity = Rarity(counts, int(stored["dialogues"][0]))
-    return Network(**weights, rarity=rarity, pieces=piece_table(stored))
+    return Network(**weights, rarity=rarity, piece_table=piece_table(stored))
 
 
 @cache

@@ -57,7 +57,7 @@ class PieceTable:
         self._tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
         self._tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
 
-    def wording_of(self, units: Sequence[Unit], candidates: Sequence[Candidate]) -> CandidatePieces:
+    def pieces_of(self, units: Sequence[Unit], candidates: Sequence[Candidate]) -> CandidatePieces:
         """The pieces of all units, and those of some candidates."""
         ends = [self._ids[_END]] * REACH_OF_WORDS
         ids, places = [*ends], []
@@ -75,24 +75,24 @@ class PieceTable:
         found: Matrix = self.values[ids] * self.scales[ids]
         return found
 
-    def sums(self, wording: CandidatePieces) -> Matrix:
+    def sums(self, pieces: CandidatePieces) -> Matrix:
         """(C, K): what the pieces of each candidate sum up to, by the root of their number."""
-        ids = wording.ids[wording.owned]
-        found: Matrix = np.add.reduceat(self.vectors(ids) * self.weights[ids], wording.starts)
-        found /= np.sqrt(_lengths(wording))
+        ids = pieces.ids[pieces.owned]
+        found: Matrix = np.add.reduceat(self.vectors(ids) * self.weights[ids], pieces.starts)
+        found /= np.sqrt(_lengths(pieces))
         return found
 
 
-def _lengths(wording: CandidatePieces) -> Matrix:
+def _lengths(pieces: CandidatePieces) -> Matrix:
     """(C, 1): how many pieces candidates have."""
-    return np.diff(wording.starts, append=len(wording.owned)).astype(np.float32)[:, None]
+    return np.diff(pieces.starts, append=len(pieces.owned)).astype(np.float32)[:, None]
 
 
-def mean_and_peak(x: Matrix, wording: CandidatePieces) -> Matrix:
+def mean_and_peak(x: Matrix, pieces: CandidatePieces) -> Matrix:
     """(C, 2D) of (T, D): of the pieces of each candidate the mean and the most."""
-    own = x[wording.owned]
-    mean = np.add.reduceat(own, wording.starts) / _lengths(wording)
-    return np.concatenate([mean, np.maximum.reduceat(own, wording.starts)], axis=1)
+    own = x[pieces.owned]
+    mean = np.add.reduceat(own, pieces.starts) / _lengths(pieces)
+    return np.concatenate([mean, np.maximum.reduceat(own, pieces.starts)], axis=1)
 
 
 def piece_table(stored: Mapping[str, NDArray[Any]]) -> PieceTable:

@@ -95,7 +95,7 @@ def select(
         rows_of(candidates, units, network.normalized(found.features(network.rarity))),
         signs_of(candidates, units),
         pairs_of(candidates, units, network.rarity),
-        network.pieces.wording_of(units, candidates),
+        network.piece_table.pieces_of(units, candidates),
     )
     if about:
         worth = worth.only([i for i, one in enumerate(candidates) if _is_about(one, units, about)])

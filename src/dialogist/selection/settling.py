@@ -203,13 +203,11 @@ def _settlement(
     begins = units[turns[number][0]].text
     is_choice = len(turns[number - 1]) == 1 and "?" not in begins and _is_brief(begins)
     if is_choice and back and _stems(begins) & _stems(back.text):
-        return Settlement(
-            (turns[number - 1][-1],), (turns[number][0],)
-        )  # "Tea?" "It's hot." "Tea."
+        # "Tea?" "It's hot." "Tea."
+        return Settlement((turns[number - 1][-1],), (turns[number][0],))
     asks_other = back is not None and _ASKS_OTHER.search(back.text) is not None
-    is_asked = any(
-        _YOU_DO.match(units[i].text) for i in turns[number - 1]
-    )  # "Tonight. You come too."
+    # "Tonight. You come too."
+    is_asked = any(_YOU_DO.match(units[i].text) for i in turns[number - 1])
     is_back = back is not None and not asks_other and not is_asked
     for step in _steps(units, turns, number, is_back):
         said = turns[number - step]

@@ -77,7 +77,6 @@ _CORRECTS = re.compile(
     r"(?i)^\W*(?:no,? (?:wait|sorry|actually|not|don['’]?t|that)|wait|hold on|actually|oh no"
     r"|sorry,? (?:no|i|it)|scratch that|i mean)\b"
 )
-_FEW = 5  # words of a clause without a verb
 _REMARK = 3  # words before a refusal that say nothing: "Hm."
 _SOON = 3  # turns in which a time is changed
 _AHEAD = 60  # units in which something is taken back: the time of a long dialogue stays linear
@@ -153,9 +152,7 @@ def _is_under_condition(units: Sequence[Unit], i: int) -> bool:
 def _ended(units: Sequence[Unit], holding: Mapping[int, int], i: int) -> int | None:
     """The candidate that unit ``i``, a few words without a verb, ends: "Last week. Twice."."""
     before, unit = units[i - 1], units[i]
-    ends = (
-        i > 0 and before.turn == unit.turn and "?" not in unit.text and lacks_verb(unit.text, _FEW)
-    )
+    ends = i > 0 and before.turn == unit.turn and "?" not in unit.text and lacks_verb(unit.text)
     return holding.get(i - 1) if ends else None
 
 

@@ -75,7 +75,7 @@ def is_fragment(words: str) -> bool:
     return is_short and not is_statement(words) and not is_order(words)
 
 
-def lacks_verb(words: str, longest: int) -> bool:
+def lacks_verb(words: str, longest: int = 5) -> bool:
     """Whether at most so many words, contractions written out, have no verb."""
     said = normalised(words).rstrip(" .!…")
     is_clause = is_statement(said) or is_order(said)
