@@ -4,6 +4,7 @@ import re
 from random import Random
 
 import pytest
+from bench.checker_benchmark import ERRORS, DetectedShare, plant_slot, trials
 
 from dialogist.data.error_injection import (
     Ground,
@@ -18,7 +19,6 @@ from dialogist.data.error_injection import (
     plant_swaps,
 )
 from dialogist.records import Dialogue, Utterance
-from dialogist_lab.checker_benchmark import ERRORS, DetectedShare, plant_slot, trials
 
 SEEDS = range(20)
 
