@@ -23,13 +23,12 @@ from torch import Tensor, nn
 
 from dialogist.recipe.piece_vectors import piece_vectors, piece_weights
 from dialogist.recipe.sgd_marks import Marked, needed, read_marked, read_sgd
-from dialogist.selection.candidate_features import SIGNS, pairs_of, rows_of, signs_of
-from dialogist.selection.features import Matrix
+from dialogist.selection.features import SIGNS, Matrix, pairs_of, rows_of, signs_of
 from dialogist.selection.network import BUNDLED, CLIP
 from dialogist.selection.pieces import REACH_OF_WORDS, PieceTable, piece_table
 from dialogist.selection.select import Told
 from dialogist.selection.statements import Candidate
-from dialogist.selection.terms import Rarity, terms_of
+from dialogist.selection.units import Rarity, terms_of
 from dialogist.text.tokens import counted
 
 _NETWORKS, _HIDDEN, _PAIR_HIDDEN, _EPOCHS, _BATCH = 8, 128, 48, 10, 16

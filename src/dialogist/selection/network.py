@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from dialogist.selection.candidate_features import Pairs
-from dialogist.selection.features import Matrix
+from dialogist.selection.features import Matrix, Pairs
 from dialogist.selection.pieces import (
     REACH_OF_WORDS,
     CandidatePieces,
@@ -18,7 +17,7 @@ from dialogist.selection.pieces import (
     mean_and_peak,
     piece_table,
 )
-from dialogist.selection.terms import Rarity
+from dialogist.selection.units import Rarity
 
 BUNDLED = Path(__file__).resolve().parents[1] / "assets" / "selection" / "open.safetensors"
 """The selector that the package holds."""
