@@ -212,6 +212,7 @@ def _work(
     """ComparisonRow after row; after each the table so far is written."""
     from dialogist.files import write_text_atomically
     from dialogist.recipe.recipe_config import RunPlace
+    from dialogist.recipe.systems import System
     from dialogist_lab.ablation import budgeted
     from dialogist_lab.comparison import reference_row
 
@@ -220,8 +221,9 @@ def _work(
         if not quiet:
             note(f"[{number}/{len(rows)}] {row.name}: {', '.join(row.settings) or 'as it is'}")
         place = RunPlace(setting.wanted.data, row.run, setting.wanted.device)
-        system = partial(budgeted, row, config, place, note)
-        outcome = run_system(row.name, system, setting, quiet, row.decoding)
+        prepare = partial(budgeted, row, config, place, note)
+        system = System(row.name, row.recipe, row.run)
+        outcome = run_system(system, setting, quiet, row.decoding, prepare)
         if isinstance(outcome, SystemFailure):
             shown.failed.append(outcome)
         else:

@@ -31,6 +31,7 @@ from dialogist.cli.forms import CardFormat, form_of, output_to
 from dialogist.cli.inputs import with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, DialogistError, MissingExtraError, UsageError
+from dialogist.files import writing
 from dialogist.template.filled import printable
 from dialogist_lab.cli.compare_output import (
     Comparison,
@@ -172,7 +173,7 @@ def compare(
     for number, system in enumerate(found, 1):
         if not quiet:
             note(f"[{number}/{len(found)}] {system.name}")
-        comparison.add(run_system(system.name, lambda one=system: one, setting, quiet))
+        comparison.add(run_system(system, setting, quiet))
     _add_floors(comparison, setting)
     with output_to(output):
         typer.echo(_SHOWN[form](comparison, keys))
@@ -189,27 +190,30 @@ def _comparison(setting: "ComparisonSetting") -> Comparison:
 
 
 def run_system(
-    name: str,
-    make: "Callable[[], System]",
+    system: "System",
     setting: "ComparisonSetting",
     quiet: bool,
     options: "DecodingOptions | None" = None,
+    prepare: "Callable[[], System] | None" = None,
 ) -> "ComparisonRow | SystemFailure":
-    """The row of a system. One that fails is told in one line, and the others still run."""
+    """The row of a system. One that fails is told in one line, and the others still run.
+
+    ``prepare`` settles what is still open of it before it is trained.
+    """
     from dialogist.training.runtime import Interrupted
     from dialogist_lab.comparison import assess, is_trained, train_system
 
     try:
-        system = make()
+        system = system if prepare is None else prepare()
         if not is_trained(system):
             with TrainingDisplay(quiet) as display:
                 train_system(system, setting, display)
         total = len(setting.judge.dialogues)
-        row = assess(system, setting, progress(f"{name}:", total, quiet), options)
+        row = assess(system, setting, progress(f"{system.name}:", total, quiet), options)
     except Interrupted:
         raise
     except Exception as error:
-        return _failure(name, error)
+        return _failure(system.name, error)
     if not quiet:
         note(comparison_line(row))
     return row
@@ -247,10 +251,8 @@ def _keep(comparison: Comparison, folder: Path) -> None:
     from dialogist.evaluation.scoring import write_scores
     from dialogist.recipe.systems import file_name_of
 
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{folder}: cannot be written: {error.strerror}") from None
     for row in comparison.rows:
         name = file_name_of(row.name)
         write_scores(folder / f"{name}.scores.jsonl", row.entry.scores)

@@ -11,7 +11,7 @@ from dialogist.errors import DataError, MissingExtraError, UsageError, nearest
 from dialogist.evaluation.diagnostics import Caution
 from dialogist.evaluation.metric_selection import MetricSelection, metric_names
 from dialogist.evaluation.system_outputs import DialogueChoice, Output
-from dialogist.files import short_names
+from dialogist.files import short_names, writing
 from dialogist.recipe.evaluation_run import (
     EvaluationRequest,
     SystemResult,
@@ -211,10 +211,8 @@ def _require_extras(output: Path) -> None:
     for package in ("matplotlib", "jinja2"):
         if find_spec(package) is None:
             raise MissingExtraError("dialogist report", "eval")
-    try:
+    with writing(output):
         output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{output}: cannot be written: {error.strerror}") from None
 
 
 def _check_baseline(call: ReportCall, said: Sequence[SystemResult]) -> None:

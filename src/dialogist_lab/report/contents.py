@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialogist import __version__
-from dialogist.errors import DataError
 from dialogist.evaluation.diagnostics import Caution
 from dialogist.evaluation.pages import asset, content_policy, displayable, page_templates, trusted
 from dialogist.evaluation.report_card import Card
+from dialogist.files import writing
 from dialogist.metrics.base import BEST
 from dialogist.records import Dialogue, Utterance
 from dialogist.text.tokens import counted
@@ -287,7 +287,7 @@ def write_report(contents: Contents, folder: Path) -> None:
     text = render_markdown(contents, __version__, FIGURES)
     images = {f"{picture.name}.png": picture.png() for picture in contents.pictures}
     figures = folder / FIGURES
-    try:
+    with writing(folder):
         figures.mkdir(parents=True, exist_ok=True)
         for old in figures.glob("*.png"):
             if old.name not in images:
@@ -296,7 +296,3 @@ def write_report(contents: Contents, folder: Path) -> None:
             (figures / name).write_bytes(data)
         (folder / TEXT).write_text(text, encoding="utf-8")
         (folder / PAGE).write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise DataError(
-            f"{error.filename or folder}: cannot be written: {error.strerror}"
-        ) from None

@@ -76,9 +76,10 @@ _VARIABLES = {
 }
 """Colours that nothing else has, and what they are in the page."""
 
-_STAND_INS = tuple(_VARIABLES)
 INK = Ink(**_PLAIN, palette=_SERIES)
-PAGE_INK = Ink(*_STAND_INS[: len(_PLAIN)], palette=_STAND_INS[len(_PLAIN) :])
+PAGE_INK = Ink(
+    **dict(zip(_PLAIN, _VARIABLES, strict=False)), palette=tuple(_VARIABLES)[len(_PLAIN) :]
+)
 """In colours that stand for the page's variables."""
 
 
