@@ -33,9 +33,8 @@ from dialogist.pipeline.summarizer import Summarizer, SummarizerLike
 from dialogist.recipe.corpus import Note, read_sets
 from dialogist.recipe.distillation import card_lines, record_teachers
 from dialogist.recipe.encoded_data import PairMaker, dev_data, makes_windows
-from dialogist.recipe.pretrained_run import begin_pretrained, with_source
 from dialogist.recipe.recipe_config import Recipe, RunPlace, ValidationConfig
-from dialogist.recipe.run_settings import settle_config
+from dialogist.recipe.run_settings import begin_pretrained, settle_config, with_source
 from dialogist.recipe.start import (
     adopt_tokenizer,
     find_encoder,
