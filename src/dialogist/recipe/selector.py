@@ -133,7 +133,7 @@ def _example(
     told = marked.told
     candidates = told.candidates
     pairs = pairs_of(candidates, told.units, rarity)
-    worth, together = _worth_of(marked, candidates, pairs.places.tolist())
+    worth, together = worth_of(marked, candidates, pairs.places.tolist())
     pieces = table.pieces_of(told.units, candidates)
     rows = rows_of(candidates, told.units, features)
     lengths = np.diff(pieces.starts, append=len(pieces.owned))
@@ -151,7 +151,7 @@ def _example(
     )
 
 
-def _worth_of(
+def worth_of(
     marked: Marked, candidates: Sequence[Candidate], places: Sequence[tuple[int, int]]
 ) -> tuple[Tensor, Tensor]:
     """(C, 3) of candidates, and (P,) of pairs what both tell more than each alone."""

@@ -94,6 +94,7 @@ _NOUN_IS = re.compile(
     r"|their|fine|late|going|leaking|coming|coughing|working|running|still|already|too|really|very|broken|available|ready"
     r"|closed|open|here|there|free|bit)\b)"
 )
+_OWNER = re.compile(r"(?i)\b(?:a|the|my|ur|your|his|her|our|their|[a-z]+['’]s) $")
 _BE = re.compile(r"(?<=\bto) b\b|(?<=\bwill) b\b|(?<='ll) b\b")
 _ADVERBS = word_set("just already also never always not really still only probably even ever all")
 
@@ -135,6 +136,8 @@ def _spelt(word: re.Match[str], text: str) -> str:
         return "want"
     if low in ("w", "r", "bc") and word[0].isupper():
         return word[0]
+    if low in ("cuz", "coz") and _OWNER.search(text, 0, word.start()):
+        return "cousin"
     usual = None if low in _UNSURE else _SPELLINGS.get(low)
     if usual is None or (usual.lower() == low and low[0] != "i"):
         return word[0]
