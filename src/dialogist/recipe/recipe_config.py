@@ -72,7 +72,7 @@ _SHORTEST_PLANNED = 5
 
 
 class TeacherConfig(Config):
-    """References that another system wrote (`dialogist.recipe.distillation`).
+    """References that another system wrote (`dialogist.recipe.corpus`).
 
     ``outputs``: its file of outputs, joined to the dialogues by id; ``key``: what they are called
     there (empty: as usual). Kept are those of a status in ``statuses``, without a finding in
