@@ -18,6 +18,15 @@ SCHEMA_VERSION = 3
 
 _NOTHING: Mapping[str, JSON] = MappingProxyType({})
 _NOTHING_MASKED: Mapping[str, str] = MappingProxyType({})
+PROFILE = "profile"
+"""The key of a record that holds what is known of a customer beside the dialogue.
+
+What of it cannot be read stays there in the metadata.
+"""
+
+PROFILE_PREFIX = f"{PROFILE}."
+"""Before a field's name, where a statement cites it."""
+
 _NO_PROFILE: Mapping[str, str] = MappingProxyType({})
 _NO_TIMINGS: Mapping[str, float] = MappingProxyType({})
 
@@ -110,6 +119,11 @@ class Dialogue:
         known = ((name.replace("_", " "), value) for name, value in self.profile.items())
         turns = (Utterance("", f"profile {name}: {value}") for name, value in known)
         return replace(self, utterances=(*turns, *self.utterances), profile=_NO_PROFILE)
+
+
+def title_of_field(name: str) -> str:
+    """A field's name in words: ``home_address`` is "home address"."""
+    return " ".join(name.replace("_", " ").split())
 
 
 def _tuple_of(kind: type, name: str, values: object) -> tuple[object, ...]:

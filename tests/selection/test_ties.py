@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from dialogist.selection.candidate_features import pairs_of, rows_of, signs_of
 from dialogist.selection.choice import Choice
+from dialogist.selection.features import pairs_of, rows_of, signs_of
 from dialogist.selection.network import Worth, bundled_network
 from dialogist.selection.select import chosen_of, select, told_of
 from dialogist.selection.ties import ties_of

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dialogist.data.readers import ReadOptions, ReadProblem, no_note, read_dialogues
-from dialogist.data.user_profile import PROFILE
 from dialogist.errors import DataError
-from dialogist.records import JSON, Dialogue
+from dialogist.records import JSON, PROFILE, Dialogue
 from dialogist.text.tokens import count_words
 
 _EXAMPLES = 5

@@ -24,9 +24,8 @@ from typing import Any, BinaryIO, Literal, TypeAlias, cast
 import numpy as np
 
 from dialogist.data.readers import ReadOptions, ReadProblem, files_of, no_note, read_dialogues
-from dialogist.data.readers.columnar import json_lines
 from dialogist.data.readers.registry import ENDINGS
-from dialogist.data.readers.source import without_compression
+from dialogist.data.readers.source import json_lines, without_compression
 from dialogist.errors import DataError, MissingExtraError, UsageError
 from dialogist.jobs.work import error_record
 from dialogist.records import Dialogue, Summary, Utterance

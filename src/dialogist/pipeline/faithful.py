@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from dialogist.data.normalise import readable_in_place
 from dialogist.data.readers.fields import role_of
-from dialogist.data.user_profile import PROFILE_PREFIX, is_said, stands_in, title_of_field
 from dialogist.pipeline.isolation import Clock, failed, refusal, shortness
 from dialogist.pipeline.options import Length, SummaryOptions
 from dialogist.records import (
+    PROFILE_PREFIX,
     Coverage,
     Dialogue,
     Dropped,
@@ -19,6 +19,7 @@ from dialogist.records import (
     Summary,
     Utterance,
     Warning,
+    title_of_field,
 )
 from dialogist.selection.network import bundled_network
 from dialogist.selection.select import MOST, USUAL, Chosen, select
@@ -86,10 +87,21 @@ def _apart(statement: Statement, dialogue: Dialogue) -> Statement:
 
 def _rests_on(text: str, value: str, is_cited: bool, dialogue: Dialogue) -> bool:
     """Whether a statement has a value that nobody says, or cites the field and shares a word."""
-    if stands_in(value, text):
-        return is_cited or not is_said(value, dialogue)
+    if _stands_in(value, text):
+        return is_cited or not _is_said(value, dialogue)
     words = {word for word in words_in(value.lower()) if len(word) >= _FEWEST_LETTERS}
     return is_cited and not words.isdisjoint(words_in(text.lower()))
+
+
+def _stands_in(value: str, text: str) -> bool:
+    """Whether a text has a value, as whole words in any case."""
+    pattern = rf"(?<!\w){re.escape(value)}(?!\w)"
+    return re.search(pattern, text, re.IGNORECASE) is not None
+
+
+def _is_said(value: str, dialogue: Dialogue) -> bool:
+    """Whether somebody says a value in the dialogue."""
+    return any(_stands_in(value, one.text) for one in dialogue.utterances)
 
 
 class ProfileNotes:
@@ -101,7 +113,7 @@ class ProfileNotes:
         self._left = {
             name: value
             for name, value in dialogue.profile.items()
-            if self._owner and not is_said(value, dialogue) and not self._is_told(name)
+            if self._owner and not _is_said(value, dialogue) and not self._is_told(name)
         }
 
     def note(self, text: str, evidence: Sequence[EvidenceSpan]) -> tuple[str, tuple[str, ...]]:
@@ -116,7 +128,7 @@ class ProfileNotes:
 
     def _mentions(self, name: str, text: str, evidence: Sequence[EvidenceSpan]) -> bool:
         title = title_of_field(name)
-        if not stands_in(title, text):
+        if not _stands_in(title, text):
             return False
         for span in evidence:
             turn = self._dialogue.utterances[span.utterance]

@@ -23,19 +23,19 @@ from torch import Tensor, nn
 
 from dialogist.recipe.piece_vectors import piece_vectors, piece_weights
 from dialogist.recipe.sgd_marks import Marked, needed, read_marked, read_sgd
-from dialogist.selection.candidate_features import SIGNS, pairs_of, rows_of, signs_of
-from dialogist.selection.features import Matrix
+from dialogist.selection.features import SIGNS, Matrix, pairs_of, rows_of, signs_of
 from dialogist.selection.network import BUNDLED, CLIP
 from dialogist.selection.pieces import REACH_OF_WORDS, PieceTable, piece_table
 from dialogist.selection.select import Told
 from dialogist.selection.statements import Candidate
-from dialogist.selection.terms import Rarity, terms_of
+from dialogist.selection.units import Rarity, terms_of
 from dialogist.text.tokens import counted
 
 _NETWORKS, _HIDDEN, _PAIR_HIDDEN, _EPOCHS, _BATCH = 8, 128, 48, 10, 16
 _RATE, _DECAY, _DROPOUT = 2e-3, 0.02, 0.5
 _CHANNELS, _WORD_RATE, _WORD_DROPOUT, _LEFT_OUT = 96, 1e-3, 0.3, 0.1
 _KEY, _ALONE, _STALE = range(3)
+_PAIRS = 2.0  # of the loss: squares of small numbers
 _LOWEST = -1.0  # below all that gelu gives
 
 
@@ -129,8 +129,7 @@ def _example(
     told = marked.told
     candidates = told.candidates
     pairs = pairs_of(candidates, told.units, rarity)
-    worth, both = _worth_of(marked, candidates)
-    together = [both[i, j] for i, j in pairs.places.tolist()]
+    worth, together = _worth_of(marked, candidates, pairs.places.tolist())
     pieces = table.pieces_of(told.units, candidates)
     rows = rows_of(candidates, told.units, features)
     lengths = np.diff(pieces.starts, append=len(pieces.owned))
@@ -140,7 +139,7 @@ def _example(
         torch.from_numpy(pairs.places),
         torch.from_numpy(pairs.features),
         worth.clamp(max=1),
-        torch.tensor(together, dtype=torch.float32).clamp(max=1),
+        together,
         torch.tensor([float(whole), float(marked.knows_stale)]).expand(len(candidates), 2),
         torch.from_numpy(pieces.ids),
         torch.from_numpy(pieces.owned),
@@ -149,19 +148,21 @@ def _example(
 
 
 def _worth_of(
-    marked: Marked, candidates: Sequence[Candidate]
-) -> tuple[Tensor, Counter[tuple[int, int]]]:
-    """(C, 3), and of pairs the facts that they tell together; one fact of many is shared out."""
-    worth = torch.zeros(len(candidates), 3)
-    both: Counter[tuple[int, int]] = Counter()
+    marked: Marked, candidates: Sequence[Candidate], places: Sequence[tuple[int, int]]
+) -> tuple[Tensor, Tensor]:
+    """(C, 3) of candidates, and (P,) of pairs what both tell more than each alone."""
+    units = marked.told.units
+    terms = [set(terms_of(" ".join(units[i].text for i in one.units))) for one in candidates]
+    worth, both = torch.zeros(len(candidates), 3), torch.zeros(len(places))
     for fact in marked.facts:
-        own = needed(fact, candidates)
-        worth[own, _KEY] = 1
-        if len(own) == 1:
-            worth[own, _ALONE] += 1
-        pairs = [(i, j) for i in own for j in own if i < j]
-        for pair in pairs:
-            both[pair] += 1 / len(pairs)  # type: ignore[assignment]
+        worth[needed(fact.spans, candidates), _KEY] = 1
+        telling = [fact.is_told_by(one.units) for one in candidates]
+        # Readers find a fact about as often as the square of its words that a summary has.
+        alone = [tells * fact.covered(own) ** 2 for tells, own in zip(telling, terms, strict=True)]
+        worth[:, _ALONE] += torch.tensor(alone)
+        for p, (i, j) in enumerate(places):
+            if telling[i] or telling[j]:
+                both[p] += fact.covered(terms[i] | terms[j]) ** 2 - alone[i] - alone[j]
     for span in marked.stale:
         worth[needed(span, candidates), _STALE] = 1
     return worth, both
@@ -181,7 +182,7 @@ class _Perceptron(nn.Module):
         self.pair_out = nn.Linear(_PAIR_HIDDEN, 1)
 
     def forward(self, batch: _Example) -> tuple[Tensor, Tensor]:
-        """Logits of candidates (C, 3) and of pairs (P,)."""
+        """Logits of candidates (C, 3) and what pairs (P,) tell more."""
         known = torch.cat([batch.rows, self._words(batch)], dim=1)
         hidden = self._dropped(self.hidden(known))
         first, second = (hidden[batch.places[:, side]] for side in (0, 1))
@@ -237,7 +238,7 @@ def _loss(found: tuple[Tensor, Tensor], batch: _Example) -> Tensor:
     whole, of_stale = batch.weights.unbind(dim=1)
     known = torch.stack([whole, whole, of_stale], dim=1)
     both = whole[batch.places[:, 0]]
-    pairs = (loss_of(found[1], batch.together, reduction="none") * both).sum()
+    pairs = _PAIRS * ((found[1] - batch.together).square() * both).sum()
     return (
         (each * known).sum(dim=0) / known.sum(dim=0).clamp(min=1)
     ).sum() + pairs / both.sum().clamp(min=1)

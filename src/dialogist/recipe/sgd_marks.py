@@ -14,6 +14,7 @@ from dialogist.errors import DataError
 from dialogist.selection.cues import CUES
 from dialogist.selection.select import Told, told_of
 from dialogist.selection.statements import Candidate
+from dialogist.selection.terms import terms_of
 
 # Dialogues whose important words are marked, and whether a summary holds what they say.
 #
@@ -26,8 +27,28 @@ _HELD = 0.6  # of the letters of each span of a fact
 _TOUCHED = 0.2  # of the letters of a span: less of it is in a unit by accident
 _VALIDATION = 12  # of a hundred dialogues
 
-_Fact = tuple[Mapping[int, float], ...]
+_Spans = tuple[Mapping[int, float], ...]
 """Of each span, which units hold what share of its letters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What a summary must hold: where it is said, and the content words that a reader looks for.
+
+    ``terms`` are those of the fact in plain words, as far as the dialogue says them; of the spans
+    where it is not in plain words.
+    """
+
+    spans: _Spans
+    terms: frozenset[str]
+
+    def covered(self, terms: Collection[str]) -> float:
+        """The share of its content words that a text with these has."""
+        return len(self.terms.intersection(terms)) / len(self.terms) if self.terms else 0.0
+
+    def is_told_by(self, units: Collection[int]) -> bool:
+        """Whether one of these units says a part of it."""
+        return any(one.get(i, 0.0) > _TOUCHED for one in self.spans for i in units)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +58,8 @@ class Marked:
     id: str
     turns: Sequence[tuple[str, str]]
     told: Told
-    facts: tuple[_Fact, ...]
-    stale: tuple[_Fact, ...]
+    facts: tuple[Fact, ...]
+    stale: tuple[_Spans, ...]
     knows_stale: bool = True
     """Whether what is stale is marked."""
     times: int = 1
@@ -55,12 +76,12 @@ class Marked:
         return _is_validation(self.id)
 
 
-def holds(fact: _Fact, units: Collection[int]) -> bool:
+def holds(fact: _Spans, units: Collection[int]) -> bool:
     """Whether these units say all of a fact."""
     return all(sum(share for i, share in one.items() if i in units) >= _HELD for one in fact)
 
 
-def needed(fact: _Fact, candidates: Sequence[Candidate]) -> list[int]:
+def needed(fact: _Spans, candidates: Sequence[Candidate]) -> list[int]:
     """The numbers of the fewest candidates that hold a fact; none where they cannot."""
     shares = [
         sum(share for one in fact for unit, share in one.items() if unit in own.units)
@@ -110,11 +131,16 @@ def marked_of(record: Any, where: str) -> Marked:
     """The dialogue of a record; ``where`` names it in errors."""
     turns = [(speaker, text) for speaker, text in record["turns"]]
     told = told_of(turns)
+    said = frozenset(terms_of(" ".join(text for _, text in turns)))
+    names = frozenset(terms_of(" ".join(speaker for speaker, _ in turns)))
     facts, stale = [], []
     for statement in record["statements"]:
         spans = list(_spans(statement["spans"], turns, where))
         if statement.get("key"):
-            facts.append(tuple(_shares(told, span) for span in spans))
+            plain = statement.get("fact", statement.get("text", ""))
+            words = plain or " ".join(turns[t][1][a:b] for t, a, b in spans)
+            terms = said.intersection(terms_of(words)) - names
+            facts.append(Fact(tuple(_shares(told, span) for span in spans), terms))
         elif statement.get("type") == "stale":
             stale += [(_shares(told, span),) for span in spans]
     return Marked(record["id"], turns, told, tuple(facts), tuple(stale))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogist.selection.candidate_features import REACH
+from dialogist.selection.features import REACH
 from dialogist.selection.network import Worth
 
 LEAST = 0.15

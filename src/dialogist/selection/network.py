@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file
 
-from dialogist.selection.candidate_features import Pairs
-from dialogist.selection.features import Matrix
+from dialogist.selection.features import Matrix, Pairs
 from dialogist.selection.pieces import (
     REACH_OF_WORDS,
     CandidatePieces,
@@ -18,7 +17,7 @@ from dialogist.selection.pieces import (
     mean_and_peak,
     piece_table,
 )
-from dialogist.selection.terms import Rarity
+from dialogist.selection.units import Rarity
 
 BUNDLED = Path(__file__).resolve().parents[1] / "assets" / "selection" / "open.safetensors"
 """The selector that the package holds."""
@@ -51,9 +50,10 @@ class Worth:
 
     Attributes:
         key: (C,) how likely a summary must hold each.
-        alone: (C,) how likely each tells a fact that a summary must hold, whole.
+        alone: (C,) how much each tells of the facts that a summary must hold.
         stale: (C,) how likely a later turn changes what each says.
-        places, together: (P, 2), (P,) how likely the two of a pair tell a fact together.
+        places, together: (P, 2), (P,) how much the two of a pair tell more than each alone; less
+            than none where they tell the same.
     """
 
     key: NDArray[np.float32]
@@ -126,10 +126,8 @@ class Network:
         told = np.broadcast_to(pairs.features, (len(hidden), *pairs.features.shape))
         both = np.concatenate([first, second, told], axis=2)
         joint = _gelu(both @ self.pair_hidden + self.pair_hidden_bias[:, None])
-        chance = _chances(
-            (joint @ self.pair_out[:, :, None])[:, :, 0] + self.pair_out_bias[:, None]
-        )
-        return Worth(each[:, 0], each[:, 1], each[:, 2], pairs.places, chance)
+        more = (joint @ self.pair_out[:, :, None])[:, :, 0] + self.pair_out_bias[:, None]
+        return Worth(each[:, 0], each[:, 1], each[:, 2], pairs.places, more.mean(axis=0))
 
     def words_seen(self, pieces: CandidatePieces) -> Matrix:
         """(N, C, 2D): what the networks see at the pieces of each candidate."""

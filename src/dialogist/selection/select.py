@@ -6,15 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogist.selection.candidate_features import REACH, pairs_of, rows_of, signs_of
 from dialogist.selection.choice import LEAST, Choice
-from dialogist.selection.features import Matrix, features_of
+from dialogist.selection.features import REACH, Matrix, features_of, pairs_of, rows_of, signs_of
 from dialogist.selection.merging import merged
 from dialogist.selection.network import Network, Worth
 from dialogist.selection.statements import Candidate, candidates_of
-from dialogist.selection.terms import Rarity, terms_of
 from dialogist.selection.ties import ties_of
-from dialogist.selection.units import Unit, units_of
+from dialogist.selection.units import Rarity, Unit, terms_of, units_of
 from dialogist.text.reported_speech import Conversation, Reported
 from dialogist.text.reported_speech.participants import written_name
 from dialogist.text.reported_speech.parts import part_spans

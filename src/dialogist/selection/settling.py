@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dialogist.selection.cues import NUMBERISH
-from dialogist.selection.terms import terms_of
-from dialogist.selection.units import Unit
+from dialogist.selection.units import Unit, terms_of
 from dialogist.text.quantities import UNITS
 from dialogist.text.reported_speech.orders import is_order
 from dialogist.text.reported_speech.phrases import YOU_DO, alternatives

@@ -7,8 +7,7 @@ from typing import Literal
 
 from dialogist.selection.cues import AGENTS
 from dialogist.selection.settling import Settlement, settlements
-from dialogist.selection.terms import terms_of
-from dialogist.selection.units import Unit
+from dialogist.selection.units import Unit, terms_of
 from dialogist.text.reported_speech import Conversation, Reported
 from dialogist.text.reported_speech.antecedents import may_name, open_pronoun
 from dialogist.text.reported_speech.spelling import normalised

@@ -4,12 +4,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dialogist.selection.candidate_features import REACH
 from dialogist.selection.cues import CUES
+from dialogist.selection.features import REACH
 from dialogist.selection.staleness import said_values
 from dialogist.selection.statements import Candidate
-from dialogist.selection.terms import terms_of
-from dialogist.selection.units import Unit
+from dialogist.selection.units import Unit, terms_of
 from dialogist.text.replies import (
     agrees,
     asks_for_change,

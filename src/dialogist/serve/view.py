@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from dialogist.data.user_profile import PROFILE_PREFIX, title_of_field
 from dialogist.present import Shaped, markdown_of, text_of
 from dialogist.privacy.masks import MASK_PATTERN
-from dialogist.records import Dialogue, Statement, Summary
+from dialogist.records import PROFILE_PREFIX, Dialogue, Statement, Summary, title_of_field
 from dialogist.serve.reviews import record_of
 from dialogist.template.filled import SHOWN, doubt_of
 

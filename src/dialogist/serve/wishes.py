@@ -14,12 +14,12 @@ from pydantic import Field, ValidationError
 
 from dialogist.config import Config
 from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
-from dialogist.data.user_profile import MOST_FIELDS, PROFILE
+from dialogist.data.readers.fields import MOST_FIELDS
 from dialogist.errors import ConfigError, DataError, UsageError
 from dialogist.pipeline.options import Length, Style, SummaryOptions, only_in_free_style
 from dialogist.present import Presenter, Shape, Shaped, Where
 from dialogist.privacy.packs import MaskedNames
-from dialogist.records import JSON, Dialogue, Summary
+from dialogist.records import JSON, PROFILE, Dialogue, Summary
 from dialogist.serve.problems import Problem
 from dialogist.template.template_config import bundled_templates, load_template
 from dialogist.text.tokens import count_words

@@ -6,8 +6,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dialogist.data.key_points import LabelOrigin, RulePack
-from dialogist.data.user_profile import PROFILE_PREFIX, title_of_field
-from dialogist.records import Dialogue, Statement, StatementKind, Summary
+from dialogist.records import (
+    PROFILE_PREFIX,
+    Dialogue,
+    Statement,
+    StatementKind,
+    Summary,
+    title_of_field,
+)
 from dialogist.template.extract.extraction import Extracted, extract, same
 from dialogist.template.extract.titles import title_of
 from dialogist.template.extract.turns import Found, quoted, turns_of

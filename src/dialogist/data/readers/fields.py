@@ -356,3 +356,33 @@ def _turn(utterance: Utterance) -> JSON:
     if utterance.role != role_of(utterance.speaker):
         turn["role"] = utterance.role
     return turn
+
+
+MOST_FIELDS = 50
+_LONGEST_NAME, _LONGEST_VALUE = 64, 500  # characters
+
+
+def profile_of(value: JSON) -> tuple[dict[str, str], dict[str, JSON]]:
+    """The fields of a record's profile that can be read, as text, and those that cannot.
+
+    A value is text, a number, true or false, or a list of these, which are joined by semicolons.
+    """
+    fields: dict[str, str] = {}
+    ignored: dict[str, JSON] = {}
+    for name, one in value.items() if isinstance(value, dict) else ():
+        text = _profile_text(one)
+        is_named = bool(name.strip()) and name.isprintable() and len(name) <= _LONGEST_NAME
+        if text and is_named and len(text) <= _LONGEST_VALUE and len(fields) < MOST_FIELDS:
+            fields[name.strip()] = text
+        else:
+            ignored[name] = one
+    return fields, ignored
+
+
+def _profile_text(value: JSON) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        texts = [_profile_text(one) for one in value if not isinstance(one, list)]
+        return "; ".join(texts) if all(texts) else ""
+    return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""

@@ -8,7 +8,6 @@ from itertools import chain, pairwise
 from typing import NamedTuple
 
 from dialogist.data.readers.base import BadRecord, ProblemReporter, ReadOptions, value_at
-from dialogist.data.readers.columnar import ARROW, PARQUET
 from dialogist.data.readers.documents import message_text, plain_text
 from dialogist.data.readers.fields import (
     DIALOGUE_TEXT_KEYS,
@@ -27,6 +26,7 @@ from dialogist.data.readers.fields import (
     json_kind,
     missing_key,
     other_keys,
+    profile_of,
     require_text,
     role_in_data,
     role_of,
@@ -35,11 +35,10 @@ from dialogist.data.readers.fields import (
     texts_under,
 )
 from dialogist.data.readers.json_records import FileHead, JsonValue, convert_records, json_values
-from dialogist.data.readers.source import Source
+from dialogist.data.readers.source import ARROW, PARQUET, Source
 from dialogist.data.readers.speaker_lines import LINE_END, named_lines
-from dialogist.data.user_profile import PROFILE, profile_of
 from dialogist.errors import DataError
-from dialogist.records import JSON, Dialogue, Utterance
+from dialogist.records import JSON, PROFILE, Dialogue, Utterance
 from dialogist.text.tokens import counted
 
 _ROWS = (".jsonl", ".ndjson", PARQUET, ARROW)

@@ -1,5 +1,6 @@
 """All formats, and the way in: a path or stream in, a stream of dialogues out."""
 
+import json
 import logging
 import os
 from collections import Counter
@@ -9,7 +10,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dialogist.data.readers.base import Parse, ProblemReporter, ReadOptions, ReadProblem
-from dialogist.data.readers.columnar import ARROW, PARQUET, dataset_files
 from dialogist.data.readers.corpora import CORPORA, is_pretrain
 from dialogist.data.readers.exports import (
     helpdesk_reader,
@@ -44,6 +44,8 @@ from dialogist.data.readers.recordings import (
     whisper,
 )
 from dialogist.data.readers.source import (
+    ARROW,
+    PARQUET,
     Source,
     open_source,
     source_of_bytes,
@@ -210,7 +212,7 @@ def files_of(folder: Path, on_note: OnNote = _log_note) -> list[tuple[Path, str]
 
     Empty for a folder that is read as a whole: a Slack export, a saved data set, nothing known.
     """
-    if is_slack_export(folder) or dataset_files(folder):
+    if is_slack_export(folder) or _dataset_files(folder):
         return []
     return [(file, _stem(file, folder)) for file in _known_files(folder, on_note)]
 
@@ -248,7 +250,7 @@ def _folder(
     report = ProblemReporter(str(folder), options.strict, on_problem, on_note)
     if options.format in ("auto", "slack") and is_slack_export(folder):
         return read_slack_folder(folder, options, report)
-    if saved := dataset_files(folder):
+    if saved := _dataset_files(folder):
         return _files(saved, folder, options, report)
     files = _known_files(folder, on_note)
     if not files:
@@ -351,3 +353,30 @@ def _advice(head: FileHead) -> str:
         "--input-format transcript reads it all the same, --input-format lines takes each line "
         "as one utterance, --input-format csv a table (see docs/reference/formats.md)"
     )
+
+
+_SAVED_STATE = "state.json"
+_SAVED_SPLITS = "dataset_dict.json"
+_SAVED_INFO = "dataset_info.json"
+
+
+def _dataset_files(folder: Path) -> list[Path]:
+    """The Arrow files of a folder that ``datasets`` saved; none if it is another folder.
+
+    Raises:
+        DataError: it holds several splits, or does not say what its files are.
+    """
+    if (folder / _SAVED_SPLITS).is_file():
+        splits = sorted(path.parent.name for path in folder.glob(f"*/{_SAVED_STATE}"))
+        raise DataError(
+            f"{folder}: holds the splits {', '.join(splits)} of a data set: name one of them "
+            f"({folder / (splits[0] if splits else 'train')})"
+        )
+    state = folder / _SAVED_STATE
+    if not (state.is_file() and (folder / _SAVED_INFO).is_file()):
+        return []
+    try:
+        listed = json.loads(state.read_text(encoding="utf-8"))["_data_files"]
+        return [folder / Path(one["filename"]).name for one in listed]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise DataError(f"{state}: does not name the files of the data set") from None

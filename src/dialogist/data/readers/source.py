@@ -4,15 +4,15 @@ path or stream -> chunks of bytes -> (unpacked) -> (text of a .docx) -> (UTF-16 
 """
 
 import codecs
+import json
 import re
 import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
-from dialogist.data.readers.columnar import columnar_lines, is_columnar
 from dialogist.data.readers.documents import docx_text
 from dialogist.errors import DataError, MissingExtraError, UsageError
 
@@ -314,14 +314,14 @@ def open_source(origin: Path | BinaryIO, encoding: str = "", stem: str = "") -> 
     if isinstance(origin, Path):
         name = str(origin)
         stem = stem or Path(without_compression(origin.name)).stem
-        chunks = columnar_lines(origin, name) if is_columnar(name) else _read_path(origin)
+        chunks = _columnar_lines(origin, name) if _is_columnar(name) else _read_path(origin)
         source = Source(name, stem, chunks, encoding)
         source.path = origin
         return source
     given = getattr(origin, "name", None)
     name = given if isinstance(given, str) else "<stream>"
     stem = stem or Path(without_compression(name)).stem.strip("<>")
-    chunks = columnar_lines(origin, name) if is_columnar(name) else _read_stream(origin)
+    chunks = _columnar_lines(origin, name) if _is_columnar(name) else _read_stream(origin)
     return Source(name, stem, chunks, encoding)
 
 
@@ -407,3 +407,73 @@ def _recode(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
 
 def _carriage_returns(line: bytes) -> list[bytes]:
     return line.removesuffix(b"\r").split(b"\r")
+
+
+# Rows of Parquet and Arrow files as lines of JSON, a few rows at a time.
+
+
+PARQUET, ARROW = ".parquet", ".arrow"
+_ROWS = 256  # read at once
+
+
+def _is_columnar(name: str) -> bool:
+    """Whether a file's name says that it holds columns."""
+    return name.lower().endswith((PARQUET, ARROW))
+
+
+def _columnar_lines(file: Path | BinaryIO, name: str) -> Iterator[bytes]:
+    """The rows of a Parquet or Arrow file, a JSON object a line; what is damaged ends with OSError.
+
+    Raises:
+        MissingExtraError: pyarrow is not installed.
+    """
+    try:
+        import pyarrow
+    except ImportError:
+        raise MissingExtraError("reading Parquet and Arrow files", "scale") from None
+    given = str(file) if isinstance(file, Path) else file
+    read = _parquet_batches if name.lower().endswith(PARQUET) else _arrow_batches
+
+    def lines() -> Iterator[bytes]:
+        try:
+            for batch in read(given):
+                for start in range(0, batch.num_rows, _ROWS):
+                    yield json_lines(batch.slice(start, _ROWS).to_pylist())
+        except pyarrow.ArrowException as error:
+            raise OSError(f"damaged Parquet or Arrow data: {error}") from None
+
+    return lines()
+
+
+def json_lines(rows: Iterable[dict[str, Any]]) -> bytes:
+    """Rows as JSON lines; dates, decimals and the like become text."""
+    dumped = (json.dumps(row, ensure_ascii=False, default=_plain_value) for row in rows)
+    return "".join(f"{line}\n" for line in dumped).encode("utf-8", "replace")
+
+
+def _parquet_batches(file: str | BinaryIO) -> Iterator[Any]:
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(file) as table:
+        yield from table.iter_batches(batch_size=_ROWS)
+
+
+def _arrow_batches(file: str | BinaryIO) -> Iterator[Any]:
+    """Of the stream format, as ``datasets`` saves it, or of the file format."""
+    import pyarrow
+
+    opened = pyarrow.memory_map(file) if isinstance(file, str) else file
+    with opened:
+        is_file = opened.read(6) == b"ARROW1"
+        opened.seek(0)
+        if not is_file:
+            yield from pyarrow.ipc.open_stream(opened)
+            return
+        reader = pyarrow.ipc.open_file(opened)
+        for number in range(reader.num_record_batches):
+            yield reader.get_batch(number)
+
+
+def _plain_value(value: object) -> str:
+    isoformat = getattr(value, "isoformat", None)
+    return str(isoformat()) if isoformat is not None else str(value)
