@@ -23,7 +23,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ SYSTEMS = {  # precision, and whether the vocabulary is pruned to DialogSum's
     "transformers, bf16": ("bf16", False),
     OURS: ("fp32", False),
     "Dialogist, bf16": ("bf16", False),
-    "Dialogist, bf16, pruned vocabulary": ("bf16", True),
+    "Dialogist, int8": ("int8", False),
     "Dialogist, int8, pruned vocabulary": ("int8", True),
 }
 SEARCHES = {"greedy": 1, "beam 4": 4}
@@ -64,16 +65,22 @@ class Peers:
 
     def __init__(self, flags: argparse.Namespace) -> None:
         self.flags = flags
-        config = PretrainedConfig(source=flags.model, prompt=PROMPT)
-        self._whole = import_pretrained(config)
-        self.tokenizer = self._whole.tokenizer
-        self.network = read_pretrained_network(locate(flags.model), self._whole.model.config).eval()
-        encoded = (self.tokenizer.encode_template(text) for text in (PROMPT.before, PROMPT.after))
-        self._before, self._after = map(list, encoded)
+
+    @cached_property
+    def whole(self) -> ImportedModel:
+        """Ours, in fp32."""
+        return import_pretrained(PretrainedConfig(source=self.flags.model, prompt=PROMPT))
+
+    @cached_property
+    def network(self) -> Any:
+        """Theirs, in fp32."""
+        return read_pretrained_network(locate(self.flags.model), self.whole.model.config).eval()
 
     def ids(self, dialogue: str) -> list[int]:
         """Prompt, dialogue, prompt."""
-        return [*self._before, *self.tokenizer.encode_turn(dialogue), *self._after]
+        tokenizer = self.whole.tokenizer
+        before, after = map(tokenizer.encode_template, (PROMPT.before, PROMPT.after))
+        return [*before, *tokenizer.encode_turn(dialogue), *after]
 
     @cache  # noqa: B019 (there is one, as long as the process)
     def search(self, name: str) -> Search:
@@ -89,7 +96,7 @@ class Peers:
                 return theirs(self, self.network, self.flags.tokens)
             halved = copy.deepcopy(self.network).to(torch.bfloat16)
             return theirs(self, halved, self.flags.tokens)
-        imported = self._whole
+        imported = self.whole
         if name != OURS:
             config = PretrainedConfig(source=self.flags.model, prompt=PROMPT, prune=pruned)
             imported = import_pretrained(config, self._corpus)
@@ -141,21 +148,28 @@ def main() -> None:
     lines = (flags.data / "dialogsum" / "dev.jsonl").read_text(encoding="utf-8").splitlines()
     texts = sorted((json.loads(line)["dialogue"] for line in lines), key=len)[: flags.inputs]
     peers, parts = Peers(flags), Parts(flags.parts, flags.minutes)
-    record = {
+    figures = {
         "equality": equality(peers, parts, texts),
         "seconds": timing(peers, parts, texts, flags.timed),
-        "new_tokens": flags.tokens,
-        "versions": {"torch": torch.__version__, "transformers": transformers.__version__},
+    }
+    record = {
+        "schema": 1,
+        "name": "pretrained-search",
+        "what": "Gemma 3 270M searched by Dialogist and by transformers, on the shortest dialogues "
+        "of DialogSum dev: equal tokens in fp32; CPU seconds a dialogue on one thread",
+        "commands": [f"python bench/pretrained_search.py --model MODEL --tokens {flags.tokens}"],
+        "versions": {name: version(name) for name in ("torch", "transformers")},
+        "figures": figures,
     }
     flags.output.mkdir(parents=True, exist_ok=True)
     path = flags.output / "pretrained-search.json"
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    print(shown(record))
+    print(shown(figures))
 
 
 def theirs(peers: Peers, network: Any, tokens: int) -> Search:
     """``generate`` of a batch padded at the left; it may write what our search may."""
-    tokenizer = peers.tokenizer
+    tokenizer = peers.whole.tokenizer
     size = network.config.vocab_size
     never = [i for i in (tokenizer.pad_id, tokenizer.bos_id) if i < size]
 
@@ -246,7 +260,9 @@ def explained(peers: Peers, text: str, name: str, one: list[int], other: list[in
     """
     pairs = enumerate(zip(one, other, strict=False))
     place = next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
-    ends = ([*tokens, peers.tokenizer.eos_id][: peers.flags.tokens] for tokens in (one, other))
+    ends = (
+        [*tokens, peers.whole.tokenizer.eos_id][: peers.flags.tokens] for tokens in (one, other)
+    )
     scores = [log_probs(peers, text, tokens) for tokens in ends]
     if name == "greedy":
         better = float(scores[0][place] - scores[1][place])
@@ -256,7 +272,7 @@ def explained(peers: Peers, text: str, name: str, one: list[int], other: list[in
         "place": place,
         "nats": better,
         "rounding": abs(better) < ROUNDING,
-        "texts": [peers.tokenizer.decode(tokens) for tokens in (one, other)],
+        "texts": [peers.whole.tokenizer.decode(tokens) for tokens in (one, other)],
     }
 
 
