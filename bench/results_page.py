@@ -20,6 +20,7 @@ PAGES = tuple(
     ROOT / "docs" / f"{name}.md"
     for name in (
         *("results", "papers", "notes/what-did-not-help", "notes/2026-11-25-dialogsum-reports"),
+        "notes/2026-11-23-kdd19-systems",
         *("tutorials/train-your-own", "how-to/batch", "how-to/deploy", "explanation/scaling"),
     )
 )
@@ -49,7 +50,7 @@ def filled(text: str) -> str:
     """The page with every table made anew."""
     makers = {"systems": systems, "speed": speed, "no-gain": no_gain}
     makers |= {"finetune": finetune, "cost": cost, "loads": loads, "jobs": jobs, "service": service}
-    makers["training"] = training
+    makers |= {"training": training, "kdd-encoders": kdd_encoders}
     makers |= {"reports-loss": reports_loss, "reports-scores": reports_scores}
     makers |= {f"papers-{name}": partial(papers, name) for name in PAPERS}
     return BLOCK.sub(lambda m: m[1] + "\n".join(makers[m[2]]()) + "\n" + m[3], text)
@@ -331,6 +332,28 @@ def papers(name: str) -> Iterator[str]:
         cells = [cell.format(**texts).replace("<br>**", "") for cell in columns.values()]
         rows.append(cells)
     return table(list(columns), rows)
+
+
+ENCODER_COLUMNS = {
+    "train_loss": "training loss",
+    "dev_loss": "dev loss",
+    "other_loss": "with dialogues of others",
+    "rougeL": "ROUGE-L",
+    "pooled": "cosine, pooled",
+    "cosine": "cosine, memory",
+    "between": "between",
+    "entropy": "entropy",
+}
+
+
+def kdd_encoders() -> Iterator[str]:
+    """How far runs with a flat and a hierarchical encoder use the dialogue, update by update."""
+    rows = [
+        [name, step, *(str(one.get(key, "")) for key in ENCODER_COLUMNS)]
+        for name, run in figures("kdd-encoders").items()
+        for step, one in run["updates"].items()
+    ]
+    return table(["run", "updates", *ENCODER_COLUMNS.values()], rows)
 
 
 def quoted(text: str, row: Mapping[str, str]) -> str:

@@ -66,6 +66,8 @@ def _alpha(units: Sequence[tuple[float, ...]], ordered: bool) -> float:
 RatingChoice: TypeAlias = Literal["first", "equal", "second"]
 """Which summary is better, by its place on the page."""
 
+RatingPlace: TypeAlias = Literal["first", "second"]
+
 _KIND = "dialogist rating answers"
 _LARGEST = 20_000_000  # bytes of an unpacked key: nobody compares so many
 _MAKE_ANEW = "save it again from the page"
@@ -133,7 +135,7 @@ class Answer(_Strict):
     complete: RatingChoice | None = None
     fluent: RatingChoice | None = None
     overall: RatingChoice | None = None
-    false: list[Literal["first", "second"]] = Field(default_factory=list)
+    false: list[RatingPlace] = Field(default_factory=list)
     note: str = ""
 
     def choice(self, question: str) -> RatingChoice | None:
@@ -329,6 +331,21 @@ def rate(sheets: Sheets) -> Rating:
         place_p=sign_test(first, second),
         remarks=tuple(_remarks(sheets)),
     )
+
+
+def preferred(sheets: Sheets) -> dict[int, RatingPlace]:
+    """The items with a better summary, and its place: for fine-tuning to learn from.
+
+    More raters prefer it overall than the other, and nobody marked it as false.
+    """
+    found: dict[int, RatingPlace] = {}
+    for number in range(len(sheets.key.ids)):
+        answers = [one[number] for one in sheets.by_rater.values() if number in one]
+        balance = sum(_SIGNS[one.overall] for one in answers if one.overall is not None)
+        place: RatingPlace = "first" if balance > 0 else "second"
+        if balance and not any(place in one.false for one in answers):
+            found[number] = place
+    return found
 
 
 def sign_test(one: int, other: int) -> float:

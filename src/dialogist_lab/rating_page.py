@@ -3,10 +3,15 @@
 import base64
 import hashlib
 import json
+import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from dialogist.errors import DataError
 from dialogist.evaluation.pages import (
     asset,
     content_policy,
@@ -15,8 +20,11 @@ from dialogist.evaluation.pages import (
     source_hash,
     trusted,
 )
-from dialogist.records import JSON, Dialogue
-from dialogist_lab.rating import QUESTIONS, AnswerKey
+from dialogist.records import JSON, Dialogue, Utterance
+from dialogist_lab.rating import QUESTIONS, AnswerKey, Sheets, preferred
+
+_DATA = re.compile(r'<script type="application/json" id="page">(.*?)</script>', re.DOTALL)
+_NO_PAGE = "is no page of dialogist rate make: name the page that the raters had"
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +109,54 @@ def make_rating_page(drawn: Drawn, systems: tuple[str, str], seed: int) -> str:
 def seal(key: AnswerKey) -> str:
     """The key as text that says nothing to whoever glances at it."""
     return base64.b64encode(zlib.compress(json.dumps(key.model_dump()).encode())).decode()
+
+
+class _Item(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    turns: list[tuple[str, str]]
+    first: str
+    second: str
+
+
+class _Page(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    page: str
+    items: list[_Item]
+    key: str
+
+
+def preferred_dialogues(page: Path, sheets: Sheets) -> Iterator[Dialogue]:
+    """The page's dialogues that have a `preferred` summary, with it as their reference.
+
+    Raises:
+        DataError: the file is no page of `make_rating_page`, or not that of the answers.
+    """
+    shown = _read_page(page)
+    if shown.page != sheets.page or len(shown.items) != len(sheets.key.ids):
+        raise DataError(f"{page}: is not the page of these answers: name theirs")
+    for number, place in preferred(sheets).items():
+        item = shown.items[number]
+        turns = tuple(Utterance(speaker, text) for speaker, text in item.turns)
+        text = item.first if place == "first" else item.second
+        yield Dialogue(turns, sheets.key.ids[number], references=(text,))
+
+
+def _read_page(path: Path) -> _Page:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: {_NO_PAGE}") from None
+    found = _DATA.search(text)
+    if found is None:
+        raise DataError(f"{path}: {_NO_PAGE}")
+    try:
+        return _Page.model_validate_json(found[1])
+    except ValidationError:
+        raise DataError(f"{path}: is damaged: make the page again with the same flags") from None
 
 
 def _item(pair: RatedPair, swapped: bool) -> JSON:

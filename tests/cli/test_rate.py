@@ -86,6 +86,32 @@ def test_who_is_preferred_comes_out_whatever_the_side(dialogist, files):
     assert "| overall | 16 | 0 | 0 | 100.0 |" in markdown
 
 
+def test_preferred_summaries_become_data_for_finetune(dialogist, files):
+    make(dialogist)
+    given = [answers(files, "Ann", "wants lunch"), answers(files, "Bo", "wants lunch")]
+    told = dialogist("rate", "preferred", "page.html", *given, "--output", "preferred.jsonl")
+    assert told.returncode == 0, told.stderr
+    assert b"8 of 8 dialogues have a preferred summary" in told.stderr
+    written = [json.loads(line) for line in (files / "preferred.jsonl").read_text().splitlines()]
+    assert {one["id"] for one in written} == {f"d{i}" for i in range(1, 9)}
+    for one in written:
+        assert one["summaries"] == [f"Ann wants lunch {one['id']}."]
+        assert one["turns"][0] == {"speaker": "Ann", "text": f"Lunch {one['id']}? <b>"}
+    assert dialogist("data", "check", "preferred.jsonl").returncode == 0
+
+
+def test_preferred_summaries_need_the_page_of_the_answers(dialogist, files):
+    make(dialogist, "--seed", "2")
+    given = answers(files, "Ann", "wants")
+    make(dialogist)
+    for page, said in (("page.html", b"not the page"), ("data.jsonl", b"is no page of")):
+        told = dialogist("rate", "preferred", page, given)
+        assert told.returncode == 1
+        [line] = told.stderr.splitlines()
+        assert page.encode() in line
+        assert said in line
+
+
 def test_answers_to_another_page_are_refused_in_one_line(dialogist, files):
     make(dialogist)
     one = answers(files, "Ann", "wants")

@@ -9,7 +9,16 @@ import pytest
 
 from dialogist.errors import DataError
 from dialogist.records import Dialogue, Utterance
-from dialogist_lab.rating import Answer, AnswerKey, Sheets, agreement, rate, read_answers, sign_test
+from dialogist_lab.rating import (
+    Answer,
+    AnswerKey,
+    Sheets,
+    agreement,
+    preferred,
+    rate,
+    read_answers,
+    sign_test,
+)
 from dialogist_lab.rating_page import RatedPair, make_rating_page, sample_pairs, seal
 
 NO = math.nan
@@ -91,6 +100,23 @@ def test_an_item_counts_once_by_most_of_its_raters():
     assert (overall.a, overall.equal, overall.b) == (3, 1, 2)
     assert (overall.items_a, overall.items_b) == (1, 0)  # one is tied, one equal
     assert overall.share == pytest.approx(100 * 3.5 / 6)
+
+
+def test_what_is_preferred_and_not_false_is_learned_from():
+    answers = {
+        "Ann": {
+            0: whole("first"),
+            1: whole("first"),
+            2: whole("equal"),
+            3: whole("second"),
+            4: whole("first", false=["first"]),
+            5: whole("first", false=["second"]),
+        },
+        "Bo": {0: whole("second"), 1: whole("equal"), 3: Answer(false=["second"])},
+        "Cy": {0: whole("second")},
+    }
+    found = preferred(Sheets("p", key(*[False, True] * 4), answers))
+    assert found == {0: "second", 1: "first", 5: "first"}  # 3 and 4 are false, 6 has no answer
 
 
 def test_falsehoods_go_to_the_system_that_stood_there():

@@ -185,6 +185,7 @@ _EXAMPLES = {
     "keys add": ("dialogist keys add desk --scope summaries --scope reviews",),
     "feedback export": ("dialogist feedback export --output pairs.jsonl",),
     "rate make": ("dialogist rate make a.jsonl b.jsonl --on dev.jsonl --output page.html",),
+    "rate preferred": ("dialogist rate preferred page.html answers-ann.json -o preferred.jsonl",),
     "rate report": ("dialogist rate report answers-ann.json answers-bo.json",),
     "models info": ("dialogist models info default",),
     "models pack": ("dialogist models pack runs/mine --weights int8 --output mine-int8",),

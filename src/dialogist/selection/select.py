@@ -24,6 +24,7 @@ _EVEN = 1.5  # how much a departure from the usual share costs
 _MOST_SAVED = 12  # words that merging saves at most
 _PART = 0.1  # of a fact that a reader knows by one of the statements that tell it
 _VAGUE = 0.4  # of the worth of a statement whose "it" no other one names
+_ASKED = 0.6  # of the worth of a question without its answer
 _DECIDED = 1.2  # worth of a proposal that is told with its answer
 _NEVER = 10.0  # facts: more than is told within reach
 # The issue is told in the first quarter, the outcome in the last; the issue leaves room for more.
@@ -165,6 +166,8 @@ def _tied(
     for i, one in enumerate(candidates):
         if one.is_settled:
             alone[i] *= _DECIDED
+        elif all("?" in units[j].text for j in one.units):
+            alone[i] *= _ASKED
         if one.needs is None or one.needs in one.units:
             continue
         named = holding.get(one.needs)

@@ -211,6 +211,31 @@ def report_ratings(
     return 0
 
 
+@app.command("preferred")
+def preferred_summaries(
+    page: Annotated[Path, typer.Argument(help="The page that the raters had.")],
+    files: Annotated[list[Path], typer.Argument(help="Answers that raters saved from the page.")],
+    output: OutputFile = None,
+) -> int:
+    """Write the summaries that raters prefer, with their dialogues, as data for ``finetune``.
+
+    A summary counts where more raters prefer it overall and nobody marks it as false.
+    """
+    from dialogist.data.readers.fields import dialogue_to_line
+    from dialogist_lab.rating import read_answers
+    from dialogist_lab.rating_page import preferred_dialogues
+
+    sheets = read_answers(files)
+    found = list(preferred_dialogues(page, sheets))
+    if not found:
+        raise DataError(f"{page}: of no dialogue a summary is preferred that nobody marks as false")
+    with output_to(output):
+        for dialogue in found:
+            typer.echo(dialogue_to_line(dialogue))
+    note(f"{len(found)} of {counted(len(sheets.key.ids), 'dialogues')} have a preferred summary")
+    return 0
+
+
 def _pairs(
     files: tuple[Path, Path], reading: InputReading, on: Path, how: tuple[str, bool]
 ) -> "list[RatedPair]":
