@@ -9,10 +9,11 @@ from statistics import median
 
 import numpy as np
 import torch
+from uncached_model import UncachedModel
 
 from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
-from dialogist.decoding.generation import UncachedModel, generate
+from dialogist.decoding.generation import generate
 from dialogist.recipe.recipe_config import read_recipe
 from dialogist.tokenizers import Symbols
 

@@ -20,6 +20,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from checker_benchmark import ERRORS, DetectedShare, Trial, trials
 
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.evaluation.scoring import Scores
@@ -28,7 +29,6 @@ from dialogist.metrics.copying import Copying
 from dialogist.metrics.faithfulness import Faithfulness
 from dialogist.metrics.slots import Slots
 from dialogist.records import Dialogue
-from dialogist_lab.checker_benchmark import ERRORS, DetectedShare, Trial, trials
 
 FILES = {
     "DialogSum dev": "dialogsum/dev.jsonl",

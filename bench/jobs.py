@@ -253,7 +253,7 @@ def engines(source: Path, style: str, repeats: int, folder: Path) -> dict[str, J
     return figures
 
 
-def rate(source: Path, count: int, folder: Path) -> dict[str, JSON]:
+def rate(source: Path, count: int, style: str, folder: Path) -> dict[str, JSON]:
     """A job of ``count`` dialogues by one worker beside the pipeline alone before and after."""
     lines = source.read_text(encoding="utf-8").splitlines()
     large = folder / "dialogues.jsonl"
@@ -263,15 +263,15 @@ def rate(source: Path, count: int, folder: Path) -> dict[str, JSON]:
             file.write(json.dumps(row) + "\n")
     sample = folder / "sample.jsonl"
     sample.write_bytes(b"".join(large.open("rb").readlines(count // 20 * 400)[: count // 20]))
-    bare = [pipeline_rate(sample)]
+    bare = [pipeline_rate(sample, style)]
     begin, samples, output = time.perf_counter(), [], folder / "out"
-    flags = ["--workers", "1", "--style", "faithful", "--quiet", "-o", str(output)]
+    flags = ["--style", style, "--workers", "1", "--quiet", "-o", str(output)]
     job = subprocess.Popen([sys.executable, "-m", "dialogist", "batch", str(large), *flags])
     while job.poll() is None:
         samples.append([resident(one) / 1e6 for one in family(job.pid)])
         time.sleep(1)
     seconds = time.perf_counter() - begin
-    bare.append(pipeline_rate(sample))
+    bare.append(pipeline_rate(sample, style))
     totals = json.loads((output / "manifest.json").read_text())["totals"]
     sums = [sum(one) for one in samples]
     return {
@@ -286,12 +286,12 @@ def rate(source: Path, count: int, folder: Path) -> dict[str, JSON]:
     }
 
 
-def pipeline_rate(source: Path) -> float:
+def pipeline_rate(source: Path, style: str) -> float:
     """Dialogues a second of the pipeline alone, in this process, by one thread."""
     summarizer = Summarizer.load()
     dialogues = list(read_dialogues(source))
     begin = time.perf_counter()
-    for _ in summarizer.stream(dialogues):
+    for _ in summarizer.stream(dialogues, style=style):
         pass
     return len(dialogues) / (time.perf_counter() - begin)
 
@@ -345,6 +345,7 @@ def main() -> None:
     alone = commands.add_parser("rate")
     alone.add_argument("source", type=Path)
     alone.add_argument("--count", type=int, default=100_000)
+    alone.add_argument("--style", default="faithful")
     for measuring in (much, deadly, both, alone):
         measuring.add_argument("--results", type=Path, help="JSON file; other figures in it stay")
         measuring.add_argument("--note", default="", help="of the machine: loaded machine")
@@ -360,7 +361,8 @@ def main() -> None:
         elif given.command == "engines":
             found = engines(given.source, given.style, given.repeats, folder)
         elif given.command == "rate":
-            found = rate(given.source, given.count, folder)
+            found = rate(given.source, given.count, given.style, folder)
+            name = "rate" if given.style == "faithful" else f"{given.style}_rate"
         else:
             chance = random.Random(given.seed)
             found = kills(given.count, given.kills, chance, given.engine, folder)

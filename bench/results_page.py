@@ -194,6 +194,15 @@ def jobs() -> Iterator[str]:
             "200 dialogues in free style, Ray's workers beside processes",
             f"times the seconds: {', '.join(ray)}; equal bytes: {yes(engines['equal_bytes'])}",
         ],
+        *(
+            [
+                f"{one['records']:,} short dialogues by one worker, {style} style (idle core)",
+                f"{one['per_second']} a second, {one['of_pipeline']:.1%} of the bare pipeline's "
+                f"rate; {one['mb_after_a_fifth']} MB after a fifth, {one['mb_at_the_end']} MB at "
+                "the end",
+            ]
+            for style, one in (("faithful", found["rate"]), ("free", found["free_rate"]))
+        ),
     ]
     return table(["job (loaded machine)", "result"], rows)
 

@@ -6,7 +6,7 @@ composes them. Unknown keys are errors that name the nearest valid key.
 
 import re
 from collections.abc import Mapping, Sequence
-from importlib import import_module
+from importlib import import_module, resources
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Self
 
@@ -156,6 +156,42 @@ def _tags(model: type[BaseModel]) -> tuple[str, str]:
     """What pydantic puts into a path for a member of a union: its ``kind``, or its name."""
     field = model.model_fields.get("kind")
     return ("" if field is None else str(field.default)), model.__name__
+
+
+def bundled_files(folder: str) -> dict[str, Path]:
+    """The YAML files of a folder among the assets, by name."""
+    place = Path(str(resources.files("dialogist") / "assets" / folder))
+    return {path.stem: path for path in sorted(place.glob("*.yaml"), key=lambda path: path.stem)}
+
+
+def find_file(what: str, name_or_path: str | Path, bundled: Mapping[str, Path]) -> Path:
+    """A file by its path, or a bundled one by name; ``what`` it holds, for the error.
+
+    Raises:
+        ConfigError: there is none; names the nearest.
+    """
+    path, name = Path(name_or_path), str(name_or_path)
+    if path.is_file():
+        return path
+    if name in bundled:
+        return bundled[name]
+    raise ConfigError(
+        f"{what} '{name}': no such file and no {what.split()[-1]} of that name"
+        f"{nearest(name, bundled)} (there are: {', '.join(bundled)})"
+    )
+
+
+def config_text(path: Path, what: str = "") -> str:
+    """The text of a file that people write; ``what`` it is, for the error.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (OSError, ValueError) as error:  # not UTF-8
+        reason = getattr(error, "strerror", None) or error
+        raise ConfigError(f"{path}: {what}{' ' * bool(what)}cannot be read: {reason}") from None
 
 
 def read_yaml(path: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from dialogist.errors import ConfigError, UsageError
+from dialogist.errors import ConfigError, DataError, UsageError
 
 TEMPORARY = ".incomplete-"
 """What every name of something unfinished begins with; it may be removed at any time."""
@@ -22,6 +22,19 @@ TEMPORARY = ".incomplete-"
 LOCK = ".lock"
 
 _PACKAGE = "package:"
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say in one line that a file or folder cannot be written.
+
+    Raises:
+        DataError: what is done within ends with an OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from None
 
 
 def temporary_for(path: Path) -> Path:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from dialogist.decoding import DecodingOptions
-from dialogist.errors import CheckpointError, DataError, UsageError, nearest
+from dialogist.errors import CheckpointError, UsageError, nearest
 from dialogist.evaluation.key_point_scoring import Figures, KeyPointScorer
 from dialogist.evaluation.metric_selection import MetricSelection as Chosen
 from dialogist.evaluation.metric_selection import choose_metrics
@@ -18,6 +18,7 @@ from dialogist.evaluation.report_card import Card, MeasuredSystem, RowKind, make
 from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.system_outputs import DialogueChoice, Output
 from dialogist.evaluation.upper_bounds import human_scores
+from dialogist.files import writing
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.evaluation_run import floor_names, floors_and_ceilings, floors_for
 from dialogist.recipe.predictions import (
@@ -225,10 +226,8 @@ def settle_comparison(
         for system in systems
         if system.outputs is not None
     }
-    try:
+    with writing(wanted.predictions):
         wanted.predictions.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{wanted.predictions}: cannot be written: {error.strerror}") from None
     return ComparisonSetting(
         wanted=wanted,
         files=tuple(one.path for one in sets),

@@ -16,7 +16,7 @@ from dialogist.data.collate import EncodedPair
 from dialogist.data.noise import KINDS, Noise, NoiseKind, utterances_of
 from dialogist.data.prepare import Preparation
 from dialogist.errors import DataError, MissingExtraError, UsageError
-from dialogist.files import temporary_for
+from dialogist.files import temporary_for, writing
 from dialogist.objectives.cross_entropy import DenoisingConfig
 from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer
 from dialogist.recipe.encoded_data import PairMaker, speaker_ids
@@ -128,7 +128,7 @@ def train_vectors(
         MissingExtraError: gensim is not installed.
     """
     word2vec = _gensim()
-    try:
+    with writing(output):
         with tempfile.TemporaryDirectory(prefix="dialogist-") as folder:
             corpus = Path(folder) / "corpus.txt"
             lines, words = _write_corpus(texts, corpus)
@@ -138,8 +138,6 @@ def train_vectors(
                 _one_epoch(model, word2vec, corpus, config, epoch)
                 note(f"epoch {epoch + 1} of {config.epochs} done")
         _write(model.wv, output)
-    except OSError as error:
-        raise DataError(f"{output}: cannot be written: {error.strerror or error}") from None
     return TrainedVectors(lines, words, len(model.wv))
 
 

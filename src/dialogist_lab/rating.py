@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
+from nltk.metrics import AnnotationTask, binary_distance, interval_distance
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from dialogist.errors import DataError
@@ -48,31 +49,18 @@ def agreement(values: Floats, *, ordered: bool) -> Agreement:
 
 
 def _alpha(units: Sequence[tuple[float, ...]], ordered: bool) -> float:
-    levels = sorted({value for unit in units for value in unit})
-    found = _coincidences(units, levels)
-    totals = found.sum(axis=1)
-    expected = np.outer(totals, totals) - np.diag(totals)
-    distance = _ordinal(totals) if ordered else 1 - np.eye(len(levels))
-    chance = (expected * distance).sum()
-    if chance == 0:
+    levels, counts = np.unique([value for unit in units for value in unit], return_counts=True)
+    if len(levels) < 2:
         return math.nan
-    return float(1 - (totals.sum() - 1) * (found * distance).sum() / chance)
-
-
-def _coincidences(units: Sequence[tuple[float, ...]], levels: Sequence[float]) -> Floats:
-    """(levels, levels) how often two values meet in a unit, each value counting once."""
-    found = np.zeros((len(levels), len(levels)))
-    for unit in units:
-        counts = np.array([unit.count(level) for level in levels], dtype=float)
-        found += (np.outer(counts, counts) - np.diag(counts)) / (len(unit) - 1)
-    return found
-
-
-def _ordinal(totals: Floats) -> Floats:
-    """(levels, levels) squared distances in ranks, by how many values lie between."""
-    ranks = np.cumsum(totals) - totals / 2
-    squared: Floats = (ranks[:, None] - ranks[None, :]) ** 2
-    return squared
+    # Ordinal distances are those of ranks: how many values lie between (Krippendorff, 2011).
+    ranks = dict(zip(levels, np.cumsum(counts) - counts / 2, strict=True))
+    answers = [
+        (rater, item, ranks[value])
+        for item, unit in enumerate(units)
+        for rater, value in enumerate(unit)
+    ]
+    distance = interval_distance if ordered else binary_distance
+    return float(AnnotationTask(answers, distance).alpha())
 
 
 RatingChoice: TypeAlias = Literal["first", "equal", "second"]

@@ -10,7 +10,7 @@ from tests.command import CommandLine
 
 from dialogist.cli.flags import shape_of
 from dialogist.cli.forms import csv_row
-from dialogist.cli.summary_output import columns_of
+from dialogist.cli.summarizing import columns_of
 from dialogist.errors import UsageError
 from dialogist.present import Shape
 

@@ -7,7 +7,7 @@ from tests.template.samples import MEETING, MINUTES, dialogue_of, summary_of
 
 from dialogist.cli.flags import shape_of
 from dialogist.cli.forms import OutputFormat
-from dialogist.cli.summary_output import write_summaries
+from dialogist.cli.summarizing import write_summaries
 from dialogist.errors import ConfigError, UsageError
 
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from bench.uncached_model import UncachedModel
 
 from dialogist.decoding import DecodingOptions
-from dialogist.decoding.generation import UncachedModel, generate
+from dialogist.decoding.generation import generate
 from dialogist.decoding.search import Hypothesis, Sampling, Symbols
 from dialogist.errors import ConfigError
 from dialogist.models.transformer import Transformer

@@ -9,7 +9,7 @@ import pytest
 
 from dialogist.evaluation.scoring import Scores
 from dialogist.metrics.base import Case
-from dialogist.metrics.event_order import EventOrder, anchors, inversions
+from dialogist.metrics.copying import EventOrder, anchors, inversions
 from dialogist.metrics.metric_registry import make_metrics
 from dialogist.records import Dialogue
 

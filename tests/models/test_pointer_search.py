@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from bench.uncached_model import UncachedModel
 from tests.models.pointer_samples import BATCH, FORMS, PAIRS, SYMBOLS, VOCABULARY, model_of
 
 from dialogist.data.collate import collate
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
-from dialogist.decoding.generation import UncachedModel, generate
+from dialogist.decoding.generation import generate
 from dialogist.pipeline.bundle import Bundle, load_bundle, save_bundle
 from dialogist.pipeline.options import SummaryOptions
 from dialogist.pipeline.summarizer import Summarizer

@@ -11,11 +11,12 @@ import torch
 
 pytest.importorskip("transformers")
 
+from bench.uncached_model import UncachedModel
 from tests.models.tiny_pretrained import DECODERS, ENCODER_DECODERS, auto, save_tiny
 
 from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
-from dialogist.decoding.generation import UncachedModel, generate
+from dialogist.decoding.generation import generate
 from dialogist.models.base import Outputs
 from dialogist.models.pretrained.importing import import_pretrained
 from dialogist.models.pretrained.pretrained_config import PretrainedConfig, PromptConfig

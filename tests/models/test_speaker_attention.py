@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 import torch
+from bench.uncached_model import UncachedModel
 from tests.models.test_transformer import tiny
 from torch import nn
 
 from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
-from dialogist.decoding.generation import UncachedModel, generate
+from dialogist.decoding.generation import generate
 from dialogist.errors import ConfigError
 from dialogist.models.base import set_symbols
 from dialogist.models.model_weights import weights_of

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 import torch
+from bench.uncached_model import UncachedModel
 from torch import Tensor, nn
 
-from dialogist.decoding.generation import UncachedModel
 from dialogist.errors import ConfigError, DataError
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.nn.attention import MultiHeadAttention

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from bench.uncached_model import UncachedModel
 from torch import nn
 
 from dialogist.data.collate import EncodedPair, collate
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
-from dialogist.decoding.generation import UncachedModel
 from dialogist.errors import ConfigError
 from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import Transformer, TransformerConfig

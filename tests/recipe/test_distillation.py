@@ -10,8 +10,7 @@ import torch
 
 from dialogist.config import override
 from dialogist.errors import ConfigError, DataError
-from dialogist.recipe.corpus import Corpus
-from dialogist.recipe.distillation import TEACHERS
+from dialogist.recipe.corpus import TEACHERS, Corpus
 from dialogist.recipe.recipe_config import DataSet, Recipe, RunPlace
 from dialogist.recipe.training_run import train_recipe
 

@@ -21,8 +21,8 @@ from dialogist import Dialogue, Summarizer, Utterance
 from dialogist.config import override
 from dialogist.errors import ConfigError, ModelError
 from dialogist.pipeline.bundle import load_bundle
-from dialogist.recipe.pretrained_run import PRETRAINED
 from dialogist.recipe.recipe_config import Recipe, RunPlace
+from dialogist.recipe.run_settings import PRETRAINED
 from dialogist.recipe.training_run import train_recipe
 from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
 from dialogist.training.runtime import Interrupted
@@ -233,7 +233,7 @@ def test_more_than_its_positions_is_refused_at_the_start(
 def test_too_little_memory_to_train_is_told_at_the_start(
     tiny: Callable[[str], Path], data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dialogist.recipe.pretrained_run.free_memory", lambda: 300_000)
+    monkeypatch.setattr("dialogist.recipe.run_settings.free_memory", lambda: 300_000)
     with pytest.raises(ModelError, match=r"training takes about 0\.0 GB more memory"):
         train(recipe_for(tiny("bart")), data, tmp_path / "one")
     train(recipe_for(tiny("bart"), "training.epochs=0"), data, tmp_path / "two")

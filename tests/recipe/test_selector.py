@@ -13,6 +13,7 @@ from dialogist.recipe import selector
 from dialogist.recipe.sgd_marks import Marked, holds, marked_of, needed, read_marked
 from dialogist.selection.network import read_network
 from dialogist.selection.select import select
+from dialogist.selection.units import terms_of
 
 TURNS = [
     ["Agent", "Hello, Northlink."],
@@ -42,15 +43,41 @@ def test_a_fact_is_held_where_all_of_its_words_are(tmp_path: Path):
     issue, agreed = one.facts
     number = {unit.text: i for i, unit in enumerate(one.told.units)}
     down = number["My internet has been down since Monday."]
-    assert holds(issue, {down})
+    assert holds(issue.spans, {down})
     asked = number["Thursday is bad, Friday please."]
     then = next(i for text, i in number.items() if text.startswith("Friday at ten"))
-    assert not holds(agreed, {asked})
-    assert holds(agreed, {asked, then})
+    assert not holds(agreed.spans, {asked})
+    assert holds(agreed.spans, {asked, then})
     for fact in one.facts:
-        numbers = needed(fact, one.told.candidates)
-        assert holds(fact, {unit for i in numbers for unit in one.told.candidates[i].units})
+        numbers = needed(fact.spans, one.told.candidates)
+        assert holds(fact.spans, {unit for i in numbers for unit in one.told.candidates[i].units})
     assert len(one.stale) == 1
+
+
+def test_a_fact_is_covered_by_its_words_as_far_as_they_are_said(tmp_path: Path):
+    plain = {**STATEMENTS[1], "fact": "The Agent sends an engineer at ten on Friday for a fee."}
+    [one] = read_marked(_written(tmp_path, [STATEMENTS[0], plain]))
+    issue, agreed = one.facts
+    assert issue.terms == set(terms_of("internet down since Monday"))
+    assert agreed.terms == set(terms_of("send engineer ten Friday"))  # nobody says "fee"
+    assert agreed.covered(terms_of("On Friday at ten.")) == 0.5
+    number = {unit.text: i for i, unit in enumerate(one.told.units)}
+    assert issue.is_told_by({number["My internet has been down since Monday."]})
+    assert not agreed.is_told_by({number["My internet has been down since Monday."]})
+
+
+def test_two_statements_tell_more_together_where_each_has_words_of_a_fact(tmp_path: Path):
+    key = {"key": True, "fact": "The engineer comes on Monday.", "spans": [[2, "engineer"]]}
+    [one] = read_marked(_written(tmp_path, [key]))
+    candidates = one.told.candidates
+    issue, offer = (
+        next(i for i, candidate in enumerate(candidates) if word in candidate.text)
+        for word in ("internet", "engineer")
+    )
+    worth, more = selector.worth_of(one, candidates, [(issue, offer)])
+    # Of "engineer", "Monday" one is in each; the issue alone tells nothing of it.
+    assert worth[:, 1].tolist() == [0.25 if i == offer else 0 for i in range(len(candidates))]
+    assert more.tolist() == [0.75]
 
 
 def test_a_span_that_is_nowhere_is_named(tmp_path: Path):

@@ -89,8 +89,8 @@ def test_marks_are_values_that_hold_outcomes_and_stale_ones(tmp_path: Path):
     number = {unit.turn: i for i, unit in enumerate(one.told.units)}
     whole = {i: unit.text for i, unit in enumerate(one.told.units)}
     eight = next(i for i, text in whole.items() if "8 pm" in text)
-    assert any(holds(fact, {eight}) for fact in one.facts)
-    assert any(holds(fact, {number[7]}) for fact in one.facts)
+    assert any(holds(fact.spans, {eight}) for fact in one.facts)
+    assert any(holds(fact.spans, {number[7]}) for fact in one.facts)
     rico = next(i for i, text in whole.items() if "Rico" in text)
     assert any(holds(span, {rico}) for span in one.stale)
-    assert not any(holds(fact, {rico}) for fact in one.facts)
+    assert not any(holds(fact.spans, {rico}) for fact in one.facts)

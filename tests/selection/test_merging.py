@@ -96,6 +96,31 @@ def test_a_brief_answer_to_what_is_left_out_keeps_its_own_label():
     ]
 
 
+def test_a_later_turn_is_not_told_as_a_part_of_an_answer():
+    turns = [
+        ("sunny", "is the bike still avail?"),
+        ("joe", "yep 120"),
+        ("sunny", "hm, 100 and a coffee"),
+        ("joe", "behind the old mosque on palm street, around 8"),
+    ]
+    assert _without(turns, "coffee")[-1].startswith("joe: “behind the old mosque")
+
+
+def test_what_limits_a_clause_by_a_word_is_told_with_it():
+    turns = [("Doctor", "At four it comes out alone. Usually."), ("Patient", "When is that?")]
+    assert _all(turns)[0] == "Doctor: “At four it comes out alone. Usually.”"
+
+
+def test_you_is_not_who_is_called_later():
+    turns = [
+        ("Declan", "I have to print the maps on the 8th."),
+        ("Hana", "You'll know by Friday evening. Omar, take her a start number."),
+        ("Omar", "Fine."),
+    ]
+    assert "Hana: “You'll know by Friday evening." in " ".join(_all(turns))
+    assert "Omar will know" not in " ".join(_all(turns))
+
+
 def test_so_do_i_keeps_its_so():
     turns = [("Ann", "I need four days."), ("Bo", "So do I, inside. Bring it.")]
     assert _all(turns)[1] == "Bo: “So do I, inside. Bring it.”"

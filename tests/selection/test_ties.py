@@ -80,6 +80,18 @@ def test_what_is_refused_is_tied(reply):
     assert len(_tied(turns)) == 1
 
 
+@pytest.mark.parametrize(
+    ("said", "reply"),
+    [
+        ("Please take the syrup in the evening. Do you have a fever?", "No, not since Sunday."),
+        ("I'll give you a cream for the hand.", "Can't I have the daily pill?"),
+        ("I'll write you off sick for a week.", "And no beer at all?"),
+    ],
+)
+def test_a_no_to_something_else_refuses_nothing(said, reply):
+    assert _tied([("Doctor", said), ("Patient", reply)]) == []
+
+
 def test_a_changed_plan_is_told_with_its_change_or_not_at_all():
     for budget in range(6, 50):
         text = " ".join(o.candidate.text for o in select(PRINTER, bundled_network(), budget))

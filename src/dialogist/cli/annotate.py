@@ -10,6 +10,7 @@ from dialogist.cli.flags import AllowNetwork, Device, Threads, load_summarizer
 from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError
+from dialogist.files import writing
 from dialogist.records import Dialogue, Summary
 
 NO_DRAFTS, OWN = "none", "own"
@@ -46,10 +47,8 @@ def annotate(
         raise DataError("nothing to annotate: the files hold no dialogue")
     drafts = None if model == NO_DRAFTS else _drafts(shown, model, device, threads)
     page = annotation_page(shown, drafts)
-    try:
+    with writing(output):
         output.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{output}: cannot be written: {error.strerror}") from None
     note(
         f"{output}: {len(shown)} of {len(every)} dialogues, with their text; open it in a browser, "
         "save the summaries there, then: dialogist finetune summaries.jsonl --output FOLDER"

@@ -8,8 +8,7 @@ from typing import NoReturn
 
 from dialogist.cli.console import Meter, is_silent, note
 from dialogist.cli.forms import OutputFormat
-from dialogist.cli.summarizing import tally
-from dialogist.cli.summary_output import write_summaries
+from dialogist.cli.summarizing import tally, write_summaries
 from dialogist.errors import DataError
 from dialogist.jobs.journal import Totals, known_inputs
 from dialogist.jobs.run import JobProgress

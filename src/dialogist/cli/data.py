@@ -24,7 +24,7 @@ from dialogist.errors import UsageError
 from dialogist.text.tokens import counted
 
 if TYPE_CHECKING:
-    from dialogist.data.entity_report import EntityReport
+    from dialogist.data.stats import EntityReport
 
 
 # ``dialogist data encode``: a recipe's training data to a folder that training streams.
@@ -80,7 +80,7 @@ def count_entities(
     format: FactsForm = None,
 ) -> int:
     """Show what `preparation.entities: masked` would mask: counts by kind, and examples."""
-    from dialogist.data.entity_report import entity_report  # pydantic: not for --help
+    from dialogist.data.stats import entity_report  # pydantic: not for --help
 
     form = form_of(output, format, Facts.text)
     reading = InputReading(read)

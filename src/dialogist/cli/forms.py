@@ -239,6 +239,16 @@ def aligned_lines(rows: Sequence[Sequence[str]], names: Container[int] = (0,)) -
         yield "  ".join(cells).rstrip()
 
 
+def tables_text(
+    tables: Iterable[Sequence[Sequence[str]]],
+    remarks: Iterable[str],
+    names: Container[int] = (0,),
+) -> str:
+    """Tables with aligned columns, an empty line behind each, then remarks."""
+    lines = (line for rows in tables for line in (*aligned_lines(rows, names), ""))
+    return "\n".join([*lines, *remarks])
+
+
 def terminal_safe(text: str) -> str:
     """The text with spaces for control characters: file contents must not steer a terminal."""
     return "".join(c if c.isprintable() else " " for c in text)

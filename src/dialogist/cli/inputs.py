@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, BinaryIO, get_type_hints
 
 import typer
 
@@ -137,7 +137,7 @@ class InputReading:
         self._watched = watched
         self.problems = 0
 
-    def dialogues(self, files: Sequence[Path]) -> Iterator[Dialogue]:
+    def dialogues(self, files: Sequence[Path | BinaryIO]) -> Iterator[Dialogue]:
         """All dialogues of all files.
 
         Raises:
@@ -148,7 +148,7 @@ class InputReading:
             return found
         return tracked(found, Meter("read", expected_records(files), "dialogues"))
 
-    def _found(self, files: Sequence[Path]) -> Iterator[Dialogue]:
+    def _found(self, files: Sequence[Path | BinaryIO]) -> Iterator[Dialogue]:
         for file in files:
             try:
                 yield from read_dialogues(file, self.options, self._report, note)
@@ -176,13 +176,15 @@ _ONE_RECORD = (".txt", ".vtt", ".srt", ".docx")
 _A_RECORD_PER_LINE = (".jsonl", ".ndjson")
 
 
-def expected_records(files: Sequence[Path]) -> int | None:
+def expected_records(files: Sequence[Path | BinaryIO]) -> int | None:
     """How many dialogues the files hold, going by their names; None: that cannot be told."""
     total = 0
     for file in files:
-        if file.is_file() and file.suffix.lower() in _ONE_RECORD:
+        if not (isinstance(file, Path) and file.is_file()):
+            return None
+        if file.suffix.lower() in _ONE_RECORD:
             total += 1
-        elif file.is_file() and file.suffix.lower() in _A_RECORD_PER_LINE:
+        elif file.suffix.lower() in _A_RECORD_PER_LINE:
             with file.open("rb") as lines:
                 total += sum(1 for _ in lines)
         else:

@@ -23,7 +23,7 @@ from dialogist.evaluation.annotation import (
 from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.significance import DEFAULT_RESAMPLING, Interval, intervals
 from dialogist.evaluation.system_outputs import DialogueChoice
-from dialogist.files import write_text_atomically
+from dialogist.files import write_text_atomically, writing
 from dialogist.nn.quantization import pick_device
 from dialogist.pipeline.summarizer import SummarizerLike
 from dialogist.recipe.predictions import read_written, speaker_of
@@ -66,10 +66,8 @@ def make_sheet(system: str, asking: EvaluationInputs, output: Path, count: int, 
         page: reading_page([dialogue for dialogue, _ in shown], [summary for _, summary in shown]),
     }
     for path, text in texts.items():
-        try:
+        with writing(path):
             write_text_atomically(path, text)
-        except OSError as error:
-            raise DataError(f"{path}: cannot be written: {error.strerror}") from None
     note(
         f"{counted(len(rows), 'statements')} about {len(shown)} of {len(every)} dialogues: "
         f"read them in "

@@ -124,8 +124,8 @@ def summarize_command(
     quiet: Quiet = False,
 ) -> int:
     """Summarize dialogues: transcripts, chat exports, subtitles, JSON lines, CSV ..."""
-    from dialogist.cli.summarizing import Destination, SummaryRun
-    from dialogist.cli.summary_output import columns_of  # pydantic: not for --help
+    # pydantic: not for --help
+    from dialogist.cli.summarizing import Destination, SummaryRun, columns_of
     from dialogist.present import Presenter, settings_of
 
     form = form_of(output, format, OutputFormat.text)

@@ -20,7 +20,6 @@ _WORD = re.compile(r"[^\W_]+")
 _NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
 _SMALL_WORD = re.compile(r"\b[a-z]{3,}\b")
 _INNER_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b")
-_TAG = re.compile(r"#Person\d+#")
 _CLOCK = re.compile(r"(?<![\d:])\d{1,2}:\d\d(?!\d)")
 _DIGITS = re.compile(r"(?<![\w.:#,/-])\d{1,6}(?![\w:#/-]|[.,]\d)")
 _SMALL = listed("two three four five six seven eight nine ten eleven twelve")
@@ -108,14 +107,6 @@ def plant_name(ground: Ground, random: Random) -> Planted | None:
     return ground.another(random.choice(places), ground.names, random) if places else None
 
 
-def plant_speaker(ground: Ground, random: Random) -> Planted | None:
-    """A tag becomes one that nobody has."""
-    places = [m.span() for m in _TAG.finditer(ground.summary)]
-    tags = [f"#Person{i}#" for i in range(1, len(ground.dialogue.speakers) + 3)]
-    free = [tag for tag in tags if tag not in ground.said]
-    return ground.planted(random.choice(places), random.choice(free)) if places else None
-
-
 def plant_number(ground: Ground, random: Random) -> Planted | None:
     """A number or a time becomes another that the dialogue holds neither in digits nor in words."""
     kinds = (_CLOCK, _DIGITS, _NUMBER_WORD)
@@ -176,14 +167,6 @@ _ADDITIONS = (
         r"doesn't \1",
     ),
 )
-_REMOVALS = (
-    (re.compile(r"\b(is|are|was|were|will|should|could|would|must|has|have) not\b"), r"\1"),
-    (re.compile(r"\b(is|are|was|were|should|could|would|has|have)n['’]t\b"), r"\1"),
-    (re.compile(r"\bcan(?:['’]t|not)\b"), "can"),
-    (re.compile(r"\bwon['’]t\b"), "will"),
-    (re.compile(r"\bdoes(?:n['’]t| not) (\w+)"), r"\1s"),
-    (re.compile(r"\b(?:do|did)(?:n['’]t| not) "), ""),
-)
 
 
 def plant_swap(ground: Ground, random: Random) -> Planted | None:
@@ -191,18 +174,13 @@ def plant_swap(ground: Ground, random: Random) -> Planted | None:
     sentences = [
         place
         for place in sentence_spans(ground.summary)
-        if _can_swap(ground, ground.summary[slice(*place)])
+        if can_swap(ground, ground.summary[slice(*place)])
     ]
-    return _exchanged(ground, random.choice(sentences), random) if sentences else None
+    return exchanged(ground, random.choice(sentences), random) if sentences else None
 
 
-def plant_swaps(ground: Ground, random: Random) -> Planted | None:
-    """Two speakers change places in the whole summary."""
-    whole = (0, len(ground.summary))
-    return _exchanged(ground, whole, random) if _can_swap(ground, ground.summary) else None
-
-
-def _can_swap(ground: Ground, text: str) -> bool:
+def can_swap(ground: Ground, text: str) -> bool:
+    """Whether a part of the summary is wrong once two of its speakers change places."""
     names = ground.dialogue.speakers
     if len(names) < 2 or _TOGETHER.search(text) or not _named(names, text):
         return False
@@ -219,7 +197,8 @@ def _mention(names: Sequence[str]) -> re.Pattern[str]:
     return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, names))})(?!\w)")
 
 
-def _exchanged(ground: Ground, place: ErrorPlace, random: Random) -> Planted:
+def exchanged(ground: Ground, place: ErrorPlace, random: Random) -> Planted:
+    """The summary in which two speakers have changed places in one part."""
     text, names = ground.summary[slice(*place)], ground.dialogue.speakers
     first = random.choice(_named(names, text))
     others = [name for name in _named(names, text) if name != first]
@@ -230,21 +209,17 @@ def _exchanged(ground: Ground, place: ErrorPlace, random: Random) -> Planted:
 
 def plant_denial(ground: Ground, random: Random) -> Planted | None:
     """What the summary asserts is denied, with no other denial near."""
-    return _rewritten(ground, _ADDITIONS, random, lonely=True)
+    return rewritten(ground, _ADDITIONS, random, lonely=True)
 
 
-def plant_assertion(ground: Ground, random: Random) -> Planted | None:
-    """What the summary denies is asserted."""
-    return _rewritten(ground, _REMOVALS, random, lonely=False)
-
-
-def _rewritten(
+def rewritten(
     ground: Ground,
     rules: Sequence[tuple[re.Pattern[str], str]],
     random: Random,
     *,
     lonely: bool,
 ) -> Planted | None:
+    """One place of those that a rule finds, rewritten; ``lonely``: with no denial near it."""
     text = ground.summary
     found = [(m.span(), m.expand(new)) for rule, new in rules for m in rule.finditer(text)]
     if lonely:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
-from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -13,9 +12,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dialogist.config import Config, Line, Texts
+from dialogist.config import Config, Line, Texts, bundled_files, config_text, find_file
 from dialogist.data.pack_files import PackPatterns, YamlSource, validated
-from dialogist.errors import ConfigError, nearest
+from dialogist.errors import nearest
 from dialogist.records import Dialogue, SubSummary
 from dialogist.text.tokens import split_sentences
 
@@ -322,8 +321,7 @@ def parse_pack(text: str, source: str = "rule pack") -> RulePack:
 
 def bundled_packs() -> dict[str, Path]:
     """The rule packs that come with Dialogist, by name."""
-    folder = Path(str(resources.files("dialogist") / "assets" / "packs"))
-    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+    return bundled_files("packs")
 
 
 def load_pack(name_or_path: str | Path) -> RulePack:
@@ -333,19 +331,8 @@ def load_pack(name_or_path: str | Path) -> RulePack:
         ConfigError: there is none (names the nearest), it cannot be read, or it is at fault
             somewhere (names the line).
     """
-    path, packs = Path(name_or_path), bundled_packs()
-    if not path.is_file():
-        if str(name_or_path) not in packs:
-            raise ConfigError(
-                f"rule pack '{name_or_path}': no such file and no pack of that name"
-                f"{nearest(str(name_or_path), packs)} (there are: {', '.join(packs)})"
-            )
-        path = packs[str(name_or_path)]
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:  # not UTF-8
-        raise ConfigError(f"{path}: cannot be read: {error}") from None
-    return parse_pack(text, str(path))
+    path = find_file("rule pack", name_or_path, bundled_packs())
+    return parse_pack(config_text(path), str(path))
 
 
 def section_of(dialogue: Dialogue) -> str:

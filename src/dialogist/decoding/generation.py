@@ -1,7 +1,7 @@
 """`generate`: the one entry to search; `generate_plan` for models that plan first."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -17,8 +17,7 @@ from dialogist.decoding.search import (
     Sampling,
     standard_filters,
 )
-from dialogist.models.base import Generator, Outputs, PlanningModule, Stepper
-from dialogist.nn.attention import WantedWeights
+from dialogist.models.base import Generator, PlanningModule, Stepper
 from dialogist.nn.kv_cache import State
 from dialogist.tensors import FIRST_KEY_POINT, PLAN_BOS, PLAN_EOS, PLAN_PAD, Batch, Plan
 from dialogist.tokenizers import Symbols
@@ -101,68 +100,6 @@ def plan_of(sequences: Sequence[Sequence[int]], device: torch.device) -> Plan:
 
 
 # `generate`: the one entry to search; and the same without a cache, to test it by.
-
-
-# A model without its cache: every step runs the whole network anew, as the reports' ``next_word``.
-#
-# The yardstick for tests (cached = uncached) and benchmarks; nothing else uses it.
-
-
-@dataclass(frozen=True, slots=True)
-class _Prefix:
-    batch: Batch  # N rows
-    said: Tensor  # (N, t)
-
-    def select(self, rows: Tensor) -> "_Prefix":
-        return _Prefix(self.batch.select(rows), self.said[rows])
-
-
-class UncachedModel:
-    """Wraps a `Generator`; report 1, Listing 9: one full pass, encoder included, per token."""
-
-    def __init__(self, model: Generator) -> None:
-        self.model = model
-
-    @property
-    def longest_target(self) -> int | None:
-        """The wrapped model's."""
-        return self.model.longest_target
-
-    def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
-        """The wrapped model's."""
-        return self.model.forward(batch, need_weights)
-
-    def start(self, batch: Batch) -> _Prefix:
-        """Nothing is computed yet."""
-        return _Prefix(batch, batch.source.new_empty((len(batch), 0)))
-
-    def force(self, batch: Batch, state: State, need_weights: WantedWeights = False) -> Outputs:
-        """All of it anew."""
-        return self.model.forward(batch, need_weights)
-
-    def cross_attention(self, outputs: Outputs) -> Tensor | None:
-        """The wrapped model's."""
-        return self.model.cross_attention(outputs)
-
-    def step(self, tokens: Tensor, state: State) -> tuple[Tensor, _Prefix]:
-        """(N,) -> (N, X) by teacher-forcing everything said so far."""
-        assert isinstance(state, _Prefix)
-        said = torch.cat([state.said, tokens[:, None]], dim=1)
-        mask = torch.ones_like(said, dtype=torch.bool)
-        batch = replace(state.batch, target_in=said, target_out=said, target_mask=mask)
-        log_probs = self.model.forward(batch).log_probs.all()  # (N * t, X)
-        last = log_probs.view(said.shape[0], said.shape[1], -1)[:, -1]
-        return last, replace(state, said=said)
-
-    def train(self, mode: bool = True) -> "UncachedModel":
-        """The wrapped model's."""
-        self.model.train(mode)
-        return self
-
-    def eval(self) -> "UncachedModel":
-        """The wrapped model's."""
-        self.model.eval()
-        return self
 
 
 # `generate`: the one entry to search.

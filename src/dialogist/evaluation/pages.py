@@ -7,6 +7,7 @@ at all: the browser itself sees to it that nothing is loaded and nothing leaves.
 import base64
 import hashlib
 import json
+from collections.abc import Callable
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -21,8 +22,17 @@ if TYPE_CHECKING:
 _ASSETS = "assets/templates"
 
 
-def page_templates(feature: str) -> "Environment":
+def displayable(text: str) -> str:
+    """What HTML cannot hold (control characters, halves of pairs) as U+FFFD."""
+    if text.isprintable():
+        return text
+    return "".join("\ufffd" if _is_refused(c) else c for c in text)
+
+
+def page_templates(feature: str, show: Callable[[str], str] = displayable) -> "Environment":
     """Templates of the package; every value put into them is escaped unless marked as safe.
+
+    ``show`` is what is done to values before.
 
     Raises:
         MissingExtraError: jinja2 is not installed (``feature`` is what needs it).
@@ -37,7 +47,7 @@ def page_templates(feature: str) -> "Environment":
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        finalize=lambda value: displayable(value) if type(value) is str else value,
+        finalize=lambda value: show(value) if type(value) is str else value,
     )
 
 
@@ -51,13 +61,6 @@ def trusted(text: str) -> "Markup":
     from markupsafe import Markup
 
     return Markup(text)
-
-
-def displayable(text: str) -> str:
-    """What HTML cannot hold (control characters, halves of pairs) as U+FFFD."""
-    if text.isprintable():
-        return text
-    return "".join("\ufffd" if _is_refused(c) else c for c in text)
 
 
 def _is_refused(character: str) -> bool:

@@ -6,7 +6,7 @@ docs/reference/evaluation-files.md.
 """
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean
@@ -257,19 +257,23 @@ def card_text(card: Card, headline: Sequence[str]) -> str:
 
 def card_markdown(card: Card, headline: Sequence[str]) -> str:
     """The same as a table and lists."""
-    heads = [card.column(key).title for key in headline]
-    lines = [
-        _about(card),
-        "",
-        markdown_row(["", *heads]),
-        markdown_row(["---", *["---:"] * len(heads)]),
-    ]
-    lines += [
-        markdown_row([row.name, *(interval_cell(row, key) for key in headline)])
-        for row in card.rows
-    ]
-    lines += ["", *(f"* {text}" for text in (*remarks(card, headline), *signatures(card)))]
-    return "\n".join(lines)
+    heads = ["", *(card.column(key).title for key in headline)]
+    rows = [[row.name, *(interval_cell(row, key) for key in headline)] for row in card.rows]
+    told = [*remarks(card, headline), *signatures(card)]
+    return f"{_about(card)}\n\n{tables_markdown([[heads, *rows]], told)}"
+
+
+def tables_markdown(
+    tables: Iterable[Sequence[Sequence[str]]],
+    remarks: Iterable[str],
+    names: Container[int] = (0,),
+) -> str:
+    """Tables, heads first, and a list of remarks; the columns of ``names`` are no figures."""
+    lines: list[str] = []
+    for heads, *rows in tables:
+        rule = ["---" if i in names else "---:" for i in range(len(heads))]
+        lines += [*map(markdown_row, (heads, rule, *rows)), ""]
+    return "\n".join([*lines, *(f"* {text}" for text in remarks)])
 
 
 def markdown_row(cells: Sequence[str]) -> str:

@@ -28,7 +28,7 @@ import numpy as np
 from dialogist.errors import DataError, DialogistError
 from dialogist.evaluation.metric_selection import labels_of, sum_column
 from dialogist.evaluation.system_outputs import Output, cases_of
-from dialogist.files import write_text_atomically
+from dialogist.files import write_text_atomically, writing
 from dialogist.metrics.base import (
     BatchMetric,
     Better,
@@ -378,10 +378,8 @@ def write_scores(path: Path, scores: Scores) -> None:
     rows = zip(scores.ids, scores.values.tolist(), strict=True)
     lines = [head, *({"id": name, "values": values} for name, values in rows)]
     text = "".join(json.dumps(line) + "\n" for line in lines)
-    try:
+    with writing(path):
         write_text_atomically(path, text)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 def read_scores(path: Path) -> Scores:

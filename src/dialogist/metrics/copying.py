@@ -1,16 +1,22 @@
-"""What a summary copies, what it says anew, what it repeats, and how long it is; in any language.
+"""What a summary copies, what it says anew, what it repeats, in which order; any language.
 
 Copied spans are the extractive fragments of Grusky et al. 2018 ("Newsroom", section 4.1): from the
 left, the longest run of words that is also in the dialogue, then on behind it. No span goes from
 one utterance into the next. Words are in small letters, without punctuation; a Chinese character
 counts as one.
+
+`EventOrder` looks at the order in which things are told (report 1, sections VI and VII, finds a
+banquet before the arrival). An anchor is a word of the summary, at its first place there, that
+exactly one utterance of the dialogue holds; function words are none. Two anchors of different
+utterances are an inversion where the summary has them in the other order. A person's summary may
+well begin with the outcome: compare with references, not with zero.
 """
 
 from collections.abc import Iterator, Sequence
 
-from dialogist.metrics.base import Case, Column, mean_column, mean_of, percentage
+from dialogist.metrics.base import UNSPACED, Case, Column, mean_column, mean_of, percentage
 from dialogist.records import Dialogue
-from dialogist.text.tokens import count_words, words_in
+from dialogist.text.tokens import FUNCTION_WORDS, count_words, words_in
 
 _NOVEL = (1, 2, 3, 4)
 _COPIED = 3  # words: what one summary shares with another one's dialogue is hardly ever as long
@@ -134,3 +140,51 @@ def _repeated(said: str, n: int) -> tuple[float, float]:
     """How many n-grams have stood before, of how many."""
     grams = _grams(said, n)
     return float(len(grams) - len(set(grams))), float(len(grams))
+
+
+_SHORTEST = 3  # letters
+
+
+class EventOrder:
+    """``order.inversions``: pairs of anchors in the other order than in the dialogue, in percent.
+
+    The mean over the outputs that have a pair; ``order.pairs`` is how many pairs an output has.
+    """
+
+    name = "order"
+    signature = "order 1 | anchors: content words of one utterance | pairs: of different utterances"
+    columns: tuple[Column, ...] = (
+        mean_column("order.inversions", "Out of order", "lower"),
+        mean_column("order.pairs", "Pairs in order", "neither", "pairs"),
+    )
+
+    def reads(self, script: str) -> bool:
+        """Words between spaces: a Chinese character alone is no event."""
+        return script not in UNSPACED
+
+    def measure(self, case: Case) -> Sequence[float]:
+        """The numbers of one output; none where there is no dialogue."""
+        if case.dialogue is None:
+            return (*mean_of(None), *mean_of(None))
+        inverted, pairs = inversions(anchors(case.prediction, case.dialogue))
+        share = 100 * inverted / pairs if pairs else None
+        return (*mean_of(share), *mean_of(float(pairs)))
+
+
+def anchors(text: str, dialogue: Dialogue) -> list[int]:
+    """The utterances that the anchors of a summary come from, in the order of the summary."""
+    places: dict[str, int | None] = {}
+    for number, utterance in enumerate(dialogue.utterances):
+        for word in {word.lower() for word in words_in(utterance.text)}:
+            places[word] = number if word not in places else None
+    told = dict.fromkeys(word.lower() for word in words_in(text))
+    found = (
+        places.get(word) for word in told if len(word) >= _SHORTEST and word not in FUNCTION_WORDS
+    )
+    return [place for place in found if place is not None]
+
+
+def inversions(places: Sequence[int]) -> tuple[int, int]:
+    """How many pairs of different places come in descending order, and of how many."""
+    pairs = [(a, b) for i, a in enumerate(places) for b in places[i + 1 :] if a != b]
+    return sum(a > b for a, b in pairs), len(pairs)

@@ -9,8 +9,7 @@ from dialogist.errors import UsageError, nearest
 from dialogist.metrics.base import SUFFIX, Metric, concatenate
 from dialogist.metrics.bleu import Bleu, Chrf
 from dialogist.metrics.cloze_probes import ClozeProbes
-from dialogist.metrics.copying import Copying
-from dialogist.metrics.event_order import EventOrder
+from dialogist.metrics.copying import Copying, EventOrder
 from dialogist.metrics.faithfulness import Faithfulness
 from dialogist.metrics.rouge import PyRouge, Rouge, RougeS
 from dialogist.metrics.slots import Slots

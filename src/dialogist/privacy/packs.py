@@ -10,15 +10,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import AfterValidator, Field, ValidationError
 
-from dialogist.config import Config, Texts
+from dialogist.config import Config, Texts, bundled_files, config_text
 from dialogist.data.pack_files import PackPatterns, YamlSource
-from dialogist.errors import ConfigError, UsageError, nearest
+from dialogist.errors import UsageError, nearest
 from dialogist.privacy.rules import (
     AFTER_FORM,
     ASKED_FORM,
@@ -121,8 +120,7 @@ class PrivacyPack:
 
 def bundled_privacy_packs() -> dict[str, Path]:
     """The privacy packs that come with Dialogist, by name."""
-    folder = Path(str(resources.files("dialogist") / "assets" / "privacy"))
-    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+    return bundled_files("privacy")
 
 
 @lru_cache(maxsize=8)
@@ -138,12 +136,7 @@ def load_privacy_pack(path: Path) -> PrivacyPack:
     Raises:
         ConfigError: it cannot be read, or it is at fault somewhere (names the line).
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:  # not UTF-8
-        reason = getattr(error, "strerror", None) or error
-        raise ConfigError(f"{path}: privacy pack cannot be read: {reason}") from None
-    return parse_privacy_pack(text, str(path))
+    return parse_privacy_pack(config_text(path, "privacy pack"), str(path))
 
 
 def parse_privacy_pack(text: str, source: str = "privacy pack") -> PrivacyPack:

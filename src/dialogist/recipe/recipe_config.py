@@ -11,11 +11,10 @@ from typing import Annotated, Any, Literal, get_args
 import torch
 from pydantic import Field, SerializeAsAny, model_validator
 
-from dialogist.config import Config, override, read_yaml
+from dialogist.config import Config, find_file, override, read_yaml
 from dialogist.data.changes import UNNAMED, AugmentationConfig
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
-from dialogist.errors import ConfigError, nearest
 from dialogist.models import ModelConfig
 from dialogist.models.bert_warm_start import EncoderStart
 from dialogist.models.transformer import TransformerConfig
@@ -73,7 +72,7 @@ _SHORTEST_PLANNED = 5
 
 
 class TeacherConfig(Config):
-    """References that another system wrote (`dialogist.recipe.distillation`).
+    """References that another system wrote (`dialogist.recipe.corpus`).
 
     ``outputs``: its file of outputs, joined to the dialogues by id; ``key``: what they are called
     there (empty: as usual). Kept are those of a status in ``statuses``, without a finding in
@@ -291,16 +290,7 @@ def find_recipe(name_or_path: str) -> Path:
     Raises:
         ConfigError: there is none; names the nearest.
     """
-    path = Path(name_or_path)
-    if path.is_file():
-        return path
-    recipes = bundled_recipes()
-    if name_or_path in recipes:
-        return recipes[name_or_path]
-    raise ConfigError(
-        f"recipe '{name_or_path}': no such file and no recipe of that name"
-        f"{nearest(name_or_path, recipes)} (there are: {', '.join(recipes)})"
-    )
+    return find_file("recipe", name_or_path, bundled_recipes())
 
 
 def read_recipe(name_or_path: str, assignments: list[str] | None = None) -> Recipe:

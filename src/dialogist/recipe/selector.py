@@ -4,24 +4,27 @@ python -m dialogist.recipe.selector corpus/w[7-9].jsonl corpus/w1?.jsonl \\
     --twice corpus/marked.jsonl corpus/w[1-6].jsonl --output selector.safetensors \\
     --sgd sgd_annotated/train.jsonl.gz
 
-The vectors of words are those of the bundled selector, or with --vectors made anew by a BERT.
+The vectors of words are those of the bundled selector, or with --vectors made anew by a BERT that
+reads each piece alone (Model2Vec, Tulkens and van Dongen 2024). They are not trained.
 `dialogist.recipe.sgd_marks` has the form of the files, and which dialogues are left for
 validation (bench/selection.py).
 """
 
 import argparse
+import importlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from safetensors.numpy import load_file, save
 from torch import Tensor, nn
 
-from dialogist.recipe.piece_vectors import piece_vectors, piece_weights
+from dialogist.errors import MissingExtraError
+from dialogist.nn.quantization import Rows8
 from dialogist.recipe.sgd_marks import Marked, needed, read_marked, read_sgd
 from dialogist.selection.features import SIGNS, Matrix, pairs_of, rows_of, signs_of
 from dialogist.selection.network import BUNDLED, CLIP
@@ -30,6 +33,7 @@ from dialogist.selection.select import Told
 from dialogist.selection.statements import Candidate
 from dialogist.selection.units import Rarity, terms_of
 from dialogist.text.tokens import counted
+from dialogist.tokenizers.wordpiece_vocabulary import read_vocabulary
 
 _NETWORKS, _HIDDEN, _PAIR_HIDDEN, _EPOCHS, _BATCH = 8, 128, 48, 10, 16
 _RATE, _DECAY, _DROPOUT = 2e-3, 0.02, 0.5
@@ -129,7 +133,7 @@ def _example(
     told = marked.told
     candidates = told.candidates
     pairs = pairs_of(candidates, told.units, rarity)
-    worth, together = _worth_of(marked, candidates, pairs.places.tolist())
+    worth, together = worth_of(marked, candidates, pairs.places.tolist())
     pieces = table.pieces_of(told.units, candidates)
     rows = rows_of(candidates, told.units, features)
     lengths = np.diff(pieces.starts, append=len(pieces.owned))
@@ -147,7 +151,7 @@ def _example(
     )
 
 
-def _worth_of(
+def worth_of(
     marked: Marked, candidates: Sequence[Candidate], places: Sequence[tuple[int, int]]
 ) -> tuple[Tensor, Tensor]:
     """(C, 3) of candidates, and (P,) of pairs what both tell more than each alone."""
@@ -304,6 +308,61 @@ def main() -> None:
         f"{counted(len(marked), 'dialogues')}, {counted(facts, 'facts')}; "
         f"what is stale also from {counted(len(changing), 'dialogues')}"
     )
+
+
+_PIECES = 16_000
+"""The first of BERT's pieces, which are by custom the frequent ones; rare words become several."""
+
+_WIDTH = 64
+_COMMON = 8_000  # pieces whose directions count
+_AT_ONCE = 2_000
+_RARE = 1e-3  # share of all pieces: what is as frequent has half of the weight
+
+
+def piece_vectors(folder: Path) -> dict[str, np.ndarray]:
+    """The pieces and vectors of a BERT-like encoder's folder, without weights.
+
+    Raises:
+        MissingExtraError: transformers are not installed.
+        ModelError: the folder has no WordPiece vocabulary.
+    """
+    found = read_vocabulary(folder).pieces[:_PIECES]
+    pieces = ["" if piece.startswith("[unused") else piece for piece in found]
+    states = _states(folder, len(pieces), [found.index(mark) for mark in ("[CLS]", "[SEP]")])
+    states -= states.mean(axis=0)
+    directions = np.linalg.svd(states[:_COMMON], full_matrices=False)[2][:_WIDTH]
+    vectors = states @ directions.T
+    vectors /= vectors[:_COMMON].std(axis=0).mean()
+    values, scales = Rows8.of(torch.from_numpy(vectors))
+    text = "\n".join(pieces).encode("utf-8")
+    return {
+        "pieces": np.frombuffer(text, dtype=np.uint8),
+        "piece_values": values.numpy(),
+        "piece_scales": scales.numpy(),
+    }
+
+
+def _states(folder: Path, count: int, ends: list[int]) -> Any:
+    """(V, H): the mean of what the encoder makes of each piece between its two ends."""
+    try:
+        transformers: Any = importlib.import_module("transformers")
+    except ImportError:
+        raise MissingExtraError("vectors of pieces", "pretrained") from None
+    encoder = transformers.AutoModel.from_pretrained(folder, local_files_only=True).eval()
+    first, last = ends
+    found = []
+    with torch.no_grad():
+        for ids in torch.split(torch.arange(count), _AT_ONCE):
+            rows = torch.stack([torch.full_like(ids, first), ids, torch.full_like(ids, last)], 1)
+            found.append(encoder(input_ids=rows).last_hidden_state.mean(dim=1))
+    return torch.cat(found).numpy()
+
+
+def piece_weights(ids: Iterable[np.ndarray], count: int) -> np.ndarray:
+    """(V,): less for frequent pieces (SIF, Arora et al. 2017)."""
+    counts = np.bincount(np.concatenate(list(ids)), minlength=count)
+    found: np.ndarray = _RARE / (_RARE + counts / counts.sum())
+    return found.astype(np.float32)
 
 
 if __name__ == "__main__":

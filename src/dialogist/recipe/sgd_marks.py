@@ -14,7 +14,7 @@ from dialogist.errors import DataError
 from dialogist.selection.cues import CUES
 from dialogist.selection.select import Told, told_of
 from dialogist.selection.statements import Candidate
-from dialogist.selection.terms import terms_of
+from dialogist.selection.units import terms_of
 
 # Dialogues whose important words are marked, and whether a summary holds what they say.
 #

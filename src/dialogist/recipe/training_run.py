@@ -30,12 +30,10 @@ from dialogist.models.model_weights import load_weights, weights_of
 from dialogist.objectives.base import Objective
 from dialogist.pipeline.bundle import Bundle, save_bundle
 from dialogist.pipeline.summarizer import Summarizer, SummarizerLike
-from dialogist.recipe.corpus import Note, read_sets
-from dialogist.recipe.distillation import card_lines, record_teachers
+from dialogist.recipe.corpus import Note, card_lines, read_sets, record_teachers
 from dialogist.recipe.encoded_data import PairMaker, dev_data, makes_windows
-from dialogist.recipe.pretrained_run import begin_pretrained, with_source
 from dialogist.recipe.recipe_config import Recipe, RunPlace, ValidationConfig
-from dialogist.recipe.run_settings import settle_config
+from dialogist.recipe.run_settings import begin_pretrained, settle_config, with_source
 from dialogist.recipe.start import (
     adopt_tokenizer,
     find_encoder,

@@ -104,6 +104,8 @@ def _behind_one_label(
         return None
     if one.turn != other.turn and (right.needs is not None or "?" in words):
         return None  # what it is about was said in between
+    if one.turn != other.turn and any(units[i].speaker != one.speaker for i in left.units):
+        return None  # it would seem to answer what the left one answers
     is_next = one.turn == other.turn and right.units[0] == left.units[-1] + 1
     if left.text.endswith("”"):
         whole = _spliced(left, right, units, conversation) if is_next else None

@@ -12,7 +12,7 @@ from dialogist.selection.merging import merged
 from dialogist.selection.network import Network, Worth
 from dialogist.selection.statements import Candidate, candidates_of
 from dialogist.selection.ties import ties_of
-from dialogist.selection.units import Rarity, Unit, terms_of, units_of
+from dialogist.selection.units import Rarity, Unit, units_of
 from dialogist.text.reported_speech import Conversation, Reported
 from dialogist.text.reported_speech.participants import written_name
 from dialogist.text.reported_speech.parts import part_spans
@@ -22,10 +22,10 @@ USUAL, MOST = 0.43, 0.58
 
 _EVEN = 1.5  # how much a departure from the usual share costs
 _MOST_SAVED = 12  # words that merging saves at most
-_PART = 0.2  # of a fact that a reader knows by one of the statements that tell it
-_VAGUE = 0.7  # of the worth of a statement whose "it" no other one names
-_DECIDED = 1.5  # worth of a proposal that is told with its answer
-_TELLING = 2  # words of content
+_PART = 0.1  # of a fact that a reader knows by one of the statements that tell it
+_VAGUE = 0.4  # of the worth of a statement whose "it" no other one names
+_ASKED = 0.6  # of the worth of a question without its answer
+_DECIDED = 1.2  # worth of a proposal that is told with its answer
 _NEVER = 10.0  # facts: more than is told within reach
 # The issue is told in the first quarter, the outcome in the last; the issue leaves room for more.
 _BEGINNING, _ENDING, _FRAME = 0.25, 0.75, 0.7
@@ -164,10 +164,10 @@ def _tied(
     alone = worth.alone + _PART * worth.key
     lost: dict[tuple[int, int], float] = {}
     for i, one in enumerate(candidates):
-        if _says_little(one, units):
-            alone[i] = 0  # worth something only with another
         if one.is_settled:
             alone[i] *= _DECIDED
+        elif all("?" in units[j].text for j in one.units):
+            alone[i] *= _ASKED
         if one.needs is None or one.needs in one.units:
             continue
         named = holding.get(one.needs)
@@ -180,12 +180,6 @@ def _tied(
     key = worth.key.copy()
     key[list(ties.barred)] = 0
     return replace(worth, alone=alone, key=key), lost
-
-
-def _says_little(one: Candidate, units: Sequence[Unit]) -> bool:
-    """Whether a statement has one word of content, and that is no number."""
-    said = " ".join(units[i].text for i in one.units)
-    return len(set(terms_of(said))) < _TELLING and not any(map(str.isdigit, said))
 
 
 def _rests_on(candidate: Candidate) -> tuple[int, ...]:

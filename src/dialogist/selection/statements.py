@@ -45,6 +45,10 @@ _HAVE = re.compile(
     r"(?i)(?:(?:well|ok|okay|so|then)\W+)*(?:i|we)(?:['’]ve| have)(?: got)? (?!to\b)"
 )
 _ADDRESSED = word_set("you your yours yourself u ur you're you'll you've you'd")
+_HEDGES = re.compile(
+    r"(?i)\W*(?:usually|probably|maybe|perhaps|hopefully|mostly|possibly|normally|i (?:think|hope"
+    r"|guess|suppose))\W*"
+)
 _SHORTEST_QUESTION = 4  # words of a question that is understood alone
 _LONGEST_FRAGMENT = 2  # words that are taken for a reply to whatever was said before
 _LONGEST_OPENING = 6  # words of "Pet insurance claims, good morning"
@@ -105,9 +109,23 @@ def candidates_of(
             said = unit.text if own.kind == "quoted" else own.text
             needs = _antecedent(units, i, said) if own.refers_back else None
             found[i] = Candidate(own.text, own.kind, (i,), needs)
+    _hedge(conversation, units, found)
     for one in settlements(units):
         _settle(conversation, units, found, one)
     return sorted(found.values(), key=lambda one: one.units)
+
+
+def _hedge(conversation: Conversation, units: Sequence[Unit], found: dict[int, Candidate]) -> None:
+    """Quote a unit with the one behind it that only limits it: "It comes out alone. Usually."."""
+    for i, hedge in enumerate(units):
+        before = found.get(i - 1)
+        if before is None or len(before.units) > 1 or not _HEDGES.fullmatch(hedge.text):
+            continue
+        unit = units[i - 1]
+        if unit.turn == hedge.turn:
+            del found[i - 1]
+            text = conversation.quote(unit.turn, unit.start, hedge.end).text
+            found[i] = Candidate(text, "quoted", (i - 1, i), before.needs)
 
 
 def _settle(

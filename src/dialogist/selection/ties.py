@@ -246,11 +246,15 @@ class _Changes:
         text = units[i].text
         is_plan = "?" in text or (not one.is_settled and _TELLS.search(one.text))
         is_first = bool(is_plan) or any(cue.search(text) for cue in cues)
+        behind = (own for own in units[i + 1 : reply] if own.turn == units[i].turn)
+        if "?" not in text and any("?" in own.text for own in behind):
+            is_first = False  # the reply answers what is asked behind
         for j in range(reply, len(units)):
             text = units[j].text
             if units[j].turn != units[reply].turn or units[j].speaker == units[i].speaker:
                 return
-            if is_first and (_REFUSES.match(text) or declines(text)):
+            refuses = _REFUSES.match(text) and "?" not in text
+            if is_first and (refuses or declines(text)):
                 yield j
                 return
             if self._values[i] and (_WANTS_ANOTHER.search(text) or self._moves(one, j)):

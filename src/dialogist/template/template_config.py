@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias, get_args
 
 from pydantic import Field
 
-from dialogist.config import Config, Line, Lines
+from dialogist.config import Config, Line, Lines, bundled_files, config_text, find_file
 from dialogist.data.key_points import RulePack, load_pack
 from dialogist.data.pack_files import YamlSource, validated
 from dialogist.errors import ConfigError, nearest
@@ -157,8 +156,7 @@ def parse_template(text: str, source: str = "template") -> Template:
 
 def bundled_templates() -> dict[str, Path]:
     """The templates that come with Dialogist, by name."""
-    folder = Path(str(resources.files("dialogist") / "assets" / "templates" / "summary"))
-    return {path.stem: path for path in sorted(folder.glob("*.yaml"), key=lambda path: path.stem)}
+    return bundled_files("templates/summary")
 
 
 def load_template(name_or_path: str | Path) -> Template:
@@ -178,18 +176,8 @@ def read_template(name_or_path: str | Path) -> tuple[str, str]:
     Raises:
         ConfigError: there is none, or it cannot be read.
     """
-    path, bundled = Path(name_or_path), bundled_templates()
-    if not path.is_file():
-        if str(name_or_path) not in bundled:
-            raise ConfigError(
-                f"template '{name_or_path}': no such file and no template of that name"
-                f"{nearest(str(name_or_path), bundled)} (there are: {', '.join(bundled)})"
-            )
-        path = bundled[str(name_or_path)]
-    try:
-        return path.read_text(encoding="utf-8-sig"), str(path)
-    except (OSError, ValueError) as error:  # not UTF-8
-        raise ConfigError(f"{path}: cannot be read: {error}") from None
+    path = find_file("template", name_or_path, bundled_templates())
+    return config_text(path), str(path)
 
 
 def _check_choices(lines: YamlSource) -> None:

@@ -4,16 +4,18 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dialogist.cli.console import TrainingDisplay, note, progress
+from dialogist.cli.console import note
 from dialogist.cli.flags import Data, Device, OutputFile, TableForm, Threads
-from dialogist.cli.forms import Table, aligned_lines, form_of, output_to
-from dialogist.errors import DialogistError, UsageError, nearest
+from dialogist.cli.forms import Table, form_of, output_to, tables_text
+from dialogist.errors import UsageError, nearest
 from dialogist.text.tokens import counted
+from dialogist_lab.cli.compare import run_system
 from dialogist_lab.cli.compare_output import SystemFailure, clock_time
 
 if TYPE_CHECKING:  # they are torch's: not for --help
@@ -63,25 +65,15 @@ def ablation_json(shown: Ablation) -> str:
 def ablation_text(shown: Ablation) -> str:
     """Aligned columns, then remarks."""
     cells = list(_cells(shown))
-    lines = aligned_lines(cells, names=(0, len(cells[0]) - 1))
-    return "\n".join([*lines, "", *_remarks(shown)])
+    return tables_text([cells], _remarks(shown), (0, len(cells[0]) - 1))
 
 
 def ablation_markdown(shown: Ablation) -> str:
     """A Markdown table and a list."""
-    from dialogist.evaluation.report_card import markdown_row
+    from dialogist.evaluation.report_card import tables_markdown
 
-    heads, *rows = _cells(shown)
-    line = markdown_row(["---", *["---:"] * (len(heads) - 2), "---"])
-    return "\n".join(
-        [
-            markdown_row(heads),
-            line,
-            *map(markdown_row, rows),
-            "",
-            *(f"* {text}" for text in _remarks(shown)),
-        ]
-    )
+    cells = list(_cells(shown))
+    return tables_markdown([cells], _remarks(shown), (0, len(cells[0]) - 1))
 
 
 def _cells(shown: Ablation) -> Iterator[list[str]]:
@@ -219,13 +211,19 @@ def _work(
 ) -> None:
     """ComparisonRow after row; after each the table so far is written."""
     from dialogist.files import write_text_atomically
+    from dialogist.recipe.recipe_config import RunPlace
+    from dialogist.recipe.systems import System
+    from dialogist_lab.ablation import budgeted
     from dialogist_lab.comparison import reference_row
 
     done: list[ComparisonRow] = []
     for number, row in enumerate(rows, 1):
         if not quiet:
             note(f"[{number}/{len(rows)}] {row.name}: {', '.join(row.settings) or 'as it is'}")
-        outcome = _outcome(row, config, setting, quiet)
+        place = RunPlace(setting.wanted.data, row.run, setting.wanted.device)
+        prepare = partial(budgeted, row, config, place, note)
+        system = System(row.name, row.recipe, row.run)
+        outcome = run_system(system, setting, quiet, row.decoding, prepare)
         if isinstance(outcome, SystemFailure):
             shown.failed.append(outcome)
         else:
@@ -250,24 +248,3 @@ def _fill(
     runs: dict[str, RunFacts] = {row.name: row.run for row in done}
     shown.card = comparison_card(done, setting)
     shown.rows = ablation_rows(shown.card, {row.name: row.settings for row in rows}, runs)
-
-
-def _outcome(
-    row: "Variant", config: "AblationConfig", setting: "ComparisonSetting", quiet: bool
-) -> "ComparisonRow | SystemFailure":
-    """A row that fails is told in one line, and the others still run."""
-    from dialogist.recipe.recipe_config import RunPlace
-    from dialogist_lab.ablation import budgeted
-    from dialogist_lab.comparison import assess, is_trained, train_system
-
-    place = RunPlace(setting.wanted.data, row.run, setting.wanted.device)
-    try:
-        system = budgeted(row, config, place, note)
-        if not is_trained(system):
-            with TrainingDisplay(quiet) as display:
-                train_system(system, setting, display)
-        tell = progress(f"{row.name}:", len(setting.judge.dialogues), quiet)
-        return assess(system, setting, tell, row.decoding)
-    except DialogistError as error:
-        note(f"{row.name}: failed: {error}")
-        return SystemFailure(row.name, " ".join(str(error).split()), error.exit_code)

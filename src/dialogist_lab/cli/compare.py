@@ -1,7 +1,8 @@
 """``dialogist compare``: train or load systems and put them into one table (KDD'19, Table 4)."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -30,6 +31,7 @@ from dialogist.cli.forms import CardFormat, form_of, output_to
 from dialogist.cli.inputs import with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, DialogistError, MissingExtraError, UsageError
+from dialogist.files import writing
 from dialogist.template.filled import printable
 from dialogist_lab.cli.compare_output import (
     Comparison,
@@ -44,6 +46,7 @@ from dialogist_lab.cli.compare_output import (
 if TYPE_CHECKING:
     import torch
 
+    from dialogist.decoding import DecodingOptions
     from dialogist.recipe.recipe_config import DataSet
     from dialogist.recipe.systems import System
     from dialogist_lab.comparison import ComparisonRow, ComparisonSetting
@@ -170,14 +173,14 @@ def compare(
     for number, system in enumerate(found, 1):
         if not quiet:
             note(f"[{number}/{len(found)}] {system.name}")
-        comparison.add(_outcome(system, setting, quiet))
+        comparison.add(run_system(system, setting, quiet))
     _add_floors(comparison, setting)
     with output_to(output):
         typer.echo(_SHOWN[form](comparison, keys))
     if scores is not None:
         _keep(comparison, scores)
     if plot is not None:
-        _plot(comparison, plot)
+        _plot(comparison, setting, found, plot)
     return comparison.failed[0].exit_code if comparison.failed else 3 if setting.bad else 0
 
 
@@ -186,19 +189,27 @@ def _comparison(setting: "ComparisonSetting") -> Comparison:
     return Comparison(setting.files, judge.pack, judge.unit, judge.signatures(), judge.references())
 
 
-def _outcome(
-    system: "System", setting: "ComparisonSetting", quiet: bool
+def run_system(
+    system: "System",
+    setting: "ComparisonSetting",
+    quiet: bool,
+    options: "DecodingOptions | None" = None,
+    prepare: "Callable[[], System] | None" = None,
 ) -> "ComparisonRow | SystemFailure":
-    """The row of a system. One that fails is told in one line, and the others still run."""
+    """The row of a system. One that fails is told in one line, and the others still run.
+
+    ``prepare`` settles what is still open of it before it is trained.
+    """
     from dialogist.training.runtime import Interrupted
     from dialogist_lab.comparison import assess, is_trained, train_system
 
     try:
+        system = system if prepare is None else prepare()
         if not is_trained(system):
             with TrainingDisplay(quiet) as display:
                 train_system(system, setting, display)
         total = len(setting.judge.dialogues)
-        row = assess(system, setting, progress(f"{system.name}:", total, quiet))
+        row = assess(system, setting, progress(f"{system.name}:", total, quiet), options)
     except Interrupted:
         raise
     except Exception as error:
@@ -240,10 +251,8 @@ def _keep(comparison: Comparison, folder: Path) -> None:
     from dialogist.evaluation.scoring import write_scores
     from dialogist.recipe.systems import file_name_of
 
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{folder}: cannot be written: {error.strerror}") from None
     for row in comparison.rows:
         name = file_name_of(row.name)
         write_scores(folder / f"{name}.scores.jsonl", row.entry.scores)
@@ -308,9 +317,16 @@ def _require_plots(path: Path) -> None:
         raise MissingExtraError("--plot", "eval")
 
 
-def _plot(comparison: Comparison, path: Path) -> None:
-    from dialogist_lab.cli.compare_output import plot_comparison
+def _plot(
+    comparison: Comparison, setting: "ComparisonSetting", found: "list[System]", path: Path
+) -> None:
+    from dialogist_lab.report.plots import overview
+    from dialogist_lab.report.subject import Run, Subject, is_run
 
-    if comparison.rows:
-        plot_comparison(comparison, path)
-        note(f"figures are in {path}")
+    if comparison.card is None:
+        return
+    entries = [row.entry for row in (*comparison.rows, *comparison.floors)]
+    subject = Subject.of(comparison.card, entries, setting.judge.metrics)
+    runs = (Run(one.name, one.folder) for one in found if one.folder and is_run(one.folder))
+    path.write_bytes(overview(replace(subject, runs=tuple(runs))).png())
+    note(f"figures are in {path}")

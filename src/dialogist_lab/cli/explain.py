@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
@@ -27,10 +27,10 @@ from dialogist.cli.flags import (
     load_summarizer,
 )
 from dialogist.cli.forms import Explained, form_of, output_to
-from dialogist.cli.inputs import with_read_flags
-from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
+from dialogist.cli.inputs import InputReading, with_read_flags
+from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, UsageError, nearest
-from dialogist.files import write_text_atomically
+from dialogist.files import write_text_atomically, writing
 from dialogist.records import Dialogue
 
 if TYPE_CHECKING:
@@ -119,8 +119,8 @@ def explain(
         within=within,
         megabytes=megabytes,
     )
-    found = _FoundDialogue(read)
-    chosen = found.pick(origin_of(dialogue), id)
+    reading = InputReading(read, watched=False)
+    chosen = pick(reading.dialogues([origin_of(dialogue)]), id)
     wanted = {
         "strategy": strategy,
         "beam_size": beam_size,
@@ -140,7 +140,7 @@ def explain(
         page = _DEFAULT_PAGE
     with output_to(None if form is Explained.html else output):
         _write(explanation, selected, (page, png, in_json))
-    return 3 if found.problems else 0
+    return 3 if reading.problems else 0
 
 
 def _refuse_baseline(model: str) -> None:
@@ -206,37 +206,25 @@ def _is_file(text: str) -> bool:
         return False
 
 
-class _FoundDialogue:
-    """Looks for the dialogue to explain; ``problems``: records that could not be read."""
+def pick(dialogues: Iterator[Dialogue], id: str | None) -> Dialogue:
+    """The dialogue of that id, or the first one; that there are more is said.
 
-    def __init__(self, options: ReadOptions) -> None:
-        self.options = options
-        self.problems = 0
-
-    def pick(self, origin: Path | BinaryIO, id: str | None) -> Dialogue:
-        """The dialogue of that id, or the first one; that there are more is said.
-
-        Raises:
-            DataError: there is none; names the nearest.
-        """
-        dialogues = read_dialogues(origin, self.options, self._say, note)
-        if id is None:
-            chosen = next(dialogues, None)
-            if chosen is None:
-                raise DataError("no dialogue could be read")
-            if next(dialogues, None) is not None:
-                note(f"there are more dialogues: this is the first, '{chosen.id}' (see --id)")
-            return chosen
-        seen: list[str] = []
-        for dialogue in dialogues:
-            if dialogue.id == id:
-                return dialogue
-            seen.append(dialogue.id)
-        raise DataError(f"dialogue '{id}': there is none of that id{nearest(id, seen[:10_000])}")
-
-    def _say(self, problem: ReadProblem) -> None:
-        self.problems += 1
-        note(str(problem))
+    Raises:
+        DataError: there is none; names the nearest.
+    """
+    if id is None:
+        chosen = next(dialogues, None)
+        if chosen is None:
+            raise DataError("no dialogue could be read")
+        if next(dialogues, None) is not None:
+            note(f"there are more dialogues: this is the first, '{chosen.id}' (see --id)")
+        return chosen
+    seen: list[str] = []
+    for dialogue in dialogues:
+        if dialogue.id == id:
+            return dialogue
+        seen.append(dialogue.id)
+    raise DataError(f"dialogue '{id}': there is none of that id{nearest(id, seen[:10_000])}")
 
 
 def _write(
@@ -250,7 +238,8 @@ def _write(
     if page is not None:
         from dialogist_lab.explain.explanation_page import explanation_page
 
-        _save(page, explanation_page(explanation, selected))
+        with writing(page):
+            write_text_atomically(page, explanation_page(explanation, selected))
         tell(str(page))
     if png is not None:
         from dialogist_lab.explain.explanation_plots import plot_explanation
@@ -265,10 +254,3 @@ def _write(
 
         text = json.dumps(explanation_to_json(explanation, selected), ensure_ascii=False)
         sys.stdout.buffer.write(text.encode("utf-8", errors="backslashreplace") + b"\n")
-
-
-def _save(path: Path, text: str) -> None:
-    try:
-        write_text_atomically(path, text)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from None

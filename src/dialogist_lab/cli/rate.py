@@ -17,7 +17,7 @@ from dialogist.cli.forms import Table, aligned_lines, form_of, output_to
 from dialogist.cli.inputs import InputReading, with_read_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError
-from dialogist.files import short_names
+from dialogist.files import short_names, writing
 from dialogist.template.filled import printable
 from dialogist.text.tokens import counted
 
@@ -182,10 +182,8 @@ def make(
         raise DataError(f"{a} and {b}: say the same about every dialogue: nothing to compare")
     first, second = short_names([str(a), str(b)])
     page = make_rating_page(drawn, (first, second), seed)
-    try:
+    with writing(output):
         output.write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{output}: cannot be written: {error.strerror}") from None
     shown = len(drawn.pairs)
     fewer = "" if shown == count else f" (no more of the {len(pairs)} pairs differ)"
     note(

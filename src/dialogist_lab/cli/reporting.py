@@ -4,17 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import fmean
 
 from dialogist.cli.console import note, progress
 from dialogist.cli.evaluating import EvaluationInputs, SystemRun
 from dialogist.errors import DataError, MissingExtraError, UsageError, nearest
 from dialogist.evaluation.diagnostics import Caution
-from dialogist.evaluation.metric_selection import KeyPoints, MetricSelection, metric_names
-from dialogist.evaluation.system_outputs import DialogueChoice, Output, cases_of
-from dialogist.files import short_names
+from dialogist.evaluation.metric_selection import MetricSelection, metric_names
+from dialogist.evaluation.system_outputs import DialogueChoice, Output
+from dialogist.files import short_names, writing
 from dialogist.recipe.evaluation_run import (
-    Evaluated,
     EvaluationRequest,
     SystemResult,
     evaluate_said,
@@ -176,12 +174,8 @@ class _Work:
         )
         for text in evaluated.notes:
             note(text)
-        complete = replace(
-            subject,
-            card=evaluated.card,
-            entries=evaluated.entries,
-            key_points=_key_points(evaluated),
-        )
+        found = Subject.of(evaluated.card, evaluated.entries, evaluated.metrics)
+        complete = replace(found, runs=subject.runs, title=subject.title, stated=subject.stated)
         return complete.with_references(evaluated.metrics)
 
     def _said(self, systems: Sequence[System], choice: DialogueChoice | None) -> list[SystemResult]:
@@ -217,10 +211,8 @@ def _require_extras(output: Path) -> None:
     for package in ("matplotlib", "jinja2"):
         if find_spec(package) is None:
             raise MissingExtraError("dialogist report", "eval")
-    try:
+    with writing(output):
         output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise DataError(f"{output}: cannot be written: {error.strerror}") from None
 
 
 def _check_baseline(call: ReportCall, said: Sequence[SystemResult]) -> None:
@@ -235,14 +227,3 @@ def _check_baseline(call: ReportCall, said: Sequence[SystemResult]) -> None:
 def _of_runs(runs: Sequence[Run]) -> Iterator[Caution]:
     for run in runs:
         yield from run_cautions(run.folder, run.name)
-
-
-def _key_points(evaluated: Evaluated) -> tuple[float, ...] | None:
-    """How many key points each dialogue's references have, in the mean."""
-    metric = next((one for one in evaluated.metrics if isinstance(one, KeyPoints)), None)
-    if metric is None:
-        return None
-    return tuple(
-        fmean(map(len, metric.labelled(case).wanted))
-        for case in cases_of(evaluated.entries[0].outputs)
-    )

@@ -3,6 +3,7 @@
 import base64
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import zip_longest
 from typing import Any, TypeAlias
 
@@ -163,15 +164,8 @@ def page_data(explanation: Explanation, selected: SelectedMaps) -> JSON:
         "labels": {kind: list(explanation.labels(kind)) for kind in sorted(kinds)},
         "utterance": [token.utterance for token in explanation.source],
         "axes": [{"kind": axis.kind, "places": list(axis.places)} for axis in axes],
-        "tokens": [_token(token) for token in explanation.target],
-        "plan": [
-            {
-                "t": k.label,
-                "p": _round(math.exp(k.log_prob)),
-                "a": _page_candidates(k.alternatives),
-            }
-            for k in explanation.key_points
-        ],
+        "tokens": [_target(token) for token in explanation.target],
+        "plan": [_key_point(key_point) for key_point in explanation.key_points],
         "maps": maps,
     }
 
@@ -190,28 +184,6 @@ def _page_map(explanation: Explanation, shown: ShownMap, axes: dict[Axis, int]) 
         "weights": weights,
         "scales": scales,
     }
-
-
-def _token(token: TargetToken) -> JSON:
-    found: dict[str, JSON] = {
-        "t": token.text,
-        "p": _round(math.exp(token.log_prob)),
-        "a": _page_candidates(token.alternatives),
-    }
-    if token.copying is not None:
-        found["g"], found["s"] = _round(token.copying.p_gen), _round(token.copying.share)
-        found["o"] = [[place, _round(weight)] for place, weight in token.copying.origins]
-    if token.repeated is not None:
-        found["again"] = _round(token.repeated)
-    return found
-
-
-def _page_candidates(candidates: Sequence[TokenCandidate]) -> list[JSON]:
-    return [[one.text, _round(one.probability)] for one in candidates]
-
-
-def _round(value: float) -> float:
-    return round(value, 5)
 
 
 PageValues: TypeAlias = dict[str, object]
@@ -234,9 +206,10 @@ def explanation_page(explanation: Explanation, selected: SelectedMaps) -> str:
     Raises:
         MissingExtraError: jinja2 is not installed.
     """
-    template = page_templates("dialogist explain").get_template("explain.html.j2")
+    engine = page_templates("dialogist explain")
+    engine.filters.update(exp=math.exp, visible=visible_token, origin=partial(_origin, explanation))
     script = "".join(asset(name) for name in _SCRIPTS)
-    return template.render(
+    return engine.get_template("explain.html.j2").render(
         policy=content_policy(script),
         style=trusted(asset("style.css") + asset("explain.css")),
         script=trusted(script),
@@ -252,8 +225,8 @@ def explanation_page(explanation: Explanation, selected: SelectedMaps) -> str:
         turns=_turns(explanation),
         begin=_edge(explanation, 0),
         end=_edge(explanation, -1),
-        rows=list(_rows(explanation)),
-        key_points=[_page_key_point(key_point) for key_point in explanation.key_points],
+        target=explanation.target,
+        key_points=explanation.key_points,
         focus=list(_focus(explanation)),
         families=list(_families(explanation, selected)),
     )
@@ -322,49 +295,12 @@ def _style(token: TargetToken) -> str:
     return found if token.copying is None else f"{found};--g:{token.copying.p_gen:.3f}"
 
 
-def _rows(explanation: Explanation) -> Iterator[PageValues]:
-    """The table of what was said."""
-    part = 0
-    for token in explanation.target:
-        row: PageValues = {
-            "text": visible_token(token.text),
-            "starts": token.part != part,
-            "probability": math.exp(token.log_prob),
-            "repeated": token.repeated,
-            "alternatives": _alternatives(token.alternatives, token.text),
-        }
-        if token.copying is not None:
-            row |= {"p_gen": token.copying.p_gen, "share": token.copying.share}
-            row["origin"] = _origin(explanation, token)
-        part = token.part
-        yield row
-
-
 def _origin(explanation: Explanation, token: TargetToken) -> str:
     """Where a token that was copied, for the most part, stands."""
     if token.copying is None or token.copying.share <= 0.5 or not token.copying.origins:
         return ""
     number = explanation.source[token.copying.origins[0][0]].utterance
     return f"utterance {explanation.labels('utterances')[number]}" if number >= 0 else ""
-
-
-def _page_key_point(key_point: KeyPoint) -> PageValues:
-    return {
-        "label": key_point.label,
-        "probability": math.exp(key_point.log_prob),
-        "alternatives": _alternatives(key_point.alternatives, key_point.label),
-    }
-
-
-def _alternatives(candidates: Sequence[TokenCandidate], own: str) -> list[PageValues]:
-    return [
-        {
-            "text": visible_token(one.text),
-            "probability": one.probability,
-            "own": one.text.strip() == own.strip(),
-        }
-        for one in candidates
-    ]
 
 
 def _focus(explanation: Explanation) -> Iterator[PageValues]:

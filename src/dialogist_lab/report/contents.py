@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dialogist import __version__
-from dialogist.errors import DataError
 from dialogist.evaluation.diagnostics import Caution
 from dialogist.evaluation.pages import asset, content_policy, displayable, page_templates, trusted
 from dialogist.evaluation.report_card import Card
+from dialogist.files import writing
 from dialogist.metrics.base import BEST
 from dialogist.records import Dialogue, Utterance
 from dialogist.text.tokens import counted
@@ -16,7 +16,6 @@ from dialogist_lab.report.examples import (
     ExampleChoice,
     FindSpots,
     ShownExample,
-    TextPiece,
     Timeline,
     choose_examples,
     timelines,
@@ -25,7 +24,6 @@ from dialogist_lab.report.figures import Picture, learning
 from dialogist_lab.report.plots import HEADLINE, by_size, lengths, means, ranking, scatter, spread
 from dialogist_lab.report.report_tables import (
     ReportTable,
-    TableCell,
     differences_table,
     figures_table,
     outputs_table,
@@ -200,122 +198,23 @@ def _has_any(section: Section) -> bool:
 _MARKS = "\\`*_{}[]<>|#~"
 
 
-def render_markdown(contents: Contents, version: str, figures: str) -> str:
-    """The whole text; ``figures``: the folder of the PNG files, as links see it."""
-    lines = [f"# {escape_markdown(contents.title)}", "", escape_markdown(contents.about), ""]
-    lines += [f"* {escape_markdown(sentence)}" for sentence in contents.verdict]
-    if contents.cautions:
-        lines += ["", "## Cautions", ""]
-        lines += [
-            f"* **{one.severity}** "
-            + escape_markdown(": ".join(filter(None, [one.system, one.text])))
-            for one in contents.cautions
-        ]
-    for section in contents.sections:
-        lines += _section(section, figures)
-    lines += _timelines(contents.timelines)
-    if contents.choices:
-        lines += ["", "## Examples"]
-        for choice in contents.choices:
-            lines += _choice(choice)
-    lines += [*_method(contents), "", f"Made by Dialogist {version}."]
-    return "\n".join(lines) + "\n"
-
-
 def escape_markdown(text: str) -> str:
     """One line of text in which nothing is Markdown or HTML."""
     line = " ".join(displayable(text).split())
     return "".join(f"\\{c}" if c in _MARKS else "&amp;" if c == "&" else c for c in line)
 
 
-def _section(section: Section, figures: str) -> Iterator[str]:
-    yield from ("", f"## {escape_markdown(section.title)}", "")
-    if section.about:
-        yield escape_markdown(section.about)
-    for table in (*section.tables, *section.more):
-        yield from _table(table)
-    for picture in section.pictures:
-        yield from _picture(picture, figures)
+def render_markdown(contents: Contents, version: str, figures: str) -> str:
+    """The whole text; ``figures``: the folder of the PNG files, as links see it.
 
+    What no reference has is in italics, what the dialogue does not support is bold.
 
-def _table(table: ReportTable) -> Iterator[str]:
-    yield from ("", f"### {escape_markdown(table.caption)}", "")
-    heads = [" ".join(filter(None, [escape_markdown(h.title), h.arrow])) for h in table.heads]
-    yield f"| | {' | '.join(heads)} |"
-    yield f"|---{'|---:' * len(heads)}|"
-    for group in table.groups:
-        if group.title:
-            yield f"| *{escape_markdown(group.title)}* |{' |' * len(heads)}"
-        for line in group.lines:
-            yield f"| {escape_markdown(line.name)} | {' | '.join(map(_cell, line.cells))} |"
-
-
-def _cell(cell: TableCell) -> str:
-    figure = f"**{cell.figure}**" if cell.best else cell.figure
-    small = "; ".join(filter(None, [cell.between, cell.p]))
-    return f"{figure} ({escape_markdown(small)})" if small else figure
-
-
-def _picture(picture: Picture, figures: str) -> Iterator[str]:
-    yield from ("", f"### {escape_markdown(picture.title)}", "")
-    yield f"![{escape_markdown(picture.title)}]({figures}/{picture.name}.png)"
-    yield from ("", escape_markdown(picture.caption))
-
-
-def _timelines(several: Sequence[Timeline]) -> Iterator[str]:
-    if several:
-        yield from ("", "## What it wrote while learning")
-    for one in several:
-        yield from ("", f"### {escape_markdown(one.run)}: {escape_markdown(one.id)}", "")
-        yield from (f"* Reference: {escape_markdown(text)}" for text in one.references)
-        for step in one.steps:
-            told = ", ".join(filter(None, [f"update {step.update}", step.score]))
-            yield f"* {told}: {_pieces(step.pieces)}"
-
-
-def _choice(choice: ExampleChoice) -> Iterator[str]:
-    yield from ("", f"### {escape_markdown(choice.title)}", "", escape_markdown(choice.about))
-    for example in choice.examples:
-        yield from _example(example)
-
-
-def _example(example: ShownExample) -> Iterator[str]:
-    yield from ("", f"#### {escape_markdown(example.id) or 'without an id'}", "")
-    if example.dialogue is not None:
-        for utterance in example.dialogue.utterances:
-            speaker = (
-                f"**{escape_markdown(utterance.speaker)}:** " if utterance.speaker.strip() else ""
-            )
-            yield f"> {speaker}{escape_markdown(utterance.text)}  "
-        yield ""
-    for reference in example.references:
-        yield f"* Reference: {escape_markdown(''.join(piece.text for piece in reference))}"
-    for said in example.said:
-        yield f"* **{escape_markdown(said.system)}** ({said.scores}): {_pieces(said.pieces)}"
-        yield from (f"  * {escape_markdown(reason)}" for reason in said.unsupported)
-
-
-def _pieces(pieces: Sequence[TextPiece]) -> str:
-    """What no reference has is in italics, what the dialogue does not support is bold."""
-    return " ".join(filter(None, map(_piece, pieces))) or "*(says nothing)*"
-
-
-def _piece(piece: TextPiece) -> str:
-    text = escape_markdown(piece.text)
-    if not text or not (piece.alone or piece.why):
-        return text
-    return f"**{text}**" if piece.why else f"*{text}*"
-
-
-def _method(contents: Contents) -> Iterator[str]:
-    yield from ("", "## How it was measured", "")
-    if contents.method:
-        yield f"* {escape_markdown(contents.method)}"
-    for name, text in contents.signatures.items():
-        yield f"* {escape_markdown(name)}: {escape_markdown(text)}"
-    for title, facts in contents.environments.items():
-        told = ", ".join(f"{name} {text}" for name, text in facts.items())
-        yield f"* {escape_markdown(title)}: {escape_markdown(told)}"
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    engine = page_templates("dialogist report", lambda text: trusted(escape_markdown(text)))
+    template = engine.get_template("report.md.j2")
+    return f"{template.render(contents=contents, version=version, figures=figures)}\n"
 
 
 _LONGEST = 20_000  # characters of a dialogue that stand in the page; more is counted
@@ -388,7 +287,7 @@ def write_report(contents: Contents, folder: Path) -> None:
     text = render_markdown(contents, __version__, FIGURES)
     images = {f"{picture.name}.png": picture.png() for picture in contents.pictures}
     figures = folder / FIGURES
-    try:
+    with writing(folder):
         figures.mkdir(parents=True, exist_ok=True)
         for old in figures.glob("*.png"):
             if old.name not in images:
@@ -397,7 +296,3 @@ def write_report(contents: Contents, folder: Path) -> None:
             (figures / name).write_bytes(data)
         (folder / TEXT).write_text(text, encoding="utf-8")
         (folder / PAGE).write_text(page, encoding="utf-8")
-    except OSError as error:
-        raise DataError(
-            f"{error.filename or folder}: cannot be written: {error.strerror}"
-        ) from None

@@ -40,48 +40,29 @@ SERIES = len(_SERIES)
 
 @dataclass(frozen=True, slots=True)
 class Ink:
-    """What to draw with; ``variables``: in colours that stand for the page's variables."""
+    """What to draw with.
 
-    variables: bool
+    Attributes:
+        text: words and axes.
+        muted: what should not catch the eye first.
+        line: grids.
+        ground: what a figure stands on.
+        floor: baselines.
+        ceiling: people and oracles; references.
+        palette: systems.
+    """
 
-    @property
-    def text(self) -> str:
-        """Words and axes."""
-        return self._named("text")
-
-    @property
-    def muted(self) -> str:
-        """What should not catch the eye first."""
-        return self._named("muted")
-
-    @property
-    def line(self) -> str:
-        """Grids."""
-        return self._named("line")
-
-    @property
-    def ground(self) -> str:
-        """What a figure stands on."""
-        return self._named("ground")
-
-    @property
-    def floor(self) -> str:
-        """Baselines."""
-        return self._named("floor")
-
-    @property
-    def ceiling(self) -> str:
-        """People and oracles; references."""
-        return self._named("ceiling")
+    text: str
+    muted: str
+    line: str
+    ground: str
+    floor: str
+    ceiling: str
+    palette: tuple[str, ...]
 
     def series(self, number: int) -> str:
         """The colour of a system; the ninth has that of the first, and another marker."""
-        place = number % SERIES
-        return _stand_in(len(_PLAIN) + place) if self.variables else _SERIES[place]
-
-    def _named(self, name: str) -> str:
-        place = list(_PLAIN).index(name)
-        return _stand_in(place) if self.variables else _PLAIN[name]
+        return self.palette[number % SERIES]
 
 
 def marker(number: int) -> str:
@@ -89,15 +70,17 @@ def marker(number: int) -> str:
     return _MARKERS[(number // SERIES + number) % len(_MARKERS)]
 
 
-def variables() -> dict[str, str]:
-    """What each stand-in colour is in the page."""
-    names = [*_PLAIN, *(f"series-{i}" for i in range(SERIES))]
-    return {_stand_in(place): f"var(--{name})" for place, name in enumerate(names)}
+_VARIABLES = {
+    f"#fe{place:02x}ef": f"var(--{name})"
+    for place, name in enumerate((*_PLAIN, *(f"series-{i}" for i in range(SERIES))))
+}
+"""Colours that nothing else has, and what they are in the page."""
 
-
-def _stand_in(place: int) -> str:
-    """A colour that nothing else has."""
-    return f"#fe{place:02x}ef"
+INK = Ink(**_PLAIN, palette=_SERIES)
+PAGE_INK = Ink(
+    **dict(zip(_PLAIN, _VARIABLES, strict=False)), palette=tuple(_VARIABLES)[len(_PLAIN) :]
+)
+"""In colours that stand for the page's variables."""
 
 
 Draw: TypeAlias = Callable[[Any, Ink], None]
@@ -163,16 +146,15 @@ class Picture:
         Raises:
             MissingExtraError: matplotlib is not installed.
         """
-        ink = Ink(variables=False)
         columns = min(len(self.panels), 3)
         rows = -(-len(self.panels) // columns)
         height = rows * (max(panel.height for panel in self.panels) + 0.2) + 0.3
         with _drawing(self.name):
             figure = _figure((_WIDTH * columns, height))
-            figure.set_facecolor(ink.ground)
+            figure.set_facecolor(INK.ground)
             for place, panel in enumerate(self.panels, 1):
-                _draw(figure.add_subplot(rows, columns, place), panel, ink, titled=True)
-            self._add_legend(figure, ink, columns)
+                _draw(figure.add_subplot(rows, columns, place), panel, INK, titled=True)
+            self._add_legend(figure, columns)
             data = io.BytesIO()
             figure.savefig(data, format="png", dpi=_DPI, metadata={"Software": None})
         return data.getvalue()
@@ -182,17 +164,17 @@ class Picture:
         with _drawing(name):
             figure = _figure((_WIDTH, panel.height))
             figure.patch.set_alpha(0.0)
-            _draw(figure.add_subplot(), panel, Ink(variables=True), titled=False)
+            _draw(figure.add_subplot(), panel, PAGE_INK, titled=False)
             data = io.StringIO()
             figure.savefig(data, format="svg", metadata={"Date": None})
         return _for_page(data.getvalue(), name, f"{panel.title}. {panel.alt}")
 
-    def _add_legend(self, figure: Any, ink: Ink, columns: int) -> None:
+    def _add_legend(self, figure: Any, columns: int) -> None:
         if not self.legend:
             return
         from matplotlib.patches import Patch
 
-        patches = [Patch(color=colour_of(key, ink), label=key.label) for key in self.legend]
+        patches = [Patch(color=colour_of(key, INK), label=key.label) for key in self.legend]
         width = min(len(patches), 2 * columns)
         figure.legend(handles=patches, loc="outside lower center", ncols=width, frameon=False)
 
@@ -255,7 +237,7 @@ def _for_page(svg: str, name: str, alt: str) -> str:
     svg = _IDENTIFIED.sub(lambda m: f' id="{name}-{m[1]}"' if m[1] in used else "", svg)
     svg = _REFERENCE.sub(lambda m: m[0].replace(f"#{m[1]}", f"#{name}-{m[1]}"), svg)
     svg = _LONG_NUMBER.sub(r"\1", svg)
-    for colour, variable in variables().items():
+    for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, variable)
     svg = _BLANK.sub(" ", svg).replace("> <", "><").strip()
     return svg.replace("<svg", f'<svg role="img" aria-label="{_attribute(displayable(alt))}"', 1)

@@ -1,7 +1,7 @@
 """Figures of scores and of sizes: ranking, spread, scatter, lengths, scores by size."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
@@ -15,7 +15,15 @@ from dialogist.evaluation.report_card import RowKind
 from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.significance import Interval, intervals
 from dialogist.metrics.base import Column, Floats
-from dialogist_lab.report.figures import Ink, LegendKey, Panel, Picture, marker, short
+from dialogist_lab.report.figures import (
+    Ink,
+    LegendKey,
+    Panel,
+    Picture,
+    learning,
+    marker,
+    short,
+)
 from dialogist_lab.report.subject import ShownSystem, Subject, known, length, shown_alone
 
 HEADLINE = ("rouge1.f1", "rouge2.f1", "rougeL.f1", "bertscore.f1", "bleu", "chrf")
@@ -68,76 +76,59 @@ def _ranked(entries: Sequence[ShownSystem], column: Column) -> Panel:
     )
 
 
+def _by_system(
+    entries: Sequence[ShownSystem],
+    kind: str,
+    draw: Callable[..., None],
+    told: Callable[[ShownSystem], str],
+) -> tuple[tuple[Panel, ...], bool]:
+    """A panel for each of the first systems with such scores; whether one has a train sample."""
+    chosen = [e for e in entries if f"{kind}.precision" in e.scores][:_SHOWN]
+    panels = (Panel(short(e.name), partial(draw, entry=e, kind=kind), told(e)) for e in chosen)
+    return tuple(panels), any(entry.train is not None for entry in chosen)
+
+
 def scatter(entries: Sequence[ShownSystem], kind: str, title: str) -> Picture | None:
     """Precision over recall of every output, a panel for each system."""
-    chosen = [e for e in entries if f"{kind}.precision" in e.scores][:_SHOWN]
-    if not chosen:
-        return None
-    panels = tuple(
-        Panel(
-            short(e.name),
-            partial(_cloud, entry=e, kind=kind),
-            f"Mean precision {e.scores.figure(f'{kind}.precision'):.1f}, recall "
-            f"{e.scores.figure(f'{kind}.recall'):.1f}",
-        )
-        for e in chosen
-    )
-    return Picture(
-        _file("precision-recall", kind),
-        f"{title}: precision and recall of every output",
+
+    def told(entry: ShownSystem) -> str:
+        precision, recall = (entry.scores.figure(f"{kind}.{part}") for part in _PARTS[:2])
+        return f"Mean precision {precision:.1f}, recall {recall:.1f}"
+
+    panels, _ = _by_system(entries, kind, _cloud, told)
+    caption = (
         "Each dot is an output; the cross is the mean. Curves: equal F1. "
         "Above the diagonal an output says less than its reference and what it says is in it; "
-        "below it says much, and part of it is not.",
-        panels,
+        "below it says much, and part of it is not."
     )
+    name, title = _file("precision-recall", kind), f"{title}: precision and recall of every output"
+    return Picture(name, title, caption, panels) if panels else None
 
 
 def spread(entries: Sequence[ShownSystem], kind: str, title: str) -> Picture | None:
     """How precision, recall and F1 are spread over the outputs; beside the train sample."""
-    chosen = [e for e in entries if f"{kind}.precision" in e.scores][:_SHOWN]
-    if not chosen:
-        return None
-    sampled = any(entry.train is not None for entry in chosen)
-    panels = tuple(
-        Panel(short(e.name), partial(_violins, entry=e, kind=kind), _quartiles(e, f"{kind}.f1"))
-        for e in chosen
-    )
+    panels, sampled = _by_system(entries, kind, _violins, lambda e: _quartiles(e, f"{kind}.f1"))
     halves = (
         " Left half: the sample of the training data; right half: the data of this report. Where "
         "the left is far higher, the system knows its training data by heart."
         if sampled
         else ""
     )
-    return Picture(
-        _file("spread", kind),
-        f"{title}: how scores are spread over the outputs",
-        f"The wider, the more outputs have that score; the bar is the median.{halves}",
-        panels,
-        _SAMPLE_KEYS if sampled else (),
-    )
+    caption = f"The wider, the more outputs have that score; the bar is the median.{halves}"
+    name, title = _file("spread", kind), f"{title}: how scores are spread over the outputs"
+    return Picture(name, title, caption, panels, _SAMPLE_KEYS * sampled) if panels else None
 
 
 def means(entries: Sequence[ShownSystem], kind: str, title: str) -> Picture | None:
     """Bars of mean precision, recall and F1; beside those of the train sample."""
-    chosen = [e for e in entries if f"{kind}.precision" in e.scores][:_SHOWN]
-    if not chosen:
-        return None
-    sampled = any(entry.train is not None for entry in chosen)
-    panels = tuple(
-        Panel(
-            short(e.name),
-            partial(_bars, entry=e, kind=kind),
-            ", ".join(f"{p} {e.scores.figure(f'{kind}.{p}'):.1f}" for p in _PARTS),
-        )
-        for e in chosen
-    )
-    return Picture(
-        _file("means", kind),
-        f"{title}: mean precision, recall and F1",
-        "Where precision is above recall, summaries say less than their references.",
-        panels,
-        _SAMPLE_KEYS if sampled else (),
-    )
+
+    def told(entry: ShownSystem) -> str:
+        return ", ".join(f"{part} {entry.scores.figure(f'{kind}.{part}'):.1f}" for part in _PARTS)
+
+    panels, sampled = _by_system(entries, kind, _bars, told)
+    caption = "Where precision is above recall, summaries say less than their references."
+    name, title = _file("means", kind), f"{title}: mean precision, recall and F1"
+    return Picture(name, title, caption, panels, _SAMPLE_KEYS * sampled) if panels else None
 
 
 def _file(name: str, kind: str) -> str:
@@ -357,6 +348,36 @@ def by_size(subject: Subject) -> Picture | None:
         tuple(panels),
         tuple(_key(entry) for entry in entries),
     )
+
+
+def overview(subject: Subject) -> Picture:
+    """Key facts, lengths, scores by size and learning curves in one picture.
+
+    The first three are Figures 3 and 4 of the KDD'19 paper.
+    """
+    drawn = (
+        ranking(subject.systems, ["key_facts.rougeL.f1"], "", ""),
+        by_size(subject),
+        learning(subject.numbered_runs),
+    )
+    means = {short(one.name): fmean(_lengths(one)) for one in subject.systems}
+    told = ", ".join(f"{name} {mean:.1f}" for name, mean in means.items())
+    words = Panel("Words of an output", partial(_mean_lengths, subject=subject), told)
+    panels = [panel for one in drawn if one is not None for panel in one.panels]
+    legend = tuple(_key(entry) for entry in _compared(subject))
+    return Picture("comparison", "Systems side by side", "", (words, *panels), legend)
+
+
+def _mean_lengths(axes: Any, ink: Ink, subject: Subject) -> None:
+    """Bars of systems, and a line for the references."""
+    entries = subject.systems
+    colours = [colour_for(entry, ink) for entry in entries]
+    bars = axes.barh(range(len(entries)), [fmean(_lengths(e)) for e in entries], color=colours)
+    axes.bar_label(bars, fmt="%.1f", padding=4, color=ink.text)
+    axes.set_yticks(range(len(entries)), [short(entry.name) for entry in entries])
+    axes.invert_yaxis()  # the first system on top, as in the table
+    axes.margins(x=0.15)
+    _mean_line(axes, subject.reference_words, ink.text)
 
 
 def _compared(subject: Subject) -> list[ShownSystem]:

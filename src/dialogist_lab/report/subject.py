@@ -12,10 +12,11 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
+from dialogist.evaluation.metric_selection import KeyPoints
 from dialogist.evaluation.report_card import Card, CardRow, MeasuredSystem, RowKind
 from dialogist.evaluation.scoring import Scores, score
 from dialogist.evaluation.significance import Interval
-from dialogist.evaluation.system_outputs import Output
+from dialogist.evaluation.system_outputs import Output, cases_of
 from dialogist.evaluation.upper_bounds import HUMAN
 from dialogist.metrics.base import Metric, mean_column
 from dialogist.records import Summary
@@ -100,6 +101,18 @@ class Subject:
     environment: Mapping[str, str] = field(default_factory=dict)
     title: str = "Evaluation report"
     stated: str = ""
+
+    @classmethod
+    def of(
+        cls, card: Card, entries: Sequence[MeasuredSystem], metrics: Sequence[Metric]
+    ) -> "Subject":
+        """Of systems that were measured."""
+        metric = next((one for one in metrics if isinstance(one, KeyPoints)), None)
+        wanted = None
+        if metric is not None:
+            cases = cases_of(entries[0].outputs)
+            wanted = tuple(fmean(map(len, metric.labelled(case).wanted)) for case in cases)
+        return cls(card, tuple(entries), key_points=wanted)
 
     def with_references(self, metrics: Sequence[Metric]) -> "Subject":
         """The first references as if they were outputs, by metrics that need none.
@@ -187,6 +200,15 @@ def shown_alone(scores: Scores, key: str, chosen: NDArray[np.bool_] | None = Non
         values=np.stack([np.where(there, each, 0.0), there], axis=1),
         signatures={},
     )
+
+
+LOG = "metrics.jsonl"
+"""The file by which a folder is known as that of a training run."""
+
+
+def is_run(folder: Path | None) -> bool:
+    """Whether it is a run folder."""
+    return folder is not None and (folder / LOG).is_file()
 
 
 def known(scores: Scores, keys: Sequence[str]) -> list[str]:

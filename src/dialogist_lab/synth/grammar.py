@@ -250,12 +250,17 @@ def load_grammar(language: SynthLanguage) -> Grammar:
     Raises:
         DataError: a template is at fault (names it).
     """
-    talk, frames, issues = (_read(language, name) for name in ("talk", "frames", "issues"))
+    talk, frames, issues = (
+        read_templates(f"{language}/{name}") for name in ("talk", "frames", "issues")
+    )
     more = {label: tuple(map(line_content, each)) for label, each in frames["more"].items()}
     families = {name: _family(each, more[_RIDE]) for name, each in issues["families"].items()}
     return Grammar(
         language,
-        {label: _point(label, each) for label, each in _read(language, "points").items()},
+        {
+            label: _point(label, each)
+            for label, each in read_templates(f"{language}/points").items()
+        },
         tuple(_issue(name, each, families) for name, each in issues["issues"].items()),
         tuple(line_content(text.partition(_ANSWER)[0]) for text in issues["further"]),
         tuple(line_content(text.partition(_ANSWER)[2]) for text in issues["further"]),
@@ -272,8 +277,9 @@ def load_grammar(language: SynthLanguage) -> Grammar:
     )
 
 
-def _read(language: SynthLanguage, name: str) -> Any:
-    folder = resources.files("dialogist") / "assets" / "synth" / language
+def read_templates(name: str) -> Any:
+    """What a YAML file among the assets holds."""
+    folder = resources.files("dialogist") / "assets" / "synth"
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, where built in
     return loader((folder / f"{name}.yaml").read_text(encoding="utf-8")).get_single_data()
 

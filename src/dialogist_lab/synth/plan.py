@@ -9,7 +9,7 @@ from itertools import count
 from math import gcd
 from typing import NamedTuple
 
-from dialogist_lab.synth.grammar import Grammar, Issue, RandomDraw, seed_of
+from dialogist_lab.synth.grammar import Grammar, Issue, RandomDraw, read_templates, seed_of
 
 UNIQUE = ("order", "phone", "plate", "email", "case", "time", "from", "to")
 """Slots whose values never return: not in the other parts, not within a million pairs of one."""
@@ -172,6 +172,7 @@ class Traits(NamedTuple):
     """``rank`` orders the summary; ``low`` to ``high`` is when it may come up in the dialogue.
 
     ``weight`` is how often it is chosen, against the others. Of one ``group`` there is only one.
+    ``anywhere``: it suits every issue, and not only those that name it.
     """
 
     rank: int
@@ -179,86 +180,11 @@ class Traits(NamedTuple):
     high: float
     weight: float
     group: str = ""
+    anywhere: bool = False
 
 
-TRAITS = {
-    "Question type": Traits(20, 0.1, 0.95, 2.0),
-    "Keywords": Traits(21, 0.2, 0.95, 2.0),
-    "Related order": Traits(22, 0.0, 0.9, 7.0),
-    "Time of event": Traits(23, 0.0, 0.9, 4.0),
-    "Type of vehicle": Traits(24, 0.0, 0.8, 2.5),
-    "Trip": Traits(25, 0.0, 0.8, 4.5),
-    "Plate number": Traits(26, 0.0, 0.9, 3.5),
-    "Contact number": Traits(27, 0.1, 0.95, 4.5),
-    "Amount in dispute": Traits(28, 0.0, 0.8, 3.5),
-    "Question description": Traits(10, 0.03, 0.12, 0.0),
-    "User's complaint": Traits(12, 0.05, 0.8, 1.5),
-    "User's appeal": Traits(14, 0.1, 0.8, 2.5),
-    "Evidence provided": Traits(16, 0.1, 0.8, 1.0, "evidence"),
-    "No evidence": Traits(16, 0.1, 0.8, 0.8, "evidence"),
-    "Identity verified": Traits(30, 0.0, 0.5, 2.0, "identity"),
-    "Identity not verified": Traits(30, 0.0, 0.5, 1.0, "identity"),
-    "Agent's inquiry": Traits(32, 0.1, 0.5, 1.5),
-    "Payment confirmed": Traits(33, 0.1, 0.8, 2.0, "payment"),
-    "Payment failed": Traits(33, 0.1, 0.8, 2.0, "payment"),
-    "The driver's status": Traits(34, 0.1, 0.8, 1.2),
-    "Driver contacted": Traits(36, 0.2, 0.5, 1.5, "driver"),
-    "Driver unreachable": Traits(36, 0.2, 0.8, 1.2, "driver"),
-    "Driver's statement": Traits(37, 0.5, 0.6, 1.2),
-    "Judgment from systems": Traits(38, 0.2, 0.8, 2.5),
-    "Item found": Traits(39, 0.3, 0.8, 4.0, "item"),
-    "Item not found": Traits(39, 0.3, 0.8, 3.0, "item"),
-    "Apology": Traits(40, 0.1, 0.9, 2.0),
-    "Explanation": Traits(42, 0.2, 0.8, 2.0),
-    "Solution": Traits(44, 0.0, 0.0, 0.0),
-    "Suggestion": Traits(47, 0.3, 0.95, 2.0),
-    "Refund granted": Traits(48, 0.4, 0.9, 2.5, "refund"),
-    "Refund refused": Traits(48, 0.4, 0.9, 1.8, "refund"),
-    "Compensation": Traits(49, 0.4, 0.95, 1.5),
-    "Driver penalised": Traits(50, 0.4, 0.95, 2.0, "penalty"),
-    "Driver not penalised": Traits(50, 0.4, 0.95, 1.6, "penalty"),
-    "Order cancelled": Traits(51, 0.3, 0.9, 3.0, "cancel"),
-    "Order not cancelled": Traits(51, 0.3, 0.9, 2.2, "cancel"),
-    "E-mail sent": Traits(52, 0.3, 0.95, 2.5),
-    "Escalation": Traits(53, 0.4, 0.95, 1.5),
-    "Need call back": Traits(54, 0.4, 0.95, 1.5, "call back"),
-    "No call back needed": Traits(54, 0.4, 0.95, 0.8, "call back"),
-    "User approval": Traits(56, 0.0, 0.0, 0.0),
-    "User disapproval": Traits(56, 0.0, 0.0, 0.0),
-    "User undecided": Traits(56, 0.0, 0.0, 0.0),
-    "Further question": Traits(57, 0.0, 0.0, 0.0),
-    "User urges": Traits(60, 0.2, 0.95, 1.2),
-    "Acknowledgement": Traits(62, 0.0, 0.0, 0.0),
-    "Close the order": Traits(64, 0.0, 0.0, 1.5, "close"),
-    "Keep the order open": Traits(64, 0.0, 0.0, 1.0, "close"),
-    "End": Traits(66, 1.0, 1.0, 0.0),
-    "Call dropped": Traits(66, 1.0, 1.0, 0.0),
-}
+TRAITS = {label: Traits(**each) for label, each in read_templates("key-points").items()}
 LABELS = tuple(TRAITS)
-
-# What only some issues have stands in the grammar; this is for all.
-_GENERAL = (
-    "Question type",
-    "Keywords",
-    "Related order",
-    "Time of event",
-    "Contact number",
-    "User's complaint",
-    "User's appeal",
-    "Evidence provided",
-    "No evidence",
-    "Agent's inquiry",
-    "Judgment from systems",
-    "Apology",
-    "Explanation",
-    "Suggestion",
-    "Escalation",
-    "Need call back",
-    "No call back needed",
-    "User urges",
-    "Close the order",
-    "Keep the order open",
-)
 
 # Key points (from 1 on) and what share of pairs has them: 20% have more than 5.
 _COUNTS = (0.03, 0.12, 0.21, 0.24, 0.20, 0.09, 0.05, 0.03, 0.02, 0.01)
@@ -370,19 +296,20 @@ def _ending(draw: RandomDraw, taken: dict[str, int], count: int) -> None:
 
 def _fill(draw: RandomDraw, taken: dict[str, int], issue: Issue, count: int) -> None:
     groups = {TRAITS[label].group for label in taken}
-    labels = [label for label in (*_GENERAL, *issue.points) if label not in taken]
+    anywhere = [label for label, traits in TRAITS.items() if traits.anywhere]
+    labels = [label for label in (*anywhere, *issue.points) if label not in taken]
     weights = [TRAITS[label].weight for label in labels]
     while len(taken) < count:
         place = draw.weighted(weights)
         label, weights[place] = labels[place], 0.0
-        rank, _, _, _, group = TRAITS[label]
+        rank, group = TRAITS[label].rank, TRAITS[label].group
         if not group or group not in groups:
             taken[label] = rank
             groups.add(group)
 
 
 def _plan_step(label: str, rank: int, issue: Issue, outcome: str) -> PlanStep:
-    _, low, high, _, _ = TRAITS[label]
+    low, high = TRAITS[label].low, TRAITS[label].high
     if label == outcome:
         low = high = 0.0  # what the user thinks of it comes after it
     if issue.facts_first and 20 <= rank < 30:

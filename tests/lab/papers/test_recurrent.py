@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 import torch
+from bench.uncached_model import UncachedModel
 from torch import Tensor, nn
 
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
-from dialogist.decoding.generation import UncachedModel, generate
+from dialogist.decoding.generation import generate
 from dialogist.errors import ConfigError, ModelError
 from dialogist.models.model_weights import weights_of
 from dialogist.objectives.cross_entropy import CrossEntropy

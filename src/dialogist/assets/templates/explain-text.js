@@ -7,6 +7,7 @@
   const source = []; // by place: what --utterances leaves out of maps is in the text all the same
   $("source").querySelectorAll(".tok").forEach((tok) => (source[Number(tok.dataset.i)] = tok));
   const turns = [...$("source").querySelectorAll("li[data-u]")];
+  const likeliest = ({ alternatives }) => alternatives.map(({ text, probability }) => [text, probability]);
   const hint = $("detail").firstElementChild;
   const touched = new Set();
   let held = null;
@@ -101,7 +102,7 @@
 
   function showTarget(i) {
     const token = page.tokens[i], now = view();
-    const facts = [`probability ${number(token.p)}`];
+    const facts = [`probability ${number(token.probability)}`];
     const lists = [];
     if (now) {
       const r = axis(now.map, "rows").places.indexOf(i), weights = row(now.map, now.head, r);
@@ -109,13 +110,13 @@
       colour(now.map, weights, "columns", elementsOf(columns));
       lists.push(list(`Looks at (${called(now)})`, best(now.map, weights, "columns")));
     }
-    if (token.g !== undefined) {
-      facts.push(`p_gen ${number(token.g)}`, `${Math.round(100 * token.s)} % by copying`);
-      if (token.s > 0.5) token.o.forEach(([place]) => outlined(source[place], "origin"));
-      if (token.o.length) lists.push(list("Same word in the dialogue", token.o.map(([place, w]) => [described("source", place), w])));
+    if (token.p_gen !== undefined) {
+      facts.push(`p_gen ${number(token.p_gen)}`, `${Math.round(100 * token.copied)} % by copying`);
+      if (token.copied > 0.5) token.origins.forEach(({ place }) => outlined(source[place], "origin"));
+      if (token.origins.length) lists.push(list("Same word in the dialogue", token.origins.map(({ place, weight }) => [described("source", place), weight])));
     }
-    if (token.again !== undefined) facts.push(`looks again: ${number(token.again)}`);
-    lists.push(list("Likeliest here", token.a, token.t));
+    if (token.repeated !== undefined) facts.push(`looks again: ${number(token.repeated)}`);
+    lists.push(list("Likeliest here", likeliest(token), token.text));
     outlined(target[i], "held");
     tell(shown(page.labels.target[i], 80), facts.join(" · "), lists);
   }
@@ -126,9 +127,9 @@
       colour(now.map, weights, "columns", turns);
       lists.push(list(`Looks at (${called(now)})`, best(now.map, weights, "columns")));
     }
-    lists.push(list("Likeliest here", point.a, point.t));
+    lists.push(list("Likeliest here", likeliest(point), point.label));
     outlined(labels[k], "held");
-    tell(point.t, `key point ${k + 1} · probability ${number(point.p)}`, lists);
+    tell(point.label, `key point ${k + 1} · probability ${number(Math.exp(point.log_prob))}`, lists);
   }
   function showSource(place) {
     const now = view();

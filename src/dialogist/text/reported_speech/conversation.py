@@ -25,13 +25,16 @@ from dialogist.text.reported_speech.third_persons import (
 from dialogist.text.reported_speech.trimming import Trimmed, trimmed, without_addresses
 from dialogist.text.reported_speech.turning import Voice
 from dialogist.text.reported_speech.words import SINGULAR_THIRD, THEY, words_of
-from dialogist.text.tokens import sentence_spans
+from dialogist.text.tokens import sentence_spans, word_set
 
 _LEFT = re.compile(
     r"(?i)(?<![\w'’&/.-])(?:i|me|my|mine|myself|you|your|yours|yourself|yourselves|we|(?-i:us|Us)|our|ours"
     r"|ourselves|u|ur|y'all|let's|i'\w+|you'\w+|we'\w+)(?![\w&/-]|\.\w)"
 )
 _LOOK_BACK = 12  # sentences in which "he" may have been mentioned
+_CORRECTS_ITSELF = re.compile(r"(?i)[,.…-] i mean,? (?!it\b|that\b|what\b)")
+_SHOUTS = re.compile(r"(?:NOW|NO|NOT|YES|STOP|WAIT|PLEASE|DON['’]?T|YOU|ALL|SO) (?=[a-z])")
+_ADDRESSED = word_set("you your yours yourself")
 _CORRECTS = re.compile(r"(?i)(?:no|sorry|actually|wait|hm+|well|or|but|i mean)\b")
 _DENIES = re.compile(
     r"(?i)(?:that is|it is|you are) (?:not (?:true|right|so|fair|correct)|wrong|nonsense)\b"
@@ -210,16 +213,31 @@ class Conversation:
         voice = self._voice(turn)
         if voice is None:
             return None
-        said = self._of(turn)[place].said
+        sentence = self._of(turn)[place]
+        said = sentence.said
+        if _CORRECTS_ITSELF.search(sentence.words) or _SHOUTS.match(sentence.words):
+            return None
+        if self._may_address_another(turn, place):
+            return None
         meant = self._meant(turn, place, voice)
         if meant is None:
             return None
-        if any(own_names(self._of(turn)[place].words)):
+        if any(own_names(sentence.words)):
             said = replace(said, text=_INTRODUCED.sub("I am ", said.text, count=1))
         if place == 0 and said.joined and not said.question and is_order(said.text):
             return None  # "And meet other drivers" goes on with what somebody else said
         frame = Frame(voice, self._small, self._is_contested(turn, place), self._is_chat(turn))
         return self._finished(tell(frame, said), meant)
+
+    def _may_address_another(self, turn: int, place: int) -> bool:
+        """Whether "you" is said before somebody is called who did not speak last."""
+        own = self._of(turn)
+        if self.is_between_two or not any(one.said.called for one in own[place + 1 :]):
+            return False
+        if any(one.said.called for one in own[: place + 1]) or not turn:
+            return False
+        says_you = any(word.low in _ADDRESSED for word in words_of(own[place].said.text))
+        return says_you and self._turns[turn - 1][0] != self._who_is_called(turn)
 
     def _is_chat(self, turn: int) -> bool:
         """Whether a message is typed in passing: in small letters, or as a public reply."""

@@ -33,6 +33,7 @@ from dialogist.text.tokens import word_set
 _COURTEOUS = re.compile(r"(?i)(?:could|would) you (?!be\b|have\b|know\b|see\b|say\b)")
 _TWO_SENTENCES = re.compile(r"[a-z]{2,}[.!?] ")
 _CONDITION = re.compile(r"(?i)(?:only )?(?:if|when|once|as long as|unless) (?!not\b|so\b)[^,]+")
+_SOME = re.compile(r"\bsome(thing|one|body)\b")
 _ANY = re.compile(r"(?i)\b(?:any\w*|yet|ever)\b")
 _AGO = r"\w+ (?:days?|weeks?|months?|years?|hours?|minutes?) ago"
 _ADVERBIAL = re.compile(
@@ -68,7 +69,6 @@ _ENDS_IN_A_PLACE = re.compile(r"(?i)\b(?:to|from|at|in|on)$")
 _MAYBE = word_set("can could should shall may would")
 _NO_FRAGMENT = word_set("do make just have")
 _FORBIDS = re.compile(r"(?i)(?:do not|never)\b")
-_CHOICE = re.compile(r"(?i)(.*?\b)([\w'-]+(?: [\w'-]+)?) or ([\w'-]+(?: [\w'-]+)?)")
 _NAME = re.compile(r"(?!I\b)[A-Z][\w'’-]+(?: [A-Z][\w'’-]+)?")
 _MEASURES = word_set("cost costs is are was takes take took pay pays paid")
 _AMOUNT = re.compile(
@@ -288,6 +288,8 @@ class Exchange:
         if yes and _ANY.search(question.rest):
             return None
         clause = question.clause() if yes else negated(question)
+        if clause is not None and not yes:
+            clause = _SOME.sub(r"any\1", clause)
         told = None if clause is None else frame.turn(clause)
         if told is None:
             return None
@@ -324,8 +326,6 @@ class Exchange:
     def _filled(self, asked: Trimmed, rest: str) -> str | None:
         if not asked.question or asked.tag or not _is_phrase(rest):
             return None
-        if told := self._chosen(asked, rest):
-            return told
         question = question_of(asked.text, True)
         if question is None:
             return None
@@ -356,15 +356,6 @@ class Exchange:
     def _finished(self, question: Question, text: str) -> str:
         frame = Frame(Voice(self.asker, self.answerer))
         return text if question.subject.lower() == "you" else self._said(frame, text)
-
-    def _chosen(self, asked: Trimmed, rest: str) -> str | None:
-        """ "Tea or coffee?" "Coffee." """
-        match = _CHOICE.fullmatch(asked.text)
-        if match is None or match[1].strip():
-            return None
-        options = {match[2].lower(), match[3].lower()}
-        bare = re.sub(r"(?i)^(?:the|a) ", "", rest).lower()
-        return f"{self.answerer} chooses {rest[0].lower()}{rest[1:]}" if bare in options else None
 
     def _placed(self, question: Question, rest: str) -> str | None:
         """ "When does it arrive?" "Thursday.": "it arrives on Thursday"."""

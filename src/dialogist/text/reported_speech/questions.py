@@ -50,6 +50,7 @@ _FOR_ME = re.compile(
     r"(?i)(?:can|could|may) i (?:(?:please|also|maybe) )*(?:have|get) "
     r"((?:the|a|an|your|my|some|another|\d[\w.,]*|two|three|four|five|one|ten) .+|\w+)"
 )
+_FARES = word_set("going doing feeling getting coming holding keeping sleeping eating")
 _WANTING = word_set("want need like remember know have got care mind fancy")
 
 
@@ -143,6 +144,10 @@ def _open_question(text: str, words: Sequence[Word], marked: bool) -> Question |
     if words[place].low in _BE and (moved := _moved_to_end(text, words, place, opening)):
         return moved
     asked = _inverted(text, words, place, opening)
+    if asked is not None and opening == "how" and asked.auxiliary in _BE:
+        first = asked.rest.split(" ", 1)
+        if is_gerund(first[0]) and first[0] not in _FARES and len(first) > 1:
+            return None  # "How is the new hearing aid?"
     if asked is not None or not marked:
         return asked
     return _of_unknown_subject(text, words, place, opening)

@@ -94,6 +94,11 @@ _NOUN_IS = re.compile(
     r"|their|fine|late|going|leaking|coming|coughing|working|running|still|already|too|really|very|broken|available|ready"
     r"|closed|open|here|there|free|bit)\b)"
 )
+_THERE_ARE = re.compile(r"(?i)\b(there) is(?= (?:people|children|kids|many|several|lots of)\b)")
+_COUSIN = re.compile(
+    r"(?i)(?:(?<=\bmy)|(?<=\bur)|(?<=\byour)|(?<=\bhis)|(?<=\bher)|(?<=\bour)|(?<=\btheir)"
+    r"|(?<=['’]s)) c[uo]z\b"
+)
 _BE = re.compile(r"(?<=\bto) b\b|(?<=\bwill) b\b|(?<='ll) b\b")
 _ADVERBS = word_set("just already also never always not really still only probably even ever all")
 
@@ -108,6 +113,7 @@ def normalised(text: str) -> str:
     text = _SMILEY.sub(_BREAK, _LAUGHTER.sub(_BREAK, _EMOJI.sub(_BREAK, text)))
     text = _AT_AN_END.sub(" ", text)
     text = _APART.sub("'", text)
+    text = _COUSIN.sub(" cousin", text)
     text = _WORD.sub(lambda word: _spelt(word, text), text)
     text = _SHORT_DAY.sub(lambda day: _SHORT_DAYS[day[1]], text)
     text = _BE.sub(" be", text)
@@ -117,6 +123,7 @@ def normalised(text: str) -> str:
     text = _IS_OR_HAS.sub(lambda found: found[1] + _is_or_has(found[1], found[2]), text)
     text = _NOUN_IS.sub(lambda found: f"{found[1]} {_is_behind_a_noun(found[2])}", text)
     text = _HAS_GOT.sub(r"\1", text)
+    text = _THERE_ARE.sub(r"\1 are", text)
     return _SPACE_BEFORE.sub("", " ".join(text.split()))
 
 

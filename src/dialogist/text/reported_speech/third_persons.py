@@ -23,7 +23,7 @@ brother-in-law son-in-law man guy boy gentleman waiter actor fellow bloke chap l
 stepfather godfather groom fisherman postman headmaster
 """)
 _ANYONE = word_set("""
-manager boss doctor teacher friend colleague neighbour neighbor cousin landlord driver
+manager boss chief captain doctor teacher friend colleague neighbour neighbor cousin landlord driver
 technician lawyer roommate flatmate assistant secretary supervisor colleague client patient baby
 kid child partner dentist nurse professor coach courier physio mechanic plumber electrician
 translator cat dog puppy hamster horse agent student customer roommate boyfriend person

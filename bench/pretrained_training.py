@@ -1,12 +1,12 @@
-"""A pretrained decoder trained and searched by Dialogist and by plain transformers, in one run.
+"""A pretrained decoder trained by Dialogist and by plain transformers, in one run.
 
-    python bench/pretrained_speed.py --model GGUF_OR_FOLDER --data DATA [--threads 2]
+    python bench/pretrained_training.py --model GGUF_OR_FOLDER --data DATA [--threads 2]
 
 Each peer is a process of its own, for its peak memory. All get the same dialogues of DialogSum,
 the same prompt, updates of about the same tokens, AdamW. Figures: tokens (read and written) per
-second of training after one update to warm up; seconds for one greedy summary of 40 tokens; and
-summaries per second of a batch of 8 with beam 4. Plain transformers pads at the right and computes
-logits at every position, as its examples do.
+CPU second of training after one update to warm up, and the peak memory. Plain transformers pads at
+the right and computes logits at every position, as its examples do. How both search is measured by
+`pretrained_search.py`.
 """
 
 import argparse
@@ -25,7 +25,6 @@ SYSTEMS = {
     "Dialogist, whole vocabulary": ("ours", "auto", False),
     "Dialogist, pruned vocabulary": ("ours", "auto", True),
 }
-TOKENS = 40  # of each summary: the end is forbidden before
 Rows = list[tuple[list[int], list[int]]]
 """Prompt and target ids of each dialogue."""
 
@@ -35,7 +34,6 @@ def main() -> None:
     parser.add_argument("--model", required=True, help="a decoder: its folder, or a GGUF file")
     parser.add_argument("--updates", type=int, default=3)
     parser.add_argument("--per-update", type=int, default=8, help="dialogues")
-    parser.add_argument("--summaries", type=int, default=4)
     parser.add_argument("--peer", choices=list(SYSTEMS), help=argparse.SUPPRESS)
     flags = parser.parse_args()
     if flags.peer:
@@ -44,15 +42,14 @@ def main() -> None:
     command = [sys.executable, *sys.argv]
     rows = {name: run_peer([*command, "--peer", name], flags.threads) for name in SYSTEMS}
     title = f"{Path(flags.model).name}, {flags.threads} threads"
-    save(flags.output, "pretrained_speed", {"title": title, "rows": rows})
+    save(flags.output, "pretrained-training", {"title": title, "rows": rows})
     print(_table(title, rows))
 
 
 def _table(title: str, rows: dict[str, Record]) -> str:
-    columns = ["tokens_per_s", "train_peak_mb", "greedy_s", "beam_per_s", "peak_mb"]
+    columns = ["tokens_per_s", "peak_mb"]
     cells = [[name, *(f"{row[c]:,.3g}" for c in columns)] for name, row in rows.items()]
-    names = ["training, tokens/s", "peak MB", "greedy, s", "beam 4, summaries/s", "peak MB in all"]
-    return markdown(title, ["system", *names], cells)
+    return markdown(title, ["system", "tokens a CPU second", "peak MB"], cells)
 
 
 def peer(flags: argparse.Namespace) -> Record:
@@ -66,45 +63,17 @@ def peer(flags: argparse.Namespace) -> Record:
     return measure(flags, texts, precision, pruned)
 
 
-def measured(
-    update: Callable[[int], int],
-    greedy: Callable[[int], None],
-    beam: Callable[[], int],
-    flags: argparse.Namespace,
-    release: Callable[[], None],
-) -> Record:
-    """``update`` gives the tokens it took, ``beam`` the summaries it made.
-
-    Training comes first; ``release`` then makes the model ready for search.
-    """
+def measured(update: Callable[[int], int], flags: argparse.Namespace) -> Record:
+    """``update`` gives the tokens it took."""
     update(0)
-    tokens: list[int] = []
-    spent = _timed(lambda: tokens.extend(update(i) for i in range(1, flags.updates + 1)))
-    trained = peak_mb()
-    release()
-    greedy(0)
-    seconds = [_timed(lambda i=i: greedy(i)) for i in range(1, flags.summaries + 1)]
-    made: list[int] = []
-    batch = _timed(lambda: made.append(beam()))
+    start = time.process_time()
+    tokens = [update(i) for i in range(1, flags.updates + 1)]
+    spent = time.process_time() - start
     return {
         "tokens_per_s": sum(tokens) / spent,
-        "train_peak_mb": trained,
-        "greedy_s": sum(seconds) / len(seconds),
-        "beam_per_s": made[0] / batch,
+        "tokens_of_updates": tokens,
         "torch": torch.__version__,
     }
-
-
-def peak_mb() -> float:
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-
-
-def _timed(run: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    run()
-    return time.perf_counter() - start
 
 
 def _groups(rows: Rows, size: int) -> Iterator[Rows]:
@@ -134,10 +103,10 @@ def plain(flags, texts, precision, pruned):  # type: ignore[no-untyped-def]
     groups = list(_groups(rows, flags.per_update))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-5, fused=True)
 
-    def padded(lists: list[list[int]], fill: int, left: bool = False) -> torch.Tensor:
+    def padded(lists: list[list[int]], fill: int) -> torch.Tensor:
         longest = max(map(len, lists))
         pads = ([fill] * (longest - len(one)) for one in lists)
-        return torch.tensor([p + o if left else o + p for o, p in zip(lists, pads, strict=True)])
+        return torch.tensor([one + pad for one, pad in zip(lists, pads, strict=True)])
 
     def update(number: int) -> int:
         group = groups[number]
@@ -153,40 +122,14 @@ def plain(flags, texts, precision, pruned):  # type: ignore[no-untyped-def]
         optimizer.zero_grad()
         return sum(len(a + b) for a, b in group)
 
-    @torch.inference_mode()
-    def generate(group: Rows, beams: int) -> int:
-        model.eval()
-        prompts = [prompt for prompt, _ in group]
-        ids = padded(prompts, tokenizer.pad_token_id, left=True)
-        mask = padded([[1] * len(one) for one in prompts], 0, left=True)
-        with torch.autocast("cpu", torch.bfloat16, enabled=precision == "bf16"):
-            model.generate(
-                input_ids=ids,
-                attention_mask=mask,
-                num_beams=beams,
-                do_sample=False,
-                min_new_tokens=TOKENS,
-                max_new_tokens=TOKENS,
-            )
-        return len(group)
-
-    return measured(
-        update,
-        lambda i: generate(groups[i][:1], 1),
-        lambda: generate(groups[9], 4),
-        flags,
-        lambda: None,
-    )
+    return measured(update, flags)
 
 
 def ours(flags, texts, precision, pruned):  # type: ignore[no-untyped-def]
     from dialogist.data.collate import EncodedPair, collate
-    from dialogist.decoding import DecodingOptions
-    from dialogist.decoding.generation import generate
     from dialogist.models.pretrained.importing import import_pretrained
     from dialogist.models.pretrained.pretrained_config import PretrainedConfig, PromptConfig
     from dialogist.objectives.cross_entropy import CrossEntropy
-    from dialogist.pipeline.bundle import resolve_precision, use_precision
     from dialogist.training.master_weights import (
         MasterWeights,
         resolve_training_precision,
@@ -208,8 +151,8 @@ def ours(flags, texts, precision, pruned):  # type: ignore[no-untyped-def]
     symbols = tokenizer.symbols
     groups = list(_groups(rows, flags.per_update))
 
-    def batch_of(group: Rows, targets: bool = True):  # type: ignore[no-untyped-def]
-        pairs = [EncodedPair(tuple(a), tuple(b) if targets else (), "", (1,)) for a, b in group]
+    def batch_of(group: Rows):  # type: ignore[no-untyped-def]
+        pairs = [EncodedPair(tuple(a), tuple(b), "", (1,)) for a, b in group]
         return collate(pairs, symbols)
 
     device = torch.device("cpu")
@@ -230,25 +173,7 @@ def ours(flags, texts, precision, pruned):  # type: ignore[no-untyped-def]
         weights.refresh()
         return sum(len(a) + len(b) for a, b in groups[number])
 
-    def release() -> None:
-        weights.release()
-        use_precision(model, resolve_precision(precision, device))
-
-    def search(group: Rows, options: DecodingOptions) -> int:
-        generate(model, batch_of(group, targets=False), options, symbols)
-        return len(group)
-
-    least = {"min_tokens": TOKENS, "max_tokens": TOKENS}
-    greedy = DecodingOptions(strategy="greedy", **least)
-    beam = DecodingOptions(beam_size=4, beam_scoring="transformers", **least)
-    found = measured(
-        update,
-        lambda i: search(groups[i][:1], greedy),
-        lambda: search(groups[9], beam),
-        flags,
-        release,
-    )
-    return found | {"vocabulary": len(tokenizer)}
+    return measured(update, flags) | {"vocabulary": len(tokenizer)}
 
 
 if __name__ == "__main__":

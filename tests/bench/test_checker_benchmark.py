@@ -4,21 +4,26 @@ import re
 from random import Random
 
 import pytest
+from bench.checker_benchmark import (
+    ERRORS,
+    DetectedShare,
+    plant_assertion,
+    plant_slot,
+    plant_speaker,
+    plant_swaps,
+    trials,
+)
 
 from dialogist.data.error_injection import (
     Ground,
     names_of,
-    plant_assertion,
     plant_denial,
     plant_entity,
     plant_name,
     plant_number,
-    plant_speaker,
     plant_swap,
-    plant_swaps,
 )
 from dialogist.records import Dialogue, Utterance
-from dialogist_lab.checker_benchmark import ERRORS, DetectedShare, plant_slot, trials
 
 SEEDS = range(20)
 

@@ -12,15 +12,15 @@ from dialogist.data.error_injection import (
     Ground,
     Planted,
     Planter,
+    can_swap,
+    exchanged,
     names_of,
-    plant_assertion,
     plant_denial,
     plant_entity,
     plant_name,
     plant_number,
-    plant_speaker,
     plant_swap,
-    plant_swaps,
+    rewritten,
 )
 from dialogist.metrics.faithfulness import FindingKind, check_summary
 from dialogist.metrics.slots import STATE, compare_slots, state_of
@@ -38,6 +38,35 @@ _KINDS: Sequence[tuple[re.Pattern[str], Sequence[str]]] = (
     (re.compile(rf"\b(?:{'|'.join(_PRICES)})\b"), _PRICES),
     (re.compile(rf"\b(?:{'|'.join(_AREAS)})\b"), _AREAS),
 )
+
+_TAG = re.compile(r"#Person\d+#")
+_REMOVALS = (
+    (re.compile(r"\b(is|are|was|were|will|should|could|would|must|has|have) not\b"), r"\1"),
+    (re.compile(r"\b(is|are|was|were|should|could|would|has|have)n['’]t\b"), r"\1"),
+    (re.compile(r"\bcan(?:['’]t|not)\b"), "can"),
+    (re.compile(r"\bwon['’]t\b"), "will"),
+    (re.compile(r"\bdoes(?:n['’]t| not) (\w+)"), r"\1s"),
+    (re.compile(r"\b(?:do|did)(?:n['’]t| not) "), ""),
+)
+
+
+def plant_speaker(ground: Ground, random: Random) -> Planted | None:
+    """A tag becomes one that nobody has."""
+    places = [m.span() for m in _TAG.finditer(ground.summary)]
+    tags = [f"#Person{i}#" for i in range(1, len(ground.dialogue.speakers) + 3)]
+    free = [tag for tag in tags if tag not in ground.said]
+    return ground.planted(random.choice(places), random.choice(free)) if places else None
+
+
+def plant_swaps(ground: Ground, random: Random) -> Planted | None:
+    """Two speakers change places in the whole summary."""
+    whole = (0, len(ground.summary))
+    return exchanged(ground, whole, random) if can_swap(ground, ground.summary) else None
+
+
+def plant_assertion(ground: Ground, random: Random) -> Planted | None:
+    """What the summary denies is asserted."""
+    return rewritten(ground, _REMOVALS, random, lonely=False)
 
 
 def plant_slot(ground: Ground, random: Random) -> Planted | None:
