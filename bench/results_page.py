@@ -22,6 +22,7 @@ PAGES = tuple(
         *("results", "papers", "notes/what-did-not-help", "notes/2026-11-25-dialogsum-reports"),
         "notes/2026-11-23-kdd19-systems",
         *("tutorials/train-your-own", "how-to/batch", "how-to/deploy", "explanation/scaling"),
+        "how-to/pretrained-models",
     )
 )
 BLOCK = re.compile(r"(<!-- table: ([\w-]+) -->\n).*?(<!-- /table -->)", re.S)
@@ -34,6 +35,7 @@ SYSTEMS = (
     "kdd-pointer-generator",
     "kdd-leader-pointer-writer",
     "one sentence for all",
+    "Gemma 3 270M, zero-shot (100 dialogues)",
     "lead-3",
     "oracle extract",
     "people (one against the others)",
@@ -51,6 +53,7 @@ def filled(text: str) -> str:
     makers = {"systems": systems, "speed": speed, "no-gain": no_gain}
     makers |= {"finetune": finetune, "cost": cost, "loads": loads, "jobs": jobs, "service": service}
     makers |= {"training": training, "kdd-encoders": kdd_encoders, "kdd-masks": kdd_masks}
+    makers |= {"pretrained": pretrained, "equal-tokens": equal_tokens, "generate": generate}
     makers |= {"reports-loss": reports_loss, "reports-scores": reports_scores}
     makers |= {f"papers-{name}": partial(papers, name) for name in PAPERS}
     return BLOCK.sub(lambda m: m[1] + "\n".join(makers[m[2]]()) + "\n" + m[3], text)
@@ -165,6 +168,35 @@ def training() -> Iterator[str]:
     }
     rows = [[name, *map(str, one.values())] for name, one in names.items()]
     return table([f"({found['note']})", "1 process", "2 processes"], rows)
+
+
+def pretrained() -> Iterator[str]:
+    """A pretrained decoder trained and searched by us and by plain transformers."""
+    head = ["system", "training, tokens/s", "peak memory", "greedy, 40 tokens", "beam 4, by 8"]
+    rows = []
+    for name, one in figures("pretrained-training").items():
+        speed, memory = one["tokens_per_second"], one["train_peak_mb"] / 1000
+        search = [f"{one['greedy_s']:.2f} s", f"{one['beam_per_second']:.2f} a second"]
+        rows.append([name, f"{speed:.0f}", f"{memory:.1f} GB", *search])
+    return table(head, rows)
+
+
+def equal_tokens() -> Iterator[str]:
+    """How many summaries of a pretrained decoder are those of transformers, token by token."""
+    rows = []
+    for name, one in figures("pretrained-search")["equality"].items():
+        seconds = [f"{value:.2f}" for value in one["seconds"].values()]
+        rows.append([name, f"{one['equal']} of {one['inputs']}", *seconds])
+    head = ["fp32, batches of 8", "equal", "CPU seconds a dialogue, transformers", "Dialogist"]
+    return table(head, rows)
+
+
+def generate() -> Iterator[str]:
+    """CPU seconds a dialogue of our search and of transformers' ``generate``."""
+    found = figures("pretrained-search")["seconds"]
+    columns = list(next(iter(found.values())))
+    rows = [[name, *(f"{one[c]:.2f}" for c in columns)] for name, one in found.items()]
+    return table(["CPU seconds a dialogue", *columns], rows)
 
 
 def jobs() -> Iterator[str]:

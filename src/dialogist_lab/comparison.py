@@ -45,15 +45,6 @@ from dialogist.training.run_logs import RunLogs
 
 
 @dataclass(frozen=True, slots=True)
-class EpochLoss:
-    """Cross-entropy in nats a token: of an epoch's training, with dropout, and of dev after it."""
-
-    epoch: int
-    train: float
-    dev: float | None
-
-
-@dataclass(frozen=True, slots=True)
 class RunFacts:
     """How a model came about, as far as its run folder tells; None where it does not.
 
@@ -61,6 +52,7 @@ class RunFacts:
     together, reading and encoding of the data not counted, nor work that a kill undid.
     ``best_epoch`` is the one whose weights are kept where the recipe keeps the best.
     ``started_from``: the model that it took its weights from; that one's cost is not counted.
+    ``losses`` are cross-entropy in nats a token: of an epoch's training, with dropout, and of dev.
     """
 
     epochs: int | None = None
@@ -69,7 +61,7 @@ class RunFacts:
     training_seconds: float | None = None
     validation_seconds: float | None = None
     started_from: str | None = None
-    losses: tuple[EpochLoss, ...] | None = None
+    losses: tuple[dict[str, JSON], ...] | None = None
 
     @property
     def seconds(self) -> float | None:
@@ -95,15 +87,15 @@ def run_facts(run: Path) -> RunFacts:
     )
 
 
-def _losses(run: Path) -> tuple[EpochLoss, ...] | None:
+def _losses(run: Path) -> tuple[dict[str, JSON], ...] | None:
     try:
         records = RunLogs(run).metrics.read()
     except (OSError, ValueError):
         return None
     found = [
-        EpochLoss(record["epoch"], record["train_nll"], record.get("dev_loss"))  # type: ignore[arg-type]
-        for record in records
-        if record.get("kind") == "epoch" and "train_nll" in record
+        {"epoch": one["epoch"], "train": one["train_nll"], "dev": one.get("dev_loss")}
+        for one in records
+        if one.get("kind") == "epoch" and "train_nll" in one
     ]
     return tuple(found) or None
 

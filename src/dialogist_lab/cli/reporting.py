@@ -23,9 +23,7 @@ from dialogist.recipe.systems import System, choose_pack, find_systems
 from dialogist.text.tokens import counted
 from dialogist_lab.report.contents import PAGE, contents_of, write_report
 from dialogist_lab.report.examples import unsupported
-from dialogist_lab.report.subject import Run, Subject, process_environment
-
-_LOG = "metrics.jsonl"
+from dialogist_lab.report.subject import LOG, Run, Subject, is_run, process_environment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +50,7 @@ class ReportCall:
 def systems_of(call: ReportCall) -> list[System]:
     """Those that are to be evaluated, under short names."""
     names = [
-        name for name in call.systems if call.asking.data is not None or not _is_run(Path(name))
+        name for name in call.systems if call.asking.data is not None or not is_run(Path(name))
     ]
     systems = find_systems(names, Path(), [], {})
     for system in systems:
@@ -65,21 +63,17 @@ def systems_of(call: ReportCall) -> list[System]:
     return [replace(system, name=short.get(system.name, system.name)) for system in systems]
 
 
-def _is_run(folder: Path) -> bool:
-    return (folder / _LOG).is_file()
-
-
 def runs_of(call: ReportCall, systems: Sequence[System]) -> tuple[Run, ...]:
     """The run folders whose training is shown."""
     for folder in call.runs:
-        if not _is_run(folder):
-            raise DataError(f"{folder}: holds no {_LOG}: it is no run folder")
+        if not is_run(folder):
+            raise DataError(f"{folder}: holds no {LOG}: it is no run folder")
     of_models = [
         folder for one in systems if one.folder for folder in (one.folder, one.folder.parent)
     ]
     lone = [Path(name) for name in call.systems if call.asking.data is None]
     folders = {
-        folder.resolve(): folder for folder in (*lone, *of_models, *call.runs) if _is_run(folder)
+        folder.resolve(): folder for folder in (*lone, *of_models, *call.runs) if is_run(folder)
     }
     names = short_names([str(folder) for folder in folders])
     return tuple(map(Run, names, folders.values()))
