@@ -59,7 +59,7 @@ def main() -> None:
     for run in flags.runs:
         found = measured(run, flags.data)
         facts = {"commit": flags.commit, "pairs": flags.pairs}
-        results["figures"][run.name.removeprefix("kdd-")] = facts | found
+        results["figures"]["runs"][run.name.removeprefix("kdd-")] = facts | found
         text = json.dumps(results, indent=1, ensure_ascii=False)
         RESULTS.write_text(text + "\n", encoding="utf-8")
 

@@ -52,7 +52,7 @@ def filled(text: str) -> str:
     """The page with every table made anew."""
     makers = {"systems": systems, "speed": speed, "no-gain": no_gain}
     makers |= {"finetune": finetune, "cost": cost, "loads": loads, "jobs": jobs, "service": service}
-    makers |= {"training": training, "kdd-encoders": kdd_encoders}
+    makers |= {"training": training, "kdd-encoders": kdd_encoders, "kdd-masks": kdd_masks}
     makers |= {"pretrained": pretrained, "equal-tokens": equal_tokens, "generate": generate}
     makers |= {"reports-loss": reports_loss, "reports-scores": reports_scores}
     makers |= {f"papers-{name}": partial(papers, name) for name in PAPERS}
@@ -382,10 +382,28 @@ def kdd_encoders() -> Iterator[str]:
     """How far runs with a flat and a hierarchical encoder use the dialogue, update by update."""
     rows = [
         [name, step, *(str(one.get(key, "")) for key in ENCODER_COLUMNS)]
-        for name, run in figures("kdd-encoders").items()
+        for name, run in figures("kdd-encoders")["runs"].items()
         for step, one in run["updates"].items()
     ]
     return table(["run", "updates", *ENCODER_COLUMNS.values()], rows)
+
+
+def kdd_masks() -> Iterator[str]:
+    """The flat network with and without one symbol for each entity."""
+    found = figures("kdd-encoders")["scores"]
+    names = {"masked": "short-flat", "as they are": "short-flat-unmasked"}
+    keys = ("rouge1", "rouge2", "rougeL", "bleu")
+    rows = [
+        [
+            name,
+            *(
+                f"{one['figure']} ({one['low']} to {one['high']})"
+                for one in map(found[run].get, keys)
+            ),
+        ]
+        for name, run in names.items()
+    ]
+    return table(["entities", "ROUGE-1", "ROUGE-2", "ROUGE-L", "BLEU"], rows)
 
 
 def quoted(text: str, row: Mapping[str, str]) -> str:
