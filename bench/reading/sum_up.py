@@ -32,11 +32,15 @@ SHEETS = {
     "faithful-3": {"commit": "406d033", "date": "2026-11-25"},
     "faithful-4-before": {"commit": "e10acca", "date": "2026-11-25"},
     "faithful-4": {"commit": "b8cdf9a", "date": "2026-11-25"},
+    "faithful-5-before": {"commit": "03c62a3", "date": "2026-11-25"},
+    "faithful-5": {"commit": "839c6f3", "date": "2026-11-25"},
+    "faithful-6-before": {"commit": "03c62a3", "date": "2026-11-25"},
+    "faithful-6": {"commit": "09ced61", "date": "2026-11-25"},
 }
-FAITHFUL = "faithful-4"
+FAITHFUL = "faithful-6"
 STYLES = {
     FAITHFUL: "faithful style, the default (100 dialogues)",
-    "faithful-4-before": "the same dialogues, the version before",
+    "faithful-6-before": "the same dialogues, the version before",
     "after": "free style, the network's sentences (60 dialogues)",
 }
 SHOWN = (

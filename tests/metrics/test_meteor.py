@@ -76,6 +76,7 @@ def test_wordnet_as_debian_has_it(tmp_path, monkeypatch):
     (folder / "lexnames").unlink()
     (folder / "index.sense").unlink()
     monkeypatch.setattr(nltk.data, "path", [str(tmp_path / "nothing")])
+    monkeypatch.setattr("dialogist.metrics.meteor.DEBIAN", tmp_path / "nothing")
     with pytest.raises(DataError, match="apt install wordnet-base"):
         Meteor()
     monkeypatch.setattr("dialogist.metrics.meteor.DEBIAN", folder)
@@ -111,6 +112,7 @@ def test_other_processes_and_signature(meteor):
 
 def test_without_wordnet(tmp_path, monkeypatch):
     monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    monkeypatch.setattr("dialogist.metrics.meteor.DEBIAN", tmp_path / "nothing")
     with pytest.raises(DataError, match=r"^METEOR needs WordNet.*NLTK_DATA.*leave meteor out$"):
         make_metrics(["meteor"])
 
