@@ -40,7 +40,7 @@ SHEETS = {
 FAITHFUL = "faithful-6"
 STYLES = {
     FAITHFUL: "faithful style, the default (100 dialogues)",
-    "faithful-6-before": "the same dialogues, the version before",
+    "faithful-5": "100 others, before the last rules were mended",
     "after": "free style, the network's sentences (60 dialogues)",
 }
 SHOWN = (
