@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import nn
 
 from dialogist.errors import ModelError
-from dialogist.models.model_weights import weights_of
+from dialogist.models.model_weights import fill_weights, weights_of
 from dialogist.pipeline.bundle import describe, load_bundle, save_bundle
 from dialogist.pipeline.options import find_model
 from dialogist.pipeline.summarizer import Summarizer
@@ -89,6 +90,23 @@ def test_loading_draws_nothing_at_random(tiny_model: Path) -> None:
     assert torch.equal(torch.get_rng_state(), before)
     assert not [name for name, b in model.named_buffers() if b.is_meta]
     assert model.output.weight is model.target_embedding.weight  # tied, as it was built
+
+
+def test_what_is_computed_when_a_model_is_made_goes_to_its_device_too(tmp_path: Path) -> None:
+    """Rotary frequencies are in no weights file, and are made on the CPU."""
+    network = nn.Module()
+    network.linear = nn.Linear(2, 2, device="meta")
+    network.register_buffer("saved", torch.ones(2))
+    network.linear.register_buffer("frequencies", torch.ones(2), persistent=False)
+    weights = {"linear.weight": torch.ones(2, 2), "linear.bias": torch.ones(2)}
+    fill_weights(network, weights, CPU, "here")
+    assert network.linear.frequencies.tolist() == [1, 1]
+    assert list(network.state_dict()) == ["saved", *weights]
+    fill_weights(network, weights, torch.device("meta"), "here")
+    tensors = [*network.named_parameters(), *network.named_buffers()]
+    assert {name: one.device.type for name, one in tensors} == dict.fromkeys(
+        ("linear.weight", "linear.bias", "saved", "linear.frequencies"), "meta"
+    )
 
 
 @pytest.mark.parametrize(

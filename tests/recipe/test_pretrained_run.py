@@ -5,6 +5,7 @@ import os
 import shutil
 import signal
 from collections.abc import Callable
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ pytest.importorskip("transformers")
 from tests.models.tiny_pretrained import save_tiny
 from tests.recipe.conftest import Notes, small_recipe
 
-from dialogist import Dialogue, Summarizer, Utterance
+from dialogist import Dialogue, Summarizer, Utterance, __version__
 from dialogist.config import override
 from dialogist.errors import ConfigError, ModelError
 from dialogist.pipeline.bundle import load_bundle
@@ -99,6 +100,23 @@ def test_a_stopped_run_ends_with_the_same_bits(
     found = losses(tmp_path / "straight")
     assert found == losses(tmp_path / "stopped")
     assert min(found[-3:]) < 0.8 * found[0]
+
+
+def test_it_runs_from_a_folder_that_no_installer_knows(
+    tiny: Callable[[str], Path],
+    data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def version(name: str) -> str:
+        if name in ("dialogist", "nltk"):
+            raise PackageNotFoundError(name)
+        return "1"
+
+    monkeypatch.setattr("dialogist.recipe.training_run.version", version)
+    train(recipe_for(tiny("t5"), "training.max_steps=1"), data, tmp_path / "run")
+    found = json.loads((tmp_path / "run" / "environment.json").read_text())["packages"]
+    assert (found["dialogist"], found["nltk"], found["torch"]) == (__version__, None, "1")
 
 
 def test_what_was_trained_is_what_is_loaded(

@@ -63,7 +63,8 @@ def fill_weights(
 ) -> None:
     """Weights, as fp32 on ``device``, for a model that was built on the meta device.
 
-    Nothing is drawn at random only to be written over, and nothing is held twice.
+    Its buffers go there, too. Nothing is drawn at random only to be written over, and nothing is
+    held twice.
 
     Raises:
         ModelError: a weight is missing, superfluous, or of another shape; names it.
@@ -76,6 +77,9 @@ def fill_weights(
             places.setdefault(id(parameter), []).append((module, name))
         if isinstance(module, Positions):
             module.restore(device)
+        for name, buffer in list(module.named_buffers(recurse=False)):
+            if not buffer.is_meta:  # computed on the CPU when it was made: rotary frequencies
+                setattr(module, name, buffer.to(device))
     for name, parameter in own.items():
         values = weights[name].to(device, torch.float32, copy=True)
         given = nn.Parameter(values, requires_grad=parameter.requires_grad)

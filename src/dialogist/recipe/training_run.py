@@ -5,7 +5,7 @@ import os
 import platform
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from pathlib import Path
 
@@ -359,9 +359,9 @@ def _finish(
 
 
 def _write_environment(recipe: Recipe, place: RunPlace, parameters: int) -> None:
-    packages = ("dialogist", "torch", "tokenizers", "safetensors", "numpy", "nltk")
+    packages = ("torch", "tokenizers", "safetensors", "numpy", "nltk")
     facts = {
-        "packages": {name: version(name) for name in packages},
+        "packages": {"dialogist": __version__} | {name: _version_of(name) for name in packages},
         "python": platform.python_version(),
         "machine": platform.machine(),
         "cpu": torch.backends.cpu.get_cpu_capability(),
@@ -374,3 +374,11 @@ def _write_environment(recipe: Recipe, place: RunPlace, parameters: int) -> None
         "seed": recipe.training.seed,
     }
     write_text_atomically(place.run / "environment.json", json.dumps(facts, indent=2) + "\n")
+
+
+def _version_of(package: str) -> str | None:
+    """None: it runs from a folder that no installer knows, or is not there."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
