@@ -359,9 +359,9 @@ def _finish(
 
 
 def _write_environment(recipe: Recipe, place: RunPlace, parameters: int) -> None:
-    packages = ("torch", "tokenizers", "safetensors", "numpy", "nltk")
+    names = ("torch", "tokenizers", "safetensors", "numpy", "nltk")
     facts = {
-        "packages": {"dialogist": __version__} | {name: _version_of(name) for name in packages},
+        "packages": {**{name: _version_of(name) for name in names}, "dialogist": __version__},
         "python": platform.python_version(),
         "machine": platform.machine(),
         "cpu": torch.backends.cpu.get_cpu_capability(),
