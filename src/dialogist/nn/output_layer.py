@@ -22,6 +22,9 @@ from dialogist.tensors import Batch
 _PIECE = 3_000_000
 """Elements of the distribution that are computed at a time: about 6 MB in bf16."""
 
+_PIECE_ON_GPU = 1 << 28
+"""There a small product costs as much as a large one, and each piece waits for the CPU."""
+
 _PIECE_STEP = 64
 """What the rows of a piece are a multiple of: the last pieces of batches have few sizes."""
 
@@ -186,7 +189,8 @@ def _pieces(count: int, weight: Tensor) -> list[slice]:
 def _piece_rows(weight: Tensor) -> int:
     """A piece stays in the cache; but with less than D rows reading W would be most of the work."""
     vocabulary, width = weight.shape
-    return max(_PIECE // vocabulary, width) // _PIECE_STEP * _PIECE_STEP or _PIECE_STEP
+    most = _PIECE_ON_GPU if weight.is_cuda else _PIECE
+    return max(most // vocabulary, width) // _PIECE_STEP * _PIECE_STEP or _PIECE_STEP
 
 
 # The pointer: copying words of the source (See et al. 2017; KDD'19 paper, section 3.4.4).
