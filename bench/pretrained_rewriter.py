@@ -4,7 +4,8 @@
 
 One exchange of each of ``--count`` dialogues that the selector did not learn from: a statement that
 `default` tells (one that rules have put into the third person, chosen by chance), and the two to
-four turns that it rests on. The model reads these turns alone; its first sentence counts.
+four turns that it rests on. The model reads these turns alone; its first sentence counts. With
+``--tags`` it reads #Person1# and #Person2# for the speakers, and its tags are put back.
 """
 
 import argparse
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
+from pretrained_verifier import with_tags
 
 from dialogist import Dialogue, Summarizer, Utterance
 from dialogist.recipe.sgd_marks import read_marked
@@ -35,6 +37,7 @@ def main() -> None:
     parser.add_argument("model", help="a model folder")
     parser.add_argument("files", nargs="+", type=Path, help="of corpus/")
     parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--tags", action="store_true", help="#Person1# for the speakers' names")
     flags = parser.parse_args()
     torch.set_num_threads(1)
     marked = [one for path in flags.files for one in read_marked(path, is_validation=True)]
@@ -43,12 +46,16 @@ def main() -> None:
     dialogues = [Dialogue(tuple(Utterance(*turn) for turn in one.turns), one.id) for one in marked]
     found = list(exchanges(dialogues, chance, flags.count))
     writer = Summarizer.load(flags.model, precision="int8")
-    for one, summary in zip(found, writer.stream(one.dialogue for one in found), strict=True):
+    read = [with_tags(d, [])[0] if flags.tags else d for d, _ in found]
+    for one, summary in zip(found, writer.stream(read), strict=True):
+        written = summary.sentences[0].text if summary.sentences else ""
+        for number, who in enumerate(one.dialogue.speakers if flags.tags else (), 1):
+            written = written.replace(f"#Person{number}#", who)
         row = {
             "id": one.dialogue.id,
             "turns": [[turn.speaker, turn.text] for turn in one.dialogue.utterances],
             "reported": one.reported,
-            "written": summary.sentences[0].text if summary.sentences else "",
+            "written": written,
         }
         sys.stdout.write(json.dumps(row, ensure_ascii=False) + "\n")
 

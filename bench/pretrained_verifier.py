@@ -18,6 +18,9 @@ Scores of a sentence, all in nats:
   (speakers exchanged, denied, another value of the dialogue); sentences without one are left out;
 * ``rules``: no model: what `default` shows as confidence, where the set has it.
 
+``--tags`` calls speakers #Person1# and #Person2#, as all dialogues of DialogSum do: what was
+trained on these alone knows no other names.
+
 Each dialogue is written to ``--parts`` when it is done: a run that was stopped goes on there. The
 order is shuffled, so that what is done when ``--minutes`` are over is a fair sample.
 """
@@ -70,6 +73,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("models", nargs="+", help="decoders alone: model folders, or NAME=FOLDER")
+    parser.add_argument("--tags", action="store_true", help="#Person1# for the speakers' names")
     parser.add_argument("--minutes", type=float, default=1e6, help="for each model; then it stops")
     parser.add_argument("--parts", type=Path, default=Path("pretrained-verifier.parts.jsonl"))
     parser.add_argument("--output", type=Path, default=Path("bench/results"))
@@ -79,8 +83,9 @@ def main() -> None:
     figures: Record = {}
     for argument in flags.models:
         name, _, folder = argument.rpartition("=")
-        held = scored(name or folder, folder, sets, flags.parts, flags.minutes)
-        figures[name or folder] = {key: summed_up(sets[key], held[key]) for key in sets}
+        name = (name or folder) + ", tags" * flags.tags
+        held = scored(name, folder, sets, flags.parts, flags.minutes)
+        figures[name] = {key: summed_up(sets[key], held[key]) for key in sets}
     record = {
         "schema": 1,
         "name": "pretrained-verifier",
@@ -92,6 +97,9 @@ def main() -> None:
     }
     flags.output.mkdir(parents=True, exist_ok=True)
     path = flags.output / "pretrained-verifier.json"
+    if path.exists():
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        record = {**record, **kept, "figures": kept["figures"] | figures}
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     print(shown(figures))
 
@@ -160,6 +168,20 @@ def variants(sentence: str, dialogue: Dialogue) -> list[str]:
     return list(dict.fromkeys(one for one in found if one != sentence))
 
 
+def with_tags(dialogue: Dialogue, texts: Sequence[str]) -> tuple[Dialogue, list[str]]:
+    """The same with #Person1# for the first speaker, and so on, in turns and texts."""
+    tags = {who: f"#Person{n}#" for n, who in enumerate(dialogue.speakers, 1)}
+    names = re.compile(
+        "|".join(rf"\b{re.escape(who)}(?!\w)" for who in sorted(tags, key=len)[::-1])
+    )
+
+    def changed(text: str) -> str:
+        return names.sub(lambda m: tags[m[0]], text)
+
+    turns = tuple(Utterance(tags[t.speaker], changed(t.text)) for t in dialogue.utterances)
+    return replace(dialogue, utterances=turns), [changed(text) for text in texts]
+
+
 # Scores.
 
 
@@ -181,7 +203,10 @@ def scored(
         if time.monotonic() > end:
             break
         dialogue, judged = sets[key][one]
-        held[key][one] = scores(model(), dialogue, [each.text for each in judged])
+        texts = [each.text for each in judged]
+        if name.endswith(", tags"):
+            dialogue, texts = with_tags(dialogue, texts)
+        held[key][one] = scores(model(), dialogue, texts)
         row = {"model": name, "set": key, "id": one, "scores": held[key][one]}
         with parts.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row) + "\n")
