@@ -2,6 +2,7 @@
 
 import importlib
 import json
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from tests.models.tiny_pretrained import save_tiny
 
 from dialogist import Dialogue, Summarizer
 
+FORMS = ("rules", "tags", "names")
 LUNCH = Dialogue.from_text("Ann: Lunch at 12?\nBo: No, at 1, I can pay.", "d")
 
 
@@ -35,6 +37,14 @@ def test_variants_are_nearly_true(bench):
     ]
     assert bench("pretrained_verifier").variants("Ann can't.", LUNCH) == ["Bo can't.", "Ann ca."]
     assert bench("pretrained_verifier").variants("Somebody eats.", LUNCH) == []
+
+
+def test_tags_stand_for_names(bench):
+    dialogue, texts = bench("pretrained_verifier").with_tags(
+        LUNCH, ["Bo pays Ann's bill, Bob not."]
+    )
+    assert [turn.speaker for turn in dialogue.utterances] == ["#Person1#", "#Person2#"]
+    assert texts == ["#Person2# pays #Person1#'s bill, Bob not."]
 
 
 def test_a_dialogue_that_is_read_once_gives_the_scores_of_a_whole_pass(bench, tiny):
@@ -107,6 +117,10 @@ def test_the_sheet_of_rewritten_exchanges_is_whole():
     path = Path(__file__).resolve().parents[2] / "bench" / "reading" / "rewrites.jsonl"
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert len({row["id"] for row in rows}) == len(rows) == 40
-    for row in rows:
-        assert {row["verdict"], row["reported_verdict"]} <= {"true", "vague", "wrong"}
-        assert row["verdict"] != "wrong" or row["kind"]
+    counts = Counter((form, row[form]["verdict"]) for row in rows for form in FORMS)
+    assert [counts[form, "correct"] for form in FORMS] == [30, 5, 5]  # as the note says
+    assert [counts[form, "wrong"] for form in FORMS] == [0, 25, 26]
+    for one in (row[form] for row in rows for form in FORMS):
+        assert one["verdict"] in ("correct", "vague", "wrong", "empty")
+        assert (one["verdict"] == "wrong") == (one["kind"] is not None)
+        assert (one["verdict"] == "empty") == (not one["sentence"])
