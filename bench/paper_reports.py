@@ -1,13 +1,16 @@
 """Evaluate trained recipes of the DialogSum reports, into results/dialogsum-reports.json.
 
     python bench/paper_reports.py RUN... --data DATA --encoder FOLDER --test-example FILE
-        --commit ID
+        --commit ID [--told FOLDER]
 
 Of each run: the mean loss of every epoch by its log; ROUGE and BERTScore with precision and recall
 of dev and of a random twentieth of the training data (reports 1 and 2: test and 1/20 of train); and
 what it writes of the two examples that all three reports print: a dialogue of the training data
 about a cinema, and one of the test data about a hotel. The test data are not at hand, so FILE holds
 that dialogue as a report prints it. Rows of other runs stay as they are.
+
+--told: of runs that were made on another machine, what they wrote there: FOLDER/RUN-dev.jsonl,
+RUN-train.jsonl and RUN-examples.jsonl, predictions of `dialogist evaluate` on these three files.
 """
 
 import argparse
@@ -40,6 +43,7 @@ def main() -> None:
     parser.add_argument("--encoder", required=True, type=Path)
     parser.add_argument("--test-example", required=True, type=Path)
     parser.add_argument("--commit", required=True, help="of the training")
+    parser.add_argument("--told", type=Path, help="predictions of runs whose models are elsewhere")
     flags = parser.parse_args()
     results = json.loads(RESULTS.read_text(encoding="utf-8"))
     train = read(flags.data / "dialogsum" / "train.jsonl")
@@ -58,10 +62,15 @@ def main() -> None:
         results["figures"]["references"] = references(files["dev"], Path(folder))
         for run in flags.runs:
             found: dict[str, Any] = {"commit": flags.commit, **losses(run)}
+            made = {part: run for part in files}
+            if flags.told is not None:
+                made = {part: flags.told / f"{run.name}-{part}.jsonl" for part in files}
             for part in ("dev", "train"):
-                found[part] = scores(run, files[part], flags.encoder, Path(folder))
-            told = Path(folder) / "predictions.jsonl"
-            evaluate(run, files["examples"], told, "--metrics", "rouge")
+                found[part] = scores(made[part], files[part], flags.encoder, Path(folder))
+            told = made["examples"]
+            if flags.told is None:
+                told = Path(folder) / "predictions.jsonl"
+                evaluate(run, files["examples"], told, "--metrics", "rouge")
             texts = [record["prediction"] for record in read(told)]
             found["examples"] = dict(zip(("cinema", "hotel"), texts, strict=True))
             results["figures"][run.name] = found

@@ -54,6 +54,7 @@ def filled(text: str) -> str:
     makers = {"systems": systems, "speed": speed, "no-gain": no_gain}
     makers |= {"finetune": finetune, "cost": cost, "loads": loads, "jobs": jobs, "service": service}
     makers |= {"training": training, "kdd-encoders": kdd_encoders, "kdd-masks": kdd_masks}
+    makers |= {"kdd-h100": kdd_h100}
     makers |= {"pretrained": pretrained, "equal-tokens": equal_tokens, "generate": generate}
     makers |= {"reports-loss": reports_loss, "reports-scores": reports_scores}
     makers |= {f"papers-{name}": partial(papers, name) for name in PAPERS}
@@ -387,6 +388,16 @@ def kdd_encoders() -> Iterator[str]:
         for step, one in run["updates"].items()
     ]
     return table(["run", "updates", *ENCODER_COLUMNS.values()], rows)
+
+
+def kdd_h100() -> Iterator[str]:
+    """What five minutes of a GPU gave."""
+    keys = {"rate": "rate", "updates": "updates", "bleu": "BLEU", "rouge1_recall": "R1"}
+    keys |= {"rouge2_recall": "R2", "rougeL_f1": "RL", "key_points_rougeL": "key points: RL"}
+    keys |= {"key_facts_rougeL": "key facts: RL", "words": "words"}
+    found = figures("kdd19-systems")["h100"]
+    rows = [[f"`{name}`", *(str(one[key]) for key in keys)] for name, one in found.items()]
+    return table(["system", *keys.values()], rows)
 
 
 def kdd_masks() -> Iterator[str]:

@@ -6,12 +6,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 from dialogist import heap
 from dialogist.training import runtime
 from dialogist.training import trainer as trainer_module
 from dialogist.training.base import Validation
-from dialogist.training.runtime import KEPT_BYTES, KeptMemory, resident_bytes
+from dialogist.training.runtime import (
+    KEPT_BYTES,
+    KeptMemory,
+    avoid_fused_attention,
+    resident_bytes,
+)
 
 MB = 1 << 20
 
@@ -161,3 +167,21 @@ def test_memory_is_watched_after_every_update(setup: Any, monkeypatch: pytest.Mo
     monkeypatch.setattr(trainer_module, "KeptMemory", Memory)
     setup.trainer().fit(lambda epoch: Validation({}))
     assert watched == [0, 1, 2, 3, 4, 5]  # before the update is shown
+
+
+@pytest.mark.parametrize(
+    ("device", "working", "fused"),
+    [("cpu", torch.bfloat16, True), ("cuda", torch.float32, True), ("cuda", torch.bfloat16, False)],
+)
+def test_training_in_bf16_on_a_gpu_avoids_fused_attention(
+    device: str, working: torch.dtype, fused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels = dict.fromkeys(("flash", "mem_efficient", "cudnn"), True)
+    for name in kernels:
+        monkeypatch.setattr(
+            torch.backends.cuda,
+            f"enable_{name}_sdp",
+            lambda on, name=name: kernels.__setitem__(name, on),
+        )
+    avoid_fused_attention(torch.device(device), working)
+    assert set(kernels.values()) == {fused}

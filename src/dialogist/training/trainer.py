@@ -50,7 +50,12 @@ from dialogist.training.master_weights import (
 )
 from dialogist.training.optimizer import ParameterGroups, load_optimizer_tensors, optimizer_tensors
 from dialogist.training.run_logs import RunLogs
-from dialogist.training.runtime import Interrupted, KeptMemory, SignalWatch
+from dialogist.training.runtime import (
+    Interrupted,
+    KeptMemory,
+    SignalWatch,
+    avoid_fused_attention,
+)
 
 
 class Trainer:
@@ -74,6 +79,7 @@ class Trainer:
         self.reporter = reporter
         self.device = next(model.parameters()).device
         working = working_dtype(resolve_training_precision(config.precision, self.device))
+        avoid_fused_attention(self.device, working)
         self.weights = MasterWeights(model, working)
         self.average = MovingAverage(self.weights, config.moving_average)
         self.parts = ParameterGroups(config.parts, model, self.weights)
