@@ -16,7 +16,8 @@ Scores of a sentence, all in nats:
 * ``evidence``: the same gain by the utterances alone that are its evidence;
 * ``variants``: its log-probability less the largest of nearly true variants that rules make of it
   (speakers exchanged, denied, another value of the dialogue); sentences without one are left out;
-* ``rules``: no model: what `default` shows as confidence, where the set has it.
+* ``confidence``: no model: what `default` showed with the sentence, where the set has it (of
+  ``network`` the writer's own probability, of ``faithful`` the selector's chance).
 
 ``--tags`` calls speakers #Person1# and #Person2#, as all dialogues of DialogSum do: what was
 trained on these alone knows no other names.
@@ -47,7 +48,7 @@ from dialogist.models.base import Outputs
 from dialogist.tensors import Batch
 
 ROOT = Path(__file__).resolve().parents[1]
-SCORES = ("dialogue", "gain", "evidence", "variants", "rules")
+SCORES = ("dialogue", "gain", "evidence", "variants", "confidence")
 ROWS = 48  # sentences that are scored at once
 NOT = re.compile(r" not\b|n't\b")
 AUXILIARY = re.compile(r"\b(is|are|was|were|will|can|could|would|should|must|has|have|had)\b")
@@ -56,12 +57,12 @@ VALUE = re.compile(r"\b\d[\d:.,]*\b|\b(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A sentence, whether it is right, the true one of its pair, and what rules make of it."""
+    """A sentence, whether it is right, the true one of its pair, and what `default` showed."""
 
     text: str
     right: bool
     pair: int | None = None
-    rules: float | None = None
+    confidence: float | None = None
 
 
 Judgements = dict[str, tuple[Dialogue, list[Judged]]]
@@ -134,7 +135,7 @@ def sheets(names: Sequence[str], is_right: Any) -> Judgements:
     for row in (row for name in names for row in read_lines(reading / f"{name}.jsonl")):
         _, judged = found.setdefault(row["id"], (dialogues[row["id"]], []))
         if row["sentence"] not in (one.text for one in judged):
-            judged.append(Judged(row["sentence"], is_right(row), rules=row["confidence"]))
+            judged.append(Judged(row["sentence"], is_right(row), confidence=row["confidence"]))
     return found
 
 
@@ -149,13 +150,12 @@ def dialogue_of(row: Mapping[str, Any]) -> Dialogue:
 def variants(sentence: str, dialogue: Dialogue) -> list[str]:
     """What rules make of a sentence so that it is nearly true, if it is true."""
     found = []
-    named = [who for who in dialogue.speakers if re.search(rf"\b{re.escape(who)}\b", sentence)]
-    for who in named[:2]:
-        other = next((one for one in dialogue.speakers if one != who), None)
+    speakers = dialogue.speakers
+    for who in [who for who in speakers if named(who).search(sentence)][:2]:
+        other = next((one for one in speakers if one != who), None)
         if other is not None:
-            both = re.compile(rf"\b({re.escape(who)}|{re.escape(other)})\b")
             exchanged = {who: other, other: who}
-            found.append(both.sub(lambda m, by=exchanged: by[m[0]], sentence))
+            found.append(named(who, other).sub(lambda m, by=exchanged: by[m[0]], sentence))
     if NOT.search(sentence):
         found.append(NOT.sub("", sentence, count=1))
     elif AUXILIARY.search(sentence):
@@ -168,12 +168,16 @@ def variants(sentence: str, dialogue: Dialogue) -> list[str]:
     return list(dict.fromkeys(one for one in found if one != sentence))
 
 
+def named(*names: str) -> re.Pattern[str]:
+    """Whoever of these a text names, as whole words."""
+    longest_first = sorted(names, key=len, reverse=True)
+    return re.compile(rf"(?<!\w)(?:{'|'.join(map(re.escape, longest_first))})(?!\w)")
+
+
 def with_tags(dialogue: Dialogue, texts: Sequence[str]) -> tuple[Dialogue, list[str]]:
     """The same with #Person1# for the first speaker, and so on, in turns and texts."""
     tags = {who: f"#Person{n}#" for n, who in enumerate(dialogue.speakers, 1)}
-    names = re.compile(
-        "|".join(rf"\b{re.escape(who)}(?!\w)" for who in sorted(tags, key=len)[::-1])
-    )
+    names = named(*tags)
 
     def changed(text: str) -> str:
         return names.sub(lambda m: tags[m[0]], text)
@@ -241,9 +245,11 @@ Likelihood = tuple[float, int]
 
 
 def pairs_of(summarizer: Summarizer, dialogue: Dialogue, texts: Sequence[str]) -> list[EncodedPair]:
-    """A dialogue with each of the texts; a text has no end symbol."""
-    bundle = summarizer.bundle
-    encoded = summarizer.read(dialogue).windows[0].encoded
+    """A dialogue with each of the texts, which have no end symbol; none if it has no words."""
+    bundle, windows = summarizer.bundle, summarizer.read(dialogue).windows
+    if not windows:
+        return []
+    encoded = windows[0].encoded
     targets = bundle.preparation.prepare(replace(dialogue, references=tuple(texts))).targets
     begin, encode = bundle.tokenizer.symbols.bos, bundle.tokenizer.encode
     return [
@@ -270,11 +276,9 @@ def by_evidence(
     """Of each text, given the utterances that are its evidence; ``names`` where there are none."""
     pairs: list[EncodedPair] = []
     for text, spans in zip(texts, find_evidence(dialogue, texts), strict=True):
-        places = sorted({span.utterance for span in spans})
-        turns = tuple(dialogue.utterances[i] for i in places)
-        pairs += pairs_of(
-            summarizer, replace(dialogue, utterances=turns) if turns else names, [text]
-        )
+        turns = tuple(dialogue.utterances[i] for i in sorted({one.utterance for one in spans}))
+        cited = replace(dialogue, utterances=turns)
+        pairs += pairs_of(summarizer, cited, [text]) or pairs_of(summarizer, names, [text])
     batch = collate(pairs, summarizer.bundle.tokenizer.symbols)
     return likelihoods(batch, summarizer.bundle.model.forward(batch))
 
@@ -291,7 +295,7 @@ def likelihoods(batch: Batch, outputs: Outputs) -> list[Likelihood]:
 def summed_up(judgements: Judgements, held: Mapping[str, Sequence[Record]]) -> Record:
     """Of a set: how much of it was scored, and how well each score tells right from wrong."""
     rows = [
-        (judged, {**one, "rules": judged.rules}, key)
+        (judged, {**one, "confidence": judged.confidence}, key)
         for key, found in held.items()
         for judged, one in zip(judgements[key][1], found, strict=True)
     ]

@@ -45,6 +45,8 @@ def test_tags_stand_for_names(bench):
     )
     assert [turn.speaker for turn in dialogue.utterances] == ["#Person1#", "#Person2#"]
     assert texts == ["#Person2# pays #Person1#'s bill, Bob not."]
+    made = bench("pretrained_verifier").variants("#Person2# pays.", dialogue)
+    assert made == ["#Person1# pays."]
 
 
 def test_a_dialogue_that_is_read_once_gives_the_scores_of_a_whole_pass(bench, tiny):
@@ -95,7 +97,7 @@ def test_figures(bench):
     summed = verifier.summed_up({"x": (LUNCH, judged)}, {"x": values})
     assert (summed["sentences"], summed["right"]) == (4, 2)
     assert summed["gain"]["pairs"] == 50.0
-    assert "rules" not in summed
+    assert "confidence" not in summed
 
 
 def test_sheets_hold_each_sentence_once(bench):
