@@ -9,9 +9,9 @@ from typing import Literal
 from dialogist.text.people import own_names
 from dialogist.text.reported_speech.antecedents import refers_back
 from dialogist.text.reported_speech.exchanges import Exchange
-from dialogist.text.reported_speech.framing import Frame
+from dialogist.text.reported_speech.framing import FAMILY, Frame
 from dialogist.text.reported_speech.orders import is_order
-from dialogist.text.reported_speech.participants import Participant, participants_of
+from dialogist.text.reported_speech.participants import Participant, is_role, participants_of
 from dialogist.text.reported_speech.quoting import is_fragment, without_fillers
 from dialogist.text.reported_speech.shortening import shortened
 from dialogist.text.reported_speech.telling import tell
@@ -219,6 +219,8 @@ class Conversation:
             return None
         if self._may_address_another(turn, place):
             return None
+        if (said.called or "").lower() in FAMILY and voice.listener and is_role(voice.listener):
+            return None  # "Mam, you're there till noon", on the phone with an agent
         meant = self._meant(turn, place, voice)
         if meant is None:
             return None

@@ -9,12 +9,12 @@ from dialogist.text.reported_speech.turning import Setting, Turned, Voice, turne
 from dialogist.text.reported_speech.words import words_of
 from dialogist.text.tokens import OPENERS, word_set
 
-_FAMILY = "mom mum mommy mummy dad daddy grandma grandpa granny aunt uncle auntie"
+FAMILY = word_set("mom mum mam mommy mummy dad daddy grandma grandpa granny aunt uncle auntie")
 DATES = word_set("""
 monday tuesday wednesday thursday friday saturday sunday january february april june july august
 september october november december christmas easter
 """)
-_CAPITALS = DATES | word_set(_FAMILY)
+_CAPITALS = DATES | FAMILY
 
 _OF_SPEAKER = word_set("i me my mine myself")
 # Whose business it is what they say; a "Dr. Kent" or a "Night Nurse" is one, too.

@@ -10,7 +10,8 @@ def alternatives(block: str) -> str:
 
 _BEFORE_A_MARK = alternatives(r"""
 (?:hi|hey|hello) there | sure thing | to tell (?:you )?the truth | well | oh+ | ah+ | aw+ | hm+
-| um+ | uh+ | er+ | wow | gosh | hey+ | hi+ | hello+ | yes | yeah | yep | yup | ya | yo | no | nope
+| um+ | uh+ | er+ | wow | gosh | hey+ | hi+ | hello+ | hiya | bonjour | hola | ciao | namaste
+| salut | yes | yeah | yep | yup | ya | yo | no | nope
 | nah | okay | ok | k | sure | actually | basically | honestly | seriously | frankly
 | thank you(?: (?:so|very) much)? | thanks(?: a lot| so much)?
 | (?:i am )?(?:(?:so|very|really|terribly) )?sorry(?: (?:about|to hear) that)? | all right | alright

@@ -87,6 +87,15 @@ _IS_OR_HAS = re.compile(
     r"|nobody|somebody|someone|something|nothing|one)['’]s(?=((?: \w+){0,3}))"
     r"(?<!one['’]s(?=\s*[.,;!?]|\s*$))(?<!body['’]s(?=\s*[.,;!?]|\s*$))"  # "I took everyone's"
 )
+# "The actor's broken his nose", "has someone's moustache".
+_HAS_BEHIND_A_NOUN = re.compile(
+    r"(?i)\b([^\W\d_]{2,})['’]s(?= ([^\W\d_]+) (?:a|an|the|my|your|his|her|its|our|their)\b)"
+)
+_NAMED_SO = word_set("called named painted considered")
+_BEFORE_AN_OWNER = word_set("""
+has have had having got with of for at in on to from into onto about under near behind like
+took take taking found find wear wearing
+""")
 _NOUN_IS = re.compile(
     r"(?i)\b(?!let['’])([^\W\d_]{2,})['’]s"
     r"(?! (?:too|still|already|really|very|not)(?:\s*[.,;!?]|\s*$))"  # "he cut Freya's too"
@@ -120,7 +129,8 @@ def normalised(text: str) -> str:
     for contraction, words in _LONG:
         text = contraction.sub(words, text)
     text = _HAD_OR_WOULD.sub(lambda found: found[1] + _had_or_would(found[2]), text)
-    text = _IS_OR_HAS.sub(lambda found: found[1] + _is_or_has(found[1], found[2]), text)
+    text = _HAS_BEHIND_A_NOUN.sub(_has_done, text)
+    text = _IS_OR_HAS.sub(lambda found: found[1] + _is_or_has(found), text)
     text = _NOUN_IS.sub(lambda found: f"{found[1]} {_is_behind_a_noun(found[2])}", text)
     text = _HAS_GOT.sub(r"\1", text)
     text = _THERE_ARE.sub(r"\1 are", text)
@@ -176,9 +186,19 @@ def _had_or_would(words: str) -> str:
     return " would" if following == "be" or is_base(following) or following in ("rather",) else "'d"
 
 
-def _is_or_has(subject: str, words: str) -> str:
-    person = subject.lower() in _PEOPLE
+def _has_done(found: re.Match[str]) -> str:
+    following = found[2].lower()
+    has = is_participle(following) and not is_base(following)
+    return f"{found[1]} has" if has and following not in _NAMED_SO else found[0]
+
+
+def _is_or_has(found: re.Match[str]) -> str:
+    subject, words = found[1].lower(), found[2]
+    person = subject in _PEOPLE
     following = _behind_adverbs(words)
+    before = found.string[: found.start()].lower().split()[-1:]
+    if subject.endswith(("one", "body")) and _BEFORE_AN_OWNER.issuperset(before or ["-"]):
+        return "'s"
     never = words.lower().startswith((" never", " already")) and is_participle(following)
     if following in _HAS_NEXT or never or _HAS_DONE.match(words):
         return " has"

@@ -358,7 +358,7 @@ class _Turner:
             return
         if low == "were" and self._before(i) in _SUBJUNCTIVE:
             return
-        form = self._form(low, self._before(i))
+        form = self._form(low, "if" if self._low(0) == "if" else self._before(i))
         if form is None or (low == "am" and self._low(i) != "i"):
             raise Unsure
         if plural:
@@ -369,7 +369,7 @@ class _Turner:
 
     @staticmethod
     def _form(verb: str, before: str) -> str | None:
-        """A verb behind a name; "if you let" is no past."""
+        """A verb behind a name; "if you let" and "if it fails, I cut" are no past."""
         if verb in SAME_PAST and before in w.SUBORDINATORS | {"or"}:
             return present_of(verb)
         return third_person(verb)
