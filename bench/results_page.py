@@ -20,7 +20,7 @@ PAGES = tuple(
     ROOT / "docs" / f"{name}.md"
     for name in (
         *("results", "papers", "notes/what-did-not-help", "notes/2026-11-25-dialogsum-reports"),
-        "notes/2026-11-23-kdd19-systems",
+        *("notes/2026-11-23-kdd19-systems", "notes/2026-11-25-verifier"),
         *("tutorials/train-your-own", "how-to/batch", "how-to/deploy", "explanation/scaling"),
         "how-to/pretrained-models",
     )
@@ -57,6 +57,7 @@ def filled(text: str) -> str:
     makers |= {"training": training, "kdd-encoders": kdd_encoders, "kdd-masks": kdd_masks}
     makers |= {"kdd-h100": kdd_h100}
     makers |= {"pretrained": pretrained, "equal-tokens": equal_tokens, "generate": generate}
+    makers |= {"verifier": verifier, "rewrites": rewrites}
     makers |= {"reports-loss": reports_loss, "reports-scores": reports_scores}
     makers |= {f"papers-{name}": partial(papers, name) for name in PAPERS}
     return BLOCK.sub(lambda m: m[1] + "\n".join(makers[m[2]]()) + "\n" + m[3], text)
@@ -200,6 +201,36 @@ def generate() -> Iterator[str]:
     columns = list(next(iter(found.values())))
     rows = [[name, *(f"{one[c]:.2f}" for c in columns)] for name, one in found.items()]
     return table(["CPU seconds a dialogue", *columns], rows)
+
+
+def verifier() -> Iterator[str]:
+    """How well likelihoods of pretrained models tell right sentences from wrong ones."""
+    found = next(iter(figures("pretrained-verifier").values()))
+    of = {key: f"{key} ({one['right']} of {one['sentences']} right)" for key, one in found.items()}
+    head = ["model", "score", of["minimal pairs"], "better of a pair"]
+    head += [of["network"], of["faithful"]]
+    rows = []
+    for model, sets in figures("pretrained-verifier").items():
+        for score in ("dialogue", "gain", "evidence", "variants"):
+            areas = [f"{sets[key][score]['auc']:.2f}" for key in ("minimal pairs", "network")]
+            pairs = f"{sets['minimal pairs'][score]['pairs']:.0f}%"
+            rows.append([model, score, areas[0], pairs, areas[1]])
+            rows[-1].append(f"{sets['faithful'][score]['auc']:.2f}")
+    return table(head, rows)
+
+
+def rewrites() -> Iterator[str]:
+    """What a reader said of exchanges that rules report and a model retells."""
+    path = ROOT / "bench" / "reading" / "rewrites.jsonl"
+    read = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = []
+    names = {"rules": "rules, as today", "tags": "Gemma, #Person1#", "names": "Gemma, names"}
+    verdicts = ("correct", "vague", "wrong", "empty")
+    for form, name in names.items():
+        found = [row[form]["verdict"] for row in read]
+        garbled = sum(row[form]["garbled"] for row in read)
+        rows.append([name, *(str(found.count(one)) for one in verdicts), str(garbled)])
+    return table([f"of {len(read)} exchanges", *verdicts, "garbled"], rows)
 
 
 def jobs() -> Iterator[str]:
