@@ -62,7 +62,7 @@ def main() -> None:
         results["figures"]["references"] = references(files["dev"], Path(folder))
         for run in flags.runs:
             found: dict[str, Any] = {"commit": flags.commit, **losses(run)}
-            made = {part: run for part in files}
+            made = dict.fromkeys(files, run)
             if flags.told is not None:
                 made = {part: flags.told / f"{run.name}-{part}.jsonl" for part in files}
             for part in ("dev", "train"):
