@@ -37,7 +37,7 @@ SYSTEMS = (
     "one sentence for all",
     "gemma-270m-dialogsum (SAMSum: 100 dialogues)",
     "Gemma 3 270M, zero-shot (100 dialogues)",
-    "Qwen2.5-Coder 0.5B Instruct, zero-shot (100 dialogues)",
+    "Qwen2.5-Coder 0.5B Instruct, zero-shot (100 dialogues; TweetSumm: 20)",
     "lead-3",
     "oracle extract",
     "people (one against the others)",
