@@ -107,6 +107,7 @@ _THERE_ARE = re.compile(r"(?i)\b(there) is(?= (?:people|children|kids|many|sever
 _COUSIN = re.compile(
     r"(?i)(?:(?<=\bmy)|(?<=\bur)|(?<=\byour)|(?<=\bhis)|(?<=\bher)|(?<=\bour)|(?<=\btheir)"
     r"|(?<=['’]s)) c[uo]z\b"
+    r"|\bcuz(?= (?:from|at|tonight|tomorrow|does|is|can|will|has|said|says|wants)\b)"
 )
 _BE = re.compile(r"(?<=\bto) b\b|(?<=\bwill) b\b|(?<='ll) b\b")
 _ADVERBS = word_set("just already also never always not really still only probably even ever all")

@@ -38,6 +38,7 @@ _BARE_VERB = word_set(
     "let lets make makes made help helps helped have see saw hear heard watch watched"
 )
 _PERCEIVING = word_set("see saw hear heard")
+_WATCHING = word_set("watch watches watched watching")
 _SUBJUNCTIVE = word_set("if wish though")
 _LINKS = word_set(
     "swear swears promise promised and or but then so yet please yesterday today tomorrow "
@@ -320,6 +321,8 @@ class _Turner:
         if before in AUXILIARIES and before not in ("have", "had"):
             raise Unsure
         word = "" if verb is None else self._low(verb)
+        if before in _WATCHING and is_base(word):
+            return False
         if word in AUXILIARIES:
             return True
         if third_person(word) is None:
