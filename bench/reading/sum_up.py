@@ -36,11 +36,15 @@ SHEETS = {
     "faithful-5": {"commit": "839c6f3", "date": "2026-11-25"},
     "faithful-6-before": {"commit": "03c62a3", "date": "2026-11-25"},
     "faithful-6": {"commit": "09ced61", "date": "2026-11-25"},
+    "faithful-7": {"commit": "8da8fa7", "date": "2026-11-26"},
+    "faithful-7-selector": {"commit": "not kept", "date": "2026-11-26"},
+    "faithful-8": {"commit": "fbc2b16", "date": "2026-11-26"},
+    "faithful-8-selector": {"commit": "not kept", "date": "2026-11-26"},
 }
-FAITHFUL = "faithful-6"
+FAITHFUL = "faithful-8"
 STYLES = {
     FAITHFUL: "faithful style, the default (100 dialogues)",
-    "faithful-5": "100 others, before the last rules were mended",
+    "faithful-7": "100 others, some rules before",
     "after": "free style, the network's sentences (60 dialogues)",
 }
 SHOWN = (
