@@ -53,6 +53,24 @@ def _tied(turns: list[tuple[str, str]]) -> list[tuple[str, str]]:
         ),
         (
             [
+                ("Ann", "We have sixty entries and four shelters."),
+                ("Bo", "Three. They pull down the one by the tannery."),
+            ],
+            "four",
+            "pull down",
+        ),
+        (
+            [
+                ("Felix", "You'd be the catcher, at the bottom."),
+                ("Ngaire", "Of the cheese?"),
+                ("Felix", "Of me."),
+                ("Ngaire", "Absolutely not, Felix. I'll hold the coats."),
+            ],
+            "catcher",
+            "Absolutely not",
+        ),
+        (
+            [
                 ("Agent", "We refund tickets after the trip."),
                 ("Agent", "But only if the train was late."),
             ],
@@ -86,10 +104,32 @@ def test_what_is_refused_is_tied(reply):
         ("Please take the syrup in the evening. Do you have a fever?", "No, not since Sunday."),
         ("I'll give you a cream for the hand.", "Can't I have the daily pill?"),
         ("I'll write you off sick for a week.", "And no beer at all?"),
+        ("Take two a day for a week.", "Two. And the syrup?"),
+        ("Two a day. How old are you?", "Ninety. I feel it."),
     ],
 )
 def test_a_no_to_something_else_refuses_nothing(said, reply):
     assert _tied([("Doctor", said), ("Patient", reply)]) == []
+
+
+@pytest.mark.parametrize(
+    ("turns", "gone"),
+    [
+        ([("Patient", "He has eaten half a tube of it. No, most of it. He is fine.")], "half"),
+        (
+            [
+                ("Agent", "I'll send you the blue cover tomorrow."),
+                ("Customer", "My whole sofa is blue."),
+                ("Agent", "Then not that one. You get the green cover on Friday."),
+            ],
+            "tomorrow",
+        ),
+    ],
+)
+def test_what_is_corrected_in_a_word_is_not_told_without_it(turns, gone):
+    for budget in range(6, 40):
+        text = " ".join(o.candidate.text for o in select(turns, bundled_network(), budget))
+        assert gone not in text or "green" in text
 
 
 def test_a_changed_plan_is_told_with_its_change_or_not_at_all():

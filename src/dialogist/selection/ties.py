@@ -73,9 +73,20 @@ _CONFIRMS = re.compile(
     r"|\bis (?:that|this|it|everything) correct\W*\?"
 )
 _CORRECTS = re.compile(
-    r"(?i)^\W*(?:no,? (?:wait|sorry|actually|not|don['’]?t|that)|wait|hold on|actually|oh no"
-    r"|sorry,? (?:no|i|it)|scratch that|i mean)\b"
+    r"(?i)^\W*(?:no,? (?:wait|sorry|actually|not|don['’]?t|that|most|more|less|half|all)|wait"
+    r"|hold on|actually|oh no|sorry,? (?:no|i|it)|scratch that|i mean)\b"
 )
+# "Then no, not that.": what the same speaker said the turn before last.
+_NOT_THAT = re.compile(_BEGINS.replace("|no|", "|") + r"(?:then )?(?:no\W+)?not that(?: one)?\W*$")
+_NEVER = re.compile(r"(?i)^\W*(?:absolutely not|no way|not a chance|no chance|never)\b")
+_NUMBER = re.compile(
+    r"(?i)(?<![\w:.,])(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen"
+    r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty)(?![\w:]|[.,]\d)"
+)
+_NUMBER_ALONE = re.compile(
+    rf"^\W*(?:no\W+)?({_NUMBER.pattern[4:]})(?:, then)?\s*(?:[.,!;–—]|$)", re.I
+)
+_ASIDE = 8  # words of a question and its answer before a proposal is refused
 _REMARK = 3  # words before a refusal that say nothing: "Hm."
 _SOON = 3  # turns in which a time is changed
 _AHEAD = 60  # units in which something is taken back: the time of a long dialogue stays linear
@@ -174,6 +185,7 @@ class _Changes:
         unit = units[i]
         yield from self._refusals(one)
         yield from self._limits(i)
+        yield from self._later(i)
         after = units[i + 1] if i + 1 < len(units) else unit
         if after.turn == unit.turn and _CORRECTS.match(after.text):
             yield i + 1
@@ -193,6 +205,30 @@ class _Changes:
         own = self._units[answer]
         if is_asked and own.speaker == unit.speaker and _ONLY.match(own.text):
             yield answer
+
+    def _later(self, i: int) -> Iterator[int]:
+        """Another number instead, "not that", or a refusal behind a short question."""
+        unit, units = self._units[i], self._units
+        ends = i + 1 == self._starts.get(unit.turn + 1)
+        reply, own, third = (self._starts.get(unit.turn + n) for n in (1, 2, 3))
+        if reply is None or "?" in unit.text:
+            return
+        behind = " ".join(one.text for one in units[i + 1 : reply])
+        numbers = {one.lower() for one in _NUMBER.findall(unit.text)}
+        other = _NUMBER_ALONE.match(units[reply].text)
+        is_last = bool(numbers) and not _NUMBER.search(behind) and "?" not in behind
+        if other and is_last and other[1].lower() not in numbers:
+            yield reply
+        if own is None or not ends or units[own].speaker != unit.speaker:
+            return
+        if _NOT_THAT.match(units[own].text):
+            yield own
+        if third is None or units[third].speaker != units[reply].speaker:
+            return
+        aside = units[reply:third]
+        is_aside = "?" in units[reply].text and sum(one.words for one in aside) <= _ASIDE
+        if is_aside and _NEVER.match(units[third].text):
+            yield third
 
     def passes_over(self, one: Candidate) -> bool:
         """Whether a candidate is of a turn that offers, and the reply asks for another thing."""
