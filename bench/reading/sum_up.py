@@ -40,11 +40,12 @@ SHEETS = {
     "faithful-7-selector": {"commit": "not kept", "date": "2026-11-26"},
     "faithful-8": {"commit": "fbc2b16", "date": "2026-11-26"},
     "faithful-8-selector": {"commit": "not kept", "date": "2026-11-26"},
+    "faithful-9": {"commit": "4a84139", "date": "2026-11-26"},
 }
-FAITHFUL = "faithful-8"
+FAITHFUL = "faithful-9"
 STYLES = {
     FAITHFUL: "faithful style, the default (100 dialogues)",
-    "faithful-7": "100 others, some rules before",
+    "faithful-8": "100 others, before the last rules were mended",
     "after": "free style, the network's sentences (60 dialogues)",
 }
 SHOWN = (

@@ -80,7 +80,10 @@ _HAD_OR_WOULD = re.compile(r"(?i)\b(I|you|he|she|it|we|they|that|who|there)['’
 # "What's brought you in?"
 _HAS_DONE = re.compile(
     r"(?i) (?:brought|made|kept|caused|given|taken|done|told|stopped|put) "
-    r"(?:you|me|him|her|us|them|it|that|this)\b"
+    r"(?:you|me|him|her|us|them|it|that|this)\b| turned out\b"
+)
+_WHAT_DOES = re.compile(
+    r"(?i)\b(what)['’]s (?=(?:that|it|this|he|she) (?:cost|mean|say|do|want|need)\b)"
 )
 _IS_OR_HAS = re.compile(
     r"(?i)\b(he|she|it|that|this|there|here|what|where|who|when|how|everything|everyone|everybody"
@@ -130,6 +133,7 @@ def normalised(text: str) -> str:
     for contraction, words in _LONG:
         text = contraction.sub(words, text)
     text = _HAD_OR_WOULD.sub(lambda found: found[1] + _had_or_would(found[2]), text)
+    text = _WHAT_DOES.sub(r"\1 does ", text)
     text = _HAS_BEHIND_A_NOUN.sub(_has_done, text)
     text = _IS_OR_HAS.sub(lambda found: found[1] + _is_or_has(found), text)
     text = _NOUN_IS.sub(lambda found: f"{found[1]} {_is_behind_a_noun(found[2])}", text)
