@@ -79,13 +79,12 @@ _CORRECTS = re.compile(
 # "Then no, not that.": what the same speaker said the turn before last.
 _NOT_THAT = re.compile(_BEGINS.replace("|no|", "|") + r"(?:then )?(?:no\W+)?not that(?: one)?\W*$")
 _NEVER = re.compile(r"(?i)^\W*(?:absolutely not|no way|not a chance|no chance|never)\b")
-_NUMBER = re.compile(
-    r"(?i)(?<![\w:.,])(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen"
+_ONE_NUMBER = (
+    r"(?<![\w:.,])(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen"
     r"|(?:twen|thir|for|fif|six|seven|eigh|nine)ty)(?![\w:]|[.,]\d)"
 )
-_NUMBER_ALONE = re.compile(
-    rf"^\W*(?:no\W+)?({_NUMBER.pattern[4:]})(?:, then)?\s*(?:[.,!;–—]|$)", re.I
-)
+_NUMBER = re.compile(_ONE_NUMBER, re.I)
+_NUMBER_ALONE = re.compile(rf"^\W*(?:no\W+)?({_ONE_NUMBER})(?:, then)?\s*(?:[.,!;–—]|$)", re.I)
 _ASIDE = 8  # words of a question and its answer before a proposal is refused
 _REMARK = 3  # words before a refusal that say nothing: "Hm."
 _SOON = 3  # turns in which a time is changed

@@ -201,8 +201,8 @@ def _is_or_has(found: re.Match[str]) -> str:
     subject, words = found[1].lower(), found[2]
     person = subject in _PEOPLE
     following = _behind_adverbs(words)
-    before = found.string[: found.start()].lower().split()[-1:]
-    if subject.endswith(("one", "body")) and _BEFORE_AN_OWNER.issuperset(before or ["-"]):
+    before = found.string[: found.start()].lower().split()
+    if subject.endswith(("one", "body")) and before and before[-1] in _BEFORE_AN_OWNER:
         return "'s"
     never = words.lower().startswith((" never", " already")) and is_participle(following)
     if following in _HAS_NEXT or never or _HAS_DONE.match(words):
