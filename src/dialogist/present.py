@@ -240,7 +240,7 @@ class Presenter:
         if self._personal_ids:
             count = counted(self._personal_ids, "ids")
             self._note(
-                f"{count} with personal data left as they are (a transcript's id is its file name): "
+                f"{count} with personal data left as they are (transcripts: the name of the file): "
                 "rename the files, or summarize what dialogist mask writes"
             )
         return 3 if self._unshown or self._failed else 0
