@@ -121,7 +121,7 @@ class Conversation:
         part = next(one for one in self._of(turn) if one.start == start)
         if end is not None and end != part.end:
             text = self._turns[turn][1][start:end]
-            part = _Sentence(start, end, text, trimmed(text, self._called))
+            part = _Sentence(start, end, text, self._trimmed(self._turns[turn][0], text))
         return self._quoted(turn, part)
 
     def answer(self, question: int, answer: int) -> Reported | None:
@@ -182,12 +182,17 @@ class Conversation:
 
     def _of(self, turn: int) -> list[_Sentence]:
         if turn not in self._sentences:
-            text = self._turns[turn][1]
+            label, text = self._turns[turn]
             self._sentences[turn] = [
-                _Sentence(start, end, text[start:end], trimmed(text[start:end], self._called))
+                _Sentence(start, end, text[start:end], self._trimmed(label, text[start:end]))
                 for start, end in self._cut(text)
             ]
         return self._sentences[turn]
+
+    def _trimmed(self, label: str, text: str) -> Trimmed:
+        others = [self._people[one] for one in self._named if one != label]
+        is_heard_by_one = len(others) == 1 and label and not is_role(others[0].name)
+        return trimmed(text, self._called, others[0].called if is_heard_by_one else ())
 
     def _who_is_called(self, turn: int) -> str | None:
         """The label of the one participant whom the turn calls by name."""
