@@ -14,6 +14,7 @@ from dialogist.text.reported_speech.parts import part_spans
         # "But" is "except" where no clause follows.
         ["HOW could he know?? no body knew but you and Will"],
         ["Nothing helps but the red pills."],
+        ["We order it today, ", "and the tiles wait until October."],
         # A list, an aside, a hedge before a name.
         ["I've increased the size, cleaned the disc, and the other things listed."],
         ["Ill DM you, but for the record, you all arent the ones to talk."],

@@ -35,7 +35,8 @@ _LEAD = (
 )
 _TAIL = (
     r"(?:\W+(?:then|please|pls|thanks|thank you|ty|thx|by me|with me|for me|to me|mate|so much"
-    r"|of course|too|really|as well|lol|haha|just|not|now|anyway|again|mum|mom|dad|sir|bro|dude|babe|hun|guys))*\W*$"
+    r"|of course|too|really|as well|lol|haha|just|not|now|anyway|again"
+    r"|mum|mom|dad|sir|bro|dude|babe|hun|guys))*\W*$"
 )
 _REMARK = re.compile(
     r"(?i)\W*(?:(?:oh|ah|aw|well|hm+|ugh|um+|uh+|haha?|lol|lmao|right|really|so|and|then|listen|look"

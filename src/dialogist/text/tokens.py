@@ -221,10 +221,10 @@ jan feb mar apr jun jul aug sep sept oct nov dec
 _ALWAYS = frozenset(_TITLES.split())
 _ABBREVIATIONS = frozenset(_OTHERS.split())
 # In a text of small letters, before a content word: "the sim. interpretation".
-_SMALL_ABBREVIATIONS = frozenset(
-    "mr mrs ms dr st vs e.g i.e approx sim temp appt incl dept".split()
-)
-_SHORT_DAYS = frozenset("mon tue tues wed weds thu thur thurs fri".split())
+_SMALL = "mr mrs ms dr st vs e.g i.e approx sim temp appt incl dept"
+_SMALL_ABBREVIATIONS = frozenset(_SMALL.split())
+_DAYS = "mon tue tues wed weds thu thur thurs fri"
+_SHORT_DAYS = frozenset(_DAYS.split())
 _CLOSERS = "\"'”’)]»」』）】"
 _OPENING_MARKS = "\"'“‘([«「『（【"
 _LOOK = 60  # characters weighed on either side: keeps a line of a million full stops quick

@@ -3,12 +3,19 @@
 import re
 from collections.abc import Iterator
 
-from dialogist.text.reported_speech.morphology import is_base
+from dialogist.text.reported_speech.morphology import is_base, is_past, is_present
 from dialogist.text.reported_speech.orders import is_order
 from dialogist.text.reported_speech.phrases import HOLLOW
 from dialogist.text.reported_speech.spelling import normalised
 from dialogist.text.reported_speech.subjects import is_statement
 from dialogist.text.reported_speech.trimming import is_signature
+from dialogist.text.reported_speech.words import (
+    DETERMINERS,
+    PERSON,
+    PREPOSITIONS,
+    SUBORDINATORS,
+    words_of,
+)
 from dialogist.text.tokens import sentence_spans
 
 _SUBJECT = r"(?:i|we|you|he|she|it|they|there|that|i'?m|i'?ve|i'?ll|i'?d)(?:['’]\w+)?"
@@ -80,4 +87,17 @@ def _goes_on(left: str, right: str) -> bool:
 
 def _is_clause(text: str) -> bool:
     said = normalised(text).rstrip(" .!?…")
-    return is_statement(said) or is_order(said)
+    return is_statement(said) or is_order(said) or _has_verb_behind_a_noun(said)
+
+
+def _has_verb_behind_a_noun(said: str) -> bool:
+    """Whether "the tiles wait until May" or "the oil splashed onto it" is said."""
+    lows = [word.low for word in words_of(said)]
+    if not lows or lows[0] not in DETERMINERS:
+        return False
+    behind = DETERMINERS | PREPOSITIONS | PERSON | SUBORDINATORS
+    return any(
+        (is_past(low) or is_present(low) or (is_base(low) and before.endswith("s")))
+        and following in behind
+        for before, low, following in zip(lows[1:], lows[2:], lows[3:], strict=False)
+    )

@@ -242,17 +242,23 @@ def _without_end(found: Trimmed, names: Collection[str], others: Collection[str]
             text, tag = text[: end.start()], True
         elif (end := TRAILING.search(text)) and not _DANGLING.search(text[: end.start()]):
             text = text[: end.start()]
-        elif (end := _CALL_END.search(text)) and (
-            _is_call(end[1], names) or first_names(text[end.start() :])
-        ):
-            text, called = text[: end.start()], called or end[1]
-        elif (end := _CALL_BARE_END.search(text)) and (
-            end[1].lower() in others
-            or (end[1].lower() in names and _NO_OBJECT.search(text[: end.start()]))
-        ):
+        elif end := _call_at_end(text, names, others):
             text, called = text[: end.start()], called or end[1]
         else:
             return replace(found, text=text, called=called, tag=tag)
+
+
+def _call_at_end(
+    text: str, names: Collection[str], others: Collection[str]
+) -> re.Match[str] | None:
+    """The name of who is called where a sentence ends, with a comma before it or without."""
+    end = _CALL_END.search(text)
+    if end and (_is_call(end[1], names) or first_names(text[end.start() :])):
+        return end
+    end = _CALL_BARE_END.search(text)
+    name = end[1].lower() if end else ""
+    is_called = name in names and _NO_OBJECT.search(text[: len(text) - len(name) - 1])
+    return end if name in others or is_called else None
 
 
 def _is_other_name(text: str, call: re.Match[str]) -> bool:
