@@ -169,6 +169,11 @@ _CUES = (
     (_ANSWERS, _ASKED),
 )
 _YES = re.compile(r"(?i)\W*(?:ok|okay|k|yes|yeah|yep|fine|sure|right|good|great|perfect)\b")
+# These ask of what stands before: "It is aged. Am I right?"
+_CONFIRMS = re.compile(
+    r"(?i)\W*(?:am i (?:right|wrong|correct)|is (?:that|this|it) (?:right|correct|true)"
+    r"|right|correct)\W*\?"
+)
 _WORD = re.compile(r"[a-z]+")
 _DIGITS = {word: str(value) for word, value in UNITS.items()}
 
@@ -332,6 +337,8 @@ def _proposal(
 def _whole(units: Sequence[Unit], said: Sequence[int], place: int) -> tuple[int, ...]:
     """A unit of a turn with the one that it goes on with."""
     texts = [units[i].text for i in said]
+    if place and _CONFIRMS.match(texts[place]):
+        return said[place - 1], said[place]
     for first in (place - 1, place):  # "Monday, then? Between eight and ten?"
         both = texts[first : first + 2] if first >= 0 else []
         is_brief = len(both) > 1 and len(both[1].split()) <= _LONGEST_VALUE

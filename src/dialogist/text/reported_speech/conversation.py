@@ -50,6 +50,13 @@ _GARBLED = re.compile(
     r"|\b(?:has|have|will|must) (?:must|will|may|can|has|is)\b"
 )
 _STANDS_FOR_A_SPEAKER = re.compile(r"\b(?:they|them|theirs?)\b")
+# What the listener should do, or what somebody makes of another's words.
+_ADVISES = re.compile(
+    r"(?i)\W*(?:(?:well|ok|okay|hm+|so)\W+)*(?:then|in that case|if i were you|in your place),? "
+    r"i ?(?:would|['’]d)\b"
+    r"(?! (?:like|love|rather|prefer|need|have|be)\b)"
+)
+_INFERS = re.compile(r"(?i)\W*(?:oh+|ah+|aw+|hm+|wow|ooh)\W+so\b(?! (?:far|much|many)\b)")
 _LOOSE = " ,;-–—"
 _GREETS = re.compile(r"(?i)(?:hi|hello|hey)\b")
 _INTRODUCED = re.compile(r"(?i)^(?:[^,]+, ){0,2}?(?:this is|it is|my name is|i am) (?=\S)")
@@ -220,7 +227,7 @@ class Conversation:
             return None
         sentence = self._of(turn)[place]
         said = sentence.said
-        if _CORRECTS_ITSELF.search(sentence.words) or _SHOUTS.match(sentence.words):
+        if _is_of_another_kind(sentence):
             return None
         if self._may_address_another(turn, place):
             return None
@@ -342,6 +349,15 @@ class Conversation:
         text = f"{label}: “{words}”" if label else f"“{words}”"
         back = refers_back(sentence.said.text) or is_fragment(words)
         return Reported(text, sentence.start, sentence.end, "quoted", back)
+
+
+def _is_of_another_kind(sentence: _Sentence) -> bool:
+    """Whether a sentence corrects itself, shouts, advises or draws a conclusion."""
+    words = sentence.words
+    infers = _INFERS.match(words) and not sentence.said.question
+    return bool(
+        infers or _CORRECTS_ITSELF.search(words) or _SHOUTS.match(words) or _ADVISES.match(words)
+    )
 
 
 def _is_called(person: Participant, call: str) -> bool:

@@ -78,6 +78,7 @@ though | anyway | actually | honestly | sir | madam | ma'am | dear | honey | dar
 | as i said | like i said | i promise | promised? | i swear | trust me | believe me
 | just so you know
 | for your information | fyi | if you (?:like|want|wish|prefer|would like) | as you know | really
+| i am (?:(?:so|very|really) )?sorry | bummer | damn | sadly
 | i know | i (?:would|'d) say | thank god | god help us | for the record
 """)
 TRAILING = re.compile(rf"(?i)(?:(?:,\s*|\s+){_AFTER_A_WORD}$|,\s*{_AFTER_A_COMMA}$)")
@@ -90,7 +91,7 @@ _TAGS = alternatives(rf"""
 """)
 TAG = re.compile(
     rf"(?i)(?:,\s*{_TAGS}| {_AUXILIARY} not (?:it|you|ya|he|she|they)"
-    r"|(?<!\bthe)(?<!\bturn)(?<!\ball)(?<!\bis)(?<!\bgo)(?<!\bmy)(?<!\byour) right)$"
+    r"|(?<!\bthe)(?<!\bturn)(?<!\bam i)(?<!\ball)(?<!\bis)(?<!\bgo)(?<!\bmy)(?<!\byour) right)$"
 )
 """What makes a question of the statement before it: "isn't it"."""
 POLITE = re.compile(
@@ -131,6 +132,7 @@ _THANKS = r"""
 (?:thank|thanks|thankyou|cheers)\b.* | (?:it (?:is|was) )?(?:my|a) pleasure.* | do not mention it
 | you are (?:(?:very|most|always) )?welcome.* | not at all | no problem.* | no worries
 | i am (?:(?:so|very|really|terribly) )?sorry(?: (?:about|for|to hear) (?:that|this|it|the .*))?
+| that is (?:too bad|(?:(?:so|very|really) )?(?:tragic|terrible|awful|horrible|sad|a shame))
 | i am (?:so|very|really) sorry \w+ | sorry about that | my apologies.* | i apologi[sz]e.*
 | (?:i am )?glad to hear.*
 | glad i could help.* | never mind | do not worry(?: about it)?
@@ -164,6 +166,7 @@ of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will d
 | not (?:sure|really)
 | that makes sense | (?:you are |we are )?all set | you know what i mean | i know what you mean
 | i give up | i forgot | let me know | what | who | where | when | why | how | how come
+| am i (?:right|wrong|correct)
 | oh dear | what an? \w+ | what do you (?:say|think) | i get it | let us go
 | (?:that is|you are|it is|how) (?:(?:so|very|really|too|such) )?(?:kind|nice|sweet|thoughtful
 |generous|good|lovely)(?: of you)? | this must be \w+ | young (?:man|lady)

@@ -47,7 +47,8 @@ _GREETED = re.compile(
 _GREETING = re.compile(
     r"(?i:hi+|hello|hey|dear),? (?:"
     r"(?!(?i:there|all|wh\w+)\b)([A-Z][\w'’-]+)(?: (?!I\b)[A-Z][\w'’-]*)?(?:\s*[,!]|\s+[-–—])\s*"
-    r"|(?i:team|all|guys|everyone|everybody|folks|sir|madam|ma['’]am|both)\b[\s,.!…-]*"
+    r"|(?i:team|all|guys|everyone|everybody|folks|sir|madam|ma['’]am|both"
+    r"|there(?!\s+(?:is|are|was|were|has|have|will|['’]s)\b))\b[\s,.!…-]*"
     r")(?=[\w“\"$€£])"
 )
 _CALLED_BARE = re.compile(
@@ -137,11 +138,11 @@ def trimmed(sentence: str, names: Collection[str], others: Collection[str] = ())
     """
     text = HESITATION.sub("", normalised(without_addresses(sentence)))
     text = STARTED_AGAIN.sub(r"\1\2\3", text)
-    end = len(text.rstrip(" .!?…\"'”’*)-"))
+    end = len(text.rstrip(" .!?…\"'”’*)-/"))
     marks, text = text[end:], text[:end]
     found = Trimmed(
         text,
-        "?" in marks,
+        "?" in marks or (marks == "/" and text[-1:].isalpha()),  # a key beside the mark
         joined=bool(_JOINED.match(text)),
         yes=_answer(text),
         exclaimed="!" in marks,
