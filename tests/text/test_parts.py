@@ -20,6 +20,7 @@ from dialogist.text.reported_speech.parts import part_spans
         ["Ill DM you, but for the record, you all arent the ones to talk."],
         ["I am afraid, Ma'am, you have to pay 100 dollars."],
         ["I'm sure, Ben, they will call."],
+        ["I'd like to, but I'm afraid I can't."],
         # A clause that only its main clause ends.
         ["Given that you're sensitive to light, I believe a migraine is likely."],
         ["Now that she has moved, I need a flatmate."],

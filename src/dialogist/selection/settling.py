@@ -111,6 +111,14 @@ _ANSWERS = re.compile(
     """)
     + _TAIL
 )
+_NOTES = re.compile(
+    _LEAD + r"(?:ok|okay|alright|all right|right|i see|cool|nice|fine|great|good|perfect|excellent"
+    r"|wonderful|lovely|brilliant|super|sounds? (?:like )?(?:good|great|fine|perfect|nice))" + _TAIL
+)
+_SUGGESTS = re.compile(
+    r"(?i)\b(?:let['’]?s|let me|shall (?:i|we)|how about|what about|(?:i|we|you) (?:can|could)"
+    r"|offer|suggest|make it|i['’]ll|we['’]ll|then)\b"
+)
 _WHEN = re.compile(
     _LEAD
     + r"(?:by |on |at |this |next |first thing )*"
@@ -220,10 +228,27 @@ def _settlement(
             continue
         known = (step == 1 or back is not None, step == 1 and asks_other and len(said) == 1)
         answer, least = _answer(units, turns[number], said, known)
+        if step > 1 and answer and _PRAISES.match(units[answer[0]].text):
+            continue  # "Can I book it?" "Yes." "Great."
         least = least if step == 1 else max(least, _OFFERED)
+        takes_note = _goes_on_to_ask(units, turns[number], answer)
+        is_value = back is not None and lacks_verb(units[said[-1]].text)
+        if takes_note and not (is_value or _is_offered(units, said)):
+            continue
         if answer and (proposal := _proposal(units, said, answer, least)):
             return Settlement(proposal, answer)
     return None
+
+
+def _goes_on_to_ask(units: Sequence[Unit], turn: Sequence[int], answer: Sequence[int]) -> bool:
+    """Whether an answer only takes note before the next question: "Great. Do you smoke?"."""
+    text = " ".join(units[i].text for i in answer)
+    behind = [units[i].text for i in turn if answer and i > answer[-1]]
+    return bool(behind and "?" in behind[0] and _NOTES.match(text))
+
+
+def _is_offered(units: Sequence[Unit], said: Sequence[int]) -> bool:
+    return any("?" in units[i].text or _SUGGESTS.search(units[i].text) for i in said)
 
 
 def _question_back(

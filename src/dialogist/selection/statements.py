@@ -33,7 +33,8 @@ _ELLIPTIC = re.compile(
     r"|before|tomorrow|always|sometimes|usually|often|mostly|rarely|\d[\d.,:]*)\b"
     r"(?! (?:i|we|he|she|it|they|there) )"
     r"|(?:i|you|we|he|she|it|they) (?:is|are|am|do|does|did|have|has|had|can|could|will|would|was"
-    r"|were),|(?:i|you|we|he|she|it|they) used to(?:,| (?:but|and|though)\b|\W*$))"
+    r"|were),|(?:i|you|we|he|she|it|they) used to(?:,| (?:but|and|though)\b|\W*$)"
+    r"|(?:i|we)(?:['’]d| would) (?:love|like) to,? but\b)"
 )
 _ANSWERS_CALL = re.compile(
     r"(?i)\bspeaking\b|\byou(?:['’]re| are|['’]ve| have)(?: now)? "
@@ -45,6 +46,7 @@ _HAVE = re.compile(
     r"(?i)(?:(?:well|ok|okay|so|then)\W+)*(?:i|we)(?:['’]ve| have)(?: got)? (?!to\b)"
 )
 _ADDRESSED = word_set("you your yours yourself u ur you're you'll you've you'd")
+_EXCLAIMS = re.compile(r"(?i)[a-z]+(?:ful|ous|ible|able|ive|ing|tic|less)\W*")
 _HEDGES = re.compile(
     r"(?i)\W*(?:usually|probably|maybe|perhaps|hopefully|mostly|possibly|normally|i (?:think|hope"
     r"|guess|suppose))\W*"
@@ -110,7 +112,7 @@ def candidates_of(
             quoted = [conversation.quote(units[j].turn, units[j].start).text for j in (i - 1, i)]
             text = quoted[0].removesuffix("”") + joint + quoted[1].partition("“")[2]
             found[i] = Candidate(text, "quoted", (i - 1, i), before.needs)
-        elif len(_plain(unit)) > 1:
+        elif len(_plain(unit)) > 1 and not _EXCLAIMS.fullmatch(without_addresses(unit.text)):
             said = unit.text if own.kind == "quoted" else own.text
             needs = _antecedent(units, i, said) if own.refers_back else None
             found[i] = Candidate(own.text, own.kind, (i,), needs)

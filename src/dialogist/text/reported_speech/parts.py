@@ -33,7 +33,7 @@ _OPEN = re.compile(
 )
 _SAYS = re.compile(
     r"(?i)\b(?:says?|said|thinks?|thought|know|guess|suppose|told|tell|mean|hope|believe|afraid"
-    r"|sure|promise|like|so|and|that|sorry)$"
+    r"|sure|promise|like|so|and|that|sorry|to)$"
 )
 _CALL = re.compile(r",\s+[A-Z][\w'’-]*$")
 # "It is late, but to be honest, I ..."

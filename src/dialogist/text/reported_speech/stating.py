@@ -314,14 +314,15 @@ def _begins_well(text: str, words: Sequence[Word]) -> bool:
     if (called := _CALLED.match(text)) and (called[1] or first_names(f", {called[2]}")):
         return False
     if first in SUBORDINATORS or (is_adverb(first) and second in SUBORDINATORS):
-        return _has_main_clause(text, words)
+        return has_main_clause(text)
     if is_base(first) and first not in DETERMINERS:
         return second in AUXILIARIES
     return not is_past(first) or first in DETERMINERS
 
 
-def _has_main_clause(text: str, words: Sequence[Word]) -> bool:
+def has_main_clause(text: str) -> bool:
     """Whether a clause follows the one that begins with "if" or the like."""
+    words = words_of(text)
     if "," in text:
         behind = text.rpartition(", ")[2]
         return is_statement(behind) or re.search(r"(?i), (?:i|you) ", text) is not None
