@@ -97,6 +97,9 @@ def _one_quotation(
     is_named = any(word.low in SINGULAR_THIRD for word in words_of(said))
     saved = left.words + right.words - len(text.split())
     is_cut = is_whole and lacks_verb(units[right.units[0]].text)  # it ends what stands before
+    is_joined = quoted > 0 or _one_subject(left, right, units, conversation) is None
+    if is_whole and is_joined and units[right.units[0]].text[:4].lower() == "but ":
+        quoted = _BOTH  # two reports would lose the "but"
     return text if not is_named and (saved >= _BOTH - quoted or is_cut) else None
 
 

@@ -61,7 +61,7 @@ _INTENDS = re.compile(
 )
 _FAILS = re.compile(
     r"(?i)n['’]t\b|\b(?:not|never|no|nothing|nobody|cannot|cant|dont|didnt|doesnt|isnt|wasnt|wont"
-    r"|fail\w*|unfortunately|afraid)\b"
+    r"|fail\w*|unfortunately|afraid)\b|\W*but (?:\w+ ){1,3}only\b"
 )
 _REASON = re.compile(r"(?i)(?:because|so that|which)\b")
 _SUBORDINATE = re.compile(r"(?i)(?:since|if|unless|although|though|as|given that|while|until)\b")

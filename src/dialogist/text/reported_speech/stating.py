@@ -115,6 +115,8 @@ _DEMANDS = re.compile(
     r"(?i)(?!(?:i|you|it|he|she|they|your|that|this|the|my|his|her|their)\b)"
     r"(?:[\w-]+ ){1,3}?(?:should|ought to) "
 )
+# What the speaker shows or hands over: "These are the notes".
+_SHOWS = re.compile(r"(?i)(?:these are|here (?:is|are)) (?:the|my|your|our|some)\b")
 _ADVICE = re.compile(r"(?i)you (?:should|must|might|could|would|ought)\b")
 # What an adviser says so is to be believed; others may only suppose it.
 _CLAIMS = word_set("""
@@ -235,6 +237,8 @@ def is_plain(text: str, is_adviser: bool) -> bool:
     if subject == 0 and lows[0] == "you":
         return bool(_OF_LISTENER.match(text) or (is_adviser and _ADVICE.match(text)))
     if lows[0] in SINGULAR_THIRD or lows[-1] in _UNENDED or _DEMANDS.match(text):
+        return False
+    if _SHOWS.match(text):
         return False
     return is_adviser or _JUDGES.search(text) is None
 

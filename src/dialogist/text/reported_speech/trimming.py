@@ -115,7 +115,8 @@ _ACCOUNT = re.compile(
 _SIGNATURE = re.compile(r"(?:^|\s)(\w+[.!?]*)\s+[-^*/]?([A-Z]{2})(?=$|\s*<LINK>$)")
 _SMALL_ACCOUNT = re.compile(
     r"([a-z]{5,}\d*)\s+(?=(?:Ill|Im|Ive|Id|My|The|This|We|You|Your|It|Its|Can|Could|Do|Does|Did|Is|Are"
-    r"|Was|Why|What|How|When|Where|Please|Hi|Hello|Hey|Thanks|Yes|No|But)\b)"
+    r"|Was|Why|What|How|When|Where|Please|Hi|Hello|Hey|Thanks|Yes|No|But|Call|Send|Tell|Give"
+    r"|Help|Check|Try|Let|Lets|Stop|Look|Fix)\b)"
 )
 # "1/2 Try this", and "12 Try this" where the slash is lost.
 _COUNTER = re.compile(r"([1-5])(/?)([1-5])\s+(?=(I|[A-Z][a-z]\w*)\b)")
