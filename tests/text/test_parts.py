@@ -24,6 +24,7 @@ from dialogist.text.reported_speech.parts import part_spans
         # A clause that only its main clause ends.
         ["Given that you're sensitive to light, I believe a migraine is likely."],
         ["Now that she has moved, I need a flatmate."],
+        ["Whatever it is, we can work it out."],
         # Full stops of abbreviations.
         ["you need headphones for the sim. interpretation, ", "so i'll do that now."],
         ["i got a new sim. ", "it works."],
@@ -31,11 +32,13 @@ from dialogist.text.reported_speech.parts import part_spans
         ["See you on Thurs. ", "I'll bring it."],
         # Signatures and counters of public replies are no parts.
         ["It would give you the reward. "],
+        ["We charge for every application. "],
         ["It is unavailable right now. "],
     ],
 )
 def test_parts(parts):
     endings = {"It would give you the reward. ": "VH", "It is unavailable right now. ": "12 PJ"}
+    endings["We charge for every application. "] = "22 Rach"
     text = "".join(parts) + endings.get(parts[-1], "")
     assert [text[start:end] for start, end in part_spans(text)] == [
         part.rstrip(" ,") for part in parts
@@ -55,6 +58,7 @@ def test_a_bare_answer_is_a_part():
             "London Colney looks like the closest",
         ),
         ("Hi Team Your Store charges me for it.", "Your Store charges me for it"),
+        ("hi shaun what is our item?", "what is our item?"),
         ("Hello Sam, we never eat fish.", "we never eat fish"),
         ("Hi London is our next stop.", "London is our next stop"),
         ("So far we booked only one.", "So far we booked only one."),

@@ -29,7 +29,7 @@ _JOINT = re.compile(
 _OPEN = re.compile(
     r"(?i)\b(?:if|when|whenever|once|unless|until|till|while|because|since|although|though|after"
     r"|before|as|where|whether|either|not only|as soon|now that)\b"
-    r"|^(?:given|considering|seeing|in case|provided)\b"
+    r"|^(?:whatever|whoever|however|no matter|given|considering|seeing|in case|provided)\b"
 )
 _SAYS = re.compile(
     r"(?i)\b(?:says?|said|thinks?|thought|know|guess|suppose|told|tell|mean|hope|believe|afraid"

@@ -36,6 +36,7 @@ wait no,? | and | but | so | well | oh | ah | hey | hi | hello | okay | ok | yea
 | i am afraid(?: that)? | to be honest | yo | um | uh | hm+ | unfortunately | actually
 | sorry,?(?= (?:i|we|my|it|but|that)\b)
 | (?:god|gosh|man|dude|damn|no)(?= (?:i|it|that|we|do not)\b)
+| (?:dude|bro|mate|man)(?= you\b)
 | the thing is(?: that)?(?= (?:i|you|we|he|she|it|they|the|my|our|your|there)\b)
 | (?:i (?:just )?(?:wanted|want|would like|have|need) to (?:say|tell you|let you know|inform you
 |mention|add)|just to (?:say|let you know)|i must (?:say|admit)|let me tell you) that
@@ -78,7 +79,8 @@ though | anyway | actually | honestly | sir | madam | ma'am | dear | honey | dar
 | as i said | like i said | i promise | promised? | i swear | trust me | believe me
 | just so you know
 | for your information | fyi | if you (?:like|want|wish|prefer|would like) | as you know | really
-| i am (?:(?:so|very|really) )?sorry | bummer | damn | sadly
+| i am (?:(?:so|very|really) )?sorry | bummer | damn | sadly | amazing
+| wow
 | i know | i (?:would|'d) say | thank god | god help us | for the record
 """)
 TRAILING = re.compile(rf"(?i)(?:(?:,\s*|\s+){_AFTER_A_WORD}$|,\s*{_AFTER_A_COMMA}$)")
@@ -166,7 +168,9 @@ of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will d
 | not (?:sure|really)
 | that makes sense | (?:you are |we are )?all set | you know what i mean | i know what you mean
 | i give up | i forgot | let me know | what | who | where | when | why | how | how come
-| am i (?:right|wrong|correct)
+| am i (?:right|wrong|correct) | good for you(?:, .*)? | keep it up
+| (?:do you have|have you got|have you|got) a (?:second|sec|minute|moment)
+| hold on (?:a|one) (?:second|sec|minute|moment) | i am sorry to (?:have kept|keep) you .*
 | oh dear | what an? \w+ | what do you (?:say|think) | i get it | let us go
 | (?:that is|you are|it is|how) (?:(?:so|very|really|too|such) )?(?:kind|nice|sweet|thoughtful
 |generous|good|lovely)(?: of you)? | this must be \w+ | young (?:man|lady)

@@ -36,6 +36,10 @@ same first other maybe perhaps
 _BEFORE_THE_SPEAKER = PREPOSITIONS | DETERMINERS | _TIMES
 _THOUGHT = re.compile(r"(?i)^(.+?)(,?) i (think|guess|suppose|believe|hope)$")
 _NO_END = BEFORE_A_SUBJECT - word_set("all something anything everything")
+# "I have no reference I have a ticket", but not "the reference I have".
+_SECOND_CLAUSE = re.compile(
+    r"([a-z]+) I (?:[a-z]+ ){1,2}(?:a|an|the|my|your|it|you|this|that|no)\b"
+)
 _TO_ME = re.compile(r"(?i)(?<=\bseems) to me\b|(?<=\blooks) to me\b")
 _NOMINATIVE = word_set("i we he she they it")
 _FRONTED = re.compile(
@@ -176,7 +180,7 @@ def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
     """
     text = _thought_first(frame, said.text)
     text = _TO_ME.sub("", text)
-    if not _is_tellable(text) or (frame.chat and not text[0].isupper() and _runs_on(text)):
+    if not _is_tellable(text) or (frame.chat and _runs_on(text)):
         return True, None
     if offer := offered(frame, text):
         what = offer.removeprefix("offer ")
@@ -336,6 +340,9 @@ def has_main_clause(text: str) -> bool:
 def _runs_on(text: str) -> bool:
     """Whether a chat message holds clauses that no mark and no conjunction joins."""
     words = words_of(text)
+    if text[0].isupper():
+        second = _SECOND_CLAUSE.search(text)
+        return second is not None and second[1].lower() not in BEFORE_A_SUBJECT | AUXILIARIES
     if text[0].isdigit():
         return True
     pronouns = [i for i, word in enumerate(words) if i and word.low in _NOMINATIVE]

@@ -51,6 +51,14 @@ _GREETING = re.compile(
     r"|there(?!\s+(?:is|are|was|were|has|have|will|['’]s)\b))\b[\s,.!…-]*"
     r")(?=[\w“\"$€£])"
 )
+_SMALL_GREETING = re.compile(
+    r"(?i:hi+|hello|hey) ([a-z]{3,}) "
+    r"(?=(?:what|can|could|do|did|is|are|how|where|when|why|i|we|you)\b)"
+)
+_ONLY_GREETING = re.compile(
+    r"(?i:hi+|hello|hey|dear|good (?:morning|afternoon|evening)),? (?:(?:Mr|Mrs|Ms|Dr)\.? )?"
+    r"([A-Z][\w'’-]+)(?: [A-Z][\w'’-]*)?"
+)
 _CALLED_BARE = re.compile(
     r"([A-Z][\w'’-]*) (?=(?:can|could|will|would|do|did|are) you\b)"
     r"|((?:Mom|Mum|Dad|Mommy|Mummy|Daddy|Sir|Bro|Honey|mom|mum|dad|bro|honey)) (?=(?:I|i|can"
@@ -122,13 +130,14 @@ _SMALL_ACCOUNT = re.compile(
 _COUNTER = re.compile(r"([1-5])(/?)([1-5])\s+(?=(I|[A-Z][a-z]\w*)\b)")
 # Which message of several it is: "1/2", or "12" where the slash is lost.
 _PART = re.compile(r"\s?(?:[1-5]/?[1-5]|\d)$")
-_INITIALS_ALONE = re.compile(r"(?:[1-5]/?[1-5]\s+)?[-^*/]?([A-Z]{2})")
+_INITIALS_ALONE = re.compile(r"(?:[1-5]/?[1-5]\s+)?[-^*/]?([A-Z]{2})|[1-5]/?[1-5]\s+[A-Z][a-z]+")
 _WORDS_OF_TWO = FUNCTION_WORDS | word_set("go hi ha xd")
 _SHORT_WORDS = word_set(
     "US UK TV PM AM OK ID IT PC NY LA DC EU HR AC CV CD DM QR GB MB AI VR SF MD GP"
 )
 _DANGLING = re.compile(r"(?i)\b(?:very|so|too|am|is|are|was|were|be|really|the|a|to|of)$")
 _FOLLOWING = re.compile(r"[^\W\d_]+")
+_CLIPPED = word_set("heres theres thats whats its hes shes ive im ill id")
 _PARTS_OF_NAMES = word_set("of and the new old big school work weather food price officer nurse")
 
 
@@ -141,6 +150,8 @@ def trimmed(sentence: str, names: Collection[str], others: Collection[str] = ())
     text = STARTED_AGAIN.sub(r"\1\2\3", text)
     end = len(text.rstrip(" .!?…\"'”’*)-/"))
     marks, text = text[end:], text[:end]
+    if (greeted := _ONLY_GREETING.fullmatch(text)) and greeted[1].lower() not in _NEVER_CALLED:
+        return Trimmed("", called=greeted[1])
     found = Trimmed(
         text,
         "?" in marks or (marks == "/" and text[-1:].isalpha()),  # a key beside the mark
@@ -169,6 +180,9 @@ def without_addresses(sentence: str) -> str:
 
 def greeting(text: str, place: int = 0) -> re.Match[str] | None:
     """A greeting at a place with the name of who is greeted; group 1: the name, if it is one."""
+    small = _SMALL_GREETING.match(text, place)
+    if small and not (small[1] in OPENERS or is_adverb(small[1]) or is_base(small[1])):
+        return small
     found = _GREETING.match(text, place)
     return None if found and (found[1] or "").lower() in _NEVER_CALLED else found
 
@@ -176,7 +190,16 @@ def greeting(text: str, place: int = 0) -> re.Match[str] | None:
 def is_signature(words: str) -> bool:
     """Whether a part behind others is the initials of a public reply, perhaps with its number."""
     alone = _INITIALS_ALONE.fullmatch(words)
-    return alone is not None and not (alone[1] in _SHORT_WORDS or alone[1].lower() in _WORDS_OF_TWO)
+    if alone is None or not alone[1]:
+        return alone is not None
+    return alone[1] not in _SHORT_WORDS and alone[1].lower() not in _WORDS_OF_TWO
+
+
+def account_of(text: str) -> str:
+    """The name of the account that a public reply begins with; empty: it begins with none."""
+    bare = _without_account(text)
+    account = text[: len(text) - len(bare)].strip() if text.endswith(bare) else ""
+    return "" if account.lower() in WRITTEN_OUT or account.lower() in _CLIPPED else account
 
 
 def _unsigned(end: re.Match[str]) -> str:
