@@ -24,6 +24,9 @@ from dialogist.text.reported_speech.parts import part_spans
         # A clause that only its main clause ends.
         ["Given that you're sensitive to light, I believe a migraine is likely."],
         ["Now that she has moved, I need a flatmate."],
+        ["OK, so next time we're going somewhere, I'll ask you?"],
+        ["Should you need a letter, we will send one."],
+        ["Ah yes, Mr. Hilton, you booked a single room."],
         ["Whatever it is, we can work it out."],
         # Full stops of abbreviations.
         ["you need headphones for the sim. interpretation, ", "so i'll do that now."],

@@ -179,9 +179,11 @@ _CUES = (
 _YES = re.compile(r"(?i)\W*(?:ok|okay|k|yes|yeah|yep|fine|sure|right|good|great|perfect)\b")
 # These ask of what stands before: "It is aged. Am I right?"
 _CONFIRMS = re.compile(
-    r"(?i)\W*(?:am i (?:right|wrong|correct)|is (?:that|this|it) (?:right|correct|true)"
-    r"|right|correct)\W*\?"
+    r"(?i)\W*(?:am i (?:right|wrong|correct)|is (?:that|this|it|everything)"
+    r" (?:right|correct|true|okay|ok|alright|all right)"
+    r"|right|correct|ok(?:ay|ey)?|alright|yeah|deal|agreed)\W*\?"
 )
+_HELPS = re.compile(r"(?i)\b(?:can|may|could) (?:i|we) (?:help|assist)(?: you)?(?: today)?\W*$")
 _WORD = re.compile(r"[a-z]+")
 _DIGITS = {word: str(value) for word, value in UNITS.items()}
 
@@ -271,7 +273,8 @@ def _steps(
     """
     if _terms(units, turns[number][:1]) & _terms(units, turns[number - 1]) or number < _BACK[1]:
         return _BACK[:1]
-    return _BACK[::-1] if is_back else _BACK
+    is_asked = "?" in units[turns[number - 1][-1]].text
+    return _BACK[::-1] if is_back and not is_asked else _BACK
 
 
 def _answer(
@@ -348,7 +351,8 @@ def _proposal(
         if strength >= least:
             is_shared = not own.isdisjoint(_terms(units, [i]))
             is_last = (strength >= _WANTED and _REFUSES.match(text)) or _DO_THAT.match(text)
-            ranked.append((is_shared, _OFFERED if is_last else strength, place))
+            is_asked = i == said[-1] and "?" in units[i].text
+            ranked.append((is_shared, _OFFERED if is_last or is_asked else strength, place))
     if not ranked:
         return ()
     place = max(ranked)[2]
@@ -383,6 +387,8 @@ def _is_same(value: str, answer: str) -> bool:
 
 def proposes(text: str) -> int:
     """How much a text looks like a proposal: an offer most, a plan least; 0: not at all."""
+    if _HELPS.search(text):
+        return 0
     if _OFFERS.search(text):
         return _OFFERED
     if "?" in text:

@@ -299,6 +299,8 @@ class Exchange:
         if told.plural and not are_both:
             return None
         text = f"{told.text} {decapitalised(rest) if rest else ''}".strip()
+        if question.subject.lower() == "i":
+            text = text.replace(" could ", " can ", 1)
         is_own = re.match(r"(?i)you(?:r\b|$)", question.subject)
         is_allowed = question.subject.lower() == "i" and question.auxiliary in (
             "can",

@@ -29,7 +29,17 @@ _JOINT = re.compile(
 _OPEN = re.compile(
     r"(?i)\b(?:if|when|whenever|once|unless|until|till|while|because|since|although|though|after"
     r"|before|as|where|whether|either|not only|as soon|now that)\b"
-    r"|^(?:whatever|whoever|however|no matter|given|considering|seeing|in case|provided)\b"
+    r"|^(?:(?:and|but|so|ok|okay)\W+)*(?:(?:next|last|every|each|any) ?time|the (?:moment|minute)"
+    r"|by the time|should|whatever|whoever|however|no matter|given|considering|seeing|in case"
+    r"|provided)\b"
+)
+# What begins a clause: "In that case, we wait", "Ah yes, Mr. Lee, you booked it".
+_BEGINS = re.compile(
+    r"(?i)(?:in (?:that|this|any|which) case|in order to|in the (?:long|short|end|past|future"
+    r"|meantime)|just to|for (?:the )?(?:last|past|now|example|instance)|instead of|according to"
+    r"|judging|thinking|speaking|talking|at (?:the moment|first|least|this point)|on the (?:other|one) hand"
+    r"|all in all|as for|when it comes)\b"
+    r"|(?:(?:ah|oh|yes|yeah|no|ok|okay|well)\W+)*(?-i:(?:(?:Mr|Mrs|Ms|Dr)\.? )?[A-Z][\w'’-]*)$"
 )
 _SAYS = re.compile(
     r"(?i)\b(?:says?|said|thinks?|thought|know|guess|suppose|told|tell|mean|hope|believe|afraid"
@@ -67,6 +77,8 @@ def _can_cut(left: str, right: str) -> bool:
     joined = _CONJUNCTION.match(right)
     said = left if joined else _CALL.sub("", left)
     if min(len(left.split()), len(right.split())) < _LEAST or _SAYS.search(said):
+        return False
+    if not joined and _BEGINS.match(left) and not _is_clause(left):
         return False
     if _THREAT.match(right) and is_base(left.split()[0].lower()):
         return False  # "Come home late and you'll see"

@@ -259,7 +259,8 @@ def _is_tellable(text: str) -> bool:
     ):
         return False
     ends_in_thought = _THOUGHT.match(text) is not None  # "Eastern Europe I believe"
-    if ends_in_thought or _is_cut_off(text, words) or _is_fragment(text, words):
+    lacks_subject = words[0].low == "just" and words[1].low not in SUBJECTS | DETERMINERS | PERSON
+    if ends_in_thought or lacks_subject or _is_cut_off(text, words) or _is_fragment(text, words):
         return False
     return _begins_well(text, words)
 

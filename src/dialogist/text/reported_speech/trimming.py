@@ -56,13 +56,14 @@ _SMALL_GREETING = re.compile(
     r"(?=(?:what|can|could|do|did|is|are|how|where|when|why|i|we|you)\b)"
 )
 _ONLY_GREETING = re.compile(
-    r"(?i:hi+|hello|hey|dear|good (?:morning|afternoon|evening)),? (?:(?:Mr|Mrs|Ms|Dr)\.? )?"
+    r"(?i:hi+|hello|hey|dear|thanks|thank you|good (?:morning|afternoon|evening)),? "
+    r"(?:(?:Mr|Mrs|Ms|Dr)\.? )?"
     r"([A-Z][\w'’-]+)(?: [A-Z][\w'’-]*)?"
 )
 _CALLED_BARE = re.compile(
     r"([A-Z][\w'’-]*) (?=(?:can|could|will|would|do|did|are) you\b)"
     r"|((?:Mom|Mum|Dad|Mommy|Mummy|Daddy|Sir|Bro|Honey|mom|mum|dad|bro|honey)) (?=(?:I|i|can"
-    r"|could|please)\b)"
+    r"|could|please|it|you|we|he|she|they|that|this|there)\b)"
 )
 _CALL_END = re.compile(rf",\s*({_TITLED}|#Person\d+#)$")
 _CALL_BARE_END = re.compile(r"(?<=\w) ([^\W\d_][\w'’-]*)$")
@@ -127,8 +128,9 @@ _SMALL_ACCOUNT = re.compile(
     r"|Help|Check|Try|Let|Lets|Stop|Look|Fix)\b)"
 )
 # "1/2 Try this", and "12 Try this" where the slash is lost.
-_COUNTER = re.compile(r"([1-5])(/?)([1-5])\s+(?=(I|[A-Z][a-z]\w*)\b)")
+_COUNTER = re.compile(r"([1-5])(/?)([1-5])(?:\.\s+(?=[a-z])|\s+(?=(I|[A-Z][a-z]\w*)\b))")
 # Which message of several it is: "1/2", or "12" where the slash is lost.
+_SPLIT_AT = re.compile(r"(?<=[a-z])\.[1-4]/?[2-4]$")  # "this did result.12"
 _PART = re.compile(r"\s?(?:[1-5]/?[1-5]|\d)$")
 _INITIALS_ALONE = re.compile(r"(?:[1-5]/?[1-5]\s+)?[-^*/]?([A-Z]{2})|[1-5]/?[1-5]\s+[A-Z][a-z]+")
 _WORDS_OF_TWO = FUNCTION_WORDS | word_set("go hi ha xd")
@@ -170,10 +172,11 @@ def trimmed(sentence: str, names: Collection[str], others: Collection[str] = ())
 def without_addresses(sentence: str) -> str:
     """The words of a sentence without an account's name before it and initials behind it."""
     text = _without_account(_SIGNATURE.sub(_unsigned, sentence.strip()))
+    text = _SPLIT_AT.sub(".", text)
     counter = _COUNTER.match(text)
     if counter is None or counter[1] > counter[3]:
         return text
-    begins = counter[4].lower()
+    begins = (counter[4] or "and").lower()
     is_number = not counter[2] and begins not in FUNCTION_WORDS | WRITTEN_OUT.keys()
     return text if is_number and not is_base(begins) else text[counter.end() :]
 
