@@ -62,6 +62,7 @@ def test_a_bare_answer_is_a_part():
         ),
         ("Hi Team Your Store charges me for it.", "Your Store charges me for it"),
         ("hi shaun what is our item?", "what is our item?"),
+        ("hi Sue can you tell our team?", "can you tell our team?"),
         ("Hello Sam, we never eat fish.", "we never eat fish"),
         ("Hi London is our next stop.", "London is our next stop"),
         ("So far we booked only one.", "So far we booked only one."),

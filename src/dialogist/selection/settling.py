@@ -128,6 +128,7 @@ _WHEN = re.compile(
     """)
     + r"(?: (?:morning|afternoon|evening|night))?\W*$"
 )
+_WELL_DONE = re.compile(r"(?i)\W*well done\b")
 _REGRETS = re.compile(r"(?i)\W*oh,? no\W*$")
 _DO_THAT = re.compile(_LEAD + r"(?:please )?do(?: (?:it|that|this))?" + _TAIL)
 _CALLS = re.compile(r"^[A-Z][\w'’-]+[,!] (?=\S)|, [A-Z][\w'’-]+(?=\W*$)")
@@ -315,7 +316,7 @@ def _least(text: str, said: set[str], is_next: bool, is_reply: bool) -> int:
         return _WANTED if is_next else _ASKED
     if not is_next:
         return 0
-    if _REGRETS.match(text):
+    if _REGRETS.match(text) or _WELL_DONE.match(text):
         return 0
     if _PRAISES.match(text):
         return _VALUE if is_reply else _OFFERED

@@ -37,7 +37,8 @@ _OPEN = re.compile(
 _BEGINS = re.compile(
     r"(?i)(?:in (?:that|this|any|which) case|in order to|in the (?:long|short|end|past|future"
     r"|meantime)|just to|for (?:the )?(?:last|past|now|example|instance)|instead of|according to"
-    r"|judging|thinking|speaking|talking|at (?:the moment|first|least|this point)|on the (?:other|one) hand"
+    r"|judging|thinking|speaking|talking|at (?:the moment|first|least|this point)"
+    r"|on the (?:other|one) hand"
     r"|all in all|as for|when it comes)\b"
     r"|(?:(?:ah|oh|yes|yeah|no|ok|okay|well)\W+)*(?-i:(?:(?:Mr|Mrs|Ms|Dr)\.? )?[A-Z][\w'’-]*)$"
 )

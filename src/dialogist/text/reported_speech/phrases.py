@@ -168,7 +168,7 @@ of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will d
 | not (?:sure|really)
 | that makes sense | (?:you are |we are )?all set | you know what i mean | i know what you mean
 | i give up | i forgot | let me know | what | who | where | when | why | how | how come
-| am i (?:right|wrong|correct) | i (?:guess|bet|reckon) | good question
+| am i (?:right|wrong|correct) | i (?:guess|bet|reckon) | good question | take your time
 | is (?:that|this|it|everything) (?:right|correct|true|okay|ok|alright|all right)
 | guys | everyone | everybody | folks | team | mate | bro | dude | man | mister
 | good for you(?:, .*)? | keep it up

@@ -47,6 +47,8 @@ _GREETED = re.compile(
 _GREETING = re.compile(
     r"(?i:hi+|hello|hey|dear),? (?:"
     r"(?!(?i:there|all|wh\w+)\b)([A-Z][\w'’-]+)(?: (?!I\b)[A-Z][\w'’-]*)?(?:\s*[,!]|\s+[-–—])\s*"
+    r"|(?!(?i:there|all|wh\w+)\b)([A-Z][a-z]+) "
+    r"(?=(?:(?:can|could|will|would|do|did|have|are) (?:you|u|we|i)|how|what|where|when|why)\b)"
     r"|(?i:team|all|guys|everyone|everybody|folks|sir|madam|ma['’]am|both"
     r"|there(?!\s+(?:is|are|was|were|has|have|will|['’]s)\b))\b[\s,.!…-]*"
     r")(?=[\w“\"$€£])"
@@ -151,6 +153,8 @@ def trimmed(sentence: str, names: Collection[str], others: Collection[str] = ())
     text = HESITATION.sub("", normalised(without_addresses(sentence)))
     text = STARTED_AGAIN.sub(r"\1\2\3", text)
     end = len(text.rstrip(" .!?…\"'”’*)-/"))
+    if text[end : end + 1] == "*" and text[end - 1 : end].isdigit():
+        end = len(text)  # "8767****" is a masked number
     marks, text = text[end:], text[:end]
     if (greeted := _ONLY_GREETING.fullmatch(text)) and greeted[1].lower() not in _NEVER_CALLED:
         return Trimmed("", called=greeted[1])
@@ -187,7 +191,8 @@ def greeting(text: str, place: int = 0) -> re.Match[str] | None:
     if small and not (small[1] in OPENERS or is_adverb(small[1]) or is_base(small[1])):
         return small
     found = _GREETING.match(text, place)
-    return None if found and (found[1] or "").lower() in _NEVER_CALLED else found
+    name = (found[1] or found[2] or "").lower() if found else ""
+    return None if name in _NEVER_CALLED else found
 
 
 def is_signature(words: str) -> bool:
@@ -249,7 +254,8 @@ def _answer(text: str) -> bool | None:
 def _without_beginning(found: Trimmed, names: Collection[str]) -> Trimmed:
     text, called = found.text, found.called
     if greeted := _GREETED.match(text) or greeting(text):
-        text, called = text[greeted.end() :], called or greeted[1]
+        name = greeted[greeted.lastindex] if greeted.lastindex else None
+        text, called = text[greeted.end() :], called or name
     while True:
         leading = LEADING.match(text)
         is_kept = NO_LEADING.match(text) or (not found.question and _SO_TOO.match(text))
