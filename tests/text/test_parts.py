@@ -35,12 +35,14 @@ from dialogist.text.reported_speech.parts import part_spans
         ["See you on Thurs. ", "I'll bring it."],
         # Signatures and counters of public replies are no parts.
         ["It would give you the reward. "],
+        ["You reach out to the live chat! "],
         ["We charge for every application. "],
         ["It is unavailable right now. "],
     ],
 )
 def test_parts(parts):
     endings = {"It would give you the reward. ": "VH", "It is unavailable right now. ": "12 PJ"}
+    endings["You reach out to the live chat! "] = "2 BZ"
     endings["We charge for every application. "] = "22 Rach"
     text = "".join(parts) + endings.get(parts[-1], "")
     assert [text[start:end] for start, end in part_spans(text)] == [

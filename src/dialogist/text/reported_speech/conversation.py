@@ -367,6 +367,7 @@ class Conversation:
         label = self._people[self._turns[turn][0]].name
         names: Container[str] = self._called if len(self._people) == _TWO else ()
         words = without_fillers(sentence.words, names).rstrip(_LOOSE)
+        words = words or self._turns[turn][1][sentence.start : sentence.end]
         text = f"{label}: “{words}”" if label else f"“{words}”"
         back = refers_back(sentence.said.text) or is_fragment(words)
         return Reported(text, sentence.start, sentence.end, "quoted", back)

@@ -120,7 +120,7 @@ _GREETINGS = r"""
 (?:hi|hey|hello|yo) (?:man|guys|all|mate|bro|there|everyone)|howdy.* |
 (?:good )?(?:morning|afternoon|evening|night)(?: \w+)? | how are (?:you|things)\b.* | how do you do
 | how is it going | how (?:have|are) you (?:been|doing)\b.*
-| (?:nice|good|great) to (?:meet|see) you.*
+| (?:it is )?(?:nice|good|great) to (?:meet|see) you.*
 | what is up | wh?at is new | long time no see | take care.* | bye.* | good ?bye.* | see ya.*
 | (?:[\w'’&-]+,? ){0,7}\w+ speaking | see you(?: (?:later|soon|then|there|around))?
 | you have reached .* | welcome\b.*

@@ -134,7 +134,9 @@ _COUNTER = re.compile(r"([1-5])(/?)([1-5])(?:\.\s+(?=[a-z])|\s+(?=(I|[A-Z][a-z]\
 # Which message of several it is: "1/2", or "12" where the slash is lost.
 _SPLIT_AT = re.compile(r"(?<=[a-z])\.[1-4]/?[2-4]$")  # "this did result.12"
 _PART = re.compile(r"\s?(?:[1-5]/?[1-5]|\d)$")
-_INITIALS_ALONE = re.compile(r"(?:[1-5]/?[1-5]\s+)?[-^*/]?([A-Z]{2})|[1-5]/?[1-5]\s+[A-Z][a-z]+")
+_INITIALS_ALONE = re.compile(
+    r"(?:(?:[1-5]/?)?[1-5]\s+)?[-^*/]?([A-Z]{2})|[1-5]/?[1-5]\s+[A-Z][a-z]+"
+)
 _WORDS_OF_TWO = FUNCTION_WORDS | word_set("go hi ha xd")
 _SHORT_WORDS = word_set(
     "US UK TV PM AM OK ID IT PC NY LA DC EU HR AC CV CD DM QR GB MB AI VR SF MD GP"
