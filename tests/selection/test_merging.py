@@ -95,7 +95,10 @@ def test_a_brief_answer_to_what_is_left_out_keeps_its_own_label():
     assert _without(turns, "fridge") == [
         "Ann: “We never eat fish at home.” “We drank all the wine in the cellar.”"
     ]
-    turns[1] = ("Bo", "The fridge broke on Monday and nobody has come to repair it.")
+    turns[1] = (
+        "Bo",
+        "The fridge broke on Monday, nobody has come to repair it, and all the fish is bad.",
+    )
     assert len(_without(turns, "fridge")) == 2
     turns[1] = ("Bo", "Is the fridge broken?")
     assert len(_without(turns, "fridge")) == 2

@@ -21,7 +21,7 @@ _OPEN = re.compile(
 _LONGEST = 24  # words of two statements with one subject
 _LONGEST_QUOTED = 40  # words of statements with one label
 _BRIEF = 4  # words of an answer
-_LITTLE = 8  # words of others between two quotations with one label
+_LITTLE = 14  # words of others between two quotations with one label
 _YES_OR_NO = re.compile(r"(?i)(?:yes|yeah|no|nope|fine|ok|okay)\b")
 _BOTH = 2
 
