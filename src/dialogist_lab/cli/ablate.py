@@ -214,7 +214,6 @@ def _work(
     from dialogist.recipe.recipe_config import RunPlace
     from dialogist.recipe.systems import System
     from dialogist_lab.ablation import budgeted
-    from dialogist_lab.comparison import reference_row
 
     done: list[ComparisonRow] = []
     for number, row in enumerate(rows, 1):
@@ -229,7 +228,7 @@ def _work(
         else:
             done.append(outcome)
         shown.waiting = [left.name for left in rows[number:]]
-        _fill(shown, [*done, reference_row(setting)] if done else [], rows, setting)
+        _fill(shown, done, rows, setting)
         write_text_atomically(runs / "ablation.md", ablation_markdown(shown) + "\n")
         write_text_atomically(runs / "ablation.json", ablation_json(shown) + "\n")
 
@@ -241,10 +240,11 @@ def _fill(
     setting: "ComparisonSetting",
 ) -> None:
     from dialogist_lab.ablation import ablation_rows
-    from dialogist_lab.comparison import comparison_card
+    from dialogist_lab.comparison import comparison_card, reference_entry
 
     if not done:
         return
     runs: dict[str, RunFacts] = {row.name: row.run for row in done}
-    shown.card = comparison_card(done, setting)
+    entries = [*(row.entry for row in done), reference_entry(setting)]
+    shown.card = comparison_card(entries, setting)
     shown.rows = ablation_rows(shown.card, {row.name: row.settings for row in rows}, runs)

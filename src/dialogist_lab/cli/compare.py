@@ -168,8 +168,8 @@ def compare(
             tell_measured_style(one.name, find_model(str(one.folder)))
     setting = settle_comparison(found, wanted, note)
     keys = split_names(columns)
-    check_columns(keys, column_keys(setting.judge.every))
-    comparison = _comparison(setting)
+    check_columns(keys, column_keys(setting.every))
+    comparison = Comparison(setting)
     for number, system in enumerate(found, 1):
         if not quiet:
             note(f"[{number}/{len(found)}] {system.name}")
@@ -180,13 +180,8 @@ def compare(
     if scores is not None:
         _keep(comparison, scores)
     if plot is not None:
-        _plot(comparison, setting, found, plot)
+        _plot(comparison, found, plot)
     return comparison.failed[0].exit_code if comparison.failed else 3 if setting.bad else 0
-
-
-def _comparison(setting: "ComparisonSetting") -> Comparison:
-    judge = setting.judge
-    return Comparison(setting.files, judge.pack, judge.unit, judge.signatures(), judge.references())
 
 
 def run_system(
@@ -208,7 +203,7 @@ def run_system(
         if not is_trained(system):
             with TrainingDisplay(quiet) as display:
                 train_system(system, setting, display)
-        total = len(setting.judge.dialogues)
+        total = len(setting.choice.chosen)
         row = assess(system, setting, progress(f"{system.name}:", total, quiet), options)
     except Interrupted:
         raise
@@ -234,16 +229,17 @@ def _failure(name: str, error: Exception) -> SystemFailure:
 
 def _add_floors(comparison: Comparison, setting: "ComparisonSetting") -> None:
     """Floors and ceilings, and the card of all; without a system there is nothing to compare."""
-    from dialogist_lab.comparison import comparison_card, floor_rows
+    from dialogist_lab.comparison import comparison_card, floor_entries
 
     if not comparison.rows:
         return
     try:
-        for row in floor_rows(setting, [row.name for row in comparison.rows]):
-            comparison.floors.append(row)
+        for entry in floor_entries(setting, [row.name for row in comparison.rows]):
+            comparison.floors.append(entry)
     except Exception as error:
         comparison.add(_failure("floors and ceilings", error))
-    comparison.card = comparison_card([*comparison.rows, *comparison.floors], setting)
+    entries = [*(row.entry for row in comparison.rows), *comparison.floors]
+    comparison.card = comparison_card(entries, setting)
 
 
 def _keep(comparison: Comparison, folder: Path) -> None:
@@ -317,16 +313,12 @@ def _require_plots(path: Path) -> None:
         raise MissingExtraError("--plot", "eval")
 
 
-def _plot(
-    comparison: Comparison, setting: "ComparisonSetting", found: "list[System]", path: Path
-) -> None:
+def _plot(comparison: Comparison, found: "list[System]", path: Path) -> None:
     from dialogist_lab.report.plots import overview
-    from dialogist_lab.report.subject import Run, Subject, is_run
+    from dialogist_lab.report.subject import Run, is_run
 
-    if comparison.card is None:
-        return
-    entries = [row.entry for row in (*comparison.rows, *comparison.floors)]
-    subject = Subject.of(comparison.card, entries, setting.judge.metrics)
-    runs = (Run(one.name, one.folder) for one in found if one.folder and is_run(one.folder))
-    path.write_bytes(overview(replace(subject, runs=tuple(runs))).png())
-    note(f"figures are in {path}")
+    subject = comparison.subject()
+    if subject is not None:
+        runs = (Run(one.name, one.folder) for one in found if one.folder and is_run(one.folder))
+        path.write_bytes(overview(replace(subject, runs=tuple(runs))).png())
+        note(f"figures are in {path}")

@@ -1,7 +1,7 @@
 """Figures of scores and of sizes: ranking, spread, scatter, lengths, scores by size."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dialogist.evaluation.key_point_scoring import KEY_POINT_BINS, UTTERANCE_BINS
 from dialogist.evaluation.report_card import RowKind
 from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.significance import Interval, intervals
 from dialogist.metrics.base import Column, Floats
+from dialogist.records import JSON
 from dialogist_lab.report.figures import (
     Ink,
     LegendKey,
@@ -275,6 +275,11 @@ def series_marker(entry: ShownSystem) -> str:
     return marker(entry.number) if entry.leads else "."
 
 
+_KEY_POINTS = tuple(range(1, 11))
+"""Where the bins of the paper's Figure 4(a) and (b) begin: key points of the references."""
+_UTTERANCES = (1, 6, 11, 16, 21, 31, 41)
+"""Where those of Figure 4(c) and (d) begin: utterances of the dialogue."""
+_BY_SIZE = {"rougeL.f1": "ROUGE-L", "key_points.rougeL.f1": "Key points' ROUGE-L"}
 _BINS = 24
 _SIZES_SHOWN = 6
 _FEW = 5  # outputs in a bin below which there is no interval to be drawn
@@ -303,6 +308,12 @@ class Bins:
         names = tuple(_range(starts[i], ends[i]) for i in used)
         return cls(places, names, tuple(map(int, counts)))
 
+    def means(self, each: Floats) -> list[JSON]:
+        """(N,) figures -> the mean of each bin, None where it has none."""
+        parts = (each[self.places == place] for place in range(len(self.names)))
+        told = (part[~np.isnan(part)] for part in parts)
+        return [float(part.mean()) if len(part) else None for part in told]
+
 
 def _joined(sizes: Floats, starts: Sequence[int], least: int) -> list[int]:
     """The starts of bins that hold ``least`` outputs each, as far as there are that many."""
@@ -320,22 +331,14 @@ def by_size(subject: Subject) -> Picture | None:
     """ROUGE-L, and that of key points, by utterances of the dialogue and by key points."""
     entries = _compared(subject)
     least = _FULL if len(subject.outputs) >= _MANY else 0
-    asked = []
-    if subject.utterances:
-        bins = Bins.of(subject.utterances, UTTERANCE_BINS, least)
-        asked.append((bins, "utterances of the dialogue"))
-    if subject.key_points is not None:
-        bins = Bins.of(subject.key_points, KEY_POINT_BINS, least)
-        asked.append((bins, "key points of the reference"))
-    measured = {"rougeL.f1": "ROUGE-L", "key_points.rougeL.f1": "Key points' ROUGE-L"}
     panels = [
         Panel(
             f"{title} by {of}",
             partial(_lines, entries=entries, key=key, bins=bins, of=of),
             "; ".join(_size_figures(entry, key, bins) for entry in entries if key in entry.scores),
         )
-        for bins, of in asked
-        for key, title in measured.items()
+        for of, bins in _sizes(subject, least)
+        for key, title in _BY_SIZE.items()
         if any(key in entry.scores for entry in entries)
     ]
     if not panels:
@@ -348,6 +351,31 @@ def by_size(subject: Subject) -> Picture | None:
         tuple(panels),
         tuple(_key(entry) for entry in entries),
     )
+
+
+def _sizes(subject: Subject, least: int = 0) -> Iterator[tuple[str, Bins]]:
+    if subject.utterances:
+        yield "utterances of the dialogue", Bins.of(subject.utterances, _UTTERANCES, least)
+    if subject.key_points is not None:
+        yield "key points of the reference", Bins.of(subject.key_points, _KEY_POINTS, least)
+
+
+def sizes_json(subject: Subject) -> list[JSON]:
+    """What `by_size` draws: for each size the bins, and each row's mean in them by column."""
+    rows = [one for one in subject.shown if one.speaks]
+    return [
+        {
+            "of": of,
+            "bins": list(bins.names),
+            "outputs": list(bins.counts),
+            "means": {
+                key: {row.name: bins.means(row.scores.each(key)) for row in rows}
+                for key in _BY_SIZE
+                if all(key in row.scores for row in rows)
+            },
+        }
+        for of, bins in _sizes(subject)
+    ]
 
 
 def overview(subject: Subject) -> Picture:
