@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.flags import Data, Device, OutputFile, TableForm, Threads
+from dialogist.cli.flags import Data, Device, OutputFile, TableForm, Threads, choose_device
 from dialogist.cli.forms import Table, form_of, output_to, tables_text
 from dialogist.errors import UsageError, nearest
 from dialogist.text.tokens import counted
@@ -150,17 +150,12 @@ def ablate(
 
     The same command goes on after a stop. RUNS/ablation.md and .json hold the table so far.
     """
-    import torch
-
-    from dialogist.nn.quantization import pick_device
     from dialogist.recipe.recipe_config import DataSet, data_folder
     from dialogist.recipe.systems import System
     from dialogist_lab.ablation import read_ablation, variants
     from dialogist_lab.comparison import ComparisonRequest, settle_comparison
 
     form = form_of(output, format, Table.text)
-    if threads is not None:
-        torch.set_num_threads(threads)
     config = read_ablation(file)
     runs = runs or Path("runs") / file.stem
     rows = _chosen(variants(config, runs), only)
@@ -170,7 +165,7 @@ def ablate(
         pack="none",
         data=data_folder(data),
         predictions=runs / "predictions",
-        device=pick_device(device),
+        device=choose_device(device, threads),
         metrics=("faithfulness", "copying"),
         floors=False,
     )

@@ -13,22 +13,15 @@ from dialogist.cli.console import TrainingDisplay, note, progress
 from dialogist.cli.flags import (
     AllowNetwork,
     Baseline,
-    ByOrder,
     CardForm,
     Data,
-    Device,
-    Encoder,
-    Floors,
-    Limit,
-    MissingAsEmpty,
     OutputFile,
-    PredictionKey,
-    ProcessCount,
-    Threads,
+    ScoringFlags,
+    choose_device,
     tell_measured_style,
 )
 from dialogist.cli.forms import CardFormat, form_of, output_to
-from dialogist.cli.inputs import with_read_flags
+from dialogist.cli.inputs import with_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, DialogistError, MissingExtraError, UsageError
 from dialogist.files import writing
@@ -44,8 +37,6 @@ from dialogist_lab.cli.compare_output import (
 )
 
 if TYPE_CHECKING:
-    import torch
-
     from dialogist.decoding import DecodingOptions
     from dialogist.recipe.recipe_config import DataSet
     from dialogist.recipe.systems import System
@@ -60,7 +51,7 @@ _SHOWN = {
 }
 
 
-@with_read_flags(strict=False)
+@with_flags(strict=False)
 def compare(
     systems: Annotated[
         list[str],
@@ -74,7 +65,6 @@ def compare(
         typer.Option(help="Dialogues with references (without: the recipes' development data)."),
     ] = None,
     read: ReadOptions = ReadOptions(),
-    limit: Limit = None,
     pack: Annotated[
         str | None,
         typer.Option(
@@ -107,27 +97,20 @@ def compare(
     metrics: Annotated[
         str, typer.Option(help="More metrics, names with commas; see dialogist evaluate.")
     ] = "",
-    encoder: Encoder = None,
     columns: Annotated[
         str,
         typer.Option(help="Keys of the figures with intervals, with commas; see --format json."),
     ] = "",
     baseline: Baseline = "",
-    floors: Floors = True,
     scores: Annotated[
         Path | None, typer.Option(help="Folder for the numbers of every output, to be read again.")
     ] = None,
-    prediction_key: PredictionKey = "",
-    missing_as_empty: MissingAsEmpty = False,
-    by_order: ByOrder = False,
-    processes: ProcessCount = None,
+    scoring: ScoringFlags = ScoringFlags(),
     output: OutputFile = None,
     format: CardForm = None,
     plot: Annotated[
         Path | None, typer.Option(help="Figures 3 and 4 of the paper as a PNG file.")
     ] = None,
-    device: Device = "auto",
-    threads: Threads = None,
     allow_network: AllowNetwork = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:
@@ -138,9 +121,7 @@ def compare(
         select_names,
         split_names,
     )
-    from dialogist.evaluation.system_outputs import JoinOptions
     from dialogist.pipeline.options import find_model
-    from dialogist.recipe.predictions import PredictionForm
     from dialogist.recipe.recipe_config import data_folder
     from dialogist.recipe.systems import find_systems
     from dialogist_lab.comparison import ComparisonRequest, settle_comparison
@@ -150,17 +131,17 @@ def compare(
         _require_plots(plot)
     wanted = ComparisonRequest(
         on=_data_set(on, read),
-        limit=limit,
+        limit=scoring.limit,
         pack=pack,
         data=data_folder(data),
         predictions=predictions or runs / "predictions",
-        device=_device(device, threads),
-        metrics=select_names(metrics, (), {"bertscore": encoder is not None}),
-        encoder=encoder,
+        device=choose_device(scoring.device, scoring.threads),
+        metrics=select_names(metrics, (), {"bertscore": scoring.encoder is not None}),
+        encoder=scoring.encoder,
         baseline=baseline,
-        floors=floors,
-        written=PredictionForm(prediction_key, JoinOptions(missing_as_empty, by_order)),
-        processes=processes,
+        floors=scoring.floors,
+        written=scoring.written,
+        processes=scoring.processes,
     )
     found = find_systems(systems, runs, assignments or [], _starts(start or []))
     for one in found:
@@ -291,16 +272,6 @@ def _starts(entries: Iterable[str]) -> dict[str, str]:
             raise UsageError(f"--from {entry}: write it as RECIPE=MODEL")
         starts[recipe] = model
     return starts
-
-
-def _device(device: str, threads: int | None) -> "torch.device":
-    import torch
-
-    from dialogist.nn.quantization import pick_device
-
-    if threads is not None:
-        torch.set_num_threads(threads)
-    return pick_device(device)
 
 
 def _require_plots(path: Path) -> None:

@@ -12,7 +12,7 @@ import typer
 from dialogist.cli.console import Meter, note, tracked
 from dialogist.cli.flags import Data, FactsForm, OutputFile, Quiet
 from dialogist.cli.forms import Facts, check_file, form_of, is_file, output_to
-from dialogist.cli.inputs import InputReading, with_read_flags
+from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.errors import UsageError
@@ -85,7 +85,7 @@ def noise(
     return 0
 
 
-@with_read_flags()
+@with_flags()
 def vectors(
     files: Annotated[
         list[Path] | None, typer.Argument(help="Dialogue or document files to learn from.")

@@ -14,7 +14,7 @@ from dialogist.cli.flags import (
     TableForm,
 )
 from dialogist.cli.forms import Table, aligned_lines, form_of, output_to
-from dialogist.cli.inputs import InputReading, with_read_flags
+from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError
 from dialogist.files import short_names, writing
@@ -156,7 +156,7 @@ app = typer.Typer(
 
 
 @app.command()
-@with_read_flags()
+@with_flags()
 def make(
     a: Annotated[Path, typer.Argument(metavar="A", help="One system's predictions file.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="The other system's.")],
