@@ -222,7 +222,7 @@ def settle_comparison(
     sets = evaluation_sets(systems, wanted.on)
     pack = choose_pack(wanted.pack, systems, sets, wanted.data)
     choice, bad = read_evaluation_data(sets, wanted.data, wanted.limit, note)
-    silent = _silent(choice)
+    silent = silent_outputs(choice)
     floors = floor_names(silent) if wanted.floors else []
     _check_baseline(wanted.baseline, [*(system.name for system in systems), *floors])
     own = ("rouge", "bleu", *([] if pack is None else [KEY_POINT_METRIC]))
@@ -255,7 +255,7 @@ def settle_comparison(
     )
 
 
-def _silent(choice: DialogueChoice) -> list[Output]:
+def silent_outputs(choice: DialogueChoice) -> list[Output]:
     """The dialogues as if nothing were said about them."""
     return [Output.of(Summary("", one.id), one) for one in choice.wanted]
 
@@ -324,16 +324,10 @@ def assess(
     )
 
 
-def reference_entry(setting: ComparisonSetting) -> MeasuredSystem:
-    """What people wrote, the first reference of each dialogue, as if a system had said it."""
-    said = [Output.of(Summary(one.references[0], one.id), one) for one in setting.choice.wanted]
-    return setting.measure(RowKind.ceiling, "references", said)
-
-
 def floor_entries(setting: ComparisonSetting, without: Collection[str]) -> Iterator[MeasuredSystem]:
     """Floors and ceilings, but those that are there already."""
     if setting.wanted.floors:
-        silent = _silent(setting.choice)
+        silent = silent_outputs(setting.choice)
         floors = [floor for floor in floors_for(silent) if floor.name not in without]
         people = partial(human_scores, metrics=setting.metrics)
         yield from floors_and_ceilings(silent, floors, setting.score, people)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from dialogist.cli.forms import card_csv, tables_text
+from dialogist.record_json import to_json
 from dialogist.text.tokens import counted, words_in
 
 if TYPE_CHECKING:  # they are torch's: not for --help
@@ -36,6 +37,17 @@ class SystemFailure:
     exit_code: int
 
 
+@dataclass(slots=True, kw_only=True)
+class Ablation:
+    """What is known of the rows of an ablation: what each changes, and which are still to come."""
+
+    base: str
+    budget: str
+    machine: str
+    settings: dict[str, list[str]]
+    waiting: Sequence[str] = ()
+
+
 @dataclass(slots=True)
 class Comparison:
     """Everything there is to show; without a system there is no card."""
@@ -45,6 +57,7 @@ class Comparison:
     floors: list["MeasuredSystem"] = field(default_factory=list)
     card: "Card | None" = None
     failed: list[SystemFailure] = field(default_factory=list)
+    ablation: Ablation | None = None
 
     def add(self, outcome: "ComparisonRow | SystemFailure") -> None:
         """One more system."""
@@ -78,6 +91,7 @@ class Comparison:
             "sizes": [] if subject is None else sizes_json(subject),
             "card": None if self.card is None else self.card.to_json(),
             "failed": [{"system": f.name, "error": f.error} for f in self.failed],
+            **({} if self.ablation is None else {"ablation": to_json(self.ablation)}),
         }
 
 
@@ -112,11 +126,14 @@ def _tables(comparison: Comparison, keys: Sequence[str]) -> "Iterator[list[list[
     card, rows = comparison.card, {row.name: row for row in comparison.rows}
     if card is None:
         return
-    costs = [list(_HEADS)]
+    changes = {} if comparison.ablation is None else comparison.ablation.settings
+    costs = [[*_HEADS, *(["changes"] if changes else [])]]
     for one in card.rows:
         row = rows.get(one.name)
         told = [_NONE] * 3 if row is None else _costs(row)
         costs.append([one.name, *told, f"{one.words:.1f}", str(one.empty), str(one.cut)])
+        if changes:
+            costs[-1].append(", ".join(changes.get(one.name, ())))
     yield costs
     yield from chance_tables(card, _chosen(card, keys))
 
@@ -126,7 +143,7 @@ def _costs(row: "ComparisonRow") -> list[str]:
     return [
         _NONE if parameters is None else f"{parameters / 1e6:.2f}M",
         _NONE if epochs is None else str(epochs),
-        clock_time(row.run.seconds),
+        _clock_time(row.run.seconds),
     ]
 
 
@@ -160,12 +177,21 @@ def _remarks(comparison: Comparison, keys: Sequence[str]) -> Iterator[str]:
         yield from chance_remarks(card, chosen)
         yield from other_figures(card, chosen, _IN_THE_TABLE)
         yield from caution_lines(card)
+    yield from _outcomes(comparison)
+    if card is not None:
+        yield from signatures(card)
+
+
+def _outcomes(comparison: Comparison) -> Iterator[str]:
+    """What to know of single rows, and which there are not."""
     for row in comparison.rows:
         yield from _warnings(row)
     for failure in comparison.failed:
         yield f"{failure.name}: failed: {failure.error}"
-    if card is not None:
-        yield from signatures(card)
+    if (about := comparison.ablation) is not None:
+        yield f"{about.base}, {about.budget} for each row, on {about.machine}"
+        if about.waiting:
+            yield f"still to come: {', '.join(about.waiting)}"
 
 
 def _says_own(scores: "Scores") -> bool:
@@ -203,7 +229,7 @@ def comparison_line(row: "ComparisonRow") -> str:
     return f"{row.name}: {', '.join(told)}"
 
 
-def clock_time(seconds: float | None) -> str:
+def _clock_time(seconds: float | None) -> str:
     """``1:02:03``; ``-`` for None."""
     if seconds is None:
         return _NONE

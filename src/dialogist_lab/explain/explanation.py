@@ -68,17 +68,11 @@ class TokenCandidate:
 
 
 @dataclass(frozen=True, slots=True)
-class CopyTrace:
-    """How a pointer came to a token.
+class CopyOrigin:
+    """A place of a token in the source, and the pointer's weight on it."""
 
-    ``p_gen``: the probability of generating. ``share``: how much of the token's probability is due
-    to copying. ``origins``: places of that very token in the source, and the pointer's weight on
-    each, the heaviest first, at most five.
-    """
-
-    p_gen: float
-    share: float
-    origins: tuple[tuple[int, float], ...] = ()
+    place: int
+    weight: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +83,10 @@ class TargetToken:
     ``log_prob`` is natural. ``alternatives`` are the likeliest at that place, itself perhaps among
     them: as the model has them, before search rules any out. ``repeated``: how much it attends
     again to where the tokens before it did, 0 to 1, of models with coverage.
+
+    Of models with a pointer: ``p_gen`` is the probability of generating, ``copied`` how much of the
+    token's probability is due to copying, and ``origins`` where that very token stands, the
+    heaviest first, at most five.
     """
 
     text: str
@@ -96,8 +94,10 @@ class TargetToken:
     part: int
     log_prob: float
     alternatives: tuple[TokenCandidate, ...] = ()
-    copying: CopyTrace | None = None
     repeated: float | None = None
+    p_gen: float | None = None
+    copied: float | None = None
+    origins: tuple[CopyOrigin, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ class Explanation:
     @property
     def copies(self) -> bool:
         """Whether the model has a pointer."""
-        return any(token.copying is not None for token in self.target)
+        return any(token.p_gen is not None for token in self.target)
 
     def labels(self, kind: AxisKind) -> tuple[str, ...]:
         """All things of a kind, as text."""

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby, pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -34,7 +35,7 @@ from dialogist_lab.explain.explanation import (
     AttentionWeights,
     Axis,
     AxisKind,
-    CopyTrace,
+    CopyOrigin,
     Explanation,
     KeyPoint,
     Role,
@@ -425,8 +426,8 @@ class _Telling:
                 part=parts[i],
                 log_prob=float(log_probs[i]),
                 alternatives=likeliest[i],
-                copying=copied[i],
                 repeated=repeated[i],
+                **copied[i],
             )
             for i, index in enumerate(ids.tolist())
         )
@@ -473,21 +474,20 @@ def _likeliest(table: Tensor, name: Callable[[int], str]) -> list[tuple[TokenCan
     ]
 
 
-def _copying(
-    copies: Copies | None, ids: Tensor, probabilities: Tensor
-) -> Sequence[CopyTrace | None]:
-    """How the pointer came to each of the tokens (M,), which have these probabilities (M,)."""
+def _copying(copies: Copies | None, ids: Tensor, probabilities: Tensor) -> Sequence[dict[str, Any]]:
+    """What a `TargetToken` has of the pointer, for tokens (M,) of these probabilities (M,)."""
     if copies is None:
-        return [None] * len(ids)
+        return [{}] * len(ids)
     own = copies.weights * (copies.ids == ids[:, None])  # (M, S) where that very token stands
     p_gen = torch.sigmoid(copies.gate)
     shares = ((1 - p_gen) * own.sum(dim=1) / probabilities.clamp(min=1e-30)).clamp(max=1)
     best, places = own.topk(min(ORIGINS, own.shape[1]), dim=1)
+    rows = zip(p_gen.tolist(), shares.tolist(), places.tolist(), best.tolist(), strict=True)
     return [
-        CopyTrace(
-            p_gen=float(p_gen[row]),
-            share=float(shares[row]),
-            origins=tuple((p, w) for p, w in zip(at, weights, strict=True) if w > 0),
-        )
-        for row, (at, weights) in enumerate(zip(places.tolist(), best.tolist(), strict=True))
+        {
+            "p_gen": gate,
+            "copied": share,
+            "origins": tuple(CopyOrigin(p, w) for p, w in zip(at, weights, strict=True) if w > 0),
+        }
+        for gate, share, at, weights in rows
     ]

@@ -8,8 +8,9 @@ from dialogist.evaluation.report_card import Card, CardRow, RowKind
 from dialogist.evaluation.significance import Difference, Interval, compare_scores
 from dialogist.evaluation.upper_bounds import HUMAN
 from dialogist.metrics.base import Column
+from dialogist.recipe.evaluation_run import REFERENCES_NAME
 from dialogist.text.tokens import counted
-from dialogist_lab.report.subject import REFERENCES_NAME, ShownSystem, Subject, shown_alone
+from dialogist_lab.report.subject import ShownSystem, Subject, shown_alone
 
 TABLE_GROUPS = {
     RowKind.system: "Systems",

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from dialogist.evaluation.metric_selection import KeyPoints
 from dialogist.evaluation.report_card import Card, CardRow, MeasuredSystem, RowKind
-from dialogist.evaluation.scoring import Scores, score
+from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.significance import Interval
 from dialogist.evaluation.system_outputs import Output, cases_of
 from dialogist.evaluation.upper_bounds import HUMAN
 from dialogist.metrics.base import Metric, mean_column
-from dialogist.records import Summary
+from dialogist.recipe.evaluation_run import reference_entry
 from dialogist.text.tokens import words_in
 
 SUPPORT = {
@@ -29,9 +29,6 @@ SUPPORT = {
     "order": "What is told in another order than it was said",
 }
 """The metrics that look at output and dialogue, and what their tables are called."""
-
-REFERENCES_NAME = "references"
-"""The row of what people wrote, where only dialogues are looked at."""
 
 
 @dataclass(frozen=True)
@@ -115,18 +112,10 @@ class Subject:
         return cls(card, tuple(entries), key_points=wanted)
 
     def with_references(self, metrics: Sequence[Metric]) -> "Subject":
-        """The first references as if they were outputs, by metrics that need none.
-
-        So what rules say of a system can be held against what they say of people. Where people are
-        measured by each other, that is told already.
-        """
-        chosen = [one for one in metrics if one.name in SUPPORT]
-        if self.card is None or not chosen or any(one.name == HUMAN for one in self.entries):
+        """With the first references as a row; where people are measured by each other, as it is."""
+        entry = reference_entry(self.outputs, metrics)
+        if self.card is None or entry is None or any(one.name == HUMAN for one in self.entries):
             return self
-        said = tuple(
-            replace(one, summary=Summary(one.references[0], one.id)) for one in self.outputs
-        )
-        entry = MeasuredSystem(RowKind.ceiling, said, score(REFERENCES_NAME, said, chosen, 1))
         row = CardRow.of(entry, self.card.resampling)
         card = replace(self.card, rows=(*self.card.rows, row))
         return replace(self, card=card, entries=(*self.entries, entry))
