@@ -12,14 +12,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from dialogist.errors import DataError
-from dialogist.evaluation.pages import (
-    asset,
-    content_policy,
-    page_templates,
-    script_data,
-    source_hash,
-    trusted,
-)
+from dialogist.evaluation.pages import people_page
 from dialogist.records import JSON, Dialogue, Utterance
 from dialogist_lab.rating import QUESTIONS, AnswerKey, Sheets, preferred
 
@@ -90,20 +83,8 @@ def make_rating_page(drawn: Drawn, systems: tuple[str, str], seed: int) -> str:
         seed=seed,
     )
     items = [_item(pair, swap) for pair, swap in zip(drawn.pairs, drawn.swapped, strict=True)]
-    sealed = seal(key)
-    style, script = (
-        asset("style.css") + asset("rating.css"),
-        asset("people.js") + asset("rating.js"),
-    )
-    page: JSON = {"page": _digest([items, sealed]), "items": items, "key": sealed}
-    template = page_templates("the page for raters").get_template("rating.html.j2")
-    return template.render(
-        policy=content_policy(script, source_hash(style)),
-        style=trusted(style),
-        script=trusted(script),
-        page=script_data(page),
-        questions=QUESTIONS,
-    )
+    page: dict[str, JSON] = {"items": items, "key": seal(key)}
+    return people_page("rating", ("rating",), page, questions=QUESTIONS)
 
 
 def seal(key: AnswerKey) -> str:
@@ -163,10 +144,6 @@ def _item(pair: RatedPair, swapped: bool) -> JSON:
     first, second = reversed(pair.texts) if swapped else pair.texts
     turns: list[JSON] = [[u.speaker, u.text] for u in pair.dialogue.utterances]
     return {"turns": turns, "first": first, "second": second}
-
-
-def _digest(value: JSON) -> str:
-    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
 
 
 def _hash(text: str) -> bytes:

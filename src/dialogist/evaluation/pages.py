@@ -7,7 +7,7 @@ at all: the browser itself sees to it that nothing is loaded and nothing leaves.
 import base64
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING
 
@@ -84,6 +84,29 @@ def content_policy(script: str = "", style: str = "'unsafe-inline'") -> str:
     return (
         f"default-src 'none'; {allowed}style-src {style}; img-src data:; base-uri 'none'; "
         "form-action 'none'"
+    )
+
+
+def people_page(
+    name: str, styles: Sequence[str], page: Mapping[str, JSON], **values: object
+) -> str:
+    """A page NAME.html.j2 that people work on: it keeps what they did under the hash of its data.
+
+    ``page``: the data, for NAME.js; ``styles``: names of style sheets.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    style = "".join(asset(f"{one}.css") for one in ("style", *styles))
+    script = asset("people.js") + asset(f"{name}.js")
+    known = hashlib.sha256(json.dumps(page).encode()).hexdigest()[:16]
+    template = page_templates(f"the page {name}").get_template(f"{name}.html.j2")
+    return template.render(
+        policy=content_policy(script, source_hash(style)),
+        style=trusted(style),
+        script=trusted(script),
+        page=script_data({"page": known, **page}),
+        **values,
     )
 
 

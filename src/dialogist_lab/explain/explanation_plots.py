@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dialogist.errors import MissingExtraError
 from dialogist_lab.explain.explanation import (
@@ -59,7 +59,7 @@ def plot_explanation(
     except ImportError:
         raise MissingExtraError("--png", "eval") from None
     installed = set(font_manager.get_font_names())
-    settings = {
+    settings: Any = {  # matplotlib types them as a list of all its names
         "font.family": [name for name in _FONTS if name in installed] or ["sans-serif"],
         "font.size": _FONT_SIZE,
         "text.color": _INK,

@@ -18,7 +18,7 @@ from dialogist.models.base import (
 )
 from dialogist.nn.attention import WantedWeights
 from dialogist.nn.kv_cache import DecoderState, LayerCache, State
-from dialogist.nn.layers import MappedEmbedding, TokenEmbedding
+from dialogist.nn.layers import MappedEmbedding, TokenEmbedding, initialise_module
 from dialogist.nn.output_layer import LogProbs, PointerLogProbs, VocabularyProjection
 from dialogist.nn.packing import Masks, Packing, look_ahead_mask
 from dialogist.nn.transformer_layers import LayerShape, TransformerDecoder
@@ -67,16 +67,6 @@ class HierarchicalConfig(ModelConfig):
         if self.width % self.heads:
             raise ValueError(f"'width' {self.width} is no multiple of 'heads' {self.heads}")
         return self
-
-    @property
-    def copies(self) -> bool:
-        """Whether it can say words of the source that its vocabulary does not have."""
-        return self.pointer
-
-    @property
-    def longest_target(self) -> int:
-        """Tokens it can be fed at most, begin symbol in."""
-        return self.target_tokens
 
     def check(self, recipe: RecipeParts) -> Iterator[str]:
         """What its tables of positions hold."""
@@ -251,12 +241,8 @@ class Hierarchical(GeneratorModule):
         self.encoder = config.encoder(self.table)
         layers, positions = config.decoder_layers, config.target_tokens
         self.decoder = UtteranceDecoder(config, self.table, layers, positions, config.pointer)
-        initialise(self)
-
-    @property
-    def longest_target(self) -> int:
-        """The number of target positions."""
-        return self.config.target_tokens
+        for module in self.modules():
+            initialise_module(module, "scaled")
 
     def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
         """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions."""
@@ -282,14 +268,3 @@ class Hierarchical(GeneratorModule):
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, UtteranceDecoderState]:
         """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
         return self.decoder.step(tokens, state)
-
-
-def initialise(model: nn.Module) -> None:
-    """Glorot uniform matrices, zero biases; embeddings so that, scaled, they have unit variance."""
-    for module in model.modules():
-        if isinstance(module, nn.Linear):
-            nn.init.xavier_uniform_(module.weight)
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
-        elif isinstance(module, nn.Embedding):
-            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)

@@ -15,13 +15,13 @@ from pydantic import Field
 from dialogist.data.key_points import load_pack
 from dialogist.models.base import Outputs, PlanningModule, RecipeParts
 from dialogist.nn.attention import WantedWeights
+from dialogist.nn.layers import initialise_module
 from dialogist.tensors import FIRST_KEY_POINT, Batch, Plan
 from dialogist_lab.papers.hierarchical import (
     HierarchicalConfig,
     HierarchicalOutputs,
     UtteranceDecoder,
     UtteranceDecoderState,
-    initialise,
 )
 from dialogist_lab.papers.hierarchical_encoder import HierarchicalMemory
 
@@ -93,12 +93,8 @@ class LeaderWriter(PlanningModule):
         self.leader = UtteranceDecoder(config, labels, config.leader_layers, places, pointer=False)
         layers, positions = config.decoder_layers, config.target_tokens
         self.writer = UtteranceDecoder(config, self.table, layers, positions, config.pointer)
-        initialise(self)
-
-    @property
-    def longest_target(self) -> int:
-        """The number of target positions of a sub-summary."""
-        return self.config.target_tokens
+        for module in self.modules():
+            initialise_module(module, "scaled")
 
     def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
         """Teacher forcing under the reference key points: the Writer's outputs at every word.

@@ -1,6 +1,7 @@
 """Self-critical policy gradient: ROUGE-L of sampled summaries as the reward."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -237,14 +238,11 @@ class SelfCritical:
         return rollouts(greedy, sampled, references, (fines[0], fines[1]))
 
 
-class evaluation_mode:
+@contextmanager
+def evaluation_mode(model: nn.Module) -> Iterator[None]:
     """While a model is searched in training: evaluation mode, and back."""
-
-    def __init__(self, model: nn.Module) -> None:
-        self.model = model
-
-    def __enter__(self) -> None:
-        self.model.eval()
-
-    def __exit__(self, *_: object) -> None:
-        self.model.train()
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train()

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from typing import Any, TypeAlias
 
 from dialogist.errors import DataError, MissingExtraError
@@ -240,13 +241,7 @@ def _for_page(svg: str, name: str, alt: str) -> str:
     for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, variable)
     svg = _BLANK.sub(" ", svg).replace("> <", "><").strip()
-    return svg.replace("<svg", f'<svg role="img" aria-label="{_attribute(displayable(alt))}"', 1)
-
-
-def _attribute(text: str) -> str:
-    for mark, name in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
-        text = text.replace(mark, name)
-    return text
+    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(displayable(alt))}"', 1)
 
 
 def short(name: str) -> str:

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar
 
 import yaml
 
+from dialogist.data.chance import Chance
 from dialogist.errors import DataError
 from dialogist.text.tokens import count_words
 
@@ -25,21 +26,15 @@ def seed_of(*parts: object) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
 
 
-class RandomDraw:
+class RandomDraw(Chance):
     """What is left to chance, as a pure function of the seed."""
 
-    __slots__ = ("random",)
-
     def __init__(self, seed: int) -> None:
-        self.random = Random(seed).random
-
-    def below(self, end: int) -> int:
-        """A whole number from 0 to ``end - 1``."""
-        return int(self.random() * end)
+        self.random = self._next = Random(seed).random
 
     def pick(self, values: Sequence[_T]) -> _T:
         """One of the values, each as likely."""
-        return values[int(self.random() * len(values))]
+        return values[self.below(len(values))]
 
     def chance(self, share: float) -> bool:
         """True in that share (0 to 1) of the draws."""
@@ -48,15 +43,6 @@ class RandomDraw:
     def between(self, low: float, high: float) -> float:
         """A number from ``low`` to ``high``."""
         return low + (high - low) * self.random()
-
-    def weighted(self, weights: Sequence[float]) -> int:
-        """A position, as likely as its weight says; weights need not add up to 1."""
-        rest = self.random() * sum(weights)
-        for position, weight in enumerate(weights):
-            rest -= weight
-            if rest < 0:
-                return position
-        return len(weights) - 1
 
     def normal(self) -> float:
         """A draw of the standard normal distribution (Box and Muller)."""
