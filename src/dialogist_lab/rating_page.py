@@ -9,12 +9,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
+from dialogist.config import Config
 from dialogist.errors import DataError
 from dialogist.evaluation.pages import people_page
 from dialogist.records import JSON, Dialogue, Utterance
-from dialogist_lab.rating import QUESTIONS, AnswerKey, Sheets, preferred
+from dialogist_lab.rating import AnswerKey, Sheets, preferred
 
 _DATA = re.compile(r'<script type="application/json" id="page">(.*?)</script>', re.DOTALL)
 _NO_PAGE = "is no page of dialogist rate make: name the page that the raters had"
@@ -84,7 +85,7 @@ def make_rating_page(drawn: Drawn, systems: tuple[str, str], seed: int) -> str:
     )
     items = [_item(pair, swap) for pair, swap in zip(drawn.pairs, drawn.swapped, strict=True)]
     page: dict[str, JSON] = {"items": items, "key": seal(key)}
-    return people_page("rating", ("rating",), page, questions=QUESTIONS)
+    return people_page("rating", ("rating",), page)
 
 
 def seal(key: AnswerKey) -> str:
@@ -92,17 +93,13 @@ def seal(key: AnswerKey) -> str:
     return base64.b64encode(zlib.compress(json.dumps(key.model_dump()).encode())).decode()
 
 
-class _Item(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Item(Config):
     turns: list[tuple[str, str]]
     first: str
     second: str
 
 
-class _Page(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Page(Config):
     page: str
     items: list[_Item]
     key: str

@@ -13,7 +13,7 @@ from dialogist.cli.flags import (
     OutputFile,
     TableForm,
 )
-from dialogist.cli.forms import Table, aligned_lines, form_of, output_to
+from dialogist.cli.forms import Table, form_of, output_to, tables_text
 from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError
@@ -36,19 +36,18 @@ _NONE = "-"
 
 
 def rating_text(rating: "Rating") -> str:
-    """Aligned columns."""
-    lines = [*_about(rating), ""]
-    for heads, rows in _tables(rating):
-        lines += [*aligned_lines([heads, *rows]), ""]
-    return "\n".join([*lines, *_said(rating)])
+    """Who is who, aligned columns, and what they mean."""
+    about = "\n".join(_about(rating))
+    return f"{about}\n\n{tables_text(_tables(rating), _said(rating))}"
 
 
 def rating_markdown(rating: "Rating") -> str:
-    """Tables and lists."""
-    lines = [_escaped(line) + "  " for line in _about(rating)]
-    for heads, rows in _tables(rating):
-        lines += ["", _row(heads), "|---" + "|---:" * (len(heads) - 1) + "|", *map(_row, rows)]
-    return "\n".join([*lines, "", *(f"* {_escaped(line)}" for line in _said(rating))])
+    """The same as tables and lists."""
+    from dialogist.evaluation.report_card import tables_markdown
+    from dialogist_lab.report.contents import escape_markdown
+
+    about = "  \n".join(map(escape_markdown, _about(rating)))
+    return f"{about}\n\n{tables_markdown(_tables(rating), map(escape_markdown, _said(rating)))}"
 
 
 def rating_json(rating: "Rating") -> str:
@@ -75,9 +74,11 @@ def _about(rating: "Rating") -> Iterator[str]:
         )
 
 
-def _tables(rating: "Rating") -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
-    yield _HEADS, [_preference(one) for one in rating.preferences]
-    yield _FALSE_HEADS, [_falsehood(one) for one in rating.falsehoods]
+def _tables(rating: "Rating") -> list[list[tuple[str, ...]]]:
+    return [
+        [_HEADS, *map(_preference, rating.preferences)],
+        [_FALSE_HEADS, *map(_falsehood, rating.falsehoods)],
+    ]
 
 
 def _preference(one: "Preference") -> tuple[str, ...]:
@@ -138,15 +139,6 @@ def _number(value: float, digits: int, unit: str = "") -> str:
 
 def _p(value: float) -> str:
     return "<0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _row(cells: tuple[str, ...]) -> str:
-    return f"| {' | '.join(map(_escaped, cells))} |"
-
-
-def _escaped(text: str) -> str:
-    """No Markdown and no HTML in it."""
-    return "".join(f"\\{c}" if c in "\\`*_[]<>|#" else c for c in text)
 
 
 app = typer.Typer(
