@@ -297,25 +297,26 @@ def learning(runs: Sequence[Run]) -> Picture | None:
 
 
 def _all_curves(runs: Sequence[Run]) -> list[Curves]:
-    loss = [("epoch", "dev_loss", False), ("train", "nll", True)]
-    every = [
-        Curves("Cross-entropy", "nats per token", _curves(runs, loss)),
-        Curves("Learning rate", "", _curves(runs, [("train", "learning_rate", False)])),
-    ]
+    wanted = {
+        ("Cross-entropy", "nats per token"): [("epoch", "dev_loss", False), ("train", "nll", True)],
+        ("Learning rate", ""): [("train", "learning_rate", False)],
+    }
     for kind, title in _TITLES.items():
         names = [("epoch", f"dev_{kind}", False), ("epoch", f"train_{kind}", True)]
-        every.append(Curves(f"{title} while learning", "F1", _curves(runs, names)))
-    return every
-
-
-def _curves(runs: Sequence[Run], names: Sequence[tuple[str, str, bool]]) -> tuple[Curve, ...]:
-    found = []
-    for number, run in enumerate(runs):
-        for kind, name, training in names:
-            points = _series(run, kind, name)
-            if points:
-                found.append(Curve(number, training, points))
-    return tuple(found)
+        wanted[f"{title} while learning", "F1"] = names
+    return [
+        Curves(
+            title,
+            unit,
+            tuple(
+                Curve(number, training, points)
+                for number, run in enumerate(runs)
+                for kind, name, training in names
+                if (points := _series(run, kind, name))
+            ),
+        )
+        for (title, unit), names in wanted.items()
+    ]
 
 
 def _series(run: Run, kind: str, name: str) -> tuple[tuple[float, float], ...]:

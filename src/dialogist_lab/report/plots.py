@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dialogist.evaluation.report_card import RowKind
 from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.significance import Interval, intervals
-from dialogist.metrics.base import Column, Floats
+from dialogist.metrics.base import Floats
 from dialogist.records import JSON
 from dialogist_lab.report.figures import (
     Ink,
@@ -53,26 +53,24 @@ def ranking(
     entries: Sequence[ShownSystem], keys: Sequence[str], name: str, title: str
 ) -> Picture | None:
     """A panel for every column: each entry's figure and where it may lie."""
-    columns = [_column(entries, key) for key in keys if any(_has(e, key) for e in entries)]
-    if not columns:
-        return None
-    panels = tuple(_ranked(entries, column) for column in columns)
+    having = ((key, [entry for entry in entries if _has(entry, key)]) for key in keys)
+    panels = tuple(_ranked(found, key) for key, found in having if found)
     caption = (
         "A dot is the figure, the line its 95% interval. Systems have colours, baselines are grey, "
         "the last rows are ceilings."
     )
-    return Picture(name, title, caption, panels)
+    return Picture(name, title, caption, panels) if panels else None
 
 
-def _ranked(entries: Sequence[ShownSystem], column: Column) -> Panel:
-    having = [entry for entry in entries if _has(entry, column.key)]
-    name = _NAMES.get(column.key, f"{column.title}{_unit(column)}")
-    title = ", ".join(filter(None, (name, _AHEAD[column.better])))
+def _ranked(entries: Sequence[ShownSystem], key: str) -> Panel:
+    column = entries[0].scores.column(key)
+    unit = "" if column.unit == "%" or column.unit in column.title else f" ({column.unit})"
+    name = _NAMES.get(key, f"{column.title}{unit}")
     return Panel(
-        title,
-        partial(_dots, entries=having, key=column.key),
-        ", ".join(_told(entry, column.key) for entry in having),
-        0.55 + 0.21 * len(having),
+        ", ".join(filter(None, (name, _AHEAD[column.better]))),
+        partial(_dots, entries=entries, key=key),
+        ", ".join(_told(entry, key) for entry in entries),
+        0.55 + 0.21 * len(entries),
     )
 
 
@@ -149,14 +147,6 @@ def colour_for(entry: ShownSystem, ink: Ink) -> str:
     if entry.leads:
         return ink.series(entry.number)
     return ink.floor if entry.entry.kind is RowKind.floor else ink.ceiling
-
-
-def _column(entries: Sequence[ShownSystem], key: str) -> Column:
-    return next(e.scores.column(key) for e in entries if key in e.scores)
-
-
-def _unit(column: Column) -> str:
-    return "" if column.unit in column.title else f" ({column.unit})" if column.unit != "%" else ""
 
 
 def _has(entry: ShownSystem, key: str) -> bool:
@@ -270,11 +260,6 @@ def _quartiles(entry: ShownSystem, key: str) -> str:
     return f"F1: median {middle:.1f}, half of the outputs {low:.1f} to {high:.1f}"
 
 
-def series_marker(entry: ShownSystem) -> str:
-    """The marker of an entry in line figures."""
-    return marker(entry.number) if entry.leads else "."
-
-
 _KEY_POINTS = tuple(range(1, 11))
 """Where the bins of the paper's Figure 4(a) and (b) begin: key points of the references."""
 _UTTERANCES = (1, 6, 11, 16, 21, 31, 41)
@@ -332,11 +317,7 @@ def by_size(subject: Subject) -> Picture | None:
     entries = _compared(subject)
     least = _FULL if len(subject.outputs) >= _MANY else 0
     panels = [
-        Panel(
-            f"{title} by {of}",
-            partial(_lines, entries=entries, key=key, bins=bins, of=of),
-            "; ".join(_size_figures(entry, key, bins) for entry in entries if key in entry.scores),
-        )
+        _sized(entries, key, bins, f"{title} by {of}")
         for of, bins in _sizes(subject, least)
         for key, title in _BY_SIZE.items()
         if any(key in entry.scores for entry in entries)
@@ -351,6 +332,17 @@ def by_size(subject: Subject) -> Picture | None:
         tuple(panels),
         tuple(_key(entry) for entry in entries),
     )
+
+
+def _sized(entries: Sequence[ShownSystem], key: str, bins: Bins, title: str) -> Panel:
+    found = [(one, binned(one.scores, key, bins)) for one in entries if key in one.scores]
+    told = (
+        f"{entry.name} "
+        + ", ".join(f"{m.figure:.1f} at {name}" for m, name in zip(means, bins.names, strict=True))
+        for entry, means in found
+    )
+    of = title.rpartition(" by ")[2]
+    return Panel(title, partial(_lines, found=found, bins=bins, of=of), "; ".join(told))
 
 
 def _sizes(subject: Subject, least: int = 0) -> Iterator[tuple[str, Bins]]:
@@ -471,31 +463,25 @@ def binned(scores: Scores, key: str, bins: Bins) -> list[Interval]:
 
 
 def _lines(
-    axes: Any, ink: Ink, entries: Sequence[ShownSystem], key: str, bins: Bins, of: str
+    axes: Any, ink: Ink, found: Sequence[tuple[ShownSystem, list[Interval]]], bins: Bins, of: str
 ) -> None:
     places = np.arange(len(bins.names))
-    for entry in entries:
-        if key not in entry.scores:
-            continue
-        found = binned(entry.scores, key, bins)
-        colour = colour_for(entry, ink)
-        lead = entry.leads
+    for entry, means in found:
+        colour, lead = colour_for(entry, ink), entry.leads
         axes.plot(
             places,
-            [one.figure for one in found],
+            [one.figure for one in means],
             color=colour,
-            marker=series_marker(entry),
+            marker=marker(entry.number) if lead else ".",
             markersize=4,
             linewidth=1.5 if lead else 0.9,
             linestyle="-" if lead else "--",
             zorder=3 if lead else 2,
         )
         if lead:
-            shown = [count >= _FEW for count in bins.counts]
-            low, high = (
-                np.where(shown, [getattr(one, side) for one in found], np.nan)
-                for side in ("low", "high")
-            )
+            enough = np.array(bins.counts) >= _FEW
+            ends = np.array([(one.low, one.high) for one in means])
+            low, high = np.where(enough[:, None], ends, np.nan).T
             axes.fill_between(places, low, high, color=colour, alpha=0.15, linewidth=0)
     axes.set_xticks(places, [f"{n}\n({c})" for n, c in zip(bins.names, bins.counts, strict=True)])
     axes.set_xlabel(of)
@@ -546,14 +532,6 @@ def _top(values: Sequence[float]) -> float:
 
 def _lengths(entry: ShownSystem) -> list[int]:
     return [length(output.prediction) for output in entry.outputs]
-
-
-def _size_figures(entry: ShownSystem, key: str, bins: Bins) -> str:
-    found = binned(entry.scores, key, bins)
-    figures = ", ".join(
-        f"{one.figure:.1f} at {name}" for one, name in zip(found, bins.names, strict=True)
-    )
-    return f"{entry.name} {figures}"
 
 
 def _key(entry: ShownSystem) -> LegendKey:

@@ -108,7 +108,8 @@ def line_of(text: str) -> ScriptLine:
     slots = {slots_of(variant) for variant in variants}
     if len(slots) != 1:
         raise DataError(f"template {text!r}: its wordings differ in their slots")
-    return ScriptLine(variants, slots.pop(), count_words(_SLOT.sub(_typical, variants[0])))
+    typical = _SLOT.sub(lambda slot: _LONG.get(slot[1], "7"), variants[0])
+    return ScriptLine(variants, slots.pop(), count_words(typical))
 
 
 def line_content(text: str) -> Content:
@@ -151,10 +152,6 @@ def expand(text: str) -> Variants:
     parts = _CHOICE.split(text)
     choices = [part.split("|") if i % 2 else [part] for i, part in enumerate(parts)]
     return tuple("".join(chosen) for chosen in product(*choices))
-
-
-def _typical(slot: re.Match[str]) -> str:
-    return _LONG.get(slot[1], "7")
 
 
 def slots_of(text: str) -> frozenset[str]:
