@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from dialogist.errors import MissingExtraError
+from dialogist.errors import needs_extra
 from dialogist.records import JSON
 
 if TYPE_CHECKING:
@@ -37,10 +37,8 @@ def page_templates(feature: str, show: Callable[[str], str] = displayable) -> "E
     Raises:
         MissingExtraError: jinja2 is not installed (``feature`` is what needs it).
     """
-    try:
+    with needs_extra(feature, "eval"):
         from jinja2 import Environment, FunctionLoader, StrictUndefined
-    except ImportError:
-        raise MissingExtraError(feature, "eval") from None
     return Environment(
         loader=FunctionLoader(asset),
         autoescape=True,

@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialogist.errors import MissingExtraError
+from dialogist.errors import needs_extra
 from dialogist_lab.explain.explanation import (
     TITLES,
     Axis,
@@ -53,11 +53,9 @@ def plot_explanation(
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    try:
+    with needs_extra("--png", "eval"):
         import matplotlib as mpl
         from matplotlib import font_manager
-    except ImportError:
-        raise MissingExtraError("--png", "eval") from None
     installed = set(font_manager.get_font_names())
     settings: Any = {  # matplotlib types them as a list of all its names
         "font.family": [name for name in _FONTS if name in installed] or ["sans-serif"],

@@ -18,7 +18,7 @@ from functools import partial
 from html import escape
 from typing import Any, TypeAlias
 
-from dialogist.errors import DataError, MissingExtraError
+from dialogist.errors import DataError, needs_extra
 from dialogist.evaluation.pages import displayable
 from dialogist.training.run_logs import RunLogs
 from dialogist_lab.report.subject import Run
@@ -212,10 +212,8 @@ def _draw(axes: Any, panel: Panel, ink: Ink, *, titled: bool) -> None:
 @contextmanager
 def _drawing(name: str) -> Iterator[None]:
     """matplotlib's settings for figures that can be repeated and hold any text."""
-    try:
+    with needs_extra("figures", "eval"):
         import matplotlib as mpl
-    except ImportError:
-        raise MissingExtraError("figures", "eval") from None
     settings: Any = {  # matplotlib's type for them is a list of all its names
         "svg.fonttype": "none",
         "svg.hashsalt": name,

@@ -5,13 +5,13 @@ import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
 from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dialogist.errors import installed_version
 from dialogist.evaluation.metric_selection import KeyPoints
 from dialogist.evaluation.report_card import Card, CardRow, MeasuredSystem, RowKind
 from dialogist.evaluation.scoring import Scores
@@ -220,7 +220,7 @@ def process_environment() -> dict[str, str]:
     return {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        **{name: found for name in _PACKAGES if (found := _version(name))},
+        **{name: found for name in _PACKAGES if (found := installed_version(name))},
     }
 
 
@@ -239,10 +239,3 @@ def _told(found: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     packages = found.get("packages")
     if isinstance(packages, dict):
         yield from ((str(name), str(version)) for name, version in packages.items())
-
-
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return ""
