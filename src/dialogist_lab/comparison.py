@@ -78,16 +78,16 @@ class RunFacts:
 
 def run_facts(run: Path) -> RunFacts:
     """What the newest checkpoint and the settings of a run folder say; it may be no such folder."""
-    state = _read(checkpoint_folders(run / "checkpoints")[-1:])
-    best = state.get("best") or []
-    seconds = state.get("seconds") or {}
+    newest = checkpoint_folders(run / "checkpoints")[-1:]
+    state = _read(newest[0] / "state.json") if newest else {}
+    best, seconds = state.get("best") or [], state.get("seconds") or {}
     return RunFacts(
         epochs=state.get("epoch"),
         best_epoch=int(best[0][1].rpartition("-")[2]) if best else None,
         updates=state.get("step"),
         training_seconds=seconds.get("training"),
         validation_seconds=seconds.get("validation"),
-        started_from=_started_from(run),
+        started_from=_read(run / STARTED).get("path"),
         losses=_losses(run),
     )
 
@@ -105,20 +105,13 @@ def _losses(run: Path) -> tuple[dict[str, JSON], ...] | None:
     return tuple(found) or None
 
 
-def _read(folders: Sequence[Path]) -> dict[str, Any]:
+def _read(path: Path) -> dict[str, Any]:
+    """A JSON object; empty where there is none."""
     try:
-        state = json.loads((folders[0] / "state.json").read_text(encoding="utf-8"))
-    except (IndexError, OSError, ValueError):
-        return {}
-    return state if isinstance(state, dict) else {}
-
-
-def _started_from(run: Path) -> str | None:
-    try:
-        about = json.loads((run / STARTED).read_text(encoding="utf-8"))
+        values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return None
-    return str(about["path"]) if "path" in about else None
+        return {}
+    return values if isinstance(values, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)

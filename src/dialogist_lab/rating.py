@@ -100,15 +100,10 @@ class Answer(Config):
     false: list[RatingPlace] = Field(default_factory=list)
     note: str = ""
 
-    def choice(self, question: str) -> RatingChoice | None:
-        """The answer to a question by its key."""
-        chosen: RatingChoice | None = getattr(self, question)
-        return chosen
-
     @property
     def complete_answer(self) -> bool:
         """Whether every question is answered: only then is no mark a word about falsehoods."""
-        return all(self.choice(question) for question in QUESTIONS)
+        return all(getattr(self, question) for question in QUESTIONS)
 
 
 class _File(Config):
@@ -319,7 +314,7 @@ def _preference(question: str, raters: Sequence[dict[int, Answer]], key: AnswerK
     signs = np.full((len(raters), len(key.ids)), math.nan)
     for row, answers in zip(signs, raters, strict=True):
         for number, answer in answers.items():
-            chosen = answer.choice(question)
+            chosen: RatingChoice | None = getattr(answer, question)
             if chosen is not None:
                 row[number] = _SIGNS[chosen] * (-1 if key.swapped[number] else 1)
     balance = np.nansum(signs, axis=0)

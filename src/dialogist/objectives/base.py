@@ -55,7 +55,7 @@ class ObjectiveConfig(KindConfig):
         "cross-entropy": "dialogist.objectives.cross_entropy:CrossEntropyConfig",
         "denoising": "dialogist.objectives.cross_entropy:DenoisingConfig",
         "self-critical": "dialogist_lab.papers.self_critical:SelfCriticalConfig",
-        "leader-writer": "dialogist_lab.papers.leader_writer_loss:LeaderWriterLossConfig",
+        "leader-writer": "dialogist_lab.papers.leader_writer:LeaderWriterLossConfig",
     }
     default_kind: ClassVar[str] = "cross-entropy"
 

@@ -109,7 +109,7 @@ def compare(
     output: OutputFile = None,
     format: CardForm = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Figures 3 and 4 of the paper as a PNG file.")
+        Path | None, typer.Option(help="Figures 2 to 4 of the paper as a PNG file.")
     ] = None,
     allow_network: AllowNetwork = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
@@ -251,16 +251,11 @@ def _data_set(on: Path | None, read: ReadOptions) -> "DataSet | None":
         return None
     if not on.is_file():
         raise DataError(f"{on}: no such file")
-    return DataSet(
-        path=str(on.absolute()),
-        format=read.format,
-        columns=dict(read.columns),
-        encoding=read.encoding,
-        where=[str(condition) for condition in read.where],
-        one_dialogue=read.one_dialogue,
-        by_neighbours=read.by_neighbours,
-        internal_notes=read.internal_notes,
-    )
+    named = ("format", "encoding", "one_dialogue", "by_neighbours", "internal_notes")
+    options = {name: getattr(read, name) for name in named}
+    where = [str(condition) for condition in read.where]
+    path = str(on.absolute())
+    return DataSet.parse({**options, "path": path, "columns": dict(read.columns), "where": where})
 
 
 def _starts(entries: Iterable[str]) -> dict[str, str]:

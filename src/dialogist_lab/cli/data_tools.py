@@ -151,16 +151,19 @@ def _check(path: Path, folder: Path, form: Facts) -> int:
     if form is Facts.json:
         typer.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
         return 0
-    typer.echo(f"{path}: {counted(report.rows, 'rows')} of width {report.width}")
-    typer.echo(f"  header             {'yes' if report.header else 'no'}")
     shown = ", ".join(map(str, report.bad_lines))
-    first = f" (first in lines {shown})" if shown else ""
-    typer.echo(f"  bad rows           {report.bad_rows}{first}")
-    typer.echo(f"  duplicates         {report.duplicates} (the first counts)")
-    typer.echo(f"  in cp1252          {report.cp1252_rows}")
-    typer.echo(f"  invalid bytes      {report.invalid_rows}")
-    typer.echo(f"vocabulary: {counted(report.vocabulary, 'words')}, {report.pieces} other entries")
-    typer.echo(f"  in this spelling   {report.exact}")
-    typer.echo(f"  in small letters   {report.lowercase}")
-    typer.echo(f"  covered            {100 * report.coverage:.1f}%")
+    lines = {
+        "header": "yes" if report.header else "no",
+        "bad rows": f"{report.bad_rows}{f' (first in lines {shown})' if shown else ''}",
+        "duplicates": f"{report.duplicates} (the first counts)",
+        "in cp1252": report.cp1252_rows,
+        "invalid bytes": report.invalid_rows,
+        "vocabulary": f"{counted(report.vocabulary, 'words')}, {report.pieces} other entries",
+        "in this spelling": report.exact,
+        "in small letters": report.lowercase,
+        "covered": f"{100 * report.coverage:.1f}%",
+    }
+    typer.echo(f"{path}: {counted(report.rows, 'rows')} of width {report.width}")
+    for name, value in lines.items():
+        typer.echo(f"  {name:18} {value}")
     return 0

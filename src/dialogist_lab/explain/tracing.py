@@ -21,11 +21,11 @@ from dialogist.models.base import Outputs
 from dialogist.nn.output_layer import Copies, PointerLogProbs
 from dialogist.pipeline.bundle import Bundle
 from dialogist.pipeline.compose import compose
-from dialogist.pipeline.drafts import BROKEN, Window, pieces
+from dialogist.pipeline.drafts import BROKEN, Draft, Window, pieces
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.pipeline.window_generator import forced_pair
 from dialogist.records import Dialogue, Summary, Utterance
-from dialogist.tensors import FIRST_KEY_POINT, PLAN_EOS, Batch
+from dialogist.tensors import FIRST_KEY_POINT, PLAN_EOS
 from dialogist.tokenizers import Tokenizer
 from dialogist.tokenizers.special_tokens import readable_entity
 from dialogist_lab.explain.explanation import (
@@ -175,6 +175,13 @@ class _Said:
     lengths: tuple[int, ...]
     kept: tuple[int, ...]
 
+    @classmethod
+    def of(cls, draft: Draft) -> "_Said":
+        """Of the (sub-)summaries of a draft."""
+        sizes = [len(text.tokens) for text in draft.texts]
+        ends = [size + text.finished for size, text in zip(sizes, draft.texts, strict=True)]
+        return cls(tuple(size + 1 for size in sizes), tuple(ends))
+
     @property
     def rows(self) -> list[int]:
         """Of all M positions those that were said."""
@@ -322,14 +329,6 @@ def _array(weights: Tensor) -> AttentionWeights:
     return np.asarray(weights.float().cpu().numpy(), dtype=np.float32)
 
 
-def source_lengths(parts: Sequence[tuple[int, bool]]) -> _Said:
-    """From each (sub-)summary's number of tokens and whether it is finished."""
-    return _Said(
-        tuple(tokens + 1 for tokens, _ in parts),
-        tuple(tokens + int(finished) for tokens, finished in parts),
-    )
-
-
 ALTERNATIVES = 5
 """How many candidates are told for each token."""
 
@@ -374,8 +373,9 @@ class _Telling:
         device = next(self.bundle.model.parameters()).device
         pair = forced_pair(written.encoded, self.draft, self.bundle.tokenizer.symbols)
         self.batch = collate([pair], self.bundle.tokenizer.symbols).to(device)
-        self.said = source_lengths([(len(t.tokens), t.finished) for t in self.draft.texts])
-        self.places = _places(self.batch)
+        self.said = _Said.of(self.draft)
+        assert self.batch.utterance is not None  # `collate` always tells
+        self.places = Places(self.batch.utterance[0])
 
     def explanation(self) -> Explanation:
         """Run the model on what was found, and name everything."""
@@ -458,11 +458,6 @@ class _Telling:
             return END if index == PLAN_EOS else f"‹symbol {index}›"
         known = pack is not None and number < len(pack.labels)
         return pack.labels[number] if pack is not None and known else f"key point {number + 1}"
-
-
-def _places(batch: Batch) -> Places:
-    assert batch.utterance is not None  # `collate` always tells
-    return Places(batch.utterance[0])
 
 
 def _likeliest(table: Tensor, name: Callable[[int], str]) -> list[tuple[TokenCandidate, ...]]:

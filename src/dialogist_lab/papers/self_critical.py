@@ -127,11 +127,11 @@ class SelfCriticalConfig(ObjectiveConfig):
     """Options of the self-critical objective.
 
     The loss is (1 - ``weight``) * cross-entropy + ``weight`` * reinforcement (Paulus et al. 2018,
-    equation 16), both as means over a dialogue's tokens. ``max_tokens`` bounds samples.
-    ``unsupported``: what the reward, a ROUGE-L of 0 to 1, loses for each name, speaker, number or
-    other entity that the dialogue does not bear out (`dialogist_lab.papers.self_critical`).
+    equation 16), both as means over a dialogue's tokens.
 
     ``weight``: the share of reinforcement in the loss. ``max_tokens``: the longest sample.
+    ``unsupported``: what the reward, a ROUGE-L of 0 to 1, loses for each name, speaker, number or
+    other entity that the dialogue does not bear out.
     """
 
     kind: Literal["self-critical"] = "self-critical"

@@ -371,33 +371,16 @@ def sizes_json(subject: Subject) -> list[JSON]:
 
 
 def overview(subject: Subject) -> Picture:
-    """Key facts, lengths, scores by size and learning curves in one picture.
-
-    The first three are Figures 3 and 4 of the KDD'19 paper.
-    """
+    """Lengths, key facts, scores by size (Figures 2 to 4 of the KDD'19 paper), learning curves."""
     drawn = (
+        lengths(subject),
         ranking(subject.systems, ["key_facts.rougeL.f1"], "", ""),
         by_size(subject),
         learning(subject.numbered_runs),
     )
-    means = {short(one.name): fmean(_lengths(one)) for one in subject.systems}
-    told = ", ".join(f"{name} {mean:.1f}" for name, mean in means.items())
-    words = Panel("Words of an output", partial(_mean_lengths, subject=subject), told)
-    panels = [panel for one in drawn if one is not None for panel in one.panels]
+    panels = tuple(panel for one in drawn if one is not None for panel in one.panels)
     legend = tuple(_key(entry) for entry in _compared(subject))
-    return Picture("comparison", "Systems side by side", "", (words, *panels), legend)
-
-
-def _mean_lengths(axes: Any, ink: Ink, subject: Subject) -> None:
-    """Bars of systems, and a line for the references."""
-    entries = subject.systems
-    colours = [colour_for(entry, ink) for entry in entries]
-    bars = axes.barh(range(len(entries)), [fmean(_lengths(e)) for e in entries], color=colours)
-    axes.bar_label(bars, fmt="%.1f", padding=4, color=ink.text)
-    axes.set_yticks(range(len(entries)), [short(entry.name) for entry in entries])
-    axes.invert_yaxis()  # the first system on top, as in the table
-    axes.margins(x=0.15)
-    _mean_line(axes, subject.reference_words, ink.text)
+    return Picture("comparison", "Systems side by side", "", panels, legend)
 
 
 def _compared(subject: Subject) -> list[ShownSystem]:

@@ -201,18 +201,11 @@ class Issue:
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
-    """What belongs to no key point."""
-
-    greet: tuple[ScriptExchange, ...]
-    chat: tuple[ScriptExchange, ...]
-    ramble: tuple[ScriptLine, ...]
-    repeat: Mapping[str, tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True)
 class Grammar:
-    """All templates of a language. ``answers[i]`` is the answer to ``questions[i]``."""
+    """All templates of a language.
+
+    ``answers[i]`` answers ``questions[i]``; ``greet`` to ``repeat`` belong to no key point.
+    """
 
     language: SynthLanguage
     points: Mapping[str, Point]
@@ -222,7 +215,10 @@ class Grammar:
     frames: Mapping[str, tuple[ScriptLine, ...]]
     leads: Mapping[str, tuple[str, ...]]
     more: Mapping[str, tuple[Content, ...]]
-    talk: Talk
+    greet: tuple[ScriptExchange, ...]
+    chat: tuple[ScriptExchange, ...]
+    ramble: tuple[ScriptLine, ...]
+    repeat: Mapping[str, tuple[str, ...]]
     words: Mapping[str, tuple[str, ...]]
 
 
@@ -250,12 +246,10 @@ def load_grammar(language: SynthLanguage) -> Grammar:
         {label: _frames(each) for label, each in frames["note"].items()},
         {label: _flat(each) for label, each in frames["lead"].items()},
         more,
-        Talk(
-            tuple(map(exchange_of, talk["greet"])),
-            tuple(map(exchange_of, talk["chat"])),
-            tuple(map(line_of, talk["ramble"])),
-            {role: _flat(each) for role, each in talk["repeat"].items()},
-        ),
+        tuple(map(exchange_of, talk["greet"])),
+        tuple(map(exchange_of, talk["chat"])),
+        tuple(map(line_of, talk["ramble"])),
+        {role: _flat(each) for role, each in talk["repeat"].items()},
         {"item": tuple(talk["item"]), "vehicle": tuple(talk["vehicle"])},
     )
 

@@ -18,8 +18,12 @@ from dialogist.models.transformer import TransformerConfig
 from dialogist.nn.output_layer import LogProbs, VocabularyProjection
 from dialogist.tensors import FIRST_KEY_POINT, Batch
 from dialogist.tokenizers import Symbols, TokenizerConfig, build_tokenizer, placeholder
-from dialogist_lab.papers.leader_writer import LeaderWriter, LeaderWriterConfig
-from dialogist_lab.papers.leader_writer_loss import LeaderWriterLossConfig, per_dialogue
+from dialogist_lab.papers.leader_writer import (
+    LeaderWriter,
+    LeaderWriterConfig,
+    LeaderWriterLossConfig,
+    per_dialogue,
+)
 from dialogist_lab.papers.self_critical import (
     SelfCriticalConfig,
     UnsupportedCounter,
