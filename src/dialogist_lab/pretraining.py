@@ -105,19 +105,12 @@ class VectorTraining(Config):
     seed: int = Field(1, ge=0)
 
 
-@dataclass(frozen=True, slots=True)
-class TrainedVectors:
-    """What was learned from: ``texts`` with ``words`` in all; ``vocabulary`` words got a vector."""
-
-    texts: int
-    words: int
-    vocabulary: int
-
-
 def train_vectors(
     texts: Iterable[str], config: VectorTraining, output: Path, note: Note
-) -> TrainedVectors:
+) -> tuple[int, int]:
     """Train on ``texts`` and write word2vec's text format; texts are held on disk, not in memory.
+
+    Returns how many words got a vector, and how many there are in all.
 
     Raises:
         DataError: no word is frequent enough, or a file cannot be written.
@@ -152,7 +145,7 @@ def train_vectors(
             raise DataError(f"{few}: give more, or --min-count 1")
         model.train(sentences, total_examples=lines, epochs=config.epochs, callbacks=[Told()])
         _write(model.wv, output)
-    return TrainedVectors(lines, words, len(model.wv))
+    return len(model.wv), words
 
 
 def _write_corpus(texts: Iterable[str], path: Path) -> tuple[int, int]:

@@ -1,7 +1,6 @@
 """The page on which people compare two systems' summaries without knowing whose they are."""
 
 import base64
-import hashlib
 import json
 import re
 import zlib
@@ -12,6 +11,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from dialogist.config import Config
+from dialogist.data.split import digest
 from dialogist.errors import DataError
 from dialogist.evaluation.pages import people_page
 from dialogist.records import JSON, Dialogue, Utterance
@@ -51,7 +51,7 @@ def sample_pairs(pairs: Sequence[RatedPair], count: int, seed: int) -> Drawn:
 
     A smaller count is the head of a larger one, but for the sides.
     """
-    order = sorted(range(len(pairs)), key=lambda i: _hash(f"pair {seed} {i}"))
+    order = sorted(range(len(pairs)), key=lambda i: digest(f"pair {seed} {i}"))
     shown: list[int] = []
     identical = 0
     for i in order:
@@ -61,7 +61,7 @@ def sample_pairs(pairs: Sequence[RatedPair], count: int, seed: int) -> Drawn:
             identical += 1
         else:
             shown.append(i)
-    by_side = sorted(shown, key=lambda i: _hash(f"side {seed} {i}"))
+    by_side = sorted(shown, key=lambda i: digest(f"side {seed} {i}"))
     swapped = set(by_side[: len(shown) // 2])
     return Drawn(
         pairs=tuple(pairs[i] for i in shown),
@@ -141,7 +141,3 @@ def _item(pair: RatedPair, swapped: bool) -> JSON:
     first, second = reversed(pair.texts) if swapped else pair.texts
     turns: list[JSON] = [[u.speaker, u.text] for u in pair.dialogue.utterances]
     return {"turns": turns, "first": first, "second": second}
-
-
-def _hash(text: str) -> bytes:
-    return hashlib.sha256(text.encode()).digest()

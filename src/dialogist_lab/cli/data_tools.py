@@ -126,9 +126,9 @@ def vectors(
     reading = InputReading(read)
     values = {"width": width, "epochs": epochs, "min_count": min_count, "seed": seed}
     config = VectorTraining.parse(values, "data vectors")
-    trained = train_vectors(_texts(reading.dialogues(files)), config, output, note)
+    vocabulary, words = train_vectors(_texts(reading.dialogues(files)), config, output, note)
     note(
-        f"vectors of width {width} for {trained.vocabulary:,} of {counted(trained.words, 'words')}",
+        f"vectors of width {width} for {vocabulary:,} of {counted(words, 'words')}",
         own=True,
     )
     typer.echo(output)

@@ -1,14 +1,11 @@
 """Figures of scores and of sizes: ranking, spread, scatter, lengths, scores by size."""
 
-import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dialogist.evaluation.report_card import RowKind
 from dialogist.evaluation.scoring import Scores
@@ -24,7 +21,7 @@ from dialogist_lab.report.figures import (
     marker,
     short,
 )
-from dialogist_lab.report.subject import ShownSystem, Subject, known, length, shown_alone
+from dialogist_lab.report.subject import Bins, ShownSystem, Subject, known, length, shown_alone
 
 HEADLINE = ("rouge1.f1", "rouge2.f1", "rougeL.f1", "bertscore.f1", "bleu", "chrf")
 """What systems are first compared by, as far as it was measured."""
@@ -271,47 +268,6 @@ _FEW = 5  # outputs in a bin below which there is no interval to be drawn
 _FULL, _MANY = 20, 100  # outputs that a bin has at least, where there are so many in all
 
 
-@dataclass(frozen=True, slots=True)
-class Bins:
-    """Outputs by size: ``places`` (N,) the bin of each, ``names`` and ``counts`` of the bins."""
-
-    places: NDArray[np.intp]
-    names: tuple[str, ...]
-    counts: tuple[int, ...]
-
-    @classmethod
-    def of(cls, sizes: Sequence[float], starts: Sequence[int], least: int = 0) -> "Bins":
-        """Bins begin at ``starts``, the first takes what is smaller; empty ones are left out.
-
-        Bins of fewer outputs than ``least`` are joined with the one below, the first with the next.
-        """
-        whole = np.floor(np.asarray(sizes, dtype=float) + 0.5)
-        starts = _joined(whole, starts, least)
-        found = np.searchsorted(starts, whole, side="right").clip(min=1) - 1
-        used, places, counts = np.unique(found, return_inverse=True, return_counts=True)
-        ends = [*(start - 1 for start in starts[1:]), None]
-        names = tuple(_range(starts[i], ends[i]) for i in used)
-        return cls(places, names, tuple(map(int, counts)))
-
-    def means(self, each: Floats) -> list[JSON]:
-        """(N,) figures -> the mean of each bin, None where it has none."""
-        parts = (each[self.places == place] for place in range(len(self.names)))
-        told = (part[~np.isnan(part)] for part in parts)
-        return [float(part.mean()) if len(part) else None for part in told]
-
-
-def _joined(sizes: Floats, starts: Sequence[int], least: int) -> list[int]:
-    """The starts of bins that hold ``least`` outputs each, as far as there are that many."""
-    kept: list[int] = []
-    end = math.inf
-    for start in reversed(starts[1:]):
-        if np.count_nonzero((sizes >= start) & (sizes < end)) >= least:
-            kept, end = [start, *kept], start
-    if kept and np.count_nonzero(sizes < end) < least:
-        kept = kept[1:]
-    return [starts[0], *kept]
-
-
 def by_size(subject: Subject) -> Picture | None:
     """ROUGE-L, and that of key points, by utterances of the dialogue and by key points."""
     entries = _compared(subject)
@@ -519,9 +475,3 @@ def _lengths(entry: ShownSystem) -> list[int]:
 
 def _key(entry: ShownSystem) -> LegendKey:
     return LegendKey(short(entry.name), "series" if entry.leads else entry.entry.kind, entry.number)
-
-
-def _range(first: int, last: int | None) -> str:
-    if last is None:
-        return f"{first}+"
-    return str(first) if first == last else f"{first}-{last}"

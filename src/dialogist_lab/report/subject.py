@@ -1,6 +1,7 @@
 """What a report is about: systems, their scores, runs, and what figures were made with."""
 
 import json
+import math
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,8 +19,9 @@ from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.significance import Interval
 from dialogist.evaluation.system_outputs import Output, cases_of
 from dialogist.evaluation.upper_bounds import HUMAN
-from dialogist.metrics.base import Metric, mean_column
+from dialogist.metrics.base import Floats, Metric, mean_column
 from dialogist.recipe.evaluation_run import reference_entry
+from dialogist.records import JSON
 from dialogist.text.tokens import words_in
 
 SUPPORT = {
@@ -189,6 +191,53 @@ def shown_alone(scores: Scores, key: str, chosen: NDArray[np.bool_] | None = Non
         values=np.stack([np.where(there, each, 0.0), there], axis=1),
         signatures={},
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Outputs by size: ``places`` (N,) the bin of each, ``names`` and ``counts`` of the bins."""
+
+    places: NDArray[np.intp]
+    names: tuple[str, ...]
+    counts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, sizes: Sequence[float], starts: Sequence[int], least: int = 0) -> "Bins":
+        """Bins begin at ``starts``, the first takes what is smaller; empty ones are left out.
+
+        Bins of fewer outputs than ``least`` are joined with the one below, the first with the next.
+        """
+        whole = np.floor(np.asarray(sizes, dtype=float) + 0.5)
+        starts = _joined(whole, starts, least)
+        found = np.searchsorted(starts, whole, side="right").clip(min=1) - 1
+        used, places, counts = np.unique(found, return_inverse=True, return_counts=True)
+        ends = [*(start - 1 for start in starts[1:]), None]
+        names = tuple(_range(starts[i], ends[i]) for i in used)
+        return cls(places, names, tuple(map(int, counts)))
+
+    def means(self, each: Floats) -> list[JSON]:
+        """(N,) figures -> the mean of each bin, None where it has none."""
+        parts = (each[self.places == place] for place in range(len(self.names)))
+        told = (part[~np.isnan(part)] for part in parts)
+        return [float(part.mean()) if len(part) else None for part in told]
+
+
+def _joined(sizes: Floats, starts: Sequence[int], least: int) -> list[int]:
+    """The starts of bins that hold ``least`` outputs each, as far as there are that many."""
+    kept: list[int] = []
+    end = math.inf
+    for start in reversed(starts[1:]):
+        if np.count_nonzero((sizes >= start) & (sizes < end)) >= least:
+            kept, end = [start, *kept], start
+    if kept and np.count_nonzero(sizes < end) < least:
+        kept = kept[1:]
+    return [starts[0], *kept]
+
+
+def _range(first: int, last: int | None) -> str:
+    if last is None:
+        return f"{first}+"
+    return str(first) if first == last else f"{first}-{last}"
 
 
 LOG = "metrics.jsonl"
