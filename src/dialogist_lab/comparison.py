@@ -11,7 +11,7 @@ import torch
 
 from dialogist.data.key_points import RulePack
 from dialogist.decoding import DecodingOptions
-from dialogist.errors import CheckpointError, UsageError, nearest
+from dialogist.errors import CheckpointError
 from dialogist.evaluation.metric_selection import (
     KEY_POINT_METRIC,
     KeyPoints,
@@ -25,7 +25,12 @@ from dialogist.evaluation.upper_bounds import human_scores
 from dialogist.files import writing
 from dialogist.metrics.base import Metric
 from dialogist.recipe.corpus import Note
-from dialogist.recipe.evaluation_run import floor_names, floors_and_ceilings, floors_for
+from dialogist.recipe.evaluation_run import (
+    check_baseline,
+    floor_names,
+    floors_and_ceilings,
+    floors_for,
+)
 from dialogist.recipe.predictions import (
     AS_USUAL,
     LoadedPredictions,
@@ -43,7 +48,7 @@ from dialogist.recipe.systems import (
     read_evaluation_data,
 )
 from dialogist.recipe.training_run import train_recipe
-from dialogist.records import JSON, Summary
+from dialogist.records import JSON
 from dialogist.training.base import TrainingReporter
 from dialogist.training.checkpoints import checkpoint_folders
 from dialogist.training.run_logs import RunLogs
@@ -215,9 +220,9 @@ def settle_comparison(
     sets = evaluation_sets(systems, wanted.on)
     pack = choose_pack(wanted.pack, systems, sets, wanted.data)
     choice, bad = read_evaluation_data(sets, wanted.data, wanted.limit, note)
-    silent = silent_outputs(choice)
+    silent = choice.silent()
     floors = floor_names(silent) if wanted.floors else []
-    _check_baseline(wanted.baseline, [*(system.name for system in systems), *floors])
+    check_baseline(wanted.baseline, [*(system.name for system in systems), *floors])
     own = ("rouge", "bleu", *([] if pack is None else [KEY_POINT_METRIC]))
     names = tuple(dict.fromkeys((*own, *wanted.metrics)))
     metrics, left = choose_metrics(
@@ -246,16 +251,6 @@ def settle_comparison(
         choice=choice,
         read=read,
     )
-
-
-def silent_outputs(choice: DialogueChoice) -> list[Output]:
-    """The dialogues as if nothing were said about them."""
-    return [Output.of(Summary("", one.id), one) for one in choice.wanted]
-
-
-def _check_baseline(name: str, known: Sequence[str]) -> None:
-    if name and name not in known:
-        raise UsageError(f"--baseline {name}: is no row of this table{nearest(name, known)}")
 
 
 def is_trained(system: System) -> bool:
@@ -320,7 +315,7 @@ def assess(
 def floor_entries(setting: ComparisonSetting, without: Collection[str]) -> Iterator[MeasuredSystem]:
     """Floors and ceilings, but those that are there already."""
     if setting.wanted.floors:
-        silent = silent_outputs(setting.choice)
+        silent = setting.choice.silent()
         floors = [floor for floor in floors_for(silent) if floor.name not in without]
         people = partial(human_scores, metrics=setting.metrics)
         yield from floors_and_ceilings(silent, floors, setting.score, people)

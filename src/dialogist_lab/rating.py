@@ -302,11 +302,8 @@ def preferred(sheets: Sheets) -> dict[int, RatingPlace]:
 
 def sign_test(one: int, other: int) -> float:
     """Two-sided p of as uneven a split of ``one + other`` tosses of a fair coin (exact)."""
-    count, ways, tail = one + other, 1, 0
-    for k in range(min(one, other) + 1):
-        tail += ways
-        ways = ways * (count - k) // (k + 1)
-    both: float = 2 * tail / (1 << count)
+    tail = sum(math.comb(one + other, k) for k in range(min(one, other) + 1))
+    both: float = 2 * tail / (1 << (one + other))
     return min(1.0, both)
 
 

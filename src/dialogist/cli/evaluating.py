@@ -39,7 +39,6 @@ from dialogist.recipe.evaluation_run import (
 from dialogist.recipe.predictions import Speaker, read_written, speaker_of
 from dialogist.recipe.recipe_config import DataSet
 from dialogist.recipe.systems import System, choose_pack, find_systems
-from dialogist.records import Summary
 from dialogist.text.tokens import counted
 
 # What ``evaluate`` and ``report`` have in common: dialogues chosen, systems asked, files read.
@@ -269,8 +268,7 @@ def evaluate_call(call: Call) -> Result:
 
 def _try_metrics(wanted: MetricSelection, columns: Sequence[str], choice: DialogueChoice) -> None:
     """See that all can be measured before a model is asked for hours."""
-    silent = [Output.of(Summary("", one.id), one) for one in choice.wanted]
-    metrics, _ = choose_metrics(wanted, silent)
+    metrics, _ = choose_metrics(wanted, choice.silent())
     check_columns(columns, column_keys(metrics))
 
 

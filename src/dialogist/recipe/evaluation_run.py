@@ -8,7 +8,7 @@ import numpy as np
 
 from dialogist.baselines.extractive import BaselineSystem, ConstantSummary, baseline
 from dialogist.data.chance import FixedSample
-from dialogist.errors import ConfigError
+from dialogist.errors import ConfigError, UsageError, nearest
 from dialogist.evaluation.diagnostics import Caution
 from dialogist.evaluation.metric_selection import (
     DEFAULT_SELECTION,
@@ -74,6 +74,16 @@ def floors_for(outputs: Sequence[Output]) -> list[BaselineSystem]:
 def floor_names(outputs: Sequence[Output]) -> list[str]:
     """What the floors for these dialogues are called."""
     return [floor.name for floor in floors_for(outputs)]
+
+
+def check_baseline(name: str, known: Sequence[str]) -> None:
+    """See that differences can be told from the row of that name (empty: from the first).
+
+    Raises:
+        UsageError: there is none; names the nearest.
+    """
+    if name and name not in known:
+        raise UsageError(f"--baseline {name}: is no row of this table{nearest(name, known)}")
 
 
 def most_central(texts: Sequence[str]) -> str:

@@ -120,11 +120,11 @@ def _work(
     from dialogist.recipe.recipe_config import RunPlace
     from dialogist.recipe.systems import System
     from dialogist_lab.ablation import budgeted
-    from dialogist_lab.comparison import comparison_card, silent_outputs
+    from dialogist_lab.comparison import comparison_card
 
     setting = comparison.setting
     assert comparison.ablation is not None
-    people = reference_entry(silent_outputs(setting.choice), setting.metrics)
+    people = reference_entry(setting.choice.silent(), setting.metrics)
     comparison.floors = [] if people is None else [people]
     for number, row in enumerate(rows, 1):
         if not quiet:

@@ -233,11 +233,12 @@ def _pairs(
 ) -> "list[RatedPair]":
     """What both systems say about the dialogues that both have an output for."""
     from dialogist.evaluation.system_outputs import JoinOptions, join_outputs
+    from dialogist.recipe.predictions import read_located
     from dialogist_lab.rating_page import RatedPair
 
     prediction_key, by_order = how
     dialogues = list(reading.dialogues([on]))
-    found = [_read(path, prediction_key) for path in files]
+    found = [read_located(path, prediction_key, note) for path in files]
     choice = _shared(on, dialogues, [placed for placed, _ in found], by_order)
     outputs = []
     for path, (placed, bad) in zip(files, found, strict=True):
@@ -249,17 +250,6 @@ def _pairs(
         RatedPair(dialogue, (one.prediction, other.prediction))
         for dialogue, one, other in zip(choice.wanted, *outputs, strict=True)
     ]
-
-
-def _read(path: Path, prediction_key: str) -> "tuple[list[LocatedOutput], int]":
-    """The outputs of a file, and how many of its records could not be read."""
-    from dialogist.evaluation.system_outputs import read_outputs
-
-    problems: list[str] = []
-    placed = list(read_outputs(path, lambda p: problems.append(str(p)), prediction_key, False))
-    for problem in problems:
-        note(problem)
-    return placed, len(problems)
 
 
 def _shared(

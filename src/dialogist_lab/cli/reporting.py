@@ -7,13 +7,14 @@ from pathlib import Path
 
 from dialogist.cli.console import note, progress
 from dialogist.cli.evaluating import EvaluationInputs, SystemRun
-from dialogist.errors import DataError, MissingExtraError, UsageError, nearest
+from dialogist.errors import DataError, MissingExtraError, UsageError
 from dialogist.evaluation.metric_selection import MetricSelection, metric_names
 from dialogist.evaluation.system_outputs import DialogueChoice, Output
 from dialogist.files import short_names, writing
 from dialogist.recipe.evaluation_run import (
     EvaluationRequest,
     SystemResult,
+    check_baseline,
     evaluate_said,
     floor_names,
     run_cautions,
@@ -96,7 +97,8 @@ class ReportRun:
         if skipped:
             note(f"{counted(skipped, 'dialogues')} without a reference left out", own=True)
         said = self._said(systems, choice)
-        self._check_baseline(said)
+        floors = floor_names(said[0].outputs) if flags.floors else []
+        check_baseline(self.baseline, [*(one.name for one in said), *floors])
         about = choice.file if choice else systems[0].name
         cautions = [*asking.leaks(said[0].outputs, about)]
         cautions += (one for run in subject.runs for one in run_cautions(run.folder, run.name))
@@ -140,14 +142,6 @@ class ReportRun:
     def _path(self, system: System, kind: str = "") -> Path:
         """The file for what a system says."""
         return self.predictions / f"{system.file_name}{kind}.predictions.jsonl"
-
-    def _check_baseline(self, said: Sequence[SystemResult]) -> None:
-        known = [one.name for one in said]
-        if self.asking.flags.floors:
-            known += floor_names(said[0].outputs)
-        if self.baseline and self.baseline not in known:
-            hint = nearest(self.baseline, known)
-            raise UsageError(f"--baseline {self.baseline}: is no row of this report{hint}")
 
 
 def _aligned(said: Sequence[SystemResult]) -> list[SystemResult]:

@@ -20,7 +20,7 @@ from dialogist.decoding.generation import PLAN_SYMBOLS, plan_of, plan_options, r
 from dialogist.models.base import ModelConfig, Outputs, PlanningModule, RecipeParts
 from dialogist.nn.attention import WantedWeights
 from dialogist.nn.layers import initialise_module
-from dialogist.objectives.base import Loss, ObjectiveConfig, Per, per_sequence
+from dialogist.objectives.base import Loss, ObjectiveConfig, Per, per_dialogue, per_sequence
 from dialogist.tensors import FIRST_KEY_POINT, Batch, Plan
 from dialogist.tokenizers import Symbols, Tokenizer
 from dialogist_lab.papers.hierarchical import (
@@ -287,10 +287,3 @@ class LeaderWriterLoss:
 
 def _log_probs(outputs: Outputs) -> Tensor:
     return outputs.log_probs.of(outputs.targets).target
-
-
-def per_dialogue(log_probs: Tensor, mask: Tensor, owner: Tensor, dialogues: int) -> Tensor:
-    """Log-probabilities at the real positions (M,) of (R, T) -> means over each dialogue, (B,)."""
-    of = owner.repeat_interleave(mask.sum(dim=1))  # (M,) the dialogue of each position
-    sums = torch.zeros(dialogues, device=log_probs.device).index_add(0, of, log_probs)
-    return sums / torch.bincount(of, minlength=dialogues).clamp(min=1)

@@ -5,7 +5,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from hashlib import blake2b
 from importlib import resources
 from itertools import product
 from random import Random
@@ -14,6 +13,7 @@ from typing import Any, Literal, TypeVar
 import yaml
 
 from dialogist.data.chance import Chance
+from dialogist.data.split import digest
 from dialogist.errors import DataError
 from dialogist.text.tokens import count_words
 
@@ -22,8 +22,7 @@ _T = TypeVar("_T")
 
 def seed_of(*parts: object) -> int:
     """A 64-bit number made of the parts, the same in every process and release."""
-    text = "\x1f".join(map(str, parts))
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
+    return digest("\x1f".join(map(str, parts)))
 
 
 class RandomDraw(Chance):

@@ -15,13 +15,13 @@ from dialogist.decoding.search import Hypothesis
 from dialogist.models.base import Outputs
 from dialogist.models.transformer import TransformerConfig
 from dialogist.nn.output_layer import LogProbs, VocabularyProjection
+from dialogist.objectives.base import per_dialogue
 from dialogist.tensors import FIRST_KEY_POINT, Batch
 from dialogist.tokenizers import Symbols, TokenizerConfig, build_tokenizer, placeholder
 from dialogist_lab.papers.leader_writer import (
     LeaderWriter,
     LeaderWriterConfig,
     LeaderWriterLossConfig,
-    per_dialogue,
 )
 from dialogist_lab.papers.self_critical import (
     SelfCriticalConfig,
