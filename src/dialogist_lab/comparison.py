@@ -38,7 +38,7 @@ from dialogist.recipe.predictions import (
     read_written,
     speaker_of,
 )
-from dialogist.recipe.recipe_config import DataSet, RunPlace
+from dialogist.recipe.recipe_config import DataSet
 from dialogist.recipe.run_settings import changed_settings
 from dialogist.recipe.start import STARTED
 from dialogist.recipe.systems import (
@@ -47,9 +47,7 @@ from dialogist.recipe.systems import (
     evaluation_sets,
     read_evaluation_data,
 )
-from dialogist.recipe.training_run import train_recipe
 from dialogist.records import JSON
-from dialogist.training.base import TrainingReporter
 from dialogist.training.checkpoints import checkpoint_folders
 from dialogist.training.run_logs import RunLogs
 
@@ -273,14 +271,6 @@ def is_trained(system: System) -> bool:
     # A start that was not finished has written the settings anew, and no model yet.
     fresh = model.is_file() and model.stat().st_mtime_ns >= config.stat().st_mtime_ns
     return fresh and not changed
-
-
-def train_system(system: System, setting: ComparisonSetting, reporter: TrainingReporter) -> None:
-    """Train a recipe in its run folder, or go on where that stands; raises as `train_recipe`."""
-    assert system.recipe is not None
-    assert system.folder is not None
-    place = RunPlace(setting.wanted.data, system.folder, setting.wanted.device)
-    train_recipe(system.recipe, place, reporter)
 
 
 def assess(

@@ -176,14 +176,17 @@ def run_system(
 
     ``prepare`` settles what is still open of it before it is trained.
     """
+    from dialogist.recipe.recipe_config import RunPlace
+    from dialogist.recipe.training_run import train_recipe
     from dialogist.training.runtime import Interrupted
-    from dialogist_lab.comparison import assess, is_trained, train_system
+    from dialogist_lab.comparison import assess, is_trained
 
     try:
         system = system if prepare is None else prepare()
-        if not is_trained(system):
+        if system.recipe is not None and system.folder is not None and not is_trained(system):
+            place = RunPlace(setting.wanted.data, system.folder, setting.wanted.device)
             with TrainingDisplay(quiet) as display:
-                train_system(system, setting, display)
+                train_recipe(system.recipe, place, display)
         total = len(setting.choice.chosen)
         row = assess(system, setting, progress(f"{system.name}:", total, quiet), options)
     except Interrupted:

@@ -1,7 +1,7 @@
 """The hierarchical Transformer: two encoders, one decoder (KDD'19 paper, sections 3.3 and 4.4)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import torch
@@ -156,8 +156,10 @@ class UtteranceDecoder(nn.Module):
         real: Tensor,
         state: UtteranceDecoderState,
         need_weights: WantedWeights = False,
-    ) -> "HierarchicalOutputs":
+    ) -> tuple[Outputs, Tensor]:
         """(N, T) ids, what shall be predicted from them, and where they are real.
+
+        Returns the distributions at the real positions, and (N, T, D) what they are predicted from.
 
         ``need_weights``: of every layer's self-attention (N, H, T, T), and cross-attention
         (N, H, T, U), or of the last cross-attention alone.
@@ -170,7 +172,7 @@ class UtteranceDecoder(nn.Module):
         t = target_in.shape[1]
         maps = _cut(weights, t, state.memory_mask) if need_weights else {}
         outputs = Outputs(found, packing.pack(target_out)[: packing.count], maps)
-        return HierarchicalOutputs(outputs, packing.split(hidden, 1)[:, 0, :t])
+        return outputs, packing.split(hidden, 1)[:, 0, :t]
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, UtteranceDecoderState]:
         """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
@@ -213,19 +215,6 @@ def _cut(weights: dict[str, Tensor], t: int, memory_mask: Tensor) -> dict[str, T
     return {name: w[..., :t, : t if "self" in name else u] for name, w in weights.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class HierarchicalOutputs:
-    """What a decoder makes of N given sequences.
-
-    Attributes:
-        outputs: the distributions at the real positions.
-        hidden: (N, T, D) the decoded representation that each position is predicted from.
-    """
-
-    outputs: Outputs
-    hidden: Tensor
-
-
 class Hierarchical(GeneratorModule):
     """A hierarchical encoder and one decoder that writes the whole summary; a `Generator`."""
 
@@ -252,8 +241,8 @@ class Hierarchical(GeneratorModule):
         """As `forward`, from what `start` gave for the batch."""
         assert isinstance(state, DecoderState)
         target = (batch.target_in, batch.target_out, batch.target_mask)
-        decoded: HierarchicalOutputs = self.decoder(*target, state.apart(), need_weights)
-        return decoded.outputs
+        outputs: Outputs = self.decoder(*target, state.apart(), need_weights)[0]
+        return outputs
 
     def start(self, batch: Batch) -> UtteranceDecoderState:
         """Encode; B rows."""

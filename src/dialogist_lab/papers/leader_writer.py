@@ -25,7 +25,6 @@ from dialogist.tensors import FIRST_KEY_POINT, Batch, Plan
 from dialogist.tokenizers import Symbols, Tokenizer
 from dialogist_lab.papers.hierarchical import (
     HierarchicalConfig,
-    HierarchicalOutputs,
     UtteranceDecoder,
     UtteranceDecoderState,
 )
@@ -116,11 +115,11 @@ class LeaderWriter(PlanningModule):
         """
         assert batch.plan is not None, "the batch was made without key points"
         memory = self.encoder(batch, need_weights is True)
-        led = self.lead(memory, batch.plan, need_weights is True)
-        state = self.writer_state(memory, batch.plan, led)
+        led, hidden = self.lead(memory, batch.plan, need_weights is True)
+        state = self.writer_state(memory, batch.plan, hidden)
         written = self.write(state, batch.plan, need_weights)
         attention = memory.attention | written.attention
-        return replace(written, attention=attention, plan=led.outputs)
+        return replace(written, attention=attention, plan=led)
 
     def encode(self, batch: Batch) -> HierarchicalMemory:
         """Read the dialogues, utterance by utterance."""
@@ -129,7 +128,7 @@ class LeaderWriter(PlanningModule):
 
     def start_writer(self, memory: HierarchicalMemory, plan: Plan) -> UtteranceDecoderState:
         """What the Writer starts from; the Leader is run over its plan once more for that."""
-        return self.writer_state(memory, plan, self.lead(memory, plan))
+        return self.writer_state(memory, plan, self.lead(memory, plan)[1])
 
     def leader_state(self, memory: HierarchicalMemory) -> UtteranceDecoderState:
         """What the Leader starts from, one row per dialogue (equation 14)."""
@@ -139,23 +138,23 @@ class LeaderWriter(PlanningModule):
 
     def lead(
         self, memory: HierarchicalMemory, plan: Plan, need_weights: WantedWeights = False
-    ) -> HierarchicalOutputs:
-        """The Leader over given key points; ``hidden`` is p-hat."""
+    ) -> tuple[Outputs, Tensor]:
+        """The Leader over given key points, and p-hat (B, P, D)."""
         sequences = (plan.key_points_in, plan.key_points_out, plan.key_points_mask)
-        decoded: HierarchicalOutputs = self.leader(
+        led: tuple[Outputs, Tensor] = self.leader(
             *sequences, self.leader_state(memory), need_weights
         )
-        return decoded
+        return led
 
     def writer_state(
-        self, memory: HierarchicalMemory, plan: Plan, led: HierarchicalOutputs
+        self, memory: HierarchicalMemory, plan: Plan, hidden: Tensor
     ) -> UtteranceDecoderState:
-        """What the Writer starts its R sub-summaries from."""
+        """What the Writer starts its R sub-summaries from; ``hidden`` as `lead` gives it."""
         if self.config.writer_start == "decoded":
-            first = led.hidden[plan.owner, plan.place]
+            first = hidden[plan.owner, plan.place]
         else:
             key_points = plan.key_points_out[plan.owner, plan.place]
-            first = self.leader.embedding.vectors(key_points, led.hidden.dtype)
+            first = self.leader.embedding.vectors(key_points, hidden.dtype)
         return self.writer.start(memory, plan.owner, first)
 
     def write(
@@ -163,8 +162,8 @@ class LeaderWriter(PlanningModule):
     ) -> Outputs:
         """The Writer over given sub-summaries."""
         target = (plan.target_in, plan.target_out, plan.target_mask)
-        decoded: HierarchicalOutputs = self.writer(*target, state, need_weights)
-        return decoded.outputs
+        outputs: Outputs = self.writer(*target, state, need_weights)[0]
+        return outputs
 
 
 # The losses (section 3.5, equations 19 to 23).
@@ -222,9 +221,9 @@ class LeaderWriterLoss:
         assert batch.plan is not None, "the batch was made without key points"
         plan, config = batch.plan, self.config
         memory = model.encoder(batch)
-        led = model.lead(memory, plan)
-        state = model.writer_state(memory, plan, led)
-        key_points = -per_sequence(_log_probs(led.outputs), plan.key_points_mask).sum()
+        led, hidden = model.lead(memory, plan)
+        state = model.writer_state(memory, plan, hidden)
+        key_points = -per_sequence(_log_probs(led), plan.key_points_mask).sum()
         written = _log_probs(model.write(state, plan))
         sub_summaries = -per_dialogue(written, plan.target_mask, plan.owner, len(batch)).sum()
         value = config.key_points * key_points + config.sub_summaries * sub_summaries
@@ -257,7 +256,7 @@ class LeaderWriterLoss:
         # The end of a sequence that was cut was not said.
         ends = said.key_points_mask.cumsum(dim=1) == said.key_points_mask.sum(dim=1, keepdim=True)
         said = replace(said, key_points_mask=said.key_points_mask & ~(ends & cut[:, None]))
-        log_probs = _log_probs(model.lead(memory, said).outputs)
+        log_probs = _log_probs(model.lead(memory, said)[0])
         means = per_sequence(log_probs, said.key_points_mask)
         return (found.gap.to(means) * means).sum(), found.reward
 
@@ -269,8 +268,7 @@ class LeaderWriterLoss:
         plan, device = batch.plan, batch.source.device
         rows = torch.arange(len(plan.owner), device=device)
         with evaluation_mode(model), torch.inference_mode():
-            encoded = model.encoder(batch)
-            start = model.writer_state(encoded, plan, model.lead(encoded, plan))
+            start = model.start_writer(model.encoder(batch), plan)
             said_so = roll_out(model.writer, start, rows, self._options(), self.symbols)
         found = rollouts(*said_so, target_ids(plan.target_out, plan.target_mask))
         inputs = [t.to(device) for t in forced_targets(found.sampled, self.symbols)]

@@ -149,15 +149,8 @@ class Recurrent(GeneratorModule):
             else:
                 initialise_module(module, "keras")
 
-    def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
-        """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions.
-
-        ``attention["decoder_attention"]`` is (B, T, S), if the model has attention.
-        """
-        return self.force(batch, self.start(batch), need_weights)
-
     def force(self, batch: Batch, state: State, need_weights: WantedWeights = False) -> Outputs:
-        """As `forward`, from what `start` gave for the batch."""
+        """Teacher forcing; ``attention["decoder_attention"]`` is (B, T, S), if it attends."""
         assert isinstance(state, RecurrentState)
         x = self.dropout(self.target_embedding(batch.target_in))  # (B, T, E)
         wanted = None if need_weights else batch.target_mask

@@ -21,7 +21,7 @@ from dialogist_lab.report.figures import (
     marker,
     short,
 )
-from dialogist_lab.report.subject import Bins, ShownSystem, Subject, known, length, shown_alone
+from dialogist_lab.report.subject import Bins, ShownSystem, Subject, length, shown_alone
 
 HEADLINE = ("rouge1.f1", "rouge2.f1", "rougeL.f1", "bertscore.f1", "bleu", "chrf")
 """What systems are first compared by, as far as it was measured."""
@@ -341,7 +341,7 @@ def overview(subject: Subject) -> Picture:
 
 def _compared(subject: Subject) -> list[ShownSystem]:
     """Systems, ceilings and the best of the floors: more lines cannot be told apart."""
-    able = [one for one in subject.shown if one.speaks and known(one.scores, ["rougeL.f1"])]
+    able = [one for one in subject.shown if one.speaks and _has(one, "rougeL.f1")]
     floors = [one for one in able if one.entry.kind is RowKind.floor]
     best = max(floors, key=lambda one: one.scores.figure("rougeL.f1"), default=None)
     return [one for one in able if one.entry.kind is not RowKind.floor or one is best]

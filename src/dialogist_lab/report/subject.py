@@ -249,11 +249,6 @@ def is_run(folder: Path | None) -> bool:
     return folder is not None and (folder / LOG).is_file()
 
 
-def known(scores: Scores, keys: Sequence[str]) -> list[str]:
-    """Those of the keys that were measured and have a figure."""
-    return [key for key in keys if key in scores and scores.figure(key) == scores.figure(key)]
-
-
 _PACKAGES = (
     *("dialogist", "numpy", "nltk", "sacrebleu", "matplotlib", "jinja2"),
     *("torch", "tokenizers", "transformers"),
