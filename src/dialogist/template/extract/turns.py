@@ -163,6 +163,12 @@ class Turns:
         last = self.sentences[sentence.utterance - 1][-1]
         return last if last.speaker != sentence.speaker else None
 
+    def joined(self, first: Sentence, last: Sentence) -> Sentence:
+        """Neighbouring sentences of one utterance as one."""
+        text = _NOISE.sub(_blank, self.dialogue.utterances[first.utterance].text)
+        whole = text[first.start : last.end]
+        return Sentence(first.utterance, first.start, last.end, whole, first.speaker)
+
     def reply(self, utterance: int, within: int = 1) -> Sequence[Sentence]:
         """What the first other speaker says in the next ``within`` utterances."""
         speaker = self.dialogue.utterances[utterance].speaker
@@ -191,8 +197,12 @@ def turns_of(dialogue: Dialogue) -> Turns:
     )
 
 
+def _blank(mark: re.Match[str]) -> str:
+    return " " * len(mark[0])
+
+
 def _sentences(number: int, text: str, speaker: str) -> Iterator[Sentence]:
-    blank = _NOISE.sub(lambda mark: " " * len(mark[0]), text)
+    blank = _NOISE.sub(_blank, text)
     for start, end in sentence_spans(blank):
         if _WORD.search(blank, start, end):
             yield Sentence(number, start, end, blank[start:end], speaker)
