@@ -48,20 +48,26 @@ _GRANTS = re.compile(
     re.I,
 )
 
+_LIGHT = frozenset(map(stem_of, ("get", "make", "do", "take", "have", "go", "give", "help", "see")))
 _SAME = 0.6  # of the words of the shorter one: then two say the same
 _BARE = 3  # words of "never mind": it is about what was said just before
 _SOON = 3  # utterances
 _SHIFT = 14  # utterances within which a time is still the one that is changed
 
 
-def standing(found: Sequence[Found], turns: Turns, done: Sequence[Found] = ()) -> list[Found]:
-    """Those that nothing later takes back, replaces by another value, or says to be done."""
+def standing(
+    found: Sequence[Found], turns: Turns, done: Sequence[Found] | None = None
+) -> list[Found]:
+    """Those that nothing later takes back, replaces by another value, or says to be done.
+
+    ``done``: what was done, where they are promises; who cannot keep one later takes it back.
+    """
     kept: list[Found] = []
     for place, one in enumerate(found):
         later = found[place + 1 :]
-        if _is_taken_back(one, turns) or _is_moved(one, turns):
+        if _is_taken_back(one, turns, promised=done is not None) or _is_moved(one, turns):
             continue
-        if _is_done(one, done) or _is_done_at_once(one, done):
+        if _is_done(one, done or ()) or _is_done_at_once(one, done or ()):
             continue
         if any(_replaces(new, one, turns) for new in later):
             continue
@@ -132,12 +138,13 @@ def _is_changed(turns: Turns, start: int, end: int) -> bool:
     return any(signals_change(one.text) for one in said)
 
 
-def _is_taken_back(one: Found, turns: Turns) -> bool:
+def _is_taken_back(one: Found, turns: Turns, promised: bool) -> bool:
     place = _place(one)
     words = content_of(one)
     for number in range(place + 1, len(turns.sentences)):
         for sentence in turns.sentences[number]:
-            if sentence.speaker == one.owner and _is_given_up(one, sentence, number - place):
+            is_own = promised and sentence.speaker == one.owner
+            if is_own and _is_given_up(one, sentence, number - place):
                 return True
             if not takes_back(sentence.text):
                 continue
@@ -155,7 +162,7 @@ def _is_given_up(one: Found, sentence: Sentence, distance: int) -> bool:
     softened = _SOFTENED.search(sentence.text) is not None
     if _THAT.match(said["deed"]):
         return softened and distance <= _SOON
-    shared = content_stems(said["deed"]) & content_of(one)
+    shared = (content_stems(said["deed"]) & content_of(one)) - _LIGHT
     return bool(shared - {_verb(one)} - values_of(one)) or (softened and bool(shared))
 
 
