@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dialogist.template.extract.superseded import content_of, standing, values_of
-from dialogist.template.extract.turns import Found, Sentence, Turns, quoted, served_in
+from dialogist.template.extract.turns import SERVES, Found, Sentence, Turns, quoted, served_in
 from dialogist.text.porter import stem_of
 from dialogist.text.replies import declines
 
@@ -12,7 +13,10 @@ from dialogist.text.replies import declines
 
 
 _COMPLAINT = re.compile(
-    r"n ?['’] ?t\b|\b(?:cannot|not|never|no longer|nobody|keeps? \w+ing|still \w+ing|broken?|"
+    r"n ?['’] ?t\b|\b(?:ca|wo|do|does|did|is|are|was|were|have|has|had)nt\b|"
+    r"\b(?:is|are|been|was|went|goes|s) (?:\w+ )?(?:down|out of \w+|unavailable|frozen|louder?)\b|"
+    r"\b(?:out of (?:action|order)|been (?:trying|waiting)|no (?:luck|video|sound|signal|internet|"
+    r"power|reason|reply|response)|canceled|declined|expired|disconnect\w*|freezing|cannot|not|never|no longer|nobody|keeps? \w+ing|still \w+ing|broken?|"
     r"broke|stopped|leak\w*|"
     r"error|problem|issues?|trouble|wrong|too (?:late|small|big|slow|expensive)|late|missing|"
     r"lost|damaged|"
@@ -30,7 +34,7 @@ _WISH = re.compile(
     r"interested)|i was "
     r"(?:wondering|hoping)|could you (?:help|find|please)|can you (?:help|find|please|get|book|"
     r"look)|"
-    r"help me|i have a question|please (?:find|book|help|get|search))",
+    r"help me|i have a question|please (?:find|book|help (?:me|us|with|to)|get|search))",
     re.I,
 )
 _NOTHING = re.compile(
@@ -39,44 +43,113 @@ _NOTHING = re.compile(
     r"thanks|no worries|i don ?['’]?t (?:think|know|mind))\b", re.I)  # fmt: skip
 _OPENS = re.compile(
     r"^\W*(?:(?:hi|hello|hey|yes|good \w+)\W+)?(?:this is|it ?['’]?s|my name|i ?['’]?m|i am)\b"
-    r"[^.!?]{0,30}\W*$|.*\?$",
+    r"[^.!?]{0,30}\W*$",
+    re.I,
+)
+# Asked of whom one talks to, or for help as such: the matter comes later.
+_ASKS_NOTHING = re.compile(
+    r"\b(?:is (?:this|that) (?:the|your)|are you|am i (?:through|speaking)|who am i|how are|(?:can|could) you help(?: me)?"
+    r"(?: please)?\W*$|do you have (?:a )?(?:minute|moment|time)|(?:can|may|could) i (?:ask|speak|"
+    r"talk))\b",
+    re.I,
+)
+_DISLIKES = re.compile(
+    r"\b(?:disappoint\w*|unacceptable|awful|terrible|worst|worse|disgust\w*|ridiculous|poor|rude|"
+    r"useless|horrible|joke|trash|crap)\b",
+    re.I,
+)
+_ADVISES = re.compile(r"^\W*(?:do not|don ?['’]?t|never)\b", re.I)
+_PRAISES = re.compile(
+    r"\b(?:great|amazing|awesome|excellent|brilliant|wonderful|fantastic|lovely|helpful|sunshine|"
+    r"thanks?|thank ?you|love|shout ?out|kudos|luckily|congratulations)\b",
+    re.I,
+)
+# What only the sentence before makes clear.
+_LEANS = re.compile(
+    r"^\W*(?:it|its|they|that|thats|this|those|these|he|she|not|then|however|but|so|because|and|"
+    r"anyway|now|which|please|also|all other|still|same|no idea|when will|shouldnt i)\b"
+    r"|.*\b(?:do|doing|fix|about|with) (?:this|that|it)\b",
     re.I,
 )
 _HEAD = 6  # utterances: a problem is told at the beginning
 _FEWEST = 4  # words of a sentence that tells something
+_QUOTED = 200  # characters of a longer sentence
+_LEANT_ON = 2  # sentences before
 
 
 def issues_in(turns: Turns) -> Iterator[Found]:
     """At most a complaint and a wish, where there is somebody who serves and somebody who asks.
 
-    They are taken from the first turn in which those who are served say more than a greeting.
+    They are taken from the first turn in which those who are served say what they want. A turn
+    that only states something counts if nothing better comes; an answer to a question does not.
     """
     served = served_in(turns)
-    first: list[Sentence] = []
+    stated: Sentence | None = None
     for number, said in enumerate(turns.sentences[:_HEAD]):
         if turns.dialogue.utterances[number].speaker not in served:
             continue
         telling = [one for one in said if _tells(one)]
-        first = first or telling
-        if telling and not all(one.text.endswith("?") for one in telling):
-            first = telling
-            break
-    if first:
-        yield from _issues(first)
+        chosen = _matter(telling)
+        if not chosen and stated is None and not _answers(number, turns):
+            stated = next((one for one in telling if _states(one)), None)
+            if stated is None and any(_PRAISES.search(one.text) for one in telling):
+                return  # who only praises has no problem
+        if not chosen and stated is not None:
+            chosen = [stated]
+        if chosen:
+            yield from (one for s in chosen if (one := _issue(s, said, turns)) is not None)
+            return
 
 
-def _issues(telling: list[Sentence]) -> Iterator[Found]:
-    complaint = next((s for s in telling if _COMPLAINT.search(s.text)), None)
+def _matter(telling: list[Sentence]) -> list[Sentence]:
+    """The first complaint and the first wish of a turn, else a question, else what is disliked."""
+    telling = [one for one in telling if not _ADVISES.match(one.text)]
+    complaint = next((s for s in telling if _COMPLAINT.search(s.text) and _is_bad(s.text)), None)
     wish = next((s for s in telling if _WISH.search(s.text)), None)
     chosen = {s.start: s for s in (complaint, wish) if s is not None}
     if not chosen:
-        stated = [one for one in telling if not _OPENS.match(one.text)] or telling
-        chosen = {stated[0].start: stated[0]}
-    for start in sorted(chosen):
-        text = quoted(chosen[start])
-        if text is not None:
-            one = chosen[start]
-            yield Found(text, (one.span(),), one.speaker, words=one.text)
+        asked = (s for s in telling if "?" in s.text and not _ASKS_NOTHING.search(s.text))
+        disliked = (s for s in telling if _DISLIKES.search(s.text))
+        first = next(asked, None) or next(disliked, None)
+        chosen = {} if first is None else {first.start: first}
+    return [chosen[start] for start in sorted(chosen)]
+
+
+def _is_bad(text: str) -> bool:
+    """Whether a complaint is one: "Luckily they were not late" praises."""
+    return _PRAISES.match(text.lstrip(" .,!")) is None
+
+
+def _states(sentence: Sentence) -> bool:
+    text = sentence.text
+    return not (_OPENS.match(text) or _PRAISES.search(text) or _ADVISES.match(text) or "?" in text)
+
+
+def _answers(number: int, turns: Turns) -> bool:
+    """Whether a turn only answers a question other than "How can I help?"."""
+    asked = turns.sentences[number - 1] if number else ()
+    return any(one.text.endswith("?") for one in asked) and not any(
+        SERVES.search(one.text) for one in asked
+    )
+
+
+def _issue(sentence: Sentence, said: tuple[Sentence, ...], turns: Turns) -> Found | None:
+    """A quote, with the sentences before it that it leans on."""
+    place = said.index(sentence)
+    first = place
+    while first and place - first < _LEANT_ON and _LEANS.match(said[first].text):
+        first -= 1
+    whole = turns.joined(said[first], sentence)
+    if quoted(whole) is None:
+        whole = sentence
+    text = quoted(whole) or quoted(_shortened(whole))
+    return None if text is None else Found(text, (whole.span(),), whole.speaker, words=whole.text)
+
+
+def _shortened(sentence: Sentence) -> Sentence:
+    """The beginning of a sentence that is too long to be quoted whole."""
+    cut = sentence.text.rfind(" ", 0, _QUOTED)
+    return replace(sentence, text=f"{sentence.text[:cut]} ...")
 
 
 def _tells(sentence: Sentence) -> bool:
