@@ -285,7 +285,7 @@ def served_in(turns: Turns) -> frozenset[str]:
     """Those who are served, by role, by name, or of two by what they say; nobody where none is."""
     names = turns.dialogue.speakers
     roles = {u.speaker: u.role.lower() for u in turns.dialogue.utterances}
-    words = {name: set(re.findall(r"\w+", f"{roles.get(name, '')} {name}".lower())) for name in names}
+    words = {name: _words_of(roles[name]) or _words_of(name) for name in names}
     served = frozenset(name for name in names if not _SERVED.isdisjoint(words[name]))
     if served and len(served) < len(names):
         return served
@@ -297,6 +297,11 @@ def served_in(turns: Turns) -> frozenset[str]:
     if not serving:
         return frozenset()
     return frozenset(names) - serving
+
+
+def _words_of(text: str) -> frozenset[str]:
+    """The words of a name or role that tell who serves and who is served."""
+    return frozenset(re.findall(r"\w+", text.lower())) & (_SERVING | _SERVED)
 
 
 def _serving_by_words(turns: Turns) -> set[str]:
