@@ -224,22 +224,40 @@ _BOOKING = frozenset(
         ],
     )
 )
+_THING = r"(?:it|its|it ?['’]?s|everything|this|that|all|the \w+(?: \w+)?)"
 _WORKS = re.compile(
-    r"\b(?:(?:it|everything|this|the \w+|that(?= (?:worked|fixed|solved))) ?(?:['’] ?s| is|"
-    r" are)? ?(?:all )?(?:now )?(?:works|working|"
-    r"worked|fixed|solved|sorted|(?<=is )back|(?<=s )back online)\b(?: (?:now|again|fine|"
-    r"perfectly))*|"
-    r"(?:that|it) (?:did the trick|fixed it|solved it|helped)|problem (?:is )?solved|"
-    r"(?:i can|i ?['’]?m able to) (?:log|see|open|hear|connect|access)\b[^.!?]*\bnow\b)",
+    rf"\b(?:{_THING} ?(?:['’] ?s| is| are| seems to be)? ?(?:all )?(?:now )?(?:works|working)"
+    r"(?: (?:now|again|fine|perfectly))*"
+    r"|(?:that|it|this|everything|the \w+) (?:now )?worked"
+    rf"|(?:{_THING} ?(?:['’] ?s| is| are|(?<=its)|(?<=s))|got (?:it|this|that)) (?:all )?(?:now )?"
+    r"(?:fixed|solved|sorted|resolved|back online|(?:okay|ok|fine|good)(?= (?:now|again)))"
+    r"(?: (?:now|again))?"
+    r"|(?:it|everything|(?:the )?\w+)(?: ?['’] ?s|(?<=it)s| is) back(?: (?:now|again|on|up))?(?=\W*$)"
+    r"|(?:that|it|this) (?:did it(?= ?[,.!]|\W*$)|(?:did|seems to have done|has done) the trick|fixed it|solved it|helped)"
+    r"|(?:problem|issue) (?:is )?(?:now )?(?:solved|resolved|fixed)"
+    r"|(?:i can|i ?['’]?m able to|i am able to) (?:\w+ ){1,5}?(?:now|again)\b"
+    r"|arrived and works|now it works)\b"
+    r"|^\W*(?:\w+ )?(?:(?:it|all) )?(?:working|works|fixed|sorted|solved|resolved) (?:now|again)\b"
+    r"|\b(?:order|parcel|package|replacement|refund|money) (?:has )?(?:just |now )?arrived\b",
+    re.I,
+)
+# "No wait, it is down again."
+_AGAIN = re.compile(
+    r"\b(?:down|broken|gone|stopped|frozen|dead|happening|crashing|failing|crashed|died|offline|"
+    r"back to (?:the same|square one)|blocked|locked out) again\b|\bspoke too soon\b|"
+    r"\b(?:problem|issue|error) (?:is |s )?back\b|\bnot (?:any ?more|fixed|solved|resolved|sorted)\b",
     re.I,
 )
 _FAILS = re.compile(
     r"\b(?:still (?:doesn ?['’]?t|does not|not|isn ?['’]?t|won ?['’]?t|can ?['’]?t|the same|"
-    r"nothing|broken)|"
+    r"nothing|broken|no|frozen|down)|"
     r"(?:it|that) (?:doesn ?['’]?t|didn ?['’]?t|does not|did not) (?:work|help|change)|"
-    r"(?:the )?same (?:problem|error|thing|issue)|no luck)\b",
+    r"(?:the )?same (?:problem|error|issue)|no luck)\b",
     re.I,
 )
+# "I can't do that before you verify it" says what it takes.
+_PROVIDED = re.compile(r"\b(?:before|until|unless) (?:you|we|i|it)\b", re.I)
+_ASKS_BACK = re.compile(r"^\W*(?:please|kindly|pls|can|could)\b|\blet (?:us|me) know\b", re.I)
 _REFUSED = re.compile(
     r"\b(?:unfortunately|i ?['’]?m afraid|regrettably|i am afraid|sorry|"
     r"apologi[sz]e)\b[^.!?]*\b(?:(?:we|i) "
@@ -273,6 +291,12 @@ _PASSED_ON = re.compile(
 )
 
 
+_NOT_YET = re.compile(
+    r"\b(?:if|when|how|should|would|will|hope|until|make sure|never|not|try|lets?|to get|"
+    r"want|need|was|were|used to|everyone|other)\b|['’]ll\b|n['’]?t\b",
+    re.I,
+)
+_CLOSES = re.compile(r"\bno (?:problem|worries|more|further|thanks?)\b|\bthat ?['’]?s all\b", re.I)
 # What those who serve grant.
 _GRANTS = re.compile(
     r"\b(?:I|we)(?: ?['’] ?ll| will) (?:(?:just|also|then) )?(?:refund|credit|waive|take off|"
@@ -311,20 +335,33 @@ def outcomes_in(turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
     served = served_in(turns)
     if not served:
         return
-    found = [one for one in done if _settles(one)]
+    found = [one for one in done if _settles(one) and one.owner not in served]
     known = {one.evidence[0] for one in found}
     verdict: Found | None = None
     for sentence in turns.all():
-        if sentence.text.endswith("?") and "," not in sentence.text:
+        if sentence.text.endswith("?"):
             continue
-        if _is_verdict(sentence, turns):
-            verdict = _quote(sentence) or verdict
+        if _is_verdict(sentence, turns, served):
+            verdict = _quote(_with_named(sentence, turns)) or verdict
         elif sentence.speaker not in served and sentence.span() not in known:
             found += _answered(sentence, turns, done)
     found = found or list(_granted(turns, served)) or _on_request(done, served)
-    if verdict is not None and not _is_on_the_way(verdict, found, served, turns):
+    if verdict is not None and not (
+        _is_on_the_way(verdict, found, served, turns) or _is_overturned(verdict, served, turns)
+    ):
         found += [verdict] if verdict.evidence[0] not in known else []
     yield from sorted(found, key=_place)[-_MOST:]
+
+
+def _is_overturned(verdict: Found, served: frozenset[str], turns: Turns) -> bool:
+    """Whether those who are served complain again after all works: then it is not the end."""
+    if _FAILS.search(verdict.words) or _AGAIN.search(verdict.words):
+        return False
+    later = (s for s in turns.all() if (s.utterance, s.start) > _place(verdict))
+    return any(
+        s.speaker in served and _COMPLAINT.search(s.text) and not _CLOSES.search(s.text)
+        for s in later
+    )
 
 
 def _granted(turns: Turns, served: frozenset[str]) -> Iterator[Found]:
@@ -350,6 +387,8 @@ def _on_request(done: tuple[Found, ...], served: frozenset[str]) -> list[Found]:
 
 def _answered(sentence: Sentence, turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
     """A refusal, or work that is passed on, if nothing later grants or replaces it."""
+    if _PROVIDED.search(sentence.text) or _ASKS_BACK.search(sentence.text):
+        return
     if _REFUSED.search(sentence.text):
         one = _refusal(sentence, turns)
         if one is not None and not any(_grants(new, one) for new in done if _settles(new)):
@@ -388,7 +427,7 @@ def _is_on_the_way(
     verdict: Found, found: list[Found], served: frozenset[str], turns: Turns
 ) -> bool:
     """Whether "It didn't help" is only the answer to a question, and more is done behind it."""
-    if not _FAILS.search(verdict.words):
+    if not (_FAILS.search(verdict.words) or _AGAIN.search(verdict.words)):
         return False
     number = verdict.evidence[0].utterance
     after = (s for n in range(number + 1, len(turns.sentences)) for s in turns.sentences[n])
@@ -417,21 +456,23 @@ def _settles(one: Found) -> bool:
     return any(stem_of(word) in _SETTLING for word in past)
 
 
-def _is_verdict(sentence: Sentence, turns: Turns) -> bool:
+def _is_verdict(sentence: Sentence, turns: Turns, served: frozenset[str]) -> bool:
     if sentence.utterance == 0:
         return False
-    if _FAILS.search(sentence.text):
-        return True
+    if _AGAIN.search(sentence.text) or _FAILS.search(sentence.text):
+        return sentence.speaker in served
     works = _WORKS.search(sentence.text)
-    if works is not None and re.match(
-        r" ?(?:for|with|out|on|at|best|in)\b", sentence.text[works.end() :]
-    ):
+    if works is None or _NOT_YET.search(sentence.text):
         return False
-    return works is not None and not re.search(
-        r"\b(?:if|when|how|should|would|hope|until|make sure|never|not|try)\b|n['’]t\b",
-        sentence.text,
-        re.I,
-    )
+    return not re.match(r" ?(?:for|with|out|on|at|best|in)\b", sentence.text[works.end() :])
+
+
+def _with_named(sentence: Sentence, turns: Turns) -> Sentence:
+    """ "Power reset it. Working now.": a few words with the sentence before them."""
+    said = turns.sentences[sentence.utterance]
+    place = said.index(sentence)
+    is_bare = place > 0 and len(sentence.text.split()) < _FEWEST
+    return turns.joined(said[place - 1], sentence) if is_bare else sentence
 
 
 def _quote(sentence: Sentence) -> Found | None:
