@@ -19,6 +19,7 @@ from dialogist.template.extract.turns import (
     tidy,
 )
 from dialogist.template.extract.verbs import is_handled, is_work, starts_work
+from dialogist.text.people import DAYS, MONTHS
 from dialogist.text.quantities import deadline_in
 from dialogist.text.replies import agrees, declines
 from dialogist.text.tokens import FUNCTION_WORDS
@@ -200,7 +201,7 @@ _REFERS = re.compile(
     re.I,
 )
 _PEOPLE = re.compile(r"\b(?:him|her|them)\b", re.I)
-_NAMED = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
+_NAMED = re.compile(rf"(?<=[a-z,] )(?!(?i:{'|'.join([*DAYS, *MONTHS])})\b)[A-Z][a-z]+")
 _TELLING = 4  # words of a sentence that something may be called by
 _TWO = 2  # speakers: what "we" will do in a larger round is nobody's task
 _HERE = re.compile(r"\b(?:over there|right here|here|at the (?:counter|desk|cashier))\W*$", re.I)

@@ -52,6 +52,7 @@ _LIGHT = frozenset(map(stem_of, ("get", "make", "do", "take", "have", "go", "giv
 _SAME = 0.6  # of the words of the shorter one: then two say the same
 _BARE = 3  # words of "never mind": it is about what was said just before
 _SOON = 3  # utterances
+_OBJECT = 4  # words in which a verb has its object
 _SHIFT = 14  # utterances within which a time is still the one that is changed
 
 
@@ -173,9 +174,15 @@ def _is_done(one: Found, done: Sequence[Found]) -> bool:
         and other.owner in ("", one.owner)
         and other.evidence[0] != one.evidence[0]
         and words
-        and len(words & content_of(other)) >= _SAME * len(words)
+        and (len(words & content_of(other)) >= _SAME * len(words) or _is_same_deed(one, other))
         for other in done
     )
+
+
+def _is_same_deed(one: Found, other: Found) -> bool:
+    """ "Call the store when they reopen, and ask ..." and "called the Park Road store"."""
+    things = content_stems(" ".join(_words(one).split()[:_OBJECT])) - {_verb(one)}
+    return _verb(one) == _verb(other) and bool(things & content_of(other))
 
 
 def _is_done_at_once(one: Found, done: Sequence[Found]) -> bool:
