@@ -137,7 +137,7 @@ def test_json_has_every_key_always():
                 "says",
                 "missing",
                 "more",
-                "unclear",
+                "unclear", "elsewhere",
                 "empty",
             )
         )

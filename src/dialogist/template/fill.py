@@ -278,7 +278,8 @@ class _Filler:
                 continue
             says = instead or section.empty or self.template.empty
             missing = section.required and not entries and not instead
-            yield _section(section, entries, unclear, says, missing)
+            filled = _section(section, entries, unclear, says, missing)
+            yield replace(filled, elsewhere=bool(instead) and not entries)
 
     def left_out(self) -> list[Entry]:
         """Sentences that no section holds."""

@@ -43,7 +43,7 @@ _NOTHING = re.compile(
     r"thanks|no worries|i don ?['’]?t (?:think|know|mind))\b", re.I)  # fmt: skip
 _OPENS = re.compile(
     r"^\W*(?:(?:hi|hello|hey|yes|good \w+)\W+)?(?:this is|it ?['’]?s|my name|i ?['’]?m|i am)\b"
-    r"[^.!?]{0,30}\W*$",
+    r"[^.!?]{0,30}\W*$|^\W*my (?:\w+ )?(?:number|name|e-?mail|address|id) is\b",
     re.I,
 )
 # Asked of whom one talks to, or for help as such: the matter comes later.
