@@ -1,4 +1,4 @@
-"""``models pack``, ``average`` and ``export``: other files of the same models."""
+"""Model folders: ``models pack``, ``average``, ``export``, and one without a network."""
 
 import json
 import sys
@@ -125,3 +125,45 @@ def test_export_without_the_engine(
     assert done.returncode == 1
     assert b"pip install 'ctranslate2>=" in done.stderr
     assert not (tmp_path / "fast").exists()
+
+
+def test_open_says_what_default_says_and_has_no_network(
+    dialogist: CommandLine, tmp_path: Path
+) -> None:
+    said = "Ann: My router is broken, order 4711.\nBo: I will send you a new one on Monday.\n"
+    (tmp_path / "call.txt").write_text(said, encoding="utf-8")
+    ours, theirs = (
+        json.loads(dialogist("summarize", "call.txt", "-f", "json", "-m", model).stdout)[0]
+        for model in ("open", "default")
+    )
+    assert ours.pop("model") == "open"
+    assert theirs.pop("model") == "default"
+    assert ours.pop("timings")
+    assert theirs.pop("timings")
+    assert ours == theirs
+    assert ours["licence"] == "Apache-2.0"
+
+    facts = json.loads(dialogist("models", "info", "open", "-f", "json").stdout)
+    assert (facts["kind"], facts["model"], facts["licence"]) == ("selector", None, "apache-2.0")
+    assert facts["parameters"] > 1_000_000
+    for refused, code in (
+        (("summarize", "call.txt", "-m", "open", "--style", "free"), 2),
+        (("models", "pack", "open", "-o", "packed"), 1),
+    ):
+        done = dialogist(*refused)
+        assert done.returncode == code
+        assert b"open: has no network" in done.stderr
+        assert done.stderr.count(b"\n") == 1
+
+
+def test_open_is_measured_by_its_statements(dialogist: CommandLine, tmp_path: Path) -> None:
+    turns = [["Ann", "My router is broken."], ["Bo", "I will send you a new one on Monday."]]
+    pair = {"id": "1", "turns": [{"speaker": a, "text": b} for a, b in turns]}
+    pair["summary"] = "Ann's router is broken. Bo will send a new one on Monday."
+    (tmp_path / "dev.jsonl").write_text(json.dumps(pair) + "\n", encoding="utf-8")
+    done = dialogist("evaluate", "open", "dev.jsonl", "--metrics", "rouge", "-f", "json")
+    assert done.returncode == 0, done.stderr
+    assert b"measured in free style" not in done.stderr
+    assert json.loads(done.stdout)["dialogues"] == 1
+    kept = (tmp_path / "open.dev.predictions.jsonl").read_text(encoding="utf-8")
+    assert "Ann's router is broken." in kept

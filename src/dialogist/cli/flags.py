@@ -228,9 +228,9 @@ def tell_idle_machine_flags(
 
 def tell_measured_style(name: str, folder: Path) -> None:
     """Say that a model of faithful style is measured by what its network writes."""
-    from dialogist.pipeline.options import model_options
+    from dialogist.pipeline.options import has_network, model_options
 
-    if model_options(folder).style == "faithful":
+    if has_network(folder) and model_options(folder).style == "faithful":
         note(f"{name}: measured in free style, by what its network writes", own=True)
 
 

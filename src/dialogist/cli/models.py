@@ -20,6 +20,8 @@ _STYLES = {
     "free": "free: its network writes, not verified; --style faithful reports and quotes",
 }
 
+_NO_NETWORK = "faithful: reports and quotes; it has no network"
+
 _MODEL = Annotated[str, typer.Argument(help="A model's name, folder, or run folder.")]
 
 
@@ -80,11 +82,14 @@ def info(
             typer.echo(json.dumps(facts, ensure_ascii=False, indent=2))
             return 0
         for key in ("path", "kind", "parameters", "stored_as", "bytes", "vocabulary", "about"):
-            typer.echo(f"{key:12} {facts[key]}")
-        typer.echo(f"{'style':12} {_STYLES[facts['style']]}")
+            if key in facts:
+                typer.echo(f"{key:12} {facts[key]}")
+        style = _STYLES[facts["style"]] if facts["model"] else _NO_NETWORK
+        typer.echo(f"{'style':12} {style}")
         typer.echo(f"{'licence':12} {shown_licence(facts['licence'])}")
-        limits = Limits.parse(facts["preparation"]["limits"], str(folder))
-        typer.echo(f"{'limits':12} reads {limits.reads}, writes {limits.writes} at most")
+        if facts["model"]:
+            limits = Limits.parse(facts["preparation"]["limits"], str(folder))
+            typer.echo(f"{'limits':12} reads {limits.reads}, writes {limits.writes} at most")
         card = folder / "README.md"
         if card.is_file():
             typer.echo("\n" + card.read_text(encoding="utf-8"))

@@ -43,13 +43,16 @@ from dialogist.pipeline.options import (
     MEASURED,
     MODEL_FORMAT_VERSION,
     SummaryOptions,
-    check_format,
     combined_licence,
+    has_network,
     licence_of,
     model_options,
+    no_network,
     parse_file,
+    read_json,
 )
 from dialogist.records import JSON
+from dialogist.selection.network import BUNDLED
 from dialogist.tokenizers import Tokenizer, read_tokenizer
 
 # Which number format a model computes in once it is in use, and bringing it there.
@@ -251,32 +254,35 @@ def load_bundle(
 def describe(folder: Path) -> dict[str, Any]:
     """The facts of a model folder without loading its weights: for ``models info``.
 
+    Of a model without a network these are the selector's; there is no ``vocabulary`` then.
+
     Raises:
         ModelError: as `load_bundle`.
     """
-    config = _read_config(folder)
-    path = folder / "model.safetensors"
+    config = _read_config(folder) if has_network(folder) else None
+    path = folder / "model.safetensors" if config else BUNDLED
     try:
         with safe_open(path, framework="pt") as file:
             slices = {name: file.get_slice(name) for name in file.keys()}  # noqa: SIM118
     except (OSError, SafetensorError) as error:
         raise ModelError(f"{path}: is no whole weights file: {error}") from None
-    size = sum(p.stat().st_size for p in folder.iterdir() if p.is_file())
+    files = {path, *(p for p in folder.iterdir() if p.is_file())}
+    about = config.about if config else read_json(folder / "config.json").get("about", {})
+    network = {} if config is None else config.model_dump(include={"vocabulary", "preparation"})
     return {
         "path": str(folder),
-        "format_version": config.format_version,
-        "kind": config.model.kind,
+        "format_version": config.format_version if config else MODEL_FORMAT_VERSION,
+        "kind": config.model.kind if config else "selector",
         "parameters": sum(
             math.prod(s.get_shape()) for name, s in slices.items() if not name.endswith(SCALE)
         ),
         "stored_as": sorted({s.get_dtype() for s in slices.values()}),
-        "bytes": size,
-        "vocabulary": config.vocabulary,
-        "model": config.model.model_dump(),
-        "preparation": config.preparation.model_dump(),
+        "bytes": sum(file.stat().st_size for file in files),
+        **network,
+        "model": config and config.model.model_dump(),
         "style": model_options(folder).style,
-        "licence": licence_of(folder, config.about),
-        "about": config.about,
+        "licence": licence_of(folder, about),
+        "about": about,
     }
 
 
@@ -291,7 +297,8 @@ def _read_pack(folder: Path, preparation: PreparationConfig) -> RulePack | None:
 
 
 def _read_config(folder: Path) -> BundleConfig:
-    check_format(folder)
+    if not has_network(folder):
+        raise ModelError(no_network(folder.name))
     return parse_file(BundleConfig, folder / "config.json")
 
 

@@ -103,6 +103,24 @@ def model_options(folder: Path) -> SummaryOptions:
     return parse_file(SummaryOptions, folder / GENERATION)
 
 
+def has_network(folder: Path) -> bool:
+    """Whether a model can write; one without a network reports and quotes by rules alone.
+
+    Raises:
+        ModelError: the folder is no model's.
+    """
+    check_format(folder)
+    return read_json(folder / "config.json").get("model", "") is not None
+
+
+def no_network(name: str) -> str:
+    """What a person is told who wants a network of a model that has none."""
+    return (
+        f"{name}: has no network: it reports and quotes (style faithful); name a model that "
+        "writes, such as default"
+    )
+
+
 def check_format(folder: Path) -> None:
     """See that a folder is a model's, of a format that this release reads.
 

@@ -14,7 +14,9 @@ from dialogist.pipeline.options import (
     DEFAULT_MODEL,
     SummaryOptions,
     find_model,
+    has_network,
     model_options,
+    no_network,
     only_in_free_style,
 )
 from dialogist.records import Dialogue, Summary
@@ -90,8 +92,11 @@ class Summarizer:
             UsageError: there is no such device, or it does not have this precision.
         """
         folder = find_model(name_or_path)
+        writes = has_network(folder)
 
         def load() -> "Bundle":
+            if not writes:
+                raise UsageError(no_network(name_or_path))
             from dialogist.nn.quantization import pick_device
             from dialogist.pipeline.bundle import load_bundle  # torch
 

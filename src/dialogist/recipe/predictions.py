@@ -29,7 +29,7 @@ from dialogist.evaluation.system_outputs import (
 )
 from dialogist.files import sha256_of, write_text_atomically
 from dialogist.pipeline.bundle import load_bundle
-from dialogist.pipeline.options import SummaryOptions, find_model
+from dialogist.pipeline.options import SummaryOptions, find_model, has_network
 from dialogist.pipeline.summarizer import Summarizer, SummarizerLike
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.systems import System
@@ -64,7 +64,8 @@ def key_of(
     ``options``: those of the search, None: the model's own.
     """
     paths = [] if folder is None else sorted(p for p in folder.iterdir() if p.is_file())
-    if isinstance(options, SummaryOptions) and options.style == "faithful":
+    faithful = isinstance(options, SummaryOptions) and options.style == "faithful"
+    if faithful or (folder is not None and not has_network(folder)):
         paths = [*paths, BUNDLED]
     files = [(path.name, sha256_of(path)) for path in paths]
     search = None if options is None else options.model_dump(mode="json", exclude_unset=True)
@@ -190,6 +191,8 @@ class Speaker:
         """How many weights it has; None without a network."""
         if not isinstance(self.summarizer, Summarizer):
             return None
+        if self.model is not None and not has_network(self.model):
+            return None
         return sum(p.numel() for p in self.summarizer.bundle.model.parameters())
 
 
@@ -202,6 +205,8 @@ def speaker_of(system: System, device: torch.device) -> Speaker:
     if system.folder is None:
         return Speaker(system, baseline(system.name), None, str(device))
     model = find_model(str(system.folder))
+    if not has_network(model):  # its one style is measured
+        return Speaker(system, Summarizer.load(str(model)), model, str(device))
     bundle = load_bundle(model, device, system.name)
     return Speaker(system, Summarizer(bundle.as_measured()), model, str(device))
 
