@@ -225,15 +225,15 @@ _AGREED_BEFORE = re.compile(r"\bplease confirm\b|\b(?:is|are) (?:that|this|these
 _CLINICIAN = word_set("doctor dr physician clinician gp practitioner surgeon")
 # "I wan na go ahead and increase your Lasix": transcripts cut words in two.
 _ORDERS = re.compile(
-    r"\b(?:i|we|you)(?: ?['’] ?(?:m|re|ll|d)| am| are| will| would)? ?(?:also |just |then |probably |"
+    r"\b(?:my recommendation (?:is|would be) to|(?:i|we|you)(?: ?['’] ?(?:m|re|ll|d)| am| are| will| would)?) ?(?:also |just |then |probably |"
     r"definitely )*(?:(?:going to|gon ?na|wan ?na|want to|want you to|need to|like to|like you to|"
-    r"recommend(?: that)?(?: you| we)?|suggest(?: that)?(?: you| we)?) )?"
+    r"recommend(?: that)?(?: you| we)?|suggest(?: that)?(?: you| we)?) )*"
     r"(?:(?:also|just|then|go ahead and|try to|have you|get you to|be) )*"
     r"(?P<verb>start\w*|increase|decrease|lower|double|taper|order\w*|prescrib\w*|refer\w*|"
     r"continue|schedule|send (?:you|a|an|in|over|off|out)|put you (?:on|in|back)|place you (?:on|in)|"
     r"get (?:you |an? |some |your |another |that |the )(?:[\w-]+ ){0,4}?(?:x-ray|mri|ct|scan|ultrasound|echo\w*|ekg|labs?|"
     r"blood ?work|tests?|cultures?|panel|a1c|colonoscopy|biopsy|referr\w*|set up|started|scheduled)|"
-    r"give you (?:an? |some |the )\w|stop taking|keep taking|"
+    r"get you (?:an?|some|on|set|started|scheduled) \w+|give you (?:about )?(?:an? |some |the )\w+|stop taking|keep taking|"
     r"take (?:it|this|that|one|two|the|your|an?)\b(?! (?:look|listen|peek|minute|second|seat|photo))"
     r"(?=[^.!?]*\b(?:for|daily|day|twice|once|every|until|week|days)\b)|"
     r"switch|add|come back (?:in|to)|follow up (?:in|with)|weigh yourself|call me if|see you (?:back )?in|"
@@ -241,13 +241,13 @@ _ORDERS = re.compile(
     re.I,
 )
 _DIRECT = re.compile(
-    r"\b(?:i|we)(?: ?['’] ?(?:m|re|ll|d)\b| am| are| will| would| want| wan ?na| recommend| suggest| need)"
+    r"\bmy recommendation\b|\b(?:i|we)(?: ?['’] ?(?:m|re|ll|d)\b| am| are| will| would| want| wan ?na| recommend| suggest| need)"
     r"|\byou(?: ?['’] ?ll\b| will| can| should| need)",
     re.I,
 )
 _TOLD = re.compile(
     r"\b(?:did|didn|were|was|had|when you|they|she|he|used to|dragon|dax|listen\w*|exam\w*)\b|"
-    r"\b(?:do|are|have) you\b|\bnot\b|n ?['’]t\b",
+    r"\b(?:do|are) you\b|\bhave you (?:had|been|ever|tried|noticed|taken)\b|\bnot\b|n ?['’]t\b",
     re.I,
 )
 _TAG = re.compile(r"\b(?:ok|okay|all right|alright|right) ?\?$", re.I)
