@@ -53,6 +53,9 @@ _OTHERS = re.compile(
 )
 
 
+_YOURS = re.compile(r"\byou (?:need|have) to\b|\byou (?:must|should)\b", re.I)
+
+
 def offers_in(turns: Turns) -> Iterator[Found]:
     """Accepted offers, work that somebody takes on, and what others will do by a time."""
     for sentence in turns.all():
@@ -107,7 +110,9 @@ def _takes(sentence: Sentence, turns: Turns) -> Found | None:
     if text is None:
         return None
     evidence = (sentence.span(), named.span())
-    return Found(text, evidence, sentence.speaker, deadline_in(named.text), named.text)
+    own = _YOURS.search(named.text)  # "we ship it tomorrow, and you need to activate it"
+    deadline = deadline_in(named.text[own.start() :] if own else named.text)
+    return Found(text, evidence, sentence.speaker, deadline, named.text)
 
 
 def _other(sentence: Sentence, turns: Turns) -> Found | None:
@@ -122,6 +127,32 @@ def _other(sentence: Sentence, turns: Turns) -> Found | None:
         return None
     text = quoted(sentence)
     return None if text is None else Found(text, (sentence.span(),), "", deadline, clause)
+
+
+_WHEN = re.compile(
+    r"^\W*(?:(?:and|so|ok(?:ay)?|but) )?(?:when|what (?:day|time)) (?:is|are|will|can|do|does|would) "
+    r"(?:he|she|they|you|someone|somebody|(?:the|your|an?) [\w-]+) [^?]*\?$",
+    re.I,
+)
+_TIME_FIRST = re.compile(r"^\W*(?:(?:he|she|it|they|that) (?:will|['’]ll|is|are) (?:\w+ )?)?", re.I)
+_BRIEF = 12  # words of an answer that is a time
+
+
+def appointments_in(turns: Turns, served: frozenset[str]) -> Iterator[Found]:
+    """ "When is he coming?" - "On Tuesday between 8 and 12.": asked by those who are served."""
+    for sentence in turns.all():
+        reply = turns.reply(sentence.utterance)
+        if sentence.speaker not in served or not _WHEN.match(sentence.text) or not reply:
+            continue
+        answer = reply[0]
+        deadline = deadline_in(answer.text)
+        brief = len(answer.text.split()) <= _BRIEF and not answer.text.endswith("?")
+        begins = answer.text[_TIME_FIRST.match(answer.text).end() :]  # type: ignore[union-attr]
+        if answer.speaker in served or not (deadline and brief and begins.startswith(deadline)):
+            continue
+        text = quoted(sentence, answer)
+        if text is not None:
+            yield Found(text, (answer.span(), sentence.span()), "", deadline, answer.text)
 
 
 # Actions in English dialogues: what somebody says he will do, or is asked to and agrees to.
@@ -288,7 +319,7 @@ def _is_order(text: str) -> Callable[[re.Match[str]], bool]:
 def actions_in(turns: Turns) -> Iterator[Found]:
     """Promises, agreed requests and accepted offers, in the order they are said."""
     served = served_in(turns)
-    offers = {one.evidence[0]: one for one in (*orders_in(turns), *offers_in(turns))}
+    offers = {one.evidence[0]: one for one in _more_in(turns, served)}
     for sentence in turns.all():
         found = _promise(sentence, turns) or _agreed(sentence, turns)
         found = found or _instructed(sentence, served, turns)
@@ -296,6 +327,12 @@ def actions_in(turns: Turns) -> Iterator[Found]:
             yield found
         elif sentence.span() in offers:
             yield offers[sentence.span()]
+
+
+def _more_in(turns: Turns, served: frozenset[str]) -> Iterator[Found]:
+    yield from orders_in(turns)
+    yield from offers_in(turns)
+    yield from appointments_in(turns, served)
 
 
 def _promise(sentence: Sentence, turns: Turns) -> Found | None:

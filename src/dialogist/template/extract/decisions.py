@@ -117,6 +117,7 @@ _NAMED = re.compile(
     r"this\W*$)\w)",
     re.I,
 )
+_DEMANDS = re.compile(r"\b(?:call|tell|give|send|show|help|email|contact|dm) (?:me|us)\b", re.I)
 _PRAISES = re.compile(
     r"\b(?:is|are) (?:fine|good|perfect|great|okay|ok|better)\b(?! (?:with|for|by) (?:me|"
     r"us)\b)",
@@ -224,7 +225,7 @@ def _chooses(sentence: Sentence, turns: Turns) -> bool:
     if _DROPPED.match(sentence.text):
         return True
     named = _NAMED.match(sentence.text)
-    if named is None:
+    if named is None or _DEMANDS.search(sentence.text):
         return False
     spoken = (s for n in range(max(0, sentence.utterance - _BACK), sentence.utterance)
               for s in turns.sentences[n])  # fmt: skip
