@@ -137,7 +137,8 @@ def test_json_has_every_key_always():
                 "says",
                 "missing",
                 "more",
-                "unclear", "elsewhere",
+                "unclear",
+                "elsewhere",
                 "empty",
             )
         )

@@ -102,9 +102,7 @@ _ASKED_TO_CALL = re.compile(
     re.I,
 )
 # A company's own number: in a signature, or to call "us" on.
-_SIGNED = re.compile(
-    r"\b(?:best|kind|warm)? ?(?:regards|wishes)\b|\bsincerely\b|\|", re.I
-)
+_SIGNED = re.compile(r"\b(?:best|kind|warm)? ?(?:regards|wishes)\b|\bsincerely\b|\|", re.I)
 _OURS = re.compile(
     r"\b(?:call|reach|contact|ring|phone) (?:us|our)\b|\bour (?:\w+ ){0,2}(?:number|hotline|line|"
     r"team|office|phone)\b",
@@ -200,10 +198,16 @@ class Values:
             return None
         is_dialled = _DIALLED.fullmatch(value.text) is not None
         behind = _REACHED.match(text, value.end)
-        calls = behind or _CALLED["phone"].search(near) or (
-            not has_cue(near, (*_CUES["order"], *_CUES["id"])) and self._asks_to_call(value)
+        calls = (
+            behind
+            or _CALLED["phone"].search(near)
+            or (not has_cue(near, (*_CUES["order"], *_CUES["id"])) and self._asks_to_call(value))
         )
-        return replace(value, type="phone") if value.type == "order" and is_dialled and calls else value
+        return (
+            replace(value, type="phone")
+            if value.type == "order" and is_dialled and calls
+            else value
+        )
 
     def _asks_to_call(self, value: Value) -> bool:
         """Whether it is all that is said, and one of the last turns asks for a number to call."""

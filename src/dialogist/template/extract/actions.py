@@ -29,7 +29,7 @@ from dialogist.text.tokens import FUNCTION_WORDS, word_set
 
 
 _OFFERS = re.compile(
-    r"\b(?:(?:shall|should) I|do you want me to|would you like me to|I (?:can|could))"
+    r"\b(?:(?:shall|should|may) I|do you want me to|would you like me to|I (?:can|could))"
     r" (?=[a-z])",
     re.I,
 )

@@ -329,7 +329,8 @@ _CONCLUDES = re.compile(
 )
 _OBJECTS = re.compile(r"^\W*(?:no|but|wait|hmm|hold on|sorry|i (?:don|can|disagree))\b", re.I)
 _CARRIED = re.compile(
-    r"^\W*(?:(?:the )?motion (?:is )?)?(?:carried|approved|adopted|passed|rejected)\b(?=\W*$|,)", re.I
+    r"^\W*(?:(?:the )?motion (?:is )?)?(?:carried|approved|adopted|passed|rejected)\b(?=\W*$|,)",
+    re.I,
 )
 _MOTION = re.compile(r"\b(?:motion|proposal|resolution|in favou?r)\b.{8}", re.I)
 _VOTE = 10  # utterances in which votes are given

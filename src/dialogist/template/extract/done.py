@@ -35,9 +35,7 @@ _PAST = re.compile(
     r"last (?:night|week|month)|earlier|already|an hour ago|today)\b)"
 )
 # "I cancelled your old card and ordered a new one": who serves tells what he did.
-_SIMPLE = re.compile(
-    rf"(?:(?<=^)|(?<=[\s,.;:]))(?:I|[Ww]e) {_ADVERB}(?P<past>[a-z-]+)(?=[ .,!]|$)"
-)
+_SIMPLE = re.compile(rf"(?:(?<=^)|(?<=[\s,.;:]))(?:I|[Ww]e) {_ADVERB}(?P<past>[a-z-]+)(?=[ .,!]|$)")
 _PASSIVE = re.compile(
     r"\b(?P<what>(?:your|the|my|our|a|an|it|everything|all of it|you)(?: (?!(?:and|but|or|if|that|"
     r"which|who|is|are|has|have|was|were|will)\b)[\w'’-]+){0,5}?)(?: ?['’] ?(?:s|re)|"
@@ -77,7 +75,7 @@ _CONFIRMS = re.compile(
 _NOT_DONE = re.compile(
     r"[\w-]+ (?:(?:out|up|off|on|to|for|with|at) )?(?:nobody|no ?one|none|nothing|no|not|neither|"
     r"never|hardly|nowhere)\b|(?:confirmed|noted|found out|checked|advised|informed) (?:\w+ )?"
-    r"(?:that|if|whether|how|why)\b|asked for (?:your|the)\b|looked\b|given you\b|"
+    r"(?:that|if|whether|how|why)\b|asked for (?:your|the)\b|(?:looked|searched)\b|given you\b|"
     r"found (?!(?:it|him|her|them|your|the|his|their)\b)|changed (?:my|his|her|our|your) mind|"
     r"made (?:up|.*\b(?:decision|mistake|choice|notes?|effort|sense|friends?|progress|mind)\b)|"
     r"(?:given|taken|put) (?:up|on)\b|set (?:out|off|aside)\b|heard|thought",
@@ -133,9 +131,7 @@ def done_in(turns: Turns) -> Iterator[Found]:
         yield from found
 
 
-def _own(
-    sentence: Sentence, turns: Turns, patterns: Sequence[re.Pattern[str]]
-) -> Iterator[Found]:
+def _own(sentence: Sentence, turns: Turns, patterns: Sequence[re.Pattern[str]]) -> Iterator[Found]:
     known: set[int] = set()
     serves = _PAST in patterns
     for pattern in patterns:

@@ -224,7 +224,7 @@ _BOOKING = frozenset(
         ],
     )
 )
-_THING = r"(?:it|its|it ?['’]?s|everything|this|that|all|the \w+(?: \w+)?)"
+_THING = r"(?:it|its|it ?['’]?s|everything|all|the \w+(?: \w+)?|(?:this|that)(?= ?(?:['’]s|is) |.{1,12}(?:now|again)\b))"
 _WORKS = re.compile(
     rf"\b(?:{_THING} ?(?:['’] ?s| is| are| seems to be)? ?(?:all )?(?:now )?(?:works|working)"
     r"(?: (?:now|again|fine|perfectly))*"
