@@ -72,13 +72,15 @@ _ASKS = re.compile(
 )
 _BARE: tuple[FieldType, ...] = ("order", "id", "plate", "phone")
 _CODE = re.compile(
-    r"(?<![\w.:/$€£-])(?=[A-Z0-9-]*\d[A-Z0-9-]*\d[A-Z0-9-]*\d)[A-Z0-9]+(?:-[A-Z0-9]+)*(?![\w:/%€]|[.,]\d)"
+    r"(?<![\w.:/$€£-])(?=[A-Z0-9-]*\d[A-Z0-9-]*\d[A-Z0-9-]*\d)[A-Z0-9]+(?:-[A-Z0-9]+)*(?![\w:/%€]|"
+    r"[.,]\d)"
 )
 _PHONE_DIGITS = 7
 # What a number is by the words before it, whatever its form says; "" is none of the types here.
 _CALLED: Mapping[FieldType | Literal[""], re.Pattern[str]] = {
     "phone": re.compile(
-        r"\b(?:phone|mobile|cell|contact|telephone|tel|whats ?app|call (?:me|us|back)?|reach(?:able)?|"
+        r"\b(?:phone|mobile|cell|contact|telephone|tel|whats ?app|call (?:me|us|back)?|"
+        r"reach(?:able)?|"
         r"ring)\b[^.!?]*$|电话|手机|致电",
         re.I,
     ),

@@ -1,10 +1,10 @@
 """Who does what by when: what is taken on, asked for and agreed to, and what is offered."""
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 
 from dialogist.records import EvidenceSpan
+from dialogist.template.extract.appointments import appointments_in, orders_in
 from dialogist.template.extract.turns import (
     Found,
     Sentence,
@@ -23,7 +23,7 @@ from dialogist.template.extract.verbs import is_handled, is_work, starts_work
 from dialogist.text.people import DAYS, MONTHS
 from dialogist.text.quantities import deadline_in
 from dialogist.text.replies import agrees, declines
-from dialogist.text.tokens import FUNCTION_WORDS, word_set
+from dialogist.text.tokens import FUNCTION_WORDS
 
 # What somebody offers to do and is told to, or takes on: "Shall I ...?", "I can do that".
 
@@ -129,32 +129,6 @@ def _other(sentence: Sentence, turns: Turns) -> Found | None:
     return None if text is None else Found(text, (sentence.span(),), "", deadline, clause)
 
 
-_WHEN = re.compile(
-    r"^\W*(?:(?:and|so|ok(?:ay)?|but) )?(?:when|what (?:day|time)) (?:is|are|will|can|do|does|would) "
-    r"(?:he|she|they|you|someone|somebody|(?:the|your|an?) [\w-]+) [^?]*\?$",
-    re.I,
-)
-_TIME_FIRST = re.compile(r"^\W*(?:(?:he|she|it|they|that) (?:will|['’]ll|is|are) (?:\w+ )?)?", re.I)
-_BRIEF = 12  # words of an answer that is a time
-
-
-def appointments_in(turns: Turns, served: frozenset[str]) -> Iterator[Found]:
-    """ "When is he coming?" - "On Tuesday between 8 and 12.": asked by those who are served."""
-    for sentence in turns.all():
-        reply = turns.reply(sentence.utterance)
-        if sentence.speaker not in served or not _WHEN.match(sentence.text) or not reply:
-            continue
-        answer = reply[0]
-        deadline = deadline_in(answer.text)
-        brief = len(answer.text.split()) <= _BRIEF and not answer.text.endswith("?")
-        begins = answer.text[_TIME_FIRST.match(answer.text).end() :]  # type: ignore[union-attr]
-        if answer.speaker in served or not (deadline and brief and begins.startswith(deadline)):
-            continue
-        text = quoted(sentence, answer)
-        if text is not None:
-            yield Found(text, (answer.span(), sentence.span()), "", deadline, answer.text)
-
-
 # Actions in English dialogues: what somebody says he will do, or is asked to and agrees to.
 #
 # Rules of word order for high precision: a promise in the first person, or a request that the next
@@ -251,69 +225,6 @@ _IMPERATIVE = re.compile(
 _AGREED_BEFORE = re.compile(r"\bplease confirm\b|\b(?:is|are) (?:that|this|these|it) (?:all )?"
                             r"(?:correct|right|okay|ok)\b|\bdoes that (?:sound|"
                             r"work)\b", re.I)  # fmt: skip
-
-
-_CLINICIAN = word_set("doctor dr physician clinician gp practitioner surgeon")
-# "I wan na go ahead and increase your Lasix": transcripts cut words in two.
-_ORDERS = re.compile(
-    r"\b(?:my recommendation (?:is|would be) to|(?:i|we|you)(?: ?['’] ?(?:m|re|ll|d)| am| are| will| would)?) ?(?:also |just |then |probably |"
-    r"definitely )*(?:(?:going to|gon ?na|wan ?na|want to|want you to|need to|like to|like you to|"
-    r"recommend(?: that)?(?: you| we)?|suggest(?: that)?(?: you| we)?) )*"
-    r"(?:(?:also|just|then|go ahead and|try to|have you|get you to|be) )*"
-    r"(?P<verb>start\w*|increase|decrease|lower|double|taper|order\w*|prescrib\w*|refer\w*|"
-    r"continue|schedule|send (?:you|a|an|in|over|off|out)|put you (?:on|in|back)|place you (?:on|in)|"
-    r"get (?:you |an? |some |your |another |that |the )(?:[\w-]+ ){0,4}?(?:x-ray|mri|ct|scan|ultrasound|echo\w*|ekg|labs?|"
-    r"blood ?work|tests?|cultures?|panel|a1c|colonoscopy|biopsy|referr\w*|set up|started|scheduled)|"
-    r"get you (?:an?|some|on|set|started|scheduled) \w+|give you (?:about )?(?:an? |some |the )\w+|stop taking|keep taking|"
-    r"take (?:it|this|that|one|two|the|your|an?)\b(?! (?:look|listen|peek|minute|second|seat|photo))"
-    r"(?=[^.!?]*\b(?:for|daily|day|twice|once|every|until|week|days)\b)|"
-    r"switch|add|come back (?:in|to)|follow up (?:in|with)|weigh yourself|call me if|see you (?:back )?in|"
-    r"(?:do|have) (?:some )?physical therapy|use (?:a|an|the) \w+|avoid (?!i\b|it\b|that\b)\w+)\b",
-    re.I,
-)
-_DIRECT = re.compile(
-    r"\bmy recommendation\b|\b(?:i|we)(?: ?['’] ?(?:m|re|ll|d)\b| am| are| will| would| want| wan ?na| recommend| suggest| need)"
-    r"|\byou(?: ?['’] ?ll\b| will| can| should| need)",
-    re.I,
-)
-_TOLD = re.compile(
-    r"\b(?:did|didn|were|was|had|when you|they|she|he|used to|dragon|dax|listen\w*|exam\w*)\b|"
-    r"\b(?:do|are) you\b|\bhave you (?:had|been|ever|tried|noticed|taken)\b|\bnot\b|n ?['’]t\b",
-    re.I,
-)
-_TAG = re.compile(r"\b(?:ok|okay|all right|alright|right) ?\?$", re.I)
-_ROUND = 30  # characters before and half as many behind that may deny or tell of the past
-_ORDER = 160  # characters of what is ordered in speech without stops
-
-
-def orders_in(turns: Turns) -> Iterator[Found]:
-    """What a doctor plans or tells a patient to do, in the doctor's words."""
-    roles = {u.speaker: f"{u.role} {u.speaker}".lower() for u in turns.dialogue.utterances}
-    doctors = {who for who, said in roles.items() if _CLINICIAN & set(re.findall(r"[a-z]+", said))}
-    for sentence in turns.all():
-        if sentence.speaker not in doctors:
-            continue
-        said = next(filter(_is_order(sentence.text), _ORDERS.finditer(sentence.text)), None)
-        if said is None:
-            continue
-        if sentence.text.endswith("?") and not _TAG.search(sentence.text):
-            continue
-        text = quoted(sentence)
-        if text is None:
-            end = min(clause_end(sentence.text, said.end()), said.start() + _ORDER)
-            part = sentence.text[said.start() : sentence.text.rfind(" ", 0, end + 1)]
-            text = quoted(replace(sentence, text=f"... {part} ..."))
-        if text is not None:
-            words = sentence.text[said.start("verb") : clause_end(sentence.text, said.end())]
-            yield Found(text, (sentence.span(),), sentence.speaker, words=words)
-
-
-def _is_order(text: str) -> Callable[[re.Match[str]], bool]:
-    """A test of whether a place in a text orders, and does not ask, deny or look back."""
-    return lambda said: (
-        _DIRECT.match(said[0]) is not None
-        and _TOLD.search(text[max(0, said.start() - _ROUND) : said.end() + _ROUND // 2]) is None
-    )
 
 
 def actions_in(turns: Turns) -> Iterator[Found]:

@@ -47,7 +47,8 @@ TALK = re.compile(
 
 
 _OFFERED = re.compile(
-    r"\b(?:how about(?! (?:any|up|here|there|your|in|other|when|the)\b)|what about|shall we|why don ?['’]?t we|should we|could we|can we|"
+    r"\b(?:how about(?! (?:any|up|here|there|your|in|other|when|the)\b)|what about|shall we|"
+    r"why don ?['’]?t we|should we|could we|can we|"
     r"would you like|"
     r"would you prefer|do you want to|i['’]d (?!like|love|rather|be|say|have|need|never|hate)\w+|"
     r"would [\w ]{1,30} be (?:all right|alright|ok|okay|fine)|i(?: would|['’ ]?d)? (?:suggest|"
@@ -106,7 +107,8 @@ _NAMED = re.compile(
     rf"^\W*(?:(?:ok(?:ay)?|sure|yes|yeah|good|great|fine|perfect|alright|all right|right|deal|"
     rf"agreed|cool|"
     rf"kk?|no problem|no worries|of course|certainly|lovely)[ ,.!]+)*"
-    rf"(?:{_VALUE} (?:it is(?=\W*$| ?[.,!]| then)|works(?: (?:for|too|fine|well|best)\b| ?[.,!]|\W*$)|(?:is|"
+    rf"(?:{_VALUE} (?:it is(?=\W*$| ?[.,!]| then)|works(?: (?:for|too|fine|well|best)\b| ?[.,!]|"
+    rf"\W*$)|(?:is|"
     rf"are) (?:fine|good|perfect|great|okay|ok|better|enough)\b|"
     r"sounds (?:good|great|perfect|fine|lovely)\b|then\W*$)"
     rf"|(?:then|so) {_VALUE},? please\W*$"
@@ -170,8 +172,7 @@ def settled_in(turns: Turns) -> Iterator[Found]:
             yield from _told(sentence)
         elif _is_first(sentence, turns) and _accepts(sentence, proposal, turns):
             if _offers(proposal) or (_AGREED.match(sentence.text) and _states(proposal)):
-                for one in _told(_meant(proposal, turns), _with_more(sentence, turns)):
-                    yield replace(one, evidence=(sentence.span(), *one.evidence[1:]))
+                yield from _accepted(_meant(proposal, turns), sentence, turns)
             elif _TAKES_IT.search(sentence.text):
                 offered = (
                     proposal if _has_value(proposal.text) else _offered_before(sentence, turns)
@@ -188,12 +189,14 @@ def _proposal(sentence: Sentence, turns: Turns) -> Sentence | None:
     return asked[-1] if asked and not before[-1].text.endswith("?") else before[-1]
 
 
-def _with_more(sentence: Sentence, turns: Turns) -> Sentence:
-    """ "Agreed. Let's start in May.": the yes with what it adds."""
+def _accepted(proposal: Sentence, sentence: Sentence, turns: Turns) -> Iterator[Found]:
+    """The proposal and the yes with what it adds: "Agreed. Let's start in May."."""
     said = turns.sentences[sentence.utterance]
     place = said.index(sentence) + 1
     is_more = place < len(said) and _PROPOSED.match(said[place].text) is not None
-    return turns.joined(sentence, said[place]) if is_more else sentence
+    whole = turns.joined(sentence, said[place]) if is_more else sentence
+    for one in _told(proposal, whole):
+        yield replace(one, evidence=(sentence.span(), proposal.span()))
 
 
 def _states(proposal: Sentence) -> bool:
@@ -323,7 +326,8 @@ _PROPOSED = re.compile(
 
 
 _CONCLUDES = re.compile(
-    r"^\W*(?:ok(?:ay)?|all ?right|alright|fine|good|right)[ ,.]+(?:then )?let ?['’]?s (?!see\b|not\b)"
+    r"^\W*(?:ok(?:ay)?|all ?right|alright|fine|good|right)[ ,.]+(?:then )?let ?['’]?s (?!see\b|"
+    r"not\b)"
     r"[^?]*\bthen\W*$",
     re.I,
 )

@@ -78,7 +78,8 @@ _STATED = re.compile(
 )
 # Who serves waits for an answer at the end of a ticket.
 _REQUESTS = re.compile(
-    r"\b(?:can|could|may|would|will) (?:you|we|i) (?:please |kindly |just )?(?:tell|give|provide|send|"
+    r"\b(?:can|could|may|would|will) (?:you|we|i) (?:please |kindly |just )?(?:tell|give|provide|"
+    r"send|"
     r"confirm|share|dm|have|let us know|check|try|describe|advise|take|make|help us)\b[^.!]*\?\W*$",
     re.I,
 )

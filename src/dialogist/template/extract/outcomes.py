@@ -16,7 +16,8 @@ _COMPLAINT = re.compile(
     r"n ?['’] ?t\b|\b(?:ca|wo|do|does|did|is|are|was|were|have|has|had)nt\b|"
     r"\b(?:is|are|been|was|went|goes|s) (?:\w+ )?(?:down|out of \w+|unavailable|frozen|louder?)\b|"
     r"\b(?:out of (?:action|order)|been (?:trying|waiting)|no (?:luck|video|sound|signal|internet|"
-    r"power|reason|reply|response)|canceled|declined|expired|disconnect\w*|freezing|cannot|not|never|no longer|nobody|keeps? \w+ing|still \w+ing|broken?|"
+    r"power|reason|reply|response)|canceled|declined|expired|disconnect\w*|freezing|cannot|not|"
+    r"never|no longer|nobody|keeps? \w+ing|still \w+ing|broken?|"
     r"broke|stopped|leak\w*|"
     r"error|problem|issues?|trouble|wrong|too (?:late|small|big|slow|expensive)|late|missing|"
     r"lost|damaged|"
@@ -48,7 +49,8 @@ _OPENS = re.compile(
 )
 # Asked of whom one talks to, or for help as such: the matter comes later.
 _ASKS_NOTHING = re.compile(
-    r"\b(?:is (?:this|that) (?:the|your)|are you|am i (?:through|speaking)|who am i|how are|(?:can|could) you help(?: me)?"
+    r"\b(?:is (?:this|that) (?:the|your)|are you|am i (?:through|speaking)|who am i|how are|(?:can|"
+    r"could) you help(?: me)?"
     r"(?: please)?\W*$|do you have (?:a )?(?:minute|moment|time)|(?:can|may|could) i (?:ask|speak|"
     r"talk))\b",
     re.I,
@@ -224,7 +226,10 @@ _BOOKING = frozenset(
         ],
     )
 )
-_THING = r"(?:it|its|it ?['’]?s|everything|all|the \w+(?: \w+)?|(?:this|that)(?= ?(?:['’]s|is) |.{1,12}(?:now|again)\b))"
+_THING = (
+    r"(?:it|its|it ?['’]?s|everything|all|the \w+(?: \w+)?|"
+    r"(?:this|that)(?= ?(?:['’]s|is) |.{1,12}(?:now|again)\b))"
+)
 _WORKS = re.compile(
     rf"\b(?:{_THING} ?(?:['’] ?s| is| are| seems to be)? ?(?:all )?(?:now )?(?:works|working)"
     r"(?: (?:now|again|fine|perfectly))*"
@@ -232,8 +237,10 @@ _WORKS = re.compile(
     rf"|(?:{_THING} ?(?:['’] ?s| is| are|(?<=its)|(?<=s))|got (?:it|this|that)) (?:all )?(?:now )?"
     r"(?:fixed|solved|sorted|resolved|back online|(?:okay|ok|fine|good)(?= (?:now|again)))"
     r"(?: (?:now|again))?"
-    r"|(?:it|everything|(?:the )?\w+)(?: ?['’] ?s|(?<=it)s| is) back(?: (?:now|again|on|up))?(?=\W*$)"
-    r"|(?:that|it|this) (?:did it(?= ?[,.!]|\W*$)|(?:did|seems to have done|has done) the trick|fixed it|solved it|helped)"
+    r"|(?:it|everything|(?:the )?\w+)(?: ?['’] ?s|(?<=it)s| is) back(?: (?:now|again|on|"
+    r"up))?(?=\W*$)"
+    r"|(?:that|it|this) (?:did it(?= ?[,.!]|\W*$)|(?:did|seems to have done|has done) the trick|"
+    r"fixed it|solved it|helped)"
     r"|(?:problem|issue) (?:is )?(?:now )?(?:solved|resolved|fixed)"
     r"|(?:i can|i ?['’]?m able to|i am able to) (?:\w+ ){1,5}?(?:now|again)\b"
     r"|arrived and works|now it works)\b"
@@ -245,7 +252,8 @@ _WORKS = re.compile(
 _AGAIN = re.compile(
     r"\b(?:down|broken|gone|stopped|frozen|dead|happening|crashing|failing|crashed|died|offline|"
     r"back to (?:the same|square one)|blocked|locked out) again\b|\bspoke too soon\b|"
-    r"\b(?:problem|issue|error) (?:is |s )?back\b|\bnot (?:any ?more|fixed|solved|resolved|sorted)\b",
+    r"\b(?:problem|issue|error) (?:is |s )?back\b|\bnot (?:any ?more|fixed|solved|resolved|"
+    r"sorted)\b",
     re.I,
 )
 _FAILS = re.compile(
@@ -269,7 +277,8 @@ _REFUSED = re.compile(
     r"did not) go through|could ?n['’]?t be|could not be|failed)\b"
     r"|\b(?:we|i) (?:can ?['’]?t|cannot|can not) do (?:that|this|it)\b"
     r"|\b(?:that|this|it|they|those|these|the \w+)(?: ones?)? (?:can ?['’]?t|cannot|can not) be "
-    r"(?:refunded|changed|cancell?ed|exchanged|repaired|returned|replaced|moved|extended|fixed|saved)\b"
+    r"(?:refunded|changed|cancell?ed|exchanged|repaired|returned|replaced|moved|extended|fixed|"
+    r"saved)\b"
     r"|\b(?:we|i) (?:can ?['’]?t|cannot|can not) get (?:it|them|that) back\b"
     r"|\b(?:we|i) (?:was|were) (?:not |un)able to|\b(?:we|i) wasn ?['’]?t able to"
     r"|\b(?:we|i) (?:can ?['’]?t|cannot|are unable to|am unable to|was unable to|were unable to|"

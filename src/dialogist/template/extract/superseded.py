@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from dialogist.template.extract.turns import Found, Sentence, Turns, quoted
 from dialogist.text.porter import stem_of
+from dialogist.text.quantities import deadline_in
 from dialogist.text.replies import (
     agrees,
     asks_for_change,
@@ -15,7 +16,6 @@ from dialogist.text.replies import (
     takes_back,
     values_in,
 )
-from dialogist.text.quantities import deadline_in
 
 # "I'm prescribing amoxicillin... no wait, azithromycin": what follows changes what was said.
 _CORRECTS = re.compile(

@@ -253,7 +253,8 @@ _HELPS = (
         re.I,
     ),
     re.compile(
-        r"\b(?:i|we)(?: ?['’]?ve| have|['’]?ll| will)(?: just| now| already)? (?:refund|cancel|send|"
+        r"\b(?:i|we)(?: ?['’]?ve| have|['’]?ll| will)(?: just| now| already)? (?:refund|cancel|"
+        r"send|"
         r"sent|open|process|credit|issue|replace|escalate|forward|reset)\w*\b",
         re.I,
     ),
