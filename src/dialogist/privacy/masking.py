@@ -125,8 +125,11 @@ def masked_id(identity: str, privacy: Privacy, table: MaskTable) -> str:
 
     One run of letters and digits stays, even if it could be dialled.
     """
-    names = "none" if privacy.names == "none" else "speakers"
-    kept = replace(privacy, kinds=privacy.kinds - _KINDS_OF_IDS, names=names)
+    kept = replace(
+        privacy,
+        kinds=privacy.kinds - _KINDS_OF_IDS,
+        names="none" if privacy.names == "none" else "speakers",
+    )
     return identity if identity.isalnum() else mask_text(identity, kept, table)[0].text
 
 
