@@ -182,6 +182,8 @@ def _tied(
     lost |= dict.fromkeys(ties.pairs, _NEVER)
     key = worth.key.copy()
     for i, more in zip(_openings(candidates, units), _OPENING, strict=False):
+        if not key[i]:
+            continue  # not about the speaker asked for
         alone[i] += more
         key[i] = max(key[i], LEAST)
     alone[list(ties.barred)] = 0
