@@ -20,6 +20,7 @@ from dialogist.cli.flags import (
     MaxTokens,
     ModelName,
     NoRepeatNgramSize,
+    PrecisionName,
     Seed,
     StrategyName,
     Threads,
@@ -99,6 +100,7 @@ def explain(
     seed: Seed = None,
     read: ReadOptions = ReadOptions(),
     device: Device = "auto",
+    precision: PrecisionName = "auto",
     threads: Threads = None,
     allow_network: AllowNetwork = False,
 ) -> int:
@@ -129,7 +131,8 @@ def explain(
         "max_tokens": max_tokens,
         "seed": seed,
     }
-    explanation = _explained(chosen, load_summarizer(model, device, threads, style="free"), wanted)
+    summarizer = load_summarizer(model, device, threads, precision, "free")
+    explanation = _explained(chosen, summarizer, wanted)
     selected = select_maps(explanation, choice)
     said = (warning.message for warning in explanation.summary.warnings)
     for line in (*said, *selected.notes):
