@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from dialogist.config import Config, read_yaml
 from dialogist.decoding import DecodingOptions
-from dialogist.errors import DataError
+from dialogist.errors import ConfigError, DataError
 from dialogist.evaluation.report_card import Card
 from dialogist.evaluation.report_card import CardRow as CardRow
 from dialogist.evaluation.significance import Difference
@@ -120,7 +120,10 @@ def variants(config: AblationConfig, runs: Path) -> list[Variant]:
 
 def _variant(name: str, settings: list[str], config: AblationConfig, runs: Path) -> Variant:
     same = [*config.settings, "training.patience=null", f"training.epochs={_EPOCHS}"]
-    recipe = read_recipe(config.base, [*same, *settings, f"name={json.dumps(name)}"])
+    try:
+        recipe = read_recipe(config.base, [*same, *settings, f"name={json.dumps(name)}"])
+    except ConfigError as error:
+        raise ConfigError(f"row '{name}': {str(error).removeprefix('--set ')}") from None
     searches = bool(settings) and all(one.startswith("decoding.") for one in settings)
     run = runs / (BASE if searches else name)
     return Variant(name, tuple(settings), recipe, run, searches)

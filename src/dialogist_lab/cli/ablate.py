@@ -13,7 +13,7 @@ import typer
 from dialogist.cli.console import note
 from dialogist.cli.flags import Data, Device, OutputFile, TableForm, Threads
 from dialogist.cli.forms import Table, form_of, output_to, tables_text
-from dialogist.errors import UsageError, nearest
+from dialogist.errors import ConfigError, UsageError, nearest
 from dialogist.text.tokens import counted
 from dialogist_lab.cli.compare import run_system
 from dialogist_lab.cli.compare_output import SystemFailure, clock_time
@@ -163,7 +163,10 @@ def ablate(
         torch.set_num_threads(threads)
     config = read_ablation(file)
     runs = runs or Path("runs") / file.stem
-    rows = _chosen(variants(config, runs), only)
+    try:
+        rows = _chosen(variants(config, runs), only)
+    except ConfigError as error:
+        raise ConfigError(f"{file}, {error}") from None
     wanted = ComparisonRequest(
         on=None if on is None else DataSet(path=str(on.absolute())),
         limit=limit,
