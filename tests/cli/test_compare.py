@@ -134,9 +134,9 @@ def test_text_and_markdown(first: Done, place: Path) -> None:
     assert names.split()[:4] == ["system", "parameters", "epochs", "time"]
     assert names.count("R1 rec") == names.count("R2 rec") == 2
     assert names.count("RL F1") == 3
-    floors = ["longest-3", "textrank-3", "oracle"]  # lead-3 is a system here
+    floors = ["baselines:", "longest-3", "textrank-3", "upper", "oracle"]  # lead-3 is a system
     expected = ["flat", "planning", "lead-3", *floors, "references"]
-    assert [line.split()[0] for line in lines[:7]] == expected
+    assert [line.split()[0] for line in lines[:9]] == expected
     own = first.rows["planning"]["key_points"]["rouge1_recall"]
     assert f"{own:.1f}" in lines[1].split()
     assert "planning: key points as the system says; of all others by the rules" in text.out
@@ -145,7 +145,7 @@ def test_text_and_markdown(first: Done, place: Path) -> None:
     table = compare(*systems, *base(place), "--format", "md").out.splitlines()
     assert table[0].count("|") == table[1].count("|") == table[2].count("|") == 17
     assert "| summaries: R1 rec |" in table[0]
-    assert table[8].startswith("| references |")
+    assert table[10].startswith("| references |")
 
 
 def test_figures_have_intervals_and_differences(first: Done, place: Path) -> None:

@@ -53,7 +53,7 @@ class Copying:
         mean_column("copying.compression", "Compression", "neither", "times"),
         Column("copying.repeated3", "Repeated 3", "lower", 2, percentage),
         Column("copying.repeats4", "Repeats", "lower", 2, percentage),
-        mean_column("copying.words", "Words", "neither", "words"),
+        mean_column("copying.words", "Length", "neither", "words and marks"),
     )
 
     def reads(self, script: str) -> bool:

@@ -120,7 +120,8 @@ def _readable(summary: str, evidence: DialogueFacts) -> frozenset[str]:
 
 def _names(summary: str, evidence: DialogueFacts) -> Iterator[_Span]:
     for mention in name_mentions(summary):
-        yield mention.start, mention.end, supports_name(evidence, mention)
+        verbatim = len(mention.words) > 1 and summary[mention.start : mention.end] in evidence.text
+        yield mention.start, mention.end, verbatim or supports_name(evidence, mention)
 
 
 def _speakers(summary: str, evidence: DialogueFacts) -> Iterator[_Span]:

@@ -123,8 +123,15 @@ def comparison_markdown(comparison: Comparison, keys: Sequence[str] = ()) -> str
 
 
 def _cells(comparison: Comparison, columns: "Sequence[_Column]") -> Iterator[list[str]]:
-    """Systems, floors, ceilings, references."""
+    """Systems, baselines, upper bounds, references; a title stands above what nobody asked for."""
+    from dialogist.evaluation.report_card import KIND_TITLES
+
+    blank, before = [""] * (len(columns) - 1), None
     for row in (*comparison.rows, *comparison.floors):
+        kind = row.entry.kind
+        if kind is not before and kind in KIND_TITLES:
+            yield [f"{KIND_TITLES[kind]}:", *blank]
+        before = kind
         yield [column.value(row) for column in columns]
     yield _reference_row(comparison, columns)
 
