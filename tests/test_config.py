@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field, ValidationError
 
-from dialogist.config import Config, override, read_yaml, to_yaml
+from dialogist.config import Config, differences, override, read_yaml, to_yaml
 from dialogist.errors import ConfigError
 from dialogist.recipe.recipe_config import Recipe
 
@@ -219,3 +219,11 @@ def test_override_without_key_or_value_is_refused(assignment):
 def test_override_through_a_value_is_refused():
     with pytest.raises(ConfigError, match="'a' is a value"):
         override({"a": 3}, ["a.b=1"])
+
+
+def test_differences_are_short_and_name_what_has_a_name():
+    one = {"template": {"name": "ticket", "sections": ["x" * 500]}, "words": 1}
+    other = {"template": {"name": "call", "sections": []}, "words": 2, "list": ["y" * 500]}
+    found = differences(one, other)
+    assert found[1:] == ["template: 'ticket' there, 'call' now", "words: 1 there, 2 now"]
+    assert len(found[0]) < 100

@@ -26,6 +26,7 @@ from pydantic_core import ErrorDetails
 from dialogist.errors import ConfigError, nearest
 
 _TEXT = "constrained-str"  # pydantic's tag for a text that is a member of a union
+_LONGEST = 60  # characters of a value in an error
 _EXPONENT = re.compile(r"[+-]?\d+(\.\d*)?[eE][+-]?\d+")
 
 
@@ -224,13 +225,22 @@ def to_yaml(config: Config) -> str:
 def differences(one: Any, other: Any, path: str = "") -> list[str]:
     """Where two dumped configurations differ, one line each: ``a.b: 1 there, 2 now``."""
     if isinstance(one, dict) and isinstance(other, dict):
+        names = [one.get("name"), other.get("name")]
+        if path and names[0] != names[1] and all(isinstance(name, str) for name in names):
+            return [f"{path}: {names[0]!r} there, {names[1]!r} now"]
         keys = sorted(one.keys() | other.keys())
         dot = f"{path}." if path else ""
         return [d for k in keys for d in differences(one.get(k), other.get(k), f"{dot}{k}")]
     if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         pairs = enumerate(zip(one, other, strict=True))
         return [d for i, (a, b) in pairs for d in differences(a, b, f"{path}[{i}]")]
-    return [] if one == other else [f"{path}: {one!r} there, {other!r} now"]
+    return [] if one == other else [f"{path}: {_shown(one)} there, {_shown(other)} now"]
+
+
+def _shown(value: Any) -> str:
+    """A value as it is written, or the first of it: an error is one line."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def override(values: Mapping[str, Any], assignments: Sequence[str]) -> dict[str, Any]:

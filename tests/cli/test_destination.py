@@ -31,6 +31,7 @@ def test_form(tmp_path, monkeypatch, output, format, form):
     ("output", "said"),
     [
         ("out.md", "does not write md; it writes text, json"),
+        ("out.xlsx", "does not write xlsx; it writes text, json"),
         ("no/out.json", "there is no folder no"),
         (".", "is a folder"),
     ],

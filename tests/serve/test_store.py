@@ -129,6 +129,30 @@ def test_a_batch_has_a_result_for_each_dialogue_in_order(engine):
     assert all(row.dialogue is None for row in rows_of(engine, tables.items))
 
 
+def test_a_line_that_is_no_json_fails_alone_and_is_named(engine):
+    lines = [json.dumps({**CALL, "id": "0"}), '{"id": "1", ', "", json.dumps({**CALL, "id": "2"})]
+
+    async def conversation(service):
+        async with service.client() as client:
+            kind = {"Content-Type": "application/x-ndjson"}
+            reply = await client.post("/v1/batches", content="\n".join(lines), headers=kind)
+            return reply, await finished(client, reply.headers["Location"])
+
+    reply, (status, results) = ask(engine, conversation)
+    assert reply.status_code == 202
+    assert (status["done"], status["failed"]) == (2, 1)
+    assert results[1]["error"] == {
+        "code": "unreadable_dialogue",
+        "detail": "line 2: cannot be read at column 13",
+    }
+    assert results[2]["id"] == "2"
+
+
+def test_nobody_else_may_read_the_store(tmp_path):
+    tables.open_store(f"sqlite:///{tmp_path}/service.db").dispose()
+    assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o600}
+
+
 def test_a_batch_goes_on_after_a_restart(engine):
     model = Slow(is_open=False)
     key = add_key(engine, "desk")

@@ -90,7 +90,7 @@ def _today(name: str, options: dict[str, Any], flag: str, value: str | None) -> 
         return ["--format", "json"] if is_json else None
     if flag in ("-o", "--output") and name in _OUTPUT_WAS_A_FORM and value in forms:
         return ["--format", value]
-    is_input = value in INPUTS and value not in forms
+    is_input = value in INPUTS and value not in forms and value != "html"  # it was never one
     if flag in ("-f", "--format") and is_input and "--input-format" in options:
         return ["--input-format", value]
     return None

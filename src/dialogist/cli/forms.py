@@ -96,6 +96,12 @@ _BY_SUFFIX = {
     ".html": "html",
 }
 
+_FOREIGN = (
+    *(".docx", ".doc", ".odt", ".rtf", ".pdf", ".xlsx", ".xls", ".ods"),
+    *(".tsv", ".xml", ".yaml", ".parquet", ".png", ".svg"),
+)
+"""Suffixes whose programs could not read any form of ours."""
+
 FormT = TypeVar("FormT", bound=StrEnum)
 
 
@@ -105,7 +111,8 @@ def form_by_suffix(output: Path | None, usual: FormT) -> FormT:
     Raises:
         UsageError: the command does not have that form.
     """
-    named = None if output is None else _BY_SUFFIX.get(output.suffix.lower())
+    suffix = "" if output is None else output.suffix.lower()
+    named = suffix[1:] if suffix in _FOREIGN else _BY_SUFFIX.get(suffix)
     if named is None:
         return usual
     forms = type(usual)

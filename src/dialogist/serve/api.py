@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -187,9 +187,12 @@ async def add_batch(request: Request) -> Response:
     return JSONResponse(status, 202, {"Location": f"/v1/batches/{identity}"})
 
 
-def _batch(request: Request, body: bytes, service: Service) -> tuple[list[JSON], JSON]:
+def _batch(
+    request: Request, body: bytes, service: Service
+) -> "tuple[Sequence[JSON | Problem], JSON]":
     """The dialogues of a batch and their common options."""
     kind, depth = media_type(request), service.settings.max_depth
+    dialogues: JSON | list[JSON | Problem]
     if kind == "application/json":
         value = strict_json(body, depth)
         values = value if isinstance(value, dict) else {}
@@ -198,7 +201,7 @@ def _batch(request: Request, body: bytes, service: Service) -> tuple[list[JSON],
         dialogues, options = values.get("dialogues"), values.get("options", {})
     elif kind in ("application/x-ndjson", "application/jsonl"):
         lines = strict_text(body).split("\n")
-        dialogues = [strict_json(line.encode(), depth) for line in lines if line.strip()]
+        dialogues = [_line(line, n, depth) for n, line in enumerate(lines, 1) if line.strip()]
         options = _from_query(dict(query_of(request, _is_parameter)))
     else:
         raise Problem("unsupported_media_type", "send application/json or application/x-ndjson")
@@ -210,6 +213,15 @@ def _batch(request: Request, body: bytes, service: Service) -> tuple[list[JSON],
             "body_too_large", f"at most {counted(service.settings.max_dialogues, 'dialogues')}"
         )
     return dialogues, options
+
+
+def _line(line: str, number: int, depth: int) -> "JSON | Problem":
+    """The dialogue of a line, or what is wrong with it: then it fails alone."""
+    try:
+        return strict_json(line.encode(), depth)
+    except Problem as problem:
+        said = problem.detail.replace("line 1, ", "")  # of its own
+        return Problem("unreadable_dialogue", f"line {number}: {said}")
 
 
 def _once(request: Request) -> str:

@@ -43,12 +43,21 @@ class Item:
 
 
 def store_batch(
-    connection: sa.Connection, key_id: str, dialogues: Sequence[JSON], options: JSON
+    connection: sa.Connection, key_id: str, dialogues: "Sequence[JSON | Problem]", options: JSON
 ) -> str:
-    """Store a batch; returns its id. What is stored is done sooner or later."""
+    """Store a batch; returns its id. What is stored is done sooner or later.
+
+    A problem stands for a dialogue that could not be read: it has failed already.
+    """
     identity = tables.new_id()
-    blank = {"batch_id": identity, "state": "waiting", "tries": 0, "owner": "", "lease": 0.0}
-    rows = [{**blank, "number": n, "dialogue": one} for n, one in enumerate(dialogues)]
+    waiting = {"state": "waiting", "tries": 0, "owner": "", "lease": 0.0, "result": None}
+    blank = {**waiting, "batch_id": identity}
+    rows = [
+        {**blank, "number": n, **_failed(n, None, one)}
+        if isinstance(one, Problem)
+        else {**blank, "number": n, "dialogue": one}
+        for n, one in enumerate(dialogues)
+    ]
     values = {"id": identity, "key_id": key_id, "total": len(rows), "options": options}
     connection.execute(sa.insert(tables.batches).values(**values, created=time.time()))
     connection.execute(sa.insert(tables.items), rows)

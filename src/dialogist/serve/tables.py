@@ -6,6 +6,7 @@ Times are seconds since 1970. Content (dialogues, summaries) lies only in column
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +141,9 @@ def _engine(url: sa.URL) -> sa.Engine:
         return sa.create_engine(url, pool_pre_ping=True, pool_size=8)
     if url.database:
         Path(url.database).expanduser().parent.mkdir(parents=True, exist_ok=True)
+    if url.database and not url.database.startswith((":", "file:")):
+        with suppress(OSError):  # SQLite says it better
+            Path(url.database).touch(0o600)  # for dialogues; files beside it take its mode
     engine = sa.create_engine(url, connect_args={"timeout": 30})
 
     @sa.event.listens_for(engine, "connect")
