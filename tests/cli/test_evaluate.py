@@ -350,7 +350,7 @@ def test_a_model_of_faithful_style_is_measured_by_its_network(
     (model / "generation_config.json").write_text(faithful, encoding="utf-8")
     flags = (data, "--limit", "2", "--no-floors", "--metrics", "rouge")
     written = evaluate(model, *flags, "--predictions", "free.jsonl")
-    assert "m: measured in free style, by what its network writes" in written.err
+    assert "m: measured in free style, by what its network writes in fp32" in written.err
     told = evaluate(model, *flags, "--style", "faithful", "--predictions", "faithful.jsonl")
     assert "free style" not in told.err
     free, own = (rows_of(tmp_path / f"{name}.jsonl") for name in ("free", "faithful"))

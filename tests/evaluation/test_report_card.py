@@ -91,7 +91,9 @@ def test_cautions_of_systems_and_those_known_before(whole: Card) -> None:
 
 def test_text_for_a_narrow_terminal(whole: Card) -> None:
     text = card_text(whole, HEADLINE)
-    head, blank, titles, good, low, _, bad, _, _, train, _, _, floors, lead, gap, *rest = text.split("\n")
+    head, blank, titles, good, low, _, bad, _, _, train, _, _, floors, lead, gap, *rest = (
+        text.split("\n")
+    )
     assert head == "good: 30 dialogues of dev.jsonl, 1.00 references each"
     assert blank == ""
     assert titles.split() == ["R1", "RL"]

@@ -95,9 +95,7 @@ def test_checkpoints_are_ranked_by_what_is_measured(recipe):
         ("data.train=[{path: dev.jsonl, format: xsum}]", "no training data could be read: dev"),
     ],
 )
-def test_data_of_which_nothing_is_read_stop_a_run(
-    tmp_path, data, recipe, notes, setting, message
-):
+def test_data_of_which_nothing_is_read_stop_a_run(tmp_path, data, recipe, notes, setting, message):
     place = RunPlace(data, tmp_path / "run", torch.device("cpu"))
     with pytest.raises(DataError, match=f"{message}.jsonl as xsum"):
         train_recipe(recipe(setting), place, notes)

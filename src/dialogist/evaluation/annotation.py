@@ -59,6 +59,7 @@ def annotation_page(dialogues: Sequence[Dialogue], drafts: Sequence[Summary] | N
         script=trusted(script),
         page=script_data({"page": known, "items": items}),
         drafts=drafts is not None,
+        own=bool(drafts) and not any(draft.model for draft in drafts or ()),
     )
 
 
@@ -173,15 +174,15 @@ def read_sheet(path: Path) -> tuple[list[SheetRow], int]:
     """The filled rows of a sheet, and how many are not filled.
 
     Raises:
-        DataError: it cannot be read, or a cell holds what it may not; the line is told.
+        DataError: it cannot be read, or a cell holds what it may not; its row is told.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
-            found = [(reader.line_num, record) for record in reader]
+            found = list(reader)
     except (OSError, ValueError, csv.Error) as error:
         raise DataError(f"{path}: cannot be read as a reading sheet: {error}") from None
-    rows = [_row(record, f"{path}:{line}") for line, record in found]
+    rows = [_row(record, f"{path}, row {number}") for number, record in enumerate(found, 2)]
     filled = [row for row in rows if row.verdict]
     if not filled:
         raise DataError(f"{path}: no row has a verdict yet: write {', '.join(VERDICTS)} there")

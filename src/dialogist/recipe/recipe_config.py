@@ -262,7 +262,10 @@ class Recipe(Config):
     def _ranking(self) -> Iterator[str]:
         """The metric that ranks checkpoints is one that validation measures."""
         measured = (*ROUGE_TYPES, *self.validation.metrics)
-        known = ["dev_loss", *(f"{split}_{name}" for split in ("dev", "train") for name in measured)]
+        known = [
+            "dev_loss",
+            *(f"{split}_{name}" for split in ("dev", "train") for name in measured),
+        ]
         wanted = self.training.select_by
         if wanted not in known:
             yield (

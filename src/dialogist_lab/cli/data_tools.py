@@ -128,7 +128,8 @@ def vectors(
     config = VectorTraining.parse(values, "data vectors")
     trained = train_vectors(_texts(reading.dialogues(files)), config, output, note)
     note(
-        f"vectors of width {width} for {trained.vocabulary:,} of {counted(trained.words, 'words')}",
+        f"vectors of width {width} for {counted(trained.vocabulary, 'different words')} that occur "
+        f"at least {min_count} times, learned from {counted(trained.words, 'running words')}",
         own=True,
     )
     typer.echo(output)

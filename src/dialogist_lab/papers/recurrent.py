@@ -1,9 +1,10 @@
-"""Recurrent encoder-decoders: plain (Cho et al. 2014), with attention, with a pointer.
+"""Recurrent encoder-decoders: plain (Sutskever et al. 2014), with attention, with a pointer.
 
 Without attention the decoder starts from the encoder's final states and sees no more of the
-dialogue. With it (Nallapati et al. 2016, See et al. 2017; `recurrent_decoder`) its state s_t
-attends to every position, and V [s_t; context_t] + b goes to the vocabulary (See et al., equation
-4). With a pointer it can also say the word it attends to (See et al., section 2.2).
+dialogue (in Cho et al. 2014 they enter every step). With it (Nallapati et al. 2016, See et al.
+2017; `recurrent_decoder`) its state s_t attends to every position, and V [s_t; context_t] + b goes
+to the vocabulary (See et al., equation 4). With a pointer it can also say the word it attends to
+(See et al., section 2.2).
 """
 
 from dataclasses import dataclass, replace
