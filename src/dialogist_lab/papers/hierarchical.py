@@ -35,12 +35,11 @@ class HierarchicalConfig(ModelConfig):
     """Options of the hierarchical Transformer; see `LayerShape` for those of a layer.
 
     ``embedding``: width of the table (d_e), mapped to ``width`` (l) where they differ.
-    ``relative_positions``: K of floor(i K / M). ``utterance_tokens`` and ``target_tokens`` bound
-    what the sinusoids cover. ``pointer``: words of the dialogue can be copied.
+    ``relative_positions``: K of floor(i K / M). ``pointer``: words of the dialogue can be copied.
 
     ``token_layers``, ``utterance_layers``: of the encoder within and across utterances.
-    ``decoder_layers``: of the decoder. ``utterance_tokens``: the longest utterance.
-    ``target_tokens``: the longest summary.
+    ``decoder_layers``: of the decoder. ``utterance_tokens``: the longest utterance, and
+    ``target_tokens``: the longest summary, that the sinusoids cover.
     """
 
     target_table = "target_tokens"

@@ -48,13 +48,13 @@ class RecurrentConfig(ModelConfig):
     ``hidden``: the width of the decoder's states, of each of the encoder's directions, and of the
     attention's inner layer. ``coverage``: the attention is told the sum of its weights so far.
     ``pointer``: words of the source can be copied, by the attention's weights.
-    ``dropout`` acts on embeddings, between layers, and before the vocabulary (Zaremba et al. 2014).
     ``initialisation``: ``keras`` (embeddings uniform +-0.05, Glorot uniform, recurrent matrices
     orthogonal, forget gates open) or ``uniform`` (all +-0.08: Sutskever et al. 2014).
 
     ``cell``: GRU or LSTM. ``embedding``: width of the table. ``layers``: of encoder and decoder.
     ``bidirectional``: the encoder reads in both directions. ``attention``: over the source, or none
-    (Bahdanau et al. 2015). ``dropout``: on embeddings, between layers and before the vocabulary.
+    (Bahdanau et al. 2015). ``dropout``: on embeddings, between layers and before the vocabulary
+    (Zaremba et al. 2014).
     """
 
     kind: Literal["recurrent"] = "recurrent"

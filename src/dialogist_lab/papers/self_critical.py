@@ -125,12 +125,12 @@ _LARGEST_SEED = 1 << 62
 class SelfCriticalConfig(ObjectiveConfig):
     """Options of the self-critical objective.
 
-    The loss is (1 - ``weight``) * cross-entropy + ``weight`` * reinforcement (Paulus et al. 2018,
-    equation 16), both as means over a dialogue's tokens. ``max_tokens`` bounds samples.
+    The loss is (1 - w) * cross-entropy + w * reinforcement (Paulus et al. 2018, equation 16), both
+    as means over a dialogue's tokens.
     ``unsupported``: what the reward, a ROUGE-L of 0 to 1, loses for each name, speaker, number or
     other entity that the dialogue does not bear out (`dialogist_lab.papers.self_critical`).
 
-    ``weight``: the share of reinforcement in the loss. ``max_tokens``: the longest sample.
+    ``weight``: w, the share of reinforcement in the loss. ``max_tokens``: the longest sample.
     """
 
     kind: Literal["self-critical"] = "self-critical"
