@@ -6,7 +6,6 @@ import platform
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from pathlib import Path
 
@@ -18,7 +17,13 @@ from dialogist.data.prepare import Preparation
 from dialogist.data.sampler import TokenBucketConfig
 from dialogist.data.shards import TOKENIZER
 from dialogist.decoding import DecodingOptions
-from dialogist.errors import ConfigError, DataError, DialogistError, MissingExtraError
+from dialogist.errors import (
+    ConfigError,
+    DataError,
+    DialogistError,
+    MissingExtraError,
+    installed_version,
+)
 from dialogist.evaluation.scoring import Scores, score
 from dialogist.evaluation.system_outputs import Output, nonblank
 from dialogist.files import LOCK, alone_in, write_folder_atomically, write_text_atomically
@@ -395,7 +400,7 @@ def _finish(
 def _write_environment(recipe: Recipe, place: RunPlace, parameters: int) -> None:
     names = ("torch", "tokenizers", "safetensors", "numpy", "nltk")
     facts = {
-        "packages": {**{name: _version_of(name) for name in names}, "dialogist": __version__},
+        "packages": {**{name: installed_version(name) for name in names}, "dialogist": __version__},
         "python": platform.python_version(),
         "machine": platform.machine(),
         "cpu": torch.backends.cpu.get_cpu_capability(),
@@ -408,11 +413,3 @@ def _write_environment(recipe: Recipe, place: RunPlace, parameters: int) -> None
         "seed": recipe.training.seed,
     }
     write_text_atomically(place.run / "environment.json", json.dumps(facts, indent=2) + "\n")
-
-
-def _version_of(package: str) -> str | None:
-    """None: it runs from a folder that no installer knows, or is not there."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None

@@ -123,7 +123,8 @@ def chosen_of(
     said = sum(unit.words for unit in units)
     # Told as one, statements may take a word more than they do alone.
     longest = max(choice.most, budget)
-    cost = _cost(choice.facts(range(len(words))), np.arange(longest + 1) / said, usual)
+    facts = choice.facts(range(len(words))) - sum(_OPENING) / 3  # they tell few more of them
+    cost = _cost(facts, np.arange(longest + 1) / said, usual)
     values = choice.values() - cost[: choice.most + 1]
     saved = cost[min(_MOST_SAVED, choice.most)]
     best = -float(cost[0])
