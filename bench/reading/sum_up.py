@@ -51,6 +51,7 @@ STYLES = {
 SHOWN = (
     "wrong sentences",
     "dialogues with a wrong sentence",
+    "vague sentences",
     "garbled sentences",
     "key facts fully right",
 )
@@ -333,9 +334,9 @@ def printed() -> str:
 def page_table() -> str:
     """Return the table of both styles as pages show it."""
     lines = [
-        "| read on hard dialogues that it never saw, % (95% interval) | wrong statements "
-        "| dialogues with a wrong one | garbled statements | key facts held |",
-        "|---|---|---|---|---|",
+        "| hard dialogues that it never saw (95% interval) | wrong statements "
+        "| dialogues with a wrong one | vague statements | garbled statements | key facts held |",
+        "|---|---|---|---|---|---|",
     ]
     for sheet, title in STYLES.items():
         rows = read(sheet)

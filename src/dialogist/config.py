@@ -231,6 +231,9 @@ def differences(one: Any, other: Any, path: str = "") -> list[str]:
         keys = sorted(one.keys() | other.keys())
         dot = f"{path}." if path else ""
         return [d for k in keys for d in differences(one.get(k), other.get(k), f"{dot}{k}")]
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        pairs = enumerate(zip(one, other, strict=True))
+        return [d for i, (a, b) in pairs for d in differences(a, b, f"{path}[{i}]")]
     return [] if one == other else [f"{path}: {_shown(one)} there, {_shown(other)} now"]
 
 

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from dialogist.config import Config, read_yaml
 from dialogist.decoding import DecodingOptions
-from dialogist.errors import DataError
+from dialogist.errors import ConfigError, DataError
 from dialogist.files import write_text_atomically
 from dialogist.pipeline.options import MEASURED
 from dialogist.recipe.corpus import Note
@@ -113,7 +113,10 @@ def variants(config: AblationConfig, runs: Path) -> list[Variant]:
 
 def _variant(name: str, settings: list[str], config: AblationConfig, runs: Path) -> Variant:
     same = [*config.settings, "training.patience=null", f"training.epochs={_EPOCHS}"]
-    recipe = read_recipe(config.base, [*same, *settings, f"name={json.dumps(name)}"])
+    try:
+        recipe = read_recipe(config.base, [*same, *settings, f"name={json.dumps(name)}"])
+    except ConfigError as error:
+        raise ConfigError(f"row '{name}': {str(error).removeprefix('--set ')}") from None
     searches = bool(settings) and all(one.startswith("decoding.") for one in settings)
     run = runs / (BASE if searches else name)
     return Variant(name, tuple(settings), recipe, run, searches)

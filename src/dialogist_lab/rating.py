@@ -18,7 +18,7 @@ from dialogist.config import Config
 from dialogist.errors import ConfigError, DataError
 from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.significance import Interval, intervals
-from dialogist.metrics.base import Floats, mean_column
+from dialogist.metrics.base import Column, Floats, percentage
 from dialogist.records import JSON
 
 
@@ -351,9 +351,9 @@ def _falsehood(which: int, raters: Sequence[dict[int, Answer]], key: AnswerKey) 
 
 
 def _share(values: Floats, key: AnswerKey) -> Interval:
-    """(raters, items), NaN where not answered: their mean, resampled by items."""
-    sums = np.stack([np.nansum(values, axis=0), (~np.isnan(values)).sum(axis=0)], axis=1)
-    column = mean_column("share", "share", "neither")
+    """(raters, items) percentages, NaN where not answered: their mean, resampled by items."""
+    sums = np.stack([np.nansum(values / 100, axis=0), (~np.isnan(values)).sum(axis=0)], axis=1)
+    column = Column("share", "share", "neither", 2, percentage)
     scores = Scores("raters", tuple(key.ids), (column,), sums, {})
     return intervals(scores)["share"]
 

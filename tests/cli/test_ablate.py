@@ -140,7 +140,7 @@ def test_minutes_become_updates_once(place: Path, monkeypatch: pytest.MonkeyPatc
         ({"rows": {}}, "rows"),
         ({"rows": {"base": ["a=1"]}}, "name that row otherwise"),
         ({"rows": {"x": []}}, "changes nothing"),
-        ({"rows": {"x": ["objective.label_smothing=1"]}}, "did you mean"),
+        ({"rows": {"x": ["objective.label_smothing=1"]}}, "^row 'x': objective.*did you mean"),
         ({"rows": {"a b": ["training.seed=2"]}}, "name"),
         ({"row": {}}, "unknown key 'row'"),
     ],

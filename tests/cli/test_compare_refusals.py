@@ -74,6 +74,7 @@ WRONG = [
     (["lead-3", "--on", "DEV", "--metrics", "roug"], 2, "did you mean 'rouge'"),
     (["lead-3", "--on", "DEV", "--metrics", "bertscore"], 2, "needs an encoder"),
     (["FLAT", "--pack", "none", "--metrics", "key-points"], 2, "name one with --pack"),
+    (["FLAT", "--columns", "rouge1"], 2, "did you mean 'rouge1.f1'"),
     (["FLAT", "--columns", "rouge1.f"], 2, "did you mean 'rouge1.f1'"),
     (["FLAT", "FEW"], 1, "few.txt: 1 output by order, but 6 dialogues"),
     (["FLAT", "DEV"], 1, "has no output"),

@@ -55,12 +55,12 @@ def figures(done: Done, row: int = 0) -> dict[str, Any]:
 def test_text(evaluate: Evaluate, data: Path) -> None:
     done = evaluate("lead-1", data)
     assert done.code == 0, done.err
-    head, _, titles, lead, half, floors, *rest = done.out.splitlines()
+    head, _, titles, lead, low, high, floors, *rest = done.out.splitlines()
     assert head == "lead-1: 12 dialogues of dev.jsonl, 1.00 references each"
     assert titles.split() == ["R1", "R2", "RL", "RLsum"]
     assert lead.split()[0] == "lead-1"
-    assert half.split()[0] == "±"
-    assert floors == "floors"
+    assert [low.split()[0], high.split()[0]] == ["low", "high"]
+    assert floors == "baselines"
     names = [line.split()[0] for line in rest if line.startswith("  ")]
     assert names == ["lead-3", "longest-3", "textrank-3", "oracle"]
     assert any(line.startswith("faithfulness: Unsupported ") for line in rest)
@@ -69,7 +69,7 @@ def test_text(evaluate: Evaluate, data: Path) -> None:
     assert any(line.startswith("rouge-score 0.1.2 | stemmer") for line in rest)
     assert "predictions are in lead-1.dev.predictions.jsonl" in done.err
     bare = evaluate("lead-1", "--on", data, "--no-floors", "--metrics", "rouge")
-    assert "floors" not in bare.out
+    assert "baselines" not in bare.out
     assert "faithfulness" not in bare.out
 
 
@@ -189,7 +189,7 @@ def test_several_references(evaluate: Evaluate, tmp_path: Path) -> None:
     assert joined.splitlines()[3].split()[1] == "72.73"  # 4 of 4 words, 4 of 7
     assert "references concatenated into one" in joined
     people = evaluate("lead-1", "d.jsonl", "--metrics", "rouge").out
-    assert "ceilings\n  oracle " in people
+    assert "upper bounds\n  oracle " in people
     assert "\n  human " in people
 
 
@@ -350,7 +350,7 @@ def test_a_model_of_faithful_style_is_measured_by_its_network(
     (model / "generation_config.json").write_text(faithful, encoding="utf-8")
     flags = (data, "--limit", "2", "--no-floors", "--metrics", "rouge")
     written = evaluate(model, *flags, "--predictions", "free.jsonl")
-    assert "m: measured in free style, by what its network writes" in written.err
+    assert "m: measured in free style, by what its network writes in fp32" in written.err
     told = evaluate(model, *flags, "--style", "faithful", "--predictions", "faithful.jsonl")
     assert "free style" not in told.err
     free, own = (rows_of(tmp_path / f"{name}.jsonl") for name in ("free", "faithful"))

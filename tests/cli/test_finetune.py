@@ -41,7 +41,7 @@ def test_from_a_table_to_a_model(dialogist, chats: Path, tmp_path: Path, tiny_mo
     assert "| after |" in table
     assert "dialogist summarize --model runs/mine FILE" in said(done)
     info = dialogist("models", "info", "runs/mine")
-    assert f"'base': '{tiny_model}'" in info.stdout.decode()
+    assert f"base {tiny_model}" in info.stdout.decode()
     again = dialogist(*call, "--output", "runs/mine", "--quiet")
     assert (again.returncode, again.stdout) == (0, done.stdout)
 
@@ -77,7 +77,7 @@ def test_summaries_are_written_saved_and_loaded(dialogist, chats, tmp_path, brow
     page, faults = browser.new_page(), []
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.goto(address)
-    page.click("#done")
+    page.click("#form button[type=submit]")
     assert "no summary yet" in page.inner_text("#message")
     page.fill("#summary", "It is replaced.")
     page.press("#summary", "Control+Enter")

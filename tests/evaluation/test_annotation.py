@@ -59,7 +59,10 @@ def test_without_drafts_the_texts_are_empty_and_nothing_is_said_of_them() -> Non
     page = annotation_page([LUNCH], None)
     assert items_of(page)[0]["draft"] == ""
     assert "a model's draft" not in page
-    assert "a model's draft" in annotation_page([LUNCH], [DRAFT])
+    assert "a model's draft" in annotation_page([LUNCH], [replace(DRAFT, model="default")])
+    own = annotation_page([LUNCH], [replace(DRAFT, model="")])
+    assert "the summary that the file holds" in own
+    assert "a model's draft" not in own
 
 
 def test_what_is_saved_is_read_as_training_data(tmp_path: Path) -> None:

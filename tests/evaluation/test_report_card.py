@@ -91,16 +91,18 @@ def test_cautions_of_systems_and_those_known_before(whole: Card) -> None:
 
 def test_text_for_a_narrow_terminal(whole: Card) -> None:
     text = card_text(whole, HEADLINE)
-    head, blank, titles, good, half, bad, _, train, _, floors, lead, gap, *rest = text.split("\n")
+    head, blank, titles, good, low, _, bad, _, _, train, _, _, floors, lead, gap, *rest = (
+        text.split("\n")
+    )
     assert head == "good: 30 dialogues of dev.jsonl, 1.00 references each"
     assert blank == ""
     assert titles.split() == ["R1", "RL"]
     figures = [f"{GOOD.scores.figure(key):.2f}" for key in HEADLINE]
     assert good.split() == ["good", *figures]
-    assert half.split()[0] == "±"
+    assert low.split()[0] == "low"
     assert bad.split()[0] == "bad"
     assert train.startswith("train sample  ")
-    assert floors == "floors"
+    assert floors == "baselines"
     assert lead.startswith("  lead-1  ")
     ahead = TRAIN.scores.figure("rougeL.f1") - GOOD.scores.figure("rougeL.f1")
     assert gap.split()[-1] == f"{ahead:+.2f}"
@@ -124,7 +126,7 @@ def test_markdown(whole: Card) -> None:
     _, _, titles, dashes, good, *rest = card_markdown(whole, HEADLINE).split("\n")
     assert titles == "|  | R1 | RL |"
     assert dashes == "| --- | ---: | ---: |"
-    assert good.startswith(f"| good | {GOOD.scores.figure('rouge1.f1'):.2f} ± ")
+    assert good.startswith(f"| good | {GOOD.scores.figure('rouge1.f1'):.2f} (")
     assert sum(line.startswith("| ") for line in rest) == 3
     assert sum(line.startswith("* ") for line in rest) > 3
 
@@ -158,7 +160,7 @@ def test_one_output_has_no_interval_and_is_null() -> None:
     found = json.loads(json.dumps(one.to_json(), allow_nan=False))["rows"][0]["figures"]
     assert found["rouge1.f1"]["figure"] > 0
     assert found["rouge1.f1"]["low"] is None
-    assert ["±", "-", "-"] in [line.split() for line in card_text(one, HEADLINE).split("\n")]
+    assert ["low", "-", "-"] in [line.split() for line in card_text(one, HEADLINE).split("\n")]
 
 
 def test_how_sure_figures_and_differences_are(whole: Card) -> None:
@@ -177,6 +179,6 @@ def test_how_sure_figures_and_differences_are(whole: Card) -> None:
 
 
 def test_figures_as_text() -> None:
-    assert figure_text(Interval(39.312, 38.0, 40.4, 0.6)) == "39.31 ± 1.20"
+    assert figure_text(Interval(39.312, 38.0, 40.4, 0.6)) == "39.31 (38.00 to 40.40)"
     assert figure_text(Interval(39.312, math.nan, math.nan, math.nan), 1) == "39.3"
     assert figure_text(Interval(math.nan, math.nan, math.nan, math.nan)) == "-"

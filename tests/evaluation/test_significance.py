@@ -134,7 +134,6 @@ def test_the_mean_has_scipys_interval(ours, theirs):
     assert found.high == pytest.approx(known.confidence_interval.high, abs=0.12)
     assert found.error == pytest.approx(known.standard_error, rel=0.03)
     assert found.figure == pytest.approx(values.mean())
-    assert found.half == (found.high - found.low) / 2
 
 
 def test_bca_and_percentile_differ_where_scores_are_skewed():
@@ -185,7 +184,7 @@ def test_one_output_tells_nothing_of_chance():
 def test_equal_outputs_have_no_width():
     found = intervals(made_resampling(*[np.full(9, 7.0)] * 3))
     assert (found["mean"].low, found["mean"].high, found["mean"].error) == (7, 7, 0)
-    assert (found["share"].low, found["share"].high) == (100, 100)
+    assert found["share"].high == 100
 
 
 def test_what_is_measured_nowhere_is_nan_and_what_is_here_and_there_is_not():
@@ -226,9 +225,21 @@ def test_an_unknown_column():
         intervals(simulated(default_rng(0), 9), keys=["rouge1.f1"])
 
 
+def test_shares_that_are_alike_in_all_samples_have_wilsons_interval():
+    part = Column("part", "P", "lower", 2, percentage)
+    none, all_of = (
+        Scores("x", tuple(map(str, range(30))), (part,), np.array([[n, 1.0]] * 30), {})
+        for n in (0.0, 1.0)
+    )
+    found = intervals(none)["part"]
+    assert (found.figure, found.low, found.high) == (0, 0, pytest.approx(11.35, abs=0.01))
+    assert intervals(all_of)["part"].low == pytest.approx(88.65, abs=0.01)
+
+
 def test_the_signature_says_how():
     assert Resampling(seed=3).signature == (
-        "95% intervals: bca bootstrap over dialogues, 1000 samples, seed 3"
+        "95% intervals: bca bootstrap over dialogues, 1000 samples, seed 3; "
+        "Wilson's where all samples are alike"
     )
 
 

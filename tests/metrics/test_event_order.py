@@ -36,6 +36,18 @@ def test_anchors_are_words_of_one_utterance() -> None:
     assert anchors("the car and the door", twice) == []
 
 
+def test_names_of_speakers_are_no_anchors() -> None:
+    concert = dialogue(
+        "Oscar: I bought tickets today.",
+        "Bo: Wonderful! Thanks, Oscar.",
+        "Oscar: The concert starts Friday evening.",
+    )
+    assert anchors("Oscar bought tickets. Bo is grateful.", concert) == [0, 0]
+    extract = "Oscar: I bought tickets today.\nBo: Wonderful! Thanks, Oscar."
+    assert inversions(anchors(extract, concert)) == (0, 3)
+    assert anchors("Oscar's concert is on Friday.", concert) == [2, 2]
+
+
 @pytest.mark.parametrize(
     ("places", "found"),
     [([], (0, 0)), ([2], (0, 0)), ([1, 1], (0, 0)), ([0, 1, 2], (0, 3)), ([2, 1, 2, 0], (4, 5))],

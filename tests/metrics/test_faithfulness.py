@@ -68,6 +68,17 @@ def test_what_it_does_not(summary, kind, texts):
     assert found(summary, CHAT, kind) == texts
 
 
+def test_an_extract_has_no_role_swapped():
+    nutter = dialogue("Josh: You're a nutter!!!", "Paul: Wouldn't you ever do the bungee jumping?")
+    assert found("Paul: Wouldn't you ever do the bungee jumping?", nutter) == []
+    phone = dialogue("Ann: I tell US Cellular today.", "Bo: Good.")
+    assert found("Ann calls US Cellular.", phone, "name") == []
+    said = "I baked cookies at 5 pm."
+    assert found(f"Amanda: {said} Do you want some?", CHAT, "swap") == []
+    assert found(f"Tom: {said}", CHAT, "swap") == [f"Tom: {said}"]
+    assert found("Don't tell Tom, D'you hear? Wouldn't Kate come?", CHAT, "name") == []
+
+
 def test_a_finding_says_where_it_is():
     (one,) = findings("Amanda met Jerry.", CHAT, ("name",))
     assert one == Finding("name", 11, 16, "Jerry")

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from dialogist.errors import ConfigError, DataError
-from dialogist.recipe.recipe_config import RunPlace
+from dialogist.recipe.recipe_config import RunPlace, read_recipe
 from dialogist.recipe.training_run import evaluate_system, train_recipe
 from dialogist.records import Dialogue, Summary, Utterance
 
@@ -78,3 +78,44 @@ def test_constant_and_lead_3_on_the_real_dev_set(corpora):
     assert lead["rougeL"] == pytest.approx(21.47, abs=0.01)
     constant = evaluate_system(BASELINES["constant-dialogsum"], dialogues).rouge()
     assert constant["rouge1"] == pytest.approx(23.68, abs=0.01)
+
+
+def test_checkpoints_are_ranked_by_what_is_measured(recipe):
+    assert recipe("training.select_by=train_rouge1")
+    with pytest.raises(ConfigError, match="'dev_rougeX' is not measured; did you mean 'dev_rouge"):
+        recipe("training.select_by=dev_rougeX")
+    with pytest.raises(ConfigError, match="'dev_bleu' is not measured"):
+        recipe("training.select_by=dev_bleu")  # without validation.metrics
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("data.dev=[{path: dev.jsonl, format: xsum}]", "no development data could be read: dev"),
+        ("data.train=[{path: dev.jsonl, format: xsum}]", "no training data could be read: dev"),
+    ],
+)
+def test_data_of_which_nothing_is_read_stop_a_run(tmp_path, data, recipe, notes, setting, message):
+    place = RunPlace(data, tmp_path / "run", torch.device("cpu"))
+    with pytest.raises(DataError, match=f"{message}.jsonl as xsum"):
+        train_recipe(recipe(setting), place, notes)
+
+
+def test_a_start_that_fails_leaves_no_folder(tmp_path, recipe, notes):
+    place = RunPlace(tmp_path, tmp_path / "run", torch.device("cpu"))
+    with pytest.raises(DataError, match="no such data file"):
+        train_recipe(recipe(), place, notes)
+    assert not place.run.exists()
+
+
+def test_the_card_says_which_epoch_was_kept(tmp_path, data, recipe, notes):
+    place = RunPlace(data, tmp_path / "run", torch.device("cpu"))
+    folder = train_recipe(recipe("training.final=last", "validation.rouge_every=9"), place, notes)
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert "The weights are those after epoch 2 (training.final: last)." in card
+
+
+def test_a_wrong_setting_is_not_blamed_on_the_file():
+    with pytest.raises(ConfigError) as caught:
+        read_recipe("kdd-seq2seq", ["training.seed=2", "model.hiden=3"])
+    assert str(caught.value).startswith("--set model.hiden=3: unknown key 'model.hiden'")

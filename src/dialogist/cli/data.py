@@ -123,6 +123,7 @@ add_data_tools(app)
 
 _Files = Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")]
 _BAR = 40
+_CUT = "dialogues cut by the first two of these"
 
 
 @app.command()
@@ -205,8 +206,10 @@ def _print_stats(result: CorpusStats) -> None:
                 f"{d.p90:7.0f}{d.p95:7.0f}{d.max:8}"
             )
     typer.echo("\nshare beyond the limits")
+    allowed = result.limits.by_length()
     for name, share in result.exceeding.items():
-        typer.echo(f"  {name.replace('_', ' '):40}{100 * share:6.1f}%")
+        limit = f"{name.replace('_', ' ')} over {allowed[name]}" if name in allowed else _CUT
+        typer.echo(f"  {limit:50}{100 * share:6.1f}%")
     for name in PLOTTED:
         _print_histogram(name, result)
 

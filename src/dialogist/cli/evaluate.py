@@ -94,7 +94,7 @@ def evaluate(
     allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> int:
-    """Score a system: ROUGE, faithfulness and more, with intervals, floors and warnings.
+    """Score a system: ROUGE, faithfulness and more, with intervals, baselines and warnings.
 
     A model is measured in free style, by what its network writes.
 

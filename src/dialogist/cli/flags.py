@@ -286,7 +286,7 @@ def tell_measured_style(name: str, folder: Path) -> None:
     from dialogist.pipeline.options import has_network, model_options
 
     if has_network(folder) and model_options(folder).style == "faithful":
-        note(f"{name}: measured in free style, by what its network writes", own=True)
+        note(f"{name}: measured in free style, by what its network writes in fp32", own=True)
 
 
 def _prepare_network(model: str, threads: int | None) -> None:

@@ -83,7 +83,7 @@ def info(
             return 0
         for key in ("path", "kind", "parameters", "stored_as", "bytes", "vocabulary", "about"):
             if key in facts:
-                typer.echo(f"{key:12} {facts[key]}")
+                typer.echo(f"{key.replace('_', ' '):12} {_as_text(facts[key])}")
         style = _STYLES[facts["style"]] if facts["model"] else _NO_NETWORK
         typer.echo(f"{'style':12} {style}")
         typer.echo(f"{'licence':12} {shown_licence(facts['licence'])}")
@@ -94,6 +94,15 @@ def info(
         if card.is_file():
             typer.echo("\n" + card.read_text(encoding="utf-8"))
     return 0
+
+
+def _as_text(value: object) -> str:
+    """A fact as people write it: ``6,846,464``; ``F16, I8``; ``recipe my-model``."""
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_as_text(one)}" for name, one in value.items() if one != "")
+    if isinstance(value, list):
+        return ", ".join(map(_as_text, value))
+    return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 class StoredWeights(StrEnum):

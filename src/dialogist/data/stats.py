@@ -47,6 +47,16 @@ class CutLimits:
     summary_tokens: int = 50
     dialogue_tokens: int = 150
 
+    def by_length(self) -> dict[str, int]:
+        """Each limit under the name of the length that it is for."""
+        return {
+            "tokens_per_utterance": self.utterance_tokens,
+            "utterances_per_dialogue": self.utterances,
+            "tokens_per_summary": self.summary_tokens,
+            "tokens_per_sub_summary": self.summary_tokens,
+            "tokens_per_dialogue": self.dialogue_tokens,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
@@ -153,13 +163,7 @@ def _topics(dialogue: Dialogue) -> list[str]:
 
 
 def _exceeding(lengths: Mapping[str, Counter[int]], limits: CutLimits) -> dict[str, float]:
-    allowed = {
-        "tokens_per_utterance": limits.utterance_tokens,
-        "utterances_per_dialogue": limits.utterances,
-        "tokens_per_summary": limits.summary_tokens,
-        "tokens_per_sub_summary": limits.summary_tokens,
-        "tokens_per_dialogue": limits.dialogue_tokens,
-    }
+    allowed = limits.by_length()
     return {name: _share_above(lengths[name], limit) for name, limit in allowed.items()}
 
 

@@ -40,9 +40,9 @@ def annotation_page(dialogues: Sequence[Dialogue], drafts: Sequence[Summary] | N
     """
     summaries = [Summary("")] * len(dialogues) if drafts is None else drafts
     items: list[JSON] = [_item(*pair) for pair in zip(dialogues, summaries, strict=True)]
-    return people_page(
-        "annotate", ("rating", "annotate"), {"items": items}, drafts=drafts is not None
-    )
+    own = bool(drafts) and not any(draft.model for draft in drafts or ())
+    styles = ("rating", "annotate")
+    return people_page("annotate", styles, {"items": items}, drafts=drafts is not None, own=own)
 
 
 def _item(dialogue: Dialogue, draft: Summary) -> JSON:
@@ -156,15 +156,15 @@ def read_sheet(path: Path) -> tuple[list[SheetRow], int]:
     """The filled rows of a sheet, and how many are not filled.
 
     Raises:
-        DataError: it cannot be read, or a cell holds what it may not; the line is told.
+        DataError: it cannot be read, or a cell holds what it may not; its row is told.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.DictReader(file)
-            found = [(reader.line_num, record) for record in reader]
+            found = list(reader)
     except (OSError, ValueError, csv.Error) as error:
         raise DataError(f"{path}: cannot be read as a reading sheet: {error}") from None
-    rows = [_row(record, f"{path}:{line}") for line, record in found]
+    rows = [_row(record, f"{path}, row {number}") for number, record in enumerate(found, 2)]
     filled = [row for row in rows if row.verdict]
     if not filled:
         raise DataError(f"{path}: no row has a verdict yet: write {', '.join(VERDICTS)} there")

@@ -251,7 +251,9 @@ def check_columns(keys: Iterable[str], known: Collection[str]) -> None:
     """
     for key in keys:
         if key not in known:
-            raise UsageError(f"--columns: no figure '{key}'{nearest(key, known)}")
+            inner = [one for one in known if one.startswith(f"{key}.") and one.count(".") == 1]
+            usual = f"{key}.f1" if f"{key}.f1" in inner else next(iter(inner), key)
+            raise UsageError(f"--columns: no figure '{key}'{nearest(usual, known)}")
 
 
 def column_keys(metrics: Iterable[Metric]) -> list[str]:

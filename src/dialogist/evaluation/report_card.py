@@ -242,7 +242,9 @@ _BRIEF = {
 """What a line has of metrics with many columns; JSON has all."""
 _COUNTS = "pairs"
 """The unit of counts that explain a figure: these stand in JSON alone."""
-_INDENTED = (RowKind.floor, RowKind.ceiling)
+KIND_TITLES = {RowKind.floor: "baselines", RowKind.ceiling: "upper bounds"}
+"""What stands above the rows that nobody asked for."""
+_INDENTED = tuple(KIND_TITLES)
 _NOTHING = "-"
 _PARTS = (".precision", ".recall")
 _SURE = 0.05
@@ -282,17 +284,18 @@ def markdown_row(cells: Sequence[str]) -> str:
 
 
 def interval_cell(row: CardRow, key: str, digits: int = 2) -> str:
-    """``39.31 ± 1.20``; ``-`` where there is nothing."""
+    """``39.31 (38.00 to 40.40)``; ``-`` where there is nothing."""
     found = row.figures.get(key)
     return _NOTHING if found is None else figure_text(found, digits)
 
 
 def figure_text(found: Interval, digits: int = 2) -> str:
-    """A figure and half its interval."""
+    """A figure and its interval."""
     if math.isnan(found.figure):
         return _NOTHING
-    half = "" if math.isnan(found.half) else f" ± {found.half:.{digits}f}"
-    return f"{found.figure:.{digits}f}{half}"
+    known = not math.isnan(found.low)
+    ends = f" ({found.low:.{digits}f} to {found.high:.{digits}f})" if known else ""
+    return f"{found.figure:.{digits}f}{ends}"
 
 
 def _about(card: Card) -> str:
@@ -302,36 +305,41 @@ def _about(card: Card) -> str:
 
 
 def _table(card: Card, headline: Sequence[str]) -> Iterator[str]:
-    yield _line("", [card.column(key).title for key in headline])
+    titles = [card.column(key).title for key in headline]
+    yield _line("", titles, titles)
     before = RowKind.system
     for row in card.rows:
         if row.kind is not before and row.kind in _INDENTED:
-            yield {RowKind.floor: "floors", RowKind.ceiling: "ceilings"}[row.kind]
+            yield KIND_TITLES[row.kind]
         before = row.kind
         found = [row.figures.get(key) for key in headline]
         name = f"  {row.name}" if row.kind in _INDENTED else row.name
         yield _line(
             "train sample" if row.kind is RowKind.train else name,
             [_NOTHING if one is None else _two_decimals(one.figure) for one in found],
+            titles,
         )
         if row.kind not in _INDENTED:
-            yield _line(
-                "  ±", [_NOTHING if one is None else _two_decimals(one.half) for one in found]
-            )
+            for end in ("low", "high"):
+                ends = [math.nan if one is None else getattr(one, end) for one in found]
+                yield _line(f"  {end}", map(_two_decimals, ends), titles)
     yield from _gaps(card, headline)
 
 
 def _gaps(card: Card, headline: Sequence[str]) -> Iterator[str]:
     """How far each system is ahead on what it was trained on."""
+    titles = [card.column(key).title for key in headline]
     dev = {row.name: row for row in card.of_kind(RowKind.system)}
     for row in card.of_kind(RowKind.train):
         gaps = [row.figures[key].figure - dev[row.name].figures[key].figure for key in headline]
-        yield _line("train - here", [f"{gap:+.2f}" for gap in gaps])
+        yield _line("train - here", [f"{gap:+.2f}" for gap in gaps], titles)
 
 
-def _line(name: str, cells: Sequence[str]) -> str:
+def _line(name: str, cells: Iterable[str], titles: Sequence[str]) -> str:
     shown = name if len(name) <= _NAME else f"…{name[-_NAME + 1 :]}"
-    return f"{shown:{_NAME}}{''.join(cell.rjust(_FIGURE) for cell in cells)}".rstrip()
+    widths = (max(_FIGURE, 1 + len(title)) for title in titles)
+    told = (cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+    return f"{shown:{_NAME}}{''.join(told)}".rstrip()
 
 
 def _two_decimals(value: float) -> str:
@@ -401,8 +409,12 @@ def _named(card: Card, row: CardRow, key: str) -> str:
 
 
 def signatures(card: Card) -> Iterator[str]:
-    """How figures and intervals came about."""
-    yield from card.signatures.values()
+    """How figures and intervals came about, and which metrics had nothing to measure."""
+    for name, text in card.signatures.items():
+        keys = card.groups.get(name, ())
+        found = [row.figures[key].figure for row in card.rows for key in keys if key in row.figures]
+        nothing = bool(found) and all(map(math.isnan, found))
+        yield f"{name}: not measured, these data have nothing that it needs" if nothing else text
     yield card.resampling.signature
 
 
@@ -447,4 +459,4 @@ def _differences(found: Mapping[str, Difference], keys: Sequence[str]) -> Iterat
             yield _NOTHING
         else:
             sure = "*" if one.p_corrected < _SURE else " "
-            yield f"{one.difference:+.1f} ± {(one.high - one.low) / 2:.1f}{sure}"
+            yield f"{one.difference:+.1f} ({one.low:+.1f} to {one.high:+.1f}){sure}"

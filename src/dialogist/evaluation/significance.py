@@ -26,7 +26,7 @@ import numpy as np
 
 from dialogist.errors import UsageError
 from dialogist.evaluation.scoring import Scores
-from dialogist.metrics.base import Column, Floats
+from dialogist.metrics.base import Column, Floats, percentage
 
 
 def align_scores(one: Scores, other: Scores) -> tuple[Scores, Scores]:
@@ -127,7 +127,7 @@ class Resampling:
         """As it should stand under a table."""
         return (
             f"{self.level:.0%} intervals: {self.method} bootstrap over dialogues, "
-            f"{self.samples} samples, seed {self.seed}"
+            f"{self.samples} samples, seed {self.seed}; Wilson's where all samples are alike"
         )
 
 
@@ -143,11 +143,6 @@ class Interval:
     high: float
     error: float
 
-    @property
-    def half(self) -> float:
-        """Half the width, for ``39.3 ± 1.2``."""
-        return (self.high - self.low) / 2
-
 
 def intervals(
     scores: Scores, options: Resampling = DEFAULT_RESAMPLING, keys: Sequence[str] | None = None
@@ -155,7 +150,8 @@ def intervals(
     """The interval of every column, by key (``keys``: of these only).
 
     A sample in which there is nothing to measure is left out. Of fewer than two outputs nothing
-    can be said: low and high are NaN.
+    can be said: low and high are NaN. Where all samples have the same percentage, as 0 of 30, the
+    interval is Wilson's (1927) of as many outputs as have one: the bootstrap's has no width.
 
     Raises:
         KeyError: there is no such column.
@@ -165,10 +161,24 @@ def intervals(
         return {c.key: Interval(scores.figure(c.key), np.nan, np.nan, np.nan) for c in chosen}
     drawn = resampled_figures(scores, options)
     without = _without_one(scores) if options.method == "bca" else {}
-    return {
-        key: _interval(scores.figure(key), drawn[key], without.get(key), options)
-        for key in (column.key for column in chosen)
-    }
+    found = {}
+    for column in chosen:
+        key = column.key
+        found[key] = _interval(scores.figure(key), drawn[key], without.get(key), options)
+        if column.figure is percentage and found[key].low == found[key].high:
+            outputs = int(np.sum(~np.isnan(scores.each(key))))
+            found[key] = wilson_interval(found[key].figure, outputs, options.level)
+    return found
+
+
+def wilson_interval(percent: float, total: int, level: float = 0.95) -> Interval:
+    """The score interval of a share of ``total``, in percent (Wilson 1927)."""
+    z = _NORMAL.inv_cdf((1 + level) / 2)
+    share, scale = percent / 100, 1 + z * z / total
+    middle = (share + z * z / (2 * total)) / scale
+    error = np.sqrt(share * (1 - share) / total + z * z / (4 * total**2)) / scale
+    low, high = (round(100 * float(end), 9) for end in (middle - z * error, middle + z * error))
+    return Interval(percent, low, high, 100 * float(error))
 
 
 def resampled_figures(scores: Scores, options: Resampling) -> dict[str, Floats]:

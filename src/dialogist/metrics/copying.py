@@ -7,16 +7,17 @@ counts as one.
 
 `EventOrder` looks at the order in which things are told (report 1, sections VI and VII, finds a
 banquet before the arrival). An anchor is a word of the summary, at its first place there, that
-exactly one utterance of the dialogue holds; function words are none. Two anchors of different
-utterances are an inversion where the summary has them in the other order. A person's summary may
-well begin with the outcome: compare with references, not with zero.
+exactly one utterance of the dialogue holds; function words and the speakers' names are none. Two
+anchors of different utterances are an inversion where the summary has them in the other order. A
+person's summary may well begin with the outcome: compare with references, not with zero.
 """
 
 from collections.abc import Iterator, Sequence
 
 from dialogist.metrics.base import UNSPACED, Case, Column, mean_column, mean_of, percentage
+from dialogist.metrics.dialogue_facts import dialogue_facts
 from dialogist.records import Dialogue
-from dialogist.text.tokens import FUNCTION_WORDS, count_words, words_in
+from dialogist.text.tokens import FUNCTION_WORDS, count_words, folded, without_tags, words_in
 
 _NOVEL = (1, 2, 3, 4)
 _COPIED = 3  # words: what one summary shares with another one's dialogue is hardly ever as long
@@ -52,7 +53,7 @@ class Copying:
         mean_column("copying.compression", "Compression", "neither", "times"),
         Column("copying.repeated3", "Repeated 3", "lower", 2, percentage),
         Column("copying.repeats4", "Repeats", "lower", 2, percentage),
-        mean_column("copying.words", "Words", "neither", "words"),
+        mean_column("copying.words", "Length", "neither", "words and marks"),
     )
 
     def reads(self, script: str) -> bool:
@@ -152,7 +153,10 @@ class EventOrder:
     """
 
     name = "order"
-    signature = "order 1 | anchors: content words of one utterance | pairs: of different utterances"
+    signature = (
+        "order 2 | anchors: content words of one utterance, no speakers' names | "
+        "pairs: of different utterances"
+    )
     columns: tuple[Column, ...] = (
         mean_column("order.inversions", "Out of order", "lower"),
         mean_column("order.pairs", "Pairs in order", "neither", "pairs"),
@@ -173,15 +177,23 @@ class EventOrder:
 
 def anchors(text: str, dialogue: Dialogue) -> list[int]:
     """The utterances that the anchors of a summary come from, in the order of the summary."""
+    who = dialogue_facts(dialogue).speakers.who
     places: dict[str, int | None] = {}
     for number, utterance in enumerate(dialogue.utterances):
         for word in {word.lower() for word in words_in(utterance.text)}:
             places[word] = number if word not in places else None
-    told = dict.fromkeys(word.lower() for word in words_in(text))
+    told = dict.fromkeys(word.lower() for word in words_in(without_tags(text)))
     found = (
-        places.get(word) for word in told if len(word) >= _SHORTEST and word not in FUNCTION_WORDS
+        places.get(word)
+        for word in told
+        if len(word) >= _SHORTEST and word not in FUNCTION_WORDS and who(_bare(word)) is None
     )
     return [place for place in found if place is not None]
+
+
+def _bare(word: str) -> str:
+    """``Oscar's`` as `Speakers` knows it."""
+    return folded(word).replace("’", "'").removesuffix("'s")
 
 
 def inversions(places: Sequence[int]) -> tuple[int, int]:

@@ -20,7 +20,7 @@ from dialogist.text.patterns import (
 from dialogist.text.people import MONTHS, NICKNAMES, SHORT_FORMS, Mention
 from dialogist.text.porter import stem_of
 from dialogist.text.quantities import HALF_DAY, UNITS, Quantity, may_hold, quantities
-from dialogist.text.tokens import FUNCTION_WORDS, folded, without_tags
+from dialogist.text.tokens import FUNCTION_WORDS, folded, sentence_spans, without_tags
 
 # Whether a dialogue holds a number or a time, in digits or in words.
 
@@ -85,6 +85,7 @@ _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z][a-z]+|[a-z]+")
 _STATES = re.compile(r"\b(?:US|U\.\s?S)\b")
 _WILL = re.compile(r"[a-z,] Will\b|\bWill['’]s")
 _DATE = re.compile(r"(?<!\d)([0-3]?\d)[./-]([0-3]?\d)(?!\d)")
+_LABEL = re.compile(r"([^:\n]{1,60}):\s+(?=\S)")
 _SPELT = {word: str(value) for word, value in UNITS.items() if value < 10} | {"oh": "0", "o": "0"}
 # What is said of a day or month without its name.
 _IMPLIED = {"weekend": ("d5", "d6"), "christmas": ("m12",), "xmas": ("m12",)}
@@ -238,6 +239,31 @@ class DialogueFacts:
     def sayings(self) -> Claims:
         """Who says what."""
         return Claims(self.dialogue, self.speakers)
+
+    def extracted(self, text: str) -> list[bool]:
+        """Which sentences of a text are, word for word, of the speaker before the colon.
+
+        ``Ann: text`` has the roles of the dialogue, and so has what follows of the same speaker.
+        """
+        found: list[bool] = []
+        speaker = ""
+        for start, end in sentence_spans(text):
+            sentence = text[start:end]
+            label = _LABEL.match(sentence)
+            if label and label[1] in self._said_by:
+                speaker, sentence = label[1], sentence[label.end() :]
+            said = self._said_by.get(speaker, "")
+            found.append(bool(speaker) and " ".join(sentence.split()) in said)
+            speaker = speaker if found[-1] else ""
+        return found
+
+    @cached_property
+    def _said_by(self) -> dict[str, str]:
+        said: dict[str, str] = {}
+        for utterance in self.dialogue.utterances:
+            words = " ".join(utterance.text.split())
+            said[utterance.speaker] = f"{said.get(utterance.speaker, '')}\n{words}"
+        return said
 
     @cached_property
     def denials(self) -> Denials:

@@ -120,7 +120,8 @@ def _readable(summary: str, evidence: DialogueFacts) -> frozenset[str]:
 
 def _names(summary: str, evidence: DialogueFacts) -> Iterator[_Span]:
     for mention in name_mentions(summary):
-        yield mention.start, mention.end, supports_name(evidence, mention)
+        verbatim = len(mention.words) > 1 and summary[mention.start : mention.end] in evidence.text
+        yield mention.start, mention.end, verbatim or supports_name(evidence, mention)
 
 
 def _speakers(summary: str, evidence: DialogueFacts) -> Iterator[_Span]:
@@ -150,7 +151,8 @@ def _numbers(summary: str, evidence: DialogueFacts) -> Iterator[_Span]:
 
 def _swaps(summary: str, evidence: DialogueFacts) -> Iterator[_Span]:
     speakers = evidence.speakers
-    sentences = [clauses for clauses in clauses_of(summary, speakers.who) if clauses]
+    read = zip(clauses_of(summary, speakers.who), evidence.extracted(summary), strict=True)
+    sentences = [clauses for clauses, extracted in read if clauses and not extracted]
     wrong = swapped_roles(sentences, evidence.sayings, len(speakers.names))
     for clauses, is_wrong in zip(sentences, wrong, strict=True):
         yield clauses[0].start, clauses[-1].end, not is_wrong
@@ -215,8 +217,8 @@ class Faithfulness:
 
     name = "faithfulness"
     signature = (
-        "faithfulness 1 | rules: names by capitals, numbers and times by value, entities by form, "
-        "roles by words and persons | English, of Chinese numbers and entities"
+        "faithfulness 2 | rules: names by capitals, numbers and times by value, entities by form, "
+        "roles by words and persons, not of extracts | English, of Chinese numbers and entities"
     )
     columns = (
         *(Column(f"faithfulness.{k}", _TITLES[k], "lower", 2, percentage) for k in FINDING_KINDS),

@@ -189,9 +189,9 @@ def symmetric_divergence(one: TokenDistribution, other: TokenDistribution) -> Te
 
 
 class DenoisingConfig(ObjectiveConfig):
-    """``noise`` says what is taken out and written; ``label_smoothing`` as for cross-entropy.
+    """Options of training on damaged dialogues.
 
-    ``noise``: how dialogues are damaged. ``label_smoothing``: as for cross-entropy.
+    ``noise``: what is taken out, and what is written. ``label_smoothing``: as for cross-entropy.
     """
 
     kind: Literal["denoising"] = "denoising"

@@ -203,6 +203,13 @@ def read_sets(sets: Sequence[DataSet], folder: Path, note: Note) -> list[Dialogu
     return list(Corpus(sets, folder, note))
 
 
+def named_sets(sets: Sequence[DataSet]) -> str:
+    """``dev.jsonl as xsum``: the files of some data sets and how they were read."""
+    return ", ".join(
+        one.path if one.format == "auto" else f"{one.path} as {one.format}" for one in sets
+    )
+
+
 def _require(path: Path) -> None:
     if not path.exists():
         raise DataError(

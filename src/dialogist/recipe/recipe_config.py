@@ -15,6 +15,8 @@ from dialogist.config import Config, find_file, override, read_yaml
 from dialogist.data.changes import UNNAMED, AugmentationConfig
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
+from dialogist.errors import ConfigError, nearest
+from dialogist.metrics.rouge import ROUGE_TYPES
 from dialogist.models import ModelConfig
 from dialogist.models.bert_warm_start import EncoderStart
 from dialogist.models.transformer import TransformerConfig
@@ -217,6 +219,7 @@ class Recipe(Config):
             *self._plan(),
             *self._unknown_words(),
             *self._denoising(),
+            *self._ranking(),
             *changed_words(self),
         ):
             raise ValueError(problem)
@@ -255,6 +258,20 @@ class Recipe(Config):
             self.model.copies and self.tokenizer.kind == "word"
         ):
             yield "preparation.unknown: copied needs a model with a pointer and tokenizer.kind word"
+
+    def _ranking(self) -> Iterator[str]:
+        """The metric that ranks checkpoints is one that validation measures."""
+        measured = (*ROUGE_TYPES, *self.validation.metrics)
+        known = [
+            "dev_loss",
+            *(f"{split}_{name}" for split in ("dev", "train") for name in measured),
+        ]
+        wanted = self.training.select_by
+        if wanted not in known:
+            yield (
+                f"training.select_by '{wanted}' is not measured{nearest(wanted, known)} "
+                f"(there are: {', '.join(known)})"
+            )
 
     def _denoising(self) -> Iterator[str]:
         """What noise needs: a mask, somebody who speaks, room for what is written."""
@@ -299,9 +316,18 @@ def read_recipe(name_or_path: str, assignments: list[str] | None = None) -> Reci
     Raises:
         ConfigError: no such recipe, or a key or value in it is wrong.
     """
-    path = find_recipe(name_or_path)
-    values: dict[str, Any] = override(read_yaml(path), assignments or [])
-    return Recipe.parse({"name": path.stem, **values}, str(path))
+    path, given = find_recipe(name_or_path), assignments or []
+    alone: dict[str, Any] = {"name": path.stem, **read_yaml(path)}
+    try:
+        return Recipe.parse(override(alone, given), str(path))
+    except ConfigError as error:
+        problem = str(error).removeprefix(f"{path}: ")
+    try:
+        Recipe.parse(alone, str(path))
+    except ConfigError:
+        given = []  # the file is wrong by itself
+    guilty = [one for one in given if one.partition("=")[0] in problem] or given
+    raise ConfigError(f"{' '.join(f'--set {one}' for one in guilty) or path}: {problem}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -16,10 +17,16 @@ from dialogist.data.prepare import Preparation
 from dialogist.data.sampler import TokenBucketConfig
 from dialogist.data.shards import TOKENIZER
 from dialogist.decoding import DecodingOptions
-from dialogist.errors import ConfigError, DataError, MissingExtraError, installed_version
+from dialogist.errors import (
+    ConfigError,
+    DataError,
+    DialogistError,
+    MissingExtraError,
+    installed_version,
+)
 from dialogist.evaluation.scoring import Scores, score
 from dialogist.evaluation.system_outputs import Output, nonblank
-from dialogist.files import alone_in, write_folder_atomically, write_text_atomically
+from dialogist.files import LOCK, alone_in, write_folder_atomically, write_text_atomically
 from dialogist.metrics.base import Metric
 from dialogist.metrics.metric_registry import make_metrics
 from dialogist.metrics.rouge import ROUGE_TYPES, Rouge
@@ -29,7 +36,7 @@ from dialogist.models.model_weights import load_weights, weights_of
 from dialogist.objectives.base import Objective
 from dialogist.pipeline.bundle import Bundle, save_bundle
 from dialogist.pipeline.summarizer import Summarizer, SummarizerLike
-from dialogist.recipe.corpus import Note, card_lines, read_sets, record_teachers
+from dialogist.recipe.corpus import Note, card_lines, named_sets, read_sets, record_teachers
 from dialogist.recipe.encoded_data import PairMaker, dev_data, makes_windows
 from dialogist.recipe.recipe_config import Recipe, RunPlace, ValidationConfig
 from dialogist.recipe.run_settings import begin_pretrained, settle_config, with_source
@@ -45,7 +52,7 @@ from dialogist.recipe.training_set import TrainingSet, training_set
 from dialogist.records import JSON, Dialogue
 from dialogist.tokenizers import read_tokenizer
 from dialogist.training.base import TrainingData, TrainingReporter, Validation
-from dialogist.training.checkpoints import checkpoint_folders
+from dialogist.training.checkpoints import checkpoint_folders, final_checkpoints
 from dialogist.training.distributed import Processes
 from dialogist.training.master_weights import resolve_training_precision
 from dialogist.training.run_logs import plot_run
@@ -54,7 +61,12 @@ from dialogist.training.trainer import Trainer
 # The model card that goes into every model folder.
 
 
-def model_card(recipe: Recipe, bundle: Bundle, metrics: Path, dev_size: int) -> str:
+def model_card(
+    recipe: Recipe,
+    bundle: Bundle,
+    metrics: Path,
+    measured: tuple[Sequence[Dialogue], Sequence[Path]],
+) -> str:
     """Markdown with a YAML head: what the model is, its data and licence, its dev scores."""
     parameters = sum(p.numel() for p in bundle.model.parameters())
     sets = ", ".join(data.path for data in recipe.data.train)
@@ -71,11 +83,19 @@ def model_card(recipe: Recipe, bundle: Bundle, metrics: Path, dev_size: int) -> 
         f"* {parameters:,} parameters, vocabulary {len(bundle.tokenizer):,}, trained on {sets}",
         f"* reads {recipe.preparation.limits.reads} at most and says so when a dialogue is longer",
         "",
-        *_scores(metrics, dev_size),
+        *_scores(metrics, len(measured[0])),
+        *_kept_epochs(recipe, measured[1]),
         *card_lines(metrics.parent),
         recipe.card.strip(),
     ]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def _kept_epochs(recipe: Recipe, checkpoints: Sequence[Path]) -> list[str]:
+    """Which epochs' weights the model has."""
+    epochs = ", ".join(str(int(path.name.rpartition("-")[2])) for path in checkpoints)
+    text = f"The weights are those after epoch {epochs} (training.final: {recipe.training.final})."
+    return [text, ""] if epochs else []
 
 
 def _scores(metrics: Path, dev_size: int) -> list[str]:
@@ -247,14 +267,24 @@ def train_recipe(recipe: Recipe, place: RunPlace, reporter: TrainingReporter) ->
     processes = Processes.joined()
     if processes.first:
         place.run.mkdir(parents=True, exist_ok=True)
-        with alone_in(place.run, "training"):
-            settle_config(recipe, place.run, reporter.note)
-            _train(recipe, place, reporter, processes)
-            processes.wait()
+        try:
+            with alone_in(place.run, "training"):
+                settle_config(recipe, place.run, reporter.note)
+                _train(recipe, place, reporter, processes)
+                processes.wait()
+        except DialogistError:
+            _remove_unbegun(place.run)
+            raise
     else:
         _train(recipe, place, reporter, processes)
         processes.wait()
     return place.run / "model"
+
+
+def _remove_unbegun(run: Path) -> None:
+    """Remove a run folder in which nothing was made before the error."""
+    if {path.name for path in run.iterdir()} <= {LOCK, "config.yaml"}:
+        shutil.rmtree(run, ignore_errors=True)
 
 
 def _train(
@@ -264,6 +294,8 @@ def _train(
         return _adopt(recipe, place, reporter, processes)
     preparation = Preparation(recipe.preparation)
     dev = read_sets(recipe.data.dev, place.data, reporter.note)
+    if recipe.data.dev and not dev:
+        raise DataError(f"no development data could be read: {named_sets(recipe.data.dev)}")
     if not processes.first:
         processes.wait()  # for what the first one puts into the run folder
     train, model = _begin(recipe, place, reporter.note, processes.first)
@@ -291,7 +323,8 @@ def _train(
     if processes.first:
         final = weights_of(model) | trainer.final_weights(progress)  # (the frozen stay)
         load_weights(model, final, str(place.run))
-        _finish(recipe, place.run, bundle, dev, reporter)
+        kept = final_checkpoints(progress, recipe.training, trainer.checkpoints)
+        _finish(recipe, place.run, bundle, (dev, kept), reporter)
     return None
 
 
@@ -306,7 +339,7 @@ def _adopt(
         tokenizer = read_tokenizer(place.run / TOKENIZER)
         preparation = Preparation(recipe.preparation)
         bundle = Bundle(model, tokenizer, preparation, recipe.decoding, recipe.name)
-        _finish(recipe, place.run, bundle, [], reporter)
+        _finish(recipe, place.run, bundle, ([], []), reporter)
 
 
 def _begin(
@@ -339,15 +372,22 @@ def _begin(
 
 
 def _finish(
-    recipe: Recipe, run: Path, bundle: Bundle, dev: Sequence[Dialogue], reporter: TrainingReporter
+    recipe: Recipe,
+    run: Path,
+    bundle: Bundle,
+    measured: tuple[Sequence[Dialogue], Sequence[Path]],
+    reporter: TrainingReporter,
 ) -> None:
-    """Write the model folder (all or nothing) and the plots."""
+    """Write the model folder (all or nothing) and the plots.
+
+    ``measured``: the development dialogues, and the checkpoints that the weights are of.
+    """
     bundle.model.fold()
     about = {"recipe": recipe.name, "licence": recipe.licence, "dialogist": __version__}
     complete = Bundle(
         bundle.model, bundle.tokenizer, bundle.preparation, bundle.decoding, recipe.name, about
     )
-    card = model_card(recipe, complete, run / "metrics.jsonl", len(dev))
+    card = model_card(recipe, complete, run / "metrics.jsonl", measured)
     write_folder_atomically(
         run / "model", lambda folder: save_bundle(folder, complete, card, torch.float16)
     )

@@ -14,7 +14,7 @@ from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.data.shards import SAMPLE, TOKENIZER, ShardedPairs
 from dialogist.errors import CheckpointError, DataError
 from dialogist.files import sha256_of, write_folder_atomically
-from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer, teach_words
+from dialogist.recipe.corpus import Corpus, Note, named_sets, settle_tokenizer, teach_words
 from dialogist.recipe.encoded_data import EncodingSettings, PairMaker, epochs_of, makes_windows
 from dialogist.recipe.recipe_config import Recipe, RunPlace
 from dialogist.records import Dialogue
@@ -59,6 +59,8 @@ def _read(recipe: Recipe, place: RunPlace, note: Note) -> TrainingSet:
     parts = [maker.all(islice(left, counts.dialogues)) for counts in corpus.counts]
     note(f"train: {maker.counts}")
     pairs = [pair for part in parts for pair in part]
+    if not examples:
+        raise DataError(f"no training data could be read: {named_sets(recipe.data.train)}")
     if not pairs:
         raise DataError("no training pairs: the training data hold no summaries")
     shares = list(_shares(recipe, [len(part) for part in parts], tokenizer))

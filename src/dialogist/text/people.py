@@ -27,6 +27,7 @@ _TOKEN = re.compile(
     r"|[^\W_]+(?:['’&-][^\W_]+)*"
 )
 _POSSESSIVE = re.compile(r"['’](?:s|ll|d|ve|re|m)?['’]?$", re.I)
+_CONTRACTED = re.compile(r"n['’]t$|^d['’]you$|^y['’]all$")  # Don't, D'you
 _BREAKS = frozenset(':;"“”•*.!?\n')
 _PARTS = re.compile("[-&]+")
 DAYS = listed("monday tuesday wednesday thursday friday saturday sunday")
@@ -113,6 +114,8 @@ def _is_name(word: str, initial: bool) -> bool:
     if not word[0].isupper() or (len(word) == 1 and word.isascii()):
         return False
     low = word.lower().rstrip(".")
+    if _CONTRACTED.search(low):
+        return False
     if low in _NO_NAMES or (len(low) > 2 and low.removesuffix("s") in _NO_NAMES):
         return False
     if initial:

@@ -11,7 +11,7 @@ import typer
 from dialogist.cli.console import note
 from dialogist.cli.flags import Data, Device, OutputFile, TableForm, Threads, choose_device
 from dialogist.cli.forms import Table, form_of, output_to
-from dialogist.errors import UsageError, nearest
+from dialogist.errors import ConfigError, UsageError, nearest
 from dialogist_lab.cli.compare import run_system
 from dialogist_lab.cli.compare_output import (
     Ablation,
@@ -63,7 +63,10 @@ def ablate(
     form = form_of(output, format, Table.text)
     config = read_ablation(file)
     runs = runs or Path("runs") / file.stem
-    rows = _chosen(variants(config, runs), only)
+    try:
+        rows = _chosen(variants(config, runs), only)
+    except ConfigError as error:
+        raise ConfigError(f"{file}, {error}") from None
     wanted = ComparisonRequest(
         on=None if on is None else DataSet(path=str(on.absolute())),
         limit=limit,

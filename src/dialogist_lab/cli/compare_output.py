@@ -121,14 +121,18 @@ def comparison_markdown(comparison: Comparison, keys: Sequence[str] = ()) -> str
 
 
 def _tables(comparison: Comparison, keys: Sequence[str]) -> "Iterator[list[list[str]]]":
-    from dialogist.evaluation.report_card import chance_tables
+    from dialogist.evaluation.report_card import KIND_TITLES, chance_tables
 
     card, rows = comparison.card, {row.name: row for row in comparison.rows}
     if card is None:
         return
     changes = {} if comparison.ablation is None else comparison.ablation.settings
     costs = [[*_HEADS, *(["changes"] if changes else [])]]
+    before = None
     for one in card.rows:
+        if one.kind is not before and one.kind in KIND_TITLES:
+            costs.append([f"{KIND_TITLES[one.kind]}:", *[""] * (len(costs[0]) - 1)])
+        before = one.kind
         row = rows.get(one.name)
         told = [_NONE] * 3 if row is None else _costs(row)
         costs.append([one.name, *told, f"{one.words:.1f}", str(one.empty), str(one.cut)])

@@ -128,7 +128,8 @@ def vectors(
     config = VectorTraining.parse(values, "data vectors")
     vocabulary, words = train_vectors(_texts(reading.dialogues(files)), config, output, note)
     note(
-        f"vectors of width {width} for {vocabulary:,} of {counted(words, 'words')}",
+        f"vectors of width {width} for {counted(vocabulary, 'different words')} that occur at "
+        f"least {min_count} times, learned from {counted(words, 'running words')}",
         own=True,
     )
     typer.echo(output)

@@ -16,6 +16,7 @@ from dialogist.cli.flags import (
     AllowNetwork,
     Device,
     ModelName,
+    PrecisionName,
     SearchFlags,
     Seed,
     Threads,
@@ -90,6 +91,7 @@ def explain(
     seed: Seed = None,
     read: ReadOptions = ReadOptions(),
     device: Device = "auto",
+    precision: PrecisionName = "auto",
     threads: Threads = None,
     allow_network: AllowNetwork = False,
 ) -> int:
@@ -113,7 +115,7 @@ def explain(
     )
     reading = InputReading(read, watched=False)
     chosen = pick(reading.dialogues([origin_of(dialogue)]), id)
-    summarizer = load_summarizer(model, device, threads, style="free")
+    summarizer = load_summarizer(model, device, threads, precision, "free")
     wanted = {**vars(search), "seed": seed, "style": "free"}
     options = decoding_options(summarizer.options, wanted)
     explanation = explain_dialogue(summarizer, chosen, options)

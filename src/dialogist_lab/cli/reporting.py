@@ -133,7 +133,9 @@ class ReportRun:
                 found[names.get(name, name)] = Path(file)
                 continue
             for system in systems:
-                if system.outputs is None:
+                if system.folder is None and system.outputs is None:
+                    note(f"{system.name}: a baseline has no training data: no train sample of it")
+                elif system.outputs is None:
                     found.setdefault(system.name, Path(entry))
                 else:
                     note(f"{system.name}: for a train sample say --train-sample {system.name}=FILE")

@@ -68,7 +68,7 @@ class Speller:
         for number, (utterance, start, end) in enumerate(spans):
             text = f"{utterance.speaker} {utterance.text}"
             ids = tokenizer.encode_extended(text, unknown, grow=True)[: end - start]
-            texts = pieces(ids, self._reader(tuple(unknown)))
+            texts = in_case_of(utterance.text, pieces(ids, self._reader(tuple(unknown))))
             tokens += [
                 SourceToken(t, self.kind(i), number) for t, i in zip(texts, ids, strict=True)
             ]
@@ -86,7 +86,11 @@ class Speller:
         found: list[str] = []
         for planned, group in groupby(ids, self._plan.__contains__):
             run = list(group)
-            found += [self._plan[index] for index in run] if planned else pieces(run, read)
+            found += (
+                [self._plan[index] for index in run]
+                if planned
+                else in_case_of(read(run), pieces(run, read))
+            )
         return found
 
     def kind(self, index: int) -> TokenKind:
@@ -125,6 +129,27 @@ class Speller:
             return preparation.restore(text.translate(self._roles), example)
 
         return read
+
+
+_LONGEST_NAME = 80  # characters of a speaker, before what he says
+
+
+def in_case_of(text: str, texts: list[str]) -> list[str]:
+    """The pieces of a speaker and a text (or its beginning) with the text's own capitals.
+
+    A vocabulary without capitals cannot tell ``don't`` from ``don'T``. Where the pieces spell
+    another text, as of masks, they stay as they are.
+    """
+    whole = "".join(texts)
+    low = text.lower()
+    if len(low) != len(text) or len(whole.lower()) != len(whole):
+        return texts
+    for start in range(min(len(whole), _LONGEST_NAME)):
+        if low.startswith(whole[start:].lower()):
+            whole = whole[:start] + text[: len(whole) - start]
+            break
+    ends = list(accumulate(map(len, texts), initial=0))
+    return [whole[begin:end] for begin, end in pairwise(ends)]
 
 
 def _plan_names(bundle: Bundle) -> dict[int, str]:

@@ -37,8 +37,8 @@ class HierarchicalConfig(ModelConfig):
     ``embedding``: width of the table (d_e), mapped to ``width`` (l) where they differ.
     ``relative_positions``: K of floor(i K / M).
     ``token_layers``, ``utterance_layers``: of the encoder within and across utterances.
-    ``decoder_layers``: of the decoder. ``utterance_tokens``: the longest utterance.
-    ``target_tokens``: the longest summary.
+    ``decoder_layers``: of the decoder. ``utterance_tokens``: the longest utterance, and
+    ``target_tokens``: the longest summary, that the sinusoids cover.
     """
 
     target_table = "target_tokens"

@@ -1,9 +1,10 @@
-"""Recurrent encoder-decoders: plain (Cho et al. 2014), with attention, with a pointer.
+"""Recurrent encoder-decoders: plain (Sutskever et al. 2014), with attention, with a pointer.
 
 Without attention the decoder starts from the encoder's final states and sees no more of the
-dialogue. With it (Nallapati et al. 2016, See et al. 2017; `recurrent_decoder`) its state s_t
-attends to every position, and V [s_t; context_t] + b goes to the vocabulary (See et al., equation
-4). With a pointer it can also say the word it attends to (See et al., section 2.2).
+dialogue (in Cho et al. 2014 they enter every step). With it (Nallapati et al. 2016, See et al.
+2017; `recurrent_decoder`) its state s_t attends to every position, and V [s_t; context_t] + b goes
+to the vocabulary (See et al., equation 4). With a pointer it can also say the word it attends to
+(See et al., section 2.2).
 """
 
 from dataclasses import dataclass, replace
@@ -47,13 +48,13 @@ class RecurrentConfig(ModelConfig):
     ``hidden``: the width of the decoder's states, of each of the encoder's directions, and of the
     attention's inner layer. ``coverage``: the attention is told the sum of its weights so far.
     ``pointer``: words of the source can be copied, by the attention's weights.
-    ``dropout`` acts on embeddings, between layers, and before the vocabulary (Zaremba et al. 2014).
     ``initialisation``: ``keras`` (embeddings uniform +-0.05, Glorot uniform, recurrent matrices
     orthogonal, forget gates open) or ``uniform`` (all +-0.08: Sutskever et al. 2014).
 
     ``cell``: GRU or LSTM. ``embedding``: width of the table. ``layers``: of encoder and decoder.
     ``bidirectional``: the encoder reads in both directions. ``attention``: over the source, or none
-    (Bahdanau et al. 2015). ``dropout``: on embeddings, between layers and before the vocabulary.
+    (Bahdanau et al. 2015). ``dropout``: on embeddings, between layers and before the vocabulary
+    (Zaremba et al. 2014).
     """
 
     kind: Literal["recurrent"] = "recurrent"

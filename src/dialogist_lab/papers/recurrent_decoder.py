@@ -217,8 +217,9 @@ def _inner(features: Tensor, query: Tensor, coverage: Tensor | None, w: Tensor |
 
 # The recurrent decoder: layers, and attention where it has one; for teacher forcing and search.
 #
-# Sources: Cho et al. 2014 without attention; with it Nallapati et al. 2016 and See et al. 2017: the
-# cell reads the token before and the context before (zero at first), its new state attends.
+# Sources: Sutskever et al. 2014 without attention; with it Nallapati et al. 2016 and See et al.
+# 2017: the cell reads the token before and the context before (zero at first), its new state
+# attends.
 
 
 class RecurrentOutputs(NamedTuple):

@@ -15,8 +15,8 @@ from dialogist_lab.report.subject import ShownSystem, Subject, shown_alone
 TABLE_GROUPS = {
     RowKind.system: "Systems",
     RowKind.train: "The same on a sample of their training data",
-    RowKind.floor: "Floors: baselines",
-    RowKind.ceiling: "Ceilings: people, and extracts chosen by the references",
+    RowKind.floor: "Baselines",
+    RowKind.ceiling: "Upper bounds: people, and extracts chosen by the references",
 }
 _ARROWS = {"higher": "↑", "lower": "↓", "neither": ""}
 
@@ -133,7 +133,7 @@ def _has(row: CardRow, key: str) -> bool:
 
 
 def _best(card: Card, column: Column) -> tuple[RowKind, str] | None:
-    """The best system of several; none where two are."""
+    """The best system of several; none where two are, or where its figures may mean nothing."""
     found = sorted(
         (row.figures[column.key].figure, row.name)
         for row in card.of_kind(RowKind.system)
@@ -142,6 +142,8 @@ def _best(card: Card, column: Column) -> tuple[RowKind, str] | None:
     if column.better == "higher":
         found.reverse()
     if len(found) < 2 or column.better == "neither" or found[0][0] == found[1][0]:
+        return None
+    if any(c.severity == "serious" and c.system == found[0][1] for c in card.cautions):
         return None
     return RowKind.system, found[0][1]
 
@@ -197,7 +199,7 @@ def verdict(subject: Subject) -> list[str]:
         *_beside_floors(best, subject),
         *_beside_others(best, others),
         *_beside_ceilings(best, subject),
-        *_beside_train(best),
+        *_beside_train(ranked),
         *_unsupported(best, subject),
         *_cautions(subject),
     ]
@@ -245,11 +247,12 @@ def _beside_ceilings(best: ShownSystem, subject: Subject) -> Iterator[str]:
             yield f"{who} {figure:.1f} on ROUGE-L, {_apart(figure - reached)}."
 
 
-def _beside_train(best: ShownSystem) -> Iterator[str]:
-    if best.train is not None and MAIN in best.train.scores:
-        figure = best.train.scores.figure(MAIN)
-        gap = _apart(figure - best.scores.figure(MAIN))
-        yield f"On a sample of its training data the system reaches {figure:.1f}, {gap}."
+def _beside_train(ranked: Sequence[ShownSystem]) -> Iterator[str]:
+    for one in ranked:
+        if one.train is not None and MAIN in one.train.scores:
+            figure = one.train.scores.figure(MAIN)
+            gap = _apart(figure - one.scores.figure(MAIN))
+            yield f"On a sample of its training data {one.name} reaches {figure:.1f}, {gap}."
 
 
 def _apart(gap: float) -> str:

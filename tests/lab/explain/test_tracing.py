@@ -20,7 +20,7 @@ from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Utterance
 from dialogist.text.tokens import closed
 from dialogist_lab.explain.explanation import BEGIN, END, AttentionMap, Explanation, entropy
-from dialogist_lab.explain.tracing import explain_dialogue
+from dialogist_lab.explain.tracing import explain_dialogue, in_case_of
 
 FLAT = {"encoder", "self", "cross"}
 BY_UTTERANCE = {"within", "pooling", "utterances", "self", "cross"}
@@ -290,3 +290,10 @@ def test_broken_characters_do_not_pile_up() -> None:
     ids = BYTES.encode("\ufffd" * 500)
     assert "".join(pieces(ids, read)) == "\ufffd" * 500
     assert longest <= 12
+
+
+def test_pieces_have_the_capitals_of_the_text() -> None:
+    pieces = ["Ann", " i", " don", "'", "T", " know", ".", " isn", "'", "T"]
+    told = in_case_of("I don't know. Isn't it?", pieces)
+    assert told == ["Ann", " I", " don", "'", "t", " know", ".", " Isn", "'", "t"]
+    assert in_case_of("another text", pieces) == pieces
