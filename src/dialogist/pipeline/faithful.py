@@ -217,12 +217,15 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
         coverage = Coverage(count, count - len(said), dropped=dropped)
         warnings = (Warning("not_read", reason),)
         return replace(blank, status=status, reason=reason, coverage=coverage, warnings=warnings)
-    turns = [(_name(one.speaker), _words(one)) for one in dialogue.utterances]
+    spoken = [(_name(one.speaker), _words(one)) for one in dialogue.utterances]
+    # What says nothing is no turn: a reply behind it is still the reply to what is before it.
+    numbers = [i for i, (_, words) in enumerate(spoken) if words.strip()]
+    turns = [spoken[i] for i in numbers]
     is_short = options.length == "short"
     about = options.focus or ""
     budget, usual = _room(dialogue, options)
     found = select(turns, bundled_network(), budget, is_short, about, usual)
-    statements = tuple(_statements(found, dialogue, options.words))
+    statements = tuple(_statements(found, dialogue, numbers, options.words))
     words = sum(len(one.text.split()) for one in dialogue.utterances)
     summary = replace(
         blank,
@@ -255,14 +258,17 @@ def _room(dialogue: Dialogue, options: SummaryOptions) -> tuple[int, float]:
 
 
 def _statements(
-    found: Sequence[Chosen], dialogue: Dialogue, most: int | None
+    found: Sequence[Chosen], dialogue: Dialogue, numbers: Sequence[int], most: int | None
 ) -> Iterator[Statement]:
-    """The statements, with notes from the user profile; these are left out under a limit."""
+    """The statements, with notes from the user profile; these are left out under a limit.
+
+    ``numbers``: of the utterances that the turns of units are.
+    """
     notes = ProfileNotes(dialogue) if dialogue.profile and most is None else None
     place = 0
     for one in found:
         text, chance = one.candidate.text, round(one.chance, 4)
-        spans = tuple(EvidenceSpan(u.turn, u.start, u.end, chance) for u in one.units)
+        spans = tuple(EvidenceSpan(numbers[u.turn], u.start, u.end, chance) for u in one.units)
         text, fields = notes.note(text, spans) if notes is not None else (text, ())
         kind, end = one.candidate.kind, place + len(text)
         yield Statement(text, place, end, "", spans, chance, "passed", kind, fields)

@@ -171,8 +171,10 @@ class _Changes:
     def __init__(self, units: Sequence[Unit]) -> None:
         self._units = units
         self._starts: dict[int, int] = {}
+        self._turns: dict[int, list[str]] = {}
         for j, unit in enumerate(units):
             self._starts.setdefault(unit.turn, j)
+            self._turns.setdefault(unit.turn, []).append(unit.text)
         self._values = [values_in(unit.text) for unit in units]
         self._kinds = [kinds_in(unit.text) for unit in units]
         self._asks = ["?" in unit.text or asks_for_change(unit.text) for unit in units]
@@ -237,8 +239,7 @@ class _Changes:
             return False
         if len(one.units) > 1 and not one.is_settled:
             return False
-        said = " ".join(own.text for own in self._units if own.turn == unit.turn)
-        back = " ".join(own.text for own in self._units if own.turn == unit.turn + 1)
+        said, back = (" ".join(self._turns[turn]) for turn in (unit.turn, unit.turn + 1))
         if agrees(back) or _HELPS.search(back):
             return False
         return bool(_OFFERS.search(said) and _ASKS_OTHER.search(back))
@@ -249,8 +250,7 @@ class _Changes:
         reply = self._starts.get(unit.turn + 1)
         if reply is None or self._units[reply].speaker == unit.speaker:
             return False
-        said = " ".join(own.text for own in self._units if own.turn == unit.turn)
-        back = " ".join(own.text for own in self._units if own.turn == unit.turn + 1)
+        said, back = (" ".join(self._turns[turn]) for turn in (unit.turn, unit.turn + 1))
         if not _CONFIRMS.search(said):
             return False
         return said_values(unit.text).differ(said_values(back)) and not agrees(back)

@@ -21,7 +21,7 @@ from dialogist.serve import tables
 from dialogist.serve.metrics import log_failure
 from dialogist.serve.problems import Problem
 from dialogist.serve.settings import Settings
-from dialogist.serve.wishes import dialogue_of, options_of, wish_of
+from dialogist.serve.wishes import dialogue_of, options_of, sent_of, wish_of
 from dialogist.serve.worker import Worker
 
 _LEASE = 60.0  # seconds that a process may take for an item, from when it begins it
@@ -228,7 +228,8 @@ class Runner:
         try:
             dialogue = await run_in_threadpool(dialogue_of, item.dialogue)
             options = options_of(item.options)
-            wish = wish_of(dialogue, options, self._worker.model.options)
+            base = self._worker.model.options
+            wish = wish_of(dialogue, options, base, sent_of(item.dialogue))
             shaped = await self._worker.summarize(wish, _LEASE / 2, is_background=True)
         except Problem as problem:
             if problem.code in ("draining", "deadline") and item.tries < _MOST_TRIES:
