@@ -194,6 +194,7 @@ class Presenter:
         self._waiting: deque[_Waiting] = deque()
         self._unshown = 0
         self._failed = 0
+        self._personal_ids = 0
 
     def before(self, dialogues: Iterable[Dialogue]) -> Iterator[Dialogue]:
         """What the model shall read; nothing of a dialogue that could not be masked."""
@@ -239,14 +240,21 @@ class Presenter:
         if self._failed:
             count = counted(self._failed, "dialogues")
             self._note(f"{count} failed (status error); the others are done")
+        if self._personal_ids:
+            count = counted(self._personal_ids, "ids")
+            self._note(
+                f"{count} with personal data left as they are (transcripts: the name of the file): "
+                "rename the files, or summarize what dialogist mask writes"
+            )
         return 3 if self._unshown or self._failed else 0
 
     def _prepared(self, dialogue: Dialogue) -> "_Waiting":
         if self._privacy is None:
             return _Waiting(dialogue)
-        from dialogist.privacy.masking import mask_dialogue
+        from dialogist.privacy.masking import mask_dialogue, masked_id
 
         masked, table = mask_dialogue(dialogue, self._privacy)
+        self._personal_ids += masked_id(dialogue.id, self._privacy, table) != dialogue.id
         # A template quotes the dialogue: it gets the masked one.
         whole = self._mask == "input" or self._shape.template is not None
         return _Waiting(masked if whole else dialogue, table)

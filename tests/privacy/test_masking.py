@@ -210,6 +210,11 @@ def test_a_summary_of_masked_input_keeps_its_masks():
     assert done.text == "[PHONE_1] or [PHONE_2]"
 
 
+def test_a_mask_is_not_masked_again():
+    assert mask_text("The password is [SECRET_2].", USUAL)[0].text == "The password is [SECRET_2]."
+    assert masked("Password [SECRET_2], PIN 4711.") == ["Password [SECRET_2], PIN [SECRET_1]."]
+
+
 def test_chinese_names():
     texts = ("我叫王小明，你好", "小明，请问李先生在吗", "周小明不在")
     assert masked(*texts, privacy=PEOPLE) == [

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import pytest
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -91,9 +92,52 @@ def test_a_brief_answer_to_what_is_left_out_keeps_its_own_label():
         "Ann: “We drank the wine.”",
     ]
     turns[2] = ("Ann", "We drank all the wine in the cellar.")
+    assert len(_without(turns, "fridge")) == 2
+    turns[1] = ("Bo", "On Monday?! Wow.")
+    assert len(_without(turns, "Monday")) == 2
+    turns[1] = ("Bo", "Oh, yes.")
     assert _without(turns, "fridge") == [
         "Ann: “We never eat fish at home.” “We drank all the wine in the cellar.”"
     ]
+
+
+def test_but_stays_between_two_things_that_one_speaker_does():
+    turns = [("Ann", "I will come home, but I will stay two days."), ("Bo", "Fine.")]
+    assert _all(turns) == ["Ann will come home but stay two days."]
+
+
+@pytest.mark.parametrize(
+    ("turns", "together"),
+    [
+        (
+            [("Dot", "how many years is it?"), ("Dan", "Thanks Dot. It's 17.")],
+            "Dot: “how many years is it?” It is 17.",
+        ),
+        (
+            [("Mike", "Do you know where Tom is from?"), ("Jenny", "Eastern Europe I believe")],
+            "Mike: “Do you know where Tom is from?” Jenny: “Eastern Europe I believe”",
+        ),
+        (
+            [("Doctor", "How about drugs?"), ("Patient", "I used to but not anymore.")],
+            "Doctor asks about drugs. Patient: “I used to but not anymore.”",
+        ),
+        (
+            [("Ann", "Would you like to go with me?"), ("Bo", "I'd like to, but I'm ill.")],
+            "Ann: “Would you like to go with me?” Bo: “I'd like to, but I'm ill.”",
+        ),
+        (
+            [("Doctor", "Do you smoke?"), ("Patient", "Um, no, that never appealed to me.")],
+            "Doctor asks whether Patient smokes. Patient: “no, that never appealed to me.”",
+        ),
+    ],
+)
+def test_an_answer_with_an_ellipsis_is_told_with_its_question(turns, together):
+    assert _all(turns) == [together]
+
+
+def test_an_exclamation_of_one_word_is_not_told_alone():
+    turns = [("Ann", "AmazonHelp Disgraceful. We never eat fish."), ("Bo", "Hm.")]
+    assert _all(turns) == ["Ann: “We never eat fish.”"]
 
 
 def test_a_later_turn_is_not_told_as_a_part_of_an_answer():

@@ -47,6 +47,21 @@ def _tied(turns: list[tuple[str, str]]) -> list[tuple[str, str]]:
             "Thursday",
         ),
         (
+            [("Trev", "I sent the ticket but it was not allocated."), ("Sue", "Fine.")],
+            "ticket",
+            "allocated",
+        ),
+        (
+            [("Trev", "I was going to come, but my car broke."), ("Sue", "Fine.")],
+            "car broke",
+            "going to come",
+        ),
+        (
+            [("Trev", "I called the garage. Because that noise was worrying me."), ("Sue", "Hm.")],
+            "Because",
+            "garage",
+        ),
+        (
             [("Trev", "I take 10 kilos. Actually make it 15."), ("Sue", "Fine.")],
             "10",
             "15",

@@ -106,12 +106,6 @@ class DialogueMasking:
         self.privacy = privacy
         self.counts: Counter[str] = Counter()
         self.dialogues = self.with_masks = self.ids = 0
-        # Ids are numbers and codes by nature: only what is personal beyond doubt is masked.
-        self._of_ids = replace(
-            privacy,
-            kinds=privacy.kinds - _KINDS_OF_IDS,
-            names="none" if privacy.names == "none" else "speakers",
-        )
 
     def mask(self, dialogue: Dialogue) -> tuple[Dialogue, MaskTable]:
         """`mask_dialogue`; an id with personal data is masked, and numbered so as to stay alone."""
@@ -119,12 +113,24 @@ class DialogueMasking:
         self.dialogues += 1
         self.with_masks += bool(table.values)
         self.counts += table.counts()
-        identity, _ = mask_text(dialogue.id, self._of_ids, table)
-        # One run of letters and digits is an id by nature, even if it could be dialled.
-        if identity.spans and not dialogue.id.isalnum():
+        identity = masked_id(dialogue.id, self.privacy, table)
+        if identity != dialogue.id:
             self.ids += 1
-            masked = replace(masked, id=f"{identity.text}#{self.dialogues}")
+            masked = replace(masked, id=f"{identity}#{self.dialogues}")
         return masked, table
+
+
+def masked_id(identity: str, privacy: Privacy, table: MaskTable) -> str:
+    """An id without what is personal beyond doubt: ids are numbers and codes by nature.
+
+    One run of letters and digits stays, even if it could be dialled.
+    """
+    kept = replace(
+        privacy,
+        kinds=privacy.kinds - _KINDS_OF_IDS,
+        names="none" if privacy.names == "none" else "speakers",
+    )
+    return identity if identity.isalnum() else mask_text(identity, kept, table)[0].text
 
 
 def restore_masked(dialogue: Dialogue, original_id: str, table: MaskTable) -> Dialogue:

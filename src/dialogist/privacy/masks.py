@@ -199,7 +199,7 @@ def mask_text(
     spelled = frozenset(m[0] for m in MASK_PATTERN.finditer(text)) - table.values.keys()
     table = replace(table, taken=table.taken | spelled)
     numbering = _Numbering(table, {})
-    masked = numbering.mask(text, find_personal_data(text, privacy, table.known))
+    masked = numbering.mask(text, _not_yet_masked(text, privacy, table.known))
     return masked, numbering.table(table.mentions)
 
 
@@ -207,7 +207,20 @@ def _find(
     texts: Iterable[str], privacy: Privacy, known: KnownData, looked: Iterable[FirstLook]
 ) -> list[list[PersonalMention]]:
     pairs = zip(texts, looked, strict=True)
-    return [find_personal_data(text, privacy, known, seen) for text, seen in pairs]
+    return [_not_yet_masked(text, privacy, known, seen) for text, seen in pairs]
+
+
+def _not_yet_masked(
+    text: str, privacy: Privacy, known: KnownData, looked: FirstLook | None = None
+) -> list[PersonalMention]:
+    """The personal data of a text; a mask is none: "the password is [SECRET_1]"."""
+    masks = [mask.span() for mask in MASK_PATTERN.finditer(text)]
+    found = find_personal_data(text, privacy, known, looked)
+    return [
+        one
+        for one in found
+        if not any(start <= one.start and one.end <= end for start, end in masks)
+    ]
 
 
 def _telling(pairs: Iterable[tuple[str, str]], kinds: Mapping[ValueKey, str]) -> dict[str, str]:

@@ -50,17 +50,29 @@ def _joined(
     speaker = units[left.units[-1]].speaker
     if units[right.units[0]].speaker != speaker:
         return None
-    text = _one_quotation(left, right, units, conversation)
+    text = whole = _one_quotation(left, right, units, conversation)
     if not _is_answer_to_untold(left, right, units, told):
         text = text or _behind_one_label(left, right, units, conversation)
     if right.needs is None or right.needs in left.units:  # else "it" would seem to mean the left
         text = text or _one_label(left, right) or _one_subject(left, right, units, conversation)
-    if text is None:
+    if text is None or (text != whole and _is_apart(left, right, units)):
         return None
     kind: Literal["reported", "quoted"] = "reported"
     if "quoted" in (left.kind, right.kind) or _QUOTED.fullmatch(text):
         kind = "quoted"
     return Candidate(text, kind, (*left.units, *right.units), left.needs)
+
+
+def _is_apart(left: Candidate, right: Candidate, units: Sequence[Unit]) -> bool:
+    """Whether others say more than a few words in between: two would seem to be one utterance."""
+    one, other = units[left.units[-1]], units[right.units[0]]
+    between = [
+        unit
+        for unit in units[left.units[-1] : right.units[0]]
+        if unit.speaker != one.speaker and one.turn < unit.turn < other.turn
+    ]
+    words = sum(unit.words for unit in between)
+    return words > _BRIEF or any("?" in unit.text for unit in between)
 
 
 def _one_quotation(
@@ -85,6 +97,9 @@ def _one_quotation(
     is_named = any(word.low in SINGULAR_THIRD for word in words_of(said))
     saved = left.words + right.words - len(text.split())
     is_cut = is_whole and lacks_verb(units[right.units[0]].text)  # it ends what stands before
+    is_joined = quoted > 0 or _one_subject(left, right, units, conversation) is None
+    if is_whole and is_joined and units[right.units[0]].text[:4].lower() == "but ":
+        quoted = _BOTH  # two reports would lose the "but"
     return text if not is_named and (saved >= _BOTH - quoted or is_cut) else None
 
 
@@ -180,6 +195,7 @@ def _one_subject(
         or second[:5] == "asks "
     ):
         return None
-    return (
-        f"{subject}{first} and {second.removeprefix('will ') if first[:5] == 'will ' else second}."
-    )
+    joint = "but" if other.text[:4].lower() == "but " else "and"
+    if first[:5] == "will ":
+        second = second.removeprefix("will ")
+    return f"{subject}{first} {joint} {second}."

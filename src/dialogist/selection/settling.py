@@ -35,7 +35,8 @@ _LEAD = (
 )
 _TAIL = (
     r"(?:\W+(?:then|please|pls|thanks|thank you|ty|thx|by me|with me|for me|to me|mate|so much"
-    r"|of course|too|really|as well|lol|haha|just|not|now|anyway|again))*\W*$"
+    r"|of course|too|really|as well|lol|haha|just|not|now|anyway|again"
+    r"|mum|mom|dad|sir|bro|dude|babe|hun|guys))*\W*$"
 )
 _REMARK = re.compile(
     r"(?i)\W*(?:(?:oh|ah|aw|well|hm+|ugh|um+|uh+|haha?|lol|lmao|right|really|so|and|then|listen|look"
@@ -110,6 +111,14 @@ _ANSWERS = re.compile(
     """)
     + _TAIL
 )
+_NOTES = re.compile(
+    _LEAD + r"(?:ok|okay|alright|all right|right|i see|cool|nice|fine|great|good|perfect|excellent"
+    r"|wonderful|lovely|brilliant|super|sounds? (?:like )?(?:good|great|fine|perfect|nice))" + _TAIL
+)
+_SUGGESTS = re.compile(
+    r"(?i)\b(?:let['’]?s|let me|shall (?:i|we)|how about|what about|(?:i|we|you) (?:can|could)"
+    r"|offer|suggest|make it|i['’]ll|we['’]ll|then)\b"
+)
 _WHEN = re.compile(
     _LEAD
     + r"(?:by |on |at |this |next |first thing )*"
@@ -119,6 +128,7 @@ _WHEN = re.compile(
     """)
     + r"(?: (?:morning|afternoon|evening|night))?\W*$"
 )
+_WELL_DONE = re.compile(r"(?i)\W*well done\b")
 _REGRETS = re.compile(r"(?i)\W*oh,? no\W*$")
 _DO_THAT = re.compile(_LEAD + r"(?:please )?do(?: (?:it|that|this))?" + _TAIL)
 _CALLS = re.compile(r"^[A-Z][\w'’-]+[,!] (?=\S)|, [A-Z][\w'’-]+(?=\W*$)")
@@ -168,6 +178,13 @@ _CUES = (
     (_ANSWERS, _ASKED),
 )
 _YES = re.compile(r"(?i)\W*(?:ok|okay|k|yes|yeah|yep|fine|sure|right|good|great|perfect)\b")
+# These ask of what stands before: "It is aged. Am I right?"
+_CONFIRMS = re.compile(
+    r"(?i)\W*(?:am i (?:right|wrong|correct)|is (?:that|this|it|everything)"
+    r" (?:right|correct|true|okay|ok|alright|all right)"
+    r"|right|correct|ok(?:ay|ey)?|alright|yeah|deal|agreed)\W*\?"
+)
+_HELPS = re.compile(r"(?i)\b(?:can|may|could) (?:i|we) (?:help|assist)(?: you)?(?: today)?\W*$")
 _WORD = re.compile(r"[a-z]+")
 _DIGITS = {word: str(value) for word, value in UNITS.items()}
 
@@ -214,10 +231,27 @@ def _settlement(
             continue
         known = (step == 1 or back is not None, step == 1 and asks_other and len(said) == 1)
         answer, least = _answer(units, turns[number], said, known)
+        if step > 1 and answer and _PRAISES.match(units[answer[0]].text):
+            continue  # "Can I book it?" "Yes." "Great."
         least = least if step == 1 else max(least, _OFFERED)
+        takes_note = _goes_on_to_ask(units, turns[number], answer)
+        is_value = back is not None and lacks_verb(units[said[-1]].text)
+        if takes_note and not (is_value or _is_offered(units, said)):
+            continue
         if answer and (proposal := _proposal(units, said, answer, least)):
             return Settlement(proposal, answer)
     return None
+
+
+def _goes_on_to_ask(units: Sequence[Unit], turn: Sequence[int], answer: Sequence[int]) -> bool:
+    """Whether an answer only takes note before the next question: "Great. Do you smoke?"."""
+    text = " ".join(units[i].text for i in answer)
+    behind = [units[i].text for i in turn if answer and i > answer[-1]]
+    return bool(behind and "?" in behind[0] and _NOTES.match(text))
+
+
+def _is_offered(units: Sequence[Unit], said: Sequence[int]) -> bool:
+    return any("?" in units[i].text or _SUGGESTS.search(units[i].text) for i in said)
 
 
 def _question_back(
@@ -240,7 +274,8 @@ def _steps(
     """
     if _terms(units, turns[number][:1]) & _terms(units, turns[number - 1]) or number < _BACK[1]:
         return _BACK[:1]
-    return _BACK[::-1] if is_back else _BACK
+    is_asked = "?" in units[turns[number - 1][-1]].text
+    return _BACK[::-1] if is_back and not is_asked else _BACK
 
 
 def _answer(
@@ -281,7 +316,7 @@ def _least(text: str, said: set[str], is_next: bool, is_reply: bool) -> int:
         return _WANTED if is_next else _ASKED
     if not is_next:
         return 0
-    if _REGRETS.match(text):
+    if _REGRETS.match(text) or _WELL_DONE.match(text):
         return 0
     if _PRAISES.match(text):
         return _VALUE if is_reply else _OFFERED
@@ -317,7 +352,8 @@ def _proposal(
         if strength >= least:
             is_shared = not own.isdisjoint(_terms(units, [i]))
             is_last = (strength >= _WANTED and _REFUSES.match(text)) or _DO_THAT.match(text)
-            ranked.append((is_shared, _OFFERED if is_last else strength, place))
+            is_asked = i == said[-1] and "?" in units[i].text
+            ranked.append((is_shared, _OFFERED if is_last or is_asked else strength, place))
     if not ranked:
         return ()
     place = max(ranked)[2]
@@ -331,6 +367,8 @@ def _proposal(
 def _whole(units: Sequence[Unit], said: Sequence[int], place: int) -> tuple[int, ...]:
     """A unit of a turn with the one that it goes on with."""
     texts = [units[i].text for i in said]
+    if place and _CONFIRMS.match(texts[place]):
+        return said[place - 1], said[place]
     for first in (place - 1, place):  # "Monday, then? Between eight and ten?"
         both = texts[first : first + 2] if first >= 0 else []
         is_brief = len(both) > 1 and len(both[1].split()) <= _LONGEST_VALUE
@@ -350,6 +388,8 @@ def _is_same(value: str, answer: str) -> bool:
 
 def proposes(text: str) -> int:
     """How much a text looks like a proposal: an offer most, a plan least; 0: not at all."""
+    if _HELPS.search(text):
+        return 0
     if _OFFERS.search(text):
         return _OFFERED
     if "?" in text:

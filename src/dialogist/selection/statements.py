@@ -22,7 +22,7 @@ _OF_ITS_OWN = re.compile(
 _ASKS = re.compile(
     r"(?i)(?:(?:hi+|hey|yo|so|and|but|ok|okay|bro|hello)\W+)*(?:is|are|can|could|do|does|did|will|would|what|when|where|who|how|which|why|have)\b"
 )
-_DENIES = re.compile(r"(?i)(?:no|nope|nah)\b\W*\w")
+_DENIES = re.compile(r"(?i)(?:(?:um+|uh+|oh|er|hm+|well|ah)\W+)*(?:no|nope|nah)\b\W*\w")
 _THEN = re.compile(r"(?i)(?:ok(?:ay)?\W+)?then\b")
 # "And if it rains?" is the condition of its answer.
 _SUPPOSES = re.compile(r"(?i)(?:(?:and|but|so|ok|okay|well|what)\W+)*(?:if|unless)\b[^?]*\?")
@@ -33,7 +33,8 @@ _ELLIPTIC = re.compile(
     r"|before|tomorrow|always|sometimes|usually|often|mostly|rarely|\d[\d.,:]*)\b"
     r"(?! (?:i|we|he|she|it|they|there) )"
     r"|(?:i|you|we|he|she|it|they) (?:is|are|am|do|does|did|have|has|had|can|could|will|would|was"
-    r"|were),)"
+    r"|were),|(?:i|you|we|he|she|it|they) used to(?:,| (?:but|and|though)\b|\W*$)"
+    r"|(?:i|we)(?:['’]d| would) (?:love|like) to,? but\b)"
 )
 _ANSWERS_CALL = re.compile(
     r"(?i)\bspeaking\b|\byou(?:['’]re| are|['’]ve| have)(?: now)? "
@@ -45,9 +46,15 @@ _HAVE = re.compile(
     r"(?i)(?:(?:well|ok|okay|so|then)\W+)*(?:i|we)(?:['’]ve| have)(?: got)? (?!to\b)"
 )
 _ADDRESSED = word_set("you your yours yourself u ur you're you'll you've you'd")
+_EXCLAIMS = re.compile(r"(?i)[a-z]+(?:ful|ous|ible|able|ive|ing|tic|less)\W*")
 _HEDGES = re.compile(
     r"(?i)\W*(?:usually|probably|maybe|perhaps|hopefully|mostly|possibly|normally|i (?:think|hope"
     r"|guess|suppose))\W*"
+)
+_THINKS = re.compile(r"(?i),? i (?:think|guess|suppose|believe|hope)\W*$")
+_THANKS = re.compile(
+    r"(?i)\W*(?:thank|thanks|thx|ty|cheers|hi|hey|hello|haha|lol|oh|ah|hm+|um+|uh+|well|wow|ooh"
+    r"|let me (?:see|think)|good question)\b(?!.*\b(?:yes|yeah|yep|no|nope|sure|ok|okay|right)\b)"
 )
 _SHORTEST_QUESTION = 4  # words of a question that is understood alone
 _LONGEST_FRAGMENT = 2  # words that are taken for a reply to whatever was said before
@@ -89,7 +96,7 @@ def candidates_of(
     """All statements that can be chosen; no unit is in two of them."""
     found: dict[int, Candidate] = {}
     for i, unit in enumerate(units):
-        asked = _question(units, i)
+        asked = _question(units, i, told)
         if asked is not None:
             answered = _answered(conversation, units, (asked, i), found.get(asked), told)
             if answered is not None:
@@ -105,7 +112,7 @@ def candidates_of(
             quoted = [conversation.quote(units[j].turn, units[j].start).text for j in (i - 1, i)]
             text = quoted[0].removesuffix("”") + joint + quoted[1].partition("“")[2]
             found[i] = Candidate(text, "quoted", (i - 1, i), before.needs)
-        elif len(_plain(unit)) > 1:
+        elif len(_plain(unit)) > 1 and not _EXCLAIMS.fullmatch(without_addresses(unit.text)):
             said = unit.text if own.kind == "quoted" else own.text
             needs = _antecedent(units, i, said) if own.refers_back else None
             found[i] = Candidate(own.text, own.kind, (i,), needs)
@@ -252,11 +259,20 @@ def _plain(unit: Unit) -> list[str]:
     return [word for word in unit.text.split() if word[0] != "<" and any(map(str.isalnum, word))]
 
 
-def _question(units: Sequence[Unit], i: int) -> int | None:
-    """The number of the unit that unit ``i`` may answer: the one before, of somebody else."""
-    if i == 0 or units[i - 1].turn == units[i].turn:
-        return None
-    return i - 1 if units[i - 1].speaker != units[i].speaker else None
+def _question(
+    units: Sequence[Unit], i: int, told: Mapping[tuple[int, int], Reported]
+) -> int | None:
+    """The number of the unit that unit ``i`` may answer: the last one of somebody else.
+
+    In between may be thanks: "Thanks. It's 17."
+    """
+    j = i - 1
+    while j >= 0 and units[j].turn == units[i].turn:
+        is_said = (units[j].turn, units[j].start) in told or not _THANKS.match(units[j].text)
+        if is_said or "?" in units[i].text:
+            return None
+        j -= 1
+    return j if j >= 0 and units[j].speaker != units[i].speaker else None
 
 
 def _answered(
@@ -272,7 +288,8 @@ def _answered(
     """
     asked, answer = pair
     both = (*(before.units if before else (asked,)), answer)
-    exchange = conversation.answer(units[asked].turn, units[answer].turn)
+    is_first = answer == asked + 1
+    exchange = conversation.answer(units[asked].turn, units[answer].turn) if is_first else None
     if exchange is not None:
         needs = _antecedent(units, asked, exchange.text) if exchange.refers_back else None
         return Candidate(exchange.text, "reported", pair, needs)
@@ -320,7 +337,7 @@ def _is_fragment(asked: Unit, answer: Unit) -> bool:
     if not is_question or not _says_something(answer):
         return False
     return _is_elliptic(asked, answer) or (
-        answer.words <= _LONGEST_ANSWER and not _OF_ITS_OWN.search(answer.text)
+        answer.words <= _LONGEST_ANSWER and not _OF_ITS_OWN.search(_THINKS.sub("", answer.text))
     )
 
 

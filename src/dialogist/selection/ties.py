@@ -19,6 +19,8 @@ from dialogist.text.replies import (
 )
 from dialogist.text.reported_speech.phrases import alternatives
 from dialogist.text.reported_speech.quoting import lacks_verb
+from dialogist.text.reported_speech.spelling import normalised
+from dialogist.text.reported_speech.stating import has_main_clause
 
 _BEGINS = r"(?i)^\W*(?:(?:and|but|so|or|well|ok(?:ay)?|yes|yeah|no|hm+|oh|ah|uh|um|look|sorry)\W+)*"
 # What is said under a condition that the clause before names.
@@ -48,6 +50,21 @@ _REFUSES = re.compile(
     (?:too|not|no|full|closed|sold|gone|impossible|work|going to work|far|a long)\b
     """)
 )
+_SAYS_NOTHING = re.compile(_BEGINS)
+_BUT = re.compile(r"(?i)\W*but\b")
+_CONCEDES = re.compile(
+    r"(?i)\W*(?:admittedly|granted|true|in theory|normally|usually|of course|sure|fair enough)\b"
+)
+_INTENDS = re.compile(
+    r"(?i)\b(?:(?:was|were) (?:going|supposed|about|meant) to|wanted to|tried|meant to|planned"
+    r"|would have|(?:i|we)['’]?d (?:love|like)|would (?:love|like) to|used to|thought)\b"
+)
+_FAILS = re.compile(
+    r"(?i)n['’]t\b|\b(?:not|never|no|nothing|nobody|cannot|cant|dont|didnt|doesnt|isnt|wasnt|wont"
+    r"|fail\w*|unfortunately|afraid)\b|\W*but (?:\w+ ){1,3}only\b"
+)
+_REASON = re.compile(r"(?i)(?:because|so that|which)\b")
+_SUBORDINATE = re.compile(r"(?i)(?:since|if|unless|although|though|as|given that|while|until)\b")
 _TENTATIVE = ("offer", "commit", "imperative", "advise", "please", "must", "will")
 _TELLS = re.compile(r"\b(?:suggests?|offers?|asks?|tells|should|will|would|can|could)\b")
 _WANTS_ANOTHER = re.compile(
@@ -136,8 +153,24 @@ def _tie_to_before(
     if first and _LIMITS.match(units[first].text) and first - 1 in holding:
         ties.tie(i, holding[first - 1])
         ties.tie(holding[first - 1], i)
+    if first - 1 in holding and _goes_on(units[first - 1], units[first]):
+        ties.tie(i, holding[first - 1])
     if (before := _ended(units, holding, first)) is not None and abs(i - before) <= REACH:
         ties.tie(i, before)
+
+
+def _goes_on(before: Unit, unit: Unit) -> bool:
+    """Whether a unit is a clause without its main clause, or what came of an intention.
+
+    "Because it was late." "I was going to call, but I lost the number."
+    """
+    if _BUT.match(unit.text) and before.turn == unit.turn:
+        return _INTENDS.search(before.text) is not None
+    said = normalised(_SAYS_NOTHING.sub("", unit.text)).rstrip(" .!…")
+    is_next = before.turn == unit.turn or "?" in before.text
+    is_reason = _REASON.match(said) is not None and "," not in said
+    is_clause = _SUBORDINATE.match(said) is not None and not has_main_clause(said)
+    return is_next and "?" not in unit.text and (is_reason or is_clause)
 
 
 def _holder(holding: Mapping[int, int], unit: int, step: int) -> int | None:
@@ -165,6 +198,13 @@ def _ended(units: Sequence[Unit], holding: Mapping[int, int], i: int) -> int | N
     return holding.get(i - 1) if ends else None
 
 
+def _is_but_half(text: str, after: str) -> bool:
+    """Whether what stands behind denies a statement: "I tried, but I didn't"."""
+    if not _BUT.match(after) or "?" in text:
+        return False
+    return bool(_CONCEDES.match(text) or _INTENDS.search(text) or _FAILS.search(after))
+
+
 class _Changes:
     """The units of a dialogue that refuse, correct, take back or change what others say."""
 
@@ -188,7 +228,9 @@ class _Changes:
         yield from self._limits(i)
         yield from self._later(i)
         after = units[i + 1] if i + 1 < len(units) else unit
-        if after.turn == unit.turn and _CORRECTS.match(after.text):
+        if after.turn == unit.turn and (
+            _CORRECTS.match(after.text) or _is_but_half(unit.text, after.text)
+        ):
             yield i + 1
         for j in range(i + 1, min(len(units), i + _AHEAD)):
             if self._takes_back(i, j):

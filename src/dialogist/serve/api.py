@@ -195,7 +195,7 @@ def _batch(
 ) -> "tuple[Sequence[JSON | Problem], JSON]":
     """The dialogues of a batch and their common options."""
     kind, depth = media_type(request), service.settings.max_depth
-    dialogues: "JSON | list[JSON | Problem]"
+    dialogues: JSON | list[JSON | Problem]
     if kind == "application/json":
         value = strict_json(body, depth)
         values = value if isinstance(value, dict) else {}

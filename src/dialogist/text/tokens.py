@@ -220,6 +220,11 @@ jan feb mar apr jun jul aug sep sept oct nov dec
 """
 _ALWAYS = frozenset(_TITLES.split())
 _ABBREVIATIONS = frozenset(_OTHERS.split())
+# In a text of small letters, before a content word: "the sim. interpretation".
+_SMALL = "mr mrs ms dr st vs e.g i.e approx sim temp appt incl dept"
+_SMALL_ABBREVIATIONS = frozenset(_SMALL.split())
+_DAYS = "mon tue tues wed weds thu thur thurs fri"
+_SHORT_DAYS = frozenset(_DAYS.split())
 _CLOSERS = "\"'”’)]»」』）】"
 _OPENING_MARKS = "\"'“‘([«「『（【"
 _LOOK = 60  # characters weighed on either side: keeps a line of a million full stops quick
@@ -279,6 +284,8 @@ def _is_end(line: str, start: int, end: re.Match[str], small: bool) -> bool:
     if mark != "." or end[0] != ".":
         return True
     words = line[max(start, end.start() - _LOOK) : end.start()].split()
+    if [word.lower() for word in words[:-1]] == ["on"] and words[-1].lower() in _SHORT_DAYS:
+        return False  # "On Thurs. I worked"
     return not words or not _is_abbreviation(
         words[-1].lstrip(_OPENING_MARKS), following, len(words)
     )
@@ -363,7 +370,20 @@ def sentence_spans(text: str) -> Iterator[tuple[int, int]]:
     Where all letters are small a full stop will do: no capital can tell what follows it.
     """
     place = 0
-    for sentence in _SMALL_END.split(text) if text.islower() else split_sentences(text):
+    for sentence in _small_sentences(text) if text.islower() else split_sentences(text):
         start = text.index(sentence, place)
         place = start + len(sentence)
         yield start, place
+
+
+def _small_sentences(text: str) -> Iterator[str]:
+    start = 0
+    for end in _SMALL_END.finditer(text):
+        words = text[max(start, end.start() - _LOOK) : end.start()].split()
+        following = re.match(r"[^\W\d_]+", text[end.end() : end.end() + _LOOK])
+        is_short = bool(words) and words[-1].lstrip(_OPENING_MARKS)[:-1] in _SMALL_ABBREVIATIONS
+        if is_short and following and following[0] not in FUNCTION_WORDS:
+            continue
+        yield text[start : end.start()]
+        start = end.end()
+    yield text[start:]

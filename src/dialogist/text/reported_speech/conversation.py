@@ -10,6 +10,7 @@ from dialogist.text.people import own_names
 from dialogist.text.reported_speech.antecedents import refers_back
 from dialogist.text.reported_speech.exchanges import Exchange
 from dialogist.text.reported_speech.framing import FAMILY, Frame
+from dialogist.text.reported_speech.morphology import AUXILIARIES
 from dialogist.text.reported_speech.orders import is_order
 from dialogist.text.reported_speech.participants import Participant, is_role, participants_of
 from dialogist.text.reported_speech.quoting import is_fragment, without_fillers
@@ -22,9 +23,14 @@ from dialogist.text.reported_speech.third_persons import (
     who_is_meant,
     written_out,
 )
-from dialogist.text.reported_speech.trimming import Trimmed, trimmed, without_addresses
+from dialogist.text.reported_speech.trimming import (
+    Trimmed,
+    account_of,
+    trimmed,
+    without_addresses,
+)
 from dialogist.text.reported_speech.turning import Voice
-from dialogist.text.reported_speech.words import SINGULAR_THIRD, THEY, words_of
+from dialogist.text.reported_speech.words import SINGULAR_THIRD, SUBJECTS, THEY, words_of
 from dialogist.text.tokens import sentence_spans, word_set
 
 _LEFT = re.compile(
@@ -50,6 +56,13 @@ _GARBLED = re.compile(
     r"|\b(?:has|have|will|must) (?:must|will|may|can|has|is)\b"
 )
 _STANDS_FOR_A_SPEAKER = re.compile(r"\b(?:they|them|theirs?)\b")
+# What the listener should do, or what somebody makes of another's words.
+_ADVISES = re.compile(
+    r"(?i)\W*(?:(?:well|ok|okay|hm+|so)\W+)*(?:then|in that case|if i were you|in your place),? "
+    r"i ?(?:would|['’]d)\b"
+    r"(?! (?:like|love|rather|prefer|need|have|be)\b)"
+)
+_INFERS = re.compile(r"(?i)\W*(?:oh+|ah+|aw+|hm+|wow|ooh)\W+so\b(?! (?:far|much|many)\b)")
 _LOOSE = " ,;-–—"
 _GREETS = re.compile(r"(?i)(?:hi|hello|hey)\b")
 _INTRODUCED = re.compile(r"(?i)^(?:[^,]+, ){0,2}?(?:this is|it is|my name is|i am) (?=\S)")
@@ -121,7 +134,7 @@ class Conversation:
         part = next(one for one in self._of(turn) if one.start == start)
         if end is not None and end != part.end:
             text = self._turns[turn][1][start:end]
-            part = _Sentence(start, end, text, trimmed(text, self._called))
+            part = self._sentence(self._turns[turn][0], start, text)
         return self._quoted(turn, part)
 
     def answer(self, question: int, answer: int) -> Reported | None:
@@ -182,12 +195,32 @@ class Conversation:
 
     def _of(self, turn: int) -> list[_Sentence]:
         if turn not in self._sentences:
-            text = self._turns[turn][1]
+            label, text = self._turns[turn]
             self._sentences[turn] = [
-                _Sentence(start, end, text[start:end], trimmed(text[start:end], self._called))
-                for start, end in self._cut(text)
+                self._sentence(label, start, text[start:end]) for start, end in self._cut(text)
             ]
         return self._sentences[turn]
+
+    def _sentence(self, label: str, start: int, text: str) -> _Sentence:
+        others = [self._people[one] for one in self._named if one != label]
+        is_heard_by_one = len(others) == 1 and label and not is_role(others[0].name)
+        words = self._without_account(text)
+        said = trimmed(words, self._called, others[0].called if is_heard_by_one else ())
+        return _Sentence(start, start + len(text), words, said)
+
+    @cached_property
+    def _accounts(self) -> frozenset[str]:
+        """The accounts that public replies are addressed to."""
+        return frozenset(account_of(text) for _, text in self._turns) - {""}
+
+    def _without_account(self, text: str) -> str:
+        """The words without an account, also where only other turns tell that it is one."""
+        first, _, behind = text.partition(" ")
+        verb = words_of(behind)[:2]
+        is_subject = bool(verb) and verb[0].low in AUXILIARIES and verb[-1].low not in SUBJECTS
+        if first in self._accounts and verb and not is_subject:
+            text = behind.lstrip()
+        return without_addresses(text)
 
     def _who_is_called(self, turn: int) -> str | None:
         """The label of the one participant whom the turn calls by name."""
@@ -215,7 +248,7 @@ class Conversation:
             return None
         sentence = self._of(turn)[place]
         said = sentence.said
-        if _CORRECTS_ITSELF.search(sentence.words) or _SHOUTS.match(sentence.words):
+        if _is_of_another_kind(sentence):
             return None
         if self._may_address_another(turn, place):
             return None
@@ -244,7 +277,7 @@ class Conversation:
     def _is_chat(self, turn: int) -> bool:
         """Whether a message is typed in passing: in small letters, or as a public reply."""
         text = self._turns[turn][1].strip()
-        if text != without_addresses(text):
+        if text != self._without_account(text):
             return True
         return next((c.islower() for c in text if c.isalpha()), False)
 
@@ -333,10 +366,20 @@ class Conversation:
     def _quoted(self, turn: int, sentence: _Sentence) -> Reported:
         label = self._people[self._turns[turn][0]].name
         names: Container[str] = self._called if len(self._people) == _TWO else ()
-        words = without_fillers(without_addresses(sentence.words), names).rstrip(_LOOSE)
+        words = without_fillers(sentence.words, names).rstrip(_LOOSE)
+        words = words or self._turns[turn][1][sentence.start : sentence.end]
         text = f"{label}: “{words}”" if label else f"“{words}”"
         back = refers_back(sentence.said.text) or is_fragment(words)
         return Reported(text, sentence.start, sentence.end, "quoted", back)
+
+
+def _is_of_another_kind(sentence: _Sentence) -> bool:
+    """Whether a sentence corrects itself, shouts, advises or draws a conclusion."""
+    words = sentence.words
+    infers = _INFERS.match(words) and not sentence.said.question
+    return bool(
+        infers or _CORRECTS_ITSELF.search(words) or _SHOUTS.match(words) or _ADVISES.match(words)
+    )
 
 
 def _is_called(person: Participant, call: str) -> bool:

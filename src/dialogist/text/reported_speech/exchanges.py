@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from dialogist.text.reported_speech.framing import Frame, decapitalised
+from dialogist.text.reported_speech.framing import DATES, Frame, decapitalised
 from dialogist.text.reported_speech.morphology import is_gerund
 from dialogist.text.reported_speech.orders import REQUEST, is_order, is_request
 from dialogist.text.reported_speech.phrases import ASSENT, CONFIRMED, ECHO, alternatives
@@ -81,6 +81,8 @@ _OFTEN = re.compile(
     r"|every [^,]+|daily|weekly|monthly)"
 )
 _BEFORE_TIME = re.compile(r"(?i)(?:by|from|until|till|before|after|at) ")
+# "Tea or coffee?", "Cleaning Tiffany?": who does it is not said.
+_LEAVES_OPEN = re.compile(r"(?i)\bor\b|^\w+ing\b")
 _BARE_NUMBER = re.compile(r"\d{1,2}")
 _HAVING = word_set("""
 want wants need needs like cancel order ordered buy bought have has see prefer prefers recommend
@@ -143,7 +145,7 @@ class Exchange:
             return None  # it only confirms
         is_assent = answer.is_empty or _agrees(answer) or bool(CONFIRMED.fullmatch(answer.text))
         if is_assent and _TIMES.fullmatch(asked.text) and _A_DAY_OR_HOUR.search(asked.text):
-            return f"{self._both()} agree on {asked.text}"
+            return f"{self._both()} agree on {_small_time(asked.text)}"
         frame = Frame(Voice(self.asker, self.answerer))
         if is_assent and (offer := offered(frame, asked.text)):
             return f"{self.asker} will {offer}"
@@ -155,7 +157,7 @@ class Exchange:
         if _TIMES.fullmatch(what) and _A_DAY_OR_HOUR.search(what):
             said = {word.low for word in words_of(asked.text)}
             if all(word.low in said for word in words_of(what)):
-                return f"{self._both()} agree on {what}"
+                return f"{self._both()} agree on {_small_time(what)}"
         return None
 
     def _both(self) -> str:
@@ -238,7 +240,7 @@ class Exchange:
         if told := self._settled(asked, yes):
             return f"{told} {decapitalised_phrase(rest)}".strip()
         question = question_of(asked.text, asked.question)
-        if question is None or not question.is_yes_no or re.search(r"(?i)\bor\b", asked.text):
+        if question is None or not question.is_yes_no or _LEAVES_OPEN.search(asked.text):
             return None
         return self._stated(frame, question, yes, rest)
 
@@ -297,6 +299,8 @@ class Exchange:
         if told.plural and not are_both:
             return None
         text = f"{told.text} {decapitalised(rest) if rest else ''}".strip()
+        if question.subject.lower() == "i":
+            text = text.replace(" could ", " can ", 1)
         is_own = re.match(r"(?i)you(?:r\b|$)", question.subject)
         is_allowed = question.subject.lower() == "i" and question.auxiliary in (
             "can",
@@ -395,6 +399,11 @@ class Exchange:
         if told is None or told.endswith((" is", " was", " are", " were")):
             return None
         return f"{told[0].upper()}{told[1:]}: “{rest}”"
+
+
+def _small_time(time: str) -> str:
+    """ "Half one" as "half one"; weekdays and months keep their capital."""
+    return time if words_of(time)[0].low in DATES else decapitalised(time)
 
 
 def _may_be(question: Question, answer: str) -> bool:

@@ -36,6 +36,7 @@ wait no,? | and | but | so | well | oh | ah | hey | hi | hello | okay | ok | yea
 | i am afraid(?: that)? | to be honest | yo | um | uh | hm+ | unfortunately | actually
 | sorry,?(?= (?:i|we|my|it|but|that)\b)
 | (?:god|gosh|man|dude|damn|no)(?= (?:i|it|that|we|do not)\b)
+| (?:dude|bro|mate|man)(?= you\b)
 | the thing is(?: that)?(?= (?:i|you|we|he|she|it|they|the|my|our|your|there)\b)
 | (?:i (?:just )?(?:wanted|want|would like|have|need) to (?:say|tell you|let you know|inform you
 |mention|add)|just to (?:say|let you know)|i must (?:say|admit)|let me tell you) that
@@ -78,6 +79,8 @@ though | anyway | actually | honestly | sir | madam | ma'am | dear | honey | dar
 | as i said | like i said | i promise | promised? | i swear | trust me | believe me
 | just so you know
 | for your information | fyi | if you (?:like|want|wish|prefer|would like) | as you know | really
+| i am (?:(?:so|very|really) )?sorry | bummer | damn | sadly | amazing
+| wow
 | i know | i (?:would|'d) say | thank god | god help us | for the record
 """)
 TRAILING = re.compile(rf"(?i)(?:(?:,\s*|\s+){_AFTER_A_WORD}$|,\s*{_AFTER_A_COMMA}$)")
@@ -90,7 +93,7 @@ _TAGS = alternatives(rf"""
 """)
 TAG = re.compile(
     rf"(?i)(?:,\s*{_TAGS}| {_AUXILIARY} not (?:it|you|ya|he|she|they)"
-    r"|(?<!\bthe)(?<!\bturn)(?<!\ball)(?<!\bis)(?<!\bgo)(?<!\bmy)(?<!\byour) right)$"
+    r"|(?<!\bthe)(?<!\bturn)(?<!\bam i)(?<!\ball)(?<!\bis)(?<!\bgo)(?<!\bmy)(?<!\byour) right)$"
 )
 """What makes a question of the statement before it: "isn't it"."""
 POLITE = re.compile(
@@ -117,7 +120,7 @@ _GREETINGS = r"""
 (?:hi|hey|hello|yo) (?:man|guys|all|mate|bro|there|everyone)|howdy.* |
 (?:good )?(?:morning|afternoon|evening|night)(?: \w+)? | how are (?:you|things)\b.* | how do you do
 | how is it going | how (?:have|are) you (?:been|doing)\b.*
-| (?:nice|good|great) to (?:meet|see) you.*
+| (?:it is )?(?:nice|good|great) to (?:meet|see) you.*
 | what is up | wh?at is new | long time no see | take care.* | bye.* | good ?bye.* | see ya.*
 | (?:[\w'’&-]+,? ){0,7}\w+ speaking | see you(?: (?:later|soon|then|there|around))?
 | you have reached .* | welcome\b.*
@@ -131,6 +134,7 @@ _THANKS = r"""
 (?:thank|thanks|thankyou|cheers)\b.* | (?:it (?:is|was) )?(?:my|a) pleasure.* | do not mention it
 | you are (?:(?:very|most|always) )?welcome.* | not at all | no problem.* | no worries
 | i am (?:(?:so|very|really|terribly) )?sorry(?: (?:about|for|to hear) (?:that|this|it|the .*))?
+| that is (?:too bad|(?:(?:so|very|really) )?(?:tragic|terrible|awful|horrible|sad|a shame))
 | i am (?:so|very|really) sorry \w+ | sorry about that | my apologies.* | i apologi[sz]e.*
 | (?:i am )?glad to hear.*
 | glad i could help.* | never mind | do not worry(?: about it)?
@@ -164,6 +168,12 @@ of course | i (?:see|agree|understand|know|do|did|am|will|can) | got it | will d
 | not (?:sure|really)
 | that makes sense | (?:you are |we are )?all set | you know what i mean | i know what you mean
 | i give up | i forgot | let me know | what | who | where | when | why | how | how come
+| am i (?:right|wrong|correct) | i (?:guess|bet|reckon) | good question | take your time
+| is (?:that|this|it|everything) (?:right|correct|true|okay|ok|alright|all right)
+| guys | everyone | everybody | folks | team | mate | bro | dude | man | mister
+| good for you(?:, .*)? | keep it up
+| (?:do you have|have you got|have you|got) a (?:second|sec|minute|moment)
+| hold on (?:a|one) (?:second|sec|minute|moment) | i am sorry to (?:have kept|keep) you .*
 | oh dear | what an? \w+ | what do you (?:say|think) | i get it | let us go
 | (?:that is|you are|it is|how) (?:(?:so|very|really|too|such) )?(?:kind|nice|sweet|thoughtful
 |generous|good|lovely)(?: of you)? | this must be \w+ | young (?:man|lady)

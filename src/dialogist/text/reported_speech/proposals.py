@@ -77,6 +77,8 @@ def _suggested(frame: Frame, negative: bool, what: str) -> str | None:
     gerund = gerund_of(verb.lower())
     if gerund is None:
         return None
+    if (goes_on := re.search(r", (\w+)", rest)) and is_base(goes_on[1].lower()):
+        return None
     if re.search(r"(?i)\band (?!\w+ing\b)(\w+)", rest) and any(
         is_base(word) for word in re.findall(r"(?i)\band (\w+)", rest)
     ):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dialogist.text.reported_speech.framing import Frame, decapitalised
+from dialogist.text.reported_speech.framing import DATES, Frame, decapitalised
 from dialogist.text.reported_speech.morphology import (
     AUXILIARIES,
     NOUNS_TOO,
@@ -224,6 +224,7 @@ def _without_auxiliary(text: str, words: Sequence[Word]) -> Question | None:
         return Question("whether", "you", "have" if first == "got" else "do", _small_first(text))
     if is_gerund(first) and not (
         words[-1].low in _WH
+        or (words[1].is_capital and words[1].low not in DATES)  # "Cleaning Tiffany?"
         or text.lower().startswith(
             ("being", "meaning", "speaking", "building", "thinking", "confirming", "checking")
         )

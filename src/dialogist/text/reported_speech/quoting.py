@@ -7,10 +7,11 @@ from dialogist.text.reported_speech.orders import is_order
 from dialogist.text.reported_speech.phrases import SO_TOO, TRAILING
 from dialogist.text.reported_speech.spelling import normalised
 from dialogist.text.reported_speech.subjects import is_statement
+from dialogist.text.reported_speech.trimming import greeting
 
 _SPOKEN = re.compile(
     r"(?i)(?:(?:(?:oh|ah|um+|uh+|er|well|hm+|wow|hey|hi+|hello|okay|ok|lol|haha|yo|omg"
-    rf"|(?!{SO_TOO}(?![^.!?]*\?))so"
+    rf"|(?!{SO_TOO}(?![^.!?]*\?)|so (?:far|much|many|long|that (?:i|we|you|he|she|it|they))\b)so"
     r"|ugh|yikes|ouch|phew|and|but(?! (?:for|not)\b)|then|also)[,.!… ]+"
     r"|(?:thanks?(?: you)?|great|perfect|good|sure|listen|look|sorry|actually|the thing is"
     r"|i'?m (?:sorry|afraid)|please|pls|one more thing|by the way|you know|i mean)[,.!…]+"
@@ -49,7 +50,11 @@ def without_fillers(words: str, names: Container[str]) -> str:
 
 def _start(words: str, names: Container[str]) -> int:
     place = 0
-    while found := _SPOKEN.match(words, place) or _named(_CALLS.match(words, place), names):
+    while found := (
+        greeting(words, place)
+        or _SPOKEN.match(words, place)
+        or _named(_CALLS.match(words, place), names)
+    ):
         place = found.end()
     while found := _BEGUN_TWICE.match(words, place):
         place = found.end()

@@ -34,7 +34,12 @@ tomorrow today tonight yesterday morning afternoon evening week month year weeke
 same first other maybe perhaps
 """)
 _BEFORE_THE_SPEAKER = PREPOSITIONS | DETERMINERS | _TIMES
-_THOUGHT = re.compile(r"(?i)^(.+), i (think|guess|suppose|believe|hope)$")
+_THOUGHT = re.compile(r"(?i)^(.+?)(,?) i (think|guess|suppose|believe|hope)$")
+_NO_END = BEFORE_A_SUBJECT - word_set("all something anything everything")
+# "I have no reference I have a ticket", but not "the reference I have".
+_SECOND_CLAUSE = re.compile(
+    r"([a-z]+) I (?:[a-z]+ ){1,2}(?:a|an|the|my|your|it|you|this|that|no)\b"
+)
 _TO_ME = re.compile(r"(?i)(?<=\bseems) to me\b|(?<=\blooks) to me\b")
 _NOMINATIVE = word_set("i we he she they it")
 _FRONTED = re.compile(
@@ -59,6 +64,7 @@ _IN_YOUR_PLACE = re.compile(
 _ELLIPSIS = re.compile(
     r"(?i)\b(?:did|do|does|can|could|will|would|have|has|had) "
     r"(?:yesterday|today|tomorrow|too|once|twice|so|already|last \w+|this \w+)$"
+    r"|\bused to(?:,| but\b| and\b| though\b)"
 )
 _RELATIVE_ONLY = re.compile(r"(?i)(?:another|one|a|an|the) (?:\w+ ){0,3}(?:which|who) ")
 _AND_DO = re.compile(
@@ -67,7 +73,7 @@ _AND_DO = re.compile(
 )
 # May be said of people in general.
 _ANYBODY = re.compile(
-    r"(?i)(?:at least |there |here |\w+ly )?you (?:can|cannot|never|always|get)\b"
+    r"(?i)(?:at least |there |here |\w+ly,? )?you (?:can|cannot|never|always|get)\b"
 )
 _THINKS = re.compile(
     r"(?i)i (?:think|guess|suppose|believe|hope|reckon) (?!so\b|not\b|about\b|of\b|that\b|it\b)"
@@ -108,6 +114,13 @@ ridiculous unacceptable boring fun funny strange weird kind rude fault shame pit
 disgusting poor amazing excellent reasonable worth sad happy glad angry favourite favorite cool ugly
 pretty
 """)
+# "Men should make the first move" is an opinion, whoever says so.
+_DEMANDS = re.compile(
+    r"(?i)(?!(?:i|you|it|he|she|they|your|that|this|the|my|his|her|their)\b)"
+    r"(?:[\w-]+ ){1,3}?(?:should|ought to) "
+)
+# What the speaker shows or hands over: "These are the notes".
+_SHOWS = re.compile(r"(?i)(?:these are|here (?:is|are)) (?:the|my|your|our|some)\b")
 _ADVICE = re.compile(r"(?i)you (?:should|must|might|could|would|ought)\b")
 # What an adviser says so is to be believed; others may only suppose it.
 _CLAIMS = word_set("""
@@ -165,9 +178,9 @@ def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
     What a speaker says of themselves needs no name before it, nor does a plain fact; claims and
     opinions do.
     """
-    text = _THOUGHT.sub(lambda match: f"I {match[2]} " + frame.lowered(match[1]), said.text)
+    text = _thought_first(frame, said.text)
     text = _TO_ME.sub("", text)
-    if not _is_tellable(text) or (frame.chat and not text[0].isupper() and _runs_on(text)):
+    if not _is_tellable(text) or (frame.chat and _runs_on(text)):
         return True, None
     if offer := offered(frame, text):
         what = offer.removeprefix("offer ")
@@ -186,6 +199,18 @@ def statement(frame: Frame, said: Trimmed) -> tuple[bool, str | None]:
         return True, frame.labelled(text)
     told = frame.turn(text)
     return True, None if told is None or told.plural else told.text
+
+
+def _thought_first(frame: Frame, text: str) -> str:
+    """ "It is closed, I think" as "I think it is closed"."""
+    thought = _THOUGHT.match(text)
+    if thought is None or (not thought[2] and not _may_be_thought(thought[1])):
+        return text
+    return f"I {thought[3]} {frame.lowered(thought[1])}"
+
+
+def _may_be_thought(text: str) -> bool:
+    return is_statement(text) and words_of(text)[-1].low not in _NO_END
 
 
 def offered(frame: Frame, text: str) -> str | None:
@@ -215,7 +240,9 @@ def is_plain(text: str, is_adviser: bool) -> bool:
     subject = next((i for i, low in enumerate(lows) if low in SUBJECTS), None)
     if subject == 0 and lows[0] == "you":
         return bool(_OF_LISTENER.match(text) or (is_adviser and _ADVICE.match(text)))
-    if lows[0] in SINGULAR_THIRD or lows[-1] in _UNENDED:
+    if lows[0] in SINGULAR_THIRD or lows[-1] in _UNENDED or _DEMANDS.match(text):
+        return False
+    if _SHOWS.match(text):
         return False
     return is_adviser or _JUDGES.search(text) is None
 
@@ -231,7 +258,9 @@ def _is_tellable(text: str) -> bool:
         or _FRONTED_OBJECT.match(text)
     ):
         return False
-    if _is_cut_off(text, words) or _is_fragment(text, words):
+    ends_in_thought = _THOUGHT.match(text) is not None  # "Eastern Europe I believe"
+    lacks_subject = words[0].low == "just" and words[1].low not in SUBJECTS | DETERMINERS | PERSON
+    if ends_in_thought or lacks_subject or _is_cut_off(text, words) or _is_fragment(text, words):
         return False
     return _begins_well(text, words)
 
@@ -294,14 +323,15 @@ def _begins_well(text: str, words: Sequence[Word]) -> bool:
     if (called := _CALLED.match(text)) and (called[1] or first_names(f", {called[2]}")):
         return False
     if first in SUBORDINATORS or (is_adverb(first) and second in SUBORDINATORS):
-        return _has_main_clause(text, words)
+        return has_main_clause(text)
     if is_base(first) and first not in DETERMINERS:
         return second in AUXILIARIES
     return not is_past(first) or first in DETERMINERS
 
 
-def _has_main_clause(text: str, words: Sequence[Word]) -> bool:
+def has_main_clause(text: str) -> bool:
     """Whether a clause follows the one that begins with "if" or the like."""
+    words = words_of(text)
     if "," in text:
         behind = text.rpartition(", ")[2]
         return is_statement(behind) or re.search(r"(?i), (?:i|you) ", text) is not None
@@ -311,6 +341,9 @@ def _has_main_clause(text: str, words: Sequence[Word]) -> bool:
 def _runs_on(text: str) -> bool:
     """Whether a chat message holds clauses that no mark and no conjunction joins."""
     words = words_of(text)
+    if text[0].isupper():
+        second = _SECOND_CLAUSE.search(text)
+        return second is not None and second[1].lower() not in BEFORE_A_SUBJECT | AUXILIARIES
     if text[0].isdigit():
         return True
     pronouns = [i for i, word in enumerate(words) if i and word.low in _NOMINATIVE]

@@ -84,7 +84,9 @@ _HER_ALONE = re.compile(
     | one | two | three | soon | there | here | too | alone | down | into | over | until | till
     | [a-z]{3,}ly(?=\W*$)
     | before | after | without | not | is | was | will | along | home | round | around
-    | directly | \d+
+    | directly | \d+ | asap | later | then | right | straight | instead | anyway | please | pls
+    | more | off | via | tmrw | tmr | tonite | yet | already | everything | something | anything
+    | nothing | all | i | we | you | he | she | it | they | my | your | our | his | their
     """)
     + r"\b))"
 )

@@ -24,7 +24,7 @@ from dialogist.text.reported_speech.phrases import (
 )
 from dialogist.text.reported_speech.spelling import normalised
 from dialogist.text.reported_speech.words import DETERMINERS, PREPOSITIONS, is_adverb
-from dialogist.text.tokens import OPENERS, word_set
+from dialogist.text.tokens import FUNCTION_WORDS, OPENERS, word_set
 
 _TITLE_CALL = word_set("""
 sir madam ma'am doctor dear honey darling mate bro man dude buddy guys mom mum dad mommy daddy mummy
@@ -43,12 +43,39 @@ _GREETED = re.compile(
     r"[A-Z][a-z]+),? "
     r"(?=(?i:it|i|the|my|your|can|could|we|you|this|that|if|just|thanks|please)\b)"
 )
+# "Hi Caterek, London is closer", "Hello team you charged me twice"
+_GREETING = re.compile(
+    r"(?i:hi+|hello|hey|dear),? (?:"
+    r"(?!(?i:there|all|wh\w+)\b)([A-Z][\w'’-]+)(?: (?!I\b)[A-Z][\w'’-]*)?(?:\s*[,!]|\s+[-–—])\s*"
+    r"|(?!(?i:there|all|wh\w+)\b)([A-Z][a-z]+) "
+    r"(?=(?:(?:can|could|will|would|do|did|have|are) (?:you|u|we|i)|how|what|where|when|why)\b)"
+    r"|(?i:team|all|guys|everyone|everybody|folks|sir|madam|ma['’]am|both"
+    r"|there(?!\s+(?:is|are|was|were|has|have|will|['’]s)\b))\b[\s,.!…-]*"
+    r")(?=[\w“\"$€£])"
+)
+_SMALL_GREETING = re.compile(
+    r"(?i:hi+|hello|hey) ([a-z]{3,}) "
+    r"(?=(?:what|can|could|do|did|is|are|how|where|when|why|i|we|you)\b)"
+)
+_ONLY_GREETING = re.compile(
+    r"(?i:hi+|hello|hey|dear|thanks|thank you|good (?:morning|afternoon|evening)),? "
+    r"(?:(?:Mr|Mrs|Ms|Dr)\.? )?"
+    r"([A-Z][\w'’-]+)(?: [A-Z][\w'’-]*)?"
+)
 _CALLED_BARE = re.compile(
     r"([A-Z][\w'’-]*) (?=(?:can|could|will|would|do|did|are) you\b)"
     r"|((?:Mom|Mum|Dad|Mommy|Mummy|Daddy|Sir|Bro|Honey|mom|mum|dad|bro|honey)) (?=(?:I|i|can"
-    r"|could|please)\b)"
+    r"|could|please|it|you|we|he|she|they|that|this|there)\b)"
 )
 _CALL_END = re.compile(rf",\s*({_TITLED}|#Person\d+#)$")
+_CALL_BARE_END = re.compile(r"(?<=\w) ([^\W\d_][\w'’-]*)$")
+# What ends a clause before the name of who is called: "gig is tomorrow nell", "sy is vegan ben".
+_NO_OBJECT = re.compile(
+    r"(?i)\b(?:you|it|that|me|now|then|too|later|tomorrow|tonight|today|here|again|yet|know)$"
+    r"|\b(?:is|are|am) (?!(?:the|a|an|my|your|his|her|our|their|about|with|for|from|like|at|not|in"
+    r"|on|by|just|only|also|called|actually|probably|maybe|mr|mrs|ms|dr|uncle|aunt|coach|poor|old"
+    r"|little|young|[a-z]+(?:ing|ly|ed))\b)(?-i:[a-z]+)$"
+)
 _ADDRESSES = re.compile(
     r"(?i)(?:i|you|my|your|can|could|will|would|do|did|are|have|what|where|when|how|why|let)\b"
 )
@@ -97,30 +124,51 @@ _ACCOUNT = re.compile(
     r"|wants?)\b)"
 )
 _SIGNATURE = re.compile(r"(?:^|\s)(\w+[.!?]*)\s+[-^*/]?([A-Z]{2})(?=$|\s*<LINK>$)")
-_PART = re.compile(r"\s?\d$")  # which message of several it is
+_SMALL_ACCOUNT = re.compile(
+    r"([a-z]{5,}\d*)\s+(?=(?:Ill|Im|Ive|Id|My|The|This|We|You|Your|It|Its|Can|Could|Do|Does|Did|Is|Are"
+    r"|Was|Why|What|How|When|Where|Please|Hi|Hello|Hey|Thanks|Yes|No|But|Call|Send|Tell|Give"
+    r"|Help|Check|Try|Let|Lets|Stop|Look|Fix)\b)"
+)
+# "1/2 Try this", and "12 Try this" where the slash is lost.
+_COUNTER = re.compile(r"([1-5])(/?)([1-5])(?:\.\s+(?=[a-z])|\s+(?=(I|[A-Z][a-z]\w*)\b))")
+# Which message of several it is: "1/2", or "12" where the slash is lost.
+_SPLIT_AT = re.compile(r"(?<=[a-z])\.[1-4]/?[2-4]$")  # "this did result.12"
+_PART = re.compile(r"\s?(?:[1-5]/?[1-5]|\d)$")
+_INITIALS_ALONE = re.compile(
+    r"(?:(?:[1-5]/?)?[1-5]\s+)?[-^*/]?([A-Z]{2})|[1-5]/?[1-5]\s+[A-Z][a-z]+"
+)
+_WORDS_OF_TWO = FUNCTION_WORDS | word_set("go hi ha xd")
 _SHORT_WORDS = word_set(
     "US UK TV PM AM OK ID IT PC NY LA DC EU HR AC CV CD DM QR GB MB AI VR SF MD GP"
 )
 _DANGLING = re.compile(r"(?i)\b(?:very|so|too|am|is|are|was|were|be|really|the|a|to|of)$")
 _FOLLOWING = re.compile(r"[^\W\d_]+")
+_CLIPPED = word_set("heres theres thats whats its hes shes ive im ill id")
 _PARTS_OF_NAMES = word_set("of and the new old big school work weather food price officer nurse")
 
 
-def trimmed(sentence: str, names: Collection[str]) -> Trimmed:
-    """The core of a sentence; ``names``: what participants are called, in small letters."""
+def trimmed(sentence: str, names: Collection[str], others: Collection[str] = ()) -> Trimmed:
+    """The core of a sentence; ``names``: what participants are called, in small letters.
+
+    ``others``: what the only one is called who hears it: who is called so is never spoken of.
+    """
     text = HESITATION.sub("", normalised(without_addresses(sentence)))
     text = STARTED_AGAIN.sub(r"\1\2\3", text)
-    end = len(text.rstrip(" .!?…\"'”’*)-"))
+    end = len(text.rstrip(" .!?…\"'”’*)-/"))
+    if text[end : end + 1] == "*" and text[end - 1 : end].isdigit():
+        end = len(text)  # "8767****" is a masked number
     marks, text = text[end:], text[:end]
+    if (greeted := _ONLY_GREETING.fullmatch(text)) and greeted[1].lower() not in _NEVER_CALLED:
+        return Trimmed("", called=greeted[1])
     found = Trimmed(
         text,
-        "?" in marks,
+        "?" in marks or (marks == "/" and text[-1:].isalpha()),  # a key beside the mark
         joined=bool(_JOINED.match(text)),
         yes=_answer(text),
         exclaimed="!" in marks,
     )
     found = _without_beginning(found, names)
-    found = _without_end(found, names)
+    found = _without_end(found, names, others)
     bare = ASIDE.sub(lambda aside: ", " if "please" in aside[0].lower() else " ", found.text)
     bare = bare if bare == found.text else " ".join(bare.split())
     polite = POLITE.sub("", bare)
@@ -129,7 +177,39 @@ def trimmed(sentence: str, names: Collection[str]) -> Trimmed:
 
 def without_addresses(sentence: str) -> str:
     """The words of a sentence without an account's name before it and initials behind it."""
-    return _without_account(_SIGNATURE.sub(_unsigned, sentence.strip()))
+    text = _without_account(_SIGNATURE.sub(_unsigned, sentence.strip()))
+    text = _SPLIT_AT.sub(".", text)
+    counter = _COUNTER.match(text)
+    if counter is None or counter[1] > counter[3]:
+        return text
+    begins = (counter[4] or "and").lower()
+    is_number = not counter[2] and begins not in FUNCTION_WORDS | WRITTEN_OUT.keys()
+    return text if is_number and not is_base(begins) else text[counter.end() :]
+
+
+def greeting(text: str, place: int = 0) -> re.Match[str] | None:
+    """A greeting at a place with the name of who is greeted; group 1: the name, if it is one."""
+    small = _SMALL_GREETING.match(text, place)
+    if small and not (small[1] in OPENERS or is_adverb(small[1]) or is_base(small[1])):
+        return small
+    found = _GREETING.match(text, place)
+    name = (found[1] or found[2] or "").lower() if found else ""
+    return None if name in _NEVER_CALLED else found
+
+
+def is_signature(words: str) -> bool:
+    """Whether a part behind others is the initials of a public reply, perhaps with its number."""
+    alone = _INITIALS_ALONE.fullmatch(words)
+    if alone is None or not alone[1]:
+        return alone is not None
+    return alone[1] not in _SHORT_WORDS and alone[1].lower() not in _WORDS_OF_TWO
+
+
+def account_of(text: str) -> str:
+    """The name of the account that a public reply begins with; empty: it begins with none."""
+    bare = _without_account(text)
+    account = text[: len(text) - len(bare)].strip() if text.endswith(bare) else ""
+    return "" if account.lower() in WRITTEN_OUT or account.lower() in _CLIPPED else account
 
 
 def _unsigned(end: re.Match[str]) -> str:
@@ -141,6 +221,9 @@ def _unsigned(end: re.Match[str]) -> str:
 
 
 def _without_account(text: str) -> str:
+    small = _SMALL_ACCOUNT.match(text)
+    if small and not (small[1] in OPENERS or is_adverb(small[1]) or is_base(small[1])):
+        return text[small.end() :]
     account = _ACCOUNT.match(text)
     if (
         account is None
@@ -153,11 +236,14 @@ def _without_account(text: str) -> str:
     following = _FOLLOWING.match(text, account.end())
     if is_joined and not account[1].isupper():
         return text[account.end() :]
-    if following is None or not following[0][0].isupper() or first_names(f", {account[1]}"):
+    if following is None or not following[0][0].isupper():
+        return text
+    if first_names(f", {account[1]}") and following[0].lower() not in DETERMINERS:
         return text
     if following[0] == "I":  # "Online I'd try": any word may stand before it
         return text
-    begins = following[0].lower() in (OPENERS | WRITTEN_OUT.keys()) - _PARTS_OF_NAMES
+    is_article = following[0] == "The" and text[following.end() + 1 :][:1].islower()
+    begins = following[0].lower() in (OPENERS | WRITTEN_OUT.keys()) - _PARTS_OF_NAMES or is_article
     return text[account.end() :] if begins else text
 
 
@@ -169,8 +255,9 @@ def _answer(text: str) -> bool | None:
 
 def _without_beginning(found: Trimmed, names: Collection[str]) -> Trimmed:
     text, called = found.text, found.called
-    if greeted := _GREETED.match(text):
-        text, called = text[greeted.end() :], called or greeted[1]
+    if greeted := _GREETED.match(text) or greeting(text):
+        name = greeted[greeted.lastindex] if greeted.lastindex else None
+        text, called = text[greeted.end() :], called or name
     while True:
         leading = LEADING.match(text)
         is_kept = NO_LEADING.match(text) or (not found.question and _SO_TOO.match(text))
@@ -184,19 +271,30 @@ def _without_beginning(found: Trimmed, names: Collection[str]) -> Trimmed:
         text, called = text[call.end() :], called or name
 
 
-def _without_end(found: Trimmed, names: Collection[str]) -> Trimmed:
+def _without_end(found: Trimmed, names: Collection[str], others: Collection[str]) -> Trimmed:
     text, called, tag = found.text, found.called, found.tag
     while True:
         if found.question and (end := TAG.search(text)):
             text, tag = text[: end.start()], True
         elif (end := TRAILING.search(text)) and not _DANGLING.search(text[: end.start()]):
             text = text[: end.start()]
-        elif (end := _CALL_END.search(text)) and (
-            _is_call(end[1], names) or first_names(text[end.start() :])
-        ):
+        elif end := _call_at_end(text, names, others):
             text, called = text[: end.start()], called or end[1]
         else:
             return replace(found, text=text, called=called, tag=tag)
+
+
+def _call_at_end(
+    text: str, names: Collection[str], others: Collection[str]
+) -> re.Match[str] | None:
+    """The name of who is called where a sentence ends, with a comma before it or without."""
+    end = _CALL_END.search(text)
+    if end and (_is_call(end[1], names) or first_names(text[end.start() :])):
+        return end
+    end = _CALL_BARE_END.search(text)
+    name = end[1].lower() if end else ""
+    is_called = name in names and _NO_OBJECT.search(text[: len(text) - len(name) - 1])
+    return end if name in others or is_called else None
 
 
 def _is_other_name(text: str, call: re.Match[str]) -> bool:
