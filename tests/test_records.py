@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 
 import dialogist
-from dialogist import DialogistError, Dialogue, Session, Summarizer, Summary, Utterance, read_dialogues
+from dialogist import (
+    DialogistError,
+    Dialogue,
+    Session,
+    Summarizer,
+    Summary,
+    Utterance,
+    read_dialogues,
+)
 from dialogist.errors import DataError, UsageError
 from dialogist.records import Coverage, EvidenceSpan, Statement, Warning
 

@@ -25,7 +25,6 @@ PROFILE_PREFIX = f"{PROFILE}."
 """Before a field's name, where a statement cites it."""
 
 
-
 @dataclass(frozen=True, slots=True)
 class Utterance:
     """One turn: who spoke, what was said, and (where known) in which role, such as ``agent``."""

@@ -36,7 +36,8 @@ def test_a_link_is_followed(dialogist, calls, name):
     target.write_text("old\n")
     link.symlink_to(target)
     assert dialogist("summarize", calls, "--output", link).returncode == 0
-    assert link.is_symlink() and "shoes" in target.read_text()
+    assert link.is_symlink()
+    assert "shoes" in target.read_text()
 
 
 @pytest.mark.parametrize("form", ["jsonl", "text"])
@@ -48,7 +49,8 @@ def test_a_pipe_is_written_to(dialogist, calls, form):
     reader.start()
     assert dialogist("summarize", calls, "--format", form, "--output", pipe).returncode == 0
     reader.join(10)
-    assert pipe.is_fifo() and "shoes" in got[0]
+    assert pipe.is_fifo()
+    assert "shoes" in got[0]
 
 
 def test_a_full_disk_names_the_file_and_the_remedy(dialogist, calls, monkeypatch):
@@ -66,10 +68,12 @@ def test_an_input_is_no_output(dialogist, calls, command):
         source = calls.parent if output.name == "new.jsonl" else calls
         found = dialogist(command, source, "--output", output)
         assert found.returncode == 2
-        assert "--output" in found.stderr.decode() and "input" in found.stderr.decode()
+        assert "--output" in found.stderr.decode()
+        assert "input" in found.stderr.decode()
     assert json.loads(calls.read_text()) == CALL
 
 
 def test_a_batch_does_not_go_where_its_input_lies(dialogist, calls):
     found = dialogist("batch", calls.parent, "--output", calls.parent / "out")
-    assert found.returncode == 2 and "lies in the input folder" in found.stderr.decode()
+    assert found.returncode == 2
+    assert "lies in the input folder" in found.stderr.decode()

@@ -225,7 +225,10 @@ def test_evidence_refers_to_text_that_the_client_has(engine):
     said.append({"speaker": "Bo", "text": "We will refund 40 dollars on Monday."})
     body = {"utterances": said, "options": FAITHFUL}
     reply = ask(engine, post("/v1/summaries", body)).json()
-    assert reply["utterances"][0] == {"speaker": "Ann", "text": "Hello & hi,\nI want to return the shoes."}
+    assert reply["utterances"][0] == {
+        "speaker": "Ann",
+        "text": "Hello & hi,\nI want to return the shoes.",
+    }
     for one in (one for statement in reply["sentences"] for one in statement["evidence"]):
         text = reply["utterances"][one["utterance"]]["text"]
         assert text[one["start"] : one["end"]].endswith(("shoes.", "Monday."))
@@ -251,5 +254,8 @@ def test_internal_notes_keep_the_numbers_of_the_others(engine):
     [evidence] = [s["evidence"] for s in reply["sentences"] if "refund" in s["text"]]
     assert {one["utterance"] for one in evidence} == {2}
     assert reply["coverage"]["utterances"] == len(said)
-    assert [one["message"] for one in reply["warnings"]] == ["1 internal note (public=false) not read"]
-    assert "liar" not in json.dumps(reply) and "utterances" not in reply
+    assert [one["message"] for one in reply["warnings"]] == [
+        "1 internal note (public=false) not read"
+    ]
+    assert "liar" not in json.dumps(reply)
+    assert "utterances" not in reply

@@ -44,4 +44,5 @@ def test_a_template_looks_at_each_sentence_a_few_times(monkeypatch):
         )
     found = extract(Dialogue([Utterance(*one) for one in conversation(30)]))
     sentences = 30 * 10
-    assert found.actions and 0 < len(seen) < 10 * sentences
+    assert found.actions
+    assert 0 < len(seen) < 10 * sentences

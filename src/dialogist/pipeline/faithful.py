@@ -219,7 +219,9 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
         warnings = (Warning("not_read", reason),)
         return replace(blank, status=status, reason=reason, coverage=coverage, warnings=warnings)
     short = [shortened(_words(one)) for one in dialogue.utterances]
-    spoken = [(_name(one.speaker), own.text) for one, own in zip(dialogue.utterances, short)]
+    spoken = [
+        (_name(one.speaker), own.text) for one, own in zip(dialogue.utterances, short, strict=False)
+    ]
     # What says nothing is no turn: a reply behind it is still the reply to what is before it.
     numbers = [i for i, (_, words) in enumerate(spoken) if words.strip()]
     turns = [spoken[i] for i in numbers]

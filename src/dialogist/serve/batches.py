@@ -125,6 +125,7 @@ def remove_batch(engine: sa.Engine, key_id: str, identity: str) -> None:
         if not gone.rowcount:
             raise Problem("not_found", "this key has no such batch")
         tables.note_change(connection, key_id, "batch deleted", identity)
+    tables.clear_log(engine)
 
 
 def lease_items(engine: sa.Engine, owner: str, most: int) -> list[Item]:
@@ -190,9 +191,13 @@ class Runner:
 
     async def run(self) -> None:
         """Work until stopped; what fails here must not end the service."""
+        was_busy = False
         while not self._is_stopping:
             try:
                 is_busy = await self._turn()
+                if was_busy and not is_busy:  # dialogues are deleted once they are summarized
+                    await run_in_threadpool(tables.clear_log, self._engine)
+                was_busy = is_busy
             except Exception as error:  # the store is away for a while
                 log_failure(error, "")
                 is_busy = False
