@@ -22,8 +22,11 @@ from dialogist.tensors import FIRST_KEY_POINT
 from dialogist.tokenizers import Symbols
 from dialogist.training.base import TrainingConfig, TrainingData
 from dialogist.training.trainer import Trainer
-from dialogist_lab.papers.leader_writer import LeaderWriter, LeaderWriterConfig
-from dialogist_lab.papers.leader_writer_loss import LeaderWriterLossConfig
+from dialogist_lab.papers.leader_writer import (
+    LeaderWriter,
+    LeaderWriterConfig,
+    LeaderWriterLossConfig,
+)
 
 SYMBOLS = Symbols(pad=0, bos=1, eos=2, unk=3, size=16)
 MATTERS, OBJECTS, ABOUT = range(4, 7), range(7, 15), 15

@@ -14,7 +14,8 @@ line counts. 130 and 143 are SIGINT and SIGTERM.
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 _EXTRA = re.compile(r"extra\s*==\s*['\"]([\w-]+)['\"]")
 
@@ -54,12 +55,35 @@ class MissingExtraError(DialogistError):
         super().__init__(f"{feature} needs optional packages: {how_to_install(extra)}")
 
 
+@contextmanager
+def needs_extra(feature: str, extra: str) -> Iterator[None]:
+    """Around imports of optional packages.
+
+    Raises:
+        MissingExtraError: one is not installed.
+    """
+    try:
+        yield
+    except ImportError:
+        raise MissingExtraError(feature, extra) from None
+
+
+def installed_version(package: str) -> str | None:
+    """None: it is not there, or runs from a folder that no installer knows."""
+    from importlib import metadata  # slow to load, and every command loads this module
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
 def how_to_install(extra: str) -> str:
     """Return the command that installs an extra, wherever this package came from.
 
     It names the packages themselves: no index need know Dialogist.
     """
-    from importlib import metadata  # slow to load, and every command loads this module
+    from importlib import metadata
 
     try:
         requirements = metadata.requires("dialogist") or []

@@ -124,7 +124,7 @@ class Shape:
         if self.template is not None:
             from dialogist.template.fill import fill  # its rules take a while to load
 
-            filled = fill(summary, dialogue, self.template)
+            filled = fill(summary, dialogue, self.template, self.names)
         quotes = _quotes(summary, dialogue)
         if self.perspective is not None or self.names:
             from dialogist.template.rename import names_for, rename, rename_filled

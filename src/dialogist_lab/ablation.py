@@ -1,10 +1,8 @@
 """Ablations: the variants of a recipe, and how each differs from its base."""
 
 import json
-import math
 import shutil
 import time
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,19 +11,14 @@ from pydantic import Field, model_validator
 from dialogist.config import Config, read_yaml
 from dialogist.decoding import DecodingOptions
 from dialogist.errors import DataError
-from dialogist.evaluation.report_card import Card
-from dialogist.evaluation.report_card import CardRow as CardRow
-from dialogist.evaluation.significance import Difference
 from dialogist.files import write_text_atomically
 from dialogist.pipeline.options import MEASURED
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.recipe_config import Recipe, RunPlace, read_recipe
 from dialogist.recipe.systems import System
 from dialogist.recipe.training_run import train_recipe
-from dialogist.records import JSON
 from dialogist.text.tokens import counted
 from dialogist.training.base import Progress
-from dialogist_lab.comparison import RunFacts
 
 BASE = "base"
 _NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
@@ -169,10 +162,7 @@ class _Enough(Exception):
 class _Stopwatch:
     """A reporter that times updates, and ends the run."""
 
-    def __init__(self, note: Note) -> None:
-        self._note = note
-        self._since = 0.0
-        self.seconds = 0.0
+    _since = seconds = 0.0
 
     def update(self, progress: Progress, batches: int, loss: float) -> None:
         if progress.step == _WARMUP:
@@ -185,7 +175,7 @@ class _Stopwatch:
         """Epochs of a few updates: validations are no part of the time."""
 
     def note(self, text: str) -> None:
-        self._note(text)
+        """It is no run that anybody follows."""
 
 
 def _seconds_an_update(variant: Variant, place: RunPlace, note: Note) -> float:
@@ -194,7 +184,7 @@ def _seconds_an_update(variant: Variant, place: RunPlace, note: Note) -> float:
     shutil.rmtree(folder, ignore_errors=True)
     quiet = variant.recipe.data.model_copy(update={"dev": []})
     recipe = variant.recipe.model_copy(update={"data": quiet})
-    watch = _Stopwatch(lambda text: None)
+    watch = _Stopwatch()
     note(f"{variant.name}: timing {_TIMED} updates")
     try:
         train_recipe(recipe, RunPlace(place.data, folder, place.device), watch)
@@ -203,99 +193,3 @@ def _seconds_an_update(variant: Variant, place: RunPlace, note: Note) -> float:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return watch.seconds
-
-
-ABLATION_FIGURES: Mapping[str, str] = {
-    "R1": "rouge1.f1",
-    "R2": "rouge2.f1",
-    "RL": "rougeL.f1",
-    "unsupported %": "faithfulness.any",
-    "roles %": "faithfulness.swap",
-    "repeating %": "copying.repeats4",
-}
-"""The columns of the table, and their keys in the card."""
-
-REFERENCES_ROW = "references"
-"""The row of what people wrote: how often they say what the rules do not find, or repeat."""
-
-_OWN = frozenset(("R1", "R2", "RL"))  # of no meaning for what is compared with itself
-
-
-@dataclass(frozen=True, slots=True)
-class AblationFigure:
-    """``value``, and how far it is above the base's; ``chance``: p, corrected for all rows.
-
-    None where there is none.
-    """
-
-    value: float | None
-    gain: float | None = None
-    chance: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AblationRow:
-    """``length``: mean words of an output to one of a reference. ``seconds``: of training alone."""
-
-    name: str
-    settings: tuple[str, ...]
-    figures: Mapping[str, AblationFigure]
-    length: float
-    cut: int
-    run: RunFacts
-
-    @property
-    def seconds(self) -> float | None:
-        """Training without its validations."""
-        return self.run.training_seconds
-
-    def to_json(self) -> dict[str, JSON]:
-        """Plain values."""
-        return {
-            "row": self.name,
-            "settings": list(self.settings),
-            "length": self.length,
-            "cut": self.cut,
-            "updates": self.run.updates,
-            "epochs": self.run.epochs,
-            "training_seconds": self.seconds,
-            "started_from": self.run.started_from,
-            "figures": {
-                name: {"value": one.value, "gain": one.gain, "p": one.chance}
-                for name, one in self.figures.items()
-            },
-        }
-
-
-def ablation_rows(
-    card: Card, settings: Mapping[str, tuple[str, ...]], runs: Mapping[str, RunFacts]
-) -> list[AblationRow]:
-    """The table's rows; ``settings`` and ``runs`` by row."""
-    found = card.differences if card.against == BASE else ()
-    gains = {one.one: by_key for by_key in found for one in by_key.values()}
-    return [
-        AblationRow(
-            name=row.name,
-            settings=settings.get(row.name, ()),
-            figures=dict(_figures(row, gains.get(row.name, {}))),
-            length=row.words / card.words,
-            cut=row.cut,
-            run=runs.get(row.name, RunFacts()),
-        )
-        for row in card.rows
-    ]
-
-
-def _figures(row: CardRow, gains: Mapping[str, Difference]) -> Iterable[tuple[str, AblationFigure]]:
-    for name, key in ABLATION_FIGURES.items():
-        found, gain = row.figures.get(key), gains.get(key)
-        itself = row.name == REFERENCES_ROW and name in _OWN
-        value = None if found is None or itself else _told(found.figure)
-        if gain is None or row.name in (BASE, REFERENCES_ROW):
-            yield name, AblationFigure(value)
-        else:
-            yield name, AblationFigure(value, _told(gain.difference), _told(gain.p_corrected))
-
-
-def _told(value: float) -> float | None:
-    return None if math.isnan(value) else value

@@ -2,25 +2,35 @@
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from dialogist.data.key_points import RulePack
 from dialogist.decoding import DecodingOptions
-from dialogist.errors import CheckpointError, UsageError, nearest
-from dialogist.evaluation.key_point_scoring import Figures, KeyPointScorer
-from dialogist.evaluation.metric_selection import MetricSelection as Chosen
-from dialogist.evaluation.metric_selection import choose_metrics
+from dialogist.errors import CheckpointError
+from dialogist.evaluation.metric_selection import (
+    KEY_POINT_METRIC,
+    KeyPoints,
+    MetricSelection,
+    choose_metrics,
+)
 from dialogist.evaluation.report_card import Card, MeasuredSystem, RowKind, make_card
-from dialogist.evaluation.scoring import Scores
-from dialogist.evaluation.system_outputs import DialogueChoice, Output
+from dialogist.evaluation.scoring import Scores, score
+from dialogist.evaluation.system_outputs import DialogueChoice, Output, says_own_labels
 from dialogist.evaluation.upper_bounds import human_scores
 from dialogist.files import writing
+from dialogist.metrics.base import Metric
 from dialogist.recipe.corpus import Note
-from dialogist.recipe.evaluation_run import floor_names, floors_and_ceilings, floors_for
+from dialogist.recipe.evaluation_run import (
+    check_baseline,
+    floor_names,
+    floors_and_ceilings,
+    floors_for,
+)
 from dialogist.recipe.predictions import (
     AS_USUAL,
     LoadedPredictions,
@@ -28,7 +38,7 @@ from dialogist.recipe.predictions import (
     read_written,
     speaker_of,
 )
-from dialogist.recipe.recipe_config import DataSet, RunPlace
+from dialogist.recipe.recipe_config import DataSet
 from dialogist.recipe.run_settings import changed_settings
 from dialogist.recipe.start import STARTED
 from dialogist.recipe.systems import (
@@ -37,9 +47,7 @@ from dialogist.recipe.systems import (
     evaluation_sets,
     read_evaluation_data,
 )
-from dialogist.recipe.training_run import train_recipe
-from dialogist.records import JSON, Summary
-from dialogist.training.base import TrainingReporter
+from dialogist.records import JSON
 from dialogist.training.checkpoints import checkpoint_folders
 from dialogist.training.run_logs import RunLogs
 
@@ -73,16 +81,16 @@ class RunFacts:
 
 def run_facts(run: Path) -> RunFacts:
     """What the newest checkpoint and the settings of a run folder say; it may be no such folder."""
-    state = _read(checkpoint_folders(run / "checkpoints")[-1:])
-    best = state.get("best") or []
-    seconds = state.get("seconds") or {}
+    newest = checkpoint_folders(run / "checkpoints")[-1:]
+    state = _read(newest[0] / "state.json") if newest else {}
+    best, seconds = state.get("best") or [], state.get("seconds") or {}
     return RunFacts(
         epochs=state.get("epoch"),
         best_epoch=int(best[0][1].rpartition("-")[2]) if best else None,
         updates=state.get("step"),
         training_seconds=seconds.get("training"),
         validation_seconds=seconds.get("validation"),
-        started_from=_started_from(run),
+        started_from=_read(run / STARTED).get("path"),
         losses=_losses(run),
     )
 
@@ -100,20 +108,13 @@ def _losses(run: Path) -> tuple[dict[str, JSON], ...] | None:
     return tuple(found) or None
 
 
-def _read(folders: Sequence[Path]) -> dict[str, Any]:
+def _read(path: Path) -> dict[str, Any]:
+    """A JSON object; empty where there is none."""
     try:
-        state = json.loads((folders[0] / "state.json").read_text(encoding="utf-8"))
-    except (IndexError, OSError, ValueError):
-        return {}
-    return state if isinstance(state, dict) else {}
-
-
-def _started_from(run: Path) -> str | None:
-    try:
-        about = json.loads((run / STARTED).read_text(encoding="utf-8"))
+        values = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return None
-    return str(about["path"]) if "path" in about else None
+        return {}
+    return values if isinstance(values, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,27 +148,41 @@ class ComparisonRequest:
 class ComparisonSetting:
     """What all systems have in common; ``bad`` counts the records that could not be read.
 
-    ``files``: the data's; ``read``: by name, what files of outputs hold.
+    ``files``: the data's; ``read``: by name, what files of outputs hold. ``metrics`` measure every
+    system, ``by_rules`` those that say their own key points as well: what the rules find there.
     """
 
     wanted: ComparisonRequest
     files: tuple[str, ...]
     bad: int
-    judge: KeyPointScorer
+    pack: RulePack | None
+    metrics: tuple[Metric, ...]
+    by_rules: tuple[Metric, ...]
     choice: DialogueChoice
     read: Mapping[str, LoadedPredictions]
 
-    def score(self, system: str, outputs: Sequence[Output]) -> Scores:
+    @property
+    def every(self) -> tuple[Metric, ...]:
+        """All metrics that a system may be measured by."""
+        return (*self.metrics, *self.by_rules)
+
+    def measure(self, kind: RowKind, name: str, outputs: Sequence[Output]) -> MeasuredSystem:
+        """Outputs and their scores."""
+        return MeasuredSystem(kind, tuple(outputs), self.score(name, outputs))
+
+    def score(self, name: str, outputs: Sequence[Output]) -> Scores:
         """Measure outputs."""
-        return self.judge.score(system, outputs, self.wanted.processes)
+        labels = None if self.pack is None else self.pack.labels
+        own = says_own_labels((output.summary for output in outputs), labels)
+        metrics = self.every if own else self.metrics
+        return score(name, outputs, metrics, self.wanted.processes)
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonRow:
-    """A system, floor or ceiling and its figures; ``entry``: what these were made of."""
+    """A system as it was measured, and what it cost."""
 
     entry: MeasuredSystem
-    figures: Figures
     parameters: int | None = None
     run: RunFacts = field(default_factory=RunFacts)
     predictions: Path | None = None
@@ -178,14 +193,12 @@ class ComparisonRow:
         return self.entry.name
 
     def to_json(self) -> dict[str, JSON]:
-        """All fields as plain values."""
+        """All fields as plain values, but the figures: these stand in the card."""
         return {
             "system": self.name,
-            "kind": self.entry.kind.value,
             "parameters": self.parameters,
             **asdict(self.run),
             "predictions": None if self.predictions is None else str(self.predictions),
-            **self.figures.to_json(),
         }
 
 
@@ -205,14 +218,16 @@ def settle_comparison(
     sets = evaluation_sets(systems, wanted.on)
     pack = choose_pack(wanted.pack, systems, sets, wanted.data)
     choice, bad = read_evaluation_data(sets, wanted.data, wanted.limit, note)
-    silent = _silent(choice)
+    silent = choice.silent()
     floors = floor_names(silent) if wanted.floors else []
-    _check_baseline(wanted.baseline, [*(system.name for system in systems), *floors])
-    chosen = Chosen(wanted.metrics, encoder=wanted.encoder, pack=pack)
-    metrics, left = choose_metrics(chosen, silent)
+    check_baseline(wanted.baseline, [*(system.name for system in systems), *floors])
+    own = ("rouge", "bleu", *([] if pack is None else [KEY_POINT_METRIC]))
+    names = tuple(dict.fromkeys((*own, *wanted.metrics)))
+    metrics, left = choose_metrics(
+        MetricSelection(names, encoder=wanted.encoder, pack=pack), silent
+    )
     for text in left:
         note(text)
-    judge = KeyPointScorer(choice.wanted, pack, metrics)
     read = {
         system.name: read_written(system.outputs, choice, wanted.written, note)
         for system in systems
@@ -224,20 +239,16 @@ def settle_comparison(
         wanted=wanted,
         files=tuple(one.path for one in sets),
         bad=bad + sum(one.bad for one in read.values()),
-        judge=judge,
+        pack=pack,
+        metrics=tuple(metrics),
+        by_rules=tuple(
+            KeyPoints(one.pack, one.longest, by_rules=True)
+            for one in metrics
+            if isinstance(one, KeyPoints)
+        ),
         choice=choice,
         read=read,
     )
-
-
-def _silent(choice: DialogueChoice) -> list[Output]:
-    """The dialogues as if nothing were said about them."""
-    return [Output.of(Summary("", one.id), one) for one in choice.wanted]
-
-
-def _check_baseline(name: str, known: Sequence[str]) -> None:
-    if name and name not in known:
-        raise UsageError(f"--baseline {name}: is no row of this table{nearest(name, known)}")
 
 
 def is_trained(system: System) -> bool:
@@ -262,14 +273,6 @@ def is_trained(system: System) -> bool:
     return fresh and not changed
 
 
-def train_system(system: System, setting: ComparisonSetting, reporter: TrainingReporter) -> None:
-    """Train a recipe in its run folder, or go on where that stands; raises as `train_recipe`."""
-    assert system.recipe is not None
-    assert system.folder is not None
-    place = RunPlace(setting.wanted.data, system.folder, setting.wanted.device)
-    train_recipe(system.recipe, place, reporter)
-
-
 def assess(
     system: System,
     setting: ComparisonSetting,
@@ -285,45 +288,32 @@ def assess(
         DataError: the predictions cannot be kept there.
     """
     if system.outputs is not None:
-        return _row(system.name, RowKind.system, setting.read[system.name].outputs, setting)
+        outputs = setting.read[system.name].outputs
+        return ComparisonRow(setting.measure(RowKind.system, system.name, outputs))
     wanted = setting.wanted
     speaker = speaker_of(system, wanted.device)
     path = wanted.predictions / f"{system.file_name}.jsonl"
-    outputs = speaker.say(setting.choice, path, tell, options)
-    return replace(
-        _row(system.name, RowKind.system, tuple(outputs), setting),
+    said = tuple(speaker.say(setting.choice, path, tell, options))
+    return ComparisonRow(
+        setting.measure(RowKind.system, system.name, said),
         parameters=speaker.parameters,
         run=RunFacts() if speaker.model is None else run_facts(speaker.model.parent),
         predictions=path,
     )
 
 
-def reference_row(setting: ComparisonSetting) -> ComparisonRow:
-    """What people wrote, the first reference of each dialogue, as if a system had said it."""
-    said = [Output.of(Summary(one.references[0], one.id), one) for one in setting.choice.wanted]
-    return _row("references", RowKind.ceiling, tuple(said), setting)
-
-
-def floor_rows(setting: ComparisonSetting, without: Collection[str]) -> Iterator[ComparisonRow]:
+def floor_entries(setting: ComparisonSetting, without: Collection[str]) -> Iterator[MeasuredSystem]:
     """Floors and ceilings, but those that are there already."""
-    if not setting.wanted.floors:
-        return
-    silent = _silent(setting.choice)
-    floors = [floor for floor in floors_for(silent) if floor.name not in without]
-    people = partial(human_scores, metrics=setting.judge.metrics)
-    for entry in floors_and_ceilings(silent, floors, setting.score, people):
-        yield ComparisonRow(entry, setting.judge.sum_up(entry.outputs, entry.scores))
+    if setting.wanted.floors:
+        silent = setting.choice.silent()
+        floors = [floor for floor in floors_for(silent) if floor.name not in without]
+        people = partial(human_scores, metrics=setting.metrics)
+        yield from floors_and_ceilings(silent, floors, setting.score, people)
 
 
-def comparison_card(rows: Sequence[ComparisonRow], setting: ComparisonSetting) -> Card:
-    """The report card of rows, which hold a system at least."""
+def comparison_card(entries: Sequence[MeasuredSystem], setting: ComparisonSetting) -> Card:
+    """The report card of entries, of which one is a system at least."""
+    known = {column.key for entry in entries for column in entry.scores.columns}
+    metrics = [m for m in setting.every if any(column.key in known for column in m.columns)]
     data = ", ".join(setting.files)
-    entries = [row.entry for row in rows]
-    return make_card(data, entries, setting.judge.metrics, against=setting.wanted.baseline)
-
-
-def _row(
-    name: str, kind: RowKind, outputs: tuple[Output, ...], setting: ComparisonSetting
-) -> ComparisonRow:
-    entry = MeasuredSystem(kind, outputs, setting.score(name, outputs))
-    return ComparisonRow(entry, setting.judge.sum_up(outputs, entry.scores))
+    return make_card(data, entries, metrics, against=setting.wanted.baseline)

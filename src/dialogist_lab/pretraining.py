@@ -1,7 +1,6 @@
 """Word vectors trained on dialogues, and examples of what denoising does to them."""
 
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -15,7 +14,7 @@ from dialogist.data.chance import Chance
 from dialogist.data.collate import EncodedPair
 from dialogist.data.noise import KINDS, Noise, NoiseKind, utterances_of
 from dialogist.data.prepare import Preparation
-from dialogist.errors import DataError, MissingExtraError, UsageError
+from dialogist.errors import DataError, UsageError, needs_extra
 from dialogist.files import temporary_for, writing
 from dialogist.objectives.cross_entropy import DenoisingConfig
 from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer
@@ -91,9 +90,6 @@ def _readable(ids: Sequence[int], tokenizer: Tokenizer) -> str:
     return " ".join(text.split())
 
 
-VectorNote = Callable[[str], None]
-
-
 class VectorTraining(Config):
     """Options of the training; ``window`` and ``min_count`` as the paper's software has them.
 
@@ -109,44 +105,47 @@ class VectorTraining(Config):
     seed: int = Field(1, ge=0)
 
 
-@dataclass(frozen=True, slots=True)
-class TrainedVectors:
-    """What was learned from: ``texts`` with ``words`` in all; ``vocabulary`` words got a vector."""
-
-    texts: int
-    words: int
-    vocabulary: int
-
-
 def train_vectors(
-    texts: Iterable[str], config: VectorTraining, output: Path, note: VectorNote
-) -> TrainedVectors:
+    texts: Iterable[str], config: VectorTraining, output: Path, note: Note
+) -> tuple[int, int]:
     """Train on ``texts`` and write word2vec's text format; texts are held on disk, not in memory.
+
+    Returns how many words got a vector, and how many there are in all.
 
     Raises:
         DataError: no word is frequent enough, or a file cannot be written.
         MissingExtraError: gensim is not installed.
     """
-    word2vec = _gensim()
-    with writing(output):
-        with tempfile.TemporaryDirectory(prefix="dialogist-") as folder:
-            corpus = Path(folder) / "corpus.txt"
-            lines, words = _write_corpus(texts, corpus)
-            note(f"{counted(lines, 'texts')} with {counted(words, 'words')} read")
-            model = _build(word2vec, corpus, config)
-            for epoch in range(config.epochs):
-                _one_epoch(model, word2vec, corpus, config, epoch)
-                note(f"epoch {epoch + 1} of {config.epochs} done")
+    with needs_extra("training word vectors", "vectors"):
+        from gensim.models import callbacks, word2vec
+
+    class Told(callbacks.CallbackAny2Vec):  # type: ignore[misc]
+        done = 0
+
+        def on_epoch_end(self, model: Any) -> None:
+            self.done += 1
+            note(f"epoch {self.done} of {config.epochs} done")
+
+    with writing(output), TemporaryDirectory(prefix="dialogist-") as folder:
+        corpus = Path(folder) / "corpus.txt"
+        lines, words = _write_corpus(texts, corpus)
+        note(f"{counted(lines, 'texts')} with {counted(words, 'words')} read")
+        model = word2vec.Word2Vec(
+            vector_size=config.width,
+            window=config.window,
+            min_count=config.min_count,
+            sg=int(config.skip_gram),
+            seed=config.seed,
+            workers=1,  # several would learn in random order
+        )
+        sentences = word2vec.LineSentence(str(corpus))
+        model.build_vocab(sentences)
+        if not len(model.wv):
+            few = f"no word occurs {config.min_count} times in these texts"
+            raise DataError(f"{few}: give more, or --min-count 1")
+        model.train(sentences, total_examples=lines, epochs=config.epochs, callbacks=[Told()])
         _write(model.wv, output)
-    return TrainedVectors(lines, words, len(model.wv))
-
-
-def _gensim() -> Any:
-    try:
-        from gensim.models import word2vec
-    except ImportError:
-        raise MissingExtraError("training word vectors", "vectors") from None
-    return word2vec
+    return len(model.wv), words
 
 
 def _write_corpus(texts: Iterable[str], path: Path) -> tuple[int, int]:
@@ -160,36 +159,6 @@ def _write_corpus(texts: Iterable[str], path: Path) -> tuple[int, int]:
                 lines += 1
                 total += len(words)
     return lines, total
-
-
-def _build(word2vec: Any, corpus: Path, config: VectorTraining) -> Any:
-    model = word2vec.Word2Vec(
-        vector_size=config.width,
-        window=config.window,
-        min_count=config.min_count,
-        sg=int(config.skip_gram),
-        seed=config.seed,
-        workers=1,  # several would learn in random order
-    )
-    model.build_vocab(word2vec.LineSentence(str(corpus)))
-    if not len(model.wv):
-        raise DataError(
-            f"no word occurs {config.min_count} times in these texts: give more, or --min-count 1"
-        )
-    return model
-
-
-def _one_epoch(model: Any, word2vec: Any, corpus: Path, config: VectorTraining, epoch: int) -> None:
-    """The learning rate falls from 0.025 to 0.0001 over all epochs, as in one call for all."""
-    first, last = 0.025, 0.0001
-    step = (first - last) / config.epochs
-    model.train(
-        word2vec.LineSentence(str(corpus)),
-        total_examples=model.corpus_count,
-        epochs=1,
-        start_alpha=first - step * epoch,
-        end_alpha=first - step * (epoch + 1),
-    )
 
 
 def _write(vectors: Any, output: Path) -> None:

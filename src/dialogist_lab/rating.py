@@ -8,13 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 from nltk.metrics import AnnotationTask, binary_distance, interval_distance
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-from dialogist.errors import DataError
+from dialogist.config import Config
+from dialogist.errors import ConfigError, DataError
 from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.significance import Interval, intervals
 from dialogist.metrics.base import Floats, mean_column
@@ -72,53 +73,14 @@ _KIND = "dialogist rating answers"
 _LARGEST = 20_000_000  # bytes of an unpacked key: nobody compares so many
 _MAKE_ANEW = "save it again from the page"
 
-_AnswerModel = TypeVar("_AnswerModel", bound=BaseModel)
+_AnswerModel = TypeVar("_AnswerModel", bound=Config)
 
 
-@dataclass(frozen=True, slots=True)
-class RatingQuestion:
-    """One thing to compare summaries by."""
-
-    key: str
-    title: str
-    short: str
-    help: str
+QUESTIONS = ("faithful", "complete", "fluent", "overall")
+"""In the order of the page, which words them; the last is the one that counts first."""
 
 
-QUESTIONS = (
-    RatingQuestion(
-        "faithful",
-        "Faithful",
-        "Which says only what the dialogue says?",
-        "Right people, names, numbers, who did what to whom; nothing made up.",
-    ),
-    RatingQuestion(
-        "complete",
-        "Complete",
-        "Which says more of what matters?",
-        "What was wanted, what came of it. A detail left out is fine, the point is not.",
-    ),
-    RatingQuestion(
-        "fluent",
-        "Fluent",
-        "Which reads better?",
-        "Whole sentences, no repetition, clear who is meant. Do not mind whether it is true.",
-    ),
-    RatingQuestion(
-        "overall",
-        "Overall",
-        "Which would you rather be given?",
-        "If you had not read the dialogue and had to rely on one of them.",
-    ),
-)
-"""In the order of the page; the last is the one that counts first."""
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class AnswerKey(_Strict):
+class AnswerKey(Config):
     """Who is who: the systems' names, and by item the dialogue's id and whether B stands first."""
 
     systems: tuple[str, str]
@@ -128,7 +90,7 @@ class AnswerKey(_Strict):
     seed: int
 
 
-class Answer(_Strict):
+class Answer(Config):
     """What a rater said about one item; None: not answered."""
 
     faithful: RatingChoice | None = None
@@ -138,18 +100,13 @@ class Answer(_Strict):
     false: list[RatingPlace] = Field(default_factory=list)
     note: str = ""
 
-    def choice(self, question: str) -> RatingChoice | None:
-        """The answer to a question by its key."""
-        chosen: RatingChoice | None = getattr(self, question)
-        return chosen
-
     @property
     def complete_answer(self) -> bool:
         """Whether every question is answered: only then is no mark a word about falsehoods."""
-        return all(self.choice(question.key) for question in QUESTIONS)
+        return all(getattr(self, question) for question in QUESTIONS)
 
 
-class _File(_Strict):
+class _File(Config):
     kind: Literal["dialogist rating answers"]
     version: Literal[1]
     page: str
@@ -217,16 +174,11 @@ def _checked(kind: type[_AnswerModel], data: bytes, path: Path) -> _AnswerModel:
     try:
         # Half of a pair, which JSON can hold and pydantic refuses, becomes a question mark.
         text = json.dumps(json.loads(data), ensure_ascii=False).encode("utf-8", errors="replace")
-        return kind.model_validate_json(text)
-    except ValidationError as error:
-        raise DataError(f"{path}: {_first_fault(error.errors()[0])}; {_MAKE_ANEW}") from None
-    except (ValueError, RecursionError):
+        return kind.parse(json.loads(text), str(path))
+    except ConfigError as error:
+        raise DataError(f"{error}; {_MAKE_ANEW}") from None
+    except (TypeError, ValueError, RecursionError):
         raise DataError(f"{path}: is no JSON, or not all of it is there; {_MAKE_ANEW}") from None
-
-
-def _first_fault(error: Any) -> str:
-    where = ".".join(str(part) for part in error["loc"])
-    return f"{where}: {error['msg']}" if where else str(error["msg"])
 
 
 RATING_VERSION = 1
@@ -324,7 +276,7 @@ def rate(sheets: Sheets) -> Rating:
             name: sum(answer.complete_answer for answer in answers.values())
             for name, answers in sheets.by_rater.items()
         },
-        preferences=tuple(_preference(question.key, raters, key) for question in QUESTIONS),
+        preferences=tuple(_preference(question, raters, key) for question in QUESTIONS),
         falsehoods=tuple(_falsehood(which, raters, key) for which in (0, 1)),
         first=first,
         second=second,
@@ -350,11 +302,8 @@ def preferred(sheets: Sheets) -> dict[int, RatingPlace]:
 
 def sign_test(one: int, other: int) -> float:
     """Two-sided p of as uneven a split of ``one + other`` tosses of a fair coin (exact)."""
-    count, ways, tail = one + other, 1, 0
-    for k in range(min(one, other) + 1):
-        tail += ways
-        ways = ways * (count - k) // (k + 1)
-    both: float = 2 * tail / (1 << count)
+    tail = sum(math.comb(one + other, k) for k in range(min(one, other) + 1))
+    both: float = 2 * tail / (1 << (one + other))
     return min(1.0, both)
 
 
@@ -362,7 +311,7 @@ def _preference(question: str, raters: Sequence[dict[int, Answer]], key: AnswerK
     signs = np.full((len(raters), len(key.ids)), math.nan)
     for row, answers in zip(signs, raters, strict=True):
         for number, answer in answers.items():
-            chosen = answer.choice(question)
+            chosen: RatingChoice | None = getattr(answer, question)
             if chosen is not None:
                 row[number] = _SIGNS[chosen] * (-1 if key.swapped[number] else 1)
     balance = np.nansum(signs, axis=0)

@@ -1,7 +1,6 @@
 """The page on which people compare two systems' summaries without knowing whose they are."""
 
 import base64
-import hashlib
 import json
 import re
 import zlib
@@ -9,19 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import ValidationError
 
+from dialogist.config import Config
+from dialogist.data.split import digest
 from dialogist.errors import DataError
-from dialogist.evaluation.pages import (
-    asset,
-    content_policy,
-    page_templates,
-    script_data,
-    source_hash,
-    trusted,
-)
+from dialogist.evaluation.pages import people_page
 from dialogist.records import JSON, Dialogue, Utterance
-from dialogist_lab.rating import QUESTIONS, AnswerKey, Sheets, preferred
+from dialogist_lab.rating import AnswerKey, Sheets, preferred
 
 _DATA = re.compile(r'<script type="application/json" id="page">(.*?)</script>', re.DOTALL)
 _NO_PAGE = "is no page of dialogist rate make: name the page that the raters had"
@@ -57,7 +51,7 @@ def sample_pairs(pairs: Sequence[RatedPair], count: int, seed: int) -> Drawn:
 
     A smaller count is the head of a larger one, but for the sides.
     """
-    order = sorted(range(len(pairs)), key=lambda i: _hash(f"pair {seed} {i}"))
+    order = sorted(range(len(pairs)), key=lambda i: digest(f"pair {seed} {i}"))
     shown: list[int] = []
     identical = 0
     for i in order:
@@ -67,7 +61,7 @@ def sample_pairs(pairs: Sequence[RatedPair], count: int, seed: int) -> Drawn:
             identical += 1
         else:
             shown.append(i)
-    by_side = sorted(shown, key=lambda i: _hash(f"side {seed} {i}"))
+    by_side = sorted(shown, key=lambda i: digest(f"side {seed} {i}"))
     swapped = set(by_side[: len(shown) // 2])
     return Drawn(
         pairs=tuple(pairs[i] for i in shown),
@@ -90,20 +84,8 @@ def make_rating_page(drawn: Drawn, systems: tuple[str, str], seed: int) -> str:
         seed=seed,
     )
     items = [_item(pair, swap) for pair, swap in zip(drawn.pairs, drawn.swapped, strict=True)]
-    sealed = seal(key)
-    style, script = (
-        asset("style.css") + asset("rating.css"),
-        asset("people.js") + asset("rating.js"),
-    )
-    page: JSON = {"page": _digest([items, sealed]), "items": items, "key": sealed}
-    template = page_templates("the page for raters").get_template("rating.html.j2")
-    return template.render(
-        policy=content_policy(script, source_hash(style)),
-        style=trusted(style),
-        script=trusted(script),
-        page=script_data(page),
-        questions=QUESTIONS,
-    )
+    page: dict[str, JSON] = {"items": items, "key": seal(key)}
+    return people_page("rating", ("rating",), page)
 
 
 def seal(key: AnswerKey) -> str:
@@ -111,17 +93,13 @@ def seal(key: AnswerKey) -> str:
     return base64.b64encode(zlib.compress(json.dumps(key.model_dump()).encode())).decode()
 
 
-class _Item(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Item(Config):
     turns: list[tuple[str, str]]
     first: str
     second: str
 
 
-class _Page(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
+class _Page(Config):
     page: str
     items: list[_Item]
     key: str
@@ -163,11 +141,3 @@ def _item(pair: RatedPair, swapped: bool) -> JSON:
     first, second = reversed(pair.texts) if swapped else pair.texts
     turns: list[JSON] = [[u.speaker, u.text] for u in pair.dialogue.utterances]
     return {"turns": turns, "first": first, "second": second}
-
-
-def _digest(value: JSON) -> str:
-    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
-
-
-def _hash(text: str) -> bytes:
-    return hashlib.sha256(text.encode()).digest()

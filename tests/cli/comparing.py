@@ -88,6 +88,12 @@ class Done:
     def rows(self) -> dict[str, Any]:
         return {row["system"]: row for row in self.json["systems"]}
 
+    def figure(self, system: str, key: str) -> float:
+        """A figure of the card."""
+        [row] = [row for row in self.json["card"]["rows"] if row["system"] == system]
+        figure: float = row["figures"][key]["figure"]
+        return figure
+
 
 def call(*arguments: object, folder: Path | None = None) -> Done:
     """Run a command in this process, in a folder or where the test is."""

@@ -56,23 +56,26 @@ def first(place: Path) -> Done:
 def test_rows_and_gains(first: Done, place: Path) -> None:
     table = first.json
     assert first.code == 1  # of the broken row
-    assert [row["row"] for row in table["rows"]] == ["base", "smooth", "searched", "references"]
-    assert [one["row"] for one in table["failed"]] == ["broken"]
-    base, smooth, searched, people = table["rows"]
-    assert (base["settings"], smooth["settings"]) == ([], ROWS["smooth"])
+    assert [row["system"] for row in table["systems"]] == ["base", "smooth", "searched"]
+    assert [one["system"] for one in table["failed"]] == ["broken"]
+    base, smooth, searched = table["systems"]
     assert base["updates"] == smooth["updates"] == searched["updates"] == 4
     assert base["training_seconds"] > 0
-    for row in (smooth, searched):
-        for name, found in row["figures"].items():
-            if found["value"] is not None:
-                gain = found["value"] - base["figures"][name]["value"]
-                assert found["gain"] == pytest.approx(gain)
-    assert (place / "levers" / "predictions" / "searched.jsonl").is_file()
-    assert people["length"] == pytest.approx(1.0, abs=0.01)
-    assert people["figures"]["R1"]["value"] is None
-    assert people["figures"]["repeating %"]["value"] is not None
-    assert table["budget"] == "4 updates"
+    about = table["ablation"]
+    assert about["settings"] == {"base": [], **ROWS}
+    assert (about["budget"], about["waiting"]) == ("4 updates", [])
     assert table["card"]["against"] == "base"
+    gains = [one for one in table["card"]["differences"] if one["key"] == "rouge1.f1"]
+    assert [one["system"] for one in gains] == ["smooth", "searched"]
+    for one in gains:
+        gain = first.figure(one["system"], "rouge1.f1") - first.figure("base", "rouge1.f1")
+        assert one["difference"] == pytest.approx(gain)
+    people = table["card"]["rows"][-1]
+    assert people["system"] == "references"
+    assert "rouge1.f1" not in people["figures"]
+    assert people["figures"]["copying.repeats4"]["figure"] is not None
+    assert people["words"] == pytest.approx(table["card"]["reference_words"], abs=0.01)
+    assert (place / "levers" / "predictions" / "searched.jsonl").is_file()
     assert not (place / "levers" / "searched").exists()  # the base's model was asked again
 
 
@@ -80,12 +83,12 @@ def test_the_table_so_far_is_written(first: Done, place: Path) -> None:
     shown = json.loads((place / "levers" / "ablation.json").read_text())
     assert shown == first.json
     lines = (place / "levers" / "ablation.md").read_text().splitlines()
-    assert lines[0].startswith(
-        "| row | R1 | R2 | RL | unsupported % | roles % | repeating % | length | cut |"
-    )
+    heads = "system | parameters | epochs | time | words | empty | cut | changes"
+    assert lines[0] == f"| {heads} |"
     assert lines[2].startswith("| base | ")
     assert lines[3].endswith("| objective.label_smoothing=0.2 |")
-    assert "(" in lines[3]
+    assert any(line.startswith("| 95% intervals | R1 | R2 | RL |") for line in lines)
+    assert any(line.startswith("| differences from base | R1 |") for line in lines)
     assert any(line.startswith("* broken: failed: ") for line in lines)
 
 
@@ -94,11 +97,11 @@ def test_what_is_finished_is_not_done_again(first: Done, place: Path) -> None:
     before = model.stat().st_mtime_ns
     again = ablate(place / "levers.yaml", "--format", "json", "--only", "smooth")
     assert (again.code, again.json["failed"]) == (0, [])
-    assert [row["row"] for row in again.json["rows"]] == ["base", "smooth", "references"]
-    assert again.json["rows"][1]["figures"]["R1"] == first.json["rows"][1]["figures"]["R1"]
+    assert list(again.rows) == ["base", "smooth"]
+    assert again.figure("smooth", "rouge1.f1") == first.figure("smooth", "rouge1.f1")
     assert model.stat().st_mtime_ns == before
     text = ablate(place / "levers.yaml", "--only", "smooth").out.splitlines()
-    assert text[0].split()[:4] == ["row", "R1", "R2", "RL"]
+    assert text[0].split()[-1] == "changes"
     assert text[2].startswith("smooth ")
 
 
@@ -123,10 +126,10 @@ def test_minutes_become_updates_once(place: Path, monkeypatch: pytest.MonkeyPatc
     (place / "timed" / "budgets.json").write_text(json.dumps({"smooth": budgets["smooth"]}))
     found = ablate(file, "--format", "json", "--runs", place / "again")
     assert found.code == 0, found.err
-    assert found.json["budget"] == "0.0001 minutes of training"
+    assert found.json["ablation"]["budget"] == "0.0001 minutes of training"
     updates = json.loads((place / "again" / "budgets.json").read_text())
-    for row in found.json["rows"][:2]:
-        assert row["updates"] == updates[row["row"]]["updates"] >= 1
+    for row in found.json["systems"]:
+        assert row["updates"] == updates[row["system"]]["updates"] >= 1
 
 
 @pytest.mark.parametrize(

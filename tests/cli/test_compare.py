@@ -29,40 +29,45 @@ def first(place: Path) -> Done:
     return compare(*systems, *base(place), "--plot", place / "plot.png", "--format", "json")
 
 
-FIGURES = {
-    *("dialogues", "summaries", "key_points", "key_points_from", "key_facts", "length", "empty"),
-    *("key_points_by_rules", "cut", "partial", "unpunctuated", "by_key_points", "by_utterances"),
-}
 RUN = {
     *("epochs", "best_epoch", "updates", "training_seconds", "validation_seconds"),
     *("started_from", "losses"),
 }
-QUALITY = {"bleu", "rouge1_recall", "rouge2_recall", "rougeL_f1"}
+KEYS = ("bleu", "rouge1.recall", "rouge2.recall", "rougeL.f1")
 
 
 def test_schema(first: Done) -> None:
     assert first.code == 0, first.err
     table = first.json
     assert set(table) == {
-        *("schema_version", "data", "pack", "unit", "signatures", "references", "systems"),
-        *("floors", "card", "failed"),
+        *("schema_version", "data", "pack", "systems", "sizes", "card", "failed"),
     }
-    assert (table["schema_version"], table["data"], table["unit"]) == (1, ["dev.jsonl"], "words")
+    assert (table["schema_version"], table["data"]) == (2, ["dev.jsonl"])
     assert table["pack"]["name"] == "customer-service-en"
     assert set(table["pack"]) == {"name", "version", "language", "key_facts"}
-    assert set(table["signatures"]) == {"bleu", "rouge", "key_points_bleu", "key_points_rouge"}
-    assert set(table["references"]) == {"dialogues", "references", "length", "key_points"}
+    assert {"bleu", "rouge", "key-points"} <= set(table["card"]["signatures"])
     assert table["failed"] == []
-    assert [row["kind"] for row in table["systems"]] == 3 * ["system"]
-    for row in (*table["systems"], *table["floors"]):
-        assert set(row) == {"system", "kind", "parameters", "predictions", *RUN, *FIGURES}
-        assert set(row["summaries"]) == set(row["key_points"]) == QUALITY
-        own = row["key_points_from"] == "system"
-        assert set(row["key_points_by_rules"] or ()) == (QUALITY if own else set())
-        assert set(row["key_facts"]) == {"rougeL_f1", "scored", "missed", "invented", "neither"}
-        for one in (*row["by_key_points"], *row["by_utterances"]):
-            assert set(one) == {"first", "last", "count", "summaries", "key_points"}
-        assert sum(one["count"] for one in row["by_utterances"]) == row["dialogues"] == 6
+    for row in table["systems"]:
+        assert set(row) == {"system", "parameters", "predictions", *RUN}
+    for row in table["card"]["rows"]:
+        own = {f"key_points_by_rules.{key}" for key in KEYS} & set(row["figures"])
+        assert len(own) == (4 if row["system"] == "planning" else 0)
+        assert {*KEYS, *(f"key_points.{key}" for key in KEYS)} <= set(row["figures"])
+
+
+def test_means_by_size(first: Done) -> None:
+    """Weighed by how many outputs there are in each bin, they are the figure of all."""
+    by_utterances, by_key_points = first.json["sizes"]
+    assert by_utterances["of"] == "utterances of the dialogue"
+    assert by_key_points["of"] == "key points of the reference"
+    for one in first.json["sizes"]:
+        counts = one["outputs"]
+        assert sum(counts) == 6
+        means = one["means"]["rougeL.f1"]
+        assert {"flat", "planning", "lead-3", "oracle"} <= set(means)
+        for name, each in means.items():
+            weighed = sum(mean * count for mean, count in zip(each, counts, strict=True)) / 6
+            assert weighed == pytest.approx(first.figure(name, "rougeL.f1"))
 
 
 def test_rows(first: Done, place: Path) -> None:
@@ -75,12 +80,7 @@ def test_rows(first: Done, place: Path) -> None:
         assert row["training_seconds"] > 0
         assert row["validation_seconds"] > 0
     assert all(lead[name] is None for name in ("parameters", *RUN))
-    assert [row["key_points_from"] for row in (flat, planning, lead)] == [
-        "rules",
-        "system",
-        "rules",
-    ]
-    assert lead["summaries"]["rouge1_recall"] > flat["summaries"]["rouge1_recall"]
+    assert first.figure("lead-3", "rouge1.recall") > first.figure("flat", "rouge1.recall")
     assert (place / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 
@@ -94,7 +94,7 @@ def test_predictions_are_what_was_judged(first: Done, place: Path) -> None:
         assert "".join(text for _, text in line["key_points"]) == line["prediction"]
     flags = ("--format", "json", "--predictions", place / "p.jsonl")
     average = call("evaluate", place / "runs" / "flat", place / "dev.jsonl", *flags).json["average"]
-    assert first.rows["flat"]["summaries"]["rougeL_f1"] == pytest.approx(average["rougeL"])
+    assert first.figure("flat", "rougeL.f1") == pytest.approx(average["rougeL"])
 
 
 def test_what_is_finished_is_not_done_again(first: Done, place: Path) -> None:
@@ -129,31 +129,34 @@ def test_finished_runs_as_models(first: Done, place: Path) -> None:
 def test_text_and_markdown(first: Done, place: Path) -> None:
     systems = (place / "flat.yaml", place / "planning.yaml", "lead-3")
     text = compare(*systems, *base(place))
-    heads, names, *lines = text.out.splitlines()
-    assert heads.split("  ")[-1].strip() == "key facts"
-    assert names.split()[:4] == ["system", "parameters", "epochs", "time"]
-    assert names.count("R1 rec") == names.count("R2 rec") == 2
-    assert names.count("RL F1") == 3
+    costs, figures, differences, _ = text.out.split("\n\n")
+    heads, *lines = costs.splitlines()
+    assert heads.split() == ["system", "parameters", "epochs", "time", "words", "empty", "cut"]
     floors = ["longest-3", "textrank-3", "oracle"]  # lead-3 is a system here
-    expected = ["flat", "planning", "lead-3", *floors, "references"]
-    assert [line.split()[0] for line in lines[:7]] == expected
-    own = first.rows["planning"]["key_points"]["rouge1_recall"]
+    expected = ["flat", "planning", "lead-3", *floors]
+    assert [line.split()[0] for line in lines] == expected
+    heads, *lines = figures.splitlines()
+    assert heads.split()[2:8] == ["BLEU-4", "R1", "R", "R2", "R", "RL"]
+    assert "key points R1 rec" in heads
+    assert heads.endswith("key facts RL F1")
+    assert [line.split()[0] for line in lines] == expected
+    own = first.figure("planning", "key_points.rouge1.recall")
     assert f"{own:.1f}" in lines[1].split()
+    assert differences.startswith("differences from flat")
     assert "planning: key points as the system says; of all others by the rules" in text.out
+    assert "planning: key-points-by-rules: " in text.out
     assert "tok:13a" in text.out
     assert "R1 and R2 are recall" in text.out
     table = compare(*systems, *base(place), "--format", "md").out.splitlines()
-    assert table[0].count("|") == table[1].count("|") == table[2].count("|") == 17
-    assert "| summaries: R1 rec |" in table[0]
-    assert table[8].startswith("| references |")
+    assert table[0] == "| system | parameters | epochs | time | words | empty | cut |"
+    assert table[2].startswith("| flat | ")
 
 
 def test_figures_have_intervals_and_differences(first: Done, place: Path) -> None:
     card = first.json["card"]
     assert [row["system"] for row in card["rows"]][:3] == ["flat", "planning", "lead-3"]
-    for row, shown in zip(card["rows"], first.json["systems"], strict=False):
+    for row in card["rows"]:
         found = row["figures"]["key_points.rougeL.f1"]
-        assert found["figure"] == pytest.approx(shown["key_points"]["rougeL_f1"])
         assert found["low"] <= found["figure"] <= found["high"]
     assert "key_points_by_rules.bleu" in card["rows"][1]["figures"]
     assert card["against"] == "flat"
@@ -169,7 +172,8 @@ def test_figures_have_intervals_and_differences(first: Done, place: Path) -> Non
     assert "\n| differences from flat | BLEU-4 |" in table
     bare = compare(*systems, "--no-floors")
     assert "longest-3" not in bare.out
-    assert compare(*systems, "--no-floors", "--format", "json").json["floors"] == []
+    rows = compare(*systems, "--no-floors", "--format", "json").json["card"]["rows"]
+    assert {row["kind"] for row in rows} == {"system"}
 
 
 def test_anyones_predictions_are_a_system(first: Done, place: Path, tmp_path: Path) -> None:
@@ -183,23 +187,24 @@ def test_anyones_predictions_are_a_system(first: Done, place: Path, tmp_path: Pa
         *("--metrics", "copying,key-points", "--scores", tmp_path / "kept"),
     )
     assert found.code == 0, found.err
-    planning, copied, bart = found.json["systems"]
+    *_, bart = found.json["systems"]
     assert [row["system"] for row in found.json["systems"]] == ["planning", str(own), "bart"]
-    same = ("summaries", "key_points", "key_points_from", "key_points_by_rules", "key_facts")
-    assert {key: copied[key] for key in same} == {key: planning[key] for key in same}
-    assert bart["summaries"] == planning["summaries"]
-    assert (bart["key_points_from"], bart["parameters"]) == ("rules", None)
-    assert bart["key_points"] == planning["key_points_by_rules"]
-    assert "copying.copied" in found.json["card"]["rows"][2]["figures"]
+    assert bart["parameters"] is None
+    planned, copied, foreign = (row["figures"] for row in found.json["card"]["rows"][:3])
+    assert copied == planned
+    for key in KEYS:
+        assert foreign[key] == planned[key]
+        assert foreign[f"key_points.{key}"] == planned[f"key_points_by_rules.{key}"]
+    assert "copying.copied" in foreign
     kept = read_scores(tmp_path / "kept" / "bart.scores.jsonl")
-    assert kept.figure("rougeL.f1") == pytest.approx(bart["summaries"]["rougeL_f1"])
+    assert kept.figure("rougeL.f1") == pytest.approx(found.figure("bart", "rougeL.f1"))
 
 
 def test_without_key_points(first: Done, place: Path) -> None:
     found = compare("lead-1", place / "flat.yaml", *base(place), "-p", "none", "--format", "json")
     assert found.code == 0
     assert found.json["pack"] is None
-    assert found.rows["lead-1"]["key_points"] is None
+    assert "key_points.bleu" not in found.json["card"]["rows"][0]["figures"]
     text = compare("lead-1", place / "flat.yaml", *base(place), "--pack", "none", "--limit", "2")
     assert "key points" not in text.out
     assert "2 dialogues of" in text.out
@@ -241,10 +246,9 @@ def test_chinese(tmp_path: Path) -> None:
         *("--pack", "customer-service-zh"),
     )
     assert found.code == 0, found.err
-    assert found.json["unit"] == "characters"
-    assert "tok:zh" in found.json["signatures"]["bleu"]
-    for row in found.rows.values():
-        assert row["summaries"]["rouge1_recall"] > 0
+    assert "tok:zh" in found.json["card"]["signatures"]["bleu"]
+    for name in found.rows:
+        assert found.figure(name, "rouge1.recall") > 0
     lines = Path(found.rows["zh"]["predictions"]).read_text().splitlines()
     predictions = [json.loads(line)["prediction"] for line in lines]
     assert any(predictions)

@@ -50,7 +50,7 @@ def test_bad_records_are_exit_code_3(place: Path, tmp_path: Path) -> None:
     found = compare("lead-1", "--on", path, "--runs", tmp_path, "--format", "json")
     assert found.code == 3
     assert "some.jsonl:7" in found.err
-    assert found.rows["lead-1"]["dialogues"] == 6
+    assert found.json["card"]["dialogues"] == 6
 
 
 WRONG = [

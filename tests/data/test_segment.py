@@ -12,7 +12,13 @@ from dialogist.data.normalise import _jieba, join, normalise, segment
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.errors import MissingExtraError
-from dialogist.evaluation.key_point_scoring import KeyPointScorer
+from dialogist.evaluation.metric_selection import (
+    KEY_POINT_METRIC,
+    MetricSelection,
+    choose_metrics,
+)
+from dialogist.evaluation.scoring import score
+from dialogist.evaluation.system_outputs import Output
 from dialogist.records import Dialogue, Summary, Utterance
 from dialogist.text.tokens import words_in
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer, placeholder
@@ -230,7 +236,8 @@ def test_round_trip_of_real_text(corpora, profile, file):
 def test_a_perfect_system_with_a_word_tokenizer_has_100():
     """The reason for it all: with the reports' profile the rules would see one sentence."""
     dialogues = list(generate_pairs(CorpusConfig("en", 1, "dev"), 40))
-    judge = KeyPointScorer(dialogues, load_pack("customer-service-en"))
+    pack = load_pack("customer-service-en")
+    wanted = MetricSelection(("bleu", KEY_POINT_METRIC), pack=pack)
     found = {}
     for profile in ("words", "dialogsum-keras"):
         preparation = Preparation(PreparationConfig(profile=profile, speakers="role"))
@@ -241,8 +248,9 @@ def test_a_perfect_system_with_a_word_tokenizer_has_100():
             preparation.restore(tokenizer.decode(tokenizer.encode(t)), e)
             for t, e in zip(targets, examples, strict=True)
         ]
-        found[profile] = judge.figures([Summary(text) for text in said])
-    assert found["words"].key_points.rougeL_f1 == pytest.approx(100)
-    assert found["words"].summaries.bleu == pytest.approx(100)
-    assert found["dialogsum-keras"].key_points.rougeL_f1 < 50
-    assert found["dialogsum-keras"].unpunctuated == 40
+        pairs = zip(said, dialogues, strict=True)
+        outputs = [Output.of(Summary(text), dialogue) for text, dialogue in pairs]
+        found[profile] = score("s", outputs, choose_metrics(wanted, outputs)[0], 1)
+    assert found["words"].figure("key_points.rougeL.f1") == pytest.approx(100)
+    assert found["words"].figure("bleu") == pytest.approx(100)
+    assert found["dialogsum-keras"].figure("key_points.rougeL.f1") < 50

@@ -360,7 +360,7 @@ def test_templates_at_fault_are_named(make, text):
 
 def test_draws():
     draw = RandomDraw(3)
-    drawn = Counter(draw.weighted((1.0, 0.0, 3.0)) for _ in range(4_000))
+    drawn = Counter(draw.choice((1.0, 0.0, 3.0)) for _ in range(4_000))
     assert drawn[1] == 0
     assert 0.7 < drawn[2] / 4_000 < 0.8
     normal = sorted(draw.normal() for _ in range(4_000))

@@ -113,7 +113,7 @@ def test_it_runs_from_a_folder_that_no_installer_knows(
             raise PackageNotFoundError(name)
         return "1"
 
-    monkeypatch.setattr("dialogist.recipe.training_run.version", version)
+    monkeypatch.setattr("importlib.metadata.version", version)
     train(recipe_for(tiny("t5"), "training.max_steps=1"), data, tmp_path / "run")
     found = json.loads((tmp_path / "run" / "environment.json").read_text())["packages"]
     assert (found["dialogist"], found["nltk"], found["torch"]) == (__version__, None, "1")

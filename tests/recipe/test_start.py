@@ -287,7 +287,7 @@ def test_before_the_first_checkpoint_it_starts_again(
     train(recipe(STILL), tmp_path / "second", notes)
     assert not (tmp_path / "second" / "start.json").exists()
     said = refusal(recipe(f"start={first}"), tmp_path / "second", notes, CheckpointError)
-    assert f"start: None there, '{first}' now" in said
+    assert f"start: None there, '{str(first)[:40]}" in said  # a long value is cut
 
 
 # --- what is refused ---

@@ -7,7 +7,7 @@ import pytest
 
 from dialogist.selection.choice import Choice
 from dialogist.selection.network import Worth, bundled_network
-from dialogist.selection.select import select, told_of
+from dialogist.selection.select import chosen_of, select, told_of
 from dialogist.selection.statements import Candidate, candidates_of
 from dialogist.selection.units import units_of
 
@@ -170,3 +170,22 @@ def test_a_no_with_its_reason_is_not_dropped():
 def test_what_hangs_on_a_condition_needs_the_clause_before(text):
     turns = [("Ann", "The garage repairs the car once more."), ("Bo", text)]
     assert told_of(turns).candidates[-1].needs == 0
+
+
+def test_what_is_said_first_has_more_worth_and_a_greeting_is_no_opening():
+    turns = [
+        ("Gwen", "Hello there, Noor!"),
+        ("Noor", "The translation of chapter nine still isn't in."),
+        ("Gwen", "Ewa has broken her wrist, she told me on the phone."),
+        ("Noor", "The printer wants everything on the second."),
+        ("Gwen", "I'll ask the printer for the ninth, just in case."),
+        ("Noor", "He already said no once, when we had the flood."),
+    ]
+    found = told_of(turns)
+    own = found.candidates
+    even = np.full(len(own), 0.3)
+    none = np.zeros((0, 2), dtype=np.int64)
+    worth = Worth(even, even / 15, np.zeros(len(own)), none, np.zeros(0))
+    first = next(i for i, one in enumerate(own) if "translation" in one.text)
+    [told] = chosen_of(found, own, worth, own[first].words)
+    assert told.candidate.text == own[first].text

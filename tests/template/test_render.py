@@ -138,6 +138,7 @@ def test_json_has_every_key_always():
                 "missing",
                 "more",
                 "unclear",
+                "elsewhere",
                 "empty",
             )
         )

@@ -13,8 +13,7 @@ from dialogist.tokenizers import Symbols
 from dialogist.training import master_weights as training_precision
 from dialogist.training.base import TrainingConfig, TrainingData, Validation
 from dialogist.training.trainer import Trainer
-from dialogist_lab.papers.leader_writer import LeaderWriterConfig
-from dialogist_lab.papers.leader_writer_loss import LeaderWriterLossConfig
+from dialogist_lab.papers.leader_writer import LeaderWriterConfig, LeaderWriterLossConfig
 
 SYMBOLS = Symbols(0, 1, 2, 3, 20)
 

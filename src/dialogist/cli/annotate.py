@@ -7,7 +7,7 @@ import typer
 
 from dialogist.cli.console import note, progress
 from dialogist.cli.flags import AllowNetwork, Device, Threads, load_summarizer
-from dialogist.cli.inputs import InputReading, with_read_flags
+from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError
 from dialogist.files import writing
@@ -17,7 +17,7 @@ NO_DRAFTS, OWN = "none", "own"
 _WINDOW = 16
 
 
-@with_read_flags()
+@with_flags()
 def annotate(
     files: Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Where the page goes (HTML).")],

@@ -10,30 +10,15 @@ import typer
 from dialogist.cli.console import note
 from dialogist.cli.flags import (
     AllowNetwork,
-    BeamSize,
     Device,
-    Focus,
-    LengthName,
-    Long,
-    MaskNames,
-    MaskWhere,
-    MaxTokens,
     ModelName,
-    MostWords,
-    PerspectiveName,
     PrecisionName,
     Quiet,
-    Safe,
-    SpeakerNames,
-    StrategyName,
-    TemplateName,
+    SearchFlags,
+    SummaryFlags,
     decoding_options,
-    shape_of,
 )
-from dialogist.cli.forms import (
-    StyleChoice,
-)
-from dialogist.cli.inputs import expected_records, with_read_flags
+from dialogist.cli.inputs import expected_records, with_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
 from dialogist.records import JSON
@@ -60,7 +45,7 @@ class Parts(StrEnum):
     parquet = "parquet"
 
 
-@with_read_flags(strict=False)
+@with_flags(strict=False)
 def batch_command(
     inputs: Annotated[
         list[str],
@@ -134,27 +119,9 @@ def batch_command(
         typer.Option(min=1, help="Seconds without an answer after which a worker is replaced."),
     ] = 600,
     model: ModelName = "default",
-    template: TemplateName = None,
-    focus: Focus = None,
-    perspective: PerspectiveName = None,
-    speaker: SpeakerNames = None,
-    style: Annotated[
-        StyleChoice | None,
-        typer.Option(help="faithful: told or quoted; free: the network's words, not verified."),
-    ] = None,
-    length: LengthName = None,
-    words: MostWords = None,
-    long: Long = None,
-    safe: Safe = None,
-    evidence: Annotated[
-        bool, typer.Option("--evidence/--no-evidence", help="Link sentences to what was said.")
-    ] = True,
-    mask: MaskWhere = None,
-    mask_names: MaskNames = "none",
+    flags: SummaryFlags = SummaryFlags(),
     read: ReadOptions = ReadOptions(),
-    strategy: StrategyName = None,
-    beam_size: BeamSize = None,
-    max_tokens: MaxTokens = None,
+    search: SearchFlags = SearchFlags(),
     device: Device = "auto",
     precision: PrecisionName = "auto",
     allow_network: AllowNetwork = False,
@@ -179,23 +146,12 @@ def batch_command(
             and sample is None,
         }
     )
-    wanted = {
-        "style": style,
-        "length": length,
-        "words": words,
-        "long": long,
-        "safe": safe,
-        "evidence": evidence,
-        "strategy": strategy,
-        "beam_size": beam_size,
-        "max_tokens": max_tokens,
-    }
     wishes = Wishes(
         model,
-        _options(model, wanted, focus),
-        shape_of(template, focus, perspective, speaker, evidence),
-        mask,
-        mask_names,
+        _options(model, {**flags.wanted, **vars(search)}, flags.focus),
+        flags.shape(),
+        flags.mask,
+        flags.mask_names,
         device,
         precision,
     )

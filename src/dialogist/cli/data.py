@@ -15,7 +15,7 @@ from dialogist.cli.flags import (
     Quiet,
 )
 from dialogist.cli.forms import Facts, form_of, output_to, terminal_safe
-from dialogist.cli.inputs import InputReading, expected_records, with_read_flags
+from dialogist.cli.inputs import InputReading, expected_records, with_flags
 from dialogist.data.check import CheckReport, check_dialogues
 from dialogist.data.readers import ReadOptions
 from dialogist.data.readers.fields import dialogue_to_line
@@ -70,7 +70,7 @@ def encode_data(
 # ``dialogist data entities``: what entity masking would replace, before training on it.
 
 
-@with_read_flags()
+@with_flags()
 def count_entities(
     files: Annotated[list[Path], typer.Argument(help="Dialogue files, or - for stdin.")],
     read: ReadOptions = ReadOptions(),
@@ -126,7 +126,7 @@ _BAR = 40
 
 
 @app.command()
-@with_read_flags()
+@with_flags()
 def check(
     files: _Files,
     read: ReadOptions = ReadOptions(),
@@ -166,7 +166,7 @@ def _print_check(name: str, report: CheckReport) -> None:
 
 
 @app.command()
-@with_read_flags()
+@with_flags()
 def stats(
     files: _Files,
     read: ReadOptions = ReadOptions(),
@@ -225,7 +225,7 @@ def _print_histogram(name: str, result: CorpusStats) -> None:
 
 
 @app.command()
-@with_read_flags()
+@with_flags()
 def split(
     files: _Files,
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the parts.")],

@@ -6,7 +6,6 @@ import os
 import platform
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +13,7 @@ import typer
 
 from dialogist.cli.flags import FactsForm, OutputFile
 from dialogist.cli.forms import Facts, form_of, output_to
-from dialogist.errors import how_to_install
+from dialogist.errors import how_to_install, installed_version
 from dialogist.text.tokens import counted
 
 if TYPE_CHECKING:
@@ -287,7 +286,7 @@ def doctor(
     system = system_facts(read_file, os.environ)  # after torch: its libraries are loaded now
     measured = measure_all(_MEASURING) if measure else {}
     models = [name for name, _ in known_models()]
-    packages = {extra: {n: _version(n) for n in names} for extra, names in EXTRAS.items()}
+    packages = {extra: {n: installed_version(n) for n in names} for extra, names in EXTRAS.items()}
     lines = [*advice(system, torch, measured), *missing(packages)]
     if form is Facts.json:
         machine = {
@@ -370,13 +369,6 @@ def missing(packages: Mapping[str, Mapping[str, str | None]]) -> Iterator[str]:
         if names:
             how = f"pip install {' '.join(names)}" if extra == "core" else how_to_install(extra)
             yield f"{', '.join(names)} missing: {how}"
-
-
-def _version(name: str) -> str | None:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 # What a person should change on this machine: one line for each problem, remedy included.

@@ -9,30 +9,16 @@ import typer
 from dialogist.cli.console import note
 from dialogist.cli.flags import (
     AllowNetwork,
-    BeamSize,
-    ByOrder,
     CardForm,
-    Device,
-    Encoder,
-    Exclude,
-    Floors,
-    LengthPenalty,
-    Limit,
+    HeldOutFlags,
     Long,
-    MaxTokens,
-    MissingAsEmpty,
-    NoRepeatNgramSize,
     OutputFile,
-    PredictionKey,
-    ProcessCount,
     Quiet,
     Safe,
-    StrategyName,
-    Threads,
-    Train,
+    SearchFlags,
 )
 from dialogist.cli.forms import CardFormat, StyleChoice, card_csv, form_of, output_to
-from dialogist.cli.inputs import InputReading, with_read_flags
+from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
 
@@ -44,7 +30,7 @@ if TYPE_CHECKING:
     from dialogist.records import JSON
 
 
-@with_read_flags()
+@with_flags()
 def evaluate(
     system: Annotated[
         str,
@@ -64,7 +50,6 @@ def evaluate(
     references: Annotated[
         str, typer.Option(help="Several references: average, maximum or concatenated.")
     ] = "average",
-    encoder: Encoder = None,
     pack: Annotated[
         str | None, typer.Option("--pack", "-p", help="Rule pack, for key-points.")
     ] = None,
@@ -72,8 +57,6 @@ def evaluate(
         Path | None,
         typer.Option(help="Training data: a fixed sample of it is scored beside the data."),
     ] = None,
-    train: Train = None,
-    floors: Floors = True,
     columns: Annotated[
         str, typer.Option(help="Keys of the table's columns with commas, see --format json.")
     ] = "",
@@ -84,9 +67,6 @@ def evaluate(
         Path | None,
         typer.Option(help="Where the summaries go (default: MODEL.DATA.predictions.jsonl)."),
     ] = None,
-    prediction_key: PredictionKey = "",
-    missing_as_empty: MissingAsEmpty = False,
-    by_order: ByOrder = False,
     output: OutputFile = None,
     format: CardForm = None,
     reading: Annotated[
@@ -99,8 +79,7 @@ def evaluate(
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Draws the dialogues of --read.")] = 1,
-    exclude: Exclude = None,
-    limit: Limit = None,
+    scoring: HeldOutFlags = HeldOutFlags(),
     style: Annotated[
         StyleChoice | None,
         typer.Option(
@@ -110,15 +89,8 @@ def evaluate(
     ] = None,
     long: Long = None,
     safe: Safe = None,
-    strategy: StrategyName = None,
-    beam_size: BeamSize = None,
-    length_penalty: LengthPenalty = None,
-    no_repeat_ngram: NoRepeatNgramSize = None,
-    max_tokens: MaxTokens = None,
-    processes: ProcessCount = None,
+    decoding: SearchFlags = SearchFlags(),
     read: ReadOptions = ReadOptions(),
-    device: Device = "auto",
-    threads: Threads = None,
     allow_network: AllowNetwork = False,
     quiet: Quiet = False,
 ) -> int:
@@ -130,8 +102,6 @@ def evaluate(
     """
     from dialogist.cli.evaluating import Call, EvaluationInputs, evaluate_call
     from dialogist.evaluation.annotation import is_sheet
-    from dialogist.evaluation.system_outputs import JoinOptions
-    from dialogist.recipe.predictions import PredictionForm
 
     form = CardFormat.text if reading else form_of(output, format, CardFormat.text)
     if reading and format is not None:
@@ -148,21 +118,12 @@ def evaluate(
         "style": style if style == "faithful" or (reading and style) else None,
         "long": long,
         "safe": safe,
-        "strategy": strategy,
-        "beam_size": beam_size,
-        "length_penalty": length_penalty,
-        "no_repeat_ngram": no_repeat_ngram,
-        "max_tokens": max_tokens,
+        **vars(decoding),
     }
     asking = EvaluationInputs(
         data=data or on,
         reading=InputReading(read),
-        written=PredictionForm(prediction_key, JoinOptions(missing_as_empty, by_order)),
-        exclude=exclude,
-        limit=limit,
-        train=tuple(train or ()),
-        device=device,
-        threads=threads,
+        flags=scoring,
         search={name: value for name, value in search.items() if value is not None},
     )
     if reading is not None:
@@ -174,13 +135,10 @@ def evaluate(
         asking=asking,
         metrics=metrics,
         references=references,
-        encoder=encoder,
         pack=pack,
         train_sample=train_sample,
-        floors=floors,
         columns=columns,
         predictions=predictions,
-        processes=processes,
     )
     result = evaluate_call(call)
     with output_to(output):

@@ -5,10 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from dialogist.cli.console import note, progress
-from dialogist.cli.flags import decoding_options, tell_measured_style
+from dialogist.cli.flags import HeldOutFlags, choose_device, decoding_options, tell_measured_style
 from dialogist.cli.inputs import InputReading
 from dialogist.decoding import DecodingOptions
 from dialogist.errors import DataError, UsageError, nearest
@@ -26,7 +24,6 @@ from dialogist.evaluation.metric_selection import (
 from dialogist.evaluation.metric_selection import KEY_POINT_METRIC as KEY_POINT_METRIC
 from dialogist.evaluation.near_duplicates import find_overlaps
 from dialogist.evaluation.system_outputs import DialogueChoice, Output
-from dialogist.nn.quantization import pick_device
 from dialogist.pipeline.options import find_model
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.recipe.evaluation_run import (
@@ -39,10 +36,9 @@ from dialogist.recipe.evaluation_run import (
     run_cautions,
     sample_of,
 )
-from dialogist.recipe.predictions import PredictionForm, Speaker, read_written, speaker_of
+from dialogist.recipe.predictions import Speaker, read_written, speaker_of
 from dialogist.recipe.recipe_config import DataSet
 from dialogist.recipe.systems import System, choose_pack, find_systems
-from dialogist.records import Summary
 from dialogist.text.tokens import counted
 
 # What ``evaluate`` and ``report`` have in common: dialogues chosen, systems asked, files read.
@@ -59,12 +55,7 @@ class EvaluationInputs:
 
     data: Path | None
     reading: InputReading
-    written: PredictionForm
-    exclude: Path | None
-    limit: int | None
-    train: tuple[Path, ...]
-    device: str
-    threads: int | None
+    flags: HeldOutFlags
     search: Mapping[str, Any]
 
     @property
@@ -82,7 +73,7 @@ class EvaluationInputs:
         """
         if self.data is None:
             return None, 0
-        part = Part(_ids(self.exclude), self.limit)
+        part = Part(_ids(self.flags.exclude), self.flags.limit)
         dialogues = self.reading.dialogues([self.data])
         choice, skipped = choose_dialogues(self.data.name, dialogues, part, whole)
         _require_some(choice, self.data)
@@ -95,9 +86,10 @@ class EvaluationInputs:
             UsageError: the dialogues are not known.
         """
         held = [output.dialogue for output in outputs if output.dialogue is not None]
-        if self.train and len(held) < len(outputs):
+        train = self.flags.train or ()
+        if train and len(held) < len(outputs):
             raise UsageError("--train: the dialogues are not known: give them with --on")
-        for file in self.train:
+        for file in train:
             found = find_overlaps(self.reading.dialogues([file]), held)
             yield from leakage_cautions(found, file.name, about)
 
@@ -115,9 +107,8 @@ class SystemRun:
         self.files: list[Path] = []
         self._speaker: Speaker | None = None
         if system.outputs is None:
-            if asking.threads is not None:
-                torch.set_num_threads(asking.threads)
-            self._speaker = speaker_of(system, pick_device(asking.device))
+            device = choose_device(asking.flags.device, asking.flags.threads)
+            self._speaker = speaker_of(system, device)
             if system.folder is not None and "style" not in asking.search:
                 tell_measured_style(system.name, find_model(str(system.folder)))
 
@@ -156,7 +147,7 @@ class SystemRun:
         return decoding_options(summarizer.options, search)
 
     def _read(self, file: Path, choice: DialogueChoice | None) -> tuple[Output, ...]:
-        read = read_written(file, choice, self.asking.written, note)
+        read = read_written(file, choice, self.asking.flags.written, note)
         self.bad += read.bad
         return read.outputs
 
@@ -184,13 +175,10 @@ class Call:
     asking: EvaluationInputs
     metrics: str
     references: str
-    encoder: Path | None
     pack: str | None
     train_sample: Path | None
-    floors: bool
     columns: str
     predictions: Path | None
-    processes: int | None
 
     def wanted(self, system: System) -> MetricSelection:
         """The metrics.
@@ -202,10 +190,11 @@ class Call:
         if self.references not in tuple(ReferencePolicy):
             hint = nearest(self.references, ReferencePolicy)
             raise UsageError(f"--references {self.references}: is none of {_LISTED}{hint}")
-        needs = {"bertscore": self.encoder is not None, KEY_POINT_METRIC: self.pack is not None}
+        encoder = self.asking.flags.encoder
+        needs = {"bertscore": encoder is not None, KEY_POINT_METRIC: self.pack is not None}
         names = select_names(self.metrics, DEFAULT_METRICS, needs)
         pack = choose_pack(self.pack, [system], self.asking.sets, Path())
-        return MetricSelection(names, ReferencePolicy(self.references), self.encoder, pack)
+        return MetricSelection(names, ReferencePolicy(self.references), encoder, pack)
 
     def path(self, system: System, data: Path | None, sample: bool = False) -> Path:
         """The file for what a system says about some data."""
@@ -269,7 +258,7 @@ def evaluate_call(call: Call) -> Result:
     evaluated = evaluate_said(
         [SystemResult(system.name, outputs, train)],
         about,
-        EvaluationRequest(wanted, call.floors, call.processes),
+        EvaluationRequest(wanted, call.asking.flags.floors, call.asking.flags.processes),
         [*call.asking.leaks(outputs, about), *_run_cautions(system)],
         progress,
     )
@@ -279,8 +268,7 @@ def evaluate_call(call: Call) -> Result:
 
 def _try_metrics(wanted: MetricSelection, columns: Sequence[str], choice: DialogueChoice) -> None:
     """See that all can be measured before a model is asked for hours."""
-    silent = [Output.of(Summary("", one.id), one) for one in choice.wanted]
-    metrics, _ = choose_metrics(wanted, silent)
+    metrics, _ = choose_metrics(wanted, choice.silent())
     check_columns(columns, column_keys(metrics))
 
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dialogist.cli.console import TrainingDisplay, note, progress
-from dialogist.cli.flags import Device, Threads
-from dialogist.cli.inputs import InputReading, with_read_flags
+from dialogist.cli.flags import Device, Threads, choose_device
+from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.data.readers import ReadOptions
 
 if TYPE_CHECKING:
     from dialogist.recipe.evaluation_run import TellOf
 
 
-@with_read_flags()
+@with_flags()
 def finetune(
     data: Annotated[
         list[Path], typer.Argument(help="Dialogues with summaries, in any readable format.")
@@ -50,9 +50,6 @@ def finetune(
     Both models are measured in free style, by what their networks write, and the new one writes by
     itself. The same command after an interruption goes on where it stopped.
     """
-    import torch
-
-    from dialogist.nn.quantization import pick_device
     from dialogist.recipe.finetune_recipe import Schedule, find_base
     from dialogist.recipe.finetuning import (
         Job,
@@ -62,8 +59,7 @@ def finetune(
         train_plan,
     )
 
-    if threads is not None:
-        torch.set_num_threads(threads)
+    chosen = choose_device(device, threads)
     reading = InputReading(read)
     found = find_base(base)
     if not quiet:
@@ -71,7 +67,6 @@ def finetune(
     dialogues = list(reading.dialogues(data))
     held_out = None if dev is None else list(reading.dialogues([dev]))
     job = Job(found, dialogues, held_out, Schedule(epochs, learning_rate, seed))
-    chosen = pick_device(device)
     with TrainingDisplay(quiet) as display:
         plan = plan_finetuning(job, output, display.note)
         display.epochs = plan.recipe.training.epochs

@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,16 +22,20 @@ from dialogist.cli.forms import (
     PersonNames,
     PrecisionKind,
     Strategies,
+    StyleChoice,
     Table,
 )
 from dialogist.errors import UsageError
 from dialogist.files import allow_network
 
 if TYPE_CHECKING:
+    import torch
+
     from dialogist.pipeline.bundle import Precision
     from dialogist.pipeline.options import SummaryOptions
     from dialogist.pipeline.summarizer import Summarizer
     from dialogist.present import Shape
+    from dialogist.recipe.predictions import PredictionForm
 
 
 MOST_THREADS = 256
@@ -99,41 +104,11 @@ Data = Annotated[
     Path | None,
     typer.Option("--data", envvar="DIALOGIST_DATA", help="Folder that data paths start from."),
 ]
-Encoder = Annotated[Path | None, typer.Option(help="The encoder's folder, for bertscore.")]
-PredictionKey = Annotated[
-    str, typer.Option(help="The key or column of files' predictions (default: as usual).")
-]
-MissingAsEmpty = Annotated[
-    bool, typer.Option("--missing-as-empty", help="Missing predictions count as empty ones.")
-]
-ByOrder = Annotated[
-    bool, typer.Option("--by-order", help="Files' predictions follow the dialogues by line.")
-]
-Train = Annotated[
-    list[Path] | None,
-    typer.Option(help="Training data to check for overlap. Repeatable."),
-]
-Floors = Annotated[
-    bool, typer.Option("--floors/--no-floors", help="Show baselines and upper bounds.")
-]
-Exclude = Annotated[Path | None, typer.Option(help="File of ids to leave out.")]
 Limit = Annotated[int | None, typer.Option(min=1, help="Only the first N dialogues.")]
-ProcessCount = Annotated[int | None, typer.Option(min=1, help="Scoring processes (default: auto).")]
 Baseline = Annotated[str, typer.Option(help="Baseline system for differences (default: first).")]
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=silence, help="Show no progress.")]
 
-StrategyName = Annotated[
-    Strategies | None, typer.Option(help="How to decode (default: the model's own way).")
-]
-BeamSize = Annotated[int | None, typer.Option(help="Hypotheses kept by beam search.")]
-LengthPenalty = Annotated[
-    float | None, typer.Option(help="Above 1 favours longer summaries, beam only.")
-]
-NoRepeatNgramSize = Annotated[
-    int | None, typer.Option(help="Forbid repeated n-grams of tokens (0: off).")
-]
-MaxTokens = Annotated[int | None, typer.Option(help="Longest summary, in tokens.")]
 Seed = Annotated[int | None, typer.Option(help="Seed of sampling.")]
 Long = Annotated[
     LongInput | None,
@@ -143,6 +118,71 @@ Safe = Annotated[
     bool | None,
     typer.Option("--safe/--no-safe", help="Allow only names and numbers of the dialogue."),
 ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchFlags:
+    """How a network's words are decoded; None: as the model is made for."""
+
+    strategy: Annotated[
+        Strategies | None, typer.Option(help="How to decode (default: the model's own way).")
+    ] = None
+    beam_size: Annotated[int | None, typer.Option(help="Hypotheses kept by beam search.")] = None
+    length_penalty: Annotated[
+        float | None, typer.Option(help="Above 1 favours longer summaries, beam only.")
+    ] = None
+    no_repeat_ngram: Annotated[
+        int | None, typer.Option(help="Forbid repeated n-grams of tokens (0: off).")
+    ] = None
+    max_tokens: Annotated[int | None, typer.Option(help="Longest summary, in tokens.")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoringFlags:
+    """What is measured, how files of predictions are read, and on what it runs."""
+
+    encoder: Annotated[Path | None, typer.Option(help="The encoder's folder, for bertscore.")] = (
+        None
+    )
+    floors: Annotated[
+        bool, typer.Option("--floors/--no-floors", help="Show baselines and upper bounds.")
+    ] = True
+    prediction_key: Annotated[
+        str, typer.Option(help="The key or column of files' predictions (default: as usual).")
+    ] = ""
+    missing_as_empty: Annotated[
+        bool, typer.Option("--missing-as-empty", help="Missing predictions count as empty ones.")
+    ] = False
+    by_order: Annotated[
+        bool, typer.Option("--by-order", help="Files' predictions follow the dialogues by line.")
+    ] = False
+    limit: Limit = None
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="Scoring processes (default: auto).")
+    ] = None
+    device: Device = "auto"
+    threads: Threads = None
+
+    @property
+    def written(self) -> "PredictionForm":
+        """How files of predictions are read."""
+        from dialogist.evaluation.system_outputs import JoinOptions
+        from dialogist.recipe.predictions import PredictionForm
+
+        return PredictionForm(
+            self.prediction_key, JoinOptions(self.missing_as_empty, self.by_order)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeldOutFlags(ScoringFlags):
+    """The same, and which dialogues count."""
+
+    exclude: Annotated[Path | None, typer.Option(help="File of ids to leave out.")] = None
+    train: Annotated[
+        list[Path] | None, typer.Option(help="Training data to check for overlap. Repeatable.")
+    ] = None
+
 
 _WORKS_WITH = {
     "temperature": "sample",
@@ -209,6 +249,21 @@ def load_summarizer(
         return summarizer
 
 
+def choose_device(device: str, threads: int | None) -> "torch.device":
+    """The device of a network, after setting how many threads torch computes with.
+
+    Raises:
+        UsageError: there is no such device.
+    """
+    import torch
+
+    from dialogist.nn.quantization import pick_device
+
+    if threads is not None:
+        torch.set_num_threads(threads)
+    return pick_device(device)
+
+
 def tell_idle_machine_flags(
     options: "SummaryOptions", device: str, threads: int | None, precision: PrecisionKind
 ) -> None:
@@ -263,24 +318,59 @@ def _uncollected() -> Iterator[None]:
 # The flags of ``summarize`` that say how a summary is to be shown, and what they stand for.
 
 
-TemplateName = Annotated[
-    str | None,
-    typer.Option("--template", "-t", help="Fill a template: its name or YAML file."),
-]
-Focus = Annotated[str | None, typer.Option("--focus", help="Only what is about one speaker.")]
-PerspectiveName = Annotated[
-    PersonNames | None, typer.Option("--perspective", help="Call people by name or by role.")
-]
-SpeakerNames = Annotated[
-    list[str] | None,
-    typer.Option("--speaker", help="OLD=NEW: call a speaker otherwise. Repeatable."),
-]
-LengthName = Annotated[LengthChoice | None, typer.Option(help="How long the summary is.")]
-MostWords = Annotated[int | None, typer.Option(help="At most N words, in whole sentences.")]
-MaskWhere = Annotated[
-    Mask | None, typer.Option(help="Mask personal data in what the model reads, or writes.")
-]
 MaskNames = Annotated[NamesChoice, typer.Option(help="Whose names to mask as well.")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SummaryFlags:
+    """What summaries are like; None: as the model is made for."""
+
+    template: Annotated[
+        str | None, typer.Option("--template", "-t", help="Fill a template: its name or YAML file.")
+    ] = None
+    focus: Annotated[
+        str | None, typer.Option("--focus", help="Only what is about one speaker.")
+    ] = None
+    perspective: Annotated[
+        PersonNames | None, typer.Option("--perspective", help="Call people by name or by role.")
+    ] = None
+    speaker: Annotated[
+        list[str] | None,
+        typer.Option("--speaker", help="OLD=NEW: call a speaker otherwise. Repeatable."),
+    ] = None
+    style: Annotated[
+        StyleChoice | None,
+        typer.Option(
+            help="faithful: what was said, in the third person or quoted. free: the network's "
+            "words, not verified (default: the model's own; of the bundled model faithful)."
+        ),
+    ] = None
+    length: Annotated[LengthChoice | None, typer.Option(help="How long the summary is.")] = None
+    words: Annotated[int | None, typer.Option(help="At most N words, in whole sentences.")] = None
+    long: Long = None
+    safe: Safe = None
+    evidence: Annotated[
+        bool,
+        typer.Option(
+            "--evidence/--no-evidence",
+            help="Show what was said beside each sentence, and what the checks say of it.",
+        ),
+    ] = True
+    mask: Annotated[
+        Mask | None, typer.Option(help="Mask personal data in what the model reads, or writes.")
+    ] = None
+    mask_names: MaskNames = "none"
+
+    @property
+    def wanted(self) -> dict[str, Any]:
+        """The options of a summary among them."""
+        names = ("style", "length", "words", "long", "safe", "evidence")
+        return {name: getattr(self, name) for name in names}
+
+    def shape(self) -> "Shape":
+        """How summaries are shown; raises as `shape_of`."""
+        names = self.speaker
+        return shape_of(self.template, self.focus, self.perspective, names, self.evidence)
 
 
 def shape_of(

@@ -3,7 +3,7 @@
 import inspect
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, BinaryIO, get_type_hints
@@ -62,26 +62,35 @@ class ReadFlags:
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first bad record.")] = False
 
 
-def with_read_flags(*, strict: bool = True) -> Callable[[Command], Command]:
-    """Give a command the reading flags in the place of its parameter ``read``.
+def with_flags(*, strict: bool = True) -> Callable[[Command], Command]:
+    """Give a command the flags of each group that is the default of one of its parameters.
 
-    ``strict=False``: all but --strict, for a command that goes on in any case.
+    A group is a dataclass whose fields are annotated as typer wants them; `ReadOptions` are made of
+    `ReadFlags`. ``strict=False``: without --strict, for a command that goes on in any case.
     """
 
     def decorate(command: Command) -> Command:
-        flags = _parameters()
+        own = inspect.signature(command).parameters
+        groups: dict[str, Any] = {
+            name: ReadFlags if isinstance(each.default, ReadOptions) else type(each.default)
+            for name, each in own.items()
+            if is_dataclass(each.default)
+        }
+        flags = {name: _parameters(group) for name, group in groups.items()}
         if not strict:
-            del flags["strict"]
+            del flags["read"]["strict"]
 
         @wraps(command)
         def run(**given: Any) -> Any:
             _check_apart(given.get("output"), given.get("files") or given.get("inputs") or ())
-            values = {name: given.pop(name) for name in flags}
-            return command(**given, read=read_options(ReadFlags(**values)))
+            for name, group in groups.items():
+                values = group(**{flag: given.pop(flag) for flag in flags[name]})
+                given[name] = read_options(values) if isinstance(values, ReadFlags) else values
+            return command(**given)
 
         parameters: list[inspect.Parameter] = []
-        for parameter in inspect.signature(command).parameters.values():
-            parameters += flags.values() if parameter.name == "read" else [parameter]
+        for each in own.values():
+            parameters += flags[each.name].values() if each.name in flags else [each]
         ordered = sorted(parameters, key=lambda each: each.default is not inspect.Parameter.empty)
         run.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in ordered}
@@ -90,16 +99,15 @@ def with_read_flags(*, strict: bool = True) -> Callable[[Command], Command]:
     return decorate
 
 
-def _parameters() -> dict[str, inspect.Parameter]:
-    hints = get_type_hints(ReadFlags, include_extras=True)
+def _parameters(group: type) -> dict[str, inspect.Parameter]:
     return {
         name: inspect.Parameter(
             name,
             inspect.Parameter.POSITIONAL_OR_KEYWORD,
-            default=getattr(ReadFlags, name),
+            default=getattr(group, name),
             annotation=hint,
         )
-        for name, hint in hints.items()
+        for name, hint in get_type_hints(group, include_extras=True).items()
     }
 
 

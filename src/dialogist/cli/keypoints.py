@@ -16,7 +16,7 @@ from dialogist.cli.flags import (
     Quiet,
 )
 from dialogist.cli.forms import Facts, Records, form_of, output_to, terminal_safe
-from dialogist.cli.inputs import InputReading, with_read_flags
+from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import ConfigError
 from dialogist.text.tokens import counted
@@ -38,7 +38,7 @@ _Pack = Annotated[str, typer.Option("--pack", "-p", help="A rule pack's name or 
 
 
 @app.command()
-@with_read_flags()
+@with_flags()
 def label(
     files: _Files,
     pack: _Pack = "dialogsum",
@@ -101,7 +101,7 @@ def _text(record: Mapping[str, object]) -> str:
 
 
 @app.command("stats")
-@with_read_flags()
+@with_flags()
 def pack_stats(
     files: _Files,
     pack: _Pack = "dialogsum",

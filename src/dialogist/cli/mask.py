@@ -18,7 +18,7 @@ from dialogist.cli.flags import (
     Quiet,
 )
 from dialogist.cli.forms import Records, form_of, output_to
-from dialogist.cli.inputs import InputReading, with_read_flags
+from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.data.readers.fields import dialogue_to_line, shortlist
 from dialogist.errors import UsageError
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dialogist.privacy.masking import DialogueMasking
 
 
-@with_read_flags()
+@with_flags()
 def mask(
     files: Annotated[
         list[Path] | None, typer.Argument(help="Dialogue files, or - for stdin.")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from dialogist.cli.console import note
 from dialogist.cli.evaluating import EvaluationInputs
-from dialogist.cli.flags import decoding_options, load_summarizer
+from dialogist.cli.flags import choose_device, decoding_options, load_summarizer
 from dialogist.cli.forms import CardFormat, aligned_lines, csv_row
 from dialogist.errors import DataError, UsageError
 from dialogist.evaluation.annotation import (
@@ -24,7 +24,6 @@ from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.significance import DEFAULT_RESAMPLING, Interval, intervals
 from dialogist.evaluation.system_outputs import DialogueChoice
 from dialogist.files import write_text_atomically, writing
-from dialogist.nn.quantization import pick_device
 from dialogist.pipeline.summarizer import SummarizerLike
 from dialogist.recipe.predictions import read_written, speaker_of
 from dialogist.recipe.systems import System, find_systems
@@ -84,15 +83,17 @@ def _summaries(
         raise UsageError(f"{system.name}: is a recipe: name its run folder")
     if system.outputs is not None:
         choice = DialogueChoice(str(asking.data), dialogues, range(len(dialogues)))
-        outputs = read_written(system.outputs, choice, asking.written, note).outputs
+        outputs = read_written(system.outputs, choice, asking.flags.written, note).outputs
         yield from zip(dialogues, (output.summary for output in outputs), strict=True)
         return
     options = None
+    device, threads = asking.flags.device, asking.flags.threads
     if system.folder is None:
-        summarizer: SummarizerLike = speaker_of(system, pick_device(asking.device)).summarizer
+        speaker = speaker_of(system, choose_device(device, threads))
+        summarizer: SummarizerLike = speaker.summarizer
     else:
         style = asking.search.get("style")
-        model = load_summarizer(system.name, asking.device, asking.threads, style=style)
+        model = load_summarizer(system.name, device, threads, style=style)
         options = decoding_options(model.options, asking.search)
         summarizer = model
     for begin in range(0, len(dialogues), _BATCH):

@@ -10,7 +10,7 @@ import typer
 from dialogist.cli.console import note
 from dialogist.cli.flags import OutputFile
 from dialogist.cli.forms import output_to
-from dialogist.errors import MissingExtraError, UsageError
+from dialogist.errors import UsageError, needs_extra
 from dialogist.text.tokens import counted
 
 if TYPE_CHECKING:
@@ -42,14 +42,12 @@ def serve(
     config: ConfigFile = None,
 ) -> None:
     """Answer requests for summaries over HTTP, and show a page to review them."""
-    try:
+    with needs_extra("the service", "serve"):
         from dialogist.pipeline.options import find_model
         from dialogist.serve.keys import add_key, valid_keys
         from dialogist.serve.server import app_of, listen_at, run
         from dialogist.serve.settings import load_settings
         from dialogist.serve.tables import open_store
-    except ModuleNotFoundError:
-        raise MissingExtraError("the service", "serve") from None
     flags = {"host": host, "port": port, "store": store, "model": model, "workers": workers}
     settings = load_settings(config, flags)
     find_model(settings.model)  # told before a process starts, and not in its log
@@ -74,10 +72,8 @@ def serve(
 
 def client(output: OutputFile = None) -> None:
     """Write a Python client of the service: one file that needs nothing but Python."""
-    try:
+    with needs_extra("the service", "serve"):
         from dialogist.serve.client import client_source
-    except ModuleNotFoundError:
-        raise MissingExtraError("the service", "serve") from None
     source = client_source()
     with output_to(output):
         print(source, end="")
@@ -169,9 +165,7 @@ def import_annotated(
 
 
 def _engine(store: str | None, config: Path | None) -> "Engine":
-    try:
+    with needs_extra("the service", "serve"):
         from dialogist.serve.settings import load_settings
         from dialogist.serve.tables import open_store
-    except ModuleNotFoundError:
-        raise MissingExtraError("the service", "serve") from None
     return open_store(load_settings(config, {"store": store}).store_url)

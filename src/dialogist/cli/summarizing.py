@@ -19,7 +19,7 @@ from dialogist.files import sync, write_text_atomically
 from dialogist.pipeline.options import SummaryOptions
 from dialogist.present import Presenter, Shape, Shaped, markdown_of, text_of
 from dialogist.records import JSON, Dialogue, Warning
-from dialogist.template.filled import FilledSection, legend, plain, printable
+from dialogist.template.filled import as_cell, legend, plain, printable
 from dialogist.text.tokens import counted
 
 if TYPE_CHECKING:
@@ -323,7 +323,7 @@ def _cells(shown: Shaped) -> Mapping[str, object]:
     summary = shown.summary
     sections = shown.filled.sections if shown.filled is not None else ()
     return {
-        **{section.title: _entries(section) for section in sections},
+        **{section.title: as_cell(section) for section in sections},
         "id": summary.id,
         "status": summary.status,
         "reason": summary.reason,
@@ -334,11 +334,6 @@ def _cells(shown: Shaped) -> Mapping[str, object]:
         "score": summary.score,
         "key_points": ", ".join(point.label for point in summary.key_points),
     }
-
-
-def _entries(section: FilledSection) -> str:
-    """What a section holds, an entry per line of the cell."""
-    return "\n".join(entry.text.strip() for entry in section.entries)
 
 
 # Summaries as text, JSON, JSON lines or Markdown, written as they come.

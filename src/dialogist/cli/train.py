@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dialogist.cli.console import TrainingDisplay, note
-from dialogist.cli.flags import AllowNetwork, Data, Device, Threads
+from dialogist.cli.flags import AllowNetwork, Data, Device, Threads, choose_device
 from dialogist.errors import CheckpointError
 from dialogist.text.tokens import counted
 
@@ -49,20 +49,15 @@ def train(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:
     """Train a model. The same command after an interruption goes on exactly where it stopped."""
-    import torch
-
-    from dialogist.nn.quantization import pick_device
     from dialogist.recipe.recipe_config import RunPlace, data_folder, read_recipe
     from dialogist.recipe.training_run import train_recipe
     from dialogist.training.distributed import device_of_process, process_group, restarted
 
-    if threads is not None:
-        torch.set_num_threads(threads)
     settings = [*(assignments or []), *([] if seed is None else [f"training.seed={seed}"])]
     if start is not None:  # in quotes: a folder may be called 2024
         settings.append(f"start={json.dumps(start, ensure_ascii=False)}")
     chosen = read_recipe(recipe, settings)
-    where = device_of_process(pick_device(device))
+    where = device_of_process(choose_device(device, threads))
     with (
         process_group(where) as processes,
         TrainingDisplay(quiet or not processes.first) as display,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dialogist.data.entities import MASK, EntityTable, find_entities, mask_entities
 from dialogist.data.normalise import normalise
-from dialogist.errors import MissingExtraError
+from dialogist.errors import needs_extra
 from dialogist.records import JSON, Dialogue
 from dialogist.text.tokens import count_words
 from dialogist.tokenizers.special_tokens import ENTITY_KINDS, entity_kind
@@ -206,10 +206,8 @@ def plot_lengths(stats: CorpusStats, path: Path) -> None:
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    try:
+    with needs_extra("--plot", "eval"):
         from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("--plot", "eval") from None
     figure = Figure(figsize=(11, 3.4), layout="constrained")
     for axes, name in zip(figure.subplots(1, len(PLOTTED)), PLOTTED, strict=True):
         histogram = stats.histograms[name]

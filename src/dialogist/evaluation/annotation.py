@@ -10,8 +10,6 @@ reader calls a statement ``correct``, ``vague`` (true, but what it is about cann
 """
 
 import csv
-import hashlib
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -21,14 +19,7 @@ import numpy as np
 from dialogist.data.readers.fields import dialogue_to_json
 from dialogist.data.split import digest
 from dialogist.errors import DataError
-from dialogist.evaluation.pages import (
-    asset,
-    content_policy,
-    page_templates,
-    script_data,
-    source_hash,
-    trusted,
-)
+from dialogist.evaluation.pages import people_page
 from dialogist.evaluation.scoring import Scores
 from dialogist.metrics.base import Column, percentage
 from dialogist.records import JSON, Dialogue, Statement, Summary
@@ -49,16 +40,8 @@ def annotation_page(dialogues: Sequence[Dialogue], drafts: Sequence[Summary] | N
     """
     summaries = [Summary("")] * len(dialogues) if drafts is None else drafts
     items: list[JSON] = [_item(*pair) for pair in zip(dialogues, summaries, strict=True)]
-    style = asset("style.css") + asset("rating.css") + asset("annotate.css")
-    script = asset("people.js") + asset("annotate.js")
-    known = hashlib.sha256(json.dumps(items).encode()).hexdigest()[:16]
-    template = page_templates("the page for annotators").get_template("annotate.html.j2")
-    return template.render(
-        policy=content_policy(script, source_hash(style)),
-        style=trusted(style),
-        script=trusted(script),
-        page=script_data({"page": known, "items": items}),
-        drafts=drafts is not None,
+    return people_page(
+        "annotate", ("rating", "annotate"), {"items": items}, drafts=drafts is not None
     )
 
 
@@ -294,14 +277,6 @@ def reading_page(dialogues: Sequence[Dialogue], summaries: Sequence[Summary]) ->
         facts = dialogue.metadata.get("facts")
         listed = list[JSON](map(str, facts)) if isinstance(facts, list) else []
         items.append({"turns": turns, "rows": rows, "cited": cited, "facts": listed})
-    known = hashlib.sha256(json.dumps(items).encode()).hexdigest()[:16]
-    style = asset("style.css") + asset("rating.css") + asset("annotate.css") + asset("reading.css")
-    script = asset("people.js") + asset("reading.js")
-    template = page_templates("the page for readers").get_template("reading.html.j2")
-    return template.render(
-        policy=content_policy(script, source_hash(style)),
-        style=trusted(style),
-        script=trusted(script),
-        page=script_data({"page": known, "items": items, "columns": list[JSON](SHEET_COLUMNS)}),
-        errors=ANNOTATED_ERRORS,
-    )
+    styles = ("rating", "annotate", "reading")
+    page: dict[str, JSON] = {"items": items, "columns": list[JSON](SHEET_COLUMNS)}
+    return people_page("reading", styles, page, errors=ANNOTATED_ERRORS)

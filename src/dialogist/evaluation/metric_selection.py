@@ -170,7 +170,8 @@ ALL_METRICS = "all"
 DEFAULT_METRICS = ("rouge", "faithfulness", "copying")
 
 _FLAGS = {"bertscore": "encoder", KEY_POINT_METRIC: "pack"}
-_WITHOUT_REFERENCES = ("faithfulness", "copying", "order", "slots")
+WITHOUT_REFERENCES = ("faithfulness", "copying", "order", "slots")
+"""The metrics that look at output and dialogue alone."""
 
 
 class ReferencePolicy(StrEnum):
@@ -287,7 +288,7 @@ def _expanded(wanted: MetricSelection) -> Iterator[str]:
     joined = wanted.references is ReferencePolicy.concatenated
     for name in dict.fromkeys(names):
         plain = (
-            name in (KEY_POINT_METRIC, *_WITHOUT_REFERENCES) or name.endswith(SUFFIX) or not joined
+            name in (KEY_POINT_METRIC, *WITHOUT_REFERENCES) or name.endswith(SUFFIX) or not joined
         )
         yield name if plain else f"{name}{SUFFIX}"
 

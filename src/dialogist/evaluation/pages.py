@@ -7,11 +7,11 @@ at all: the browser itself sees to it that nothing is loaded and nothing leaves.
 import base64
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from typing import TYPE_CHECKING
 
-from dialogist.errors import MissingExtraError
+from dialogist.errors import needs_extra
 from dialogist.records import JSON
 
 if TYPE_CHECKING:
@@ -37,10 +37,8 @@ def page_templates(feature: str, show: Callable[[str], str] = displayable) -> "E
     Raises:
         MissingExtraError: jinja2 is not installed (``feature`` is what needs it).
     """
-    try:
+    with needs_extra(feature, "eval"):
         from jinja2 import Environment, FunctionLoader, StrictUndefined
-    except ImportError:
-        raise MissingExtraError(feature, "eval") from None
     return Environment(
         loader=FunctionLoader(asset),
         autoescape=True,
@@ -84,6 +82,29 @@ def content_policy(script: str = "", style: str = "'unsafe-inline'") -> str:
     return (
         f"default-src 'none'; {allowed}style-src {style}; img-src data:; base-uri 'none'; "
         "form-action 'none'"
+    )
+
+
+def people_page(
+    name: str, styles: Sequence[str], page: Mapping[str, JSON], **values: object
+) -> str:
+    """A page NAME.html.j2 that people work on: it keeps what they did under the hash of its data.
+
+    ``page``: the data, for NAME.js; ``styles``: names of style sheets.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    style = "".join(asset(f"{one}.css") for one in ("style", *styles))
+    script = asset("people.js") + asset(f"{name}.js")
+    known = hashlib.sha256(json.dumps(page).encode()).hexdigest()[:16]
+    template = page_templates(f"the page {name}").get_template(f"{name}.html.j2")
+    return template.render(
+        policy=content_policy(script, source_hash(style)),
+        style=trusted(style),
+        script=trusted(script),
+        page=script_data({"page": known, **page}),
+        **values,
     )
 
 

@@ -348,6 +348,10 @@ class DialogueChoice:
         """Those to be evaluated, in their order."""
         return [self.dialogues[i] for i in self.chosen]
 
+    def silent(self) -> list[Output]:
+        """These as if nothing were said about them."""
+        return [Output.of(Summary("", one.id), one) for one in self.wanted]
+
 
 @dataclass(frozen=True, slots=True)
 class JoinOptions:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dialogist.errors import DialogistError, MissingExtraError, UsageError
+from dialogist.errors import DialogistError, UsageError, needs_extra
 from dialogist.jobs.sinks import PartWriter
 from dialogist.jobs.sources import Shard, unpacked
 from dialogist.jobs.work import GROUP, Work, batch_record, error_record
@@ -64,10 +64,8 @@ class RayWorkers:
     """The actors of a run, one for each worker of its plan."""
 
     def __init__(self, plan: WorkPlan, note: Callable[[str], None]) -> None:
-        try:
+        with needs_extra("--engine ray", "ray"):
             import ray
-        except ImportError:
-            raise MissingExtraError("--engine ray", "ray") from None
         self._ray, self._plan, self._note = ray, plan, note
         self._tasks: dict[int, _Task] = {}
         self._actors: list[Any] = []

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
-from dialogist.errors import DataError, MissingExtraError, UsageError
+from dialogist.errors import DataError, UsageError, needs_extra
 from dialogist.files import TEMPORARY, sha256_of, sync
 from dialogist.jobs.sources import database_table, file_system
 
@@ -40,10 +40,8 @@ def check_form(form: Form) -> None:
         MissingExtraError: pyarrow is not installed.
     """
     if form is Form.parquet:
-        try:
+        with needs_extra("writing Parquet", "scale"):
             import pyarrow  # noqa: F401
-        except ImportError:
-            raise MissingExtraError("writing Parquet", "scale") from None
 
 
 class PartWriter:

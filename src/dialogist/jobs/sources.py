@@ -26,7 +26,7 @@ import numpy as np
 from dialogist.data.readers import ReadOptions, ReadProblem, files_of, no_note, read_dialogues
 from dialogist.data.readers.registry import ENDINGS
 from dialogist.data.readers.source import json_lines, without_compression
-from dialogist.errors import DataError, MissingExtraError, UsageError
+from dialogist.errors import DataError, UsageError, needs_extra
 from dialogist.jobs.work import error_record
 from dialogist.records import Dialogue, Summary, Utterance
 
@@ -244,10 +244,8 @@ def file_system(url: str) -> Any:
         DataError: its package for such URLs is not, which its message names.
         UsageError: there are no such URLs.
     """
-    try:
+    with needs_extra(f"{url}: reading and writing URLs", "scale"):
         import fsspec
-    except ImportError:
-        raise MissingExtraError(f"{url}: reading and writing URLs", "scale") from None
     try:
         return fsspec.core.url_to_fs(url)[0]
     except ImportError as error:
@@ -264,10 +262,8 @@ def database_table(given: str) -> tuple[Any, str, str]:
         MissingExtraError: SQLAlchemy is not installed.
         DataError: the package of this database is not.
     """
-    try:
+    with needs_extra("reading and writing tables", "scale"):
         import sqlalchemy
-    except ImportError:
-        raise MissingExtraError("reading and writing tables", "scale") from None
     url, _, table = given.partition("#")
     try:
         parsed = sqlalchemy.make_url(url)

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 import torch
 from torch import Tensor
 
-from dialogist.errors import MissingExtraError, ModelError, UsageError
+from dialogist.errors import ModelError, UsageError, needs_extra
 from dialogist.metrics.base import Case, Column, average_and_best, letters, mean_column, mean_of
 from dialogist.metrics.ngram_overlap import Triple
 
@@ -243,10 +243,8 @@ def _mean(values: Tensor, ids: Sequence[int], weight: Callable[[int], float] | N
 
 
 def _transformers() -> Any:
-    try:
+    with needs_extra("BERTScore", "hf"):
         found: Any = importlib.import_module("transformers")
-    except ImportError:
-        raise MissingExtraError("BERTScore", "hf") from None
     found.logging.set_verbosity_error()  # it warns of layers that an encoder has not
     found.logging.disable_progress_bar()
     return found

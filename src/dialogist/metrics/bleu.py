@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from dialogist.errors import MissingExtraError
+from dialogist.errors import needs_extra
 from dialogist.metrics.base import UNSPACED, Case, Column, Floats
 from dialogist.metrics.ngram_overlap import SequenceT, lcs_length, positions, shared, triple
 
@@ -117,10 +117,8 @@ def _bleu_figures(orders: int, sums: Floats) -> Floats:
 
 def _sacrebleu() -> Any:
     """The class ``BLEU``, of an optional package."""
-    try:
+    with needs_extra("BLEU", "eval"):
         from sacrebleu.metrics.bleu import BLEU
-    except ImportError:
-        raise MissingExtraError("BLEU", "eval") from None
     return BLEU
 
 
@@ -144,11 +142,9 @@ class Chrf:
     name = "chrf"
 
     def __init__(self) -> None:
-        try:
+        with needs_extra("chrF", "eval"):
             from sacrebleu.metrics.chrf import CHRF
             from sacrebleu.metrics.helpers import extract_all_char_ngrams
-        except ImportError:
-            raise MissingExtraError("chrF", "eval") from None
         self._ngrams: Any = extract_all_char_ngrams
         self._chrf: Any = CHRF(char_order=ORDERS, beta=BETA)
 

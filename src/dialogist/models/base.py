@@ -150,7 +150,8 @@ class ModelConfig(KindConfig):
     how many. ``dropout``: on embeddings and behind each block. ``norm``: behind each block
     (``post``) or before it (``pre``). ``norm_eps``: added to the variance. ``activation``: between
     the two layers of a block. ``share_embeddings``: source and summary have one table.
-    ``tie_output``: the output layer uses the embeddings of the summary.
+    ``tie_output``: the output layer uses the embeddings of the summary. ``pointer``: words of the
+    source can be copied.
     """
 
     kinds: ClassVar[dict[str, str]] = {
@@ -177,12 +178,12 @@ class ModelConfig(KindConfig):
     @property
     def copies(self) -> bool:
         """Whether it can say words of the source that its vocabulary does not have."""
-        return False
+        return bool(getattr(self, "pointer", False))
 
     @property
     def keeps_coverage(self) -> bool:
         """Whether its `Outputs` have a ``coverage``."""
-        return False
+        return bool(getattr(self, "coverage", False))
 
     @property
     def knows_speakers(self) -> bool:
@@ -197,12 +198,12 @@ class ModelConfig(KindConfig):
     @property
     def longest_source(self) -> int | None:
         """Tokens it can read at most; None is no limit."""
-        return None
+        return getattr(self, "source_positions", None)
 
     @property
     def longest_target(self) -> int | None:
         """Tokens it can be fed at most, begin symbol in; None is no limit."""
-        return None
+        return getattr(self, self.target_table, None)
 
     def build(self, vocabulary: int, source_vocabulary: int | None = None) -> "SequenceModel":
         """A new model with fresh weights (drawn from torch's generator)."""

@@ -25,7 +25,13 @@ from dialogist.models.base import (
 )
 from dialogist.nn.attention import Mentions, MultiHeadAttention, WantedWeights
 from dialogist.nn.kv_cache import DecoderState, State
-from dialogist.nn.layers import Dropout, MappedEmbedding, PositionKind, Positions
+from dialogist.nn.layers import (
+    Dropout,
+    MappedEmbedding,
+    PositionKind,
+    Positions,
+    initialise_module,
+)
 from dialogist.nn.output_layer import (
     CopyMemory,
     LogProbs,
@@ -65,13 +71,11 @@ class TransformerConfig(ModelConfig):
     ``d_model // heads``; the reports have ``d_model``.
     ``initialisation``: ``keras`` (embeddings uniform +-0.05, other matrices Glorot uniform, as the
     reports' framework does) or ``scaled`` (embeddings normal with deviation d_e^-0.5, so that at
-    ``d_model``, scaled by its root, they have unit variance). ``pointer``: words of the source
-    can be copied. ``coverage``: the pointer's attention is counted, for
-    ``objective.coverage_weight``; it adds no weights. ``speaker_attention``: the decoder's
-    attention over the source, and the pointer's, know whose words a position is
+    ``d_model``, scaled by its root, they have unit variance). ``coverage``: the pointer's attention
+    is counted, for ``objective.coverage_weight``; it adds no weights. ``speaker_attention``: the
+    decoder's attention over the source, and the pointer's, know whose words a position is
     (`dialogist.nn.attention`). ``embedding_norm``: embeddings with their positions are normalised
-    first, as in BERT (Devlin et al. 2019);
-    ``decoder``: what its layers have of their own.
+    first, as in BERT (Devlin et al. 2019); ``decoder``: what its layers have of their own.
 
     ``attention_dropout``: on the weights of attention. ``attention_output_dropout``: behind
     attention, in place of ``dropout``. ``activation_dropout``: behind the activation of a
@@ -130,16 +134,6 @@ class TransformerConfig(ModelConfig):
         return self
 
     @property
-    def copies(self) -> bool:
-        """Whether it can say words of the source that its vocabulary does not have."""
-        return self.pointer
-
-    @property
-    def keeps_coverage(self) -> bool:
-        """Whether its `Outputs` have a ``coverage``."""
-        return self.coverage
-
-    @property
     def knows_speakers(self) -> bool:
         """Whether its attention knows who speaks."""
         return self.speaker_attention
@@ -149,16 +143,6 @@ class TransformerConfig(ModelConfig):
         if self.speaker_attention and recipe.preparation.speakers == "inline":
             yield "model.speaker_attention needs preparation.speakers atomic or role"
         yield from super().check(recipe)
-
-    @property
-    def longest_source(self) -> int:
-        """Tokens it can read at most."""
-        return self.source_positions
-
-    @property
-    def longest_target(self) -> int:
-        """Tokens it can be fed at most, begin symbol in."""
-        return self.target_positions
 
     def layer_shape(self) -> LayerShape:
         """What encoder layers have in common, and decoder layers where nothing else is said."""
@@ -227,22 +211,10 @@ class Transformer(GeneratorModule):
         if config.tie_output:
             self.output.weight = self.target_embedding.weight
 
-    @property
-    def longest_target(self) -> int:
-        """The number of target positions."""
-        return self.config.target_positions
-
     def _initialise(self) -> None:
-        keras = self.config.initialisation == "keras"
         for module in self.modules():
-            if isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                nn.init.zeros_(module.bias)
-            elif isinstance(module, nn.Embedding) and keras:
-                nn.init.uniform_(module.weight, -0.05, 0.05)
-            elif isinstance(module, nn.Embedding):
-                nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
-        for module in self.modules() if keras else ():
+            initialise_module(module, self.config.initialisation)
+        for module in self.modules() if self.config.initialisation == "keras" else ():
             if isinstance(module, MultiHeadAttention):
                 module.initialise_as_keras()
 

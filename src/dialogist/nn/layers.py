@@ -22,6 +22,22 @@ class LayerNorm(nn.LayerNorm):
         return nn.functional.layer_norm(x, self.normalized_shape, weight, bias, self.eps)
 
 
+def initialise_module(module: nn.Module, embeddings: Literal["keras", "scaled"]) -> None:
+    """Glorot uniform matrices and zero biases of a linear layer; and what an embedding begins with.
+
+    ``keras``: uniform +-0.05. ``scaled``: normal of deviation d^-0.5, so that, scaled by the root
+    of their width, they have unit variance.
+    """
+    if isinstance(module, nn.Linear):
+        nn.init.xavier_uniform_(module.weight)
+        if module.bias is not None:
+            nn.init.zeros_(module.bias)
+    elif isinstance(module, nn.Embedding) and embeddings == "keras":
+        nn.init.uniform_(module.weight, -0.05, 0.05)
+    elif isinstance(module, nn.Embedding):
+        nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+
+
 # Dropout with cheap randomness, the same on every run of a seed.
 #
 # torch's own dropout costs more than the linear layer before it on a CPU: it draws one float per

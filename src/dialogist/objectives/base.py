@@ -55,7 +55,7 @@ class ObjectiveConfig(KindConfig):
         "cross-entropy": "dialogist.objectives.cross_entropy:CrossEntropyConfig",
         "denoising": "dialogist.objectives.cross_entropy:DenoisingConfig",
         "self-critical": "dialogist_lab.papers.self_critical:SelfCriticalConfig",
-        "leader-writer": "dialogist_lab.papers.leader_writer_loss:LeaderWriterLossConfig",
+        "leader-writer": "dialogist_lab.papers.leader_writer:LeaderWriterLossConfig",
     }
     default_kind: ClassVar[str] = "cross-entropy"
 
@@ -77,7 +77,12 @@ class ObjectiveConfig(KindConfig):
 
 def per_sequence(log_probs: Tensor, mask: Tensor) -> Tensor:
     """Log-probabilities at the real positions (M,) of (N, T) -> each row's mean, (N,)."""
-    counts = mask.sum(dim=1)
-    rows = torch.arange(len(counts), device=mask.device).repeat_interleave(counts)
-    sums = torch.zeros(len(counts), device=log_probs.device).index_add(0, rows, log_probs)
-    return sums / counts.clamp(min=1)
+    rows = torch.arange(len(mask), device=mask.device)
+    return per_dialogue(log_probs, mask, rows, len(mask))
+
+
+def per_dialogue(log_probs: Tensor, mask: Tensor, owner: Tensor, dialogues: int) -> Tensor:
+    """The same -> each dialogue's mean (B,); ``owner``: (N,) whose each row is."""
+    of = owner.repeat_interleave(mask.sum(dim=1))  # (M,) the dialogue of each position
+    sums = torch.zeros(dialogues, device=log_probs.device).index_add(0, of, log_probs)
+    return sums / torch.bincount(of, minlength=dialogues).clamp(min=1)

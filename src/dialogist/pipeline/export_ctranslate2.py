@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from dialogist.errors import MissingExtraError, ModelError
+from dialogist.errors import ModelError, needs_extra
 from dialogist.files import write_folder_atomically
 from dialogist.models.transformer import Transformer
 from dialogist.nn.attention import MultiHeadAttention
@@ -40,10 +40,8 @@ def export_ctranslate2(
         MissingExtraError: CTranslate2 is not installed.
         ModelError: CTranslate2 cannot express this model.
     """
-    try:
+    with needs_extra("export to CTranslate2", "fast"):
         from ctranslate2.specs import common_spec, transformer_spec
-    except ImportError:
-        raise MissingExtraError("export to CTranslate2", "fast") from None
     model = _exportable(bundle, source)
     shapes = model.config.layer_shape(), model.config.decoder_shape()
     activations = {"relu": common_spec.Activation.RELU, "gelu": common_spec.Activation.GELU}

@@ -13,10 +13,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias, get_args
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field
 
 from dialogist.config import Config, Texts, bundled_files, config_text
-from dialogist.data.pack_files import PackPatterns, YamlSource
+from dialogist.data.pack_files import PackPatterns, YamlSource, validated
 from dialogist.errors import UsageError, nearest
 from dialogist.privacy.rules import (
     AFTER_FORM,
@@ -151,7 +151,7 @@ def parse_privacy_pack(text: str, source: str = "privacy pack") -> PrivacyPack:
 
 def _read(text: str, name: str, tried: bool) -> PrivacyPack:
     source = YamlSource(text, name)
-    config = _validate(source)
+    config = validated(source, PrivacyPackConfig)
     _check_kinds(config, source)
     patterns = PackPatterns(config.fragments, source)
     rules = tuple(_rules(config, patterns, source))
@@ -170,18 +170,6 @@ def _read(text: str, name: str, tried: bool) -> PrivacyPack:
         ),
         given_names=word_set(config.given_names.lower()),
     )
-
-
-def _validate(source: YamlSource) -> PrivacyPackConfig:
-    if not isinstance(source.values, dict):
-        raise source.fault((), "must hold 'key: value' lines at its top level")
-    try:
-        return PrivacyPackConfig.model_validate(source.values)
-    except ValidationError as error:
-        # `parse` words the error of the first unknown key, else the first: this is its line.
-        first = sorted(error.errors(), key=lambda e: e["type"] != "extra_forbidden")[0]
-        place = first["loc"]
-    return PrivacyPackConfig.parse(source.values, f"{source.name}, line {source.line(place)}")
 
 
 def _check_kinds(config: PrivacyPackConfig, source: YamlSource) -> None:

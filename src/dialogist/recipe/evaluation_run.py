@@ -8,9 +8,14 @@ import numpy as np
 
 from dialogist.baselines.extractive import BaselineSystem, ConstantSummary, baseline
 from dialogist.data.chance import FixedSample
-from dialogist.errors import ConfigError
+from dialogist.errors import ConfigError, UsageError, nearest
 from dialogist.evaluation.diagnostics import Caution
-from dialogist.evaluation.metric_selection import DEFAULT_SELECTION, MetricSelection, choose_metrics
+from dialogist.evaluation.metric_selection import (
+    DEFAULT_SELECTION,
+    WITHOUT_REFERENCES,
+    MetricSelection,
+    choose_metrics,
+)
 from dialogist.evaluation.report_card import Card, MeasuredSystem, RowKind, make_card
 from dialogist.evaluation.scoring import Scores, score
 from dialogist.evaluation.significance import DEFAULT_RESAMPLING, Resampling
@@ -19,7 +24,7 @@ from dialogist.evaluation.upper_bounds import Oracle, human_scores, leave_one_ou
 from dialogist.metrics.base import Metric
 from dialogist.pipeline.summarizer import SummarizerLike
 from dialogist.recipe.recipe_config import read_recipe
-from dialogist.records import JSON, Dialogue
+from dialogist.records import JSON, Dialogue, Summary
 from dialogist.text.tokens import words_in
 from dialogist.training.base import Progress, TrainingConfig
 from dialogist.training.checkpoints import watch_gap
@@ -40,6 +45,9 @@ _CONSTANTS = {"constant-dialogsum": ("#person1#",), "constant-tweetsumm": ("cust
 _ENOUGH = 50  # references: of fewer, one that fits itself would count for too much
 _AT_MOST = 1_000
 _MOST_CENTRAL = "constant-reference"
+
+REFERENCES_NAME = "references"
+"""The row of what people wrote, where only dialogues are looked at."""
 
 ScoreThem = Callable[[str, Sequence[Output]], Scores]
 ScorePeople = Callable[[Sequence[Output]], Scores | None]
@@ -66,6 +74,16 @@ def floors_for(outputs: Sequence[Output]) -> list[BaselineSystem]:
 def floor_names(outputs: Sequence[Output]) -> list[str]:
     """What the floors for these dialogues are called."""
     return [floor.name for floor in floors_for(outputs)]
+
+
+def check_baseline(name: str, known: Sequence[str]) -> None:
+    """See that differences can be told from the row of that name (empty: from the first).
+
+    Raises:
+        UsageError: there is none; names the nearest.
+    """
+    if name and name not in known:
+        raise UsageError(f"--baseline {name}: is no row of this table{nearest(name, known)}")
 
 
 def most_central(texts: Sequence[str]) -> str:
@@ -101,6 +119,20 @@ def floors_and_ceilings(
     if people is not None:
         said = tuple(one for output in outputs for one in leave_one_out(output))
         yield MeasuredSystem(RowKind.ceiling, said, people)
+
+
+def reference_entry(
+    outputs: Sequence[Output], metrics: Iterable[Metric], processes: int | None = 1
+) -> MeasuredSystem | None:
+    """The first references as if a system had said them, by the metrics that need none.
+
+    So what rules say of a system can be held against what they say of people.
+    """
+    chosen = [one for one in metrics if one.name in WITHOUT_REFERENCES]
+    said = tuple(replace(one, summary=Summary(one.references[0], one.id)) for one in outputs)
+    if not chosen:
+        return None
+    return MeasuredSystem(RowKind.ceiling, said, score(REFERENCES_NAME, said, chosen, processes))
 
 
 def _entry(

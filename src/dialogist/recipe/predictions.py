@@ -20,6 +20,7 @@ from dialogist.evaluation.system_outputs import (
     FITTING,
     DialogueChoice,
     JoinOptions,
+    LocatedOutput,
     Output,
     PredictionKeys,
     join_outputs,
@@ -230,13 +231,15 @@ class LoadedPredictions:
     bad: int
 
 
-def read_written(
-    path: Path, choice: DialogueChoice | None, written: PredictionForm, note: Note
-) -> LoadedPredictions:
-    """The outputs of a file for the chosen dialogues, or with its own references (None).
+def read_located(
+    path: Path, key: str, note: Note, dialogues: bool = False
+) -> tuple[list[LocatedOutput], int]:
+    """The outputs of a file with their places, and how many of its records cannot be read.
+
+    ``dialogues``: with those that stand in the file.
 
     Raises:
-        DataError: it cannot be read, or does not fit the dialogues.
+        DataError: it cannot be read at all.
     """
     bad = 0
 
@@ -246,9 +249,21 @@ def read_written(
         if bad <= _SHOWN:
             note(str(problem))
 
-    placed = list(read_outputs(path, report, written.key, dialogues=choice is None))
+    placed = list(read_outputs(path, report, key, dialogues=dialogues))
     if bad:
         note(f"{path}: {counted(bad, 'bad records')}, {len(placed)} read")
+    return placed, bad
+
+
+def read_written(
+    path: Path, choice: DialogueChoice | None, written: PredictionForm, note: Note
+) -> LoadedPredictions:
+    """The outputs of a file for the chosen dialogues, or with its own references (None).
+
+    Raises:
+        DataError: it cannot be read, or does not fit the dialogues.
+    """
+    placed, bad = read_located(path, written.key, note, dialogues=choice is None)
     if choice is None:
         joined = outputs_alone(str(path), placed, written.how)
     else:

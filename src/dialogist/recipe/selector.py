@@ -23,7 +23,7 @@ import torch
 from safetensors.numpy import load_file, save
 from torch import Tensor, nn
 
-from dialogist.errors import MissingExtraError
+from dialogist.errors import needs_extra
 from dialogist.nn.quantization import Rows8
 from dialogist.recipe.sgd_marks import Marked, needed, read_marked, read_sgd
 from dialogist.selection.features import SIGNS, Matrix, pairs_of, rows_of, signs_of
@@ -344,10 +344,8 @@ def piece_vectors(folder: Path) -> dict[str, np.ndarray]:
 
 def _states(folder: Path, count: int, ends: list[int]) -> Any:
     """(V, H): the mean of what the encoder makes of each piece between its two ends."""
-    try:
+    with needs_extra("vectors of pieces", "pretrained"):
         transformers: Any = importlib.import_module("transformers")
-    except ImportError:
-        raise MissingExtraError("vectors of pieces", "pretrained") from None
     encoder = transformers.AutoModel.from_pretrained(folder, local_files_only=True).eval()
     first, last = ends
     found = []

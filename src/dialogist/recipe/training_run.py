@@ -5,7 +5,6 @@ import os
 import platform
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from itertools import islice
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from dialogist.data.prepare import Preparation
 from dialogist.data.sampler import TokenBucketConfig
 from dialogist.data.shards import TOKENIZER
 from dialogist.decoding import DecodingOptions
-from dialogist.errors import ConfigError, DataError, MissingExtraError
+from dialogist.errors import ConfigError, DataError, MissingExtraError, installed_version
 from dialogist.evaluation.scoring import Scores, score
 from dialogist.evaluation.system_outputs import Output, nonblank
 from dialogist.files import alone_in, write_folder_atomically, write_text_atomically
@@ -361,7 +360,7 @@ def _finish(
 def _write_environment(recipe: Recipe, place: RunPlace, parameters: int) -> None:
     names = ("torch", "tokenizers", "safetensors", "numpy", "nltk")
     facts = {
-        "packages": {**{name: _version_of(name) for name in names}, "dialogist": __version__},
+        "packages": {**{name: installed_version(name) for name in names}, "dialogist": __version__},
         "python": platform.python_version(),
         "machine": platform.machine(),
         "cpu": torch.backends.cpu.get_cpu_capability(),
@@ -374,11 +373,3 @@ def _write_environment(recipe: Recipe, place: RunPlace, parameters: int) -> None
         "seed": recipe.training.seed,
     }
     write_text_atomically(place.run / "environment.json", json.dumps(facts, indent=2) + "\n")
-
-
-def _version_of(package: str) -> str | None:
-    """None: it runs from a folder that no installer knows, or is not there."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None

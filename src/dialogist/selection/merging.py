@@ -21,6 +21,7 @@ _OPEN = re.compile(
 _LONGEST = 24  # words of two statements with one subject
 _LONGEST_QUOTED = 40  # words of statements with one label
 _BRIEF = 4  # words of an answer
+_LITTLE = 14  # words of others between two quotations with one label
 _YES_OR_NO = re.compile(r"(?i)(?:yes|yeah|no|nope|fine|ok|okay)\b")
 _BOTH = 2
 
@@ -64,7 +65,7 @@ def _joined(
 
 
 def _is_apart(left: Candidate, right: Candidate, units: Sequence[Unit]) -> bool:
-    """Whether others say more than a few words in between: two would seem to be one utterance."""
+    """Whether others say much or ask in between: two would seem to be one utterance."""
     one, other = units[left.units[-1]], units[right.units[0]]
     between = [
         unit
@@ -72,7 +73,7 @@ def _is_apart(left: Candidate, right: Candidate, units: Sequence[Unit]) -> bool:
         if unit.speaker != one.speaker and one.turn < unit.turn < other.turn
     ]
     words = sum(unit.words for unit in between)
-    return words > _BRIEF or any("?" in unit.text for unit in between)
+    return words > _LITTLE or any("?" in unit.text for unit in between)
 
 
 def _one_quotation(

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from dialogist.selection.merging import merged
 from dialogist.selection.network import Network, Worth
 from dialogist.selection.statements import Candidate, candidates_of
 from dialogist.selection.ties import ties_of
-from dialogist.selection.units import Rarity, Unit, units_of
+from dialogist.selection.units import Rarity, Unit, terms_of, units_of
 from dialogist.text.reported_speech import Conversation, Reported
 from dialogist.text.reported_speech.participants import written_name
 from dialogist.text.reported_speech.parts import part_spans
@@ -26,6 +27,8 @@ _PART = 0.1  # of a fact that a reader knows by one of the statements that tell 
 _VAGUE = 0.4  # of the worth of a statement whose "it" no other one names
 _ASKED = 0.6  # of the worth of a question without its answer
 _DECIDED = 1.2  # worth of a proposal that is told with its answer
+_OPENING = (0.2, 0.1)  # more worth of what is said first: it tells what the dialogue is about
+_SAYS = 3  # words of content that an opening has at least
 _NEVER = 10.0  # facts: more than is told within reach
 # The issue is told in the first quarter, the outcome in the last; the issue leaves room for more.
 _BEGINNING, _ENDING, _FRAME = 0.25, 0.75, 0.7
@@ -120,7 +123,8 @@ def chosen_of(
     said = sum(unit.words for unit in units)
     # Told as one, statements may take a word more than they do alone.
     longest = max(choice.most, budget)
-    cost = _cost(choice.facts(range(len(words))), np.arange(longest + 1) / said, usual)
+    facts = choice.facts(range(len(words))) - sum(_OPENING) / 3  # they tell few more of them
+    cost = _cost(facts, np.arange(longest + 1) / said, usual)
     values = choice.values() - cost[: choice.most + 1]
     saved = cost[min(_MOST_SAVED, choice.most)]
     best = -float(cost[0])
@@ -176,10 +180,20 @@ def _tied(
         else:
             alone[i] *= 1 - _VAGUE / 2  # another choice may name it, or none
     lost |= dict.fromkeys(ties.pairs, _NEVER)
-    alone[list(ties.barred)] = 0
     key = worth.key.copy()
+    for i, more in zip(_openings(candidates, units), _OPENING, strict=False):
+        alone[i] += more
+        key[i] = max(key[i], LEAST)
+    alone[list(ties.barred)] = 0
     key[list(ties.barred)] = 0
     return replace(worth, alone=alone, key=key), lost
+
+
+def _openings(candidates: Sequence[Candidate], units: Sequence[Unit]) -> list[int]:
+    """The first candidates that say something, in order."""
+    texts = (" ".join(units[j].text for j in one.units) for one in candidates)
+    telling = (i for i, text in enumerate(texts) if len(set(terms_of(text))) >= _SAYS)
+    return list(islice(telling, len(_OPENING)))
 
 
 def _rests_on(candidate: Candidate) -> tuple[int, ...]:

@@ -235,7 +235,8 @@ def _settlement(
             continue  # "Can I book it?" "Yes." "Great."
         least = least if step == 1 else max(least, _OFFERED)
         takes_note = _goes_on_to_ask(units, turns[number], answer)
-        is_value = back is not None and lacks_verb(units[said[-1]].text)
+        last = units[said[-1]]
+        is_value = last.words < _FEW or (back is not None and lacks_verb(last.text))
         if takes_note and not (is_value or _is_offered(units, said)):
             continue
         if answer and (proposal := _proposal(units, said, answer, least)):

@@ -59,6 +59,7 @@ _INTENDS = re.compile(
     r"(?i)\b(?:(?:was|were) (?:going|supposed|about|meant) to|wanted to|tried|meant to|planned"
     r"|would have|(?:i|we)['’]?d (?:love|like)|would (?:love|like) to|used to|thought)\b"
 )
+_NEEDS = re.compile(r"(?i)\b(?:i|we)(?: really)? (?:need|must|have to|want)\b")
 _FAILS = re.compile(
     r"(?i)n['’]t\b|\b(?:not|never|no|nothing|nobody|cannot|cant|dont|didnt|doesnt|isnt|wasnt|wont"
     r"|fail\w*|unfortunately|afraid)\b|\W*but (?:\w+ ){1,3}only\b"
@@ -199,8 +200,8 @@ def _ended(units: Sequence[Unit], holding: Mapping[int, int], i: int) -> int | N
 
 
 def _is_but_half(text: str, after: str) -> bool:
-    """Whether what stands behind denies a statement: "I tried, but I didn't"."""
-    if not _BUT.match(after) or "?" in text:
+    """Whether what stands behind denies a statement: "I tried, but I didn't"; a need stays one."""
+    if not _BUT.match(after) or "?" in text or _NEEDS.search(text):
         return False
     return bool(_CONCEDES.match(text) or _INTENDS.search(text) or _FAILS.search(after))
 

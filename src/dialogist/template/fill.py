@@ -211,15 +211,21 @@ def is_ruled(section: SectionConfig) -> bool:
 _NAMED = 5  # utterances named where a section's matter is mentioned and not extracted
 
 
-def fill(summary: Summary, dialogue: Dialogue, template: Template) -> Filled:
+def fill(
+    summary: Summary,
+    dialogue: Dialogue,
+    template: Template,
+    names: Mapping[str, str] | None = None,
+) -> Filled:
     """Fill a template; nothing in it is invented, and what finds no place is told.
 
     What was decided, done or promised, and how it ended, is taken from the dialogue alone: no
     sentence of the summary stands in such a section.
     ``dialogue`` is the one that was summarised, its utterances as the summary's evidence counts
-    them. Sentences stand whole. Give it before any renaming: see `rename.rename_filled`.
+    them. Sentences stand whole. Give it before any renaming: see `rename.rename_filled`. ``names``
+    are the new names then: one such as "Customer" says who is served.
     """
-    filler = _Filler(summary, dialogue, template)
+    filler = _Filler(summary, dialogue, template, names or {})
     sections = tuple(filler.sections())
     left_out = tuple(filler.left_out())
     notes = (*filler.notes(), *_counted(len(left_out)))
@@ -241,6 +247,7 @@ class _Filler:
     summary: Summary
     dialogue: Dialogue
     template: Template
+    names: Mapping[str, str]
 
     @cached_property
     def _read(self) -> Sentences:
@@ -248,7 +255,11 @@ class _Filler:
 
     @cached_property
     def _extracted(self) -> Extracted:
-        return extract(self.dialogue)
+        called = (
+            replace(one, role=self.names.get(one.speaker, one.role))
+            for one in self.dialogue.utterances
+        )
+        return extract(replace(self.dialogue, utterances=tuple(called)))
 
     @cached_property
     def _values(self) -> Values:
@@ -267,7 +278,8 @@ class _Filler:
                 continue
             says = instead or section.empty or self.template.empty
             missing = section.required and not entries and not instead
-            yield _section(section, entries, unclear, says, missing)
+            filled = _section(section, entries, unclear, says, missing)
+            yield replace(filled, elsewhere=bool(instead) and not entries)
 
     def left_out(self) -> list[Entry]:
         """Sentences that no section holds."""

@@ -45,6 +45,7 @@ class FilledSection:
 
     ``missing``: it is required and empty. ``more``: entries beyond its ``max``, not shown.
     ``unclear``: the dialogue has several values for a field of one, none of which fits best.
+    ``elsewhere``: ``says`` tells where its matter stands, in another section or in the dialogue.
     """
 
     title: str
@@ -54,6 +55,7 @@ class FilledSection:
     missing: bool = False
     more: int = 0
     unclear: bool = False
+    elsewhere: bool = False
 
     @property
     def empty(self) -> bool:
@@ -261,6 +263,18 @@ def as_text(filled: Filled) -> str:
     return "\n".join(lines) + "\n"
 
 
+def as_cell(section: FilledSection) -> str:
+    """A section as the cell of a table: who and by when, but no kinds and no evidence.
+
+    Empty where nothing was found and ``says`` does not tell where its matter stands.
+    """
+    if section.empty:
+        return section.says if section.elsewhere else ""
+    between = _OR if section.unclear else "\n"
+    shown = between.join(_attributed(entry, str.strip) for entry in section.entries)
+    return f"{shown} ({_SEVERAL})" if section.unclear else shown
+
+
 def as_markdown(filled: Filled) -> str:
     """Markdown: a heading per section, ``[3]`` behind what rests on utterance 3, which follow."""
     lines = [f"# {plain(filled.id) or 'Dialogue'}"]
@@ -338,18 +352,23 @@ def _line_of(section: FilledSection, escape: _Escape) -> str:
 
 def _worded(entry: Entry, escape: _Escape) -> str:
     """An entry in words, and the numbers of the utterances that it rests on."""
+    numbers = list(dict.fromkeys(span.utterance + 1 for span in entry.evidence))[:_SHOWN]
+    doubted = f"{DOUBTED} " if entry.doubt else ""
+    references = "".join(f" [{number}]" for number in sorted(numbers))
+    references += "" if entry.origin == "profile" else fields_cited(entry.profile, escape)
+    kind = f" ({SHOWN[entry.kind]})" if entry.kind else ""
+    return f"{doubted}{_attributed(entry, escape)}{kind}{references}"
+
+
+def _attributed(entry: Entry, escape: _Escape) -> str:
+    """An entry with its owner, its role and its deadline."""
     as_said = entry.type or entry.role or entry.origin == "profile" or '"' in entry.text
     text = entry.text if as_said else entry.text[:1].upper() + entry.text[1:]
     owner = f"{escape(entry.owner)}: " if entry.owner and entry.owner not in entry.text else ""
     role = f" ({escape(entry.role)})" if entry.role else ""
     late = entry.deadline and entry.deadline.lower() not in entry.text.lower()
     deadline = f" ({escape(entry.deadline)})" if late else ""
-    numbers = list(dict.fromkeys(span.utterance + 1 for span in entry.evidence))[:_SHOWN]
-    doubted = f"{DOUBTED} " if entry.doubt else ""
-    references = "".join(f" [{number}]" for number in sorted(numbers))
-    references += "" if entry.origin == "profile" else fields_cited(entry.profile, escape)
-    kind = f" ({SHOWN[entry.kind]})" if entry.kind else ""
-    return f"{doubted}{owner}{escape(text)}{role}{deadline}{kind}{references}"
+    return f"{owner}{escape(text)}{role}{deadline}"
 
 
 def fields_cited(names: Sequence[str], escape: _Escape) -> str:

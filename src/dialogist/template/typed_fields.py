@@ -3,7 +3,8 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from dialogist.data.entities import EntitySpan, find_entities
 from dialogist.privacy.masks import MASK_PATTERN
@@ -71,9 +72,44 @@ _ASKS = re.compile(
 )
 _BARE: tuple[FieldType, ...] = ("order", "id", "plate", "phone")
 _CODE = re.compile(
-    r"(?<![\w.:/$€£-])(?=[A-Z0-9-]*\d[A-Z0-9-]*\d[A-Z0-9-]*\d)[A-Z0-9]+(?:-[A-Z0-9]+)*(?![\w:/%€]|[.,]\d)"
+    r"(?<![\w.:/$€£-])(?=[A-Z0-9-]*\d[A-Z0-9-]*\d[A-Z0-9-]*\d)[A-Z0-9]+(?:-[A-Z0-9]+)*(?![\w:/%€]|"
+    r"[.,]\d)"
 )
 _PHONE_DIGITS = 7
+# What a number is by the words before it, whatever its form says; "" is none of the types here.
+_CALLED: Mapping[FieldType | Literal[""], re.Pattern[str]] = {
+    "phone": re.compile(
+        r"\b(?:phone|mobile|cell|contact|telephone|tel|whats ?app|call (?:me|us|back)?|"
+        r"reach(?:able)?|"
+        r"ring)\b[^.!?]*$|电话|手机|致电",
+        re.I,
+    ),
+    "": re.compile(
+        r"\b(?:catalog(?:ue)?|item|product|model|serial|part|invoice|vat|tax|tracking|article|"
+        r"pin|zip|post ?code)\b[\w ,:#.'-]{0,20}$",
+        re.I,
+    ),
+}
+_INVOICE = re.compile(r"(?:inv|invoice|vat)\b", re.I)
+_MIXED: tuple[FieldType, ...] = ("order", "id", "phone")
+# Numbers of 10 to 13 digits; a question before asks for one to call.
+_REACHED = re.compile(r"\W*is (?:not )?(?:reachable|my (?:phone|mobile|cell|contact)\b)", re.I)
+_BACK = 4  # utterances
+_BESIDE = 3  # words
+_TELLS = re.compile(r"\b(?:my|phone|mobile|cell|reach me|call me|number)\b", re.I)
+_DIALLED = re.compile(r"\+?\d{10,13}")
+_ASKED_TO_CALL = re.compile(
+    r"\b(?:phone|mobile|cell|contact|alternate|telephone|whats ?app) (?:\w+ )?(?:number|no|nos)\b|"
+    r"\b(?:call|reach|ring) (?:you|me)\b",
+    re.I,
+)
+# A company's own number: in a signature, or to call "us" on.
+_SIGNED = re.compile(r"\b(?:best|kind|warm)? ?(?:regards|wishes)\b|\bsincerely\b|\|", re.I)
+_OURS = re.compile(
+    r"\b(?:call|reach|contact|ring|phone) (?:us|our)\b|\bour (?:\w+ ){0,2}(?:number|hotline|line|"
+    r"team|office|phone)\b",
+    re.I,
+)
 _CORRECTION = re.compile(
     r"\b(?:sorry|i mean|i meant|correction|not that|rather|should be|out of use|"
     r"wrong (?:number|one)|another one|actually)\b|改成|应该是|说错|看错|报错|换成|不好意思|更正",
@@ -101,7 +137,8 @@ class Values:
     def __init__(self, dialogue: Dialogue, known: Sequence[Entity] = ()) -> None:
         self._texts = [u.text for u in dialogue.utterances]
         self._of: dict[FieldType, list[Value]] = defaultdict(list)
-        for value in sorted(self._all(known), key=lambda v: (v.utterance, v.start, -v.end)):
+        typed = filter(None, map(self._retyped, self._all(known)))
+        for value in sorted(typed, key=lambda v: (v.utterance, v.start, -v.end)):
             found = self._of[value.type]
             last = found[-1] if found else None
             if not last or last.utterance != value.utterance or last.end <= value.start:
@@ -142,6 +179,45 @@ class Values:
         for entity in known:
             if self._texts[entity.utterance : entity.utterance + 1]:
                 yield from _typed(entity.kind, entity.text, entity.utterance, entity.start)
+
+    def _retyped(self, value: Value) -> Value | None:
+        """The value with the type that the words before it give, None where they give another.
+
+        A number to call a company is none of this dialogue's customer.
+        """
+        if value.type not in _MIXED or MASK_PATTERN.fullmatch(value.text):
+            return value
+        text = self._texts[value.utterance]
+        head = text[max(0, value.start - _NEAR) : value.start]
+        near = _SENTENCE_END.split(head)[-1]
+        if value.type == "phone" and (
+            _OURS.search(near) or (_SIGNED.search(text[: value.start]) and not _TELLS.search(near))
+        ):
+            return None
+        if _INVOICE.match(value.text):
+            return None
+        if _CALLED[""].search(near) and not has_cue(near, _CUES["order"][:3]):
+            return None
+        is_dialled = _DIALLED.fullmatch(value.text) is not None
+        behind = _REACHED.match(text, value.end)
+        calls = (
+            behind
+            or _CALLED["phone"].search(near)
+            or (not has_cue(near, (*_CUES["order"], *_CUES["id"])) and self._asks_to_call(value))
+        )
+        return (
+            replace(value, type="phone")
+            if value.type == "order" and is_dialled and calls
+            else value
+        )
+
+    def _asks_to_call(self, value: Value) -> bool:
+        """Whether it is all that is said, and one of the last turns asks for a number to call."""
+        text = self._texts[value.utterance]
+        if len(text.replace(value.text, "").split()) > _BESIDE:
+            return False
+        turns = self._texts[max(0, value.utterance - _BACK) : value.utterance]
+        return any(_ASKED_TO_CALL.search(text) for text in turns)
 
     def _answers(self, number: int, spans: Sequence[EntitySpan]) -> Iterator[Value]:
         """Bare numbers behind a question for them: "Your order number?" - "1234567"."""

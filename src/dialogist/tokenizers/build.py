@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from tokenizers import decoders, models, normalizers, pre_tokenizers, trainers
 
 from dialogist.config import Config
-from dialogist.errors import ConfigError, MissingExtraError, ModelError
+from dialogist.errors import ConfigError, ModelError, needs_extra
 from dialogist.files import located
 from dialogist.text.tokens import counted
 from dialogist.tokenizers.base import (
@@ -277,11 +277,9 @@ def _control_symbols(pipeline: tokenizers.Tokenizer) -> ControlSymbols:
 
 
 def _from_sentencepiece(path: Path) -> tokenizers.Tokenizer:
-    try:
+    with needs_extra(f"{path.name}: a SentencePiece file", "hf"):
         import sentencepiece
         from sentencepiece import sentencepiece_model_pb2
-    except ImportError:
-        raise MissingExtraError(f"{path.name}: a SentencePiece file", "hf") from None
     proto: Any = sentencepiece_model_pb2.ModelProto()  # type: ignore[attr-defined]
     try:
         proto.ParseFromString(path.read_bytes())

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from dialogist.errors import MissingExtraError
+from dialogist.errors import needs_extra
 from dialogist.files import write_text_atomically
 from dialogist.records import JSON
 
@@ -85,10 +85,8 @@ def plot_run(folder: Path) -> list[Path]:
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    try:
+    with needs_extra("plots of the run", "eval"):
         from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingExtraError("plots of the run", "eval") from None
     logs = RunLogs(folder)
     loss = Figure(figsize=(7, 4), layout="constrained")
     axes = loss.subplots()

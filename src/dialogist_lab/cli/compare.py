@@ -13,22 +13,15 @@ from dialogist.cli.console import TrainingDisplay, note, progress
 from dialogist.cli.flags import (
     AllowNetwork,
     Baseline,
-    ByOrder,
     CardForm,
     Data,
-    Device,
-    Encoder,
-    Floors,
-    Limit,
-    MissingAsEmpty,
     OutputFile,
-    PredictionKey,
-    ProcessCount,
-    Threads,
+    ScoringFlags,
+    choose_device,
     tell_measured_style,
 )
 from dialogist.cli.forms import CardFormat, form_of, output_to
-from dialogist.cli.inputs import with_read_flags
+from dialogist.cli.inputs import with_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, DialogistError, MissingExtraError, UsageError
 from dialogist.files import writing
@@ -44,8 +37,6 @@ from dialogist_lab.cli.compare_output import (
 )
 
 if TYPE_CHECKING:
-    import torch
-
     from dialogist.decoding import DecodingOptions
     from dialogist.recipe.recipe_config import DataSet
     from dialogist.recipe.systems import System
@@ -60,7 +51,7 @@ _SHOWN = {
 }
 
 
-@with_read_flags(strict=False)
+@with_flags(strict=False)
 def compare(
     systems: Annotated[
         list[str],
@@ -74,7 +65,6 @@ def compare(
         typer.Option(help="Dialogues with references (without: the recipes' development data)."),
     ] = None,
     read: ReadOptions = ReadOptions(),
-    limit: Limit = None,
     pack: Annotated[
         str | None,
         typer.Option(
@@ -107,27 +97,20 @@ def compare(
     metrics: Annotated[
         str, typer.Option(help="More metrics, names with commas; see dialogist evaluate.")
     ] = "",
-    encoder: Encoder = None,
     columns: Annotated[
         str,
         typer.Option(help="Keys of the figures with intervals, with commas; see --format json."),
     ] = "",
     baseline: Baseline = "",
-    floors: Floors = True,
     scores: Annotated[
         Path | None, typer.Option(help="Folder for the numbers of every output, to be read again.")
     ] = None,
-    prediction_key: PredictionKey = "",
-    missing_as_empty: MissingAsEmpty = False,
-    by_order: ByOrder = False,
-    processes: ProcessCount = None,
+    scoring: ScoringFlags = ScoringFlags(),
     output: OutputFile = None,
     format: CardForm = None,
     plot: Annotated[
-        Path | None, typer.Option(help="Figures 3 and 4 of the paper as a PNG file.")
+        Path | None, typer.Option(help="Figures 2 to 4 of the paper as a PNG file.")
     ] = None,
-    device: Device = "auto",
-    threads: Threads = None,
     allow_network: AllowNetwork = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Say errors only.")] = False,
 ) -> int:
@@ -138,9 +121,7 @@ def compare(
         select_names,
         split_names,
     )
-    from dialogist.evaluation.system_outputs import JoinOptions
     from dialogist.pipeline.options import find_model
-    from dialogist.recipe.predictions import PredictionForm
     from dialogist.recipe.recipe_config import data_folder
     from dialogist.recipe.systems import find_systems
     from dialogist_lab.comparison import ComparisonRequest, settle_comparison
@@ -150,17 +131,17 @@ def compare(
         _require_plots(plot)
     wanted = ComparisonRequest(
         on=_data_set(on, read),
-        limit=limit,
+        limit=scoring.limit,
         pack=pack,
         data=data_folder(data),
         predictions=predictions or runs / "predictions",
-        device=_device(device, threads),
-        metrics=select_names(metrics, (), {"bertscore": encoder is not None}),
-        encoder=encoder,
+        device=choose_device(scoring.device, scoring.threads),
+        metrics=select_names(metrics, (), {"bertscore": scoring.encoder is not None}),
+        encoder=scoring.encoder,
         baseline=baseline,
-        floors=floors,
-        written=PredictionForm(prediction_key, JoinOptions(missing_as_empty, by_order)),
-        processes=processes,
+        floors=scoring.floors,
+        written=scoring.written,
+        processes=scoring.processes,
     )
     found = find_systems(systems, runs, assignments or [], _starts(start or []))
     for one in found:
@@ -168,8 +149,8 @@ def compare(
             tell_measured_style(one.name, find_model(str(one.folder)))
     setting = settle_comparison(found, wanted, note)
     keys = split_names(columns)
-    check_columns(keys, column_keys(setting.judge.every))
-    comparison = _comparison(setting)
+    check_columns(keys, column_keys(setting.every))
+    comparison = Comparison(setting)
     for number, system in enumerate(found, 1):
         if not quiet:
             note(f"[{number}/{len(found)}] {system.name}")
@@ -180,13 +161,8 @@ def compare(
     if scores is not None:
         _keep(comparison, scores)
     if plot is not None:
-        _plot(comparison, setting, found, plot)
+        _plot(comparison, found, plot)
     return comparison.failed[0].exit_code if comparison.failed else 3 if setting.bad else 0
-
-
-def _comparison(setting: "ComparisonSetting") -> Comparison:
-    judge = setting.judge
-    return Comparison(setting.files, judge.pack, judge.unit, judge.signatures(), judge.references())
 
 
 def run_system(
@@ -200,15 +176,18 @@ def run_system(
 
     ``prepare`` settles what is still open of it before it is trained.
     """
+    from dialogist.recipe.recipe_config import RunPlace
+    from dialogist.recipe.training_run import train_recipe
     from dialogist.training.runtime import Interrupted
-    from dialogist_lab.comparison import assess, is_trained, train_system
+    from dialogist_lab.comparison import assess, is_trained
 
     try:
         system = system if prepare is None else prepare()
-        if not is_trained(system):
+        if system.recipe is not None and system.folder is not None and not is_trained(system):
+            place = RunPlace(setting.wanted.data, system.folder, setting.wanted.device)
             with TrainingDisplay(quiet) as display:
-                train_system(system, setting, display)
-        total = len(setting.judge.dialogues)
+                train_recipe(system.recipe, place, display)
+        total = len(setting.choice.chosen)
         row = assess(system, setting, progress(f"{system.name}:", total, quiet), options)
     except Interrupted:
         raise
@@ -234,16 +213,17 @@ def _failure(name: str, error: Exception) -> SystemFailure:
 
 def _add_floors(comparison: Comparison, setting: "ComparisonSetting") -> None:
     """Floors and ceilings, and the card of all; without a system there is nothing to compare."""
-    from dialogist_lab.comparison import comparison_card, floor_rows
+    from dialogist_lab.comparison import comparison_card, floor_entries
 
     if not comparison.rows:
         return
     try:
-        for row in floor_rows(setting, [row.name for row in comparison.rows]):
-            comparison.floors.append(row)
+        for entry in floor_entries(setting, [row.name for row in comparison.rows]):
+            comparison.floors.append(entry)
     except Exception as error:
         comparison.add(_failure("floors and ceilings", error))
-    comparison.card = comparison_card([*comparison.rows, *comparison.floors], setting)
+    entries = [*(row.entry for row in comparison.rows), *comparison.floors]
+    comparison.card = comparison_card(entries, setting)
 
 
 def _keep(comparison: Comparison, folder: Path) -> None:
@@ -274,16 +254,11 @@ def _data_set(on: Path | None, read: ReadOptions) -> "DataSet | None":
         return None
     if not on.is_file():
         raise DataError(f"{on}: no such file")
-    return DataSet(
-        path=str(on.absolute()),
-        format=read.format,
-        columns=dict(read.columns),
-        encoding=read.encoding,
-        where=[str(condition) for condition in read.where],
-        one_dialogue=read.one_dialogue,
-        by_neighbours=read.by_neighbours,
-        internal_notes=read.internal_notes,
-    )
+    named = ("format", "encoding", "one_dialogue", "by_neighbours", "internal_notes")
+    options = {name: getattr(read, name) for name in named}
+    where = [str(condition) for condition in read.where]
+    path = str(on.absolute())
+    return DataSet.parse({**options, "path": path, "columns": dict(read.columns), "where": where})
 
 
 def _starts(entries: Iterable[str]) -> dict[str, str]:
@@ -297,16 +272,6 @@ def _starts(entries: Iterable[str]) -> dict[str, str]:
     return starts
 
 
-def _device(device: str, threads: int | None) -> "torch.device":
-    import torch
-
-    from dialogist.nn.quantization import pick_device
-
-    if threads is not None:
-        torch.set_num_threads(threads)
-    return pick_device(device)
-
-
 def _require_plots(path: Path) -> None:
     """See beforehand that the plot can be drawn: at the end it may be hours later."""
     if path.suffix.lower() != ".png":
@@ -317,16 +282,12 @@ def _require_plots(path: Path) -> None:
         raise MissingExtraError("--plot", "eval")
 
 
-def _plot(
-    comparison: Comparison, setting: "ComparisonSetting", found: "list[System]", path: Path
-) -> None:
+def _plot(comparison: Comparison, found: "list[System]", path: Path) -> None:
     from dialogist_lab.report.plots import overview
-    from dialogist_lab.report.subject import Run, Subject, is_run
+    from dialogist_lab.report.subject import Run, is_run
 
-    if comparison.card is None:
-        return
-    entries = [row.entry for row in (*comparison.rows, *comparison.floors)]
-    subject = Subject.of(comparison.card, entries, setting.judge.metrics)
-    runs = (Run(one.name, one.folder) for one in found if one.folder and is_run(one.folder))
-    path.write_bytes(overview(replace(subject, runs=tuple(runs))).png())
-    note(f"figures are in {path}")
+    subject = comparison.subject()
+    if subject is not None:
+        runs = (Run(one.name, one.folder) for one in found if one.folder and is_run(one.folder))
+        path.write_bytes(overview(replace(subject, runs=tuple(runs))).png())
+        note(f"figures are in {path}")

@@ -12,7 +12,7 @@ import typer
 from dialogist.cli.console import Meter, note, tracked
 from dialogist.cli.flags import Data, FactsForm, OutputFile, Quiet
 from dialogist.cli.forms import Facts, check_file, form_of, is_file, output_to
-from dialogist.cli.inputs import InputReading, with_read_flags
+from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.errors import UsageError
@@ -85,7 +85,7 @@ def noise(
     return 0
 
 
-@with_read_flags()
+@with_flags()
 def vectors(
     files: Annotated[
         list[Path] | None, typer.Argument(help="Dialogue or document files to learn from.")
@@ -126,9 +126,9 @@ def vectors(
     reading = InputReading(read)
     values = {"width": width, "epochs": epochs, "min_count": min_count, "seed": seed}
     config = VectorTraining.parse(values, "data vectors")
-    trained = train_vectors(_texts(reading.dialogues(files)), config, output, note)
+    vocabulary, words = train_vectors(_texts(reading.dialogues(files)), config, output, note)
     note(
-        f"vectors of width {width} for {trained.vocabulary:,} of {counted(trained.words, 'words')}",
+        f"vectors of width {width} for {vocabulary:,} of {counted(words, 'words')}",
         own=True,
     )
     typer.echo(output)
@@ -151,16 +151,19 @@ def _check(path: Path, folder: Path, form: Facts) -> int:
     if form is Facts.json:
         typer.echo(json.dumps(report.to_json(), ensure_ascii=False, indent=2))
         return 0
-    typer.echo(f"{path}: {counted(report.rows, 'rows')} of width {report.width}")
-    typer.echo(f"  header             {'yes' if report.header else 'no'}")
     shown = ", ".join(map(str, report.bad_lines))
-    first = f" (first in lines {shown})" if shown else ""
-    typer.echo(f"  bad rows           {report.bad_rows}{first}")
-    typer.echo(f"  duplicates         {report.duplicates} (the first counts)")
-    typer.echo(f"  in cp1252          {report.cp1252_rows}")
-    typer.echo(f"  invalid bytes      {report.invalid_rows}")
-    typer.echo(f"vocabulary: {counted(report.vocabulary, 'words')}, {report.pieces} other entries")
-    typer.echo(f"  in this spelling   {report.exact}")
-    typer.echo(f"  in small letters   {report.lowercase}")
-    typer.echo(f"  covered            {100 * report.coverage:.1f}%")
+    lines = {
+        "header": "yes" if report.header else "no",
+        "bad rows": f"{report.bad_rows}{f' (first in lines {shown})' if shown else ''}",
+        "duplicates": f"{report.duplicates} (the first counts)",
+        "in cp1252": report.cp1252_rows,
+        "invalid bytes": report.invalid_rows,
+        "vocabulary": f"{counted(report.vocabulary, 'words')}, {report.pieces} other entries",
+        "in this spelling": report.exact,
+        "in small letters": report.lowercase,
+        "covered": f"{100 * report.coverage:.1f}%",
+    }
+    typer.echo(f"{path}: {counted(report.rows, 'rows')} of width {report.width}")
+    for name, value in lines.items():
+        typer.echo(f"  {name:18} {value}")
     return 0

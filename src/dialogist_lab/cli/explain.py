@@ -3,10 +3,10 @@
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
@@ -14,27 +14,22 @@ from dialogist.cli.console import note
 from dialogist.cli.flags import (
     FORM_HELP,
     AllowNetwork,
-    BeamSize,
     Device,
-    LengthPenalty,
-    MaxTokens,
     ModelName,
-    NoRepeatNgramSize,
+    SearchFlags,
     Seed,
-    StrategyName,
     Threads,
     decoding_options,
     load_summarizer,
 )
 from dialogist.cli.forms import Explained, form_of, output_to
-from dialogist.cli.inputs import InputReading, with_read_flags
+from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.files import write_text_atomically, writing
 from dialogist.records import Dialogue
 
 if TYPE_CHECKING:
-    from dialogist.pipeline.summarizer import Summarizer
     from dialogist_lab.explain.explanation import Explanation, SelectedMaps
 
 
@@ -45,7 +40,7 @@ _SPOKEN = re.compile(r"[^\n:：]{1,60}[:：]\s*\S|.*\n", re.DOTALL)
 _NUMBER = re.compile(r"[1-9][0-9]{0,5}")
 
 
-@with_read_flags()
+@with_flags()
 def explain(
     dialogue: Annotated[
         str | None,
@@ -91,11 +86,7 @@ def explain(
     megabytes: Annotated[
         float, typer.Option(min=0, help="What all weights may take in the page.")
     ] = 8.0,
-    strategy: StrategyName = None,
-    beam_size: BeamSize = None,
-    length_penalty: LengthPenalty = None,
-    no_repeat_ngram: NoRepeatNgramSize = None,
-    max_tokens: MaxTokens = None,
+    search: SearchFlags = SearchFlags(),
     seed: Seed = None,
     read: ReadOptions = ReadOptions(),
     device: Device = "auto",
@@ -107,6 +98,7 @@ def explain(
     The summary is in free style, whatever the style of the model.
     """
     from dialogist_lab.explain.explanation import MapChoice, select_maps
+    from dialogist_lab.explain.tracing import explain_dialogue
 
     _refuse_baseline(model)
     if as_json:
@@ -121,15 +113,10 @@ def explain(
     )
     reading = InputReading(read, watched=False)
     chosen = pick(reading.dialogues([origin_of(dialogue)]), id)
-    wanted = {
-        "strategy": strategy,
-        "beam_size": beam_size,
-        "length_penalty": length_penalty,
-        "no_repeat_ngram": no_repeat_ngram,
-        "max_tokens": max_tokens,
-        "seed": seed,
-    }
-    explanation = _explained(chosen, load_summarizer(model, device, threads, style="free"), wanted)
+    summarizer = load_summarizer(model, device, threads, style="free")
+    wanted = {**vars(search), "seed": seed, "style": "free"}
+    options = decoding_options(summarizer.options, wanted)
+    explanation = explain_dialogue(summarizer, chosen, options)
     selected = select_maps(explanation, choice)
     said = (warning.message for warning in explanation.summary.warnings)
     for line in (*said, *selected.notes):
@@ -150,15 +137,6 @@ def _refuse_baseline(model: str) -> None:
         raise UsageError(
             f"'{model}' is a baseline: it has no network, so there is nothing to explain"
         )
-
-
-def _explained(
-    dialogue: Dialogue, summarizer: "Summarizer", wanted: Mapping[str, Any]
-) -> "Explanation":
-    from dialogist_lab.explain.tracing import explain_dialogue as tell
-
-    options = decoding_options(summarizer.options, {**wanted, "style": "free"})
-    return tell(summarizer, dialogue, options)
 
 
 def numbers(text: str | None, flag: str) -> frozenset[int] | None:

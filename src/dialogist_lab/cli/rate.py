@@ -13,8 +13,8 @@ from dialogist.cli.flags import (
     OutputFile,
     TableForm,
 )
-from dialogist.cli.forms import Table, aligned_lines, form_of, output_to
-from dialogist.cli.inputs import InputReading, with_read_flags
+from dialogist.cli.forms import Table, form_of, output_to, tables_text
+from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import DataError
 from dialogist.files import short_names, writing
@@ -36,19 +36,18 @@ _NONE = "-"
 
 
 def rating_text(rating: "Rating") -> str:
-    """Aligned columns."""
-    lines = [*_about(rating), ""]
-    for heads, rows in _tables(rating):
-        lines += [*aligned_lines([heads, *rows]), ""]
-    return "\n".join([*lines, *_said(rating)])
+    """Who is who, aligned columns, and what they mean."""
+    about = "\n".join(_about(rating))
+    return f"{about}\n\n{tables_text(_tables(rating), _said(rating))}"
 
 
 def rating_markdown(rating: "Rating") -> str:
-    """Tables and lists."""
-    lines = [_escaped(line) + "  " for line in _about(rating)]
-    for heads, rows in _tables(rating):
-        lines += ["", _row(heads), "|---" + "|---:" * (len(heads) - 1) + "|", *map(_row, rows)]
-    return "\n".join([*lines, "", *(f"* {_escaped(line)}" for line in _said(rating))])
+    """The same as tables and lists."""
+    from dialogist.evaluation.report_card import tables_markdown
+    from dialogist_lab.report.contents import escape_markdown
+
+    about = "  \n".join(map(escape_markdown, _about(rating)))
+    return f"{about}\n\n{tables_markdown(_tables(rating), map(escape_markdown, _said(rating)))}"
 
 
 def rating_json(rating: "Rating") -> str:
@@ -75,9 +74,11 @@ def _about(rating: "Rating") -> Iterator[str]:
         )
 
 
-def _tables(rating: "Rating") -> Iterator[tuple[tuple[str, ...], list[tuple[str, ...]]]]:
-    yield _HEADS, [_preference(one) for one in rating.preferences]
-    yield _FALSE_HEADS, [_falsehood(one) for one in rating.falsehoods]
+def _tables(rating: "Rating") -> list[list[tuple[str, ...]]]:
+    return [
+        [_HEADS, *map(_preference, rating.preferences)],
+        [_FALSE_HEADS, *map(_falsehood, rating.falsehoods)],
+    ]
 
 
 def _preference(one: "Preference") -> tuple[str, ...]:
@@ -140,15 +141,6 @@ def _p(value: float) -> str:
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def _row(cells: tuple[str, ...]) -> str:
-    return f"| {' | '.join(map(_escaped, cells))} |"
-
-
-def _escaped(text: str) -> str:
-    """No Markdown and no HTML in it."""
-    return "".join(f"\\{c}" if c in "\\`*_[]<>|#" else c for c in text)
-
-
 app = typer.Typer(
     help="Let people compare two systems' summaries blindly, and sum up what they say.",
     no_args_is_help=True,
@@ -156,7 +148,7 @@ app = typer.Typer(
 
 
 @app.command()
-@with_read_flags()
+@with_flags()
 def make(
     a: Annotated[Path, typer.Argument(metavar="A", help="One system's predictions file.")],
     b: Annotated[Path, typer.Argument(metavar="B", help="The other system's.")],
@@ -241,11 +233,12 @@ def _pairs(
 ) -> "list[RatedPair]":
     """What both systems say about the dialogues that both have an output for."""
     from dialogist.evaluation.system_outputs import JoinOptions, join_outputs
+    from dialogist.recipe.predictions import read_located
     from dialogist_lab.rating_page import RatedPair
 
     prediction_key, by_order = how
     dialogues = list(reading.dialogues([on]))
-    found = [_read(path, prediction_key) for path in files]
+    found = [read_located(path, prediction_key, note) for path in files]
     choice = _shared(on, dialogues, [placed for placed, _ in found], by_order)
     outputs = []
     for path, (placed, bad) in zip(files, found, strict=True):
@@ -257,17 +250,6 @@ def _pairs(
         RatedPair(dialogue, (one.prediction, other.prediction))
         for dialogue, one, other in zip(choice.wanted, *outputs, strict=True)
     ]
-
-
-def _read(path: Path, prediction_key: str) -> "tuple[list[LocatedOutput], int]":
-    """The outputs of a file, and how many of its records could not be read."""
-    from dialogist.evaluation.system_outputs import read_outputs
-
-    problems: list[str] = []
-    placed = list(read_outputs(path, lambda p: problems.append(str(p)), prediction_key, False))
-    for problem in problems:
-        note(problem)
-    return placed, len(problems)
 
 
 def _shared(

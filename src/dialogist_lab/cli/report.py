@@ -5,27 +5,13 @@ from typing import Annotated
 
 import typer
 
-from dialogist.cli.flags import (
-    Baseline,
-    ByOrder,
-    Device,
-    Encoder,
-    Exclude,
-    Floors,
-    Limit,
-    MissingAsEmpty,
-    PredictionKey,
-    ProcessCount,
-    Quiet,
-    Threads,
-    Train,
-)
-from dialogist.cli.inputs import InputReading, with_read_flags
+from dialogist.cli.flags import Baseline, HeldOutFlags, Quiet
+from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
 
 
-@with_read_flags()
+@with_flags()
 def report(
     systems: Annotated[
         list[str],
@@ -51,7 +37,6 @@ def report(
     metrics: Annotated[
         str, typer.Option(help="Names with commas; all: every one that can be measured here.")
     ] = "all",
-    encoder: Encoder = None,
     pack: Annotated[
         str | None, typer.Option("--pack", "-p", help="Rule pack, for key points.")
     ] = None,
@@ -62,9 +47,7 @@ def report(
             "system (its predictions, where it is a file). Repeatable."
         ),
     ] = None,
-    train: Train = None,
     baseline: Baseline = "",
-    floors: Floors = True,
     examples: Annotated[
         int, typer.Option(min=0, help="How many best, median, worst, most different.")
     ] = 3,
@@ -76,52 +59,27 @@ def report(
         Path | None,
         typer.Option(help="Folder for the summaries of models (without: OUTPUT/predictions)."),
     ] = None,
-    prediction_key: PredictionKey = "",
-    missing_as_empty: MissingAsEmpty = False,
-    by_order: ByOrder = False,
-    exclude: Exclude = None,
-    limit: Limit = None,
-    processes: ProcessCount = None,
+    scoring: HeldOutFlags = HeldOutFlags(),
     read: ReadOptions = ReadOptions(),
-    device: Device = "auto",
-    threads: Threads = None,
     quiet: Quiet = False,
 ) -> int:
     """Write one self-contained page about systems: figures, cautions, examples, training."""
     from dialogist.cli.evaluating import EvaluationInputs
-    from dialogist.evaluation.system_outputs import JoinOptions
-    from dialogist.recipe.predictions import PredictionForm
-    from dialogist_lab.cli.reporting import ReportCall, report_call
+    from dialogist_lab.cli.reporting import ReportRun
 
-    if on is None and (limit is not None or exclude is not None or by_order):
+    if on is None and (scoring.limit is not None or scoring.exclude or scoring.by_order):
         raise UsageError("--limit, --exclude and --by-order are about --on DATA: give that, too")
-    asking = EvaluationInputs(
-        data=on,
-        reading=InputReading(read),
-        written=PredictionForm(prediction_key, JoinOptions(missing_as_empty, by_order)),
-        exclude=exclude,
-        limit=limit,
-        train=tuple(train or ()),
-        device=device,
-        threads=threads,
-        search={},
-    )
-    return report_call(
-        ReportCall(
-            systems=tuple(systems),
-            output=output,
-            asking=asking,
-            runs=tuple(run or ()),
-            metrics=metrics,
-            encoder=encoder,
-            pack=pack,
-            train_sample=tuple(train_sample or ()),
-            baseline=baseline,
-            floors=floors,
-            examples=examples,
-            title=title,
-            stated=date,
-            predictions=predictions or output / "predictions",
-            processes=processes,
-        )
-    )
+    return ReportRun(
+        names=systems,
+        output=output,
+        asking=EvaluationInputs(data=on, reading=InputReading(read), flags=scoring, search={}),
+        folders=run or [],
+        metrics=metrics,
+        pack=pack,
+        train_sample=train_sample or [],
+        baseline=baseline,
+        examples=examples,
+        title=title,
+        stated=date,
+        predictions=predictions or output / "predictions",
+    ).report()

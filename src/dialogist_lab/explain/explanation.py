@@ -1,6 +1,5 @@
 """What a model looked at as it wrote a summary, and which attention maps are worth showing."""
 
-import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
@@ -68,17 +67,11 @@ class TokenCandidate:
 
 
 @dataclass(frozen=True, slots=True)
-class CopyTrace:
-    """How a pointer came to a token.
+class CopyOrigin:
+    """A place of a token in the source, and the pointer's weight on it."""
 
-    ``p_gen``: the probability of generating. ``share``: how much of the token's probability is due
-    to copying. ``origins``: places of that very token in the source, and the pointer's weight on
-    each, the heaviest first, at most five.
-    """
-
-    p_gen: float
-    share: float
-    origins: tuple[tuple[int, float], ...] = ()
+    place: int
+    weight: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +82,10 @@ class TargetToken:
     ``log_prob`` is natural. ``alternatives`` are the likeliest at that place, itself perhaps among
     them: as the model has them, before search rules any out. ``repeated``: how much it attends
     again to where the tokens before it did, 0 to 1, of models with coverage.
+
+    Of models with a pointer: ``p_gen`` is the probability of generating, ``copied`` how much of the
+    token's probability is due to copying, and ``origins`` where that very token stands, the
+    heaviest first, at most five.
     """
 
     text: str
@@ -96,8 +93,10 @@ class TargetToken:
     part: int
     log_prob: float
     alternatives: tuple[TokenCandidate, ...] = ()
-    copying: CopyTrace | None = None
     repeated: float | None = None
+    p_gen: float | None = None
+    copied: float | None = None
+    origins: tuple[CopyOrigin, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +161,7 @@ class Explanation:
     @property
     def copies(self) -> bool:
         """Whether the model has a pointer."""
-        return any(token.copying is not None for token in self.target)
+        return any(token.p_gen is not None for token in self.target)
 
     def labels(self, kind: AxisKind) -> tuple[str, ...]:
         """All things of a kind, as text."""
@@ -289,7 +288,8 @@ def select_maps(explanation: Explanation, choice: MapChoice) -> SelectedMaps:
     kept: list[ShownMap] = []
     cut: dict[tuple[Role, str], set[int]] = {}
     for shown in _candidates(explanation, choice):
-        forms = (shown,) if shown.single else (shown, _mean_only(shown))
+        bare = ShownMap(replace(shown.map, weights=shown.map.weights[:0]), (), shown.mean)
+        forms = (shown,) if shown.single else (shown, bare)
         fitting = next((form for form in forms if form.size <= room), None)
         if fitting is not None:
             room -= fitting.size
@@ -360,11 +360,9 @@ def _candidates(explanation: Explanation, choice: MapChoice) -> Iterator[ShownMa
         maps = [m for m in maps if len(m.rows) and len(m.columns)]
         if role in _WITH_MEAN and len(maps) > 1:
             yield _over_layers(role, maps)
-        yield from (_shown(m, choice) for m in maps if _is_wanted(m.layer, choice.layers))
-
-
-def _is_wanted(layer: int, layers: frozenset[int] | None) -> bool:
-    return layers is None or layer == 0 or layer in layers
+        layers = choice.layers
+        wanted = (m for m in maps if layers is None or m.layer == 0 or m.layer in layers)
+        yield from (_shown(m, choice) for m in wanted)
 
 
 def _shown(found: AttentionMap, choice: MapChoice) -> ShownMap:
@@ -385,10 +383,6 @@ def _over_layers(role: Role, maps: Sequence[AttentionMap]) -> ShownMap:
 def _mean(weights: AttentionWeights) -> AttentionWeights:
     """(H, rows, columns) -> (rows, columns)."""
     return np.asarray(np.add.reduce(weights, axis=0) / np.float32(len(weights)), dtype=np.float32)
-
-
-def _mean_only(shown: ShownMap) -> ShownMap:
-    return ShownMap(replace(shown.map, weights=shown.map.weights[:0]), (), shown.mean)
 
 
 def _cropped(found: AttentionMap, explanation: Explanation, choice: MapChoice) -> AttentionMap:
@@ -432,10 +426,6 @@ class AttentionFocus:
     layers: tuple[int, ...]
     entropies: tuple[tuple[float, ...], ...]
     columns: int
-
-    def widths(self) -> list[list[float]]:
-        """e to the entropies."""
-        return [[math.exp(value) for value in row] for row in self.entropies]
 
 
 def focus_of(explanation: Explanation) -> Iterator[AttentionFocus]:

@@ -2,7 +2,7 @@
 
 import base64
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import partial
 from itertools import zip_longest
 from typing import Any, TypeAlias
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dialogist import __version__
 from dialogist.evaluation.pages import asset, content_policy, page_templates, script_data, trusted
+from dialogist.record_json import to_json
 from dialogist.records import JSON
 from dialogist.text.tokens import counted
 from dialogist_lab.explain.explanation import (
@@ -20,13 +21,11 @@ from dialogist_lab.explain.explanation import (
     Axis,
     AxisKind,
     Explanation,
-    KeyPoint,
     Role,
     SelectedMaps,
     ShownMap,
     SourceToken,
     TargetToken,
-    TokenCandidate,
     focus_of,
     map_label,
     visible_token,
@@ -43,7 +42,7 @@ def explanation_to_json(explanation: Explanation, selected: SelectedMaps) -> JSO
     to six digits. A place of an axis is an index into the list of its kind.
     """
     summary = explanation.summary
-    return {
+    told: dict[str, JSON] = {
         "schema_version": EXPLANATION_VERSION,
         "model": summary.model,
         "kind": explanation.kind,
@@ -53,58 +52,25 @@ def explanation_to_json(explanation: Explanation, selected: SelectedMaps) -> JSO
         "score": summary.score,
         "warnings": [warning.message for warning in summary.warnings],
         "notes": list(selected.notes),
-        "source": [_source(token) for token in explanation.source],
+        "source": list(map(to_json, explanation.source)),
         "utterances": list(explanation.labels("utterances")),
-        "target": [_target(token) for token in explanation.target],
+        "target": list(map(_target, explanation.target)),
         "fed": list(explanation.labels("fed")),
-        "key_points": [_key_point(key_point) for key_point in explanation.key_points],
-        "focus": [
-            {
-                "title": focus.title,
-                "layers": list(focus.layers),
-                "entropies": [list(map(_rounded, row)) for row in focus.entropies],
-                "columns": focus.columns,
-            }
-            for focus in focus_of(explanation)
-        ],
-        "maps": [_map(shown) for shown in selected.maps],
+        "key_points": _key_points(explanation),
+        "focus": [_rounded(to_json(focus)) for focus in focus_of(explanation)],
+        "maps": list(map(_map, selected.maps)),
     }
-
-
-def _source(token: SourceToken) -> JSON:
-    return {"text": token.text, "kind": token.kind, "utterance": token.utterance}
+    return told
 
 
 def _target(token: TargetToken) -> JSON:
-    found: dict[str, JSON] = {
-        "text": token.text,
-        "kind": token.kind,
-        "part": token.part,
-        "log_prob": _rounded(token.log_prob),
-        "probability": _rounded(math.exp(token.log_prob)),
-        "alternatives": _candidates(token.alternatives),
-    }
-    if token.copying is not None:
-        found["p_gen"] = _rounded(token.copying.p_gen)
-        found["copied"] = _rounded(token.copying.share)
-        found["origins"] = [
-            {"place": place, "weight": _rounded(weight)} for place, weight in token.copying.origins
-        ]
-    if token.repeated is not None:
-        found["repeated"] = _rounded(token.repeated)
-    return found
+    """What of it is known, and the probability beside its logarithm."""
+    known = {name: value for name, value in to_json(token).items() if value is not None}
+    return _rounded({**known, "probability": math.exp(token.log_prob)})
 
 
-def _key_point(key_point: KeyPoint) -> JSON:
-    return {
-        "label": key_point.label,
-        "log_prob": _rounded(key_point.log_prob),
-        "alternatives": _candidates(key_point.alternatives),
-    }
-
-
-def _candidates(candidates: Sequence[TokenCandidate]) -> list[JSON]:
-    return [{"text": one.text, "probability": _rounded(one.probability)} for one in candidates]
+def _key_points(explanation: Explanation) -> list[JSON]:
+    return [_rounded(to_json(key_point)) for key_point in explanation.key_points]
 
 
 def _map(shown: ShownMap) -> JSON:
@@ -114,16 +80,12 @@ def _map(shown: ShownMap) -> JSON:
         "role": found.role,
         "layer": found.layer or None,
         "group": found.group,
-        "rows": _axis(found.rows),
-        "columns": _axis(found.columns),
+        "rows": to_json(found.rows),
+        "columns": to_json(found.columns),
         "heads": list(shown.heads),
         "weights": _numbers(found.weights),
     }
     return values if shown.single else {**values, "mean": _numbers(shown.mean)}
-
-
-def _axis(axis: Axis) -> JSON:
-    return {"kind": axis.kind, "places": list(axis.places)}
 
 
 def _numbers(weights: AttentionWeights) -> JSON:
@@ -131,8 +93,13 @@ def _numbers(weights: AttentionWeights) -> JSON:
     return found
 
 
-def _rounded(value: float) -> float:
-    return round(value, _DIGITS)
+def _rounded(value: JSON) -> JSON:
+    """The same with six digits."""
+    if isinstance(value, dict):
+        return {name: _rounded(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_rounded(one) for one in value]
+    return round(value, _DIGITS) if isinstance(value, float) else value
 
 
 _ALWAYS: frozenset[AxisKind] = frozenset(("source", "target", "utterances", "key points"))
@@ -163,9 +130,9 @@ def page_data(explanation: Explanation, selected: SelectedMaps) -> JSON:
     return {
         "labels": {kind: list(explanation.labels(kind)) for kind in sorted(kinds)},
         "utterance": [token.utterance for token in explanation.source],
-        "axes": [{"kind": axis.kind, "places": list(axis.places)} for axis in axes],
-        "tokens": [_target(token) for token in explanation.target],
-        "plan": [_key_point(key_point) for key_point in explanation.key_points],
+        "axes": list(map(to_json, axes)),
+        "tokens": list(map(_target, explanation.target)),
+        "plan": _key_points(explanation),
         "maps": maps,
     }
 
@@ -292,14 +259,14 @@ def _spot(
 
 def _style(token: TargetToken) -> str:
     found = f"--p:{math.exp(token.log_prob):.3f}"
-    return found if token.copying is None else f"{found};--g:{token.copying.p_gen:.3f}"
+    return found if token.p_gen is None else f"{found};--g:{token.p_gen:.3f}"
 
 
 def _origin(explanation: Explanation, token: TargetToken) -> str:
     """Where a token that was copied, for the most part, stands."""
-    if token.copying is None or token.copying.share <= 0.5 or not token.copying.origins:
+    if token.copied is None or token.copied <= 0.5 or not token.origins:
         return ""
-    number = explanation.source[token.copying.origins[0][0]].utterance
+    number = explanation.source[token.origins[0].place].utterance
     return f"utterance {explanation.labels('utterances')[number]}" if number >= 0 else ""
 
 

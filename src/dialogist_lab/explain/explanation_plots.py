@@ -3,14 +3,13 @@
 import math
 import re
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dialogist.errors import MissingExtraError
+from dialogist.errors import needs_extra
 from dialogist_lab.explain.explanation import (
     TITLES,
     Axis,
@@ -23,86 +22,26 @@ from dialogist_lab.explain.explanation import (
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
 
 
 _FONTS = (
     *("DejaVu Sans", "Noto Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "Source Han Sans SC"),
     *("WenQuanYi Zen Hei", "PingFang SC", "PingFang HK", "Hiragino Sans GB", "Microsoft YaHei"),
-    *(
-        "SimHei",
-        "Arial Unicode MS",
-        "Noto Sans Arabic",
-        "Noto Sans Hebrew",
-        "Noto Sans Devanagari",
-        "Noto Emoji",
-        "Symbola",
-    ),
+    *("SimHei", "Arial Unicode MS", "Noto Sans Arabic", "Noto Sans Hebrew"),
+    *("Noto Sans Devanagari", "Noto Emoji", "Symbola"),
 )
 """What is tried in turn for a character, as far as it is installed."""
 
-INK, PALE = "#1f2328", "#9aa3ab"
+_INK, _PALE = "#1f2328", "#9aa3ab"
 _RAMP = ("#ffffff", "#ffb020", "#96280a", "#3c0514")  # as on the page
 _MISSING = re.compile(r"Glyph \d+ \((.*?)\) missing from")
-DPI = 120
-
-
-@dataclass(slots=True)
-class Folder:
-    """Where pictures go; ``files`` so far, and ``missing``: characters that no font has."""
-
-    path: Path
-    files: list[Path] = field(default_factory=list)
-    missing: set[str] = field(default_factory=set)
-
-    def save(self, figure: "Figure", name: str) -> None:
-        """Write one picture."""
-        file = self.path / f"{name}.png"
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            figure.savefig(file, dpi=DPI)
-        for warning in caught:
-            found = _MISSING.search(str(warning.message))
-            if found is None:
-                warnings.warn_explicit(
-                    warning.message, warning.category, warning.filename, warning.lineno
-                )
-            else:
-                self.missing.add(found[1])
-        self.files.append(file)
-
-
-@contextmanager
-def pictures(path: Path) -> Iterator[Folder]:
-    """Make a folder for pictures, and draw with fonts for as many scripts as there are.
-
-    Raises:
-        MissingExtraError: matplotlib is not installed.
-    """
-    try:
-        import matplotlib
-        from matplotlib import font_manager
-    except ImportError:
-        raise MissingExtraError("--png", "eval") from None
-    installed = set(font_manager.get_font_names())
-    families = [name for name in _FONTS if name in installed]
-    path.mkdir(parents=True, exist_ok=True)
-    with matplotlib.rc_context({"font.family": families or ["sans-serif"], "text.color": INK}):
-        yield Folder(path)
-
-
-def colours() -> "Colormap":
-    """White to nearly black, by way of amber; the order can be seen in grey as well."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("weights", _RAMP)
-
+_DPI = 120
 
 # All in inches.
 _CELL, _SMALLEST_LABELLED = 0.15, 0.1
 _WIDEST, _HIGHEST, _PAGE, _LONGEST_PAGE = 14.0, 12.0, 17.0, 90.0
-_CHARACTER, _GAP, _TITLE = 0.066, 0.35, 0.28
+_CHARACTER, _GAP, _TITLE = 0.066, 0.35, 0.38
 _FONT_SIZE = 6.5
 
 
@@ -114,13 +53,28 @@ def plot_explanation(
     Raises:
         MissingExtraError: matplotlib is not installed.
     """
-    with pictures(folder) as made:
+    with needs_extra("--png", "eval"):
+        import matplotlib as mpl
+        from matplotlib import font_manager
+    installed = set(font_manager.get_font_names())
+    settings: Any = {  # matplotlib types them as a list of all its names
+        "font.family": [name for name in _FONTS if name in installed] or ["sans-serif"],
+        "font.size": _FONT_SIZE,
+        "text.color": _INK,
+        "text.parse_math": False,  # a "$" of a dialogue is no formula
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    files = []
+    with mpl.rc_context(settings), warnings.catch_warnings(record=True) as caught:
+        warnings.filterwarnings("always", message="Glyph")
         for shown in selected.maps:
-            _plot_map(explanation, shown, made)
-    return made.files, made.missing
+            files.append(folder / f"{_file_name(shown)}.png")
+            _drawn(explanation, shown).savefig(files[-1], dpi=_DPI)
+    found = (_MISSING.search(str(warning.message)) for warning in caught)
+    return files, {one[1] for one in found if one is not None}
 
 
-def file_name(shown: ShownMap) -> str:
+def _file_name(shown: ShownMap) -> str:
     """The map's name, and of which utterance or sub-summary it is."""
     found = shown.map
     if found.group is None:
@@ -179,9 +133,9 @@ def _by_utterance(
     return ticks, names
 
 
-def _plot_map(explanation: Explanation, shown: ShownMap, folder: Folder) -> None:
+def _drawn(explanation: Explanation, shown: ShownMap) -> "Figure":
     """Mean and heads side by side as far as the page is wide, on one scale."""
-    from matplotlib.colors import PowerNorm
+    from matplotlib.colors import LinearSegmentedColormap, PowerNorm
     from matplotlib.figure import Figure
 
     stack = shown.stack
@@ -190,56 +144,46 @@ def _plot_map(explanation: Explanation, shown: ShownMap, folder: Folder) -> None
     across = max(1, min(len(stack), int((_PAGE - rows.margin) / (columns.size + _GAP))))
     down = math.ceil(len(stack) / across)
     high = min(rows.size, _LONGEST_PAGE / down)
-    width = rows.margin + across * (columns.size + _GAP) + 0.9
-    height = 0.6 + down * (high + _TITLE + 0.1) + columns.margin
-    figure = Figure(figsize=(max(width, 4.5), height))
+    width = max(4.5, rows.margin + across * (columns.size + _GAP) + 0.9)
+    height = 0.5 + down * (high + _TITLE) + columns.margin
+    figure = Figure(figsize=(width, height))
+    room = {
+        "left": rows.margin / width,
+        "right": (rows.margin + across * (columns.size + _GAP) - _GAP) / width,
+        "bottom": columns.margin / height,
+        "top": 1 - 0.7 / height,
+        "wspace": _GAP / columns.size,
+        "hspace": _TITLE / high,
+    }
+    grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False, gridspec_kw=room)
+    # White to nearly black, by way of amber: the order can be seen in grey as well.
+    ramp = LinearSegmentedColormap.from_list("weights", _RAMP)
     norm = PowerNorm(0.5, vmin=0, vmax=max(float(stack.max()), 1e-9))
-    for i, (name, weights) in enumerate(zip(shown.names, stack, strict=True)):
-        left = rows.margin + (i % across) * (columns.size + _GAP)
-        top = height - 0.5 - (i // across) * (high + _TITLE + 0.1) - _TITLE
-        box = _box(figure, left, top - high, columns.size, high)
-        axes = figure.add_axes(box)
-        image = axes.imshow(weights, cmap=colours(), norm=norm, aspect="auto")
+    for axes in grid.flat[len(stack) :]:
+        axes.set_visible(False)
+    for axes, name, weights in zip(grid.flat, shown.names, stack, strict=False):
+        image = axes.imshow(weights, cmap=ramp, norm=norm, aspect="auto")
         axes.set_title("" if shown.single else name, fontsize=8, pad=3)
-        _name_sides(axes, rows, columns, i % across == 0, i + across >= len(stack))
-    bar = _box(figure, width - 0.7, height - 0.5 - _TITLE - min(high, 2.5), 0.12, min(high, 2.5))
-    figure.colorbar(image, cax=figure.add_axes(bar)).ax.tick_params(labelsize=_FONT_SIZE)
+        _mark(axes, rows, columns)
+    for axes in grid.flat[max(0, len(stack) - across) : len(stack)]:
+        axes.tick_params(labelbottom=True)  # also above a place that is empty
+    axes.set_xticks(columns.ticks, columns.names, rotation=90)  # all axes share them
+    axes.set_yticks(rows.ticks, rows.names)
+    figure.colorbar(
+        image, cax=grid[0, -1].inset_axes((1 + 0.1 / columns.size, 0, 0.12 / columns.size, 1))
+    )
     label = map_label(explanation, shown)
     title = ", ".join(part for part in (TITLES[shown.map.role], label) if part)
-    figure.text(
-        0.08 / figure.get_figwidth(), 1 - 0.12 / height, title, va="top", parse_math=False, size=9
-    )
-    folder.save(figure, file_name(shown))
+    figure.text(0.08 / width, 1 - 0.12 / height, title, va="top", size=9)
+    return figure
 
 
-def _box(
-    figure: "Figure", left: float, bottom: float, width: float, height: float
-) -> tuple[float, float, float, float]:
-    """From inches to shares of the figure."""
-    across, up = figure.get_size_inches()
-    return left / across, bottom / up, width / across, height / up
-
-
-def _name_sides(axes: "Axes", rows: _Side, columns: _Side, at_left: bool, at_bottom: bool) -> None:
-    """Names at the outer sides only; lines where utterances meet.
-
-    They are plain texts: ticks of matplotlib take ten times as long to make.
-    """
-    # (parse_math: a "$" of a dialogue is no formula)
-    plain: dict[str, Any] = {"fontsize": _FONT_SIZE, "parse_math": False}
-    axes.set_xticks([])
-    axes.set_yticks([])
-    below, beside = axes.get_xaxis_transform(), axes.get_yaxis_transform()
-    for place, name in zip(columns.ticks, columns.names, strict=True) if at_bottom else ():
-        shift = -0.04 / columns.size
-        axes.text(place, shift, name, transform=below, rotation=90, ha="center", va="top", **plain)
-    for place, name in zip(rows.ticks, rows.names, strict=True) if at_left else ():
-        axes.text(
-            -0.04 / columns.size, place, name, transform=beside, ha="right", va="center", **plain
-        )
+def _mark(axes: "Axes", rows: _Side, columns: _Side) -> None:
+    """Lines where utterances meet; names stand at the outer sides alone."""
+    axes.tick_params(length=0, pad=2)
     for border in columns.borders:
-        axes.axvline(border, color=PALE, linewidth=0.5)
+        axes.axvline(border, color=_PALE, linewidth=0.5)
     for border in rows.borders:
-        axes.axhline(border, color=PALE, linewidth=0.5)
+        axes.axhline(border, color=_PALE, linewidth=0.5)
     for spine in axes.spines.values():
-        spine.set(color=PALE, linewidth=0.5)
+        spine.set(color=_PALE, linewidth=0.5)

@@ -4,6 +4,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, groupby, pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,11 +21,11 @@ from dialogist.models.base import Outputs
 from dialogist.nn.output_layer import Copies, PointerLogProbs
 from dialogist.pipeline.bundle import Bundle
 from dialogist.pipeline.compose import compose
-from dialogist.pipeline.drafts import BROKEN, Window, pieces
+from dialogist.pipeline.drafts import BROKEN, Draft, Window, pieces
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.pipeline.window_generator import forced_pair
 from dialogist.records import Dialogue, Summary, Utterance
-from dialogist.tensors import FIRST_KEY_POINT, PLAN_EOS, Batch
+from dialogist.tensors import FIRST_KEY_POINT, PLAN_EOS
 from dialogist.tokenizers import Tokenizer
 from dialogist.tokenizers.special_tokens import readable_entity
 from dialogist_lab.explain.explanation import (
@@ -34,7 +35,7 @@ from dialogist_lab.explain.explanation import (
     AttentionWeights,
     Axis,
     AxisKind,
-    CopyTrace,
+    CopyOrigin,
     Explanation,
     KeyPoint,
     Role,
@@ -173,6 +174,13 @@ class _Said:
 
     lengths: tuple[int, ...]
     kept: tuple[int, ...]
+
+    @classmethod
+    def of(cls, draft: Draft) -> "_Said":
+        """Of the (sub-)summaries of a draft."""
+        sizes = [len(text.tokens) for text in draft.texts]
+        ends = [size + text.finished for size, text in zip(sizes, draft.texts, strict=True)]
+        return cls(tuple(size + 1 for size in sizes), tuple(ends))
 
     @property
     def rows(self) -> list[int]:
@@ -321,14 +329,6 @@ def _array(weights: Tensor) -> AttentionWeights:
     return np.asarray(weights.float().cpu().numpy(), dtype=np.float32)
 
 
-def source_lengths(parts: Sequence[tuple[int, bool]]) -> _Said:
-    """From each (sub-)summary's number of tokens and whether it is finished."""
-    return _Said(
-        tuple(tokens + 1 for tokens, _ in parts),
-        tuple(tokens + int(finished) for tokens, finished in parts),
-    )
-
-
 ALTERNATIVES = 5
 """How many candidates are told for each token."""
 
@@ -373,8 +373,9 @@ class _Telling:
         device = next(self.bundle.model.parameters()).device
         pair = forced_pair(written.encoded, self.draft, self.bundle.tokenizer.symbols)
         self.batch = collate([pair], self.bundle.tokenizer.symbols).to(device)
-        self.said = source_lengths([(len(t.tokens), t.finished) for t in self.draft.texts])
-        self.places = _places(self.batch)
+        self.said = _Said.of(self.draft)
+        assert self.batch.utterance is not None  # `collate` always tells
+        self.places = Places(self.batch.utterance[0])
 
     def explanation(self) -> Explanation:
         """Run the model on what was found, and name everything."""
@@ -425,8 +426,8 @@ class _Telling:
                 part=parts[i],
                 log_prob=float(log_probs[i]),
                 alternatives=likeliest[i],
-                copying=copied[i],
                 repeated=repeated[i],
+                **copied[i],
             )
             for i, index in enumerate(ids.tolist())
         )
@@ -459,11 +460,6 @@ class _Telling:
         return pack.labels[number] if pack is not None and known else f"key point {number + 1}"
 
 
-def _places(batch: Batch) -> Places:
-    assert batch.utterance is not None  # `collate` always tells
-    return Places(batch.utterance[0])
-
-
 def _likeliest(table: Tensor, name: Callable[[int], str]) -> list[tuple[TokenCandidate, ...]]:
     """The best of each row of (M, X) log-probabilities."""
     best, ids = table.topk(min(ALTERNATIVES, table.shape[1]), dim=1)
@@ -473,21 +469,20 @@ def _likeliest(table: Tensor, name: Callable[[int], str]) -> list[tuple[TokenCan
     ]
 
 
-def _copying(
-    copies: Copies | None, ids: Tensor, probabilities: Tensor
-) -> Sequence[CopyTrace | None]:
-    """How the pointer came to each of the tokens (M,), which have these probabilities (M,)."""
+def _copying(copies: Copies | None, ids: Tensor, probabilities: Tensor) -> Sequence[dict[str, Any]]:
+    """What a `TargetToken` has of the pointer, for tokens (M,) of these probabilities (M,)."""
     if copies is None:
-        return [None] * len(ids)
+        return [{}] * len(ids)
     own = copies.weights * (copies.ids == ids[:, None])  # (M, S) where that very token stands
     p_gen = torch.sigmoid(copies.gate)
     shares = ((1 - p_gen) * own.sum(dim=1) / probabilities.clamp(min=1e-30)).clamp(max=1)
     best, places = own.topk(min(ORIGINS, own.shape[1]), dim=1)
+    rows = zip(p_gen.tolist(), shares.tolist(), places.tolist(), best.tolist(), strict=True)
     return [
-        CopyTrace(
-            p_gen=float(p_gen[row]),
-            share=float(shares[row]),
-            origins=tuple((p, w) for p, w in zip(at, weights, strict=True) if w > 0),
-        )
-        for row, (at, weights) in enumerate(zip(places.tolist(), best.tolist(), strict=True))
+        {
+            "p_gen": gate,
+            "copied": share,
+            "origins": tuple(CopyOrigin(p, w) for p, w in zip(at, weights, strict=True) if w > 0),
+        }
+        for gate, share, at, weights in rows
     ]

@@ -1,7 +1,7 @@
 """The hierarchical Transformer: two encoders, one decoder (KDD'19 paper, sections 3.3 and 4.4)."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, TypeAlias
 
 import torch
@@ -18,7 +18,7 @@ from dialogist.models.base import (
 )
 from dialogist.nn.attention import WantedWeights
 from dialogist.nn.kv_cache import DecoderState, LayerCache, State
-from dialogist.nn.layers import MappedEmbedding, TokenEmbedding
+from dialogist.nn.layers import MappedEmbedding, TokenEmbedding, initialise_module
 from dialogist.nn.output_layer import LogProbs, PointerLogProbs, VocabularyProjection
 from dialogist.nn.packing import Masks, Packing, look_ahead_mask
 from dialogist.nn.transformer_layers import LayerShape, TransformerDecoder
@@ -35,9 +35,7 @@ class HierarchicalConfig(ModelConfig):
     """Options of the hierarchical Transformer; see `LayerShape` for those of a layer.
 
     ``embedding``: width of the table (d_e), mapped to ``width`` (l) where they differ.
-    ``relative_positions``: K of floor(i K / M). ``utterance_tokens`` and ``target_tokens`` bound
-    what the sinusoids cover. ``pointer``: words of the dialogue can be copied.
-
+    ``relative_positions``: K of floor(i K / M).
     ``token_layers``, ``utterance_layers``: of the encoder within and across utterances.
     ``decoder_layers``: of the decoder. ``utterance_tokens``: the longest utterance.
     ``target_tokens``: the longest summary.
@@ -67,16 +65,6 @@ class HierarchicalConfig(ModelConfig):
         if self.width % self.heads:
             raise ValueError(f"'width' {self.width} is no multiple of 'heads' {self.heads}")
         return self
-
-    @property
-    def copies(self) -> bool:
-        """Whether it can say words of the source that its vocabulary does not have."""
-        return self.pointer
-
-    @property
-    def longest_target(self) -> int:
-        """Tokens it can be fed at most, begin symbol in."""
-        return self.target_tokens
 
     def check(self, recipe: RecipeParts) -> Iterator[str]:
         """What its tables of positions hold."""
@@ -168,8 +156,10 @@ class UtteranceDecoder(nn.Module):
         real: Tensor,
         state: UtteranceDecoderState,
         need_weights: WantedWeights = False,
-    ) -> "HierarchicalOutputs":
+    ) -> tuple[Outputs, Tensor]:
         """(N, T) ids, what shall be predicted from them, and where they are real.
+
+        Returns the distributions at the real positions, and (N, T, D) what they are predicted from.
 
         ``need_weights``: of every layer's self-attention (N, H, T, T), and cross-attention
         (N, H, T, U), or of the last cross-attention alone.
@@ -182,7 +172,7 @@ class UtteranceDecoder(nn.Module):
         t = target_in.shape[1]
         maps = _cut(weights, t, state.memory_mask) if need_weights else {}
         outputs = Outputs(found, packing.pack(target_out)[: packing.count], maps)
-        return HierarchicalOutputs(outputs, packing.split(hidden, 1)[:, 0, :t])
+        return outputs, packing.split(hidden, 1)[:, 0, :t]
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, UtteranceDecoderState]:
         """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
@@ -225,19 +215,6 @@ def _cut(weights: dict[str, Tensor], t: int, memory_mask: Tensor) -> dict[str, T
     return {name: w[..., :t, : t if "self" in name else u] for name, w in weights.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class HierarchicalOutputs:
-    """What a decoder makes of N given sequences.
-
-    Attributes:
-        outputs: the distributions at the real positions.
-        hidden: (N, T, D) the decoded representation that each position is predicted from.
-    """
-
-    outputs: Outputs
-    hidden: Tensor
-
-
 class Hierarchical(GeneratorModule):
     """A hierarchical encoder and one decoder that writes the whole summary; a `Generator`."""
 
@@ -251,12 +228,8 @@ class Hierarchical(GeneratorModule):
         self.encoder = config.encoder(self.table)
         layers, positions = config.decoder_layers, config.target_tokens
         self.decoder = UtteranceDecoder(config, self.table, layers, positions, config.pointer)
-        initialise(self)
-
-    @property
-    def longest_target(self) -> int:
-        """The number of target positions."""
-        return self.config.target_tokens
+        for module in self.modules():
+            initialise_module(module, "scaled")
 
     def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
         """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions."""
@@ -268,8 +241,8 @@ class Hierarchical(GeneratorModule):
         """As `forward`, from what `start` gave for the batch."""
         assert isinstance(state, DecoderState)
         target = (batch.target_in, batch.target_out, batch.target_mask)
-        decoded: HierarchicalOutputs = self.decoder(*target, state.apart(), need_weights)
-        return decoded.outputs
+        outputs: Outputs = self.decoder(*target, state.apart(), need_weights)[0]
+        return outputs
 
     def start(self, batch: Batch) -> UtteranceDecoderState:
         """Encode; B rows."""
@@ -282,14 +255,3 @@ class Hierarchical(GeneratorModule):
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, UtteranceDecoderState]:
         """One token per row (N,) -> log-probabilities (N, X) of the next one, and the new state."""
         return self.decoder.step(tokens, state)
-
-
-def initialise(model: nn.Module) -> None:
-    """Glorot uniform matrices, zero biases; embeddings so that, scaled, they have unit variance."""
-    for module in model.modules():
-        if isinstance(module, nn.Linear):
-            nn.init.xavier_uniform_(module.weight)
-            if module.bias is not None:
-                nn.init.zeros_(module.bias)
-        elif isinstance(module, nn.Embedding):
-            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from dialogist.models.base import GeneratorModule, ModelConfig, Outputs, TokenDistribution
 from dialogist.nn.attention import WantedWeights
 from dialogist.nn.kv_cache import State
-from dialogist.nn.layers import Dropout
+from dialogist.nn.layers import Dropout, initialise_module
 from dialogist.nn.output_layer import (
     Copies,
     GeneratorGate,
@@ -76,16 +76,6 @@ class RecurrentConfig(ModelConfig):
             if getattr(self, option) and self.attention == "none":
                 raise ValueError(f"'{option}' needs attention: set 'attention' to additive")
         return self
-
-    @property
-    def copies(self) -> bool:
-        """Whether it can say words of the source that its vocabulary does not have."""
-        return self.pointer
-
-    @property
-    def keeps_coverage(self) -> bool:
-        """Whether its `Outputs` have a ``coverage``."""
-        return self.coverage
 
     def stack_shape(self) -> StackShape:
         """What encoder and decoder have in common."""
@@ -148,10 +138,6 @@ class Recurrent(GeneratorModule):
         if config.tie_output:
             self.output.weight = self.target_embedding.weight
 
-    @property
-    def longest_target(self) -> None:
-        """No limit."""
-
     def _initialise(self) -> None:
         if self.config.initialisation == "uniform":
             for parameter in self.parameters():
@@ -160,22 +146,11 @@ class Recurrent(GeneratorModule):
         for module in self.modules():
             if isinstance(module, nn.RNNBase):
                 initialise_as_keras(module)
-            elif isinstance(module, nn.Embedding):
-                nn.init.uniform_(module.weight, -0.05, 0.05)
-            elif isinstance(module, nn.Linear):
-                nn.init.xavier_uniform_(module.weight)
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
-
-    def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
-        """Teacher forcing: (B, S) and (B, T) ids -> distributions at the M real positions.
-
-        ``attention["decoder_attention"]`` is (B, T, S), if the model has attention.
-        """
-        return self.force(batch, self.start(batch), need_weights)
+            else:
+                initialise_module(module, "keras")
 
     def force(self, batch: Batch, state: State, need_weights: WantedWeights = False) -> Outputs:
-        """As `forward`, from what `start` gave for the batch."""
+        """Teacher forcing; ``attention["decoder_attention"]`` is (B, T, S), if it attends."""
         assert isinstance(state, RecurrentState)
         x = self.dropout(self.target_embedding(batch.target_in))  # (B, T, E)
         wanted = None if need_weights else batch.target_mask

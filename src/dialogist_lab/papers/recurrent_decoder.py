@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from dialogist.nn.autograd import defer_gradients
 from dialogist.nn.packing import Packing, additive_mask
@@ -24,7 +25,10 @@ from dialogist_lab.papers.recurrent_layers import (
 # (See et al., equations 1, 2, 3 and 11; c is the sum of all earlier a.)
 
 _KEPT = 1 << 21
-"""Up to so many elements of the energies' inner layer are kept per query: 8 MB in fp32."""
+"""Up to so many elements of the energies' inner layer are kept per query: 8 MB in fp32.
+
+There is one query per target position: what is larger is computed anew in the backward pass.
+"""
 
 
 class AttentionMemory(NamedTuple):
@@ -125,15 +129,19 @@ class AdditiveAttention(nn.Module):
             are exactly zero at padding.
         """
         projected = self.query(query.to(self.query.weight.dtype))
-        seen = () if self.coverage is None else (coverage, self.coverage.weight[:, 0])
-        v = self.energy.weight[0]
+        v, w = self.energy.weight[0], None if self.coverage is None else self.coverage.weight[:, 0]
+        seen = coverage if w is not None else None, w
         if memory.training is not None:
             some = range(len(query)) if rows is None else rows
             shared = (memory.training, some), memory.training.values, memory.training.features
             parts = (None if part is None else part.float() for part in (projected, v, *seen))
             context, weights = _Attend.apply(*shared, *parts)  # type: ignore[no-untyped-call]
             return context.to(projected.dtype), weights
-        found = _Energies.apply(memory.features, projected, v, *seen)  # type: ignore[no-untyped-call]
+        inputs = memory.features, projected, v, *seen
+        if torch.is_grad_enabled() and memory.features.numel() > _KEPT:
+            found = checkpoint(_energies, *inputs, use_reentrant=False, preserve_rng_state=False)
+        else:
+            found = _energies(*inputs)
         weights = torch.softmax(found.float() + memory.mask, dim=-1)
         context = torch.bmm(weights.to(memory.values.dtype)[:, None], memory.values)
         return context[:, 0], weights
@@ -147,11 +155,10 @@ class _Attend(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, shared, values, features, query, v, *seen):  # type: ignore[no-untyped-def]
+    def forward(ctx, shared, values, features, *given):  # type: ignore[no-untyped-def]
         ctx.set_materialize_grads(False)
-        shared, rows = shared
+        (shared, rows), (query, v, coverage, w) = shared, given
         ctx.shared, ctx.rows = shared, [n for n in rows if shared.lengths[n]]
-        coverage, w = seen or (None, None)
         weights = torch.zeros(features.shape[:2], device=features.device)
         context = values.new_zeros(len(values), values.shape[2])
         for n in ctx.rows:
@@ -190,35 +197,14 @@ class _Attend(torch.autograd.Function):
                 d_coverage[n, real] = d_inner @ w
                 d_w += covered @ d_inner
         shared.sums.keep(weights, d_context)
-        return None, None, None, d_query, d_v, *(() if w is None else (d_coverage, d_w))
+        return None, None, None, d_query, d_v, d_coverage, d_w
 
 
-class _Energies(torch.autograd.Function):
-    """v . tanh(features + query + coverage w): (N, S).
-
-    All rows at once, for search and on a GPU. There is one query per target position: what is too
-    large to be kept for each of them is computed anew in the backward pass.
-    """
-
-    @staticmethod
-    def forward(ctx, features, query, v, coverage=None, w=None):  # type: ignore[no-untyped-def]
-        inner = _inner(features, query, coverage, w)
-        kept = inner if inner.numel() <= _KEPT else None
-        ctx.save_for_backward(features, query, v, coverage, w, kept)
-        return inner @ v
-
-    @staticmethod
-    def backward(ctx, gradient):  # type: ignore[no-untyped-def]
-        features, query, v, coverage, w, kept = ctx.saved_tensors
-        inner = _inner(features, query, coverage, w) if kept is None else kept  # (N, S, A)
-        d_v = gradient.flatten() @ inner.flatten(0, 1)
-        # (1 - tanh^2) v_a times the gradient of the energy
-        d_inner = inner.square().mul_(-v).add_(v).mul_(gradient[:, :, None])
-        d_query = d_inner.sum(dim=1)
-        if coverage is None:
-            return d_inner, d_query, d_v, None, None
-        d_w = coverage.to(v.dtype).flatten() @ d_inner.flatten(0, 1)
-        return d_inner, d_query, d_v, (d_inner @ w).to(coverage.dtype), d_w
+def _energies(
+    features: Tensor, query: Tensor, v: Tensor, coverage: Tensor | None, w: Tensor | None
+) -> Tensor:
+    """v . tanh(features + query + coverage w): (N, S), of all rows at once."""
+    return _inner(features, query, coverage, w) @ v
 
 
 def _inner(features: Tensor, query: Tensor, coverage: Tensor | None, w: Tensor | None) -> Tensor:

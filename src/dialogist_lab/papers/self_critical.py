@@ -1,6 +1,7 @@
 """Self-critical policy gradient: ROUGE-L of sampled summaries as the reward."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,52 +14,26 @@ from dialogist.decoding.beam_search import forced_targets
 from dialogist.decoding.generation import roll_out
 from dialogist.decoding.search import Hypothesis
 from dialogist.metrics.faithfulness import FindingKind, findings
+from dialogist.metrics.ngram_overlap import lcs_length, positions
 from dialogist.models.base import GeneratorModule
 from dialogist.objectives.base import Loss, ObjectiveConfig, Per, per_sequence
 from dialogist.records import Dialogue, Utterance
 from dialogist.tensors import Batch
 from dialogist.tokenizers import PLACEHOLDERS, Symbols, Tokenizer, placeholder
 
-# ROUGE-L of many pairs of id sequences at once: fast enough to be a reward in training.
-#
-# Lin 2004, section 3; the longest common subsequence by rows: L[i, j] is the running maximum over j
-# of max(L[i - 1, j], L[i - 1, j - 1] + [a_i = b_j]), so one row is one vector operation.
-
-
-def lcs_lengths(one: Tensor, other: Tensor) -> Tensor:
-    """Lengths of the longest common subsequences.
-
-    Args:
-        one: (N, S) ids, other: (N, T) ids; each padded with a number that the other never holds.
-
-    Returns:
-        (N,) int64.
-    """
-    before = torch.zeros(other.shape[0], other.shape[1] + 1, dtype=torch.int64, device=other.device)
-    for column in one.unbind(1):
-        found = torch.maximum(before[:, 1:], before[:, :-1] + (other == column[:, None]))
-        before[:, 1:] = found.cummax(dim=1).values
-    return before[:, -1]
-
 
 def rouge_l(candidates: list[list[int]], references: list[list[int]]) -> Tensor:
     """ROUGE-L F1 of each candidate against its reference: (N,) in 0 .. 1.
 
-    The harmonic mean of precision and recall; 0 where either is empty.
+    The harmonic mean of precision and recall; 0 where either is empty (Lin 2004, section 3).
     """
-    common = lcs_lengths(_padded(candidates, -1), _padded(references, -2)).double()
-    sizes = torch.tensor(
-        [len(c) + len(r) for c, r in zip(candidates, references, strict=True)],
-        dtype=torch.float64,
-    )
-    return (2 * common / sizes.clamp(min=1)).float()
-
-
-def _padded(rows: list[list[int]], padding: int) -> Tensor:
-    longest = max(map(len, rows), default=0)
+    pairs = zip(candidates, references, strict=True)
     return torch.tensor(
-        [[*row, *[padding] * (longest - len(row))] for row in rows], dtype=torch.int64
-    ).reshape(len(rows), longest)
+        [
+            2 * lcs_length(positions(wanted), len(wanted), said) / max(1, len(said) + len(wanted))
+            for said, wanted in pairs
+        ]
+    )
 
 
 # `UnsupportedCounter`: how many things a sampled summary says that its dialogue does not bear out.
@@ -126,11 +101,11 @@ class SelfCriticalConfig(ObjectiveConfig):
     """Options of the self-critical objective.
 
     The loss is (1 - ``weight``) * cross-entropy + ``weight`` * reinforcement (Paulus et al. 2018,
-    equation 16), both as means over a dialogue's tokens. ``max_tokens`` bounds samples.
-    ``unsupported``: what the reward, a ROUGE-L of 0 to 1, loses for each name, speaker, number or
-    other entity that the dialogue does not bear out (`dialogist_lab.papers.self_critical`).
+    equation 16), both as means over a dialogue's tokens.
 
     ``weight``: the share of reinforcement in the loss. ``max_tokens``: the longest sample.
+    ``unsupported``: what the reward, a ROUGE-L of 0 to 1, loses for each name, speaker, number or
+    other entity that the dialogue does not bear out.
     """
 
     kind: Literal["self-critical"] = "self-critical"
@@ -237,14 +212,11 @@ class SelfCritical:
         return rollouts(greedy, sampled, references, (fines[0], fines[1]))
 
 
-class evaluation_mode:
+@contextmanager
+def evaluation_mode(model: nn.Module) -> Iterator[None]:
     """While a model is searched in training: evaluation mode, and back."""
-
-    def __init__(self, model: nn.Module) -> None:
-        self.model = model
-
-    def __enter__(self) -> None:
-        self.model.eval()
-
-    def __exit__(self, *_: object) -> None:
-        self.model.train()
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train()

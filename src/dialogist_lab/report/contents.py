@@ -1,6 +1,6 @@
 """A report worked out once, and written as HTML page, Markdown and PNG files."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from dialogist.text.tokens import counted
 from dialogist_lab.report.examples import (
     ExampleChoice,
     FindSpots,
-    ShownExample,
     Timeline,
     choose_examples,
     timelines,
@@ -84,12 +83,14 @@ def contents_of(subject: Subject, examples: int, spots: FindSpots) -> Contents:
     made = {"Scored and drawn with": subject.environment}
     made |= {f"Trained with: {run.name}": environment_of(run) for run in subject.runs}
     cautions = card.cautions if card is not None else ()
+    pictures = _those(learning(subject.numbered_runs))
+    sections = [*_of_scores(subject), Section("learning", "Training", pictures=pictures)]
     return Contents(
         title=subject.title,
         about=_about(subject),
         verdict=tuple(verdict(subject)),
         cautions=tuple(sorted(cautions, key=lambda one: _SEVERITIES.index(one.severity))),
-        sections=tuple(section for section in _sections(subject) if _has_any(section)),
+        sections=tuple(one for one in sections if one.tables or one.pictures or one.more),
         timelines=tuple(timelines(subject.runs)),
         choices=tuple(choose_examples(subject, examples, spots)),
         signatures=dict(card.signatures) if card is not None else {},
@@ -106,16 +107,6 @@ def _about(subject: Subject) -> str:
     references = f"{card.references:.3g} reference{'' if card.references == 1 else 's'} each"
     parts = [card.data, counted(card.dialogues, "dialogues"), references, subject.stated]
     return ", ".join(filter(None, parts))
-
-
-def _sections(subject: Subject) -> list[Section]:
-    """The sections with tables and figures."""
-    trained = Section(
-        "learning",
-        "Training",
-        pictures=_those(learning(subject.numbered_runs)),
-    )
-    return [*_of_scores(subject), trained]
 
 
 def _of_scores(subject: Subject) -> list[Section]:
@@ -190,11 +181,6 @@ def _tables(*tables: ReportTable | None) -> tuple[ReportTable, ...]:
     return tuple(table for table in tables if table is not None)
 
 
-def _has_any(section: Section) -> bool:
-    parts: Sequence[object] = (*section.tables, *section.pictures, *section.more)
-    return bool(parts)
-
-
 _MARKS = "\\`*_{}[]<>|#~"
 
 
@@ -227,9 +213,7 @@ def render_page(contents: Contents, version: str) -> str:
         MissingExtraError: jinja2 or matplotlib is not installed.
     """
     engine = page_templates("dialogist report")
-    engine.globals.update(
-        panels=_panels, turns=lambda example: list(_turns(example)), left_out=_left_out
-    )
+    engine.globals.update(panels=_panels, turns=_turns)
     return engine.get_template("report.html.j2").render(
         policy=content_policy(),
         style=trusted(asset("style.css") + asset("report.css")),
@@ -240,35 +224,21 @@ def render_page(contents: Contents, version: str) -> str:
 
 def _panels(picture: Picture) -> list[tuple[str, str]]:
     """Title and SVG of every panel; the SVG is ours and safe."""
-    return [
-        (panel.title, trusted(svg))
-        for panel, svg in zip(picture.panels, picture.svgs(), strict=True)
-    ]
+    titles = (panel.title for panel in picture.panels)
+    return list(zip(titles, map(trusted, picture.svgs()), strict=True))
 
 
-def _turns(example: ShownExample) -> Iterator[tuple[int, Utterance]]:
-    """The turns shown, each with its speaker's number."""
-    if example.dialogue is None:
-        return
-    speakers = example.dialogue.speakers
-    for utterance in example.dialogue.utterances[: _shown(example.dialogue)]:
-        yield speakers.index(utterance.speaker) if utterance.speaker else 0, utterance
-
-
-def _left_out(example: ShownExample) -> int:
-    """How many turns of a very long dialogue are not shown."""
-    if example.dialogue is None:
-        return 0
-    return len(example.dialogue.utterances) - _shown(example.dialogue)
-
-
-def _shown(dialogue: Dialogue) -> int:
+def _turns(dialogue: Dialogue) -> list[tuple[int, Utterance]]:
+    """The turns with their speakers' numbers; of a very long dialogue the first ones."""
+    found: list[tuple[int, Utterance]] = []
     total = 0
-    for number, utterance in enumerate(dialogue.utterances):
+    for utterance in dialogue.utterances:
         total += len(utterance.text)
-        if total > _LONGEST and number:
-            return number
-    return len(dialogue.utterances)
+        if total > _LONGEST and found:
+            break
+        number = dialogue.speakers.index(utterance.speaker) if utterance.speaker else 0
+        found.append((number, utterance))
+    return found
 
 
 PAGE = "report.html"

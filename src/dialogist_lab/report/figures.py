@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from typing import Any, TypeAlias
 
-from dialogist.errors import DataError, MissingExtraError
+from dialogist.errors import DataError, needs_extra
 from dialogist.evaluation.pages import displayable
 from dialogist.training.run_logs import RunLogs
 from dialogist_lab.report.subject import Run
@@ -211,10 +212,8 @@ def _draw(axes: Any, panel: Panel, ink: Ink, *, titled: bool) -> None:
 @contextmanager
 def _drawing(name: str) -> Iterator[None]:
     """matplotlib's settings for figures that can be repeated and hold any text."""
-    try:
+    with needs_extra("figures", "eval"):
         import matplotlib as mpl
-    except ImportError:
-        raise MissingExtraError("figures", "eval") from None
     settings: Any = {  # matplotlib's type for them is a list of all its names
         "svg.fonttype": "none",
         "svg.hashsalt": name,
@@ -240,13 +239,7 @@ def _for_page(svg: str, name: str, alt: str) -> str:
     for colour, variable in _VARIABLES.items():
         svg = svg.replace(colour, variable)
     svg = _BLANK.sub(" ", svg).replace("> <", "><").strip()
-    return svg.replace("<svg", f'<svg role="img" aria-label="{_attribute(displayable(alt))}"', 1)
-
-
-def _attribute(text: str) -> str:
-    for mark, name in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ('"', "&quot;")):
-        text = text.replace(mark, name)
-    return text
+    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(displayable(alt))}"', 1)
 
 
 def short(name: str) -> str:
@@ -302,25 +295,26 @@ def learning(runs: Sequence[Run]) -> Picture | None:
 
 
 def _all_curves(runs: Sequence[Run]) -> list[Curves]:
-    loss = [("epoch", "dev_loss", False), ("train", "nll", True)]
-    every = [
-        Curves("Cross-entropy", "nats per token", _curves(runs, loss)),
-        Curves("Learning rate", "", _curves(runs, [("train", "learning_rate", False)])),
-    ]
+    wanted = {
+        ("Cross-entropy", "nats per token"): [("epoch", "dev_loss", False), ("train", "nll", True)],
+        ("Learning rate", ""): [("train", "learning_rate", False)],
+    }
     for kind, title in _TITLES.items():
         names = [("epoch", f"dev_{kind}", False), ("epoch", f"train_{kind}", True)]
-        every.append(Curves(f"{title} while learning", "F1", _curves(runs, names)))
-    return every
-
-
-def _curves(runs: Sequence[Run], names: Sequence[tuple[str, str, bool]]) -> tuple[Curve, ...]:
-    found = []
-    for number, run in enumerate(runs):
-        for kind, name, training in names:
-            points = _series(run, kind, name)
-            if points:
-                found.append(Curve(number, training, points))
-    return tuple(found)
+        wanted[f"{title} while learning", "F1"] = names
+    return [
+        Curves(
+            title,
+            unit,
+            tuple(
+                Curve(number, training, points)
+                for number, run in enumerate(runs)
+                for kind, name, training in names
+                if (points := _series(run, kind, name))
+            ),
+        )
+        for (title, unit), names in wanted.items()
+    ]
 
 
 def _series(run: Run, kind: str, name: str) -> tuple[tuple[float, float], ...]:

@@ -1,20 +1,17 @@
 """Figures of scores and of sizes: ranking, spread, scatter, lengths, scores by size."""
 
-import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from statistics import fmean
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from dialogist.evaluation.key_point_scoring import KEY_POINT_BINS, UTTERANCE_BINS
 from dialogist.evaluation.report_card import RowKind
 from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.significance import Interval, intervals
-from dialogist.metrics.base import Column, Floats
+from dialogist.metrics.base import Floats
+from dialogist.records import JSON
 from dialogist_lab.report.figures import (
     Ink,
     LegendKey,
@@ -24,7 +21,7 @@ from dialogist_lab.report.figures import (
     marker,
     short,
 )
-from dialogist_lab.report.subject import ShownSystem, Subject, known, length, shown_alone
+from dialogist_lab.report.subject import Bins, ShownSystem, Subject, length, shown_alone
 
 HEADLINE = ("rouge1.f1", "rouge2.f1", "rougeL.f1", "bertscore.f1", "bleu", "chrf")
 """What systems are first compared by, as far as it was measured."""
@@ -53,26 +50,24 @@ def ranking(
     entries: Sequence[ShownSystem], keys: Sequence[str], name: str, title: str
 ) -> Picture | None:
     """A panel for every column: each entry's figure and where it may lie."""
-    columns = [_column(entries, key) for key in keys if any(_has(e, key) for e in entries)]
-    if not columns:
-        return None
-    panels = tuple(_ranked(entries, column) for column in columns)
+    having = ((key, [entry for entry in entries if _has(entry, key)]) for key in keys)
+    panels = tuple(_ranked(found, key) for key, found in having if found)
     caption = (
         "A dot is the figure, the line its 95% interval. Systems have colours, baselines are grey, "
         "the last rows are ceilings."
     )
-    return Picture(name, title, caption, panels)
+    return Picture(name, title, caption, panels) if panels else None
 
 
-def _ranked(entries: Sequence[ShownSystem], column: Column) -> Panel:
-    having = [entry for entry in entries if _has(entry, column.key)]
-    name = _NAMES.get(column.key, f"{column.title}{_unit(column)}")
-    title = ", ".join(filter(None, (name, _AHEAD[column.better])))
+def _ranked(entries: Sequence[ShownSystem], key: str) -> Panel:
+    column = entries[0].scores.column(key)
+    unit = "" if column.unit == "%" or column.unit in column.title else f" ({column.unit})"
+    name = _NAMES.get(key, f"{column.title}{unit}")
     return Panel(
-        title,
-        partial(_dots, entries=having, key=column.key),
-        ", ".join(_told(entry, column.key) for entry in having),
-        0.55 + 0.21 * len(having),
+        ", ".join(filter(None, (name, _AHEAD[column.better]))),
+        partial(_dots, entries=entries, key=key),
+        ", ".join(_told(entry, key) for entry in entries),
+        0.55 + 0.21 * len(entries),
     )
 
 
@@ -149,14 +144,6 @@ def colour_for(entry: ShownSystem, ink: Ink) -> str:
     if entry.leads:
         return ink.series(entry.number)
     return ink.floor if entry.entry.kind is RowKind.floor else ink.ceiling
-
-
-def _column(entries: Sequence[ShownSystem], key: str) -> Column:
-    return next(e.scores.column(key) for e in entries if key in e.scores)
-
-
-def _unit(column: Column) -> str:
-    return "" if column.unit in column.title else f" ({column.unit})" if column.unit != "%" else ""
 
 
 def _has(entry: ShownSystem, key: str) -> bool:
@@ -270,72 +257,25 @@ def _quartiles(entry: ShownSystem, key: str) -> str:
     return f"F1: median {middle:.1f}, half of the outputs {low:.1f} to {high:.1f}"
 
 
-def series_marker(entry: ShownSystem) -> str:
-    """The marker of an entry in line figures."""
-    return marker(entry.number) if entry.leads else "."
-
-
+_KEY_POINTS = tuple(range(1, 11))
+"""Where the bins of the paper's Figure 4(a) and (b) begin: key points of the references."""
+_UTTERANCES = (1, 6, 11, 16, 21, 31, 41)
+"""Where those of Figure 4(c) and (d) begin: utterances of the dialogue."""
+_BY_SIZE = {"rougeL.f1": "ROUGE-L", "key_points.rougeL.f1": "Key points' ROUGE-L"}
 _BINS = 24
 _SIZES_SHOWN = 6
 _FEW = 5  # outputs in a bin below which there is no interval to be drawn
 _FULL, _MANY = 20, 100  # outputs that a bin has at least, where there are so many in all
 
 
-@dataclass(frozen=True, slots=True)
-class Bins:
-    """Outputs by size: ``places`` (N,) the bin of each, ``names`` and ``counts`` of the bins."""
-
-    places: NDArray[np.intp]
-    names: tuple[str, ...]
-    counts: tuple[int, ...]
-
-    @classmethod
-    def of(cls, sizes: Sequence[float], starts: Sequence[int], least: int = 0) -> "Bins":
-        """Bins begin at ``starts``, the first takes what is smaller; empty ones are left out.
-
-        Bins of fewer outputs than ``least`` are joined with the one below, the first with the next.
-        """
-        whole = np.floor(np.asarray(sizes, dtype=float) + 0.5)
-        starts = _joined(whole, starts, least)
-        found = np.searchsorted(starts, whole, side="right").clip(min=1) - 1
-        used, places, counts = np.unique(found, return_inverse=True, return_counts=True)
-        ends = [*(start - 1 for start in starts[1:]), None]
-        names = tuple(_range(starts[i], ends[i]) for i in used)
-        return cls(places, names, tuple(map(int, counts)))
-
-
-def _joined(sizes: Floats, starts: Sequence[int], least: int) -> list[int]:
-    """The starts of bins that hold ``least`` outputs each, as far as there are that many."""
-    kept: list[int] = []
-    end = math.inf
-    for start in reversed(starts[1:]):
-        if np.count_nonzero((sizes >= start) & (sizes < end)) >= least:
-            kept, end = [start, *kept], start
-    if kept and np.count_nonzero(sizes < end) < least:
-        kept = kept[1:]
-    return [starts[0], *kept]
-
-
 def by_size(subject: Subject) -> Picture | None:
     """ROUGE-L, and that of key points, by utterances of the dialogue and by key points."""
     entries = _compared(subject)
     least = _FULL if len(subject.outputs) >= _MANY else 0
-    asked = []
-    if subject.utterances:
-        bins = Bins.of(subject.utterances, UTTERANCE_BINS, least)
-        asked.append((bins, "utterances of the dialogue"))
-    if subject.key_points is not None:
-        bins = Bins.of(subject.key_points, KEY_POINT_BINS, least)
-        asked.append((bins, "key points of the reference"))
-    measured = {"rougeL.f1": "ROUGE-L", "key_points.rougeL.f1": "Key points' ROUGE-L"}
     panels = [
-        Panel(
-            f"{title} by {of}",
-            partial(_lines, entries=entries, key=key, bins=bins, of=of),
-            "; ".join(_size_figures(entry, key, bins) for entry in entries if key in entry.scores),
-        )
-        for bins, of in asked
-        for key, title in measured.items()
+        _sized(entries, key, bins, f"{title} by {of}")
+        for of, bins in _sizes(subject, least)
+        for key, title in _BY_SIZE.items()
         if any(key in entry.scores for entry in entries)
     ]
     if not panels:
@@ -350,39 +290,58 @@ def by_size(subject: Subject) -> Picture | None:
     )
 
 
-def overview(subject: Subject) -> Picture:
-    """Key facts, lengths, scores by size and learning curves in one picture.
+def _sized(entries: Sequence[ShownSystem], key: str, bins: Bins, title: str) -> Panel:
+    found = [(one, binned(one.scores, key, bins)) for one in entries if key in one.scores]
+    told = (
+        f"{entry.name} "
+        + ", ".join(f"{m.figure:.1f} at {name}" for m, name in zip(means, bins.names, strict=True))
+        for entry, means in found
+    )
+    of = title.rpartition(" by ")[2]
+    return Panel(title, partial(_lines, found=found, bins=bins, of=of), "; ".join(told))
 
-    The first three are Figures 3 and 4 of the KDD'19 paper.
-    """
+
+def _sizes(subject: Subject, least: int = 0) -> Iterator[tuple[str, Bins]]:
+    if subject.utterances:
+        yield "utterances of the dialogue", Bins.of(subject.utterances, _UTTERANCES, least)
+    if subject.key_points is not None:
+        yield "key points of the reference", Bins.of(subject.key_points, _KEY_POINTS, least)
+
+
+def sizes_json(subject: Subject) -> list[JSON]:
+    """What `by_size` draws: for each size the bins, and each row's mean in them by column."""
+    rows = [one for one in subject.shown if one.speaks]
+    return [
+        {
+            "of": of,
+            "bins": list(bins.names),
+            "outputs": list(bins.counts),
+            "means": {
+                key: {row.name: bins.means(row.scores.each(key)) for row in rows}
+                for key in _BY_SIZE
+                if all(key in row.scores for row in rows)
+            },
+        }
+        for of, bins in _sizes(subject)
+    ]
+
+
+def overview(subject: Subject) -> Picture:
+    """Lengths, key facts, scores by size (Figures 2 to 4 of the KDD'19 paper), learning curves."""
     drawn = (
+        lengths(subject),
         ranking(subject.systems, ["key_facts.rougeL.f1"], "", ""),
         by_size(subject),
         learning(subject.numbered_runs),
     )
-    means = {short(one.name): fmean(_lengths(one)) for one in subject.systems}
-    told = ", ".join(f"{name} {mean:.1f}" for name, mean in means.items())
-    words = Panel("Words of an output", partial(_mean_lengths, subject=subject), told)
-    panels = [panel for one in drawn if one is not None for panel in one.panels]
+    panels = tuple(panel for one in drawn if one is not None for panel in one.panels)
     legend = tuple(_key(entry) for entry in _compared(subject))
-    return Picture("comparison", "Systems side by side", "", (words, *panels), legend)
-
-
-def _mean_lengths(axes: Any, ink: Ink, subject: Subject) -> None:
-    """Bars of systems, and a line for the references."""
-    entries = subject.systems
-    colours = [colour_for(entry, ink) for entry in entries]
-    bars = axes.barh(range(len(entries)), [fmean(_lengths(e)) for e in entries], color=colours)
-    axes.bar_label(bars, fmt="%.1f", padding=4, color=ink.text)
-    axes.set_yticks(range(len(entries)), [short(entry.name) for entry in entries])
-    axes.invert_yaxis()  # the first system on top, as in the table
-    axes.margins(x=0.15)
-    _mean_line(axes, subject.reference_words, ink.text)
+    return Picture("comparison", "Systems side by side", "", panels, legend)
 
 
 def _compared(subject: Subject) -> list[ShownSystem]:
     """Systems, ceilings and the best of the floors: more lines cannot be told apart."""
-    able = [one for one in subject.shown if one.speaks and known(one.scores, ["rougeL.f1"])]
+    able = [one for one in subject.shown if one.speaks and _has(one, "rougeL.f1")]
     floors = [one for one in able if one.entry.kind is RowKind.floor]
     best = max(floors, key=lambda one: one.scores.figure("rougeL.f1"), default=None)
     return [one for one in able if one.entry.kind is not RowKind.floor or one is best]
@@ -443,31 +402,25 @@ def binned(scores: Scores, key: str, bins: Bins) -> list[Interval]:
 
 
 def _lines(
-    axes: Any, ink: Ink, entries: Sequence[ShownSystem], key: str, bins: Bins, of: str
+    axes: Any, ink: Ink, found: Sequence[tuple[ShownSystem, list[Interval]]], bins: Bins, of: str
 ) -> None:
     places = np.arange(len(bins.names))
-    for entry in entries:
-        if key not in entry.scores:
-            continue
-        found = binned(entry.scores, key, bins)
-        colour = colour_for(entry, ink)
-        lead = entry.leads
+    for entry, means in found:
+        colour, lead = colour_for(entry, ink), entry.leads
         axes.plot(
             places,
-            [one.figure for one in found],
+            [one.figure for one in means],
             color=colour,
-            marker=series_marker(entry),
+            marker=marker(entry.number) if lead else ".",
             markersize=4,
             linewidth=1.5 if lead else 0.9,
             linestyle="-" if lead else "--",
             zorder=3 if lead else 2,
         )
         if lead:
-            shown = [count >= _FEW for count in bins.counts]
-            low, high = (
-                np.where(shown, [getattr(one, side) for one in found], np.nan)
-                for side in ("low", "high")
-            )
+            enough = np.array(bins.counts) >= _FEW
+            ends = np.array([(one.low, one.high) for one in means])
+            low, high = np.where(enough[:, None], ends, np.nan).T
             axes.fill_between(places, low, high, color=colour, alpha=0.15, linewidth=0)
     axes.set_xticks(places, [f"{n}\n({c})" for n, c in zip(bins.names, bins.counts, strict=True)])
     axes.set_xlabel(of)
@@ -520,19 +473,5 @@ def _lengths(entry: ShownSystem) -> list[int]:
     return [length(output.prediction) for output in entry.outputs]
 
 
-def _size_figures(entry: ShownSystem, key: str, bins: Bins) -> str:
-    found = binned(entry.scores, key, bins)
-    figures = ", ".join(
-        f"{one.figure:.1f} at {name}" for one, name in zip(found, bins.names, strict=True)
-    )
-    return f"{entry.name} {figures}"
-
-
 def _key(entry: ShownSystem) -> LegendKey:
     return LegendKey(short(entry.name), "series" if entry.leads else entry.entry.kind, entry.number)
-
-
-def _range(first: int, last: int | None) -> str:
-    if last is None:
-        return f"{first}+"
-    return str(first) if first == last else f"{first}-{last}"

@@ -8,8 +8,9 @@ from dialogist.evaluation.report_card import Card, CardRow, RowKind
 from dialogist.evaluation.significance import Difference, Interval, compare_scores
 from dialogist.evaluation.upper_bounds import HUMAN
 from dialogist.metrics.base import Column
+from dialogist.recipe.evaluation_run import REFERENCES_NAME
 from dialogist.text.tokens import counted
-from dialogist_lab.report.subject import REFERENCES_NAME, ShownSystem, Subject, shown_alone
+from dialogist_lab.report.subject import ShownSystem, Subject, shown_alone
 
 TABLE_GROUPS = {
     RowKind.system: "Systems",
@@ -18,16 +19,6 @@ TABLE_GROUPS = {
     RowKind.ceiling: "Ceilings: people, and extracts chosen by the references",
 }
 _ARROWS = {"higher": "↑", "lower": "↓", "neither": ""}
-_SAID = {"higher": "more is better", "lower": "less is better", "neither": ""}
-
-
-@dataclass(frozen=True, slots=True)
-class TableHead:
-    """A column's title; ``arrow`` and ``said`` tell which way is better."""
-
-    title: str
-    arrow: str = ""
-    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +50,10 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class ReportTable:
-    """Heads of all columns but the first, and groups of rows."""
+    """Heads of all columns but the first, each with an arrow to what is better; groups of rows."""
 
     caption: str
-    heads: tuple[TableHead, ...]
+    heads: tuple[tuple[str, str], ...]
     groups: tuple[Group, ...]
 
 
@@ -106,7 +97,7 @@ def outputs_table(card: Card) -> ReportTable:
         for kind, title in TABLE_GROUPS.items()
         if card.of_kind(kind)
     )
-    return ReportTable("What the outputs are like", tuple(map(TableHead, heads)), groups)
+    return ReportTable("What the outputs are like", tuple((one, "") for one in heads), groups)
 
 
 def differences_table(card: Card, keys: Sequence[str]) -> ReportTable | None:
@@ -132,9 +123,9 @@ def number_text(value: float, unit: str = "%", sign: str = "") -> str:
     return f"{value:{sign}.{digits}f}".replace("-", "−")
 
 
-def _head(column: Column) -> TableHead:
+def _head(column: Column) -> tuple[str, str]:
     unit = "" if column.unit == "%" or column.unit in column.title else f" ({column.unit})"
-    return TableHead(f"{column.title}{unit}", _ARROWS[column.better], _SAID[column.better])
+    return f"{column.title}{unit}", _ARROWS[column.better]
 
 
 def _has(row: CardRow, key: str) -> bool:

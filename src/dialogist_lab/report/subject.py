@@ -1,25 +1,27 @@
 """What a report is about: systems, their scores, runs, and what figures were made with."""
 
 import json
+import math
 import platform
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import metadata
 from pathlib import Path
 from statistics import fmean
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dialogist.errors import installed_version
 from dialogist.evaluation.metric_selection import KeyPoints
 from dialogist.evaluation.report_card import Card, CardRow, MeasuredSystem, RowKind
-from dialogist.evaluation.scoring import Scores, score
+from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.significance import Interval
 from dialogist.evaluation.system_outputs import Output, cases_of
 from dialogist.evaluation.upper_bounds import HUMAN
-from dialogist.metrics.base import Metric, mean_column
-from dialogist.records import Summary
+from dialogist.metrics.base import Floats, Metric, mean_column
+from dialogist.recipe.evaluation_run import reference_entry
+from dialogist.records import JSON
 from dialogist.text.tokens import words_in
 
 SUPPORT = {
@@ -29,9 +31,6 @@ SUPPORT = {
     "order": "What is told in another order than it was said",
 }
 """The metrics that look at output and dialogue, and what their tables are called."""
-
-REFERENCES_NAME = "references"
-"""The row of what people wrote, where only dialogues are looked at."""
 
 
 @dataclass(frozen=True)
@@ -115,18 +114,10 @@ class Subject:
         return cls(card, tuple(entries), key_points=wanted)
 
     def with_references(self, metrics: Sequence[Metric]) -> "Subject":
-        """The first references as if they were outputs, by metrics that need none.
-
-        So what rules say of a system can be held against what they say of people. Where people are
-        measured by each other, that is told already.
-        """
-        chosen = [one for one in metrics if one.name in SUPPORT]
-        if self.card is None or not chosen or any(one.name == HUMAN for one in self.entries):
+        """With the first references as a row; where people are measured by each other, as it is."""
+        entry = reference_entry(self.outputs, metrics)
+        if self.card is None or entry is None or any(one.name == HUMAN for one in self.entries):
             return self
-        said = tuple(
-            replace(one, summary=Summary(one.references[0], one.id)) for one in self.outputs
-        )
-        entry = MeasuredSystem(RowKind.ceiling, said, score(REFERENCES_NAME, said, chosen, 1))
         row = CardRow.of(entry, self.card.resampling)
         card = replace(self.card, rows=(*self.card.rows, row))
         return replace(self, card=card, entries=(*self.entries, entry))
@@ -202,6 +193,53 @@ def shown_alone(scores: Scores, key: str, chosen: NDArray[np.bool_] | None = Non
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Outputs by size: ``places`` (N,) the bin of each, ``names`` and ``counts`` of the bins."""
+
+    places: NDArray[np.intp]
+    names: tuple[str, ...]
+    counts: tuple[int, ...]
+
+    @classmethod
+    def of(cls, sizes: Sequence[float], starts: Sequence[int], least: int = 0) -> "Bins":
+        """Bins begin at ``starts``, the first takes what is smaller; empty ones are left out.
+
+        Bins of fewer outputs than ``least`` are joined with the one below, the first with the next.
+        """
+        whole = np.floor(np.asarray(sizes, dtype=float) + 0.5)
+        starts = _joined(whole, starts, least)
+        found = np.searchsorted(starts, whole, side="right").clip(min=1) - 1
+        used, places, counts = np.unique(found, return_inverse=True, return_counts=True)
+        ends = [*(start - 1 for start in starts[1:]), None]
+        names = tuple(_range(starts[i], ends[i]) for i in used)
+        return cls(places, names, tuple(map(int, counts)))
+
+    def means(self, each: Floats) -> list[JSON]:
+        """(N,) figures -> the mean of each bin, None where it has none."""
+        parts = (each[self.places == place] for place in range(len(self.names)))
+        told = (part[~np.isnan(part)] for part in parts)
+        return [float(part.mean()) if len(part) else None for part in told]
+
+
+def _joined(sizes: Floats, starts: Sequence[int], least: int) -> list[int]:
+    """The starts of bins that hold ``least`` outputs each, as far as there are that many."""
+    kept: list[int] = []
+    end = math.inf
+    for start in reversed(starts[1:]):
+        if np.count_nonzero((sizes >= start) & (sizes < end)) >= least:
+            kept, end = [start, *kept], start
+    if kept and np.count_nonzero(sizes < end) < least:
+        kept = kept[1:]
+    return [starts[0], *kept]
+
+
+def _range(first: int, last: int | None) -> str:
+    if last is None:
+        return f"{first}+"
+    return str(first) if first == last else f"{first}-{last}"
+
+
 LOG = "metrics.jsonl"
 """The file by which a folder is known as that of a training run."""
 
@@ -209,11 +247,6 @@ LOG = "metrics.jsonl"
 def is_run(folder: Path | None) -> bool:
     """Whether it is a run folder."""
     return folder is not None and (folder / LOG).is_file()
-
-
-def known(scores: Scores, keys: Sequence[str]) -> list[str]:
-    """Those of the keys that were measured and have a figure."""
-    return [key for key in keys if key in scores and scores.figure(key) == scores.figure(key)]
 
 
 _PACKAGES = (
@@ -231,7 +264,7 @@ def process_environment() -> dict[str, str]:
     return {
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
-        **{name: found for name in _PACKAGES if (found := _version(name))},
+        **{name: found for name in _PACKAGES if (found := installed_version(name))},
     }
 
 
@@ -250,10 +283,3 @@ def _told(found: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     packages = found.get("packages")
     if isinstance(packages, dict):
         yield from ((str(name), str(version)) for name, version in packages.items())
-
-
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return ""

@@ -88,7 +88,7 @@ def generate_pair(config: CorpusConfig, index: int) -> Dialogue:
     unique = Unique(config.language, config.seed, 3 * index + SPLITS.index(config.split))
     draw, plan, shared, wording = _worded(config, index, grammar, unique)
     conversation = Composer(draw, grammar, plan, shared).compose(wording.parts)
-    speakers, space = _SPEAKERS[grammar.language], _space(grammar)
+    speakers, space = _SPEAKERS[grammar.language], "" if grammar.language == "zh" else " "
     return Dialogue(
         tuple(Utterance(speakers[s], text, _SPEAKERS["en"][s]) for s, text in conversation.turns),
         id=f"synth-{config.language}-{config.seed}-{config.split}-{index}",
@@ -113,10 +113,6 @@ def _worded(
         if wording is not None:
             return draw, plan, shared, wording
         attempt += 1
-
-
-def _space(grammar: Grammar) -> str:
-    return "" if grammar.language == "zh" else " "
 
 
 def _metadata(

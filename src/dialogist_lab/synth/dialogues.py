@@ -339,16 +339,15 @@ class Composer:
 
     def _fill(self) -> None:
         """Greet, then add small talk and repetitions until there are turns enough."""
-        talk = self.grammar.talk
         voices = {role for event in self.events for role, _ in event.turns}
         if len(voices) < 2 or self.draw.chance(_GREETED):
-            self._add(-1.0, self._exchange(self.draw.pick(talk.greet), self.shared))
+            self._add(-1.0, self._exchange(self.draw.pick(self.grammar.greet), self.shared))
         count = sum(len(event.turns) for event in self.events)
         while count < self.plan.utterances:
             if self.draw.chance(_REPEATED):
                 turns = self._repetition()
             else:
-                turns = self._exchange(self.draw.pick(talk.chat), self.shared)
+                turns = self._exchange(self.draw.pick(self.grammar.chat), self.shared)
                 self._interject(turns)
             count += len(turns)
 
@@ -360,7 +359,7 @@ class Composer:
             self._add(self.draw.between(0.02, 0.97), turns)
 
     def _repetition(self) -> list[SynthTurn]:
-        repeat = self.grammar.talk.repeat
+        repeat = self.grammar.repeat
         if self.repeatable and self.draw.chance(0.5):
             event, part = self.draw.pick(self.repeatable)
             assert part.content is not None
@@ -393,7 +392,7 @@ class Composer:
         return self.draw.pick(self.grammar.leads[label])
 
     def _rambles(self, count: int) -> list[str]:
-        pool = self.grammar.talk.ramble
+        pool = self.grammar.ramble
         first = self.draw.below(len(pool))
         return [self.draw.pick(pool[(first + i) % len(pool)].variants) for i in range(count)]
 

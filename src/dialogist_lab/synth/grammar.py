@@ -5,7 +5,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from hashlib import blake2b
 from importlib import resources
 from itertools import product
 from random import Random
@@ -13,6 +12,8 @@ from typing import Any, Literal, TypeVar
 
 import yaml
 
+from dialogist.data.chance import Chance
+from dialogist.data.split import digest
 from dialogist.errors import DataError
 from dialogist.text.tokens import count_words
 
@@ -21,25 +22,18 @@ _T = TypeVar("_T")
 
 def seed_of(*parts: object) -> int:
     """A 64-bit number made of the parts, the same in every process and release."""
-    text = "\x1f".join(map(str, parts))
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
+    return digest("\x1f".join(map(str, parts)))
 
 
-class RandomDraw:
+class RandomDraw(Chance):
     """What is left to chance, as a pure function of the seed."""
 
-    __slots__ = ("random",)
-
     def __init__(self, seed: int) -> None:
-        self.random = Random(seed).random
-
-    def below(self, end: int) -> int:
-        """A whole number from 0 to ``end - 1``."""
-        return int(self.random() * end)
+        self.random = self._next = Random(seed).random
 
     def pick(self, values: Sequence[_T]) -> _T:
         """One of the values, each as likely."""
-        return values[int(self.random() * len(values))]
+        return values[self.below(len(values))]
 
     def chance(self, share: float) -> bool:
         """True in that share (0 to 1) of the draws."""
@@ -48,15 +42,6 @@ class RandomDraw:
     def between(self, low: float, high: float) -> float:
         """A number from ``low`` to ``high``."""
         return low + (high - low) * self.random()
-
-    def weighted(self, weights: Sequence[float]) -> int:
-        """A position, as likely as its weight says; weights need not add up to 1."""
-        rest = self.random() * sum(weights)
-        for position, weight in enumerate(weights):
-            rest -= weight
-            if rest < 0:
-                return position
-        return len(weights) - 1
 
     def normal(self) -> float:
         """A draw of the standard normal distribution (Box and Muller)."""
@@ -122,7 +107,8 @@ def line_of(text: str) -> ScriptLine:
     slots = {slots_of(variant) for variant in variants}
     if len(slots) != 1:
         raise DataError(f"template {text!r}: its wordings differ in their slots")
-    return ScriptLine(variants, slots.pop(), count_words(_SLOT.sub(_typical, variants[0])))
+    typical = _SLOT.sub(lambda slot: _LONG.get(slot[1], "7"), variants[0])
+    return ScriptLine(variants, slots.pop(), count_words(typical))
 
 
 def line_content(text: str) -> Content:
@@ -165,10 +151,6 @@ def expand(text: str) -> Variants:
     parts = _CHOICE.split(text)
     choices = [part.split("|") if i % 2 else [part] for i, part in enumerate(parts)]
     return tuple("".join(chosen) for chosen in product(*choices))
-
-
-def _typical(slot: re.Match[str]) -> str:
-    return _LONG.get(slot[1], "7")
 
 
 def slots_of(text: str) -> frozenset[str]:
@@ -218,18 +200,11 @@ class Issue:
 
 
 @dataclass(frozen=True, slots=True)
-class Talk:
-    """What belongs to no key point."""
-
-    greet: tuple[ScriptExchange, ...]
-    chat: tuple[ScriptExchange, ...]
-    ramble: tuple[ScriptLine, ...]
-    repeat: Mapping[str, tuple[str, ...]]
-
-
-@dataclass(frozen=True, slots=True)
 class Grammar:
-    """All templates of a language. ``answers[i]`` is the answer to ``questions[i]``."""
+    """All templates of a language.
+
+    ``answers[i]`` answers ``questions[i]``; ``greet`` to ``repeat`` belong to no key point.
+    """
 
     language: SynthLanguage
     points: Mapping[str, Point]
@@ -239,7 +214,10 @@ class Grammar:
     frames: Mapping[str, tuple[ScriptLine, ...]]
     leads: Mapping[str, tuple[str, ...]]
     more: Mapping[str, tuple[Content, ...]]
-    talk: Talk
+    greet: tuple[ScriptExchange, ...]
+    chat: tuple[ScriptExchange, ...]
+    ramble: tuple[ScriptLine, ...]
+    repeat: Mapping[str, tuple[str, ...]]
     words: Mapping[str, tuple[str, ...]]
 
 
@@ -267,12 +245,10 @@ def load_grammar(language: SynthLanguage) -> Grammar:
         {label: _frames(each) for label, each in frames["note"].items()},
         {label: _flat(each) for label, each in frames["lead"].items()},
         more,
-        Talk(
-            tuple(map(exchange_of, talk["greet"])),
-            tuple(map(exchange_of, talk["chat"])),
-            tuple(map(line_of, talk["ramble"])),
-            {role: _flat(each) for role, each in talk["repeat"].items()},
-        ),
+        tuple(map(exchange_of, talk["greet"])),
+        tuple(map(exchange_of, talk["chat"])),
+        tuple(map(line_of, talk["ramble"])),
+        {role: _flat(each) for role, each in talk["repeat"].items()},
         {"item": tuple(talk["item"]), "vehicle": tuple(talk["vehicle"])},
     )
 

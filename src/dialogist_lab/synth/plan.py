@@ -241,7 +241,7 @@ def make_plan(draw: RandomDraw, grammar: Grammar) -> DialoguePlan:
     size = draw.normal()
     count = _count(size)
     taken = {"Question description": 10}
-    outcome = "Solution" if count < 2 else _OUTCOMES[draw.weighted(_OUTCOME_WEIGHTS)]
+    outcome = "Solution" if count < 2 else _OUTCOMES[draw.choice(_OUTCOME_WEIGHTS)]
     extra = _outcome(draw, taken, count, outcome)
     _ending(draw, taken, count - len(extra))
     _fill(draw, taken, issue, count - len(extra))
@@ -287,7 +287,7 @@ def _outcome(
 
 def _ending(draw: RandomDraw, taken: dict[str, int], count: int) -> None:
     if len(taken) < count and draw.chance(0.7):
-        attitude = _ATTITUDES[draw.weighted(_ATTITUDE_WEIGHTS)]
+        attitude = _ATTITUDES[draw.choice(_ATTITUDE_WEIGHTS)]
         taken[attitude] = TRAITS[attitude].rank
     if len(taken) < count and draw.chance(0.55):
         end = "Call dropped" if draw.chance(0.12) else "End"
@@ -300,7 +300,7 @@ def _fill(draw: RandomDraw, taken: dict[str, int], issue: Issue, count: int) -> 
     labels = [label for label in (*anywhere, *issue.points) if label not in taken]
     weights = [TRAITS[label].weight for label in labels]
     while len(taken) < count:
-        place = draw.weighted(weights)
+        place = draw.choice(weights)
         label, weights[place] = labels[place], 0.0
         rank, group = TRAITS[label].rank, TRAITS[label].group
         if not group or group not in groups:

@@ -149,10 +149,10 @@ def test_copied_words_come_from_where_they_stand(tmp_path: Path) -> None:
         number = dialogue.references[0].split()[2]
         [token] = [t for t in explanation.target if t.text.strip() == number]
         assert token.kind == "unknown"
-        assert token.copying is not None
-        assert token.copying.p_gen < 0.5
-        assert token.copying.share > 0.99
-        place, weight = token.copying.origins[0]
+        assert token.p_gen is not None
+        assert token.p_gen < 0.5
+        assert token.copied > 0.99
+        place, weight = token.origins[0].place, token.origins[0].weight
         assert explanation.source[place].text.strip() == number
         assert explanation.source[place].kind == "unknown"
         [copy], row = named(explanation, "copy"), explanation.target.index(token)
@@ -166,15 +166,15 @@ def test_the_share_of_copying_is_what_the_mixture_says(family: str) -> None:
     explanation = explain_dialogue(summarizer_of(family, size=0.3), TALK)
     [copy] = named(explanation, "copy")
     for row, token in enumerate(explanation.target):
-        assert token.copying is not None
-        gate, share = token.copying.p_gen, token.copying.share
+        assert token.p_gen is not None
+        gate, share = token.p_gen, token.copied
         probability = math.exp(token.log_prob)
         assert 0 <= share <= 1
-        if len(token.copying.origins) < 5:  # all of them are told
-            mass = sum(weight for _, weight in token.copying.origins)
+        if len(token.origins) < 5:  # all of them are told
+            mass = sum(one.weight for one in token.origins)
             assert share * probability == pytest.approx((1 - gate) * mass, rel=1e-3, abs=1e-7)
-        for place, weight in token.copying.origins:
-            assert copy.weights[0, row, place] == pytest.approx(weight)
+        for one in token.origins:
+            assert copy.weights[0, row, one.place] == pytest.approx(one.weight)
 
 
 def test_the_pointer_by_utterance_is_the_decoders_last_layer() -> None:

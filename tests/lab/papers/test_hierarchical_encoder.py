@@ -7,11 +7,12 @@ import torch
 from torch import Tensor, nn
 
 from dialogist.data.collate import EncodedPair, collate
+from dialogist.nn.layers import initialise_module
 from dialogist.nn.output_layer import Copies, LogProbs, PointerLogProbs, VocabularyProjection
 from dialogist.nn.packing import Packing
 from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
-from dialogist_lab.papers.hierarchical import HierarchicalConfig, initialise
+from dialogist_lab.papers.hierarchical import HierarchicalConfig
 from dialogist_lab.papers.hierarchical_encoder import (
     AttentivePooling,
     HierarchicalCopyMemory,
@@ -34,7 +35,8 @@ SMALL = HierarchicalConfig.parse(
 def encoder() -> HierarchicalEncoder:
     torch.manual_seed(0)
     made = SMALL.encoder(SMALL.table(SYMBOLS.size)).eval()
-    initialise(made)
+    for module in made.modules():
+        initialise_module(module, "scaled")
     return made
 
 

@@ -113,7 +113,7 @@ def sub_summaries(model: LeaderWriter, key_points: list[int]) -> list[tuple[int,
     batch = batch_of(TWICE)
     plan = plan_of([key_points], torch.device("cpu"))
     memory = model.encoder(batch)
-    state = model.writer_state(memory, plan, model.lead(memory, plan))
+    state = model.start_writer(memory, plan)
     log_probs, _ = model.writer.step(torch.ones(len(key_points), dtype=torch.int64), state)
     return [tuple(row) for row in log_probs.tolist()]
 

@@ -2,7 +2,6 @@
 
 import math
 import random
-from functools import cache
 from typing import Any
 
 import pytest
@@ -16,14 +15,17 @@ from dialogist.decoding.search import Hypothesis
 from dialogist.models.base import Outputs
 from dialogist.models.transformer import TransformerConfig
 from dialogist.nn.output_layer import LogProbs, VocabularyProjection
+from dialogist.objectives.base import per_dialogue
 from dialogist.tensors import FIRST_KEY_POINT, Batch
 from dialogist.tokenizers import Symbols, TokenizerConfig, build_tokenizer, placeholder
-from dialogist_lab.papers.leader_writer import LeaderWriter, LeaderWriterConfig
-from dialogist_lab.papers.leader_writer_loss import LeaderWriterLossConfig, per_dialogue
+from dialogist_lab.papers.leader_writer import (
+    LeaderWriter,
+    LeaderWriterConfig,
+    LeaderWriterLossConfig,
+)
 from dialogist_lab.papers.self_critical import (
     SelfCriticalConfig,
     UnsupportedCounter,
-    lcs_lengths,
     per_sequence,
     rollouts,
     rouge_l,
@@ -31,29 +33,9 @@ from dialogist_lab.papers.self_critical import (
 )
 
 
-def plain(one: list[int], other: list[int]) -> int:
-    @cache
-    def longest(i: int, j: int) -> int:
-        if i == len(one) or j == len(other):
-            return 0
-        if one[i] == other[j]:
-            return 1 + longest(i + 1, j + 1)
-        return max(longest(i + 1, j), longest(i, j + 1))
-
-    return longest(0, 0)
-
-
 def drawn(count: int, seed: int) -> list[list[int]]:
     chance = random.Random(seed)
     return [[chance.randrange(4) for _ in range(chance.randrange(9))] for _ in range(count)]
-
-
-def test_lengths_are_those_of_the_definition() -> None:
-    rows, others = drawn(300, 1), drawn(300, 2)
-    one = torch.tensor([[*row, *[-1] * (9 - len(row))] for row in rows])
-    other = torch.tensor([[*row, *[-2] * (9 - len(row))] for row in others])
-    wanted = [plain(a, b) for a, b in zip(rows, others, strict=True)]
-    assert lcs_lengths(one, other).tolist() == lcs_lengths(other, one).tolist() == wanted
 
 
 def test_rouge_l_is_rouge_scores() -> None:

@@ -13,7 +13,7 @@ from dialogist.evaluation.report_card import RowKind
 from dialogist_lab.report.contents import contents_of
 from dialogist_lab.report.examples import Spot, choose_examples, timelines
 from dialogist_lab.report.figures import learning
-from dialogist_lab.report.plots import Bins, binned
+from dialogist_lab.report.plots import binned
 from dialogist_lab.report.report_tables import (
     MAIN,
     differences_table,
@@ -22,6 +22,7 @@ from dialogist_lab.report.report_tables import (
     verdict,
 )
 from dialogist_lab.report.subject import (
+    Bins,
     Run,
     Subject,
     environment_of,
@@ -42,7 +43,7 @@ def nothing(output):
 def test_tables_have_every_kind_of_row_in_its_group():
     table = figures_table(SUBJECT.card, KEYS, "Main")
     assert [len(group.lines) for group in table.groups] == [2, 1, 1, 1]
-    assert [head.title for head in table.heads] == ["R1", "RL"]
+    assert [title for title, _ in table.heads] == ["R1", "RL"]
     [one, two] = table.groups[0].lines
     row = SUBJECT.card.of_kind(RowKind.system)[0]
     found = row.figures["rougeL.f1"]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from dialogist.data.readers.documents import docx_text
-from dialogist.errors import DataError, MissingExtraError, UsageError
+from dialogist.errors import DataError, UsageError, needs_extra
 
 ZIP_MAGIC = b"PK\x03\x04"
 
@@ -377,10 +377,8 @@ def _gunzip(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 def _unzstd(chunks: Iterator[bytes]) -> Iterator[bytes]:
     """Decompress one or several zstd frames."""
-    try:
+    with needs_extra("reading .zst files", "scale"):
         import zstandard
-    except ImportError:
-        raise MissingExtraError("reading .zst files", "scale") from None
     unpacker = zstandard.ZstdDecompressor()
     engine = unpacker.decompressobj()
     try:
@@ -427,10 +425,8 @@ def _columnar_lines(file: Path | BinaryIO, name: str) -> Iterator[bytes]:
     Raises:
         MissingExtraError: pyarrow is not installed.
     """
-    try:
+    with needs_extra("reading Parquet and Arrow files", "scale"):
         import pyarrow
-    except ImportError:
-        raise MissingExtraError("reading Parquet and Arrow files", "scale") from None
     given = str(file) if isinstance(file, Path) else file
     read = _parquet_batches if name.lower().endswith(PARQUET) else _arrow_batches
 

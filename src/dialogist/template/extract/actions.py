@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 
 from dialogist.records import EvidenceSpan
+from dialogist.template.extract.appointments import appointments_in, orders_in
 from dialogist.template.extract.turns import (
     Found,
     Sentence,
@@ -19,6 +20,7 @@ from dialogist.template.extract.turns import (
     tidy,
 )
 from dialogist.template.extract.verbs import is_handled, is_work, starts_work
+from dialogist.text.people import DAYS, MONTHS
 from dialogist.text.quantities import deadline_in
 from dialogist.text.replies import agrees, declines
 from dialogist.text.tokens import FUNCTION_WORDS
@@ -27,7 +29,7 @@ from dialogist.text.tokens import FUNCTION_WORDS
 
 
 _OFFERS = re.compile(
-    r"\b(?:(?:shall|should) I|do you want me to|would you like me to|I (?:can|could))"
+    r"\b(?:(?:shall|should|may) I|do you want me to|would you like me to|I (?:can|could))"
     r" (?=[a-z])",
     re.I,
 )
@@ -49,6 +51,9 @@ _OTHERS = re.compile(
     r"[a-z]+(?: [a-z]+){0,2}|they|someone|somebody)) ?(?: will|['’] ?ll) (?=[a-z])",
     re.I,
 )
+
+
+_YOURS = re.compile(r"\byou (?:need|have) to\b|\byou (?:must|should)\b", re.I)
 
 
 def offers_in(turns: Turns) -> Iterator[Found]:
@@ -105,7 +110,9 @@ def _takes(sentence: Sentence, turns: Turns) -> Found | None:
     if text is None:
         return None
     evidence = (sentence.span(), named.span())
-    return Found(text, evidence, sentence.speaker, deadline_in(named.text), named.text)
+    own = _YOURS.search(named.text)  # "we ship it tomorrow, and you need to activate it"
+    deadline = deadline_in(named.text[own.start() :] if own else named.text)
+    return Found(text, evidence, sentence.speaker, deadline, named.text)
 
 
 def _other(sentence: Sentence, turns: Turns) -> Found | None:
@@ -200,7 +207,7 @@ _REFERS = re.compile(
     re.I,
 )
 _PEOPLE = re.compile(r"\b(?:him|her|them)\b", re.I)
-_NAMED = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
+_NAMED = re.compile(rf"(?<=[a-z,] )(?!(?i:{'|'.join([*DAYS, *MONTHS])})\b)[A-Z][a-z]+")
 _TELLING = 4  # words of a sentence that something may be called by
 _TWO = 2  # speakers: what "we" will do in a larger round is nobody's task
 _HERE = re.compile(r"\b(?:over there|right here|here|at the (?:counter|desk|cashier))\W*$", re.I)
@@ -223,7 +230,7 @@ _AGREED_BEFORE = re.compile(r"\bplease confirm\b|\b(?:is|are) (?:that|this|these
 def actions_in(turns: Turns) -> Iterator[Found]:
     """Promises, agreed requests and accepted offers, in the order they are said."""
     served = served_in(turns)
-    offers = {one.evidence[0]: one for one in offers_in(turns)}
+    offers = {one.evidence[0]: one for one in _more_in(turns, served)}
     for sentence in turns.all():
         found = _promise(sentence, turns) or _agreed(sentence, turns)
         found = found or _instructed(sentence, served, turns)
@@ -231,6 +238,12 @@ def actions_in(turns: Turns) -> Iterator[Found]:
             yield found
         elif sentence.span() in offers:
             yield offers[sentence.span()]
+
+
+def _more_in(turns: Turns, served: frozenset[str]) -> Iterator[Found]:
+    yield from orders_in(turns)
+    yield from offers_in(turns)
+    yield from appointments_in(turns, served)
 
 
 def _promise(sentence: Sentence, turns: Turns) -> Found | None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dialogist.records import EvidenceSpan
 from dialogist.template.extract.turns import (
@@ -46,7 +47,8 @@ TALK = re.compile(
 
 
 _OFFERED = re.compile(
-    r"\b(?:how about|what about|shall we|why don ?['’]?t we|should we|could we|can we|"
+    r"\b(?:how about(?! (?:any|up|here|there|your|in|other|when|the)\b)|what about|shall we|"
+    r"why don ?['’]?t we|should we|could we|can we|"
     r"would you like|"
     r"would you prefer|do you want to|i['’]d (?!like|love|rather|be|say|have|need|never|hate)\w+|"
     r"would [\w ]{1,30} be (?:all right|alright|ok|okay|fine)|i(?: would|['’ ]?d)? (?:suggest|"
@@ -56,6 +58,18 @@ _OFFERED = re.compile(
     r"(?:ok|okay|fine|good|alright|works?)(?: with| for)? (?:you)?\?)",
     re.I,
 )
+# "We start on Monday, okay?" proposes; "it hurts here, okay?" and "of 2020, correct?" do not.
+_TAG = re.compile(r",? (?:ok|okay|fine|good|alright) ?\?$", re.I)
+_PLANS = re.compile(
+    r"\b(?:let ?['’]?s|(?:we|i|you)(?: ?['’] ?(?:ll|d)\b| will| would| can| could| want| should))",
+    re.I,
+)
+_EXAMINES = re.compile(
+    r"\b(?:listen\w*|look|check|find|feel|press|tell \w+|examin\w*|hear)\b", re.I
+)
+_CHECKS = re.compile(r"\b(?:correct|right|real|serious|seriously|sure) ?\?$", re.I)
+# "Friday at 2 pm is free." - "Yes, please."
+_FREE = re.compile(r"\b(?:is|are|would be) (?:\w+ )?(?:free|available|possible|open)\b", re.I)
 _FRAGMENT = re.compile(
     r"^\W*(?:(?:ok(?:ay)?|and|so|then|or|oh|hm+|well|yes|also|no,? .{0,25}?[,.])[ ,]+)*(?!(?:is|"
     r"are|was|were|do|"
@@ -87,13 +101,14 @@ _NO_VALUE = (
     r"we|"
     r"here|there|what|who|bye|goodbye|hi|hello|thanks?|see)\b)"
 )
-_VALUE = rf"{_NO_VALUE}[\w:.,'’£$€-]+(?: {_NO_VALUE}[\w:.,'’£$€-]+){{0,4}}?"
+_VALUE = rf"{_NO_VALUE}(?=[\w£$€])[\w:.,'’£$€-]+(?: {_NO_VALUE}[\w:.,'’£$€-]+){{0,4}}?"
 # What is chosen is named in these words themselves.
 _NAMED = re.compile(
     rf"^\W*(?:(?:ok(?:ay)?|sure|yes|yeah|good|great|fine|perfect|alright|all right|right|deal|"
     rf"agreed|cool|"
     rf"kk?|no problem|no worries|of course|certainly|lovely)[ ,.!]+)*"
-    rf"(?:{_VALUE} (?:it is\b|works(?: (?:for|too|fine|well|best)\b| ?[.,!]|\W*$)|(?:is|"
+    rf"(?:{_VALUE} (?:it is(?=\W*$| ?[.,!]| then)|works(?: (?:for|too|fine|well|best)\b| ?[.,!]|"
+    rf"\W*$)|(?:is|"
     rf"are) (?:fine|good|perfect|great|okay|ok|better|enough)\b|"
     r"sounds (?:good|great|perfect|fine|lovely)\b|then\W*$)"
     rf"|(?:then|so) {_VALUE},? please\W*$"
@@ -104,6 +119,7 @@ _NAMED = re.compile(
     r"this\W*$)\w)",
     re.I,
 )
+_DEMANDS = re.compile(r"\b(?:call|tell|give|send|show|help|email|contact|dm) (?:me|us)\b", re.I)
 _PRAISES = re.compile(
     r"\b(?:is|are) (?:fine|good|perfect|great|okay|ok|better)\b(?! (?:with|for|by) (?:me|"
     r"us)\b)",
@@ -119,7 +135,7 @@ _FIRM = re.compile(
     r"that would be (?:great|perfect|good|fine|nice)|that sounds (?:good|great|perfect|fine|nice|"
     r"lovely)|"
     r"(?:ok(?:ay)?|yes|sure)?[ ,.]*go (?:ahead|for it)|absolutely|definitely|of course|certainly|"
-    r"with pleasure)\b",
+    r"with pleasure|yes,? please)\b",
     re.I,
 )
 _YES = re.compile(
@@ -127,7 +143,8 @@ _YES = re.compile(
 )
 _DROPPED = re.compile(
     r"^\W*(?:(?:ok(?:ay)?|fine|good|right|alright|all right|agreed)[ ,.]+){1,2}"
-    r"(?:no|we (?:drop|skip|leave|cancel)|then no|without)\b(?! (?:problem|worries|idea))",
+    r"(?:no(?! (?:i|you|it|that|we|he|she|they|there)\b)|we (?:drop|skip|leave|cancel)|then no|"
+    r"without)\b(?! (?:problem|worries|idea))",
     re.I,
 )
 _OPEN = re.compile(
@@ -155,7 +172,7 @@ def settled_in(turns: Turns) -> Iterator[Found]:
             yield from _told(sentence)
         elif _is_first(sentence, turns) and _accepts(sentence, proposal, turns):
             if _offers(proposal) or (_AGREED.match(sentence.text) and _states(proposal)):
-                yield from _told(_meant(proposal, turns), sentence)
+                yield from _accepted(_meant(proposal, turns), sentence, turns)
             elif _TAKES_IT.search(sentence.text):
                 offered = (
                     proposal if _has_value(proposal.text) else _offered_before(sentence, turns)
@@ -172,8 +189,20 @@ def _proposal(sentence: Sentence, turns: Turns) -> Sentence | None:
     return asked[-1] if asked and not before[-1].text.endswith("?") else before[-1]
 
 
+def _accepted(proposal: Sentence, sentence: Sentence, turns: Turns) -> Iterator[Found]:
+    """The proposal and the yes with what it adds: "Agreed. Let's start in May."."""
+    said = turns.sentences[sentence.utterance]
+    place = said.index(sentence) + 1
+    is_more = place < len(said) and _PROPOSED.match(said[place].text) is not None
+    whole = turns.joined(sentence, said[place]) if is_more else sentence
+    for one in _told(proposal, whole):
+        yield replace(one, evidence=(sentence.span(), proposal.span()))
+
+
 def _states(proposal: Sentence) -> bool:
-    return not proposal.text.endswith("?") and len(proposal.text.split()) > _FEWEST
+    text = proposal.text
+    is_long = not text.endswith("?") and len(text.split()) > _FEWEST
+    return is_long and re.match(r"\W*(?:\w+ )?(?:that|it) ?['’]?s\b", text, re.I) is None
 
 
 def _offered_before(sentence: Sentence, turns: Turns) -> Sentence | None:
@@ -199,7 +228,7 @@ def _chooses(sentence: Sentence, turns: Turns) -> bool:
     if _DROPPED.match(sentence.text):
         return True
     named = _NAMED.match(sentence.text)
-    if named is None:
+    if named is None or _DEMANDS.search(sentence.text):
         return False
     spoken = (s for n in range(max(0, sentence.utterance - _BACK), sentence.utterance)
               for s in turns.sentences[n])  # fmt: skip
@@ -226,7 +255,13 @@ def _accepts(sentence: Sentence, proposal: Sentence, turns: Turns) -> bool:
 def _offers(proposal: Sentence) -> bool:
     """Whether it proposes something: in words, or a bare "Luigi's at eight?"."""
     text = proposal.text
+    if _CHECKS.search(text):
+        return False
+    if _FREE.search(text) and any(True for _ in whens_in(text)):
+        return True
     if (offered := _OFFERED.search(text)) is not None:
+        if _TAG.match(text, offered.start() - 1) or _TAG.search(offered[0]):
+            return _PLANS.search(text) is not None and not _EXAMINES.search(text)
         if TALK.match(text, offered.end() + 1):
             return False
         return _has_value(text) or len(text.split()) > 3
@@ -268,7 +303,7 @@ _TAKEN = re.compile(
     r"for|upon|we|it|the)\b)"
     r"|(?:the|our|my) (?:final )?decision (?:is|was)(?: made)?(?= (?:to|that|not)\b)"
     r"|(?:it|that|this)(?: ?['’] ?s| is| has been)(?: all)? (?:decided|settled|"
-    r"agreed)(?= (?:to|that|then)\b)"
+    r"agreed)(?= (?:to|that|then)\b|:)"
     r"|we(?: ?['’] ?ll| will| ?['’] ?re (?:going to|gonna)| are going to) (?:all |both "
     r"|just |definitely |then )*"
     r"(?=(?:go (?:with|for)|stick (?:with|to)|opt for|settle (?:on|for)|leave out|drop the)\b))",
@@ -290,12 +325,27 @@ _PROPOSED = re.compile(
 )
 
 
+_CONCLUDES = re.compile(
+    r"^\W*(?:ok(?:ay)?|all ?right|alright|fine|good|right)[ ,.]+(?:then )?let ?['’]?s (?!see\b|"
+    r"not\b)"
+    r"[^?]*\bthen\W*$",
+    re.I,
+)
+_OBJECTS = re.compile(r"^\W*(?:no|but|wait|hmm|hold on|sorry|i (?:don|can|disagree))\b", re.I)
+_CARRIED = re.compile(
+    r"^\W*(?:(?:the )?motion (?:is )?)?(?:carried|approved|adopted|passed|rejected)\b(?=\W*$|,)",
+    re.I,
+)
+_MOTION = re.compile(r"\b(?:motion|proposal|resolution|in favou?r)\b.{8}", re.I)
+_VOTE = 10  # utterances in which votes are given
+
+
 def decisions_in(turns: Turns) -> Iterator[Found]:
     """Decisions in the order they are said; nobody owns them."""
     settled = {one.evidence[0]: one for one in settled_in(turns)}
     told: set[EvidenceSpan] = set()
     for sentence in turns.all():
-        found = _taken(sentence) or _agreed(sentence, turns)
+        found = _taken(sentence) or _agreed(sentence, turns) or _concluded(sentence, turns)
         if found is not None:
             told.update(found.evidence)
             yield found
@@ -313,6 +363,8 @@ def _taken(sentence: Sentence) -> Found | None:
         return None
     if not begins_clause(sentence.text, said.start()):
         return None
+    if sentence.text[said.end() :].startswith(":"):  # "It's decided: two temps."
+        return next(_told(sentence), None)
     return _decision(sentence, said.start(), said.end())
 
 
@@ -334,6 +386,21 @@ def _agreed(sentence: Sentence, turns: Turns) -> Found | None:
     if found is None:
         return None
     return Found(found.text, (*found.evidence, reply[0].span()), deadline=found.deadline)
+
+
+def _concluded(sentence: Sentence, turns: Turns) -> Found | None:
+    """ "OK, let's move it to May 12 then.", if nobody objects; "Carried, two to one."."""
+    reply = turns.reply(sentence.utterance)
+    if _CONCLUDES.match(sentence.text) and any(True for _ in whens_in(sentence.text)):
+        if reply and _OBJECTS.match(reply[0].text):
+            return None
+        return next(_told(sentence), None)
+    if not _CARRIED.match(sentence.text):
+        return None
+    first = max(0, sentence.utterance - _VOTE)
+    spoken = (s for n in range(first, sentence.utterance) for s in turns.sentences[n])
+    motion = [one for one in spoken if _MOTION.search(one.text)]
+    return next(_told(motion[-1], sentence), None) if motion else None
 
 
 def _decision(sentence: Sentence, start: int, verb: int) -> Found | None:

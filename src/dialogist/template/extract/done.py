@@ -1,7 +1,7 @@
 """What was done: "I've refunded the fee", "your order has been cancelled", "Done."."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dialogist.template.extract.turns import (
     Found,
@@ -25,7 +25,7 @@ from dialogist.text.tokens import IRREGULAR, word_set
 
 _ADVERB = r"(?:(?:just|already|now|also|successfully|all|gone ahead and|finally|both) )*"
 _PERFECT = re.compile(
-    rf"(?:(?<=^)|(?<=[\s,.;:]))(?:(?:I|We) ?['’] ?ve|(?:I|We) have|[Ii]ve) {_ADVERB}"
+    rf"(?:(?<=^)|(?<=[\s,.;:]))(?:(?:I|[Ww]e) ?['’] ?ve|(?:I|[Ww]e) have|[IiWw]e?ve) {_ADVERB}"
     r"(?P<verb>[a-z][a-z-]+)(?=[ .,!]|$)"
 )
 _PAST = re.compile(
@@ -34,6 +34,8 @@ _PAST = re.compile(
     r"|(?:(?<=^)|(?<=[\s,.;:]))(?:[Ii]|We) (?P<past>[a-z-]+)(?= [^.!?]*\b(?:yesterday|this morning|"
     r"last (?:night|week|month)|earlier|already|an hour ago|today)\b)"
 )
+# "I cancelled your old card and ordered a new one": who serves tells what he did.
+_SIMPLE = re.compile(rf"(?:(?<=^)|(?<=[\s,.;:]))(?:I|[Ww]e) {_ADVERB}(?P<past>[a-z-]+)(?=[ .,!]|$)")
 _PASSIVE = re.compile(
     r"\b(?P<what>(?:your|the|my|our|a|an|it|everything|all of it|you)(?: (?!(?:and|but|or|if|that|"
     r"which|who|is|are|has|have|was|were|will)\b)[\w'’-]+){0,5}?)(?: ?['’] ?(?:s|re)|"
@@ -57,7 +59,7 @@ _DONE_TOO = word_set(
     "found checked tried tested cleaned restarted corrected credited unlocked locked blocked "
     "raised opened logged noted spoken talked merged deployed paid issued prescribed waived "
     "rented reserved purchased transferred upgraded downgraded removed added closed escalated "
-    "set sorted given"
+    "set sorted given lifted reversed unblocked applied posted switched cleared"
 )
 _BEEN = word_set(
     "refunded cancelled canceled booked reserved confirmed changed updated shipped sent "
@@ -65,12 +67,15 @@ _BEEN = word_set(
     "credited waived processed approved placed made submitted scheduled rescheduled transferred "
     "escalated closed renewed purchased bought added removed corrected reset upgraded "
     "downgraded registered paid played rented issued created successful complete signed set "
-    "restored extended moved postponed sorted completed"
+    "restored extended moved postponed sorted completed lifted reversed unblocked"
 )
 _CONFIRMS = re.compile(
     r"\bconfirm(?:ing)?\b(?!ed)|\bis (?:that|this) (?:right|correct|ok|okay)\b", re.I
 )
 _NOT_DONE = re.compile(
+    r"[\w-]+ (?:(?:out|up|off|on|to|for|with|at) )?(?:nobody|no ?one|none|nothing|no|not|neither|"
+    r"never|hardly|nowhere)\b|(?:confirmed|noted|found out|checked|advised|informed) (?:\w+ )?"
+    r"(?:that|if|whether|how|why)\b|asked for (?:your|the)\b|(?:looked|searched)\b|given you\b|"
     r"found (?!(?:it|him|her|them|your|the|his|their)\b)|changed (?:my|his|her|our|your) mind|"
     r"made (?:up|.*\b(?:decision|mistake|choice|notes?|effort|sense|friends?|progress|mind)\b)|"
     r"(?:given|taken|put) (?:up|on)\b|set (?:out|off|aside)\b|heard|thought",
@@ -89,7 +94,7 @@ _BARE = re.compile(
 # "Next week skipped."
 _ELLIPTIC = re.compile(
     rf"{_SO}(?P<what>(?:(?!(?:I|you|we|he|she|it|they|is|was|are|were|be|been|get|got|not|never|no|if|who|that"
-    r"|has|have|had)\b)[\w'’-]+ ){1,5})(?P<verb>[a-z]+ed)\W*$",
+    r"|has|have|had|thanks?|thx|for|to|us|me|when|\w+ing)\b)[\w'’-]+ ){1,5})(?P<verb>[a-z]+ed)\W*$",
     re.I,
 )
 _SKIPPED = word_set("skipped stopped waived removed")  # what only those who serve do for others
@@ -97,57 +102,94 @@ _YES = re.compile(r"^\W*(?:yes|yeah|yep|correct|right|that ?['’]?s (?:it|right
 _REQUEST = re.compile(
     r"\b(?:can|could|would|will) (?:you|u)\b|\bplease\b|\bi(?: would|"
     r"['’]d) like\b", re.I)  # fmt: skip
+_NEW = re.compile(r"[,;] (?:so |and |but )?$|\b(?:so|and|but) $|[;:.] ")
+_SUPPOSED = re.compile(r"\b(?:if|unless|once|when|after|until|before|as soon as)\b", re.I)
+_FIRST = re.compile(r"(?:I|we)\b|ive\b|weve\b", re.I)
 _CHOICE = 4  # words
+_NAMING = 4  # words of what may name a thing
 _STEMS = frozenset(map(stem_of, WORK)) | frozenset(map(stem_of, _DONE_TOO))
 
 
 def done_in(turns: Turns) -> Iterator[Found]:
     """Things said to be done, in the order they are said; of a passive nobody is the owner."""
     served = served_in(turns)
+    told = next((n for n, u in enumerate(turns.dialogue.utterances) if u.speaker in served), -1)
     for sentence in turns.all():
         if sentence.text.endswith("?"):
             continue
         # What a customer did before he called is his story; what he has tried counts.
-        own = list(_own(sentence, turns, past=sentence.speaker not in served))
-        found = own or [one for one in (_passive(sentence, turns), _bare(sentence, turns)) if one]
-        if not found and sentence.speaker not in served:
+        serves = sentence.speaker not in served
+        patterns = [_PERFECT] * (sentence.utterance != told)
+        patterns += [_PAST] * serves + [_SIMPLE] * (serves and bool(served))
+        found = list(_own(sentence, turns, patterns))
+        if not found and serves:
+            found = list(filter(None, [_passive(sentence, turns)]))
+        if not found:
+            found = list(filter(None, [_bare(sentence, turns)]))
+        if not found and serves:
             found = list(_elliptic(sentence))
         yield from found
 
 
-def _own(sentence: Sentence, turns: Turns, past: bool) -> Iterator[Found]:
-    for pattern in (_PERFECT, _PAST) if past else (_PERFECT,):
+def _own(sentence: Sentence, turns: Turns, patterns: Sequence[re.Pattern[str]]) -> Iterator[Found]:
+    known: set[int] = set()
+    serves = _PAST in patterns
+    for pattern in patterns:
         for said in pattern.finditer(sentence.text):
             group = next(name for name, verb in said.groupdict().items() if verb)
-            unsure = _UNSURE.search(before(sentence.text, said.start()))
-            is_known = stem_of(said[group]) in _STEMS or (past and said[group] in _SKIPPED)
+            unsure = _UNSURE.search(_clause_before(sentence.text, said.start()))
+            is_known = stem_of(said[group]) in _STEMS or (serves and said[group] in _SKIPPED)
             if unsure or not is_known or not _is_past(said[group], pattern):
                 continue
-            if not begins_clause(sentence.text, said.start()):
+            if not begins_clause(sentence.text, said.start()) or said.start(group) in known:
                 continue
-            found = _clause(sentence, said.start(group), sentence.speaker, turns)
+            found = _clause(sentence, said, group, turns)
             if found is not None:
+                known.add(said.start(group))
                 yield found
+
+
+def _clause_before(text: str, place: int) -> str:
+    """What is said before in the same clause: "We can't promise it, so I've ..." promises."""
+    words = before(text, place)
+    ends = [end.end() for end in _NEW.finditer(words)]
+    return words[ends[-1] :] if ends and not _SUPPOSED.search(words) else words
 
 
 def _is_past(verb: str, pattern: re.Pattern[str]) -> bool:
     """A past form; "run" and "put" are ones behind "have" only."""
-    if verb.endswith("ed") or verb in ("put", "set", "reset", "cut", "run"):
+    if verb in ("put", "set", "reset", "cut", "run"):
+        return pattern is not _SIMPLE
+    if verb.endswith("ed"):
         return True
     return verb in IRREGULAR and (pattern is _PERFECT or IRREGULAR[verb] != verb)
 
 
-def _clause(sentence: Sentence, start: int, owner: str, turns: Turns) -> Found | None:
+def _clause(sentence: Sentence, said: re.Match[str], group: str, turns: Turns) -> Found | None:
+    start = said.start(group)
     clause = tidy(sentence.text[start : clause_end(sentence.text, start)])
     if len(clause.split()) < 2 or is_broken(clause) or _NOT_DONE.match(clause):
         return None
-    named = turns.before(sentence)
-    if not is_telling(clause) and named is not None:  # "I bought them": what was spoken of
-        text = quoted(named, sentence)
+    owner = sentence.speaker if _FIRST.match(said[0]) else ""  # "My supervisor just ..."
+    if not is_telling(clause):  # "I bought them": what was spoken of
+        text = _with_named(sentence, said.start(), turns)
     else:
-        text = resolved(clause, sentence.speaker, turns.addressee(sentence), owner)
+        addressee = turns.addressee(sentence)
+        text = resolved(clause, sentence.speaker, addressee, owner) if owner else None
         text = text or quoted(sentence)
     return None if text is None else Found(text, (sentence.span(),), owner, words=clause)
+
+
+def _with_named(sentence: Sentence, start: int, turns: Turns) -> str | None:
+    """A quote with what "it" stands for: the same sentence, the one before, or the turn before."""
+    if len(sentence.text[:start].split()) >= _NAMING:
+        return quoted(sentence)
+    said = turns.sentences[sentence.utterance]
+    place = said.index(sentence)
+    if place and len(said[place - 1].text.split()) >= _NAMING:
+        return quoted(turns.joined(said[place - 1], sentence))
+    named = turns.before(sentence)
+    return quoted(sentence) if named is None else quoted(named, sentence)
 
 
 def _passive(sentence: Sentence, turns: Turns) -> Found | None:

@@ -11,7 +11,7 @@ from dialogist.template.extract.decisions import decisions_in
 from dialogist.template.extract.done import done_in
 from dialogist.template.extract.open_questions import questions_in
 from dialogist.template.extract.outcomes import issues_in, outcomes_in
-from dialogist.template.extract.superseded import standing, values_of
+from dialogist.template.extract.superseded import corrected, standing, values_of
 from dialogist.template.extract.turns import Found, Sentence, Turns, quoted, turns_of
 from dialogist.text.languages import language_of
 from dialogist.text.porter import stem_of
@@ -187,14 +187,17 @@ def extract(dialogue: Dialogue) -> Extracted:
 
 
 def _english(turns: Turns) -> Extracted:
-    done = list(_distinct(standing(tuple(done_in(turns)), turns)))
+    done, decisions, actions = (
+        tuple(corrected(find(turns), turns)) for find in (done_in, decisions_in, actions_in)
+    )
+    done = tuple(_distinct(standing(done, turns)))
     return Extracted(
-        decisions=tuple(_distinct(standing(tuple(decisions_in(turns)), turns), last=True)),
-        actions=tuple(_distinct(standing(tuple(actions_in(turns)), turns, done))),
+        decisions=tuple(_distinct(standing(decisions, turns), last=True)),
+        actions=tuple(_distinct(standing(actions, turns, done))),
         questions=tuple(_distinct(questions_in(turns))),
         issue=tuple(issues_in(turns)),
-        done=tuple(done),
-        outcome=tuple(outcomes_in(turns, tuple(done))),
+        done=done,
+        outcome=tuple(outcomes_in(turns, done)),
     )
 
 

@@ -11,6 +11,7 @@ from dialogist.template.extract.turns import (
     clause_end,
     is_broken,
     is_telling,
+    served_in,
     tidy,
 )
 
@@ -75,6 +76,13 @@ _STATED = re.compile(
     r"why)\b))",
     re.I,
 )
+# Who serves waits for an answer at the end of a ticket.
+_REQUESTS = re.compile(
+    r"\b(?:can|could|may|would|will) (?:you|we|i) (?:please |kindly |just )?(?:tell|give|provide|"
+    r"send|"
+    r"confirm|share|dm|have|let us know|check|try|describe|advise|take|make|help us)\b[^.!]*\?\W*$",
+    re.I,
+)
 _FEWEST = 4  # words of a question that can be understood alone
 _SHORT = 3  # words after "I don't know" that still answer nothing
 _LONGEST = 10  # words in what is said then
@@ -88,8 +96,12 @@ def questions_in(turns: Turns) -> Iterator[Found]:
     """Open questions in the order they are asked; ``owner`` is who asks."""
     last = max((n for n, s in enumerate(turns.sentences) if s), default=-1)
     late = last * _LATE
+    served = served_in(turns)
     for sentence in turns.all():
-        if _is_question(sentence.text):
+        waits = bool(served) and sentence.utterance == last and sentence.speaker not in served
+        if waits and _REQUESTS.search(sentence.text):
+            yield Found(tidy(sentence.text), (sentence.span(),), sentence.speaker)
+        elif _is_question(sentence.text):
             evidence = _left_open(sentence, turns, last)
             if evidence:
                 yield Found(tidy(sentence.text), evidence, sentence.speaker)

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dialogist.template.extract.superseded import content_of, standing, values_of
-from dialogist.template.extract.turns import Found, Sentence, Turns, quoted, served_in
+from dialogist.template.extract.turns import SERVES, Found, Sentence, Turns, quoted, served_in
 from dialogist.text.porter import stem_of
 from dialogist.text.replies import declines
 
@@ -12,7 +13,11 @@ from dialogist.text.replies import declines
 
 
 _COMPLAINT = re.compile(
-    r"n ?['’] ?t\b|\b(?:cannot|not|never|no longer|nobody|keeps? \w+ing|still \w+ing|broken?|"
+    r"n ?['’] ?t\b|\b(?:ca|wo|do|does|did|is|are|was|were|have|has|had)nt\b|"
+    r"\b(?:is|are|been|was|went|goes|s) (?:\w+ )?(?:down|out of \w+|unavailable|frozen|louder?)\b|"
+    r"\b(?:out of (?:action|order)|been (?:trying|waiting)|no (?:luck|video|sound|signal|internet|"
+    r"power|reason|reply|response)|canceled|declined|expired|disconnect\w*|freezing|cannot|not|"
+    r"never|no longer|nobody|keeps? \w+ing|still \w+ing|broken?|"
     r"broke|stopped|leak\w*|"
     r"error|problem|issues?|trouble|wrong|too (?:late|small|big|slow|expensive)|late|missing|"
     r"lost|damaged|"
@@ -30,7 +35,7 @@ _WISH = re.compile(
     r"interested)|i was "
     r"(?:wondering|hoping)|could you (?:help|find|please)|can you (?:help|find|please|get|book|"
     r"look)|"
-    r"help me|i have a question|please (?:find|book|help|get|search))",
+    r"help me|i have a question|please (?:find|book|help (?:me|us|with|to)|get|search))",
     re.I,
 )
 _NOTHING = re.compile(
@@ -39,44 +44,114 @@ _NOTHING = re.compile(
     r"thanks|no worries|i don ?['’]?t (?:think|know|mind))\b", re.I)  # fmt: skip
 _OPENS = re.compile(
     r"^\W*(?:(?:hi|hello|hey|yes|good \w+)\W+)?(?:this is|it ?['’]?s|my name|i ?['’]?m|i am)\b"
-    r"[^.!?]{0,30}\W*$|.*\?$",
+    r"[^.!?]{0,30}\W*$|^\W*my (?:\w+ )?(?:number|name|e-?mail|address|id) is\b",
+    re.I,
+)
+# Asked of whom one talks to, or for help as such: the matter comes later.
+_ASKS_NOTHING = re.compile(
+    r"\b(?:is (?:this|that) (?:the|your)|are you|am i (?:through|speaking)|who am i|how are|(?:can|"
+    r"could) you help(?: me)?"
+    r"(?: please)?\W*$|do you have (?:a )?(?:minute|moment|time)|(?:can|may|could) i (?:ask|speak|"
+    r"talk))\b",
+    re.I,
+)
+_DISLIKES = re.compile(
+    r"\b(?:disappoint\w*|unacceptable|awful|terrible|worst|worse|disgust\w*|ridiculous|poor|rude|"
+    r"useless|horrible|joke|trash|crap)\b",
+    re.I,
+)
+_ADVISES = re.compile(r"^\W*(?:do not|don ?['’]?t|never)\b", re.I)
+_PRAISES = re.compile(
+    r"\b(?:great|amazing|awesome|excellent|brilliant|wonderful|fantastic|lovely|helpful|sunshine|"
+    r"thanks?|thank ?you|love|shout ?out|kudos|luckily|congratulations)\b",
+    re.I,
+)
+# What only the sentence before makes clear.
+_LEANS = re.compile(
+    r"^\W*(?:it|its|they|that|thats|this|those|these|he|she|not|then|however|but|so|because|and|"
+    r"anyway|now|which|please|also|all other|still|same|no idea|when will|shouldnt i)\b"
+    r"|.*\b(?:do|doing|fix|about|with) (?:this|that|it)\b",
     re.I,
 )
 _HEAD = 6  # utterances: a problem is told at the beginning
 _FEWEST = 4  # words of a sentence that tells something
+_QUOTED = 200  # characters of a longer sentence
+_LEANT_ON = 2  # sentences before
 
 
 def issues_in(turns: Turns) -> Iterator[Found]:
     """At most a complaint and a wish, where there is somebody who serves and somebody who asks.
 
-    They are taken from the first turn in which those who are served say more than a greeting.
+    They are taken from the first turn in which those who are served say what they want. A turn
+    that only states something counts if nothing better comes; an answer to a question does not.
     """
     served = served_in(turns)
-    first: list[Sentence] = []
+    stated: Sentence | None = None
     for number, said in enumerate(turns.sentences[:_HEAD]):
         if turns.dialogue.utterances[number].speaker not in served:
             continue
         telling = [one for one in said if _tells(one)]
-        first = first or telling
-        if telling and not all(one.text.endswith("?") for one in telling):
-            first = telling
-            break
-    if first:
-        yield from _issues(first)
+        chosen = _matter(telling)
+        if not chosen and stated is None and not _answers(number, turns):
+            stated = next((one for one in telling if _states(one)), None)
+            if stated is None and any(_PRAISES.search(one.text) for one in telling):
+                return  # who only praises has no problem
+        if not chosen and stated is not None:
+            chosen = [stated]
+        if chosen:
+            yield from (one for s in chosen if (one := _issue(s, said, turns)) is not None)
+            return
 
 
-def _issues(telling: list[Sentence]) -> Iterator[Found]:
-    complaint = next((s for s in telling if _COMPLAINT.search(s.text)), None)
+def _matter(telling: list[Sentence]) -> list[Sentence]:
+    """The first complaint and the first wish of a turn, else a question, else what is disliked."""
+    telling = [one for one in telling if not _ADVISES.match(one.text)]
+    complaint = next((s for s in telling if _COMPLAINT.search(s.text) and _is_bad(s.text)), None)
     wish = next((s for s in telling if _WISH.search(s.text)), None)
     chosen = {s.start: s for s in (complaint, wish) if s is not None}
     if not chosen:
-        stated = [one for one in telling if not _OPENS.match(one.text)] or telling
-        chosen = {stated[0].start: stated[0]}
-    for start in sorted(chosen):
-        text = quoted(chosen[start])
-        if text is not None:
-            one = chosen[start]
-            yield Found(text, (one.span(),), one.speaker, words=one.text)
+        asked = (s for s in telling if "?" in s.text and not _ASKS_NOTHING.search(s.text))
+        disliked = (s for s in telling if _DISLIKES.search(s.text))
+        first = next(asked, None) or next(disliked, None)
+        chosen = {} if first is None else {first.start: first}
+    return [chosen[start] for start in sorted(chosen)]
+
+
+def _is_bad(text: str) -> bool:
+    """Whether a complaint is one: "Luckily they were not late" praises."""
+    return _PRAISES.match(text.lstrip(" .,!")) is None
+
+
+def _states(sentence: Sentence) -> bool:
+    text = sentence.text
+    return not (_OPENS.match(text) or _PRAISES.search(text) or _ADVISES.match(text) or "?" in text)
+
+
+def _answers(number: int, turns: Turns) -> bool:
+    """Whether a turn only answers a question other than "How can I help?"."""
+    asked = turns.sentences[number - 1] if number else ()
+    return any(one.text.endswith("?") for one in asked) and not any(
+        SERVES.search(one.text) for one in asked
+    )
+
+
+def _issue(sentence: Sentence, said: tuple[Sentence, ...], turns: Turns) -> Found | None:
+    """A quote, with the sentences before it that it leans on."""
+    place = said.index(sentence)
+    first = place
+    while first and place - first < _LEANT_ON and _LEANS.match(said[first].text):
+        first -= 1
+    whole = turns.joined(said[first], sentence)
+    if quoted(whole) is None:
+        whole = sentence
+    text = quoted(whole) or quoted(_shortened(whole))
+    return None if text is None else Found(text, (whole.span(),), whole.speaker, words=whole.text)
+
+
+def _shortened(sentence: Sentence) -> Sentence:
+    """The beginning of a sentence that is too long to be quoted whole."""
+    cut = sentence.text.rfind(" ", 0, _QUOTED)
+    return replace(sentence, text=f"{sentence.text[:cut]} ...")
 
 
 def _tells(sentence: Sentence) -> bool:
@@ -151,22 +226,46 @@ _BOOKING = frozenset(
         ],
     )
 )
+_THING = (
+    r"(?:it|its|it ?['’]?s|everything|all|the \w+(?: \w+)?|"
+    r"(?:this|that)(?= ?(?:['’]s|is) |.{1,12}(?:now|again)\b))"
+)
 _WORKS = re.compile(
-    r"\b(?:(?:it|everything|this|the \w+|that(?= (?:worked|fixed|solved))) ?(?:['’] ?s| is|"
-    r" are)? ?(?:all )?(?:now )?(?:works|working|"
-    r"worked|fixed|solved|sorted|(?<=is )back|(?<=s )back online)\b(?: (?:now|again|fine|"
-    r"perfectly))*|"
-    r"(?:that|it) (?:did the trick|fixed it|solved it|helped)|problem (?:is )?solved|"
-    r"(?:i can|i ?['’]?m able to) (?:log|see|open|hear|connect|access)\b[^.!?]*\bnow\b)",
+    rf"\b(?:{_THING} ?(?:['’] ?s| is| are| seems to be)? ?(?:all )?(?:now )?(?:works|working)"
+    r"(?: (?:now|again|fine|perfectly))*"
+    r"|(?:that|it|this|everything|the \w+) (?:now )?worked"
+    rf"|(?:{_THING} ?(?:['’] ?s| is| are|(?<=its)|(?<=s))|got (?:it|this|that)) (?:all )?(?:now )?"
+    r"(?:fixed|solved|sorted|resolved|back online|(?:okay|ok|fine|good)(?= (?:now|again)))"
+    r"(?: (?:now|again))?"
+    r"|(?:it|everything|(?:the )?\w+)(?: ?['’] ?s|(?<=it)s| is) back(?: (?:now|again|on|"
+    r"up))?(?=\W*$)"
+    r"|(?:that|it|this) (?:did it(?= ?[,.!]|\W*$)|(?:did|seems to have done|has done) the trick|"
+    r"fixed it|solved it|helped)"
+    r"|(?:problem|issue) (?:is )?(?:now )?(?:solved|resolved|fixed)"
+    r"|(?:i can|i ?['’]?m able to|i am able to) (?:\w+ ){1,5}?(?:now|again)\b"
+    r"|arrived and works|now it works)\b"
+    r"|^\W*(?:\w+ )?(?:(?:it|all) )?(?:working|works|fixed|sorted|solved|resolved) (?:now|again)\b"
+    r"|\b(?:order|parcel|package|replacement|refund|money) (?:has )?(?:just |now )?arrived\b",
+    re.I,
+)
+# "No wait, it is down again."
+_AGAIN = re.compile(
+    r"\b(?:down|broken|gone|stopped|frozen|dead|happening|crashing|failing|crashed|died|offline|"
+    r"back to (?:the same|square one)|blocked|locked out) again\b|\bspoke too soon\b|"
+    r"\b(?:problem|issue|error) (?:is |s )?back\b|\bnot (?:any ?more|fixed|solved|resolved|"
+    r"sorted)\b",
     re.I,
 )
 _FAILS = re.compile(
     r"\b(?:still (?:doesn ?['’]?t|does not|not|isn ?['’]?t|won ?['’]?t|can ?['’]?t|the same|"
-    r"nothing|broken)|"
+    r"nothing|broken|no|frozen|down)|"
     r"(?:it|that) (?:doesn ?['’]?t|didn ?['’]?t|does not|did not) (?:work|help|change)|"
-    r"(?:the )?same (?:problem|error|thing|issue)|no luck)\b",
+    r"(?:the )?same (?:problem|error|issue)|no luck)\b",
     re.I,
 )
+# "I can't do that before you verify it" says what it takes.
+_PROVIDED = re.compile(r"\b(?:before|until|unless) (?:you|we|i|it)\b", re.I)
+_ASKS_BACK = re.compile(r"^\W*(?:please|kindly|pls|can|could)\b|\blet (?:us|me) know\b", re.I)
 _REFUSED = re.compile(
     r"\b(?:unfortunately|i ?['’]?m afraid|regrettably|i am afraid|sorry|"
     r"apologi[sz]e)\b[^.!?]*\b(?:(?:we|i) "
@@ -178,7 +277,8 @@ _REFUSED = re.compile(
     r"did not) go through|could ?n['’]?t be|could not be|failed)\b"
     r"|\b(?:we|i) (?:can ?['’]?t|cannot|can not) do (?:that|this|it)\b"
     r"|\b(?:that|this|it|they|those|these|the \w+)(?: ones?)? (?:can ?['’]?t|cannot|can not) be "
-    r"(?:refunded|changed|cancell?ed|exchanged|repaired|returned|replaced|moved|extended|fixed|saved)\b"
+    r"(?:refunded|changed|cancell?ed|exchanged|repaired|returned|replaced|moved|extended|fixed|"
+    r"saved)\b"
     r"|\b(?:we|i) (?:can ?['’]?t|cannot|can not) get (?:it|them|that) back\b"
     r"|\b(?:we|i) (?:was|were) (?:not |un)able to|\b(?:we|i) wasn ?['’]?t able to"
     r"|\b(?:we|i) (?:can ?['’]?t|cannot|are unable to|am unable to|was unable to|were unable to|"
@@ -200,6 +300,12 @@ _PASSED_ON = re.compile(
 )
 
 
+_NOT_YET = re.compile(
+    r"\b(?:if|when|how|should|would|will|hope|until|make sure|never|not|try|lets?|to get|"
+    r"want|need|was|were|used to|everyone|other)\b|['’]ll\b|n['’]?t\b",
+    re.I,
+)
+_CLOSES = re.compile(r"\bno (?:problem|worries|more|further|thanks?)\b|\bthat ?['’]?s all\b", re.I)
 # What those who serve grant.
 _GRANTS = re.compile(
     r"\b(?:I|we)(?: ?['’] ?ll| will) (?:(?:just|also|then) )?(?:refund|credit|waive|take off|"
@@ -238,20 +344,33 @@ def outcomes_in(turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
     served = served_in(turns)
     if not served:
         return
-    found = [one for one in done if _settles(one)]
+    found = [one for one in done if _settles(one) and one.owner not in served]
     known = {one.evidence[0] for one in found}
     verdict: Found | None = None
     for sentence in turns.all():
-        if sentence.text.endswith("?") and "," not in sentence.text:
+        if sentence.text.endswith("?"):
             continue
-        if _is_verdict(sentence, turns):
-            verdict = _quote(sentence) or verdict
+        if _is_verdict(sentence, turns, served):
+            verdict = _quote(_with_named(sentence, turns)) or verdict
         elif sentence.speaker not in served and sentence.span() not in known:
             found += _answered(sentence, turns, done)
     found = found or list(_granted(turns, served)) or _on_request(done, served)
-    if verdict is not None and not _is_on_the_way(verdict, found, served, turns):
+    if verdict is not None and not (
+        _is_on_the_way(verdict, found, served, turns) or _is_overturned(verdict, served, turns)
+    ):
         found += [verdict] if verdict.evidence[0] not in known else []
     yield from sorted(found, key=_place)[-_MOST:]
+
+
+def _is_overturned(verdict: Found, served: frozenset[str], turns: Turns) -> bool:
+    """Whether those who are served complain again after all works: then it is not the end."""
+    if _FAILS.search(verdict.words) or _AGAIN.search(verdict.words):
+        return False
+    later = (s for s in turns.all() if (s.utterance, s.start) > _place(verdict))
+    return any(
+        s.speaker in served and _COMPLAINT.search(s.text) and not _CLOSES.search(s.text)
+        for s in later
+    )
 
 
 def _granted(turns: Turns, served: frozenset[str]) -> Iterator[Found]:
@@ -277,6 +396,8 @@ def _on_request(done: tuple[Found, ...], served: frozenset[str]) -> list[Found]:
 
 def _answered(sentence: Sentence, turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
     """A refusal, or work that is passed on, if nothing later grants or replaces it."""
+    if _PROVIDED.search(sentence.text) or _ASKS_BACK.search(sentence.text):
+        return
     if _REFUSED.search(sentence.text):
         one = _refusal(sentence, turns)
         if one is not None and not any(_grants(new, one) for new in done if _settles(new)):
@@ -315,7 +436,7 @@ def _is_on_the_way(
     verdict: Found, found: list[Found], served: frozenset[str], turns: Turns
 ) -> bool:
     """Whether "It didn't help" is only the answer to a question, and more is done behind it."""
-    if not _FAILS.search(verdict.words):
+    if not (_FAILS.search(verdict.words) or _AGAIN.search(verdict.words)):
         return False
     number = verdict.evidence[0].utterance
     after = (s for n in range(number + 1, len(turns.sentences)) for s in turns.sentences[n])
@@ -344,21 +465,23 @@ def _settles(one: Found) -> bool:
     return any(stem_of(word) in _SETTLING for word in past)
 
 
-def _is_verdict(sentence: Sentence, turns: Turns) -> bool:
+def _is_verdict(sentence: Sentence, turns: Turns, served: frozenset[str]) -> bool:
     if sentence.utterance == 0:
         return False
-    if _FAILS.search(sentence.text):
-        return True
+    if _AGAIN.search(sentence.text) or _FAILS.search(sentence.text):
+        return sentence.speaker in served
     works = _WORKS.search(sentence.text)
-    if works is not None and re.match(
-        r" ?(?:for|with|out|on|at|best|in)\b", sentence.text[works.end() :]
-    ):
+    if works is None or _NOT_YET.search(sentence.text):
         return False
-    return works is not None and not re.search(
-        r"\b(?:if|when|how|should|would|hope|until|make sure|never|not|try)\b|n['’]t\b",
-        sentence.text,
-        re.I,
-    )
+    return not re.match(r" ?(?:for|with|out|on|at|best|in)\b", sentence.text[works.end() :])
+
+
+def _with_named(sentence: Sentence, turns: Turns) -> Sentence:
+    """ "Power reset it. Working now.": a few words with the sentence before them."""
+    said = turns.sentences[sentence.utterance]
+    place = said.index(sentence)
+    is_bare = place > 0 and len(sentence.text.split()) < _FEWEST
+    return turns.joined(said[place - 1], sentence) if is_bare else sentence
 
 
 def _quote(sentence: Sentence) -> Found | None:

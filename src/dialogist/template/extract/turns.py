@@ -164,6 +164,12 @@ class Turns:
         last = self.sentences[sentence.utterance - 1][-1]
         return last if last.speaker != sentence.speaker else None
 
+    def joined(self, first: Sentence, last: Sentence) -> Sentence:
+        """Neighbouring sentences of one utterance as one."""
+        text = _NOISE.sub(_blank, self.dialogue.utterances[first.utterance].text)
+        whole = text[first.start : last.end]
+        return Sentence(first.utterance, first.start, last.end, whole, first.speaker)
+
     def reply(self, utterance: int, within: int = 1) -> Sequence[Sentence]:
         """What the first other speaker says in the next ``within`` utterances."""
         speaker = self.dialogue.utterances[utterance].speaker
@@ -193,8 +199,12 @@ def turns_of(dialogue: Dialogue) -> Turns:
     )
 
 
+def _blank(mark: re.Match[str]) -> str:
+    return " " * len(mark[0])
+
+
 def _sentences(number: int, text: str, speaker: str) -> Iterator[Sentence]:
-    blank = _NOISE.sub(lambda mark: " " * len(mark[0]), text)
+    blank = _NOISE.sub(_blank, text)
     for start, end in sentence_spans(blank):
         if _WORD.search(blank, start, end):
             yield Sentence(number, start, end, blank[start:end], speaker)
@@ -206,14 +216,15 @@ def _sentences(number: int, text: str, speaker: str) -> Iterator[Sentence]:
 _SERVING = word_set(
     "agent advisor adviser support rep representative operator system assistant bot clerk "
     "reception receptionist doctor dr nurse teacher salesperson helpdesk service host staff "
-    "waiter mechanic technician consultant dispatcher cashier pharmacist"
+    "waiter mechanic technician consultant dispatcher cashier pharmacist shop store desk hotline "
+    "helpline team"
 )
 _SERVED = word_set(
     "customer caller client guest patient passenger user traveller traveler tenant shopper "
     "member subscriber"
 )
 _TWO = 2
-_SERVES = re.compile(
+SERVES = re.compile(
     r"\b(?:how (?:can|may|could) (?:i|we) (?:help|assist)|what can i do for you|"
     r"what (?:brings|seems|can i get)|thanks? (?:you )?for (?:calling|contacting|reaching)|"
     r"you ?['’]?re (?:through to|speaking (?:to|with))|can i help you|"
@@ -224,21 +235,88 @@ _SERVES = re.compile(
 )
 
 
+# What only those say who serve, and only those who want something: names may tell neither.
+_HELPS = (
+    re.compile(
+        r"\b(?:sorry (?:to hear|about|for (?:the|any|that|your))|apologi[sz]e|apologies)\b|"
+        r"\bsorry[,.] (?:i|we)\b|^\W*(?:i ?['’]?m|i am|we are|we ?['’]?re) (?:so |very )?sorry\b",
+        re.I,
+    ),
+    re.compile(
+        r"\b(?:may|can|could) (?:i|we) (?:please )?(?:have|get|take|ask for) your\b|"
+        r"\b(?:can|could) you (?:please )?(?:provide|confirm|tell|give|share|dm|send)(?: us| me)?"
+        r" (?:the |your )?(?:\w+ )?(?:account|order|booking|policy|customer|reference|phone|number|"
+        r"address|details)\b",
+        re.I,
+    ),
+    re.compile(
+        r"\byour (?:\w+ )?(?:order|account|parcel|package|booking|refund|bill|subscription|claim|"
+        r"ticket|policy|case|delivery|reservation|contract|payment)\b",
+        re.I,
+    ),
+    re.compile(
+        r"\b(?:i|we)(?: ?['’]?ve| have|['’]?ll| will)(?: just| now| already)? (?:refund|cancel|"
+        r"send|"
+        r"sent|open|process|credit|issue|replace|escalate|forward|reset)\w*\b",
+        re.I,
+    ),
+    SERVES,
+)
+_SEEKS = (
+    re.compile(
+        r"\bmy (?:\w+ )?(?:order|bill|account|internet|card|parcel|package|phone|booking|router|"
+        r"delivery|subscription|refund|flight|ticket|invoice|contract|reservation|laptop|app|"
+        r"password|payment|luggage|bag)\b",
+        re.I,
+    ),
+    re.compile(
+        r"\b(?:you|they|i was|i ?['’]?ve been|i got|i have been) (?:charged|billed|overcharged|"
+        r"promised)\b|\b(?:does ?n|is ?n|wo|has ?n|is not|does not|never|not) ?['’]?t? ?(?:work|"
+        r"arrive|come|turn|load)\w*\b",
+        re.I,
+    ),
+    re.compile(
+        r"\bi(?: would|['’ ]?d)? (?:want|need|like)(?: to have)? (?:a refund|my money|to (?:cancel|"
+        r"return|change|book|order|report|exchange|file|complain))\b|"
+        r"\b(?:can|could) you (?:please )?(?:help|refund|cancel|check|reset|replace|send me)\b",
+        re.I,
+    ),
+)
+
+
 def served_in(turns: Turns) -> frozenset[str]:
-    """Those who are served; nobody where nobody serves."""
+    """Those who are served, by role, by name, or of two by what they say; nobody where none is."""
     names = turns.speakers
     roles = {u.speaker: u.role.lower() for u in turns.dialogue.utterances}
-    words = {name: {roles.get(name, ""), *re.findall(r"\w+", name.lower())} for name in names}
+    words = {name: _words_of(roles[name]) or _words_of(name) for name in names}
     served = frozenset(name for name in names if not _SERVED.isdisjoint(words[name]))
     if served and len(served) < len(names):
         return served
     serving = {name for name in names if not _SERVING.isdisjoint(words[name])}
     if not serving and len(names) == _TWO:
         first = [s for s in turns.all() if s.utterance < 3]
-        serving = {s.speaker for s in first if _SERVES.search(s.text)}
+        serving = {s.speaker for s in first if SERVES.search(s.text)}
+        serving = serving if len(serving) == 1 else _serving_by_words(turns)
     if not serving:
         return frozenset()
     return frozenset(names) - serving
+
+
+def _words_of(text: str) -> frozenset[str]:
+    """The words of a name or role that tell who serves and who is served."""
+    return frozenset(re.findall(r"\w+", text.lower())) & (_SERVING | _SERVED)
+
+
+def _serving_by_words(turns: Turns) -> set[str]:
+    """The one of two who alone talks like those who serve, to one who wants something."""
+    points = dict.fromkeys(turns.dialogue.speakers, 0)
+    for name in points:
+        said = [one.text for one in turns.all() if one.speaker == name]
+        helps = sum(any(cue.search(text) for text in said) for cue in _HELPS)
+        seeks = sum(any(cue.search(text) for text in said) for cue in _SEEKS)
+        points[name] = helps - seeks
+    low, high = sorted(points, key=points.__getitem__)
+    return {high} if points[low] < 0 < points[high] else set()
 
 
 # How an entry is worded: a clause with its pronouns resolved, or what was said in quotation marks.

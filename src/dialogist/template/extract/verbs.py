@@ -9,17 +9,17 @@ from dialogist.text.tokens import word_set
 _WORK = """
 accept activate accompany add adjust apply approve arrange ask assign attach bake block book bring
 build buy call cancel change check circulate clean close collect compile complete confirm connect
-contact cook coordinate copy correct cover create deliver deposit design develop discuss dispatch
-distribute document draft drive drop downgrade edit e-mail email escalate evaluate explore extend
-fax feed fetch file fill finalise finalize finish fix follow forward grab handle hand help hire
-implement inform install introduce investigate invite issue join label look mail make message
-modify move notify order organise organize pack paint pass pay phone pick place plan polish post
-prepare prescribe present print proceed process produce provide publish purchase put raise reach
-rearrange redo refer refund register remind remove renew repair replace replenish reply report
-reschedule research reserve reset resend return review revise rewrite ring run save scan schedule
-search select send set share ship sign sort speak store submit summarise summarize supply switch
-talk test text tidy transfer transport translate turn type update upgrade upload waive wash water
-work write
+contact cook coordinate copy correct cover create deliver decrease deposit design develop discuss
+dispatch distribute document draft drive drop downgrade edit e-mail email escalate evaluate
+explore extend fax feed fetch file fill finalise finalize finish fix follow forward grab handle
+hand help hire implement increase inform install introduce investigate invite issue join label
+look mail make message modify move notify order organise organize pack paint pass pay phone pick
+place plan polish post prepare prescribe present print proceed process produce provide publish
+purchase put raise reach rearrange redo refer refund register remind remove renew repair replace
+replenish reply report reschedule research reserve reset resend return review revise rewrite ring
+run save scan schedule search select send set share ship sign sort speak store submit summarise
+summarize supply switch talk taper test text tidy transfer transport translate turn type update
+upgrade upload waive wash water work write
 """
 _WEAK = """
 arrive begin come continue do explain find get give go have keep learn leave meet

@@ -53,6 +53,11 @@ _LISTED = re.compile(r"(?i),\s*([^,]+)$")
 _AND_NOUN = re.compile(rf"(?i)and (?:{_NOUN})\b")
 _CONJUNCTION = re.compile(r"(?i)(?:and|but|so) (?:please )?")
 _THREAT = re.compile(r"(?i)(?:and|or) (?:you|i|we)(?:['’]ll| will)\b")
+# "Safe to swim, I won't promise": what stands before is not said to be so.
+_NOT_VOUCHED_FOR = re.compile(
+    r"(?i)(?:i|we) (?:(?:wo|ca|could|would|do)n['’]t|cannot|will not|do not) "
+    r"(?:promise|say|guarantee|swear|know|think|believe)\b|i doubt\b"
+)
 _LEAST = 3  # words on each side
 
 
@@ -80,6 +85,8 @@ def _can_cut(left: str, right: str) -> bool:
     if min(len(left.split()), len(right.split())) < _LEAST or _SAYS.search(said):
         return False
     if not joined and _BEGINS.match(left) and not _is_clause(left):
+        return False
+    if _NOT_VOUCHED_FOR.match(right) and not _is_clause(left):
         return False
     if _THREAT.match(right) and is_base(left.split()[0].lower()):
         return False  # "Come home late and you'll see"

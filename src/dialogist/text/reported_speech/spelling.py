@@ -106,6 +106,10 @@ _NOUN_IS = re.compile(
     r"|their|fine|late|going|leaking|coming|coughing|working|running|still|already|too|really|very|broken|available|ready"
     r"|closed|open|here|there|free|bit)\b)"
 )
+# "She is moving to her son's in Ghent": his place.
+_TO_SOMEBODYS = re.compile(
+    r"(?i)\b(?:to|at|from|near|round|past|outside|by) (?:my|your|his|her|our|their|the) $"
+)
 _THERE_ARE = re.compile(r"(?i)\b(there) is(?= (?:people|children|kids|many|several|lots of)\b)")
 _COUSIN = re.compile(
     r"(?i)(?:(?<=\bmy)|(?<=\bur)|(?<=\byour)|(?<=\bhis)|(?<=\bher)|(?<=\bour)|(?<=\btheir)"
@@ -136,7 +140,7 @@ def normalised(text: str) -> str:
     text = _WHAT_DOES.sub(r"\1 does ", text)
     text = _HAS_BEHIND_A_NOUN.sub(_has_done, text)
     text = _IS_OR_HAS.sub(lambda found: found[1] + _is_or_has(found), text)
-    text = _NOUN_IS.sub(lambda found: f"{found[1]} {_is_behind_a_noun(found[2])}", text)
+    text = _NOUN_IS.sub(_is_behind_a_noun, text)
     text = _HAS_GOT.sub(r"\1", text)
     text = _THERE_ARE.sub(r"\1 are", text)
     return _SPACE_BEFORE.sub("", " ".join(text.split()))
@@ -163,8 +167,11 @@ def _spelt(word: re.Match[str], text: str) -> str:
     return usual[0].upper() + usual[1:] if word[0][0].isupper() else usual
 
 
-def _is_behind_a_noun(following: str) -> str:
-    return "has" if following in ("been", "got", "gone") else "is"
+def _is_behind_a_noun(found: re.Match[str]) -> str:
+    before = found.string[: found.start()]
+    if found[2] in ("in", "on", "at", "with", "from") and _TO_SOMEBODYS.search(before):
+        return found[0]
+    return f"{found[1]} {'has' if found[2] in ('been', 'got', 'gone') else 'is'}"
 
 
 def _is_contraction(low: str, following: str) -> bool:
@@ -205,7 +212,8 @@ def _is_or_has(found: re.Match[str]) -> str:
     if subject.endswith(("one", "body")) and before and before[-1] in _BEFORE_AN_OWNER:
         return "'s"
     never = words.lower().startswith((" never", " already")) and is_participle(following)
-    if following in _HAS_NEXT or never or _HAS_DONE.match(words):
+    lately = following.endswith("ed") and words.lower().split()[1:2] == ["since"]
+    if following in _HAS_NEXT or never or lately or _HAS_DONE.match(words):
         return " has"
     first = words.split()[:1]
     if (first and first[0].lower() in _IS_NEXT) or is_gerund(following):
