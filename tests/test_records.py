@@ -1,6 +1,9 @@
 """Records: what they take, and that their JSON comes back the same."""
 
+import copy
+import dataclasses
 import json
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +11,15 @@ from pathlib import Path
 import pytest
 
 import dialogist
-from dialogist import DialogistError, Dialogue, Summarizer, Summary, Utterance, read_dialogues
+from dialogist import (
+    DialogistError,
+    Dialogue,
+    Session,
+    Summarizer,
+    Summary,
+    Utterance,
+    read_dialogues,
+)
 from dialogist.errors import DataError, UsageError
 from dialogist.records import Coverage, EvidenceSpan, Statement, Warning
 
@@ -150,3 +161,43 @@ def test_a_type_checker_sees_the_names_that_there_are(tmp_path: Path) -> None:
     assert 'has no attribute "Sumarizer"' in found[0]
     assert 'has no attribute "Nothing"' in found[1]
     assert (source / "dialogist" / "py.typed").is_file()
+
+
+@pytest.mark.parametrize("one", [Dialogue([Utterance("Ann", "Hi.")]), Summary("Ann says hi.")])
+def test_a_record_can_be_pickled_copied_and_taken_apart(one) -> None:
+    assert pickle.loads(pickle.dumps(one)) == one == copy.deepcopy(one)
+    assert dataclasses.asdict(one)["id"] == ""
+
+
+def test_a_dialogue_keeps_its_own_profile() -> None:
+    profile = {"plan": "Gold"}
+    dialogue = Dialogue([Utterance("Ann", "Hi.")], profile=profile)
+    profile["plan"] = "Silver"
+    assert dialogue.profile == {"plan": "Gold"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: Dialogue([], profile=None),
+        lambda: Dialogue([], metadata=None),
+        lambda: Dialogue.from_text(None),
+        lambda: read_dialogues(""),
+        lambda: read_dialogues(None),
+        lambda: read_dialogues(["a.jsonl"]),
+        lambda: Summarizer.load(""),
+        lambda: Summarizer.load(None),
+        lambda: Session(Summarizer.load()).add(None),
+        lambda: Session(Summarizer.load()).add("Hi."),
+        lambda: Summarizer.load().stream([], window=0),
+        lambda: Summarizer.load().summarize([], {"length": "short"}),
+    ],
+)
+def test_a_wrong_argument_is_a_usage_error(wrong) -> None:
+    with pytest.raises(UsageError):
+        wrong()
+
+
+def test_a_model_is_loaded_by_its_path(tmp_path) -> None:
+    with pytest.raises(DialogistError, match="no model"):
+        Summarizer.load(tmp_path)

@@ -11,7 +11,7 @@ from dialogist.files import sha256_of
 from dialogist.pipeline.isolation import failed
 from dialogist.pipeline.options import SummaryOptions, find_model
 from dialogist.pipeline.summarizer import EndpointSummarizer, Summarizer
-from dialogist.records import JSON, Dialogue, Statement, Summary
+from dialogist.records import JSON, Dialogue, Statement, Summary, Utterance
 from dialogist.selection.network import BUNDLED
 from dialogist.template.filled import (
     DOUBTED,
@@ -51,7 +51,7 @@ class Shaped:
 
     ``quotes`` has what was said for each sentence, or where there are none for each key point.
     ``with_evidence``: text output shows them, and what the checks say. ``with_labels``: text and
-    Markdown name the key points.
+    Markdown name the key points. ``read``: what the evidence refers to, where JSON must tell it.
     """
 
     summary: Summary
@@ -60,6 +60,7 @@ class Shaped:
     quotes: tuple[tuple[Quote, ...], ...] = ()
     with_evidence: bool = True
     with_labels: bool = False
+    read: tuple[Utterance, ...] = ()
 
     @property
     def kinds(self) -> set[str]:
@@ -75,8 +76,10 @@ class Shaped:
         return list(zip(_shown(self.summary), self.quotes, strict=True))
 
     def to_json(self) -> dict[str, object]:
-        """The summary as JSON values, with its template under ``filled`` if it has one."""
+        """The summary as JSON values; beside it ``filled``, its template, and ``utterances``."""
         written: dict[str, object] = {**self.summary.to_json()}
+        if self.read:
+            written["utterances"] = [{"speaker": u.speaker, "text": u.text} for u in self.read]
         if self.filled is not None:
             written["filled"] = filled_to_json(self.filled)
         return written

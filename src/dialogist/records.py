@@ -6,7 +6,6 @@ reader -> Dialogue -prepare-> Example -encode-> ids ...      ... -compose-> Summ
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from types import MappingProxyType
 from typing import Any, Literal, TypeAlias, get_args
 
 from dialogist.errors import DataError, UsageError
@@ -16,8 +15,6 @@ from dialogist.record_json import from_json, to_json
 SCHEMA_VERSION = 3
 """Of a summary as JSON (assets/summary.schema.json); fields are added without a new one."""
 
-_NOTHING: Mapping[str, JSON] = MappingProxyType({})
-_NOTHING_MASKED: Mapping[str, str] = MappingProxyType({})
 PROFILE = "profile"
 """The key of a record that holds what is known of a customer beside the dialogue.
 
@@ -26,9 +23,6 @@ What of it cannot be read stays there in the metadata.
 
 PROFILE_PREFIX = f"{PROFILE}."
 """Before a field's name, where a statement cites it."""
-
-_NO_PROFILE: Mapping[str, str] = MappingProxyType({})
-_NO_TIMINGS: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +62,8 @@ class Dialogue:
     utterances: tuple[Utterance, ...]
     id: str = ""
     references: tuple[str, ...] = ()
-    metadata: Mapping[str, JSON] = field(default_factory=lambda: _NOTHING, hash=False)
-    profile: Mapping[str, str] = field(default_factory=lambda: _NO_PROFILE, hash=False)
+    metadata: Mapping[str, JSON] = field(default_factory=dict, hash=False)
+    profile: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         """Make lists tuples, and refuse what is neither.
@@ -81,6 +75,11 @@ class Dialogue:
             object.__setattr__(self, name, _tuple_of(kind, name, getattr(self, name)))
         if not isinstance(self.id, str):
             raise UsageError(f"Dialogue: id must be text, not {type(self.id).__name__}")
+        for name in ("metadata", "profile"):  # copied: a caller's own may change
+            value = getattr(self, name)
+            if not isinstance(value, Mapping):
+                raise UsageError(f"Dialogue: {name} must be a dict, not {type(value).__name__}")
+            object.__setattr__(self, name, dict(value))
         for name, value in self.profile.items():
             if not isinstance(name, str) or not isinstance(value, str):
                 raise UsageError(f"Dialogue: profile[{name!r}] must be text under a name")
@@ -95,7 +94,12 @@ class Dialogue:
 
         A line without a colon continues the utterance above; the first such line has no speaker.
         Files of many other forms: `dialogist.read_dialogues`.
+
+        Raises:
+            UsageError: it is no text.
         """
+        if not isinstance(text, str):
+            raise UsageError(f"Dialogue: text must be text, not {type(text).__name__}")
         turns: list[tuple[str, str]] = []
         for line in filter(None, map(str.strip, text.splitlines())):
             speaker, colon, said = line.partition(":")
@@ -118,7 +122,7 @@ class Dialogue:
             return self
         known = ((name.replace("_", " "), value) for name, value in self.profile.items())
         turns = (Utterance("", f"profile {name}: {value}") for name, value in known)
-        return replace(self, utterances=(*turns, *self.utterances), profile=_NO_PROFILE)
+        return replace(self, utterances=(*turns, *self.utterances), profile={})
 
 
 def title_of_field(name: str) -> str:
@@ -205,7 +209,7 @@ class Example:
     targets: tuple[str, ...] = ()
     sub_summaries: tuple[tuple[SubSummary, ...], ...] = ()
     speakers: tuple[str, ...] = ()
-    entities: Mapping[str, str] = field(default_factory=lambda: _NOTHING_MASKED, hash=False)
+    entities: Mapping[str, str] = field(default_factory=dict, hash=False)
     origins: tuple[tuple[int, ...], ...] = ()
     profile: int = 0
     merged: int = 0
@@ -362,7 +366,7 @@ class Summary:
     warnings: tuple[Warning, ...] = ()
     entities: tuple[Entity, ...] = ()
     alternatives: tuple[str, ...] = ()
-    timings: Mapping[str, float] = field(default_factory=lambda: _NO_TIMINGS, hash=False)
+    timings: Mapping[str, float] = field(default_factory=dict, hash=False)
     model: str = ""
     licence: str = ""
 

@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -178,3 +179,22 @@ def test_a_summary_needs_no_torch():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "Ann will bring the red car on Friday. False\n"
+
+
+@pytest.mark.parametrize(
+    "run", [" ", "\n", "a", ".", "_", "0f3a", "a@", ", ", "? "], ids=lambda run: repr(run)
+)
+def test_a_long_run_costs_no_time_and_moves_no_place(run) -> None:
+    """An attachment, or a key that stuck: rules took quadratic time, and quoted all of it."""
+    text = f"Hello. {run * (54_000 // len(run))} I want to return the shoes on Monday."
+    reply = "We will refund 40 dollars by Friday."
+    begin = time.process_time()
+    [summary] = faithful_summaries(
+        [Dialogue([Utterance("Ann", text), Utterance("Bo", reply)])], FAITHFUL, "default"
+    )
+    assert time.process_time() - begin < 2
+    assert summary.status == "ok"
+    assert len(summary.text) < 1_000
+    spans = [span for one in summary.sentences for span in one.evidence if span.utterance == 0]
+    assert any(text[span.start : span.end].endswith("the shoes on Monday.") for span in spans)
+    assert all(0 <= span.start < span.end <= len(text) for span in spans)

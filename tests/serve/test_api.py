@@ -217,3 +217,45 @@ def test_a_client_of_chats_gets_the_summary_as_the_answer(engine):
     assert json.dumps(plain["text"])[1:-1] in pieces
     assert pieces.endswith("data: [DONE]\n\n")
     assert [one.status_code for one in bad] == [400, 400, 422]
+
+
+def test_evidence_refers_to_text_that_the_client_has(engine):
+    """It is what was sent, or the reply has what was read."""
+    said = [{"speaker": "Ann", "text": "<p>Hello &amp; hi,</p> <b>I want</b> to return the shoes."}]
+    said.append({"speaker": "Bo", "text": "We will refund 40 dollars on Monday."})
+    body = {"utterances": said, "options": FAITHFUL}
+    reply = ask(engine, post("/v1/summaries", body)).json()
+    assert reply["utterances"][0] == {
+        "speaker": "Ann",
+        "text": "Hello & hi,\nI want to return the shoes.",
+    }
+    for one in (one for statement in reply["sentences"] for one in statement["evidence"]):
+        text = reply["utterances"][one["utterance"]]["text"]
+        assert text[one["start"] : one["end"]].endswith(("shoes.", "Monday."))
+    said[0]["text"] = "Hello, I want to return the shoes."
+    assert "utterances" not in ask(engine, post("/v1/summaries", body)).json()
+    said[0]["text"] = "<p>Call me at 415-555-0132, I want to return the shoes.</p>"
+    masked = {**body, "options": {**FAITHFUL, "mask": "output"}}
+    reply = ask(engine, post("/v1/summaries", masked)).json()
+    assert "555-0132" not in json.dumps(reply)
+    assert [one["kind"] for one in reply["warnings"]] == ["input"]
+    masked["options"]["mask"] = "input"
+    reply = ask(engine, post("/v1/summaries", masked)).json()
+    assert reply["utterances"][0]["text"].startswith("Call me at [PHONE_1]")
+
+
+def test_internal_notes_keep_the_numbers_of_the_others(engine):
+    said = [
+        {"speaker": "Ann", "text": "I want to return the shoes that I bought on Monday."},
+        {"speaker": "Bo", "text": "INTERNAL: the customer is a liar, says Cy.", "public": False},
+        {"speaker": "Bo", "text": "We will refund 40 dollars on Friday."},
+    ]
+    reply = ask(engine, post("/v1/summaries", {"utterances": said, "options": FAITHFUL})).json()
+    [evidence] = [s["evidence"] for s in reply["sentences"] if "refund" in s["text"]]
+    assert {one["utterance"] for one in evidence} == {2}
+    assert reply["coverage"]["utterances"] == len(said)
+    assert [one["message"] for one in reply["warnings"]] == [
+        "1 internal note (public=false) not read"
+    ]
+    assert "liar" not in json.dumps(reply)
+    assert "utterances" not in reply

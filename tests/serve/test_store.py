@@ -298,3 +298,20 @@ def test_a_summary_can_be_stored_for_review_and_is_closed_by_feedback(engine):
     assert (row.state, row.dialogue, row.summary) == ("approved", None, None)
     [left] = ask(engine, get("/v1/reviews"))
     assert left.json() == {"reviews": []}
+
+
+def test_nothing_of_a_deleted_batch_stays_in_the_files(tmp_path):
+    store = tables.open_store(f"sqlite:///{tmp_path / 'service.db'}")
+    add_key(store, "desk")
+    owner = valid_keys(store)[0].id
+    with store.begin() as connection:
+        said = {"dialogue": "Ann: SECRETWORD, please."}
+        batch = batches.store_batch(connection, owner, [said] * 50, {})
+
+    def stored():
+        return b"".join(path.read_bytes() for path in tmp_path.iterdir())
+
+    assert b"SECRETWORD" in stored()
+    batches.remove_batch(store, owner, batch)
+    assert b"SECRETWORD" not in stored()
+    store.dispose()

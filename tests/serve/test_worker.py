@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
@@ -431,3 +432,17 @@ def test_a_dialogue_of_which_two_processes_died_is_refused(tmp_path):
     found = work(conversation, model, crashes=log)
     assert found == ["done", "done", "quarantined", "done"]
     assert len(list(tmp_path.iterdir())) == 2  # of those that died; the own one is gone
+
+
+def test_one_slow_request_does_not_make_an_idle_service_refuse():
+    """The first free summary loads the network: that tells nothing of the next ones."""
+    worker = Worker(Slow(), Settings(queue_seconds=2), Metrics("slow"))
+    for style, seconds in (("free", 20), ("faithful", 20), ("faithful", 0.06)):
+        worker._note_cost(style, seconds)
+    with ExitStack() as held:
+        for _ in range(20):
+            held.enter_context(worker.place(10))
+    worker._note_cost("free", 3)
+    with ExitStack() as held:
+        for _ in range(20):
+            held.enter_context(worker.place(10))

@@ -58,3 +58,12 @@ def test_a_garbled_summary_of_an_english_text_is_english():
 )
 def test_slang_and_names_are_english(text):
     assert language_of(text) == "en"
+
+
+def test_attachments_and_figures_are_in_no_language():
+    blob = "data:image/png;base64," + "iVBORw0KGgoAAAANSUhEUgAA/+8" * 300
+    figures = "1204,17,3.5\n" * 1000
+    said = "I cannot log in, and here is the screenshot that you asked me for yesterday evening."
+    for attached in (blob, figures):
+        assert language_of(f"{attached}\n{said}") == "en"
+        assert language_of(f"{attached}\nIch kann mich nicht anmelden, und das seit gestern.") == ""

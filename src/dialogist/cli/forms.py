@@ -1,16 +1,18 @@
 """The values that flags of the command line can take, and the form of what a command writes."""
 
 import csv
+import errno
 import io
 import math
+import os
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TextIO, TypeVar
 
 from dialogist.errors import DataError, UsageError
-from dialogist.files import sync, temporary_for
+from dialogist.files import temporary_for
 
 if TYPE_CHECKING:
     from dialogist.evaluation.report_card import Card
@@ -153,7 +155,8 @@ def is_file(output: Path | None) -> bool:
 def output_to(output: Path | None, mark: bool = False) -> Iterator[None]:
     """Send what is printed within the block to a file; without one, to standard output.
 
-    ``mark``: the file begins with a byte-order mark, by which Excel knows UTF-8.
+    A symbolic link is followed; a device or a pipe is written to as it is. ``mark``: the file
+    begins with a byte-order mark, by which Excel knows UTF-8.
 
     Raises:
         DataError: the file cannot be written.
@@ -161,20 +164,48 @@ def output_to(output: Path | None, mark: bool = False) -> Iterator[None]:
     if output is None or not is_file(output):
         yield
         return
-    temporary = temporary_for(output)
-    try:
-        try:
-            file = temporary.open("w", encoding="utf-8", errors="replace", newline="\n")
-        except OSError as error:
-            raise DataError(f"{output}: cannot be written: {error.strerror}") from None
-        with file, redirect_stdout(file):
-            file.write(BYTE_ORDER_MARK if mark else "")
-            file.flush()
+    if is_special(output):
+        with _full_told(output), _opened(output) as file, redirect_stdout(file):
             yield
-        sync(temporary)
-        temporary.replace(output)
+        return
+    target = Path(os.path.realpath(output))
+    temporary = temporary_for(target)
+    try:
+        with _full_told(output), _opened(temporary, output) as file:
+            with redirect_stdout(file):
+                file.write(BYTE_ORDER_MARK if mark else "")
+                file.flush()
+                yield
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def is_special(output: Path) -> bool:
+    """Whether a device, a pipe or a socket is there: what cannot be replaced by a file."""
+    return output.exists() and not output.is_file() and not output.is_dir()
+
+
+def _opened(path: Path, output: Path | None = None) -> TextIO:
+    try:
+        return path.open("w", encoding="utf-8", errors="replace", newline="\n")
+    except OSError as error:
+        raise DataError(f"{output or path}: cannot be written: {error.strerror}") from None
+
+
+@contextmanager
+def _full_told(output: Path) -> Iterator[None]:
+    """Say where there is no room; other errors within may be of anything."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        raise DataError(
+            f"{output}: cannot be written: {error.strerror}; make room, or give another --output"
+        ) from None
 
 
 def check_file(output: Path | None) -> None:
@@ -187,7 +218,7 @@ def check_file(output: Path | None) -> None:
         return
     if output.is_dir():
         raise UsageError(f"--output {output}: is a folder; name a file in it")
-    if not output.absolute().parent.is_dir():
+    if not Path(os.path.realpath(output)).parent.is_dir() and not is_special(output):
         raise UsageError(f"--output {output}: there is no folder {output.parent}; make it first")
 
 

@@ -1,6 +1,7 @@
 """The input files of a command: the flags that say how they are read, and reading them."""
 
 import inspect
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, is_dataclass
 from functools import wraps
@@ -81,6 +82,7 @@ def with_flags(*, strict: bool = True) -> Callable[[Command], Command]:
 
         @wraps(command)
         def run(**given: Any) -> Any:
+            _check_apart(given.get("output"), given.get("files") or given.get("inputs") or ())
             for name, group in groups.items():
                 values = group(**{flag: given.pop(flag) for flag in flags[name]})
                 given[name] = read_options(values) if isinstance(values, ReadFlags) else values
@@ -131,6 +133,28 @@ def read_options(flags: ReadFlags) -> ReadOptions:
         by_neighbours=flags.by_neighbours,
         internal_notes=flags.internal_notes,
     )
+
+
+def _check_apart(output: Path | str | None, inputs: Sequence[Path | str]) -> None:
+    """See that what is written is neither an input nor read as one the next time.
+
+    Raises:
+        UsageError: it is.
+    """
+    if output is None or str(output) in ("", "-") or "://" in str(output):
+        return
+    target = Path(os.path.realpath(output))
+    for one in inputs:
+        source = Path(os.path.realpath(one))
+        if str(one) == "-" or not source.exists():
+            continue
+        if source.is_file() and (source == target or (target.exists() and source.samefile(target))):
+            raise UsageError(f"--output {output}: is an input, too; give another place")
+        if source.is_dir() and target.is_relative_to(source):
+            raise UsageError(
+                f"--output {output}: lies in the input folder {one}, and would be read as input; "
+                "give a place outside"
+            )
 
 
 # Reading the input files of a command: problems are said, counted, and decide the exit code.

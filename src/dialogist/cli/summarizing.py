@@ -1,6 +1,7 @@
 """How ``dialogist summarize`` works through its dialogues: counted, told, written, gone on with."""
 
 import json
+import os
 import shutil
 import sys
 from collections import Counter
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dialogist.cli.console import Meter, note
-from dialogist.cli.forms import OutputFormat, csv_row, is_file, output_to
+from dialogist.cli.forms import OutputFormat, csv_row, is_file, is_special, output_to
 from dialogist.config import differences
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.files import sync, write_text_atomically
@@ -46,7 +47,7 @@ class RunFile:
         Raises:
             UsageError: it cannot be gone on with, or an interrupted run would be lost.
         """
-        self._output = output
+        self._output = output = Path(os.path.realpath(output))  # a link stays one
         self._partial = output.with_name(f"{output.name}.partial")
         self._settings = dict(settings)
         self._done: Counter[str] = Counter()
@@ -195,7 +196,8 @@ class Destination:
     @property
     def is_resumable(self) -> bool:
         """Whether what is there after an interruption is of use."""
-        return is_file(self.output) and self.form is OutputFormat.jsonl
+        is_replaced = self.output is not None and not is_special(self.output)
+        return is_replaced and is_file(self.output) and self.form is OutputFormat.jsonl
 
 
 @dataclass(slots=True)

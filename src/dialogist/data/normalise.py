@@ -14,9 +14,10 @@ import logging
 import re
 import unicodedata
 import warnings
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from dialogist.errors import MissingExtraError
 
@@ -30,6 +31,10 @@ _NO_TEXT = re.compile(r"[\ud800-\udfff\U0010f000-\U0010f01f]")
 # What stands for speakers, entities, marks, bytes and plans (`dialogist.tokenizers`).
 _OURS = re.compile(r"[\U0010f000-\U0010f4ff]")
 _UNREADABLE = re.compile(r"[\ud800-\udfff\U0010f000-\U0010f4ff]")
+_MOST_SPACE, _MOST_WORD = 8, 300  # characters in a row
+_LONG_RUNS = re.compile(
+    rf"\s{{{_MOST_SPACE + 1},}}|\S{{{_MOST_WORD + 1},}}|(?:[^\w\s]\s){{{_MOST_WORD // 2},}}[^\w\s]"
+)
 # All of category Cc.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 # All of category Cc that is no white space (folding treats that).
@@ -98,6 +103,44 @@ def readable_in_place(text: str) -> str:
     Controls become spaces; halves of characters, and characters of ours, become U+FFFD.
     """
     return _UNREADABLE.sub("\ufffd", without_controls(text))
+
+
+class Shortened(NamedTuple):
+    """A text without long runs, and from where on how many characters are missing before."""
+
+    text: str
+    starts: list[int]
+    missing: list[int]
+
+    def place(self, at: int) -> int:
+        """Where a character of it stands in the whole text."""
+        return at + self.missing[bisect_right(self.starts, at) - 1]
+
+
+def shortened(text: str) -> Shortened:
+    """A text in which no white space and no word goes on and on: rules read it in little time.
+
+    Of white space its beginning stays; of a word, which may be an attachment, its beginning and an
+    ellipsis that stands for its last character.
+    """
+    parts, starts, missing = [""], [0], [0]
+    length = place = 0
+    for run in _LONG_RUNS.finditer(text):
+        is_space = run[0].isspace()
+        kept = run[0][:_MOST_SPACE] if is_space else run[0][: _MOST_WORD - 1]
+        parts += [text[place : run.start()], kept]
+        length += len(parts[-2]) + len(kept)
+        gone = len(run[0]) - len(kept)
+        if not is_space:  # the ellipsis is its last character
+            starts.append(length)
+            missing.append(missing[-1] + gone - 1)
+            parts.append("…")
+            length += 1
+        else:
+            starts.append(length)
+            missing.append(missing[-1] + gone)
+        place = run.end()
+    return Shortened("".join((*parts, text[place:])), starts, missing)
 
 
 def has_reserved(text: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from dialogist.data.normalise import readable_in_place
+from dialogist.data.normalise import Shortened, readable_in_place, shortened
 from dialogist.data.readers.fields import role_of
 from dialogist.pipeline.isolation import Clock, failed, refusal, shortness
 from dialogist.pipeline.options import Length, SummaryOptions
@@ -23,6 +23,7 @@ from dialogist.records import (
 )
 from dialogist.selection.network import bundled_network
 from dialogist.selection.select import MOST, USUAL, Chosen, select
+from dialogist.selection.units import Unit
 from dialogist.text.tokens import counted, words_in
 
 # Statements that use the user profile: which fields they rest on, and told apart from utterances.
@@ -217,12 +218,19 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
         coverage = Coverage(count, count - len(said), dropped=dropped)
         warnings = (Warning("not_read", reason),)
         return replace(blank, status=status, reason=reason, coverage=coverage, warnings=warnings)
-    turns = [(_name(one.speaker), _words(one)) for one in dialogue.utterances]
+    short = [shortened(_words(one)) for one in dialogue.utterances]
+    spoken = [
+        (_name(one.speaker), own.text) for one, own in zip(dialogue.utterances, short, strict=False)
+    ]
+    # What says nothing is no turn: a reply behind it is still the reply to what is before it.
+    numbers = [i for i, (_, words) in enumerate(spoken) if words.strip()]
+    turns = [spoken[i] for i in numbers]
     is_short = options.length == "short"
     about = options.focus or ""
     budget, usual = _room(dialogue, options)
     found = select(turns, bundled_network(), budget, is_short, about, usual)
-    statements = tuple(_statements(found, dialogue, options.words))
+    heard = [(i, short[i]) for i in numbers]
+    statements = tuple(_statements(found, dialogue, heard, options.words))
     words = sum(len(one.text.split()) for one in dialogue.utterances)
     summary = replace(
         blank,
@@ -234,7 +242,7 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
 
 
 def _name(speaker: str) -> str:
-    return " ".join(readable_in_place(speaker).split())
+    return " ".join(shortened(readable_in_place(speaker)).text.split())
 
 
 def _words(utterance: Utterance) -> str:
@@ -255,18 +263,29 @@ def _room(dialogue: Dialogue, options: SummaryOptions) -> tuple[int, float]:
 
 
 def _statements(
-    found: Sequence[Chosen], dialogue: Dialogue, most: int | None
+    found: Sequence[Chosen],
+    dialogue: Dialogue,
+    turns: Sequence[tuple[int, Shortened]],
+    most: int | None,
 ) -> Iterator[Statement]:
-    """The statements, with notes from the user profile; these are left out under a limit."""
+    """The statements, with notes from the user profile; these are left out under a limit.
+
+    ``turns``: the number and the text of the utterance that each turn of the units is.
+    """
     notes = ProfileNotes(dialogue) if dialogue.profile and most is None else None
     place = 0
     for one in found:
         text, chance = one.candidate.text, round(one.chance, 4)
-        spans = tuple(EvidenceSpan(u.turn, u.start, u.end, chance) for u in one.units)
+        spans = tuple(_span(*turns[u.turn], u, chance) for u in one.units)
         text, fields = notes.note(text, spans) if notes is not None else (text, ())
         kind, end = one.candidate.kind, place + len(text)
         yield Statement(text, place, end, "", spans, chance, "passed", kind, fields)
         place = end + 1
+
+
+def _span(number: int, said: Shortened, unit: Unit, chance: float) -> EvidenceSpan:
+    """Where a unit stands in an utterance as it was read."""
+    return EvidenceSpan(number, said.place(unit.start), said.place(unit.end - 1) + 1, chance)
 
 
 def _bare(statements: Sequence[Statement]) -> tuple[Statement, ...]:

@@ -231,9 +231,14 @@ class Session:
         return Dialogue(tuple(self._utterances), self._id, profile=self._profile)
 
     def add(self, *utterances: Utterance) -> None:
-        """Somebody says something."""
+        """Somebody says something.
+
+        Raises:
+            UsageError: one is no `Utterance`; then none is added.
+        """
+        said = Dialogue(utterances).utterances
         with self._lock:
-            self._utterances += utterances
+            self._utterances += said
 
     def summary(self) -> Summary:
         """The summary of all that was said so far; what goes wrong is its status ``error``."""

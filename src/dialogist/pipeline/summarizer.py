@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from os import PathLike
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -77,7 +78,7 @@ class Summarizer:
     @classmethod
     def load(
         cls,
-        name_or_path: str = DEFAULT_MODEL,
+        name_or_path: str | PathLike[str] = DEFAULT_MODEL,
         device: str = "auto",
         precision: "Precision | None" = "auto",
     ) -> Self:
@@ -89,22 +90,26 @@ class Summarizer:
 
         Raises:
             ModelError: there is no such model, or it is damaged.
-            UsageError: there is no such device, or it does not have this precision.
+            UsageError: there is no such device, it does not have this precision, or the name is
+                none.
         """
-        folder = find_model(name_or_path)
+        if not isinstance(name_or_path, str | PathLike) or not str(name_or_path):
+            raise UsageError(f"model: give a name or a path, not {name_or_path!r}")
+        name = str(name_or_path)
+        folder = find_model(name)
         writes = has_network(folder)
 
         def load() -> "Bundle":
             if not writes:
-                raise UsageError(no_network(name_or_path))
+                raise UsageError(no_network(name))
             from dialogist.nn.quantization import pick_device
             from dialogist.pipeline.bundle import load_bundle  # torch
 
-            return load_bundle(folder, pick_device(device), name_or_path, precision)
+            return load_bundle(folder, pick_device(device), name, precision)
 
         options = model_options(folder)
         if options.style == "faithful":
-            return cls(_Unloaded(name_or_path, options, load))
+            return cls(_Unloaded(name, options, load))
         return cls(load())
 
     def load_network(self) -> None:
@@ -179,7 +184,13 @@ class Summarizer:
         window: int = 64,
         **overrides: object,
     ) -> Iterator[Summary]:
-        """`summarize` for endless input: ``window`` dialogues are read at a time."""
+        """`summarize` for endless input: ``window`` dialogues are read at a time.
+
+        Raises:
+            UsageError: as `summarize`, or ``window`` is less than 1.
+        """
+        if window < 1:
+            raise UsageError(f"window must be at least 1, not {window}")
         chosen = self.chosen(options, **overrides)
         remaining = checked_dialogues(dialogues)
 
@@ -199,6 +210,8 @@ class Summarizer:
             UsageError: there is no such option, it has no effect in the style chosen, or they ask
                 for more than the model can write.
         """
+        if options is not None and not isinstance(options, DecodingOptions):
+            raise UsageError(f"options must be SummaryOptions, not {type(options).__name__}")
         set_there = {} if options is None else options.model_dump(include=options.model_fields_set)
         own = self.options.model_dump()
         chosen = SummaryOptions.parse({**own, **set_there, **overrides}, "options")

@@ -61,6 +61,7 @@ class _Describer:
             self.turns[-1].append(i)
             self.where.append(len(self.turns) - 1)
             self.share[unit.speaker] = self.share.get(unit.speaker, 0.0) + unit.words / self.total
+        self.turn_words = [sum(self.words[j] for j in own) for own in self.turns]
         self.numbers = [bool(NUMBERISH.search(unit.text)) for unit in units]
         self.last_numbers = [i for i, found in enumerate(self.numbers) if found][-2:]
         first: dict[str, int] = {}
@@ -95,7 +96,7 @@ class _Describer:
             "is_first_speaker": unit.speaker == self.units[0].speaker,
             "is_agent": bool(AGENTS.search(unit.speaker)),
             "speaker_share": self.share[unit.speaker] * len(self.share),
-            "turn_words": math.log1p(sum(self.words[j] for j in mine)),
+            "turn_words": math.log1p(self.turn_words[k]),
             "place_in_turn": (i - mine[0]) / len(mine),
             "is_last_in_turn": i == mine[-1],
         }

@@ -25,6 +25,7 @@ BUNDLED = Path(__file__).resolve().parents[1] / "assets" / "selection" / "open.s
 CLIP = 4.0
 """Standard deviations: features beyond are cut."""
 
+_LEAST_LOGIT = np.float32(-80)
 _ROOT = np.float32(0.7978845608)
 _AT_ONCE = 4096  # pieces: long dialogues need no more memory for it
 _WEIGHTS = (
@@ -153,7 +154,8 @@ class Network:
 
 def _chances(logits: Matrix) -> NDArray[np.float32]:
     """The mean over the perceptrons."""
-    found: NDArray[np.float32] = (1 / (1 + np.exp(-logits))).mean(axis=0)
+    bounded = np.maximum(logits, _LEAST_LOGIT)  # below, exp would overflow and warn
+    found: NDArray[np.float32] = (1 / (1 + np.exp(-bounded))).mean(axis=0)
     return found
 
 

@@ -117,8 +117,9 @@ def candidates_of(
             needs = _antecedent(units, i, said) if own.refers_back else None
             found[i] = Candidate(own.text, own.kind, (i,), needs)
     _hedge(conversation, units, found)
+    holding = {unit: last for last, own in found.items() for unit in own.units}
     for one in settlements(units):
-        _settle(conversation, units, found, one)
+        _settle(conversation, units, (found, holding), one)
     return sorted(found.values(), key=lambda one: one.units)
 
 
@@ -138,15 +139,18 @@ def _hedge(conversation: Conversation, units: Sequence[Unit], found: dict[int, C
 def _settle(
     conversation: Conversation,
     units: Sequence[Unit],
-    found: dict[int, Candidate],
+    known: tuple[dict[int, Candidate], dict[int, int]],
     one: Settlement,
 ) -> None:
-    """Tell a proposal together with its answer, in place of each alone; keys are last units."""
-    holding = {unit: last for last, own in found.items() for unit in own.units}
+    """Tell a proposal together with its answer, in place of each alone.
+
+    ``known``: the candidates by their last units, and the last unit of what holds each unit.
+    """
+    found, holding = known
     for other in {holding[i] for i in one.answer if i in holding}:
         if any(_says_something(units[i]) for i in found[other].units if i not in one.answer):
             return  # the answer is told with something else
-    own = _proposed(conversation, units, found, one.proposal)
+    own = _proposed(conversation, units, known, one.proposal)
     if own is None:
         return
     first, last = units[one.answer[0]], units[one.answer[-1]]
@@ -154,19 +158,22 @@ def _settle(
     numbers = (*own.units, *one.answer)
     if terms_of(" ".join(units[i].text for i in numbers)):
         for i in numbers:
-            found.pop(holding.get(i, i), None)
+            gone = found.pop(holding.get(i, i), None)
+            for unit in gone.units if gone else ():
+                del holding[unit]
         text = f"{own.text} {answer.text}"
         found[numbers[-1]] = Candidate(text, "quoted", numbers, own.needs, is_settled=True)
+        holding.update(dict.fromkeys(numbers, numbers[-1]))
 
 
 def _proposed(
     conversation: Conversation,
     units: Sequence[Unit],
-    found: Mapping[int, Candidate],
+    known: tuple[Mapping[int, Candidate], Mapping[int, int]],
     proposal: tuple[int, ...],
 ) -> Candidate | None:
     """The candidate that ends in a proposal; None: it is told with something else."""
-    holding = {unit: last for last, own in found.items() for unit in own.units}
+    found, holding = known
     first, last = proposal[0], proposal[-1]
     own = found.get(last)
     if own is None and last in holding:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from dialogist.selection.cues import CUES
 from dialogist.selection.features import REACH
-from dialogist.selection.staleness import said_values
+from dialogist.selection.staleness import SaidValues, said_values
 from dialogist.selection.statements import Candidate
 from dialogist.selection.units import Unit, terms_of
 from dialogist.text.replies import (
@@ -212,8 +212,21 @@ class _Changes:
     def __init__(self, units: Sequence[Unit]) -> None:
         self._units = units
         self._starts: dict[int, int] = {}
+        turns: dict[int, list[str]] = {}
         for j, unit in enumerate(units):
             self._starts.setdefault(unit.turn, j)
+            turns.setdefault(unit.turn, []).append(unit.text)
+        self._texts = {turn: " ".join(texts) for turn, texts in turns.items()}
+        self._passed: dict[int, bool] = {}  # by turns: what is asked of each unit again
+        self._corrected: dict[int, SaidValues | None] = {}
+        # Whether a number, and whether a question, stands behind in the same turn.
+        self._behind: list[tuple[bool, bool]] = [(False, False)] * len(units)
+        for j in range(len(units) - 2, -1, -1):
+            after = units[j + 1]
+            if after.turn == units[j].turn:
+                has_number, has_question = self._behind[j + 1]
+                has_number = has_number or _NUMBER.search(after.text) is not None
+                self._behind[j] = has_number, has_question or "?" in after.text
         self._values = [values_in(unit.text) for unit in units]
         self._kinds = [kinds_in(unit.text) for unit in units]
         self._asks = ["?" in unit.text or asks_for_change(unit.text) for unit in units]
@@ -255,10 +268,9 @@ class _Changes:
         reply, own, third = (self._starts.get(unit.turn + n) for n in (1, 2, 3))
         if reply is None or "?" in unit.text:
             return
-        behind = " ".join(one.text for one in units[i + 1 : reply])
         numbers = {one.lower() for one in _NUMBER.findall(unit.text)}
         other = _NUMBER_ALONE.match(units[reply].text)
-        is_last = bool(numbers) and not _NUMBER.search(behind) and "?" not in behind
+        is_last = bool(numbers) and not any(self._behind[i])
         if other and is_last and other[1].lower() not in numbers:
             yield reply
         if own is None or not ends or units[own].speaker != unit.speaker:
@@ -280,11 +292,12 @@ class _Changes:
             return False
         if len(one.units) > 1 and not one.is_settled:
             return False
-        said = " ".join(own.text for own in self._units if own.turn == unit.turn)
-        back = " ".join(own.text for own in self._units if own.turn == unit.turn + 1)
-        if agrees(back) or _HELPS.search(back):
-            return False
-        return bool(_OFFERS.search(said) and _ASKS_OTHER.search(back))
+        if unit.turn not in self._passed:
+            said, back = self._texts[unit.turn], self._texts[unit.turn + 1]
+            is_answered = agrees(back) or _HELPS.search(back) is not None
+            asks_other = bool(_OFFERS.search(said) and _ASKS_OTHER.search(back))
+            self._passed[unit.turn] = asks_other and not is_answered
+        return self._passed[unit.turn]
 
     def corrects(self, one: Candidate) -> bool:
         """Whether a candidate asks for confirmation, and the reply has another value instead."""
@@ -292,11 +305,12 @@ class _Changes:
         reply = self._starts.get(unit.turn + 1)
         if reply is None or self._units[reply].speaker == unit.speaker:
             return False
-        said = " ".join(own.text for own in self._units if own.turn == unit.turn)
-        back = " ".join(own.text for own in self._units if own.turn == unit.turn + 1)
-        if not _CONFIRMS.search(said):
-            return False
-        return said_values(unit.text).differ(said_values(back)) and not agrees(back)
+        if unit.turn not in self._corrected:
+            said, back = self._texts[unit.turn], self._texts[unit.turn + 1]
+            is_open = _CONFIRMS.search(said) is not None and not agrees(back)
+            self._corrected[unit.turn] = said_values(back) if is_open else None
+        other = self._corrected[unit.turn]
+        return other is not None and said_values(unit.text).differ(other)
 
     def _takes_back(self, i: int, j: int) -> bool:
         if not self._back[j]:
@@ -324,8 +338,7 @@ class _Changes:
         text = units[i].text
         is_plan = "?" in text or (not one.is_settled and _TELLS.search(one.text))
         is_first = bool(is_plan) or any(cue.search(text) for cue in cues)
-        behind = (own for own in units[i + 1 : reply] if own.turn == units[i].turn)
-        if "?" not in text and any("?" in own.text for own in behind):
+        if "?" not in text and self._behind[i][1]:
             is_first = False  # the reply answers what is asked behind
         for j in range(reply, len(units)):
             text = units[j].text

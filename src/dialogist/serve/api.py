@@ -38,10 +38,12 @@ from dialogist.serve.problems import Problem
 from dialogist.serve.service import Service, authorized, service_of, until_left
 from dialogist.serve.wishes import (
     Options,
+    Sent,
     Wish,
     dialogue_of,
     dialogue_of_text,
     options_of,
+    sent_of,
     timeout_of,
     wish_of,
 )
@@ -128,11 +130,12 @@ def _asked(request: Request, body: bytes, service: Service) -> Asked:
         query_of(request, lambda name: False)
         values = record if isinstance(record, dict) else {}
         options, extra = options_of(values.get("options", {})), values
-        dialogue = dialogue_of(record)
+        dialogue, sent = dialogue_of(record), sent_of(record)
     elif kind == "text/plain":
         extra = dict(query_of(request, _is_parameter))
         options = options_of(_from_query(extra))
         dialogue = dialogue_of_text(strict_text(body), str(extra.get("id", "")))
+        sent = Sent(())
     else:
         raise Problem("unsupported_media_type", "send application/json or text/plain")
     for_review = extra.get("review", False)
@@ -141,7 +144,7 @@ def _asked(request: Request, body: bytes, service: Service) -> Asked:
     if not isinstance(for_review, bool):
         raise Problem("invalid_options", "review must be true or false")
     seconds = timeout_of(extra.get("timeout_ms"), service.settings.deadline_seconds)
-    wish = wish_of(dialogue, options, service.worker.model.options)
+    wish = wish_of(dialogue, options, service.worker.model.options, sent)
     return Asked(wish, seconds, for_review)
 
 

@@ -21,7 +21,7 @@ from dialogist.serve import tables
 from dialogist.serve.metrics import log_failure
 from dialogist.serve.problems import Problem
 from dialogist.serve.settings import Settings
-from dialogist.serve.wishes import dialogue_of, options_of, wish_of
+from dialogist.serve.wishes import dialogue_of, options_of, sent_of, wish_of
 from dialogist.serve.worker import Worker
 
 _LEASE = 60.0  # seconds that a process may take for an item, from when it begins it
@@ -125,6 +125,7 @@ def remove_batch(engine: sa.Engine, key_id: str, identity: str) -> None:
         if not gone.rowcount:
             raise Problem("not_found", "this key has no such batch")
         tables.note_change(connection, key_id, "batch deleted", identity)
+    tables.clear_log(engine)
 
 
 def lease_items(engine: sa.Engine, owner: str, most: int) -> list[Item]:
@@ -190,9 +191,13 @@ class Runner:
 
     async def run(self) -> None:
         """Work until stopped; what fails here must not end the service."""
+        was_busy = False
         while not self._is_stopping:
             try:
                 is_busy = await self._turn()
+                if was_busy and not is_busy:  # dialogues are deleted once they are summarized
+                    await run_in_threadpool(tables.clear_log, self._engine)
+                was_busy = is_busy
             except Exception as error:  # the store is away for a while
                 log_failure(error, "")
                 is_busy = False
@@ -228,7 +233,8 @@ class Runner:
         try:
             dialogue = await run_in_threadpool(dialogue_of, item.dialogue)
             options = options_of(item.options)
-            wish = wish_of(dialogue, options, self._worker.model.options)
+            base = self._worker.model.options
+            wish = wish_of(dialogue, options, base, sent_of(item.dialogue))
             shaped = await self._worker.summarize(wish, _LEASE / 2, is_background=True)
         except Problem as problem:
             if problem.code in ("draining", "deadline") and item.tries < _MOST_TRIES:

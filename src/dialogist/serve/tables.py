@@ -231,4 +231,16 @@ def forget(engine: sa.Engine, days: float) -> Mapping[str, int]:
             ).rowcount
         connection.execute(sa.delete(sessions).where(sessions.c.expires < time.time()))
         connection.execute(sa.delete(audit).where(audit.c.at < before))
+    if any(deleted.values()):
+        clear_log(engine)
     return deleted
+
+
+def clear_log(engine: sa.Engine) -> None:
+    """Empty the log beside an SQLite file, which has what was deleted until it is written over.
+
+    Where another connection reads just now, it stays until the next time.
+    """
+    if engine.dialect.name == "sqlite":
+        with suppress(sa.exc.OperationalError), engine.connect() as connection:
+            connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -14,17 +14,18 @@ from pydantic import Field, ValidationError
 
 from dialogist.config import Config
 from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
-from dialogist.data.readers.fields import MOST_FIELDS
+from dialogist.data.readers.fields import MOST_FIELDS, TURN_KEYS, UTTERANCE_KEYS, is_internal
 from dialogist.errors import ConfigError, DataError, UsageError
 from dialogist.pipeline.options import Length, Style, SummaryOptions, only_in_free_style
 from dialogist.present import Presenter, Shape, Shaped, Where
 from dialogist.privacy.packs import MaskedNames
-from dialogist.records import JSON, PROFILE, Dialogue, Summary
+from dialogist.records import JSON, PROFILE, Dialogue, Summary, Warning
 from dialogist.serve.problems import Problem
 from dialogist.template.template_config import bundled_templates, load_template
-from dialogist.text.tokens import count_words
+from dialogist.text.tokens import count_words, counted
 
 RESERVED = ("options", "timeout_ms", "review")
+_NO_NOTE: JSON = {"speaker": "", "text": ""}
 _OF_THE_MODEL = {"style", "length", "words", "evidence", "long", "safe"}
 
 
@@ -48,17 +49,31 @@ class Options(Config):
     mask_names: MaskedNames = "none"
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What a client sent: the text of each utterance, and how many are internal notes.
+
+    A note has no text here, as in what is read: so the others keep their numbers.
+    """
+
+    texts: tuple[JSON, ...]
+    notes: int = 0
+
+
 @dataclass(slots=True)
 class Wish:
     """One dialogue, and what is to be done with it; worked off by one thread.
 
-    ``size``: how many tokens it has, about: words, marks and Chinese characters.
+    ``size``: how many tokens it has, about: words, marks and Chinese characters. ``sent``: None
+    where nobody asks what the evidence refers to.
     """
 
     dialogue: Dialogue
     options: SummaryOptions
     presenter: Presenter
     size: int
+    is_shown_whole: bool = True
+    sent: Sent | None = None
     seen: Dialogue = field(default_factory=lambda: Dialogue(()))
     """What the model read: masked where that was asked for."""
 
@@ -74,8 +89,21 @@ class Wish:
             Problem: the focus or a renamed speaker is nobody's in the dialogue.
         """
         for shaped in self.presenter.after([summary]):
-            return shaped
+            return shaped if self.sent is None else self._told(shaped, self.sent)
         raise Problem("unknown_speaker", "focus or speakers name nobody in this dialogue")
+
+    def _told(self, shaped: Shaped, sent: Sent) -> Shaped:
+        """The summary with what was read, where the evidence does not refer to what was sent."""
+        told: list[str] = []
+        if sent.notes:
+            told.append(f"{counted(sent.notes, 'internal notes')} (public=false) not read")
+        if sent.texts != tuple(one.text for one in self.seen.utterances):
+            if self.is_shown_whole:
+                shaped = replace(shaped, read=self.seen.utterances)
+            else:  # a mask is asked for, and the text that was read has none
+                told.append("evidence refers to the text without markup, not to the text sent")
+        warnings = (*shaped.summary.warnings, *(Warning("input", one) for one in told))
+        return replace(shaped, summary=replace(shaped.summary, warnings=warnings))
 
 
 def options_of(values: object) -> Options:
@@ -99,8 +127,10 @@ def _told(error: ValidationError) -> str:
     return f"options: {name}: {first['msg']}"
 
 
-def wish_of(dialogue: Dialogue, options: Options, base: SummaryOptions) -> Wish:
-    """Put a dialogue and its options together.
+def wish_of(
+    dialogue: Dialogue, options: Options, base: SummaryOptions, sent: Sent | None = None
+) -> Wish:
+    """Put a dialogue and its options together; see `Wish` for ``sent``.
 
     Raises:
         Problem: the options do not go together.
@@ -124,7 +154,9 @@ def wish_of(dialogue: Dialogue, options: Options, base: SummaryOptions) -> Wish:
     names_by = options.speakers
     shape = Shape(template, options.focus, options.perspective, names_by, options.evidence)
     presenter = Presenter(shape, options.mask, options.mask_names, _silent)
-    return Wish(dialogue, chosen, presenter, sum(count_words(u.text) for u in dialogue.utterances))
+    size = sum(count_words(one.text) for one in dialogue.utterances)
+    is_whole = options.mask != "output" or template is not None
+    return Wish(dialogue, chosen, presenter, size, is_whole, sent)
 
 
 def _silent(_: str) -> None:
@@ -140,6 +172,11 @@ def dialogue_of(record: JSON) -> Dialogue:
     if not isinstance(record, dict):
         raise Problem("unreadable_dialogue", "a dialogue is a JSON object")
     own = {name: value for name, value in record.items() if name not in RESERVED}
+    turns = _turns(own)
+    if turns and not all(map(_is_note, turns)):
+        own[next(key for key in TURN_KEYS if own.get(key) is turns)] = [
+            _NO_NOTE if _is_note(turn) else turn for turn in turns
+        ]
     line = json.dumps(own, ensure_ascii=False).encode()
     given = own.get("id", "")
     if not isinstance(given, str | int) or isinstance(given, bool):
@@ -148,6 +185,30 @@ def dialogue_of(record: JSON) -> Dialogue:
     if PROFILE in found.metadata:
         raise Problem("unreadable_dialogue", _ADVICE[PROFILE])
     return replace(found, id=str(given))
+
+
+def sent_of(record: JSON) -> Sent:
+    """What a JSON record has, as its client counts it."""
+    turns = _turns(record) if isinstance(record, dict) else []
+    texts = tuple("" if _is_note(turn) else _text(turn) for turn in turns)
+    return Sent(texts, sum(map(_is_note, turns)))
+
+
+def _turns(record: Mapping[str, JSON]) -> list[JSON]:
+    found = (record.get(key) for key in TURN_KEYS)
+    return next((turns for turns in found if isinstance(turns, list)), [])
+
+
+def _is_note(turn: JSON) -> bool:
+    return isinstance(turn, dict) and is_internal(turn)
+
+
+def _text(turn: JSON) -> JSON:
+    if isinstance(turn, list):
+        return turn[-1] if turn else ""
+    if isinstance(turn, dict):
+        return next((turn[key] for key in UTTERANCE_KEYS if key in turn), "")
+    return turn
 
 
 def dialogue_of_text(text: str, identity: str) -> Dialogue:

@@ -106,7 +106,8 @@ class Worker:
         self._queue: list[_Item] = []
         self._changed = threading.Condition()
         self._requests = self._bytes = self._tokens = 0
-        self._seconds = _FIRST_GUESS
+        self._costs: dict[str, float] = {}  # seconds for a dialogue, by style
+        self._seen: set[str] = set()  # styles
         self._began = 0.0
         self._is_closing = False
         self._failures: OrderedDict[str, int] = OrderedDict()
@@ -153,13 +154,23 @@ class Worker:
         settings = self._settings
         if self._is_closing:
             self._metrics.rejected.labels("draining").inc()
-            return Problem("draining", "another instance may answer", self._seconds)
+            return Problem("draining", "another instance may answer", _FIRST_GUESS)
         if self._requests and (
-            self._requests >= settings.queue_requests
-            or self._requests * self._seconds > settings.queue_seconds
+            self._requests >= settings.queue_requests or self._wait() > settings.queue_seconds
         ):
             return self._no_room()
         return None
+
+    def _wait(self) -> float:
+        """The seconds that those who hold places will take, about.
+
+        One whose request is not yet read counts as the quickest style known: a free summary
+        takes long, but tells nothing of the faithful ones behind it.
+        """
+        queued = [*self._queue]  # the event loop asks without the lock
+        usual = min(self._costs.values(), default=_FIRST_GUESS)
+        known = sum(self._costs.get(item.wish.options.style, _FIRST_GUESS) for item in queued)
+        return known + max(0, self._requests - len(queued)) * usual
 
     @contextmanager
     def place(self, size: int) -> Iterator[Place]:
@@ -198,8 +209,7 @@ class Worker:
 
     def _no_room(self) -> Problem:
         self._metrics.rejected.labels("queue_full").inc()
-        wait = self._requests * self._seconds
-        return Problem("queue_full", "try again after the time given", wait)
+        return Problem("queue_full", "try again after the time given", self._wait())
 
     def _count(self, requests: int, size: int, tokens: int) -> None:
         self._requests += requests
@@ -234,7 +244,7 @@ class Worker:
         item = _Item(wish, time.monotonic() + seconds, done, is_background, self.model)
         with self._changed:
             if not self._thread.is_alive():
-                raise Problem("draining", "another instance may answer", self._seconds)
+                raise Problem("draining", "another instance may answer", _FIRST_GUESS)
             self._queue.append(item)
             self._changed.notify_all()
         waited: set[asyncio.Future[Any]] = {future} if leaves is None else {future, leaves}
@@ -247,7 +257,7 @@ class Worker:
                 self._metrics.cancelled.inc()
                 raise Problem("client_closed")
             self._metrics.rejected.labels("deadline").inc()
-            raise Problem("deadline", "send less, or allow more time", self._seconds)
+            raise Problem("deadline", "send less, or allow more time", self._wait())
         result = future.result()
         if isinstance(result, Problem):
             raise result
@@ -267,7 +277,16 @@ class Worker:
             seconds = time.monotonic() - self._began
             self._metrics.worked.observe(seconds)
             if is_usual:  # a failure may cost the start of a process, which the next does not
-                self._seconds = 0.8 * self._seconds + 0.2 * seconds / len(batch)
+                self._note_cost(batch[0].wish.options.style, seconds / len(batch))
+
+    def _note_cost(self, style: str, seconds: float) -> None:
+        """Learn what a dialogue takes; the first of a style may have loaded its network."""
+        if style in self._seen:
+            before = self._costs.get(style, seconds)
+            self._costs[style] = min(seconds, 0.8 * before + 0.2 * seconds)
+        elif style == "faithful":  # it loads nothing
+            self._costs[style] = 0.8 * _FIRST_GUESS + 0.2 * seconds
+        self._seen.add(style)
 
     def _next(self) -> list[_Item]:
         """The next requests to work on together; none when the service stops."""

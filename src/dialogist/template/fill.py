@@ -368,8 +368,9 @@ class _Filler:
     def _promised(self, found: Sequence[Entry]) -> Iterator[Entry]:
         """What the summary reports that a speaker will do, where the rules found nothing."""
         known = {span.utterance for entry in found for span in entry.evidence}
+        speakers = self.dialogue.speakers
         for statement in self.summary.sentences:
-            promise = promise_in(statement, self.dialogue.speakers)
+            promise = promise_in(statement, speakers)
             places = {span.utterance for span in statement.evidence}
             if promise is not None and known.isdisjoint(places):
                 yield replace(promise, evidence=statement.evidence)

@@ -13,6 +13,8 @@ _HAN = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _KANA = re.compile("[\u3040-\u30ff]")
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]+(?:['’][a-z]+)?")
 _OTHER = re.compile(r"[^\W\d_\u0000-\u024f\u3400-\u9fff\uf900-\ufaff]")
+# Attachments, links and columns of figures, which are in no language.
+_NO_WORDS = re.compile(r"[!-~]{60,}|[\d\s.,;:|+-]{60,}")
 _LOOKED_AT = 4000  # characters
 _FEWEST_WORDS = 6  # fewer words tell nothing
 _TELLING = 20  # words from which on the share of function words tells by itself
@@ -29,7 +31,7 @@ def language_of(text: str, about: Language = "") -> Language:
     open, by letter n-grams (py3langid). Fewer than six words in Latin letters pass for English; so
     do fewer than twenty that are ``about`` an English text: a bad summary is no foreign one.
     """
-    head = text[:_LOOKED_AT]
+    head = _NO_WORDS.sub(" ", text)[:_LOOKED_AT]
     han = len(_HAN.findall(head))
     words = [word.lower() for word in _LATIN.findall(head)]
     if len(_OTHER.findall(head)) > han + sum(map(len, words)):

@@ -230,6 +230,12 @@ def json_kind(value: JSON) -> str:
 _PUBLIC = "public"
 
 
+def is_internal(turn: Mapping[str, JSON]) -> bool:
+    """Whether a turn is a note that the customer does not see."""
+    public = turn.get(_PUBLIC)
+    return public is False or (isinstance(public, str) and public.strip().lower() == "false")
+
+
 class RecordSelection:
     """Applies the conditions of one file, and counts what they leave out.
 
@@ -321,10 +327,7 @@ class RecordSelection:
             self._keys.update(dict.fromkeys(record))
 
     def _is_internal(self, turn: Mapping[str, JSON]) -> bool:
-        if not self._notes_out:
-            return False
-        public = turn.get(_PUBLIC)
-        return public is False or (isinstance(public, str) and public.strip().lower() == "false")
+        return self._notes_out and is_internal(turn)
 
 
 # A dialogue as the JSON record that the generic ``jsonl`` reader reads back unchanged.

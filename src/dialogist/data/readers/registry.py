@@ -195,9 +195,11 @@ def read_dialogues(
     Raises:
         DataError: the file cannot be read, is no text, has no known format, or holds no dialogue;
             with ``options.strict`` also at the first bad record.
-        UsageError: there is no such format or encoding.
+        UsageError: there is no such format or encoding, or no origin is given.
     """
     options = options or ReadOptions()
+    if not origin or not (isinstance(origin, str | Path) or hasattr(origin, "read")):
+        raise UsageError(f"read_dialogues: give a path or a binary stream, not {origin!r:.80}")
     origin = Path(origin) if isinstance(origin, str) else origin
     if options.format != "auto" and options.format not in READERS:
         choices, hint = ", ".join(READERS), nearest(options.format, READERS)

@@ -256,7 +256,7 @@ def _promise(sentence: Sentence, turns: Turns) -> Found | None:
         for will in pattern.finditer(sentence.text):
             said_before = before(sentence.text, will.start())
             condition = _CONDITION.match(sentence.text) is not None
-            vague = will[0].lower().startswith("we") and len(turns.dialogue.speakers) > _TWO
+            vague = will[0].lower().startswith("we") and len(turns.speakers) > _TWO
             if vague or _UNSURE.search(said_before) or (
                 not condition and (_SUPPOSED.search(said_before) or not begins_clause(
                     sentence.text, will.start()))):  # fmt: skip

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from dialogist.records import Dialogue
 from dialogist.template.extract.actions import actions_in
@@ -121,7 +122,7 @@ def _is_last(sentence: Sentence, turns: Turns) -> bool:
 
 def chinese_issues(turns: Turns) -> Iterator[Found]:
     """The first thing that somebody who is served asks or complains about."""
-    names = turns.dialogue.speakers
+    names = turns.speakers
     roles = {u.speaker: u.role for u in turns.dialogue.utterances}
     served = [n for n in names if not _SERVING.search(f"{n} {roles[n]}")]
     if len(served) == len(names):
@@ -214,8 +215,12 @@ def _chinese(turns: Turns) -> Extracted:
 
 def same(one: str, other: str) -> bool:
     """Whether two texts say the same: most content words of the shorter are in the longer."""
-    words, others = sorted((_content(one), _content(other)), key=len)
-    return bool(words) and len(words & others) >= _SAME * len(words)
+    return _overlap(_content(one), _content(other))
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> bool:
+    fewest = min(len(one), len(other))
+    return fewest > 0 and len(one & other) >= _SAME * fewest
 
 
 def _content(text: str) -> frozenset[str]:
@@ -227,25 +232,38 @@ def _content(text: str) -> frozenset[str]:
 def _distinct(found: Iterable[Found], last: bool = False) -> Iterator[Found]:
     """Each once; ``last``: in the words of the last time, for what is settled step by step."""
     kept: list[Found] = []
+    read: list[_Read] = []  # of each that is kept
     for one in found:
+        own = _read(one)
         for place, other in enumerate(kept):
-            if one.owner == other.owner and _are_one(one, other):
+            if one.owner == other.owner and _are_one(own, read[place]):
                 kept[place] = _joined(one, other) if last else _joined(other, one)
+                read[place] = _read(kept[place])
                 break
         else:
             kept.append(one)
+            read.append(own)
     yield from kept
 
 
-def _are_one(one: Found, other: Found) -> bool:
+class _Read(NamedTuple):
+    """What two entries are compared by."""
+
+    values: frozenset[str]
+    names: frozenset[str]
+    content: frozenset[str]
+
+
+def _read(one: Found) -> _Read:
+    said = one.words or one.text
+    names = frozenset(re.findall(r"(?<=[a-z,] )[A-Z]\w+", said))
+    return _Read(values_of(one), names, _content(said))
+
+
+def _are_one(one: _Read, other: _Read) -> bool:
     """Whether two say the same, with no different times, numbers or names."""
-    pairs = [[read(found) for found in (one, other)] for read in (values_of, _names)]
-    differ = any(a and b and a.isdisjoint(b) for a, b in pairs)
-    return not differ and same(one.words or one.text, other.words or other.text)
-
-
-def _names(one: Found) -> frozenset[str]:
-    return frozenset(re.findall(r"(?<=[a-z,] )[A-Z]\w+", one.words or one.text))
+    differ = any(a and b and a.isdisjoint(b) for a, b in zip(one[:2], other[:2], strict=True))
+    return not differ and _overlap(one.content, other.content)
 
 
 def _joined(first: Found, again: Found) -> Found:

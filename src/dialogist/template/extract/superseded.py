@@ -1,8 +1,9 @@
 """The last word counts: what is taken back, changed or done later is no entry any more."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from dialogist.template.extract.turns import Found, Sentence, Turns, quoted
 from dialogist.text.porter import stem_of
@@ -56,6 +57,79 @@ _OBJECT = 4  # words in which a verb has its object
 _SHIFT = 14  # utterances within which a time is still the one that is changed
 
 
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What two entries are compared by."""
+
+    owner: str
+    words: frozenset[str]
+    values: frozenset[str]
+    kinds: frozenset[str]
+    verb: str
+
+
+@dataclass(frozen=True, slots=True)
+class _GivenUp:
+    """What somebody says that he cannot do: its stems, or "that" (None)."""
+
+    utterance: int
+    deed: frozenset[str] | None
+    is_softened: bool
+
+    def ends(self, one: _Said, distance: int) -> bool:
+        """Whether it ends a promise, so many utterances before."""
+        if self.deed is None:
+            return self.is_softened and distance <= _SOON
+        shared = (self.deed & one.words) - _LIGHT
+        return bool(shared - {one.verb} - one.values) or (self.is_softened and bool(shared))
+
+
+def _given_up(sentence: Sentence) -> _GivenUp | None:
+    said = _CANNOT.search(sentence.text)
+    if said is None or sentence.text.endswith("?") or _YET.search(said["deed"]):
+        return None
+    deed = None if _THAT.match(said["deed"]) else content_stems(said["deed"])
+    is_softened = _SOFTENED.search(sentence.text) is not None
+    return _GivenUp(sentence.utterance, deed, is_softened)
+
+
+class _Changes:
+    """Where a dialogue changes or takes back what was said, read once."""
+
+    def __init__(self, turns: Turns) -> None:
+        self._counts = [0]  # utterances with a word of change, before each
+        self._back: dict[str, int] = {}  # the last utterance that takes back each stem
+        self._brief: set[int] = set()
+        self._given_up: defaultdict[str, list[_GivenUp]] = defaultdict(list)
+        for number, said in enumerate(turns.sentences):
+            changes = any(signals_change(one.text) for one in said)
+            self._counts.append(self._counts[-1] + changes)
+            for one in said:
+                if (given := _given_up(one)) is not None:
+                    self._given_up[one.speaker].append(given)
+                if takes_back(one.text):
+                    self._back.update(dict.fromkeys(content_stems(one.text), number))
+                    self._brief |= {number} if len(one.text.split()) <= _BARE else set()
+
+    def between(self, start: int, end: int) -> bool:
+        """Whether an utterance from ``start`` to ``end`` has a word of change."""
+        return self._counts[end + 1] > self._counts[start]
+
+    def take_back(self, one: _Said, place: int) -> bool:
+        """Whether a later utterance takes an entry back."""
+        if any(self._back.get(word, -1) > place for word in one.words):
+            return True
+        return any(place + n in self._brief for n in range(1, _SOON + 1))
+
+    def give_up(self, one: _Said, place: int) -> bool:
+        """Whether who promised an entry says later that he cannot do it."""
+        return any(
+            given.ends(one, given.utterance - place)
+            for given in self._given_up.get(one.owner, ())
+            if given.utterance > place
+        )
+
+
 def standing(
     found: Sequence[Found], turns: Turns, done: Sequence[Found] | None = None
 ) -> list[Found]:
@@ -63,17 +137,33 @@ def standing(
 
     ``done``: what was done, where they are promises; who cannot keep one later takes it back.
     """
+    if not found:
+        return []
+    changes = _Changes(turns)
+    deeds = [(one, content_of(one)) for one in done or ()]
     kept: list[Found] = []
-    for place, one in enumerate(found):
-        later = found[place + 1 :]
-        if _is_taken_back(one, turns, promised=done is not None) or _is_moved(one, turns):
-            continue
-        if _is_done(one, done or ()) or _is_done_at_once(one, done or ()):
-            continue
-        if any(_replaces(new, one, turns) for new in later):
-            continue
-        kept.append(one)
-    return kept
+    # What is said later: with the same verb the last place of each, and all by place.
+    alike: defaultdict[tuple[str, str], dict[_Said, int]] = defaultdict(dict)
+    near: defaultdict[int, list[_Said]] = defaultdict(list)
+    for one in reversed(found):
+        own, place = _said(one), _place(one)
+        is_replaced = any(
+            _restates(own, new, changes.between(place, end))
+            for new, end in alike[own.owner, own.verb].items()
+        ) or any(
+            _retimes(own, new) and changes.between(place, end)
+            for end in range(place, place + _SHIFT + 1)
+            for new in near.get(end, ())
+        )
+        alike[own.owner, own.verb][own] = max(place, alike[own.owner, own.verb].get(own, place))
+        near[place].append(own)
+        is_given_up = done is not None and changes.give_up(own, place)
+        is_over = (
+            is_replaced or is_given_up or changes.take_back(own, place) or _is_moved(one, turns)
+        )
+        if not is_over and not _is_done(one, deeds) and not _is_done_at_once(one, deeds):
+            kept.append(one)
+    return kept[::-1]
 
 
 def corrected(found: Iterable[Found], turns: Turns) -> Iterator[Found]:
@@ -111,87 +201,60 @@ def _correction(text: str) -> str:
     return text[max((one.end() for one in found), default=len(text)) :]
 
 
-def _replaces(new: Found, old: Found, turns: Turns) -> bool:
-    """The same thing with another value, or, after a word of change, another time alone."""
-    if old.owner != new.owner:
-        return False
-    start, end = _place(old), _place(new)
-    words, others = content_of(old), content_of(new)
+def _said(one: Found) -> _Said:
+    kinds = frozenset(kinds_in(_words(one)))
+    return _Said(one.owner, content_of(one), values_of(one), kinds, _verb(one))
+
+
+def _restates(old: _Said, new: _Said, is_changed: bool) -> bool:
+    """Whether it is the same with another value, or, after a word of change, in other words."""
+    words, others = old.words, new.words
     if not words or not others:
         return False
-    values, new_values = values_of(old), values_of(new)
+    if _has_others(old, new):
+        words, others = words - old.values, others - new.values
+        return len(words & others) >= _SAME * min(len(words), len(others)) > 0
     shared = len(words & others) / min(len(words), len(others))
-    changed = _is_changed(turns, start, end)
-    if values and new_values and values.isdisjoint(new_values):
-        if not (words - values) or not (others - new_values):  # a value and nothing else
-            return (
-                changed
-                and end - start <= _SHIFT
-                and kinds_in(_words(old)) & kinds_in(_words(new)) != set()
-            )
-        kept, got = words - values, others - new_values
-        return len(kept & got) >= _SAME * min(len(kept), len(got)) and _verb(old) == _verb(new)
-    return shared >= _SAME and changed and words != others and _verb(old) == _verb(new)
+    return shared >= _SAME and is_changed and words != others
 
 
-def _is_changed(turns: Turns, start: int, end: int) -> bool:
-    said = (s for n in range(start, end + 1) for s in turns.sentences[n])
-    return any(signals_change(one.text) for one in said)
-
-
-def _is_taken_back(one: Found, turns: Turns, promised: bool) -> bool:
-    place = _place(one)
-    words = content_of(one)
-    for number in range(place + 1, len(turns.sentences)):
-        for sentence in turns.sentences[number]:
-            is_own = promised and sentence.speaker == one.owner
-            if is_own and _is_given_up(one, sentence, number - place):
-                return True
-            if not takes_back(sentence.text):
-                continue
-            again = content_stems(sentence.text)
-            if words & again or (len(sentence.text.split()) <= _BARE and number - place <= _SOON):
-                return True
-    return False
-
-
-def _is_given_up(one: Found, sentence: Sentence, distance: int) -> bool:
-    """Whether who promised something says that he cannot do it."""
-    said = _CANNOT.search(sentence.text)
-    if said is None or sentence.text.endswith("?") or _YET.search(said["deed"]):
+def _retimes(old: _Said, new: _Said) -> bool:
+    """Whether it is another value of the same kind, and one of the two is nothing else."""
+    if old.owner != new.owner or not old.words or not new.words or not _has_others(old, new):
         return False
-    softened = _SOFTENED.search(sentence.text) is not None
-    if _THAT.match(said["deed"]):
-        return softened and distance <= _SOON
-    shared = (content_stems(said["deed"]) & content_of(one)) - _LIGHT
-    return bool(shared - {_verb(one)} - values_of(one)) or (softened and bool(shared))
+    is_alone = old.words <= old.values or new.words <= new.values
+    return is_alone and not old.kinds.isdisjoint(new.kinds)
 
 
-def _is_done(one: Found, done: Sequence[Found]) -> bool:
-    words = content_of(one)
+def _has_others(old: _Said, new: _Said) -> bool:
+    return bool(old.values and new.values) and old.values.isdisjoint(new.values)
+
+
+def _is_done(one: Found, done: Sequence[tuple[Found, frozenset[str]]]) -> bool:
+    """Whether one of some deeds, each with its content, is what an entry says."""
+    words, verb = content_of(one), _verb(one)
+    # "Call the store when they reopen, and ask ..." and "called the Park Road store".
+    things = content_stems(" ".join(_words(one).split()[:_OBJECT])) - {verb}
     return any(
         _place(other) >= _place(one)
         and other.owner in ("", one.owner)
         and other.evidence[0] != one.evidence[0]
         and words
-        and (len(words & content_of(other)) >= _SAME * len(words) or _is_same_deed(one, other))
-        for other in done
+        and (
+            len(words & content) >= _SAME * len(words)
+            or (not things.isdisjoint(content) and _verb(other) == verb)
+        )
+        for other, content in done
     )
 
 
-def _is_same_deed(one: Found, other: Found) -> bool:
-    """ "Call the store when they reopen, and ask ..." and "called the Park Road store"."""
-    things = content_stems(" ".join(_words(one).split()[:_OBJECT])) - {_verb(one)}
-    return _verb(one) == _verb(other) and bool(things & content_of(other))
-
-
-def _is_done_at_once(one: Found, done: Sequence[Found]) -> bool:
+def _is_done_at_once(one: Found, done: Sequence[tuple[Found, frozenset[str]]]) -> bool:
     """ "Can you reset my password?" - "Sure. I've sent a new one": the deed answers the request."""
     answers = {span.utterance for span in one.evidence[1:]} - {_place(one)}
     things = content_of(one) - {_verb(one)}
     return any(
-        _place(other) in answers and other.owner == one.owner and things & content_of(other)
-        for other in done
+        _place(other) in answers and other.owner == one.owner and things & content
+        for other, content in done
     )
 
 

@@ -142,6 +142,7 @@ class Turns:
 
     dialogue: Dialogue
     sentences: tuple[tuple[Sentence, ...], ...] = field(repr=False)
+    speakers: tuple[str, ...]
 
     def all(self) -> Iterator[Sentence]:
         """All sentences in order."""
@@ -150,7 +151,7 @@ class Turns:
 
     def addressee(self, sentence: Sentence) -> str:
         """Who "you" is in a sentence: the other of two, or who is called by name; else empty."""
-        others = [name for name in self.dialogue.speakers if name != sentence.speaker]
+        others = [name for name in self.speakers if name != sentence.speaker]
         if len(others) < 2:
             return others[0] if others else ""
         called = [name for name in others if _is_called(name, sentence.text)]
@@ -194,6 +195,7 @@ def turns_of(dialogue: Dialogue) -> Turns:
             tuple(_sentences(number, utterance.text, utterance.speaker))
             for number, utterance in enumerate(dialogue.utterances)
         ),
+        dialogue.speakers,
     )
 
 
@@ -284,7 +286,7 @@ _SEEKS = (
 
 def served_in(turns: Turns) -> frozenset[str]:
     """Those who are served, by role, by name, or of two by what they say; nobody where none is."""
-    names = turns.dialogue.speakers
+    names = turns.speakers
     roles = {u.speaker: u.role.lower() for u in turns.dialogue.utterances}
     words = {name: _words_of(roles[name]) or _words_of(name) for name in names}
     served = frozenset(name for name in names if not _SERVED.isdisjoint(words[name]))

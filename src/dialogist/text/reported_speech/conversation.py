@@ -1,6 +1,7 @@
 """A dialogue told in the third person, utterance by utterance and exchange by exchange."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -112,6 +113,8 @@ class Conversation:
         self._sentences: dict[int, list[_Sentence]] = {}
         self._mentions: dict[tuple[int, int], list[Person]] = {}
         self._voices: dict[int, Voice | None] = {}
+        self._chats: dict[int, bool] = {}
+        self._denials: dict[int, int] = {}
 
     @cached_property
     def _small(self) -> frozenset[str]:
@@ -131,7 +134,8 @@ class Conversation:
 
     def quote(self, turn: int, start: int, end: int | None = None) -> Reported:
         """The words of a turn from ``start`` to ``end``, or of the part that begins there."""
-        part = next(one for one in self._of(turn) if one.start == start)
+        parts = self._of(turn)
+        part = parts[bisect_left(parts, start, key=lambda one: one.start)]
         if end is not None and end != part.end:
             text = self._turns[turn][1][start:end]
             part = self._sentence(self._turns[turn][0], start, text)
@@ -202,10 +206,11 @@ class Conversation:
         return self._sentences[turn]
 
     def _sentence(self, label: str, start: int, text: str) -> _Sentence:
-        others = [self._people[one] for one in self._named if one != label]
-        is_heard_by_one = len(others) == 1 and label and not is_role(others[0].name)
+        other = next((self._people[one] for one in self._named if one != label), None)
+        is_one = bool(label) and len(self._named) == _TWO  # who hears it
         words = self._without_account(text)
-        said = trimmed(words, self._called, others[0].called if is_heard_by_one else ())
+        called = other.called if is_one and other and not is_role(other.name) else ()
+        said = trimmed(words, self._called, called)
         return _Sentence(start, start + len(text), words, said)
 
     @cached_property
@@ -276,16 +281,23 @@ class Conversation:
 
     def _is_chat(self, turn: int) -> bool:
         """Whether a message is typed in passing: in small letters, or as a public reply."""
-        text = self._turns[turn][1].strip()
-        if text != self._without_account(text):
-            return True
-        return next((c.islower() for c in text if c.isalpha()), False)
+        if turn not in self._chats:
+            text = self._turns[turn][1].strip()
+            is_small = next((c.islower() for c in text if c.isalpha()), False)
+            self._chats[turn] = is_small or text != self._without_account(text)
+        return self._chats[turn]
+
+    def _denial(self, turn: int) -> int:
+        """The place of the first sentence of a turn that denies what others say."""
+        if turn not in self._denials:
+            own = self._of(turn)
+            denies = (s.said.yes is False or _DENIES.match(s.said.text) is not None for s in own)
+            self._denials[turn] = next((i for i, one in enumerate(denies) if one), len(own))
+        return self._denials[turn]
 
     def _is_contested(self, turn: int, place: int) -> bool:
         """Whether a statement denies what others say, or others deny it."""
-        if any(
-            s.said.yes is False or _DENIES.match(s.said.text) for s in self._of(turn)[: place + 1]
-        ):
+        if self._denial(turn) <= place:
             return True
         if turn + 1 == len(self._turns) or self._turns[turn + 1][0] == self._turns[turn][0]:
             return False
