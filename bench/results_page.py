@@ -355,7 +355,7 @@ def reports_scores() -> Iterator[str]:
         "ROUGE-2 / L": ["rouge2_f1", "rougeL_f1"],
         "METEOR": ["meteor"],
         "probes right": ["probes_right"],
-        "out of order": ["order_inversions"],
+        "out of order (before 4bc39aa, speakers' names too)": ["order_inversions"],
     }
     rows = []
     for name, run in figures("dialogsum-reports").items():
