@@ -41,11 +41,13 @@ SHEETS = {
     "faithful-8": {"commit": "fbc2b16", "date": "2026-11-26"},
     "faithful-8-selector": {"commit": "not kept", "date": "2026-11-26"},
     "faithful-9": {"commit": "4a84139", "date": "2026-11-26"},
+    "faithful-10-before": {"commit": "2535a82", "date": "2026-11-26"},
+    "faithful-10": {"commit": "121fd6d", "date": "2026-11-26"},
 }
-FAITHFUL = "faithful-9"
+FAITHFUL = "faithful-10"
 STYLES = {
     FAITHFUL: "faithful style, the default (100 dialogues)",
-    "faithful-8": "100 others, before the last rules were mended",
+    "faithful-9": "100 others, before the first words had more worth",
     "after": "free style, the network's sentences (60 dialogues)",
 }
 SHOWN = (

@@ -117,7 +117,7 @@ class Shortened(NamedTuple):
         return at + self.missing[bisect_right(self.starts, at) - 1]
 
 
-def shortened(text: str) -> Shortened:
+def without_long_runs(text: str) -> Shortened:
     """A text in which no white space and no word goes on and on: rules read it in little time.
 
     Of white space its beginning stays; of a word, which may be an attachment, its beginning and an

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from dialogist.data.normalise import Shortened, readable_in_place, shortened
+from dialogist.data.normalise import Shortened, readable_in_place, without_long_runs
 from dialogist.data.readers.fields import role_of
 from dialogist.pipeline.isolation import Clock, failed, refusal, shortness
 from dialogist.pipeline.options import Length, SummaryOptions
@@ -218,7 +218,7 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
         coverage = Coverage(count, count - len(said), dropped=dropped)
         warnings = (Warning("not_read", reason),)
         return replace(blank, status=status, reason=reason, coverage=coverage, warnings=warnings)
-    short = [shortened(_words(one)) for one in dialogue.utterances]
+    short = [without_long_runs(_words(one)) for one in dialogue.utterances]
     spoken = [
         (_name(one.speaker), own.text) for one, own in zip(dialogue.utterances, short, strict=False)
     ]
@@ -242,7 +242,7 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
 
 
 def _name(speaker: str) -> str:
-    return " ".join(shortened(readable_in_place(speaker)).text.split())
+    return " ".join(without_long_runs(readable_in_place(speaker)).text.split())
 
 
 def _words(utterance: Utterance) -> str:
