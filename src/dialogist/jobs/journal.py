@@ -130,7 +130,7 @@ class Journal:
             return
         before, shards, totals = self._read()
         changed = differences(before, self._description)
-        is_more = grown and all(each.startswith("inputs:") for each in changed)
+        is_more = grown and all(each.startswith(("inputs:", "inputs[")) for each in changed)
         if changed and not is_more:
             raise UsageError(
                 f"{self.folder}: this job was begun with other settings or inputs "
