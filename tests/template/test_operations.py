@@ -181,6 +181,22 @@ def test_an_empty_plan_claims_nothing():
     assert plan.says == "Not found: read the dialogue."
 
 
+def test_what_a_doctor_tells_a_patient_to_do_is_planned_and_an_examination_is_not():
+    said = dialogue_of(
+        "Doctor: Take a deep breath. Take your shirt off, please. Good, take it easy.",
+        "Doctor: Please take the syrup in the evening instead. Do you have a fever?",
+        "Patient: No. Take two a day, my sister said.",
+        "Doctor: Stop the aspirin. Avoid the gym for a week.",
+    )
+    filled = fill(summary_of(), said, load_template("clinical"))
+    (plan,) = (one for one in filled.sections if one.title == "Plan")
+    assert [(one.owner, one.text) for one in plan.entries] == [
+        ("Patient", "take the syrup in the evening instead"),
+        ("Patient", "Stop the aspirin"),
+        ("Patient", "Avoid the gym for a week"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("lines", "kind", "expected"),
     [

@@ -66,6 +66,21 @@ _ORDERS = re.compile(
     r"(?:do|have) (?:some )?physical therapy|use (?:a|an|the) \w+|avoid (?!i\b|it\b|that\b)\w+)\b",
     re.I,
 )
+# "Please take the syrup in the evening instead." What is asked for in an examination is none.
+_IN_AN_EXAMINATION = (
+    "deep|breath|big|look|listen|seat|step|few steps|minute|second|moment|shirt|coat|shoes?|photo"
+    "|picture|toilet|bathroom|stairs"
+)
+_IMPERATIVE = re.compile(
+    r"^\W*(?:(?:ok|okay|so|then|and|well|good|right|just|also|please|now|for now|meanwhile)\W+)*"
+    r"(?P<verb>(?:take|use|apply|finish) (?:(?!it easy)(?:it|this|that|these|them|one|two|three"
+    rf"|four|half|\d+)|(?:the|your|an?) (?!(?:{_IN_AN_EXAMINATION})\b)\w+)"
+    r"|stop (?:the|your|taking|using)|start (?:the|your|with|on)"
+    r"|continue (?:the|your|with|taking)|keep (?:taking|using|on with)"
+    r"|avoid|double (?:the|your)|halve|come back|come in again|drink plenty"
+    r"|rest (?:it|your|the))\b",
+    re.I,
+)
 _DIRECT = re.compile(
     r"\bmy recommendation\b|\b(?:i|we)(?: ?['’] ?(?:m|re|ll|d)\b| am| are| will| would| want|"
     r" wan ?na| recommend| suggest| need)"
@@ -78,6 +93,7 @@ _TOLD = re.compile(
     re.I,
 )
 _TAG = re.compile(r"\b(?:ok|okay|all right|alright|right) ?\?$", re.I)
+_FIRST_PERSON = re.compile(r"(?i)\b(?:i|me|my|we|us|our)\b")
 _ROUND = 30  # characters before and half as many behind that may deny or tell of the past
 _ORDER = 160  # characters of what is ordered in speech without stops
 
@@ -89,10 +105,16 @@ def orders_in(turns: Turns) -> Iterator[Found]:
     for sentence in turns.all():
         if sentence.speaker not in doctors:
             continue
-        said = next(filter(_is_order(sentence.text), _ORDERS.finditer(sentence.text)), None)
+        told = _IMPERATIVE.match(sentence.text)
+        said = told or next(filter(_is_order(sentence.text), _ORDERS.finditer(sentence.text)), None)
         if said is None:
             continue
         if sentence.text.endswith("?") and not _TAG.search(sentence.text):
+            continue
+        others = roles.keys() - {sentence.speaker}
+        if told and len(others) == 1 and not _FIRST_PERSON.search(sentence.text):
+            words = sentence.text[told.start("verb") :].rstrip(" .!")
+            yield Found(words, (sentence.span(),), next(iter(others)), words=words)
             continue
         text = quoted(sentence)
         if text is None:
