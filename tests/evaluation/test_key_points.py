@@ -3,6 +3,7 @@
 import math
 
 import pytest
+from tests.evaluation.test_metric_selection import PACK
 
 from dialogist.data.key_points import parse_pack
 from dialogist.evaluation.metric_selection import (
@@ -16,21 +17,6 @@ from dialogist.evaluation.scoring import score
 from dialogist.evaluation.system_outputs import Output
 from dialogist.records import Dialogue, Statement, Summary, Utterance
 
-PACK = parse_pack("""
-name: mine
-language: en
-version: 1
-default: Start
-key_facts: ['Yes', 'No']
-sections: {MEAL: Food}
-labels: {Start: '', Food: '', 'Yes': '', 'No': '', End: ''}
-rules:
-  - {label: Start, pattern: '^ann asks', examples: [Ann asks Bo.]}
-  - {label: Food, pattern: 'eats', examples: [Bo eats.]}
-  - {label: 'Yes', pattern: 'agrees', examples: [Bo agrees.]}
-  - {label: 'No', pattern: 'refuses', examples: [Bo refuses.]}
-  - {label: End, pattern: 'leaves', examples: [Bo leaves.]}
-""")
 ZH = parse_pack("""
 name: zh
 language: zh
