@@ -34,6 +34,7 @@ _COURTEOUS = re.compile(r"(?i)(?:could|would) you (?!be\b|have\b|know\b|see\b|sa
 _TWO_SENTENCES = re.compile(r"[a-z]{2,}[.!?] ")
 _CONDITION = re.compile(r"(?i)(?:only )?(?:if|when|once|as long as|unless) (?!not\b|so\b)[^,]+")
 _SOME = re.compile(r"\bsome(thing|one|body)\b")
+_NEWS = re.compile(r"(?i)(?:hear|heard|know|see|seen|notice) (?:that|about|what|who|how)\b")
 _ANY = re.compile(r"(?i)\b(?:any\w*|yet|ever)\b")
 _AGO = r"\w+ (?:days?|weeks?|months?|years?|hours?|minutes?) ago"
 _ADVERBIAL = re.compile(
@@ -287,6 +288,8 @@ class Exchange:
     def _stated(self, frame: Frame, question: Question, yes: bool, rest: str) -> str | None:
         if question.rest.startswith("not ") or (not question.subject and not yes):
             return None
+        if not yes and _NEWS.match(question.rest):
+            return None  # "Did you hear that she sold it?" "No!"
         if yes and _ANY.search(question.rest):
             return None
         clause = question.clause() if yes else negated(question)
