@@ -28,7 +28,7 @@ _WAYS = {
     ),
     "summaries": (
         "data/readers/registry.py:read_dialogues",
-        "pipeline/segmenting.py:Segmenter.read",
+        "pipeline/windows.py:Segmenter.read",
         "pipeline/window_generator.py:WindowGenerator.write",
         "pipeline/compose.py:compose",
         "pipeline/compose.py:attach_evidence",

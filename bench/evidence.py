@@ -33,8 +33,8 @@ from evidence_scores import (
     row_of,
 )
 
-from dialogist.pipeline.bundle import Bundle, load_bundle
-from dialogist.pipeline.options import find_model
+from dialogist.model_folder.bundle import Bundle, load_bundle
+from dialogist.model_folder.model_files import find_model
 
 Groups = dict[str, list[Case]]
 Rows = list[tuple[str, str, Row]]

@@ -8,7 +8,8 @@ from evidence_cases import Case
 from numpy.typing import NDArray
 
 from dialogist.decoding.search import Hypothesis
-from dialogist.pipeline.bundle import Bundle
+from dialogist.model_folder.bundle import Bundle
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.drafts import (
     Draft,
     ForcedScores,
@@ -17,7 +18,6 @@ from dialogist.pipeline.drafts import (
     reader,
     token_ranges,
 )
-from dialogist.pipeline.options import SummaryOptions
 from dialogist.pipeline.window_generator import WindowGenerator, forced_decode
 from dialogist.records import Dialogue
 from dialogist.text.tokens import sentence_spans

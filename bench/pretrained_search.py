@@ -35,10 +35,10 @@ from peers import Record, markdown
 from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import generate
+from dialogist.model_folder.bundle import use_precision
 from dialogist.models.pretrained.importing import ImportedModel, import_pretrained
 from dialogist.models.pretrained.pretrained_config import PretrainedConfig, PromptConfig
 from dialogist.models.pretrained.pretrained_sources import locate, read_pretrained_network
-from dialogist.pipeline.bundle import use_precision
 from dialogist.tokenizers import Characters
 
 BATCH = 8

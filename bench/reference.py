@@ -34,7 +34,7 @@ from dialogist.data.readers import fields
 from dialogist.data.readers.registry import READERS
 from dialogist.evaluation import diagnostics
 from dialogist.metrics.metric_registry import METRICS, make_metrics
-from dialogist.pipeline.options import SummaryOptions
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.privacy.packs import PrivacyPackConfig
 from dialogist.recipe.recipe_config import Recipe, bundled_recipes
 from dialogist.serve.settings import Settings

@@ -29,8 +29,8 @@ from dialogist import Dialogue, Summary, Utterance
 from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.significance import intervals
 from dialogist.metrics.base import Column, percentage
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.faithful import faithful_summaries
-from dialogist.pipeline.options import SummaryOptions
 from dialogist.recipe.sgd_marks import Said, is_stated, said_in
 
 

@@ -17,8 +17,9 @@ from rouge_score import rouge_scorer
 
 from dialogist import Dialogue, Summarizer, Summary
 from dialogist.data.readers import ReadOptions, read_dialogues
-from dialogist.pipeline.bundle import load_bundle
-from dialogist.pipeline.options import SummaryOptions, find_model
+from dialogist.model_folder.bundle import load_bundle
+from dialogist.model_folder.model_files import find_model
+from dialogist.model_folder.options import SummaryOptions
 
 METRICS = ("rouge1", "rouge2", "rougeL")
 
@@ -98,7 +99,7 @@ def exported(flags: argparse.Namespace, folder: Path) -> Say:
     """The same model in CTranslate2, int8; flat models without pointer only."""
     import ctranslate2
 
-    from dialogist.pipeline.export_ctranslate2 import export_ctranslate2
+    from dialogist.model_folder.export_ctranslate2 import export_ctranslate2
 
     bundle = load_bundle(folder, torch.device("cpu"))
     export_ctranslate2(bundle, folder, flags.folder / "exported")

@@ -16,8 +16,8 @@ from tests.command import CommandLine
 from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
+from dialogist.model_folder.bundle import Bundle, save_bundle
 from dialogist.models.transformer import TransformerConfig
-from dialogist.pipeline.bundle import Bundle, save_bundle
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
 
 # The same examples every time, and no clock: a busy machine must not fail a test.

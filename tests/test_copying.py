@@ -13,11 +13,11 @@ from tests.learning import Silent, fit
 from dialogist.data.collate import pairs_of_all
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
+from dialogist.model_folder.bundle import Bundle, load_bundle, save_bundle
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.models import ModelConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
-from dialogist.pipeline.bundle import Bundle, load_bundle, save_bundle
-from dialogist.pipeline.options import SummaryOptions
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers.build import train_word

@@ -16,9 +16,9 @@ from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.errors import UsageError
+from dialogist.model_folder.bundle import Bundle, load_bundle, save_bundle
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.objectives.cross_entropy import CrossEntropy
-from dialogist.pipeline.bundle import Bundle, load_bundle, save_bundle
-from dialogist.pipeline.options import SummaryOptions
 from dialogist.pipeline.stages import Session
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.present import Shape, text_of

@@ -29,7 +29,7 @@ __all__ = [
 if TYPE_CHECKING:
     from dialogist.data.readers import ReadOptions, read_dialogues
     from dialogist.decoding import DecodingOptions
-    from dialogist.pipeline.options import SummaryOptions
+    from dialogist.model_folder.options import SummaryOptions
     from dialogist.pipeline.stages import Session
     from dialogist.pipeline.summarizer import Summarizer
 else:  # a type checker must not take any name for one of ours
@@ -39,7 +39,7 @@ else:  # a type checker must not take any name for one of ours
         "ReadOptions": "dialogist.data.readers",
         "Session": "dialogist.pipeline.stages",
         "Summarizer": "dialogist.pipeline.summarizer",
-        "SummaryOptions": "dialogist.pipeline.options",
+        "SummaryOptions": "dialogist.model_folder.options",
         "read_dialogues": "dialogist.data.readers",
     }
 

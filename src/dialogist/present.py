@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from dialogist import __version__
 from dialogist.errors import DataError, UsageError
 from dialogist.files import sha256_of
+from dialogist.model_folder.model_files import find_model
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.isolation import failed
-from dialogist.pipeline.options import SummaryOptions, find_model
 from dialogist.pipeline.summarizer import EndpointSummarizer, Summarizer
 from dialogist.records import JSON, Dialogue, Statement, Summary, Utterance
 from dialogist.selection.network import BUNDLED

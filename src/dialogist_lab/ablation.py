@@ -12,7 +12,7 @@ from dialogist.config import Config, read_yaml
 from dialogist.decoding import DecodingOptions
 from dialogist.errors import ConfigError, DataError
 from dialogist.files import write_text_atomically
-from dialogist.pipeline.options import MEASURED
+from dialogist.model_folder.options import MEASURED
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.recipe_config import Recipe, RunPlace, read_recipe
 from dialogist.recipe.systems import System

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from dialogist.pipeline.bundle import load_bundle
+from dialogist.model_folder.bundle import load_bundle
 from dialogist.records import Dialogue, Utterance
 
 TALK = Dialogue(

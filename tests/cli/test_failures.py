@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dialogist.pipeline.segmenting import Segmenter
+from dialogist.pipeline.windows import Segmenter
 from dialogist.present import Presenter, Shape, Shaped
 from dialogist.records import Dialogue, Summary
 from dialogist.text.quantities import quantities

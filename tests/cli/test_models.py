@@ -9,7 +9,7 @@ import pytest
 import torch
 from tests.command import CommandLine
 
-from dialogist.pipeline.bundle import describe, load_bundle
+from dialogist.model_folder.bundle import describe, load_bundle
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from tests.fuzz.checking import faults
 from dialogist import Summary
 from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
 from dialogist.files import write_text_atomically
-from dialogist.pipeline.bundle import save_bundle
+from dialogist.model_folder.bundle import save_bundle
 
 ENDINGS = (".jsonl", ".jsonl.gz")
 SHOWN = 5

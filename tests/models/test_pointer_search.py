@@ -12,8 +12,8 @@ from dialogist.data.collate import collate
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import generate
-from dialogist.pipeline.bundle import Bundle, load_bundle, save_bundle
-from dialogist.pipeline.options import SummaryOptions
+from dialogist.model_folder.bundle import Bundle, load_bundle, save_bundle
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers.build import train_word

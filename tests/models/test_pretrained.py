@@ -17,11 +17,11 @@ from tests.models.tiny_pretrained import DECODERS, ENCODER_DECODERS, auto, save_
 from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import generate
+from dialogist.model_folder.bundle import use_precision
 from dialogist.models.base import Outputs
 from dialogist.models.pretrained.importing import import_pretrained
 from dialogist.models.pretrained.pretrained_config import PretrainedConfig, PromptConfig
 from dialogist.models.pretrained.pretrained_network import PretrainedModel
-from dialogist.pipeline.bundle import use_precision
 from dialogist.tensors import Batch
 from dialogist.tokenizers import Characters, Tokenizer
 

@@ -11,10 +11,10 @@ from dialogist.data.collate import EncodedPair, collate
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.errors import ConfigError
+from dialogist.model_folder.bundle import Bundle, load_bundle, save_bundle
 from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import Transformer, TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
-from dialogist.pipeline.bundle import Bundle, load_bundle, save_bundle
 from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
 from dialogist.tokenizers.build import train_word

@@ -131,7 +131,7 @@ def test_only_for_tiles_is_a_matrix_packed(tiles: bool, monkeypatch: pytest.Monk
     assert (layer.packed is not None) is tiles
 
 
-@pytest.mark.skipif(not has_bf16(CPU), reason="elsewhere bf16 is refused (pipeline/bundle.py)")
+@pytest.mark.skipif(not has_bf16(CPU), reason="elsewhere bf16 is refused (model_folder/bundle.py)")
 def test_in_bf16_rows_do_not_know_each_other() -> None:
     torch.manual_seed(0)
     layer = Bf16Linear(torch.randn(64, 1536) * 0.05, torch.randn(64))

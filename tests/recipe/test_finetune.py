@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from dialogist.config import read_yaml
 from dialogist.errors import CheckpointError, ConfigError, DataError, UsageError
 from dialogist.evaluation.system_outputs import Output
-from dialogist.pipeline.bundle import load_bundle
+from dialogist.model_folder.bundle import load_bundle
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.recipe import finetune_recipe as recipes
 from dialogist.recipe.finetune_recipe import (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dialogist.errors import DataError
-from dialogist.pipeline.options import SummaryOptions
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.recipe.predictions import key_of, summarize_kept
 from dialogist.records import Dialogue, Statement, Summary, Utterance, Warning
 

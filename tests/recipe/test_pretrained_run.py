@@ -21,7 +21,7 @@ from tests.recipe.conftest import Notes, small_recipe
 from dialogist import Dialogue, Summarizer, Utterance, __version__
 from dialogist.config import override
 from dialogist.errors import ConfigError, ModelError
-from dialogist.pipeline.bundle import load_bundle
+from dialogist.model_folder.bundle import load_bundle
 from dialogist.recipe.recipe_config import Recipe, RunPlace
 from dialogist.recipe.run_settings import PRETRAINED
 from dialogist.recipe.training_run import train_recipe

@@ -11,7 +11,7 @@ import httpx2
 import pytest
 from tests.serve.conftest import listening
 
-from dialogist.pipeline.options import SummaryOptions
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.records import Coverage, EvidenceSpan, Statement, Summary, Warning
 from dialogist.serve.keys import add_key
 from dialogist.serve.tables import open_store

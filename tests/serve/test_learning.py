@@ -14,10 +14,10 @@ from dialogist.data.collate import pairs_of_all
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import read_dialogues
 from dialogist.data.readers.fields import dialogue_to_json
+from dialogist.model_folder.bundle import Bundle, load_bundle, save_bundle
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy
-from dialogist.pipeline.bundle import Bundle, load_bundle, save_bundle
-from dialogist.pipeline.options import SummaryOptions
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Utterance
 from dialogist.serve.keys import add_key

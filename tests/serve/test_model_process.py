@@ -17,7 +17,7 @@ from tests.serve.test_worker import work as run
 from dialogist.decoding import SearchStopped, check_stopped, stopping_when
 from dialogist.errors import ModelError
 from dialogist.jobs.workers import receive
-from dialogist.pipeline.options import SummaryOptions
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Summary, Utterance
 from dialogist.serve.model_process import ModelProcess, work

@@ -9,7 +9,7 @@ from tests.serve.conftest import ask
 from tests.serve.test_api import CALL, FAITHFUL
 from tests.serve.test_store import rows_of
 
-from dialogist.pipeline.options import SummaryOptions
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.records import Dialogue, Statement, Summary, Warning
 from dialogist.serve import page, tables
 from dialogist.serve.keys import add_key

@@ -14,7 +14,7 @@ from tests.serve.conftest import ask
 from tests.serve.test_api import CALL
 
 from dialogist.decoding import check_stopped
-from dialogist.pipeline.options import SummaryOptions
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.records import Summary
 from dialogist.serve.crashes import CrashLog
 from dialogist.serve.metrics import Metrics

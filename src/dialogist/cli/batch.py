@@ -26,7 +26,7 @@ from dialogist.records import JSON
 if TYPE_CHECKING:  # pydantic: not for --help
     from dialogist.jobs.sinks import Form, Sink
     from dialogist.jobs.sources import RecordOrigin
-    from dialogist.pipeline.options import SummaryOptions
+    from dialogist.model_folder.options import SummaryOptions
 
 _FILE_ENDINGS = (".jsonl", ".json", ".csv", ".txt", ".md", ".parquet", ".gz", ".zst")
 
@@ -209,7 +209,8 @@ def _refuse(faults: Mapping[str, bool]) -> None:
 
 def _options(model: str, wanted: dict[str, Any], focus: str | None) -> "SummaryOptions":
     from dialogist.cli.licence_note import tell_licence
-    from dialogist.pipeline.options import find_model, model_options
+    from dialogist.model_folder.model_files import find_model
+    from dialogist.model_folder.options import model_options
 
     options = decoding_options(model_options(find_model(model)), wanted)
     if options.style == "faithful":

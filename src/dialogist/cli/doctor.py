@@ -279,7 +279,7 @@ def doctor(
 ) -> int:
     """Show the machine, the packages and the models; say what could be better."""
     from dialogist.cli.torch_facts import measure_all, torch_facts
-    from dialogist.pipeline.options import known_models
+    from dialogist.model_folder.model_files import known_models
 
     form = form_of(output, format, Facts.text)
     torch = torch_facts()

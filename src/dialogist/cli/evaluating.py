@@ -24,7 +24,7 @@ from dialogist.evaluation.metric_selection import (
 from dialogist.evaluation.metric_selection import KEY_POINT_METRIC as KEY_POINT_METRIC
 from dialogist.evaluation.near_duplicates import find_overlaps
 from dialogist.evaluation.system_outputs import DialogueChoice, Output
-from dialogist.pipeline.options import find_model
+from dialogist.model_folder.model_files import find_model
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.recipe.evaluation_run import (
     Evaluated,

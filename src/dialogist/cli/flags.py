@@ -31,8 +31,8 @@ from dialogist.files import allow_network
 if TYPE_CHECKING:
     import torch
 
-    from dialogist.pipeline.bundle import Precision
-    from dialogist.pipeline.options import SummaryOptions
+    from dialogist.model_folder.bundle import Precision
+    from dialogist.model_folder.options import SummaryOptions
     from dialogist.pipeline.summarizer import Summarizer
     from dialogist.present import Shape
     from dialogist.recipe.predictions import PredictionForm
@@ -200,7 +200,7 @@ def decoding_options(base: "SummaryOptions", wanted: Mapping[str, Any]) -> "Summ
     Raises:
         UsageError: a value is out of range, or a flag has no effect with the strategy in force.
     """
-    from dialogist.pipeline.options import only_in_free_style  # pydantic: not for --help
+    from dialogist.model_folder.options import only_in_free_style  # pydantic: not for --help
 
     given = {name: _plain(value) for name, value in wanted.items() if value is not None}
     options = type(base).parse({**base.model_dump(), **given}, "decoding")
@@ -233,7 +233,8 @@ def load_summarizer(
         UsageError: there is no such device.
     """
     with _uncollected():
-        from dialogist.pipeline.options import find_model, model_options
+        from dialogist.model_folder.model_files import find_model
+        from dialogist.model_folder.options import model_options
         from dialogist.pipeline.summarizer import EndpointSummarizer, Summarizer
 
         if model.startswith("openai:"):
@@ -283,7 +284,8 @@ def tell_idle_machine_flags(
 
 def tell_measured_style(name: str, folder: Path) -> None:
     """Say that a model of faithful style is measured by what its network writes."""
-    from dialogist.pipeline.options import has_network, model_options
+    from dialogist.model_folder.model_files import has_network
+    from dialogist.model_folder.options import model_options
 
     if has_network(folder) and model_options(folder).style == "faithful":
         note(f"{name}: measured in free style, by what its network writes in fp32", own=True)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from dialogist.cli.console import note
-from dialogist.pipeline.options import (
+from dialogist.model_folder.model_files import (
     bundled_models,
     find_model,
     is_non_commercial,
@@ -23,7 +23,7 @@ def tell_licence(model: str) -> None:
     Raises:
         ModelError: there is no such model.
     """
-    from dialogist.pipeline.bundle import describe
+    from dialogist.model_folder.bundle import describe
 
     folder = find_model(model)
     if folder.parent != bundled_models():

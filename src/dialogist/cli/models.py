@@ -28,8 +28,8 @@ _MODEL = Annotated[str, typer.Argument(help="A model's name, folder, or run fold
 @app.command("list")
 def list_models(output: OutputFile = None, format: FactsForm = None) -> int:
     """List the bundled models and those in $DIALOGIST_HOME/models."""
-    from dialogist.pipeline.bundle import describe
-    from dialogist.pipeline.options import known_models, user_models
+    from dialogist.model_folder.bundle import describe
+    from dialogist.model_folder.model_files import known_models, user_models
 
     form = form_of(output, format, Facts.text)
     rows: list[dict[str, object]] = []
@@ -53,7 +53,7 @@ def list_models(output: OutputFile = None, format: FactsForm = None) -> int:
 
 
 def _line(row: Mapping[str, object]) -> str:
-    from dialogist.pipeline.options import shown_licence
+    from dialogist.model_folder.model_files import shown_licence
 
     if "error" in row:
         return f"{row['name']:20} broken: {row['error']}"
@@ -71,8 +71,8 @@ def info(
 ) -> int:
     """Show a model's facts and its card."""
     from dialogist.data.encode import Limits
-    from dialogist.pipeline.bundle import describe
-    from dialogist.pipeline.options import find_model, shown_licence
+    from dialogist.model_folder.bundle import describe
+    from dialogist.model_folder.model_files import find_model, shown_licence
 
     form = form_of(output, format, Facts.text)
     folder = find_model(model)
@@ -146,9 +146,9 @@ def pack(
     import torch
 
     from dialogist.files import write_folder_atomically
+    from dialogist.model_folder.bundle import describe, load_bundle, save_bundle
+    from dialogist.model_folder.model_files import carry_licence, find_model
     from dialogist.models.model_weights import STORED
-    from dialogist.pipeline.bundle import describe, load_bundle, save_bundle
-    from dialogist.pipeline.options import carry_licence, find_model
 
     source = find_model(model)
     _is_free(output)
@@ -178,8 +178,8 @@ def average_models(
     import torch
 
     from dialogist.files import write_folder_atomically
-    from dialogist.pipeline.bundle import average, card_of_mean, load_bundle, save_bundle
-    from dialogist.pipeline.options import carry_licence, find_model
+    from dialogist.model_folder.bundle import average, card_of_mean, load_bundle, save_bundle
+    from dialogist.model_folder.model_files import carry_licence, find_model
 
     if len(models) < 2:
         raise UsageError("one model has no other mean than itself: name two or more")
@@ -215,19 +215,19 @@ def export_model(
     (of a pretrained model: a folder of transformers)."""
     import torch
 
-    from dialogist.pipeline.bundle import load_bundle
-    from dialogist.pipeline.options import find_model
+    from dialogist.model_folder.bundle import load_bundle
+    from dialogist.model_folder.model_files import find_model
 
     source = find_model(model)
     _is_free(output)
     bundle = load_bundle(source, torch.device("cpu"), model)
     if format is Library.hf:
-        from dialogist.pipeline.imported import export_hf
+        from dialogist.model_folder.imported import export_hf
 
         export_hf(bundle, source, output)
         note(f"{output}: a model for transformers")
         return 0
-    from dialogist.pipeline.export_ctranslate2 import export_ctranslate2
+    from dialogist.model_folder.export_ctranslate2 import export_ctranslate2
 
     export_ctranslate2(bundle, source, output, quantization.value)
     note(f"{output}: a model for CTranslate2, with the tokenizer beside it")

@@ -43,7 +43,7 @@ def serve(
 ) -> None:
     """Answer requests for summaries over HTTP, and show a page to review them."""
     with needs_extra("the service", "serve"):
-        from dialogist.pipeline.options import find_model
+        from dialogist.model_folder.model_files import find_model
         from dialogist.serve.keys import add_key, valid_keys
         from dialogist.serve.server import app_of, listen_at, run
         from dialogist.serve.settings import load_settings

@@ -16,7 +16,7 @@ from dialogist.cli.forms import OutputFormat, csv_row, is_file, is_special, outp
 from dialogist.config import differences
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.files import sync, write_text_atomically
-from dialogist.pipeline.options import SummaryOptions
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.present import Presenter, Shape, Shaped, markdown_of, text_of
 from dialogist.records import JSON, Dialogue, Warning
 from dialogist.template.filled import as_cell, legend, plain, printable

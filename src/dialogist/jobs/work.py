@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
-from dialogist.pipeline.options import SummaryOptions
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.present import Presenter, Shape, Shaped, Where, settings_of
 from dialogist.records import JSON, Dialogue, Summary
 
 if TYPE_CHECKING:  # torch: not for faithful style
-    from dialogist.pipeline.bundle import Precision
+    from dialogist.model_folder.bundle import Precision
 
 GROUP = 32
 """Dialogues that are summarized together."""

@@ -1,1 +1,1 @@
-"""The one summarization pipeline: the Summarizer, and model folders."""
+"""The one summarization pipeline: dialogues in, summaries out."""

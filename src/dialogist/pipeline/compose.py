@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from dialogist.checks.evidence import DIGITS, find_evidence
 from dialogist.data.entities import EntityKey, compared, find_entities
 from dialogist.metrics.faithfulness import FindingKind, findings
-from dialogist.pipeline.bundle import Bundle
+from dialogist.model_folder.bundle import Bundle
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.drafts import (
     Draft,
     Window,
@@ -23,9 +24,8 @@ from dialogist.pipeline.drafts import (
     violations,
 )
 from dialogist.pipeline.isolation import shortness
-from dialogist.pipeline.options import SummaryOptions
-from dialogist.pipeline.segmenting import SegmentedDialogue
-from dialogist.pipeline.sentence_choice import (
+from dialogist.pipeline.windows import (
+    SegmentedDialogue,
     SummarySentence,
     deduplicate,
     gap_behind,

@@ -22,9 +22,9 @@ from dialogist.decoding.generation import generate, generate_plan
 from dialogist.decoding.search import Hypothesis
 from dialogist.decoding.word_constraints import LexiconConstraint
 from dialogist.metrics.faithfulness import Finding, FindingKind, findings
+from dialogist.model_folder.bundle import Bundle
 from dialogist.models import GeneratorModule, PlanningModule, SequenceModel
 from dialogist.nn.kv_cache import State
-from dialogist.pipeline.bundle import Bundle
 from dialogist.records import Dialogue, Example
 from dialogist.tensors import Batch
 from dialogist.text.tokens import closed

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from dialogist.data.normalise import Shortened, readable_in_place, without_long_runs
 from dialogist.data.readers.fields import role_of
+from dialogist.model_folder.options import Length, SummaryOptions
 from dialogist.pipeline.isolation import Clock, failed, refusal, shortness
-from dialogist.pipeline.options import Length, SummaryOptions
 from dialogist.records import (
     PROFILE_PREFIX,
     Coverage,

@@ -9,16 +9,15 @@ from typing import TypeAlias
 from dialogist.checks.checking import with_checks
 from dialogist.decoding import DecodingOptions
 from dialogist.errors import UsageError
-from dialogist.pipeline.bundle import Bundle
+from dialogist.model_folder.bundle import Bundle
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.compose import attach_evidence, compose, rejected
 from dialogist.pipeline.drafts import Window
 from dialogist.pipeline.faithful import faithful_summaries, without_profile_turns
 from dialogist.pipeline.isolation import Clock, failed
-from dialogist.pipeline.options import SummaryOptions
-from dialogist.pipeline.segmenting import SegmentedDialogue, Segmenter
-from dialogist.pipeline.sentence_choice import SummarySentence
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.pipeline.window_generator import BatchLimits, WindowGenerator
+from dialogist.pipeline.windows import SegmentedDialogue, Segmenter, SummarySentence
 from dialogist.records import Dialogue, Summary, Utterance
 
 # `Pipeline`: dialogues to summaries, stage by stage; what goes wrong with one leaves the others.

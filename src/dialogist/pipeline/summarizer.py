@@ -9,26 +9,19 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from dialogist.decoding import DecodingOptions
 from dialogist.errors import UsageError
+from dialogist.model_folder.model_files import DEFAULT_MODEL, find_model, has_network, no_network
+from dialogist.model_folder.options import SummaryOptions, model_options, only_in_free_style
 from dialogist.pipeline.faithful import faithful_summaries
 from dialogist.pipeline.isolation import checked_dialogues
-from dialogist.pipeline.options import (
-    DEFAULT_MODEL,
-    SummaryOptions,
-    find_model,
-    has_network,
-    model_options,
-    no_network,
-    only_in_free_style,
-)
 from dialogist.records import Dialogue, Summary
 
 if TYPE_CHECKING:
     from dialogist.baselines.openai_endpoint import OpenAIEndpoint
-    from dialogist.pipeline.bundle import Bundle, Format, Precision
+    from dialogist.model_folder.bundle import Bundle, Format, Precision
     from dialogist.pipeline.drafts import Window
-    from dialogist.pipeline.segmenting import SegmentedDialogue
     from dialogist.pipeline.stages import Neural
     from dialogist.pipeline.window_generator import BatchLimits
+    from dialogist.pipeline.windows import SegmentedDialogue
 
 
 class SummarizerLike(Protocol):
@@ -102,8 +95,8 @@ class Summarizer:
         def load() -> "Bundle":
             if not writes:
                 raise UsageError(no_network(name))
+            from dialogist.model_folder.bundle import load_bundle  # torch
             from dialogist.nn.quantization import pick_device
-            from dialogist.pipeline.bundle import load_bundle  # torch
 
             return load_bundle(folder, pick_device(device), name, precision)
 

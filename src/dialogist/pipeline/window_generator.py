@@ -15,11 +15,12 @@ from dialogist.data.collate import EncodedPair, collate, serving_pairs
 from dialogist.data.encode import Encoded
 from dialogist.decoding.constraints import NearRepeat
 from dialogist.decoding.word_constraints import Lexicon, LexiconConstraint, WordTable
+from dialogist.model_folder.bundle import Bundle
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.models import GeneratorModule
 from dialogist.models.base import Outputs
 from dialogist.nn.kv_cache import State
 from dialogist.nn.output_layer import PointerLogProbs
-from dialogist.pipeline.bundle import Bundle
 from dialogist.pipeline.drafts import (
     ROUNDS,
     AttentionTrace,
@@ -33,7 +34,6 @@ from dialogist.pipeline.drafts import (
     rerank_by_findings,
     write_drafts,
 )
-from dialogist.pipeline.options import SummaryOptions
 from dialogist.tensors import FIRST_KEY_POINT, Batch
 from dialogist.text.tokens import FUNCTION_WORDS, count_words
 from dialogist.tokenizers import Symbols, Tokenizer

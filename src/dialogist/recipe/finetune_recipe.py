@@ -16,9 +16,10 @@ from dialogist.data.prepare import Preparation
 from dialogist.decoding import DecodingOptions
 from dialogist.errors import ConfigError, UsageError
 from dialogist.files import located
+from dialogist.model_folder.bundle import KEY_POINTS_FILE, Bundle, load_bundle
+from dialogist.model_folder.model_files import find_model
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.models.bert_warm_start import EncoderStart
-from dialogist.pipeline.bundle import KEY_POINTS_FILE, Bundle, load_bundle
-from dialogist.pipeline.options import SummaryOptions, find_model
 from dialogist.recipe.recipe_config import Recipe, read_recipe
 
 OPEN = "open"

@@ -16,8 +16,8 @@ from dialogist.evaluation.report_card import Card, CardRow, RowKind, interval_ce
 from dialogist.evaluation.system_outputs import Output, nonblank
 from dialogist.evaluation.upper_bounds import HUMAN
 from dialogist.files import write_folder_atomically, write_text_atomically
-from dialogist.pipeline.bundle import Bundle, load_bundle, save_bundle
-from dialogist.pipeline.options import SummaryOptions
+from dialogist.model_folder.bundle import Bundle, load_bundle, save_bundle
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.evaluation_run import (

@@ -29,8 +29,9 @@ from dialogist.evaluation.system_outputs import (
     read_outputs,
 )
 from dialogist.files import sha256_of, write_text_atomically
-from dialogist.pipeline.bundle import load_bundle
-from dialogist.pipeline.options import SummaryOptions, find_model, has_network
+from dialogist.model_folder.bundle import load_bundle
+from dialogist.model_folder.model_files import find_model, has_network
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.summarizer import Summarizer, SummarizerLike
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.systems import System

@@ -17,12 +17,12 @@ from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.errors import ConfigError, nearest
 from dialogist.metrics.rouge import ROUGE_TYPES
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.models import ModelConfig
 from dialogist.models.bert_warm_start import EncoderStart
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives import ObjectiveConfig
 from dialogist.objectives.cross_entropy import CrossEntropyConfig, DenoisingConfig
-from dialogist.pipeline.options import SummaryOptions
 from dialogist.records import Status, WarningKind
 from dialogist.tokenizers import MOST_LABELS, TokenizerConfig
 from dialogist.training.base import TrainingConfig

@@ -21,10 +21,10 @@ from dialogist.data.prepare import Preparation
 from dialogist.data.shards import TOKENIZER
 from dialogist.errors import CheckpointError, ConfigError, ModelError
 from dialogist.files import is_pretrained_source, write_folder_atomically, write_text_atomically
+from dialogist.model_folder.model_files import find_model, read_json
 from dialogist.models import ModelConfig, SequenceModel
 from dialogist.models.model_weights import weights_of
 from dialogist.models.pretrained.pretrained_sources import free_memory
-from dialogist.pipeline.options import find_model, read_json
 from dialogist.recipe.corpus import Corpus, Note
 from dialogist.recipe.recipe_config import Recipe, RunPlace
 from dialogist.recipe.start import STARTED, VECTORS

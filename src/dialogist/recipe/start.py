@@ -17,6 +17,8 @@ from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.shards import TOKENIZER
 from dialogist.errors import CheckpointError, ConfigError, DataError, ModelError
 from dialogist.files import located, sha256_of, write_folder_atomically, write_text_atomically
+from dialogist.model_folder.bundle import load_bundle
+from dialogist.model_folder.model_files import find_model
 from dialogist.models import SequenceModel
 from dialogist.models.bert_warm_start import (
     WEIGHTS,
@@ -28,8 +30,6 @@ from dialogist.models.bert_warm_start import (
 )
 from dialogist.models.model_weights import Taken, take_weights, weights_of
 from dialogist.nn.layers import freeze_rows
-from dialogist.pipeline.bundle import load_bundle
-from dialogist.pipeline.options import find_model
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.recipe_config import Recipe, RunPlace, VectorsConfig
 from dialogist.records import JSON

@@ -16,8 +16,8 @@ from dialogist.data.readers import detect_format
 from dialogist.errors import DataError, UsageError, nearest
 from dialogist.evaluation.system_outputs import DialogueChoice, nonblank
 from dialogist.files import bare_name, is_pretrained_source
-from dialogist.pipeline.bundle import KEY_POINTS_FILE
-from dialogist.pipeline.options import find_model, known_models
+from dialogist.model_folder.bundle import KEY_POINTS_FILE
+from dialogist.model_folder.model_files import find_model, known_models
 from dialogist.recipe.corpus import Corpus, Note
 from dialogist.recipe.recipe_config import DataSet, Recipe, bundled_recipes, read_recipe
 from dialogist.text.tokens import counted

@@ -30,11 +30,11 @@ from dialogist.files import LOCK, alone_in, write_folder_atomically, write_text_
 from dialogist.metrics.base import Metric
 from dialogist.metrics.metric_registry import make_metrics
 from dialogist.metrics.rouge import ROUGE_TYPES, Rouge
+from dialogist.model_folder.bundle import Bundle, save_bundle
 from dialogist.models import SequenceModel
 from dialogist.models.bert_warm_start import EncoderStart
 from dialogist.models.model_weights import load_weights, weights_of
 from dialogist.objectives.base import Objective
-from dialogist.pipeline.bundle import Bundle, save_bundle
 from dialogist.pipeline.summarizer import Summarizer, SummarizerLike
 from dialogist.recipe.corpus import Note, card_lines, named_sets, read_sets, record_teachers
 from dialogist.recipe.encoded_data import PairMaker, dev_data, makes_windows

@@ -26,7 +26,7 @@ from dialogist.decoding import DecodingOptions, SearchStopped, check_stopped, st
 from dialogist.errors import DialogistError, ModelError
 from dialogist.jobs.sources import packed, unpacked
 from dialogist.jobs.workers import receive, send
-from dialogist.pipeline.options import SummaryOptions
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Summary
 from dialogist.serve.metrics import log_as_json, log_event, log_failure

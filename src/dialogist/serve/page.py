@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from dialogist import __version__
 from dialogist.evaluation.pages import asset, page_templates
-from dialogist.pipeline.options import SummaryOptions
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.present import Where
 from dialogist.records import JSON
 from dialogist.serve import reviews

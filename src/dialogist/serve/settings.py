@@ -10,7 +10,7 @@ from pydantic import Field
 
 from dialogist.config import Config, override, read_yaml
 from dialogist.errors import ConfigError, nearest
-from dialogist.pipeline.options import DEFAULT_MODEL, user_models
+from dialogist.model_folder.model_files import DEFAULT_MODEL, user_models
 
 PREFIX = "DIALOGIST_SERVE_"
 """Each setting is also an environment variable: ``DIALOGIST_SERVE_PORT=8080``."""

@@ -16,7 +16,7 @@ from dialogist.config import Config
 from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
 from dialogist.data.readers.fields import MOST_FIELDS, TURN_KEYS, UTTERANCE_KEYS, is_internal
 from dialogist.errors import ConfigError, DataError, UsageError
-from dialogist.pipeline.options import Length, Style, SummaryOptions, only_in_free_style
+from dialogist.model_folder.options import Length, Style, SummaryOptions, only_in_free_style
 from dialogist.present import Presenter, Shape, Shaped, Where
 from dialogist.privacy.packs import MaskedNames
 from dialogist.records import JSON, PROFILE, Dialogue, Summary, Warning

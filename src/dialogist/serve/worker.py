@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from dialogist.decoding import DecodingOptions, SearchStopped, stopping_when
-from dialogist.pipeline.options import SummaryOptions
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.present import Shaped
 from dialogist.records import Dialogue, Summary
 from dialogist.serve.crashes import CrashLog

@@ -121,7 +121,7 @@ def compare(
         select_names,
         split_names,
     )
-    from dialogist.pipeline.options import find_model
+    from dialogist.model_folder.model_files import find_model
     from dialogist.recipe.recipe_config import data_folder
     from dialogist.recipe.systems import find_systems
     from dialogist_lab.comparison import ComparisonRequest, settle_comparison

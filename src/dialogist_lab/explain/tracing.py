@@ -17,9 +17,9 @@ from dialogist.data.normalise import normalise
 from dialogist.data.speakers import RoleTable
 from dialogist.decoding import DecodingOptions
 from dialogist.errors import DataError
+from dialogist.model_folder.bundle import Bundle
 from dialogist.models.base import Outputs
 from dialogist.nn.output_layer import Copies, PointerLogProbs
-from dialogist.pipeline.bundle import Bundle
 from dialogist.pipeline.compose import compose
 from dialogist.pipeline.drafts import BROKEN, Draft, Window, pieces
 from dialogist.pipeline.summarizer import Summarizer

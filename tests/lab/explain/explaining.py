@@ -7,9 +7,9 @@ import torch
 from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
+from dialogist.model_folder.bundle import Bundle
 from dialogist.models import ModelConfig
 from dialogist.models.transformer import TransformerConfig
-from dialogist.pipeline.bundle import Bundle
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import Tokenizer, TokenizerConfig, build_tokenizer

@@ -12,9 +12,9 @@ from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import generate
 from dialogist.errors import ConfigError, ModelError
+from dialogist.model_folder.bundle import Bundle, load_bundle, save_bundle
 from dialogist.models.model_weights import weights_of
 from dialogist.objectives.cross_entropy import CrossEntropy
-from dialogist.pipeline.bundle import Bundle, load_bundle, save_bundle
 from dialogist.recipe.recipe_config import read_recipe
 from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols

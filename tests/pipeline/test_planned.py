@@ -10,7 +10,7 @@ from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.errors import ModelError, UsageError
-from dialogist.pipeline.bundle import KEY_POINTS_FILE, Bundle, load_bundle, save_bundle
+from dialogist.model_folder.bundle import KEY_POINTS_FILE, Bundle, load_bundle, save_bundle
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer

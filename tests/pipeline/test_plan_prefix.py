@@ -13,11 +13,11 @@ from tests.lab.explain.explaining import CONFIGS, TALK, TEXTS, summarizer_of
 
 from dialogist.decoding import DecodingOptions
 from dialogist.errors import ModelError
+from dialogist.model_folder.bundle import load_bundle, save_bundle
+from dialogist.model_folder.export_ctranslate2 import export_ctranslate2
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.models.transformer import Transformer
-from dialogist.pipeline.bundle import load_bundle, save_bundle
 from dialogist.pipeline.drafts import banned_ngrams
-from dialogist.pipeline.export_ctranslate2 import export_ctranslate2
-from dialogist.pipeline.options import SummaryOptions
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.pipeline.window_generator import forced_decode
 from dialogist.records import Dialogue, Summary, Utterance

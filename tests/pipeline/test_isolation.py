@@ -9,8 +9,8 @@ import pytest
 
 from dialogist import Dialogue, Session, Summarizer, Summary, Utterance
 from dialogist.pipeline import stages
-from dialogist.pipeline.segmenting import Segmenter
 from dialogist.pipeline.window_generator import WindowGenerator
+from dialogist.pipeline.windows import Segmenter
 
 POISON = "poison"
 TALKS = [

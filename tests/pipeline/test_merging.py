@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogist.pipeline.sentence_choice import (
+from dialogist.pipeline.windows import (
     MERGED_AT_ONCE,
     SummarySentence,
     deduplicate,

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from dialogist.pipeline.bundle import describe
-from dialogist.pipeline.options import (
+from dialogist.model_folder.bundle import describe
+from dialogist.model_folder.model_files import (
     bundled_models,
     combined_licence,
     is_non_commercial,

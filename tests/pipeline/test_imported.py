@@ -17,12 +17,13 @@ from dialogist import Dialogue, Summarizer, Utterance
 from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.errors import ModelError
+from dialogist.model_folder.bundle import Bundle, describe, load_bundle, save_bundle
+from dialogist.model_folder.imported import export_hf
+from dialogist.model_folder.model_files import find_model
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.models.pretrained.importing import import_pretrained
 from dialogist.models.pretrained.pretrained_config import PretrainedConfig
 from dialogist.models.pretrained.pretrained_network import PretrainedModel
-from dialogist.pipeline.bundle import Bundle, describe, load_bundle, save_bundle
-from dialogist.pipeline.imported import export_hf
-from dialogist.pipeline.options import SummaryOptions, find_model
 
 TALK = Dialogue((Utterance("Ann", "Shall we meet at 7?"), Utterance("Bo", "Yes.")), id="talk")
 

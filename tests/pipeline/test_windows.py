@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogist.data.encode import Limits
-from dialogist.pipeline.segmenting import Cutting, Room, split_into_windows
+from dialogist.pipeline.windows import Cutting, Room, split_into_windows
 from dialogist.records import Example, Utterance
 
 

@@ -13,9 +13,9 @@ from dialogist.decoding.beam_search import forced_targets
 from dialogist.decoding.generation import generate
 from dialogist.decoding.search import Hypothesis
 from dialogist.errors import ModelError
+from dialogist.model_folder.bundle import Bundle, load_bundle, save_bundle
+from dialogist.model_folder.export_ctranslate2 import export_ctranslate2
 from dialogist.models.transformer import TransformerConfig
-from dialogist.pipeline.bundle import Bundle, load_bundle, save_bundle
-from dialogist.pipeline.export_ctranslate2 import export_ctranslate2
 from dialogist.tokenizers import Characters, TokenizerConfig, build_tokenizer
 
 ctranslate2 = pytest.importorskip("ctranslate2")

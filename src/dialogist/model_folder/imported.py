@@ -19,6 +19,9 @@ from dialogist.data.encode import Limits
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.errors import ModelError
 from dialogist.files import write_folder_atomically
+from dialogist.model_folder.bundle import Bundle, save_bundle
+from dialogist.model_folder.model_files import carry_licence, licence_of, user_models
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.models.pretrained.importing import (
     ImportedModel,
     export_to_transformers,
@@ -33,8 +36,6 @@ from dialogist.models.pretrained.pretrained_sources import (
     read_ours,
     stored_format,
 )
-from dialogist.pipeline.bundle import Bundle, save_bundle
-from dialogist.pipeline.options import SummaryOptions, carry_licence, licence_of, user_models
 from dialogist.records import JSON
 
 _SOURCE_TOKENS, _SUMMARY_TOKENS = 1024, 128

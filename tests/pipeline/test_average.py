@@ -8,10 +8,10 @@ import pytest
 import torch
 
 from dialogist.errors import ModelError
+from dialogist.model_folder.bundle import Bundle, average, load_bundle, save_bundle
 from dialogist.models.base import set_symbols
 from dialogist.models.model_weights import weights_of
 from dialogist.models.transformer import TransformerConfig
-from dialogist.pipeline.bundle import Bundle, average, load_bundle, save_bundle
 
 CPU = torch.device("cpu")
 

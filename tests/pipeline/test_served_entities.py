@@ -10,8 +10,8 @@ from dialogist import Dialogue, Summarizer, SummaryOptions, Utterance
 from dialogist.data.encode import Limits
 from dialogist.data.entities import MASK
 from dialogist.data.prepare import Preparation, PreparationConfig
+from dialogist.model_folder.bundle import load_bundle, save_bundle
 from dialogist.models.transformer import TransformerConfig
-from dialogist.pipeline.bundle import load_bundle, save_bundle
 from dialogist.pipeline.compose import entities_of
 from dialogist.pipeline.drafts import Window
 from dialogist.pipeline.window_generator import WindowGenerator

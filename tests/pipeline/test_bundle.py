@@ -10,9 +10,9 @@ import torch
 from torch import nn
 
 from dialogist.errors import ModelError
+from dialogist.model_folder.bundle import describe, load_bundle, save_bundle
+from dialogist.model_folder.model_files import find_model
 from dialogist.models.model_weights import fill_weights, weights_of
-from dialogist.pipeline.bundle import describe, load_bundle, save_bundle
-from dialogist.pipeline.options import find_model
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Utterance
 from dialogist.tensors import Batch

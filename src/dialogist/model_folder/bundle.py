@@ -19,6 +19,16 @@ from dialogist.data.key_points import RulePack, load_pack
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.decoding import DecodingOptions
 from dialogist.errors import ConfigError, ModelError, UsageError
+from dialogist.model_folder.model_files import (
+    MODEL_FORMAT_VERSION,
+    combined_licence,
+    has_network,
+    licence_of,
+    no_network,
+    parse_file,
+    read_json,
+)
+from dialogist.model_folder.options import GENERATION, MEASURED, SummaryOptions, model_options
 from dialogist.models import ModelConfig, SequenceModel
 from dialogist.models.model_weights import (
     SCALE,
@@ -37,19 +47,6 @@ from dialogist.nn.transformer_layers import (
     DecoderLayer,
     EncoderLayer,
     FeedForward,
-)
-from dialogist.pipeline.options import (
-    GENERATION,
-    MEASURED,
-    MODEL_FORMAT_VERSION,
-    SummaryOptions,
-    combined_licence,
-    has_network,
-    licence_of,
-    model_options,
-    no_network,
-    parse_file,
-    read_json,
 )
 from dialogist.records import JSON
 from dialogist.selection.network import BUNDLED
@@ -169,7 +166,7 @@ class BundleConfig(Config):
 class Bundle:
     """A model ready to use.
 
-    ``precision``: what it was brought to for use (`dialogist.pipeline.bundle`); None: its weights
+    ``precision``: what it was brought to for use; None: its weights
     are as trained, in fp32, and can be saved.
     """
 

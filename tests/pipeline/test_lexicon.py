@@ -10,8 +10,8 @@ from tests.conftest import tiny_bundle
 from tests.models.bert_samples import TEXTS, vocabulary_file
 
 from dialogist import DecodingOptions, Dialogue, Summarizer, Utterance
+from dialogist.model_folder.bundle import Bundle, load_bundle, save_bundle
 from dialogist.models.transformer import TransformerConfig
-from dialogist.pipeline.bundle import Bundle, load_bundle, save_bundle
 from dialogist.pipeline.window_generator import lexicon_of
 from dialogist.text.tokens import FUNCTION_WORDS
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer

@@ -15,12 +15,12 @@ from torch import Tensor, nn
 
 from dialogist.errors import ModelError, needs_extra
 from dialogist.files import write_folder_atomically
+from dialogist.model_folder.bundle import Bundle
+from dialogist.model_folder.model_files import carry_licence
 from dialogist.models.transformer import Transformer
 from dialogist.nn.attention import MultiHeadAttention
 from dialogist.nn.layers import Positions
 from dialogist.nn.transformer_layers import DecoderLayer, EncoderLayer, FeedForward, LayerShape
-from dialogist.pipeline.bundle import Bundle
-from dialogist.pipeline.options import carry_licence
 from dialogist.tokenizers.base import TOKENIZER_FILES
 
 Spec: TypeAlias = Any

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.lab.explain.explaining import CONFIGS, SEVERAL, TALK, summarizer_of, tokenizer_of
 
 from dialogist.data.collate import collate
-from dialogist.pipeline.bundle import Bundle
+from dialogist.model_folder.bundle import Bundle
+from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.drafts import Shares, Window, ends_of, reader, token_ranges
-from dialogist.pipeline.options import SummaryOptions
 from dialogist.pipeline.window_generator import (
     WindowGenerator,
     attention_trace,

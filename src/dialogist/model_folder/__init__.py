@@ -1,0 +1,1 @@
+"""A model as one folder: its files, weights and options; import and export of other formats."""
