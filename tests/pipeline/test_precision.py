@@ -9,12 +9,12 @@ from dialogist.data.collate import EncodedPair, collate
 from dialogist.decoding import DecodingOptions
 from dialogist.decoding.generation import generate, generate_plan
 from dialogist.errors import UsageError
+from dialogist.model_folder import bundle
 from dialogist.model_folder.bundle import load_bundle, resolve_precision, save_bundle, use_precision
 from dialogist.models import SequenceModel
 from dialogist.models.base import set_symbols
 from dialogist.models.transformer import TransformerConfig
 from dialogist.nn.quantization import has_bf16, has_int8
-from dialogist.model_folder import bundle
 from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
 from dialogist_lab.papers.hierarchical import HierarchicalConfig
