@@ -14,7 +14,7 @@ from dialogist.selection.network import Network, Worth
 from dialogist.selection.settling import concludes, refuses
 from dialogist.selection.staleness import Staleness
 from dialogist.selection.statements import Candidate, candidates_of
-from dialogist.selection.ties import ties_of
+from dialogist.selection.ties import Ties, ties_of
 from dialogist.selection.units import Rarity, Unit, terms_of, units_of
 from dialogist.text.reported_speech import Conversation, Reported
 from dialogist.text.reported_speech.participants import written_name
@@ -170,36 +170,28 @@ def _tied(
     And how much more all are worth than the facts that they tell.
     """
     ties = ties_of(candidates, units)
+    last = _last_words(candidates, units, ties)
     holding = {unit: i for i, one in enumerate(candidates) for unit in one.units}
-    alone = worth.alone + _PART * worth.key
-    stale = worth.stale.copy()
+    alone, key, stale = worth.alone + _PART * worth.key, worth.key.copy(), worth.stale.copy()
     lost: dict[tuple[int, int], float] = {}
-    staleness, changed = Staleness(units), {one for one, other in ties.pairs if other > one}
     more = sum(_OPENING) / 3
     for i, one in enumerate(candidates):
-        said = units[one.units[-1]].text
-        is_decided = (one.is_settled and not refuses(said)) or concludes(said)
-        is_last = is_decided and i not in changed and staleness.is_last_word(one.units)
-        if is_last:
-            gained = _LAST + min(1.0, STALE * float(stale[i])) * float(alone[i])
-            more += gained * (_DECIDED if one.is_settled else 1)
+        rate = _DECIDED if one.is_settled else 1.0
+        if all("?" in units[j].text for j in one.units) and not one.is_settled:
+            rate = _ASKED
+        if i in last:
+            more += rate * (_LAST + min(1.0, STALE * float(stale[i])) * float(alone[i]))
             alone[i] += _LAST
             stale[i] = 0
-        if one.is_settled:
-            alone[i] *= _DECIDED
-        elif all("?" in units[j].text for j in one.units):
-            alone[i] *= _ASKED
-        if one.needs is None or one.needs in one.units:
+        alone[i] *= rate
+        if one.needs is None or one.needs in one.units or i in last:
             continue
         named = holding.get(one.needs)
-        if is_last:
-            continue
         if named is not None and named not in ties.barred and abs(i - named) <= REACH:
             lost[i, named] = _VAGUE * float(alone[i])
         else:
             alone[i] *= 1 - _VAGUE / 2  # another choice may name it, or none
     lost |= dict.fromkeys(ties.pairs, _NEVER)
-    key = worth.key.copy()
     for i, extra in zip(_openings(candidates, units), _OPENING, strict=False):
         if not key[i]:
             continue  # not about the speaker asked for
@@ -208,6 +200,18 @@ def _tied(
     alone[list(ties.barred)] = 0
     key[list(ties.barred)] = 0
     return replace(worth, alone=alone, key=key, stale=stale), lost, more
+
+
+def _last_words(candidates: Sequence[Candidate], units: Sequence[Unit], ties: Ties) -> set[int]:
+    """The candidates that settle a time or an amount, which nothing later changes."""
+    staleness, changed = Staleness(units), {one for one, other in ties.pairs if other > one}
+    found = set()
+    for i, one in enumerate(candidates):
+        said = units[one.units[-1]].text
+        is_decided = (one.is_settled and not refuses(said)) or concludes(said)
+        if is_decided and i not in changed and staleness.is_last_word(one.units):
+            found.add(i)
+    return found
 
 
 def _openings(candidates: Sequence[Candidate], units: Sequence[Unit]) -> list[int]:

@@ -51,7 +51,8 @@ _SETTLED = re.compile(
     | (?:let['’]?s )?do (?:it|that|this)(?: one)? | that one | please do | we have a deal
     | (?:i['’]?ll )?(?:take|have|try) (?:it|that|this|them|that one|this one)
     | (?:i['’]?ll )?go (?:for|with) (?:it|that|this)(?: one)? | book (?:it|that|me in|us in)
-    | consider it done | only if (?!not\b)[^.?!]+ | [\w'’]+ it is | works for me | fair enough | count me in | i['’]?m in
+    | consider it done | only if (?!not\b)[^.?!]+ | [\w'’]+ it is | works for me
+    | fair enough | count me in | i['’]?m in
     """)
     + _TAIL
 )
@@ -259,10 +260,11 @@ def _taken_up(
 ) -> Settlement | None:
     """What somebody else said before, where a turn takes it up by name: "Okay, rabies"."""
     speaker = units[turns[number][0]].speaker
+    names = _stems(" ".join({unit.speaker for unit in units}))
     for i in turns[number]:
         if not _TAKES_UP.match(units[i].text) or units[i].words > _LONGEST_ECHO:
             continue
-        own = _terms(units, [i])
+        own = _stems(_CALLS.sub("", units[i].text)) - names
         for step in range(2, min(number, _FAR_BACK) + 1):
             for j in reversed(turns[number - step]):
                 is_told = units[j].speaker != speaker and "?" not in units[j].text
