@@ -78,6 +78,10 @@ def test_the_last_word_on_a_time_is_what_no_later_turn_changes():
     ]
     before = Staleness(units_of(turns[:3]))
     assert before.is_last_word([0])
+    moved = [turns[0], ("Patient", "I need the car until Friday.")]
+    assert not Staleness(units_of(moved)).is_last_word([0])
+    again = [*turns[:1], ("Patient", "Shall I bake you a cake?"), ("Doctor", "Friday, half seven.")]
+    assert not Staleness(units_of(again)).is_last_word([0])
     after = Staleness(units_of(turns))
     assert not after.is_last_word([0])
     assert after.is_last_word([3, 4])

@@ -1,5 +1,6 @@
 """`Selection`: what can be said of a dialogue, and the most important of it."""
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -33,6 +34,7 @@ _LAST = 0.1  # more worth of the last word on a time or an amount
 _OPENING = (0.2, 0.1)  # more worth of what is said first: it tells what the dialogue is about
 _SAYS = 3  # words of content that an opening has at least
 _NEVER = 10.0  # facts: more than is told within reach
+_AGREED = re.compile(r"\bagrees? (?:on|to)\b")  # reports of an acceptance
 # The issue is told in the first quarter, the outcome in the last; the issue leaves room for more.
 _BEGINNING, _ENDING, _FRAME = 0.25, 0.75, 0.7
 
@@ -184,13 +186,14 @@ def _tied(
             alone[i] += _LAST
             stale[i] = 0
         alone[i] *= rate
-        if one.needs is None or one.needs in one.units or i in last:
+        if one.needs is None or one.needs in one.units:
             continue
         named = holding.get(one.needs)
+        vague = _VAGUE / 2 if i in last else _VAGUE  # "Could it be Thursday?" is clear enough
         if named is not None and named not in ties.barred and abs(i - named) <= REACH:
-            lost[i, named] = _VAGUE * float(alone[i])
+            lost[i, named] = vague * float(alone[i])
         else:
-            alone[i] *= 1 - _VAGUE / 2  # another choice may name it, or none
+            alone[i] *= 1 - vague / 2  # another choice may name it, or none
     lost |= dict.fromkeys(ties.pairs, _NEVER)
     for i, extra in zip(_openings(candidates, units), _OPENING, strict=False):
         if not key[i]:
@@ -209,6 +212,7 @@ def _last_words(candidates: Sequence[Candidate], units: Sequence[Unit], ties: Ti
     for i, one in enumerate(candidates):
         said = units[one.units[-1]].text
         is_decided = (one.is_settled and not refuses(said)) or concludes(said)
+        is_decided = is_decided or _AGREED.search(one.text) is not None
         if is_decided and i not in changed and staleness.is_last_word(one.units):
             found.add(i)
     return found

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from dialogist.selection.cues import NUMBERISH
+from dialogist.selection.staleness import said_values
 from dialogist.selection.units import Unit, terms_of
 from dialogist.text.quantities import UNITS
 from dialogist.text.reported_speech.orders import is_order
@@ -186,6 +187,7 @@ _CONFIRMS = re.compile(
     r" (?:right|correct|true|okay|ok|alright|all right)"
     r"|right|correct|ok(?:ay|ey)?|alright|yeah|deal|agreed)\W*\?"
 )
+_HOUR = re.compile(r"(?i)\b(?:at|by|half|quarter|noon|o['’]?clock|\d+ ?[ap]m)\b|\d:\d\d")
 _TAKES_UP = re.compile(
     r"(?i)\W*(?:(?:ok|okay|k|fine|alright|all right|deal|agreed)\W+(?!but\b)|then )(?!.*\?)"
 )
@@ -240,7 +242,8 @@ def _settlement(
         said = turns[number - step]
         if units[said[0]].speaker == speaker:
             continue
-        known = (step == 1 or back is not None, step == 1 and asks_other and len(said) == 1)
+        is_reply = (asks_other and len(said) == 1) or _is_time(units[said[-1]].text)
+        known = (step == 1 or back is not None, step == 1 and is_reply)
         answer, least = _answer(units, turns[number], said, known)
         if step > 1 and answer and _PRAISES.match(units[answer[0]].text):
             continue  # "Can I book it?" "Yes." "Great."
@@ -265,12 +268,21 @@ def _taken_up(
         if not _TAKES_UP.match(units[i].text) or units[i].words > _LONGEST_ECHO:
             continue
         own = _stems(_CALLS.sub("", units[i].text)) - names
+        if not _YES.match(units[i].text) and not any(map(NUMBERISH.fullmatch, own)):
+            continue  # "Then say that"
         for step in range(2, min(number, _FAR_BACK) + 1):
             for j in reversed(turns[number - step]):
                 is_told = units[j].speaker != speaker and "?" not in units[j].text
                 if is_told and own and own <= _terms(units, [j]):
                     return Settlement((j,), (i,))
     return None
+
+
+def _is_time(text: str) -> bool:
+    """Whether a text is no more than a day or a time: "Tomorrow before eight"."""
+    return lacks_verb(text) and (
+        _HOUR.search(text) is not None or "day" in said_values(text).values
+    )
 
 
 def _goes_on_to_ask(units: Sequence[Unit], turn: Sequence[int], answer: Sequence[int]) -> bool:
@@ -340,7 +352,7 @@ def _least(text: str, said: set[str], is_next: bool, is_reply: bool) -> int:
     """The least that a proposal must be for a text to settle it; 0: the text settles nothing.
 
     ``said``: the stems of the proposal; ``is_next``: the text follows on it; ``is_reply``: it was
-    asked for by who says the text.
+    asked for by who says the text, or is a mere time.
     """
     if "?" in text or len(text.split()) > _LONGEST:
         return 0

@@ -88,6 +88,7 @@ _NAME = re.compile(
     r"(?:\b(from|to|in|at|on|with|near|by|called|visit|play|see)\s+(?:the\s+)?)?"
     r"(?<![.!?“]\s)(?<!^)([A-Z][\w'’&-]+(?:\s+(?:of\s+|the\s+|&\s+)?[A-Z][\w'’&-]+)*)"
 )
+_YES_OR_NO = re.compile(r"(?i)\W*(?:yes|yeah|no|not|nope)\b")
 _AHEAD = 40  # turns in which a change is looked for
 _SOON = 2  # turns
 _SETTLED_KINDS = frozenset(("clock", "day", "money"))
@@ -233,14 +234,17 @@ class Staleness:
         own, said = said_values(text), set(terms_of(text))
         if _SETTLED_KINDS.isdisjoint(own.values):
             return False
-        other = -1  # the last turn that is about another matter
+        turn = self._units[numbers[-1]].turn
+        aside = -1  # the last turn that answers a question about another matter
         for unit, slots in islice(
             zip(self._units, self._slots, strict=True), numbers[-1] + 1, None
         ):
-            is_other = speaks_of_other(unit.text, said)
-            if is_other and "?" in unit.text:
-                other = unit.turn + 1
-            if own.differ(slots) and not is_other and unit.turn > other:
+            is_asked = "?" in unit.text
+            is_other = speaks_of_other(unit.text, said) and (is_asked or unit.turn > turn + 1)
+            if is_other and is_asked:
+                aside = unit.turn + 1
+            is_aside = unit.turn == aside and _YES_OR_NO.match(unit.text) is not None
+            if own.differ(slots) and not is_other and not is_aside:
                 return False
         return True
 
