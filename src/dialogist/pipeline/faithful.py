@@ -28,9 +28,9 @@ from dialogist.text.tokens import counted, words_in
 
 # Statements that use the user profile: which fields they rest on, and told apart from utterances.
 #
-# In free style a network reads the fields as the first utterances (`data.profile`); here they are
-# taken out of the summary again. In faithful style nobody said them: where a customer speaks of "my
-# plan", and never says which, a note behind the statement gives the field.
+# In free style a network reads the fields as the first utterances (`Dialogue.with_profile_turns`);
+# here they are taken out of the summary again. In faithful style nobody said them: where a customer
+# speaks of "my plan", and never says which, a note behind the statement gives the field.
 
 
 _CUSTOMERS = frozenset(("customer", "user", "patient", "caller", "client"))
