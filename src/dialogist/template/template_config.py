@@ -14,7 +14,7 @@ from dialogist.errors import ConfigError, nearest
 
 # What a template file may say: the form that a team wants its summaries in.
 #
-# The user's page is docs/how-to/templates.md; reading and checking are in `loading`.
+# The user's page is docs/how-to/templates.md.
 
 
 FieldSource: TypeAlias = Literal[
