@@ -8,6 +8,7 @@ from dialogist.template.extract.superseded import content_of, standing, values_o
 from dialogist.template.extract.turns import SERVES, Found, Sentence, Turns, quoted, served_in
 from dialogist.text.porter import stem_of
 from dialogist.text.replies import declines
+from dialogist.text.tokens import listed
 
 # What a customer comes with: the first complaint and the first wish, as he says them.
 
@@ -164,68 +165,15 @@ def _tells(sentence: Sentence) -> bool:
 # The last word counts: what works now was broken before, and what is refused may be granted later.
 
 
-_SETTLING = frozenset(
-    map(
-        stem_of,
-        [
-            "refunded",
-            "cancelled",
-            "booked",
-            "reserved",
-            "confirmed",
-            "changed",
-            "updated",
-            "shipped",
-            "replaced",
-            "repaired",
-            "fixed",
-            "resolved",
-            "activated",
-            "credited",
-            "waived",
-            "processed",
-            "approved",
-            "placed",
-            "made",
-            "scheduled",
-            "rescheduled",
-            "escalated",
-            "closed",
-            "renewed",
-            "purchased",
-            "bought",
-            "corrected",
-            "reset",
-            "upgraded",
-            "downgraded",
-            "transferred",
-            "raised",
-            "arranged",
-            "ordered",
-            "blocked",
-            "unlocked",
-            "stopped",
-            "skipped",
-        ],
-    )
-)
-_BOOKING = frozenset(
-    map(
-        stem_of,
-        [
-            "book",
-            "reserve",
-            "reservation",
-            "booking",
-            "buy",
-            "purchase",
-            "table",
-            "appointment",
-            "ticket",
-            "seat",
-        ],
-    )
-)
+_SETTLED = """
+refunded cancelled booked reserved confirmed changed updated shipped replaced repaired fixed
+resolved activated credited waived processed approved placed made scheduled rescheduled escalated
+closed renewed purchased bought corrected reset upgraded downgraded transferred raised arranged
+ordered blocked unlocked stopped skipped
+"""
+_SETTLING = frozenset(map(stem_of, listed(_SETTLED)))
+_BOOKED = "book reserve reservation booking buy purchase table appointment ticket seat"
+_BOOKING = frozenset(map(stem_of, listed(_BOOKED)))
 _THING = (
     r"(?:it|its|it ?['’]?s|everything|all|the \w+(?: \w+)?|"
     r"(?:this|that)(?= ?(?:['’]s|is) |.{1,12}(?:now|again)\b))"
