@@ -66,19 +66,7 @@ class CheckReport:
 
     def to_json(self) -> dict[str, JSON]:
         """Return the same as plain JSON values."""
-        problems: list[JSON] = [asdict(problem) for problem in self.problems]
-        warnings: list[JSON] = [
-            {"kind": each.kind, "count": each.count, "examples": list(each.examples)}
-            for each in self.warnings
-        ]
-        return {
-            "dialogues": self.dialogues,
-            "utterances": self.utterances,
-            "references": self.references,
-            "problems": problems,
-            "warnings": warnings,
-            "error": self.error,
-        }
+        return asdict(self)
 
 
 @dataclass(slots=True)

@@ -94,16 +94,7 @@ class CorpusStats:
 
     def to_json(self) -> dict[str, JSON]:
         """Return the same as plain JSON values."""
-        return {
-            "dialogues": self.dialogues,
-            "limits": asdict(self.limits),
-            "distributions": {name: asdict(each) for name, each in self.distributions.items()},
-            "exceeding": dict(self.exceeding),
-            "histograms": {
-                name: {"width": each.width, "counts": list(each.counts)}
-                for name, each in self.histograms.items()
-            },
-        }
+        return asdict(self)
 
 
 def corpus_stats(
@@ -256,16 +247,7 @@ class EntityReport:
 
     def to_json(self) -> dict[str, JSON]:
         """The same as plain JSON values."""
-        names = KindCounts.__dataclass_fields__
-        kinds: dict[str, JSON] = {
-            kind: {name: getattr(counts, name) for name in names}
-            for kind, counts in self.kinds.items()
-        }
-        return {
-            "dialogues": self.dialogues,
-            "with_entities": self.with_entities,
-            "kinds": kinds,
-        }
+        return asdict(self)
 
 
 def entity_report(dialogues: Iterable[Dialogue], examples: int = 3) -> EntityReport:

@@ -14,12 +14,12 @@ from typing import Annotated
 from pydantic import Field, ValidationError
 
 from dialogist.config import Config
+from dialogist.data.entities import EntitySpan
 from dialogist.errors import DataError
 from dialogist.privacy.finding import (
     FirstLook,
     KnownData,
     KnownValues,
-    PersonalMention,
     find_personal_data,
     first_look,
     identify,
@@ -119,7 +119,7 @@ class MaskTable:
     def with_value(self, kind: str, words: str) -> tuple[Masked, "MaskTable"]:
         """A text that is one value of a kind, masked, and the table that knows it."""
         numbering = _Numbering(self, {})
-        masked = numbering.mask(words, [PersonalMention(0, len(words), kind)])
+        masked = numbering.mask(words, [EntitySpan(0, len(words), kind)])
         return masked, numbering.table(self.mentions)
 
     def counts(self) -> Counter[str]:
@@ -205,14 +205,14 @@ def mask_text(
 
 def _find(
     texts: Iterable[str], privacy: Privacy, known: KnownData, looked: Iterable[FirstLook]
-) -> list[list[PersonalMention]]:
+) -> list[list[EntitySpan]]:
     pairs = zip(texts, looked, strict=True)
     return [_not_yet_masked(text, privacy, known, seen) for text, seen in pairs]
 
 
 def _not_yet_masked(
     text: str, privacy: Privacy, known: KnownData, looked: FirstLook | None = None
-) -> list[PersonalMention]:
+) -> list[EntitySpan]:
     """The personal data of a text; a mask is none: "the password is [SECRET_1]"."""
     masks = [mask.span() for mask in MASK_PATTERN.finditer(text)]
     found = find_personal_data(text, privacy, known, looked)
@@ -249,7 +249,7 @@ class _Numbering:
         self._values = dict(table.values)
         self._numbers = Counter(map(mask_kind, table.values))
 
-    def mask(self, text: str, found: Iterable[PersonalMention]) -> Masked:
+    def mask(self, text: str, found: Iterable[EntitySpan]) -> Masked:
         """The text with masks for what was found in it."""
         pieces: list[str] = []
         spans: list[tuple[int, int, str]] = []
@@ -316,7 +316,13 @@ def read_tables(path: Path) -> Mapping[str, tuple[str, MaskTable]]:
         reason = getattr(error, "strerror", None) or "is not UTF-8"
         raise DataError(f"{path}: cannot be read: {reason}") from None
     read = (_line(text, f"{path}:{number}") for number, text in enumerate(lines, start=1))
-    return {line.id: (line.original_id, _table(line)) for line in read}
+    return {
+        line.id: (
+            line.original_id,
+            MaskTable(line.values, {}, line.mentions, frozenset(line.taken)),
+        )
+        for line in read
+    }
 
 
 def _line(text: str, where: str) -> _Line:
@@ -326,7 +332,3 @@ def _line(text: str, where: str) -> _Line:
         reason = error.errors()[0]["msg"]
         message = f"{where}: is no table of masks ({reason}): give a file of mask --table"
         raise DataError(message) from None
-
-
-def _table(line: _Line) -> MaskTable:
-    return MaskTable(line.values, {}, line.mentions, frozenset(line.taken))
