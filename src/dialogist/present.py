@@ -115,7 +115,7 @@ class Shape:
         """
         notes: tuple[str, ...] = ()
         if self.focus is not None:
-            from dialogist.template.focus import check_speaker, focus  # seldom asked for
+            from dialogist.template.perspective import check_speaker, focus  # seldom asked for
 
             check_speaker(self.focus, dialogue)
             if any(one.kind == "free" for one in _shown(summary)):  # others are chosen for it
@@ -128,7 +128,7 @@ class Shape:
             filled = fill(summary, dialogue, self.template, self.names)
         quotes = _quotes(summary, dialogue)
         if self.perspective is not None or self.names:
-            from dialogist.template.rename import names_for, rename, rename_filled
+            from dialogist.template.perspective import names_for, rename, rename_filled
 
             names, unknown = names_for(self.names or {}, self.perspective, dialogue)
             if names:

@@ -10,7 +10,7 @@ from tests.template.samples import MEETING, MINUTES, dialogue_of, summary_of
 from dialogist.errors import UsageError
 from dialogist.records import Entity, Statement, Summary, Warning
 from dialogist.template.fill import fill
-from dialogist.template.rename import Renamer, check_names, rename, rename_filled
+from dialogist.template.perspective import Renamer, check_names, rename, rename_filled
 from dialogist.template.template_config import load_template
 
 

@@ -316,13 +316,8 @@ def read_tables(path: Path) -> Mapping[str, tuple[str, MaskTable]]:
         reason = getattr(error, "strerror", None) or "is not UTF-8"
         raise DataError(f"{path}: cannot be read: {reason}") from None
     read = (_line(text, f"{path}:{number}") for number, text in enumerate(lines, start=1))
-    return {
-        line.id: (
-            line.original_id,
-            MaskTable(line.values, {}, line.mentions, frozenset(line.taken)),
-        )
-        for line in read
-    }
+    tables = ((one, MaskTable(one.values, {}, one.mentions, frozenset(one.taken))) for one in read)
+    return {one.id: (one.original_id, table) for one, table in tables}
 
 
 def _line(text: str, where: str) -> _Line:

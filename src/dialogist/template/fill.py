@@ -20,7 +20,7 @@ from dialogist.template.extract.turns import Found, quoted, turns_of
 from dialogist.template.filled import Cited, Entry, Filled, FilledSection, Origin, doubt_of
 from dialogist.template.template_config import FieldSource, SectionConfig, Template
 from dialogist.template.typed_fields import Values, has_cue
-from dialogist.text.languages import language_of
+from dialogist.text.patterns import language_of
 from dialogist.text.quantities import deadline_in
 from dialogist.text.reported_speech.participants import written_name
 from dialogist.text.tokens import sentence_spans, word_set
@@ -209,8 +209,8 @@ def fill(
     What was decided, done or promised, and how it ended, is taken from the dialogue alone: no
     sentence of the summary stands in such a section.
     ``dialogue`` is the one that was summarised, its utterances as the summary's evidence counts
-    them. Sentences stand whole. Give it before any renaming: see `rename.rename_filled`. ``names``
-    are the new names then: one such as "Customer" says who is served.
+    them. Sentences stand whole. Give it before any renaming: see `perspective.rename_filled`.
+    ``names`` are the new names then: one such as "Customer" says who is served.
     """
     filler = _Filler(summary, dialogue, template, names or {})
     sections = tuple(filler.sections())
