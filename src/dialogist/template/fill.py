@@ -212,11 +212,17 @@ def fill(
     them. Sentences stand whole. Give it before any renaming: see `perspective.rename_filled`.
     ``names`` are the new names then: one such as "Customer" says who is served.
     """
+    said = dialogue.utterances
     filler = _Filler(summary, dialogue, template, names or {})
     sections = tuple(filler.sections())
     left_out = tuple(filler.left_out())
-    notes = (*filler.notes(), *_counted(len(left_out)))
-    entries = [entry for section in sections for entry in section.entries]
+    notes = list(filler.notes())
+    if left_out:
+        one = len(left_out) == 1
+        stands = "sentence of the summary stands" if one else "sentences of the summary stand"
+        notes.append(f"{len(left_out)} {stands} in no section")
+    entries = [*(entry for section in sections for entry in section.entries), *left_out]
+    cited = sorted({span.utterance for entry in entries for span in entry.evidence})
     return Filled(
         template=template.name,
         version=template.version,
@@ -224,8 +230,8 @@ def fill(
         id=summary.id or dialogue.id,
         sections=sections,
         left_out=left_out,
-        cited=tuple(_cited([*entries, *left_out], dialogue)),
-        notes=notes,
+        cited=tuple(Cited(n, said[n].speaker, said[n].text) for n in cited if n < len(said)),
+        notes=tuple(notes),
     )
 
 
@@ -262,10 +268,17 @@ class _Filler:
             instead = self._instead(section)
             if not entries and section.leave_out and not instead:
                 continue
-            says = instead or section.empty or self.template.empty
-            missing = section.required and not entries and not instead
-            filled = _section(section, entries, unclear, says, missing)
-            yield replace(filled, elsewhere=bool(instead) and not entries)
+            most = section.max or len(entries)
+            yield FilledSection(
+                section.title,
+                section.source,
+                tuple(entries[:most]),
+                says="" if entries else instead or section.empty or self.template.empty,
+                missing=section.required and not entries and not instead,
+                more=max(0, len(entries) - most),
+                unclear=unclear,
+                elsewhere=bool(instead) and not entries,
+            )
 
     def left_out(self) -> list[Entry]:
         """Sentences that no section holds."""
@@ -294,12 +307,7 @@ class _Filler:
         return {
             "key_points": self._key_points,
             "summary": self._sentences,
-            "issue": self._said,
-            "done": self._said,
-            "outcome": self._said,
-            "decisions": self._said,
-            "actions": self._said,
-            "questions": self._said,
+            **dict.fromkeys(RULED, self._said),
             "title": self._title,
             "speakers": self._speakers,
             "profile": self._profile,
@@ -420,36 +428,3 @@ def _found(found: Found) -> Entry:
         deadline=found.deadline,
         kind=kind,
     )
-
-
-def _section(
-    section: SectionConfig, entries: Sequence[Entry], unclear: bool, says: str, missing: bool
-) -> FilledSection:
-    most = section.max or len(entries)
-    return FilledSection(
-        section.title,
-        section.source,
-        tuple(entries[:most]),
-        says="" if entries else says,
-        missing=missing,
-        more=max(0, len(entries) - most),
-        unclear=unclear,
-    )
-
-
-def _counted(left_out: int) -> Iterator[str]:
-    if left_out:
-        some = (
-            "1 sentence of the summary stands"
-            if left_out == 1
-            else (f"{left_out} sentences of the summary stand")
-        )
-        yield f"{some} in no section"
-
-
-def _cited(entries: Sequence[Entry], dialogue: Dialogue) -> Iterator[Cited]:
-    numbers = {span.utterance for entry in entries for span in entry.evidence}
-    for number in sorted(numbers):
-        if number < len(dialogue.utterances):
-            utterance = dialogue.utterances[number]
-            yield Cited(number, utterance.speaker, utterance.text)

@@ -2,14 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from dialogist.errors import UsageError, nearest
 from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue, Statement, Summary, Warning
-from dialogist.template.filled import Cited, Entry, Filled, FilledSection
+from dialogist.template.filled import Cited, Entry, Filled
 from dialogist.text.clauses import clauses_of
 from dialogist.text.patterns import language_of
 from dialogist.text.people import name_mentions
@@ -196,7 +196,8 @@ class Renamer:
             owners = [old for old, given in names.items() if given == new]
             if len(owners) > 1:
                 raise UsageError(f"renaming: {' and '.join(owners)} would both be called '{new}'")
-        self._names = _with_roles(names)
+        # As they are, and as reports write those that are roles: "Agent" for ``AGENT``.
+        self._names = {**{written_name(old): new for old, new in names.items()}, **names}
         patterns = (_pattern(name) for name in sorted(self._names, key=lambda n: (-len(n), n)))
         found = f"(?P<name>{'|'.join(patterns)})" if names else "(?!)(?P<name>)"
         self._pattern = re.compile(rf"(?:{_ADDRESS}|{_QUOTATION})|{found}")
@@ -282,7 +283,10 @@ def rename_filled(filled: Filled, names: Mapping[str, str]) -> Filled:
     renamer = Renamer(names)
     return replace(
         filled,
-        sections=tuple(_section(section, renamer.text) for section in filled.sections),
+        sections=tuple(
+            replace(one, entries=tuple(_entry(entry, renamer.text) for entry in one.entries))
+            for one in filled.sections
+        ),
         left_out=tuple(_entry(entry, renamer.text) for entry in filled.left_out),
         cited=tuple(Cited(c.number, names.get(c.speaker, c.speaker), c.text) for c in filled.cited),
         notes=tuple(map(renamer.text, filled.notes)),
@@ -299,11 +303,6 @@ def check_names(names: Mapping[str, str], dialogue: Dialogue) -> None:
         check_speaker(old, dialogue)
         if new != old and new in dialogue.speakers and new not in names:
             raise UsageError(f"'{old}' cannot be called '{new}': somebody else is; rename both")
-
-
-def _with_roles(names: Mapping[str, str]) -> dict[str, str]:
-    """The names, and how reports write those that are roles: "Agent" for ``AGENT``."""
-    return {**{written_name(old): new for old, new in names.items()}, **names}
 
 
 def _pattern(name: str) -> str:
@@ -330,11 +329,6 @@ def _warning(one: Warning, moved: Renamed, renamer: Renamer) -> Warning:
         return replace(one, message=message)
     start, end = moved.start(one.start), moved.end(one.end)
     return replace(one, message=message, start=start, end=end, text=moved.text[start:end])
-
-
-def _section(section: FilledSection, change: Callable[[str], str]) -> FilledSection:
-    entries: Sequence[Entry] = [_entry(entry, change) for entry in section.entries]
-    return replace(section, entries=tuple(entries))
 
 
 def _entry(entry: Entry, change: Callable[[str], str]) -> Entry:

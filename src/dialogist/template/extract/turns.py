@@ -176,13 +176,10 @@ class Turns:
         whole = text[first.start : last.end]
         return Sentence(first.utterance, first.start, last.end, whole, first.speaker)
 
-    def reply(self, utterance: int, within: int = 1) -> Sequence[Sentence]:
-        """What the first other speaker says in the next ``within`` utterances."""
-        speaker = self.dialogue.utterances[utterance].speaker
-        for number in range(utterance + 1, min(utterance + 1 + within, len(self.sentences))):
-            if self.dialogue.utterances[number].speaker != speaker:
-                return self.sentences[number]
-        return ()
+    def reply(self, utterance: int) -> Sequence[Sentence]:
+        """What another speaker says in the next utterance."""
+        speakers = [one.speaker for one in self.dialogue.utterances[utterance : utterance + 2]]
+        return self.sentences[utterance + 1] if len(set(speakers)) == 2 else ()
 
 
 def _is_called(name: str, text: str) -> bool:
