@@ -150,7 +150,8 @@ def test_changing_places_again_and_again_comes_back(sentences, names):
 def test_no_letter_beside_a_name_ever_changes(text, old, new):
     renamed = Renamer({old: new}).renamed(text)
     kept = renamed.text
-    for _, _, start, end in reversed(renamed.moves):
+    for first, last, _ in reversed(renamed.spans):
+        start, end = renamed.around(first, last)
         assert kept[start:end] == new
         kept = kept[:start] + old + kept[end:]
     assert kept == text

@@ -11,9 +11,10 @@ from dataclasses import replace
 from functools import lru_cache
 
 from dialogist.privacy.finding import is_person
-from dialogist.privacy.masks import Masked, MaskTable, mask_text, mask_texts
+from dialogist.privacy.masks import MaskTable, mask_text, mask_texts
 from dialogist.privacy.packs import CODE, Privacy, privacy_of
 from dialogist.records import JSON, Dialogue, Entity, Statement, Summary, Warning
+from dialogist.text.tokens import Replaced
 
 _KINDS_OF_IDS = frozenset((CODE, "ORDER", "ID"))
 
@@ -159,7 +160,7 @@ class _SummaryMasking:
         self.privacy = privacy
         self.table = table
 
-    def masked(self, text: str) -> Masked:
+    def masked(self, text: str) -> Replaced:
         done, self.table = mask_text(text, self.privacy, self.table)
         return done
 
@@ -167,17 +168,17 @@ class _SummaryMasking:
         return self.masked(text).text
 
     def statements(
-        self, statements: Iterable[Statement], text: str, masked: Masked
+        self, statements: Iterable[Statement], text: str, masked: Replaced
     ) -> tuple[Statement, ...]:
         return tuple(self._statement(one, text, masked) for one in statements)
 
-    def _statement(self, one: Statement, text: str, masked: Masked) -> Statement:
+    def _statement(self, one: Statement, text: str, masked: Replaced) -> Statement:
         if text[one.start : one.end] != one.text:
             return replace(one, text=self.text(one.text))
         start, end = masked.place(one.start), masked.place(one.end)
         return replace(one, text=masked.text[start:end], start=start, end=end)
 
-    def warning(self, one: Warning, text: str, masked: Masked) -> Warning:
+    def warning(self, one: Warning, text: str, masked: Replaced) -> Warning:
         message = self.text(one.message)
         if one.start < 0 or text[one.start : one.end] != one.text:
             return replace(one, message=message, text=self.text(one.text))

@@ -14,7 +14,7 @@ from dialogist.text.clauses import clauses_of
 from dialogist.text.patterns import language_of
 from dialogist.text.people import name_mentions
 from dialogist.text.reported_speech.participants import written_name
-from dialogist.text.tokens import sentence_spans, tokens_of
+from dialogist.text.tokens import Replaced, replaced, sentence_spans, tokens_of
 
 # `focus`: of a summary, what is about one speaker; what is left out is said.
 
@@ -206,47 +206,10 @@ class Renamer:
         """The text with the new names."""
         return self.renamed(text).text
 
-    def renamed(self, text: str) -> "Renamed":
+    def renamed(self, text: str) -> Replaced:
         """The text with the new names, and where everything has moved."""
-        pieces: list[str] = []
-        moves: list[tuple[int, int, int, int]] = []
-        end = length = 0
-        for match in self._pattern.finditer(text):
-            if match["name"] is None:
-                continue
-            new = self._names[match["name"]]
-            pieces += [text[end : match.start()], new]
-            start = length + match.start() - end
-            moves.append((match.start(), match.end(), start, start + len(new)))
-            end, length = match.end(), start + len(new)
-        return Renamed("".join([*pieces, text[end:]]), tuple(moves))
-
-
-@dataclass(frozen=True, slots=True)
-class Renamed:
-    """A text with other names; ``moves``: old start and end of each name, new start and end."""
-
-    text: str
-    moves: tuple[tuple[int, int, int, int], ...]
-
-    def start(self, place: int) -> int:
-        """Where what began at ``place`` begins now; within a name, the name's beginning."""
-        return self._moved(place, inside=2)
-
-    def end(self, place: int) -> int:
-        """Where what ended at ``place`` ends now; within a name, the name's end."""
-        return self._moved(place, inside=3)
-
-    def _moved(self, place: int, inside: int) -> int:
-        shift = 0
-        for move in self.moves:
-            old_start, old_end, _, new_end = move
-            if place <= old_start:
-                break
-            if place < old_end:
-                return move[inside]
-            shift = new_end - old_end
-        return place + shift
+        found = (one for one in self._pattern.finditer(text) if one["name"] is not None)
+        return replaced(text, ((*one.span(), self._names[one["name"]]) for one in found))
 
 
 def rename(summary: Summary, names: Mapping[str, str]) -> Summary:
@@ -316,18 +279,18 @@ def _pattern(name: str) -> str:
     return f"{before}{re.escape(name)}{after}"
 
 
-def _statement(one: Statement, text: str, moved: Renamed, renamer: Renamer) -> Statement:
+def _statement(one: Statement, text: str, moved: Replaced, renamer: Renamer) -> Statement:
     if text[one.start : one.end] != one.text:  # its place is not known
         return replace(one, text=renamer.text(one.text))
-    start, end = moved.start(one.start), moved.end(one.end)
+    start, end = moved.around(one.start, one.end)
     return replace(one, text=moved.text[start:end], start=start, end=end)
 
 
-def _warning(one: Warning, moved: Renamed, renamer: Renamer) -> Warning:
+def _warning(one: Warning, moved: Replaced, renamer: Renamer) -> Warning:
     message = renamer.text(one.message)
     if one.start < 0:
         return replace(one, message=message)
-    start, end = moved.start(one.start), moved.end(one.end)
+    start, end = moved.around(one.start, one.end)
     return replace(one, message=message, start=start, end=end, text=moved.text[start:end])
 
 
