@@ -16,7 +16,24 @@ PAGE = ROOT / "docs" / "explanation" / "design.md"
 
 _PICTURE = re.compile(r"(<!-- drawn: (\w+) -->\n```\n).*?(\n```\n<!-- /drawn -->)", re.S)
 _WAYS = {
+    "faithful": (
+        "cli/summarize.py:summarize_command",
+        "data/readers/registry.py:read_dialogues",
+        "pipeline/summarizer.py:Summarizer.stream",
+        "pipeline/faithful.py:faithful_summaries",
+        "selection/select.py:told_of",
+        "text/reported_speech/conversation.py:Conversation.report",
+        "selection/statements.py:candidates_of",
+        "selection/network.py:Network.worth",
+        "selection/choice.py:Choice.within",
+        "selection/merging.py:merged",
+        "present.py:Shape.apply",
+        "present.py:text_of",
+    ),
     "training": (
+        "recipe/recipe_config.py:read_recipe",
+        "recipe/training_run.py:train_recipe",
+        "recipe/training_set.py:training_set",
         "data/readers/registry.py:read_dialogues",
         "data/prepare.py:Preparation.prepare",
         "data/prepare.py:Preparation.encode",
@@ -25,6 +42,7 @@ _WAYS = {
         "models/base.py:Generator.forward",
         "objectives/base.py:Objective.__call__",
         "training/trainer.py:Trainer.fit",
+        "model_folder/bundle.py:save_bundle",
     ),
     "summaries": (
         "data/readers/registry.py:read_dialogues",

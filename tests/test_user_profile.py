@@ -19,8 +19,7 @@ from dialogist.errors import UsageError
 from dialogist.model_folder.bundle import Bundle, load_bundle, save_bundle
 from dialogist.model_folder.options import SummaryOptions
 from dialogist.objectives.cross_entropy import CrossEntropy
-from dialogist.pipeline.stages import Session
-from dialogist.pipeline.summarizer import Summarizer
+from dialogist.pipeline.summarizer import Session, Summarizer
 from dialogist.present import Shape, text_of
 from dialogist.privacy.masking import mask_dialogue
 from dialogist.privacy.packs import privacy_of
