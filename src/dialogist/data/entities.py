@@ -16,9 +16,6 @@ from dialogist.tokenizers.special_tokens import (
     readable_entity,
 )
 
-# Finding entities in a text: from left to right, the longest first, none overlapping.
-
-
 Search = Callable[[str, int], re.Match[str] | None]
 
 _ROUNDS = 5  # a second one hardly ever finds anything, further ones are for strange texts

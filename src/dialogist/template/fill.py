@@ -92,9 +92,6 @@ def _labels(sentences: Sequence[Statement], packs: Sequence[RulePack]) -> list[s
     return best
 
 
-# `fill`: a template, a summary and its dialogue become the form that a team wants.
-
-
 # What a dialogue says about a section of key points in its own words, told by the section's cues.
 #
 # An empty section must not read as if nothing had been said: "Any allergies?" - "Penicillin."

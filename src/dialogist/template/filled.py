@@ -7,9 +7,6 @@ from typing import Literal, TypeAlias
 from dialogist.records import EvidenceSpan, Statement, StatementKind, Summary, Utterance
 from dialogist.template.template_config import FieldSource, FieldType
 
-# `Filled`: a template with a summary and its dialogue in it. Plain text and places, no opinion.
-
-
 Origin: TypeAlias = Literal["summary", "dialogue", "metadata", "profile"]
 
 

@@ -16,9 +16,6 @@ from dialogist.text.people import name_mentions
 from dialogist.text.reported_speech.participants import written_name
 from dialogist.text.tokens import Replaced, replaced, sentence_spans, tokens_of
 
-# `focus`: of a summary, what is about one speaker; what is left out is said.
-
-
 _MOST = 0.5  # of the evidence's weight on the speaker's utterances: more is "rests on them"
 
 

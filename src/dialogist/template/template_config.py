@@ -1,4 +1,4 @@
-"""What a template file says, and the bundled ones."""
+"""What a template file may say, and the bundled ones; users read docs/how-to/templates.md."""
 
 from collections.abc import Mapping
 from functools import lru_cache
@@ -11,11 +11,6 @@ from dialogist.config import Config, Line, Lines, bundled_files, config_text, fi
 from dialogist.data.key_points import load_pack
 from dialogist.data.pack_files import YamlSource, validated
 from dialogist.errors import ConfigError, nearest
-
-# What a template file may say: the form that a team wants its summaries in.
-#
-# The user's page is docs/how-to/templates.md; reading and checking are in `loading`.
-
 
 FieldSource: TypeAlias = Literal[
     "key_points",  # sentences by key point, in the template's order
@@ -115,9 +110,6 @@ class Template(Config):
     about: Line | None = None
     packs: Lines = ()
     empty: Line = "None found."
-
-
-# Templates from YAML: bundled ones by name, anybody's by path; every fault names its line.
 
 
 _KEPT = 16  # templates

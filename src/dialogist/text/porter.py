@@ -138,9 +138,6 @@ def _without_double_l(word: str) -> str:
     return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
 
 
-# Stems of English words: ``went``, ``going`` and ``go`` are one.
-
-
 # "purchases" is no form in the list, but its stem is one's.
 _STEMS: dict[str, str] = {porter_stem(form): porter_stem(b) for form, b in IRREGULAR.items()}
 _KEPT_STEMS = 1 << 13  # words; stemming takes a hundred times as long as looking up

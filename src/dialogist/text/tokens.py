@@ -5,9 +5,6 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-# Words: counting and folding them, function words, and verbs.
-
-
 # Lists of words, and counts of things, written as text.
 
 
@@ -243,9 +240,6 @@ def _bases() -> dict[str, str]:
 
 IRREGULAR = _bases()
 """Form -> base form of irregular words; one of several words that mean the same -> the first."""
-
-
-# Sentences and tokens of a text, with their places.
 
 
 # A small rule-based sentence splitter for English and Chinese; lossless up to white space.

@@ -281,9 +281,6 @@ def _shares(text: str, other: str) -> bool:
     return not words.isdisjoint(re.findall(r"[a-z]{4,}", other.lower()))
 
 
-# Decisions in English dialogues: said to be taken, or proposed and agreed to.
-
-
 _APOSTROPHE = r" ?['’] ?"
 _TAKEN = re.compile(
     rf"\b(?:(?:I(?:{_APOSTROPHE}ve| have)|we(?:{_APOSTROPHE}ve| have)?)(?: (?:all|both|"

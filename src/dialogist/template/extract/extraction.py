@@ -146,9 +146,6 @@ def chinese_outcomes(turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
     yield from sorted([*refused, *done[-1:]], key=lambda one: one.evidence[0].utterance)
 
 
-# `extract`: everything that a dialogue itself says for a template, in the dialogue's language.
-
-
 _SAME = 0.6  # of the words of the shorter one: then two texts say the same
 
 
