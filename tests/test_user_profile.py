@@ -10,11 +10,11 @@ import torch
 from tests.learning import Silent
 from tests.test_copying import COPYING
 
-from dialogist.data.check import check_dialogues
 from dialogist.data.collate import pairs_of_all
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.data.readers.fields import dialogue_to_line
+from dialogist.data.stats import check_dialogues
 from dialogist.errors import UsageError
 from dialogist.model_folder.bundle import Bundle, load_bundle, save_bundle
 from dialogist.model_folder.options import SummaryOptions
