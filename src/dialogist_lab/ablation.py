@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import Field, model_validator
 
-from dialogist.config import Config, read_yaml
+from dialogist.config import Config
 from dialogist.decoding import DecodingOptions
 from dialogist.errors import ConfigError, DataError
 from dialogist.files import write_text_atomically
@@ -92,15 +92,6 @@ class Variant:
         return self.recipe.decoding.model_copy(update=MEASURED)
 
 
-def read_ablation(path: Path) -> AblationConfig:
-    """Read the file.
-
-    Raises:
-        ConfigError: it is none, or a key or value in it is wrong.
-    """
-    return AblationConfig.parse(read_yaml(path), str(path))
-
-
 def variants(config: AblationConfig, runs: Path) -> list[Variant]:
     """The base and all rows, each looked at before anything is trained.
 
@@ -167,7 +158,7 @@ class _Stopwatch:
 
     _since = seconds = 0.0
 
-    def update(self, progress: Progress, batches: int, loss: float) -> None:
+    def update(self, progress: Progress, updates: int, loss: float) -> None:
         if progress.step == _WARMUP:
             self._since = time.perf_counter()
         if progress.step == _WARMUP + _TIMED:

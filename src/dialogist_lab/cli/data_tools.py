@@ -124,8 +124,7 @@ def vectors(
     from dialogist_lab.pretraining import VectorTraining, train_vectors
 
     reading = InputReading(read)
-    values = {"width": width, "epochs": epochs, "min_count": min_count, "seed": seed}
-    config = VectorTraining.parse(values, "data vectors")
+    config = VectorTraining(width, epochs, min_count, seed)
     vocabulary, words = train_vectors(_texts(reading.dialogues(files)), config, output, note)
     note(
         f"vectors of width {width} for {counted(vocabulary, 'different words')} that occur at "

@@ -222,7 +222,7 @@ def _write(
             write_text_atomically(page, explanation_page(explanation, selected))
         tell(str(page))
     if png is not None:
-        from dialogist_lab.explain.explanation_plots import plot_explanation
+        from dialogist_lab.explain.explanation_page import plot_explanation
 
         files, missing = plot_explanation(explanation, selected, png)
         if missing:

@@ -15,7 +15,7 @@ from dialogist.recipe.evaluation_run import (
     EvaluationRequest,
     SystemResult,
     check_baseline,
-    evaluate_said,
+    evaluate_outputs,
     floor_names,
     run_cautions,
 )
@@ -103,7 +103,7 @@ class ReportRun:
         cautions = [*asking.leaks(said[0].outputs, about)]
         cautions += (one for run in subject.runs for one in run_cautions(run.folder, run.name))
         request = EvaluationRequest(wanted, flags.floors, flags.processes, against=self.baseline)
-        evaluated = evaluate_said(said, about, request, cautions, progress)
+        evaluated = evaluate_outputs(said, about, request, cautions, progress)
         for text in evaluated.notes:
             note(text)
         found = Subject.of(evaluated.card, evaluated.entries, evaluated.metrics)

@@ -440,7 +440,9 @@ class _Telling:
         if outputs.coverage is not None:
             repeated = outputs.coverage.cpu()[rows].tolist()
         texts = [
-            piece for text in self.draft.texts for piece in self._texts(text.tokens, text.finished)
+            piece
+            for text in self.draft.texts
+            for piece in (*self.spell.said(text.tokens), *([END] if text.finished else []))
         ]
         parts = self._parts()
         eos = self.bundle.tokenizer.eos_id
@@ -463,9 +465,6 @@ class _Telling:
             return [n for n, kept in enumerate(self.said.kept) for _ in range(kept)]
         starts, [count] = self.draft.starts, self.said.kept
         return [max(0, bisect_right(starts, place + 1) - 1) for place in range(count)]
-
-    def _texts(self, tokens: Sequence[int], finished: bool) -> list[str]:
-        return [*self.spell.said(tokens), *([END] if finished else [])]
 
     def _key_points(self, leader: Outputs) -> tuple[KeyPoint, ...]:
         """The plan, its end in unless search cut it."""

@@ -218,9 +218,7 @@ def _reached(best: ShownSystem, subject: Subject) -> str:
 
 
 def _beside_floors(best: ShownSystem, subject: Subject) -> Iterator[str]:
-    floors = [
-        one for one in subject.shown if one.entry.kind is RowKind.floor and MAIN in one.scores
-    ]
+    floors = [one for one in subject.shown if one.kind is RowKind.floor and MAIN in one.scores]
     if not floors:
         return
     floor = max(floors, key=lambda one: one.scores.figure(MAIN))
@@ -240,7 +238,7 @@ def _beside_others(best: ShownSystem, others: list[ShownSystem]) -> Iterator[str
 def _beside_ceilings(best: ShownSystem, subject: Subject) -> Iterator[str]:
     reached = best.scores.figure(MAIN)
     for one in subject.shown:
-        if one.entry.kind is RowKind.ceiling and MAIN in one.scores:
+        if one.kind is RowKind.ceiling and MAIN in one.scores:
             figure = one.scores.figure(MAIN)
             human = one.name == HUMAN
             who = "People measured by each other reach" if human else f"The {one.name} reaches"
