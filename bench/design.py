@@ -22,8 +22,8 @@ _WAYS = {
         "data/prepare.py:Preparation.encode",
         "data/collate.py:encoded_pairs",
         "data/collate.py:collate",
-        "models/base.py:Generator.forward",
-        "objectives/base.py:Objective.__call__",
+        "models/base.py:SequenceModel.forward",
+        "objectives/__init__.py:Objective.__call__",
         "training/trainer.py:Trainer.fit",
     ),
     "summaries": (
