@@ -98,19 +98,17 @@ def variants(config: AblationConfig, runs: Path) -> list[Variant]:
     Raises:
         ConfigError: a setting of a row is wrong; names it.
     """
-    rows: dict[str, list[str]] = {BASE: [], **config.rows}
-    return [_variant(name, settings, config, runs) for name, settings in rows.items()]
-
-
-def _variant(name: str, settings: list[str], config: AblationConfig, runs: Path) -> Variant:
     same = [*config.settings, "training.patience=null", f"training.epochs={_EPOCHS}"]
-    try:
-        recipe = read_recipe(config.base, [*same, *settings, f"name={json.dumps(name)}"])
-    except ConfigError as error:
-        raise ConfigError(f"row '{name}': {str(error).removeprefix('--set ')}") from None
-    searches = bool(settings) and all(one.startswith("decoding.") for one in settings)
-    run = runs / (BASE if searches else name)
-    return Variant(name, tuple(settings), recipe, run, searches)
+    found = []
+    for name, settings in {BASE: list[str](), **config.rows}.items():
+        try:
+            recipe = read_recipe(config.base, [*same, *settings, f"name={json.dumps(name)}"])
+        except ConfigError as error:
+            raise ConfigError(f"row '{name}': {str(error).removeprefix('--set ')}") from None
+        searches = bool(settings) and all(one.startswith("decoding.") for one in settings)
+        run = runs / (BASE if searches else name)
+        found.append(Variant(name, tuple(settings), recipe, run, searches))
+    return found
 
 
 def budgeted(variant: Variant, config: AblationConfig, place: RunPlace, note: Note) -> System:

@@ -1,6 +1,6 @@
 """Several systems on the same dialogues: trained where needed, scored, put beside each other."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -24,7 +24,6 @@ from dialogist.recipe.corpus import Note
 from dialogist.recipe.evaluation_run import (
     check_baseline,
     floor_names,
-    floors_and_ceilings,
 )
 from dialogist.recipe.predictions import (
     AS_USUAL,
@@ -286,13 +285,6 @@ def assess(
         run=RunFacts() if runner.model is None else run_facts(runner.model.parent),
         predictions=path,
     )
-
-
-def floor_entries(setting: ComparisonSetting, without: Collection[str]) -> Iterator[MeasuredSystem]:
-    """Floors and ceilings, but those that are there already."""
-    if setting.wanted.floors:
-        silent = setting.choice.silent()
-        yield from floors_and_ceilings(silent, without, setting.score, setting.metrics)
 
 
 def comparison_card(entries: Sequence[MeasuredSystem], setting: ComparisonSetting) -> Card:

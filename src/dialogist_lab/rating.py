@@ -365,7 +365,6 @@ def _remarks(sheets: Sheets) -> Iterable[Remark]:
 # The page on which people compare two systems' summaries without knowing whose they are.
 
 _DATA = re.compile(r'<script type="application/json" id="page">(.*?)</script>', re.DOTALL)
-_NO_PAGE = "is no page of dialogist rate make: name the page that the raters had"
 
 
 @dataclass(frozen=True, slots=True)
@@ -473,7 +472,9 @@ def _read_page(path: Path) -> _Page:
         text = path.read_text(encoding="utf-8", errors="replace")
     found = _DATA.search(text)
     if found is None:
-        raise DataError(f"{path}: {_NO_PAGE}")
+        raise DataError(
+            f"{path}: is no page of dialogist rate make: name the page that the raters had"
+        )
     try:
         return _Page.model_validate_json(found[1])
     except ValidationError:

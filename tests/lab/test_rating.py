@@ -1,4 +1,4 @@
-"""Answers to preference, intervals, a sign test and agreement."""
+"""The page of a blind comparison, and from its answers to preference, sign test, agreement."""
 
 import html
 import json

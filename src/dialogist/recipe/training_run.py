@@ -24,6 +24,7 @@ from dialogist.errors import (
     MissingExtraError,
     installed_version,
 )
+from dialogist.evaluation.report_card import tables_markdown
 from dialogist.evaluation.scoring import Scores, score
 from dialogist.evaluation.system_outputs import Output, nonblank
 from dialogist.files import LOCK, alone_in, write_folder_atomically, write_text_atomically
@@ -112,20 +113,15 @@ def _scores(metrics: Path, dev_size: int) -> list[str]:
     if not rows:
         return []
     names = ("dev_rouge1", "dev_rouge2", "dev_rougeL", "dev_rougeLsum")
-    table = [
-        f"| {r['epoch']} | {r.get('dev_loss', float('nan')):.3f} | "
-        + " | ".join(f"{r[name]:.2f}" for name in names)
-        + " |"
-        for r in rows
-    ]
+    table = [["epoch", "dev loss", "R1", "R2", "RL", "RLsum"]]
+    for r in rows:
+        loss = f"{r.get('dev_loss', float('nan')):.3f}"
+        table.append([str(r["epoch"]), loss, *(f"{r[name]:.2f}" for name in names)])
     return [
         f"Validation while training (on at most {dev_size} dev dialogues, with the search of the "
         "recipe's `validation`; ROUGE F1 x 100):",
         "",
-        "| epoch | dev loss | R1 | R2 | RL | RLsum |",
-        "|---|---|---|---|---|---|",
-        *table,
-        "",
+        tables_markdown([table], []),
     ]
 
 

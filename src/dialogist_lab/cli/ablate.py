@@ -132,8 +132,7 @@ def _work(
         run_system(comparison, system, quiet, row.decoding, prepare)
         comparison.ablation.waiting = [left.name for left in rows[number:]]
         if comparison.rows:
-            entries = [*(one.entry for one in comparison.rows), *comparison.floors]
-            comparison.card = comparison_card(entries, setting)
+            comparison.card = comparison_card(comparison.entries, setting)
         for one in ("md", "json"):
             table = comparison_as(one, comparison, _KEYS)
             write_text_atomically(runs / f"ablation.{one}", f"{table}\n")

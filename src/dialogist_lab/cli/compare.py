@@ -203,18 +203,20 @@ def _add_failure(comparison: Comparison, name: str, error: Exception) -> None:
 
 def _add_floors(comparison: Comparison) -> None:
     """Floors and ceilings, and the card of all; without a system there is nothing to compare."""
-    from dialogist_lab.comparison import comparison_card, floor_entries
+    from dialogist.recipe.evaluation_run import floors_and_ceilings
+    from dialogist_lab.comparison import comparison_card
 
     if not comparison.rows:
         return
     setting = comparison.setting
     try:
-        for entry in floor_entries(setting, [row.name for row in comparison.rows]):
-            comparison.floors.append(entry)
+        if setting.wanted.floors:
+            silent, names = setting.choice.silent(), [row.name for row in comparison.rows]
+            for entry in floors_and_ceilings(silent, names, setting.score, setting.metrics):
+                comparison.floors.append(entry)
     except Exception as error:
         _add_failure(comparison, "floors and ceilings", error)
-    entries = [*(row.entry for row in comparison.rows), *comparison.floors]
-    comparison.card = comparison_card(entries, setting)
+    comparison.card = comparison_card(comparison.entries, setting)
 
 
 def _keep(comparison: Comparison, folder: Path) -> None:

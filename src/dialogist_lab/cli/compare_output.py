@@ -59,14 +59,18 @@ class Comparison:
     failed: list[SystemFailure] = field(default_factory=list)
     ablation: Ablation | None = None
 
+    @property
+    def entries(self) -> list["MeasuredSystem"]:
+        """What the card is made of."""
+        return [*(row.entry for row in self.rows), *self.floors]
+
     def subject(self) -> "Subject | None":
         """What figures of it are drawn of."""
         from dialogist_lab.report.subject import Subject
 
         if self.card is None:
             return None
-        entries = [*(row.entry for row in self.rows), *self.floors]
-        return Subject.of(self.card, entries, self.setting.metrics)
+        return Subject.of(self.card, self.entries, self.setting.metrics)
 
     def to_json(self) -> dict[str, "JSON"]:
         """All of it as plain values."""

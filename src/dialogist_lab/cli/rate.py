@@ -35,10 +35,14 @@ def rating_as(form: Table, rating: "Rating") -> str:
     if form is Table.json:
         return json.dumps(rating.to_json(), ensure_ascii=False, indent=2)
     about, said = _about(rating), _said(rating)
+    tables = [
+        [_HEADS, *map(_preference, rating.preferences)],
+        [_FALSE_HEADS, *map(_falsehood, rating.falsehoods)],
+    ]
     if form is Table.md:
         about, said = map(escape_markdown, about), map(escape_markdown, said)
-        return "\n\n".join(["  \n".join(about), tables_markdown(_tables(rating), said)])
-    return "\n\n".join(["\n".join(about), tables_text(_tables(rating), said)])
+        return "\n\n".join(["  \n".join(about), tables_markdown(tables, said)])
+    return "\n\n".join(["\n".join(about), tables_text(tables, said)])
 
 
 def _about(rating: "Rating") -> Iterator[str]:
@@ -51,13 +55,6 @@ def _about(rating: "Rating") -> Iterator[str]:
             f"{rating.identical} more were drawn whose summaries are identical: not shown, not "
             "counted below"
         )
-
-
-def _tables(rating: "Rating") -> list[list[tuple[str, ...]]]:
-    return [
-        [_HEADS, *map(_preference, rating.preferences)],
-        [_FALSE_HEADS, *map(_falsehood, rating.falsehoods)],
-    ]
 
 
 def _preference(one: "Preference") -> tuple[str, ...]:

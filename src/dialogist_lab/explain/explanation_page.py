@@ -52,7 +52,7 @@ def explanation_to_json(explanation: Explanation, selected: SelectedMaps) -> JSO
     to six digits. A place of an axis is an index into the list of its kind.
     """
     summary = explanation.summary
-    told: dict[str, JSON] = {
+    return {
         "schema_version": EXPLANATION_VERSION,
         "model": summary.model,
         "kind": explanation.kind,
@@ -70,7 +70,6 @@ def explanation_to_json(explanation: Explanation, selected: SelectedMaps) -> JSO
         "focus": [_rounded(to_json(focus)) for focus in focus_of(explanation)],
         "maps": list(map(_map, selected.maps)),
     }
-    return told
 
 
 def _target(token: TargetToken) -> JSON:
@@ -196,7 +195,7 @@ def explanation_page(explanation: Explanation, selected: SelectedMaps) -> str:
         warnings=[warning.message for warning in explanation.summary.warnings],
         notes=selected.notes,
         version=f"Dialogist {__version__}",
-        copies=explanation.copies,
+        copies=any(token.p_gen is not None for token in explanation.target),
         repeats=any(token.repeated is not None for token in explanation.target),
         parts=list(_parts(explanation)),
         turns=_turns(explanation),

@@ -354,11 +354,8 @@ def _array(weights: Tensor) -> AttentionWeights:
     return np.asarray(weights.float().cpu().numpy(), dtype=np.float32)
 
 
-ALTERNATIVES = 5
-"""How many candidates are told for each token."""
-
-ORIGINS = 5
-"""How many places of a copied token are told at most."""
+ALTERNATIVES = ORIGINS = 5
+"""How many candidates, and places of a copied token, are told for each token at most."""
 
 ASKED = {"style": "free", "long": "cut", "length": "medium", "evidence": False}
 """As far as the model reads at once: there is one map for one pass; no evidence is shown."""

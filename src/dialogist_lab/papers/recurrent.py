@@ -175,7 +175,12 @@ class Recurrent(GeneratorModule):
         self, decoded: RecurrentOutputs, packing: Packing, state: RecurrentState
     ) -> TokenDistribution:
         """The next token's, at the decoder's M positions, which lie as ``packing``."""
-        generated = LogProbs(self.output, self._read_out(decoded))
+        hidden = decoded.hidden.to(self.bridge.dtype)
+        if decoded.context is not None:
+            hidden = torch.cat([hidden, decoded.context], dim=1)
+        if self.readout is not None:
+            hidden = self.readout(hidden)
+        generated = LogProbs(self.output, self.dropout(hidden))
         if self.gate is None:
             return generated
         assert decoded.context is not None
@@ -185,13 +190,3 @@ class Recurrent(GeneratorModule):
         owner = packing.rows[: packing.count] // packing.shape[1]  # (M,)
         ids = state.copy_ids.index_select(0, owner)
         return PointerLogProbs(generated, Copies(odds, decoded.weights, ids, state.extra))
-
-    def _read_out(self, decoded: RecurrentOutputs) -> Tensor:
-        """M positions -> (M, width) what is projected to the vocabulary."""
-        hidden = decoded.hidden.to(self.bridge.dtype)
-        if decoded.context is not None:
-            hidden = torch.cat([hidden, decoded.context], dim=1)
-        if self.readout is not None:
-            hidden = self.readout(hidden)
-        projected: Tensor = self.dropout(hidden)
-        return projected

@@ -199,7 +199,7 @@ class _Attend(torch.autograd.Function):
         return None, None, None, d_query, d_v, d_coverage, d_w
 
 
-def _energies(*inputs: Any) -> Tensor:
+def _energies(*inputs: Any) -> Any:
     """v . tanh(features + query + coverage w): (N, S), of all rows at once; v is the last."""
     return _inner(*inputs[:-1]) @ inputs[-1]
 

@@ -172,19 +172,6 @@ class SelfCritical:
         terms = {"nll": float(nll.detach())}
         if not model.training or not self.config.weight:
             return Loss(nll, len(batch), terms)
-        sampled, gap, terms["reward"] = self._roll(model, batch)
-        inputs = [t.to(batch.source.device) for t in forced_targets(sampled, self.symbols)]
-        again = model.forward(batch.with_targets(*inputs))
-        log_probs = again.log_probs.of(again.targets).target
-        policy = (gap.to(log_probs) * per_sequence(log_probs, inputs[2])).sum()
-        terms["reward"] *= len(batch)
-        value = (1 - self.config.weight) * nll + self.config.weight * policy
-        return Loss(value, len(batch), terms)
-
-    def _roll(
-        self, model: GeneratorModule, batch: Batch
-    ) -> tuple[Sequence[Hypothesis], Tensor, float]:
-        """The samples, and what `rollouts` says of them."""
         options = DecodingOptions(max_tokens=self.config.max_tokens, seed=draw_seed())
         rows = torch.arange(len(batch), device=batch.source.device)
         with evaluation_mode(model), torch.inference_mode():
@@ -192,9 +179,15 @@ class SelfCritical:
         references = target_ids(batch.target_out, batch.target_mask)
         fines = None
         if (count := self.unsupported) is not None:
-            price = self.config.unsupported
-            fines = [price * count(batch, said) for said in (greedy, sampled)]
-        return sampled, *rollouts(greedy, sampled, references, fines)
+            fines = [self.config.unsupported * count(batch, said) for said in (greedy, sampled)]
+        gap, reward = rollouts(greedy, sampled, references, fines)
+        inputs = [t.to(batch.source.device) for t in forced_targets(sampled, self.symbols)]
+        again = model.forward(batch.with_targets(*inputs))
+        log_probs = again.log_probs.of(again.targets).target
+        policy = (gap.to(log_probs) * per_sequence(log_probs, inputs[2])).sum()
+        terms["reward"] = reward * len(batch)
+        value = (1 - self.config.weight) * nll + self.config.weight * policy
+        return Loss(value, len(batch), terms)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from dialogist.errors import DataError
 from dialogist.evaluation.system_outputs import Output
 from dialogist.files import reading
 from dialogist.metrics.base import Floats
-from dialogist.metrics.faithfulness import Finding, FindingKind, findings
+from dialogist.metrics.faithfulness import FindingKind, findings
 from dialogist.metrics.ngram_overlap import RougeWords
 from dialogist.records import Dialogue
 from dialogist.text.tokens import words_in
@@ -123,14 +123,12 @@ def unsupported(output: Output) -> list[Spot]:
     """The findings in an output; none where its dialogue is not known."""
     if output.dialogue is None:
         return []
-    found = findings(output.prediction, output.dialogue)
-    return [Spot(one.start, one.end, _reason(one)) for one in found]
-
-
-def _reason(finding: Finding) -> str:
-    text = " ".join(finding.text.split())
-    shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-    return f"“{shown}”: {_WHY[finding.kind]}"
+    spots = []
+    for one in findings(output.prediction, output.dialogue):
+        text = " ".join(one.text.split())
+        shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+        spots.append(Spot(one.start, one.end, f"“{shown}”: {_WHY[one.kind]}"))
+    return spots
 
 
 _STEPS = 5  # of one dialogue
@@ -174,7 +172,7 @@ def timelines(runs: Sequence[Run]) -> list[Timeline]:
                     pieces=tuple(marked(str(record["prediction"]), references)),
                     score=_score(record),
                 )
-                for record in _some(own)
+                for record in [own[i] for i in _some(len(own))]
             )
             found.append(Timeline(run.name, str(identity), references, tuple(steps)))
     return found
@@ -192,12 +190,9 @@ def _records(run: Run) -> list[dict[str, Any]]:
     return records
 
 
-def _some(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _some(count: int) -> list[int]:
     """The first and the last, and some at equal distances between."""
-    last = len(records) - 1
-    if last < _STEPS:
-        return list(records)
-    return [records[round(i * last / (_STEPS - 1))] for i in range(_STEPS)]
+    return sorted({round(i * (count - 1) / (_STEPS - 1)) for i in range(_STEPS)})
 
 
 def _score(record: Mapping[str, Any]) -> str:

@@ -21,6 +21,7 @@ from dialogist_lab.report.figures import (
     marker,
     short,
 )
+from dialogist_lab.report.report_tables import column_head, has_figure
 from dialogist_lab.report.subject import Bins, ShownSystem, Subject, length, shown_alone
 
 HEADLINE = ("rouge1.f1", "rouge2.f1", "rougeL.f1", "bertscore.f1", "bleu", "chrf")
@@ -54,7 +55,9 @@ def ranking(
     entries: Sequence[ShownSystem], keys: Sequence[str], name: str, title: str
 ) -> Picture | None:
     """A panel for every column: each entry's figure and where it may lie."""
-    having = ((key, [entry for entry in entries if _has(entry, key)]) for key in keys)
+    having = (
+        (key, [entry for entry in entries if has_figure(entry.intervals, key)]) for key in keys
+    )
     panels = tuple(_ranked(found, key) for key, found in having if found)
     caption = (
         "A dot is the figure, the line its 95% interval. Systems have colours, baselines are grey, "
@@ -65,12 +68,15 @@ def ranking(
 
 def _ranked(entries: Sequence[ShownSystem], key: str) -> Panel:
     column = entries[0].scores.column(key)
-    unit = "" if column.unit == "%" or column.unit in column.title else f" ({column.unit})"
-    name = _NAMES.get(key, f"{column.title}{unit}")
+    name = _NAMES.get(key, column_head(column)[0])
     return Panel(
         ", ".join(filter(None, (name, _AHEAD[column.better]))),
         partial(_dots, entries=entries, key=key),
-        ", ".join(_told(entry, key) for entry in entries),
+        ", ".join(
+            f"{e.name} {e.intervals[key].figure:.1f} "
+            f"({e.intervals[key].low:.1f} to {e.intervals[key].high:.1f})"
+            for e in entries
+        ),
         0.55 + 0.21 * len(entries),
     )
 
@@ -141,15 +147,6 @@ def colour_for(entry: ShownSystem, ink: Ink) -> str:
     if entry.leads:
         return ink.series(entry.number)
     return ink.floor if entry.kind is RowKind.floor else ink.ceiling
-
-
-def _has(entry: ShownSystem, key: str) -> bool:
-    return key in entry.intervals and not np.isnan(entry.intervals[key].figure)
-
-
-def _told(entry: ShownSystem, key: str) -> str:
-    found = entry.intervals[key]
-    return f"{entry.name} {found.figure:.1f} ({found.low:.1f} to {found.high:.1f})"
 
 
 def _dots(axes: Any, ink: Ink, entries: Sequence[ShownSystem], key: str) -> None:
@@ -260,7 +257,6 @@ _UTTERANCES = (1, 6, 11, 16, 21, 31, 41)
 """Where those of Figure 4(c) and (d) begin: utterances of the dialogue."""
 _BY_SIZE = {"rougeL.f1": "ROUGE-L", "key_points.rougeL.f1": "Key points' ROUGE-L"}
 _BINS = 24
-_SIZES_SHOWN = 6
 _FEW = 5  # outputs in a bin below which there is no interval to be drawn
 _FULL, _MANY = 20, 100  # outputs that a bin has at least, where there are so many in all
 
@@ -338,7 +334,7 @@ def overview(subject: Subject) -> Picture:
 
 def _compared(subject: Subject) -> list[ShownSystem]:
     """Systems, ceilings and the best of the floors: more lines cannot be told apart."""
-    able = [one for one in subject.shown if one.speaks and _has(one, "rougeL.f1")]
+    able = [one for one in subject.shown if one.speaks and has_figure(one.intervals, "rougeL.f1")]
     floors = [one for one in able if one.kind is RowKind.floor]
     best = max(floors, key=lambda one: one.scores.figure("rougeL.f1"), default=None)
     return [one for one in able if one.kind is not RowKind.floor or one is best]
@@ -349,7 +345,7 @@ def lengths(subject: Subject) -> Picture | None:
 
     The first, third and fourth are Figure 2 of the KDD'19 paper.
     """
-    systems = subject.systems[:_SIZES_SHOWN]
+    systems = subject.systems[:_SHOWN]
     if not systems:
         return None
     wanted = subject.reference_words
