@@ -1,4 +1,4 @@
-"""`Objective`: what the trainer minimises; it knows nothing else about a task.
+"""What the trainer minimises, by kind; it knows nothing else about a task.
 
 A new one is one file with its configuration and one line in `ObjectiveConfig.kinds`.
 """
