@@ -98,10 +98,9 @@ def _unchanged(setting: dict[str, str]) -> Iterator[None]:
     logger, threads = logging.getLogger("dialogist"), torch.get_num_threads()
     before = logger.handlers, logger.propagate
     try:
-        with mock.patch.dict(os.environ, setting):
+        with mock.patch.dict(os.environ, setting), mock.patch.object(gc, "freeze"):
             yield
     finally:
         logger.handlers, logger.propagate = before
-        gc.unfreeze()
         if torch.get_num_threads() != threads:
             torch.set_num_threads(threads)
