@@ -4,7 +4,6 @@ import gc
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # before torch is imported: see the Makefile
-gc.disable()  # until `pytest_collection` has imported all tests
 
 import tempfile
 from collections.abc import Iterator
@@ -21,6 +20,8 @@ from dialogist.decoding import DecodingOptions
 from dialogist.model_folder.bundle import Bundle, save_bundle
 from dialogist.models.transformer import TransformerConfig
 from dialogist.tokenizers import TokenizerConfig, build_tokenizer
+
+gc.disable()  # until `pytest_collection` has imported all tests
 
 # The same examples every time, and no clock: a busy machine must not fail a test.
 hypothesis.settings.register_profile("steady", deadline=None, derandomize=True)

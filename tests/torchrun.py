@@ -63,7 +63,7 @@ def _fork(arguments: Any) -> None:
 
 
 def _main() -> None:
-    import torch._dynamo  # optimizers need it
+    import torch._dynamo  # noqa: F401  # an optimizer's first step needs it
     from torch.distributed import run
 
     import dialogist.recipe.training_run  # noqa: F401

@@ -27,7 +27,7 @@ def browser():
 
 @pytest.fixture(scope="module", autouse=True)
 def _no_plots():
-    """A second for each run; `test_init_train_use` is in a process that draws them."""
+    """A second for each run; `test_init_train_use` draws them."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("dialogist.recipe.training_run.plot_run", lambda run: None)
         yield
