@@ -2,8 +2,8 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from dialogist import __version__
 from dialogist.errors import DataError, UsageError
@@ -12,7 +12,7 @@ from dialogist.model_folder.model_files import find_model
 from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.isolation import failed
 from dialogist.pipeline.summarizer import EndpointSummarizer, Summarizer
-from dialogist.records import JSON, Dialogue, Statement, Summary, Utterance
+from dialogist.records import JSON, Dialogue, Entity, EvidenceSpan, Statement, Summary
 from dialogist.selection.network import BUNDLED
 from dialogist.template.filled import (
     DOUBTED,
@@ -52,7 +52,7 @@ class Shaped:
 
     ``quotes`` has what was said for each sentence, or where there are none for each key point.
     ``with_evidence``: text output shows them, and what the checks say. ``with_labels``: text and
-    Markdown name the key points. ``read``: what the evidence refers to, where JSON must tell it.
+    Markdown name the key points. ``cited``: the dialogue whose texts evidence has its places in.
     """
 
     summary: Summary
@@ -61,7 +61,7 @@ class Shaped:
     quotes: tuple[tuple[Quote, ...], ...] = ()
     with_evidence: bool = True
     with_labels: bool = False
-    read: tuple[Utterance, ...] = ()
+    cited: Dialogue = field(default_factory=lambda: Dialogue(()))
 
     @property
     def kinds(self) -> set[str]:
@@ -77,10 +77,15 @@ class Shaped:
         return list(zip(_shown(self.summary), self.quotes, strict=True))
 
     def to_json(self) -> dict[str, object]:
-        """The summary as JSON values; beside it ``filled``, its template, and ``utterances``."""
+        """The summary as JSON values; beside it ``filled``, its template, and ``utterances``.
+
+        These are what evidence refers to, where the input has other texts or other numbers.
+        """
         written: dict[str, object] = {**self.summary.to_json()}
-        if self.read:
-            written["utterances"] = [{"speaker": u.speaker, "text": u.text} for u in self.read]
+        said = self.cited.utterances
+        is_told = self.with_evidence and self.summary.status != "error"
+        if said and is_told and not self.cited.is_verbatim:
+            written["utterances"] = [{"speaker": u.speaker, "text": u.text} for u in said]
         if self.filled is not None:
             written["filled"] = filled_to_json(self.filled)
         return written
@@ -164,6 +169,8 @@ def _respoken(
 # Dialogues on their way in, summaries on their way out: masked, and in the form wished for.
 
 
+Placed = TypeVar("Placed", EvidenceSpan, Entity)
+
 Where: TypeAlias = Literal["input", "output"]
 """Where personal data are masked: in what the model reads, or in what is shown."""
 
@@ -231,7 +238,7 @@ class Presenter:
                 self._failed += 1
                 if self._strict:
                     raise DataError(f"{summary.id}: {shaped.summary.reason}")
-            yield shaped
+            yield replace(shaped, cited=waiting.masked[0] if waiting.masked else waiting.dialogue)
 
     def finish(self) -> int:
         """Say how many summaries failed or could not be shown as asked; the exit code."""
@@ -258,13 +265,15 @@ class Presenter:
         self._personal_ids += masked_id(dialogue.id, self._privacy, table) != dialogue.id
         # A template quotes the dialogue: it gets the masked one.
         whole = self._mask == "input" or self._shape.template is not None
-        return _Waiting(masked if whole else dialogue, table)
+        return _Waiting(masked if whole else dialogue, (masked, table))
 
     def _shaped(self, summary: Summary, waiting: "_Waiting") -> Shaped:
         if waiting.failure is not None or summary.status == "error":
             return Shaped(waiting.failure or summary)
         shaped = self._shape.apply(summary, waiting.dialogue)
-        return shaped if self._privacy is None else _masked(shaped, waiting, self._privacy)
+        if self._privacy is None or waiting.masked is None:
+            return shaped
+        return _masked(shaped, waiting.dialogue, waiting.masked, self._privacy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +281,7 @@ class _Waiting:
     """A dialogue as the model reads it, until its summary comes; or why the model does not."""
 
     dialogue: Dialogue
-    table: "MaskTable | None" = None
+    masked: "tuple[Dialogue, MaskTable] | None" = None
     failure: Summary | None = None
 
 
@@ -282,35 +291,48 @@ def _privacy_of(names: str) -> "Privacy":
     return privacy_of(names=names)
 
 
-def _masked(shaped: Shaped, waiting: _Waiting, privacy: "Privacy") -> Shaped:
-    """Quotes, too: with ``--mask output`` the dialogue that they are from is not masked."""
+def _masked(
+    shaped: Shaped, read: Dialogue, by: "tuple[Dialogue, MaskTable]", privacy: "Privacy"
+) -> Shaped:
+    """The summary with masks; evidence and entities have their places in the masked dialogue."""
     from dialogist.privacy.masking import mask_summary
-
-    quotes = tuple(
-        tuple(_masked_quote(quote, statement, waiting, privacy) for quote in row)
-        for statement, row in shaped.stated
-    )
-    summary, _ = mask_summary(shaped.summary, privacy, waiting.table)
-    return replace(shaped, summary=summary, quotes=quotes)
-
-
-def _masked_quote(
-    quote: Quote, statement: Statement, waiting: _Waiting, privacy: "Privacy"
-) -> Quote:
-    """Masked before it is shortened: a part of a number that was cut off is not found."""
     from dialogist.privacy.masks import mask_text
 
-    said, _ = mask_text(waiting.dialogue.utterances[quote.number].text, privacy, waiting.table)
-    places = [
-        (said.place(span.start), said.place(span.end))
-        for span in statement.evidence
-        if span.utterance == quote.number
-    ]
-    return replace(
-        quote,
-        speaker=mask_text(quote.speaker, privacy, waiting.table)[0].text,
-        text=shown_of(said.text, places, statement.kind == "free"),
+    masked, table = by
+    said = [table.masked(n, u.text, read is masked) for n, u in enumerate(masked.utterances)]
+
+    def placed(one: Placed) -> Placed:
+        start, end = said[one.utterance].around(one.start, one.end)
+        return replace(one, start=start, end=end)
+
+    def cited(one: Statement) -> Statement:
+        return replace(one, evidence=tuple(map(placed, one.evidence)))
+
+    summary, _ = mask_summary(shaped.summary, privacy, table)
+    summary = replace(
+        summary,
+        key_points=tuple(map(cited, summary.key_points)),
+        sentences=tuple(map(cited, summary.sentences)),
+        entities=tuple(map(placed, summary.entities)),
     )
+
+    def shown(quote: Quote, statement: Statement) -> Quote:
+        spans = (span for span in statement.evidence if span.utterance == quote.number)
+        return replace(
+            quote,
+            speaker=mask_text(quote.speaker, privacy, table)[0].text,
+            text=shown_of(
+                said[quote.number].text,
+                [(span.start, span.end) for span in spans],
+                statement.kind == "free",
+            ),
+        )
+
+    quotes = tuple(
+        tuple(shown(quote, statement) for quote in row)
+        for statement, row in zip(_shown(summary), shaped.quotes, strict=True)
+    )
+    return replace(shaped, summary=summary, quotes=quotes)
 
 
 # A summary as text and as Markdown: each sentence with what was said, and what to check.

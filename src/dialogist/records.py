@@ -53,6 +53,7 @@ class Dialogue:
     corpus says (topic, section, dialogue state, queries), as JSON values under the corpus' names.
     ``profile`` is what is known of the customer beside the dialogue (plan, city, earlier tickets):
     texts under the names of their fields. Lists of utterances and of references become tuples.
+    ``is_verbatim``: it was read from JSON that has the same texts under the same numbers.
 
     Example:
         >>> Dialogue.from_text("Ann: Lunch at noon?\nBo: Yes, at Luigi's.").speakers
@@ -64,6 +65,7 @@ class Dialogue:
     references: tuple[str, ...] = ()
     metadata: Mapping[str, JSON] = field(default_factory=dict, hash=False)
     profile: Mapping[str, str] = field(default_factory=dict, hash=False)
+    is_verbatim: bool = field(default=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Make lists tuples, and refuse what is neither.

@@ -63,11 +63,14 @@ def questions_of(dialogue: Dialogue) -> list[str]:
 
 def _with_texts(dialogue: Dialogue, texts: Iterator[str]) -> Dialogue:
     """The dialogue with other texts, in the order of `dialogue_texts`."""
+    utterances = tuple(
+        replace(u, speaker=next(texts), text=next(texts)) for u in dialogue.utterances
+    )
     return replace(
         dialogue,
-        utterances=tuple(
-            replace(u, speaker=next(texts), text=next(texts)) for u in dialogue.utterances
-        ),
+        utterances=utterances,
+        is_verbatim=dialogue.is_verbatim
+        and all(one.text == u.text for one, u in zip(utterances, dialogue.utterances, strict=True)),
         references=tuple(next(texts) for _ in dialogue.references),
         profile={name: next(texts) for name in dialogue.profile},
         metadata={key: _replaced(value, texts) for key, value in dialogue.metadata.items()},

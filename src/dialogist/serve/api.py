@@ -38,12 +38,11 @@ from dialogist.serve.problems import Problem
 from dialogist.serve.service import Service, authorized, service_of, until_left
 from dialogist.serve.wishes import (
     Options,
-    Sent,
     Wish,
     dialogue_of,
     dialogue_of_text,
+    notes_in,
     options_of,
-    sent_of,
     timeout_of,
     wish_of,
 )
@@ -113,8 +112,8 @@ async def _review(request: Request, key: Key, asked: Asked, shaped: Shaped) -> d
     """Store the summary for review if that was asked for; the headers that say where."""
     if not asked.for_review:
         return {}
-    engine, dialogue = service_of(request).engine, asked.wish.seen
-    stored = await run_in_threadpool(reviews.add_review, engine, key.id, dialogue, shaped.to_json())
+    engine = service_of(request).engine
+    stored = await run_in_threadpool(reviews.add_review, engine, key.id, shaped)
     return {"Location": f"/reviews/{stored}"}
 
 
@@ -130,12 +129,12 @@ def _asked(request: Request, body: bytes, service: Service) -> Asked:
         query_of(request, lambda name: False)
         values = record if isinstance(record, dict) else {}
         options, extra = options_of(values.get("options", {})), values
-        dialogue, sent = dialogue_of(record), sent_of(record)
+        dialogue, notes = dialogue_of(record), notes_in(record)
     elif kind == "text/plain":
         extra = dict(query_of(request, _is_parameter))
         options = options_of(_from_query(extra))
         dialogue = dialogue_of_text(strict_text(body), str(extra.get("id", "")))
-        sent = Sent(())
+        notes = 0
     else:
         raise Problem("unsupported_media_type", "send application/json or text/plain")
     for_review = extra.get("review", False)
@@ -144,7 +143,7 @@ def _asked(request: Request, body: bytes, service: Service) -> Asked:
     if not isinstance(for_review, bool):
         raise Problem("invalid_options", "review must be true or false")
     seconds = timeout_of(extra.get("timeout_ms"), service.settings.deadline_seconds)
-    wish = wish_of(dialogue, options, service.worker.model.options, sent)
+    wish = wish_of(dialogue, options, service.worker.model.options, notes)
     return Asked(wish, seconds, for_review)
 
 

@@ -21,7 +21,7 @@ from dialogist.serve import tables
 from dialogist.serve.metrics import log_failure
 from dialogist.serve.problems import Problem
 from dialogist.serve.settings import Settings
-from dialogist.serve.wishes import dialogue_of, options_of, sent_of, wish_of
+from dialogist.serve.wishes import dialogue_of, notes_in, options_of, wish_of
 from dialogist.serve.worker import Worker
 
 _LEASE = 60.0  # seconds that a process may take for an item, from when it begins it
@@ -234,7 +234,7 @@ class Runner:
             dialogue = await run_in_threadpool(dialogue_of, item.dialogue)
             options = options_of(item.options)
             base = self._worker.model.options
-            wish = wish_of(dialogue, options, base, sent_of(item.dialogue))
+            wish = wish_of(dialogue, options, base, notes_in(item.dialogue))
             shaped = await self._worker.summarize(wish, _LEASE / 2, is_background=True)
         except Problem as problem:
             if problem.code in ("draining", "deadline") and item.tries < _MOST_TRIES:

@@ -186,11 +186,9 @@ async def summarize_form(request: Request) -> Response:
         told = f"{problem.title}: {problem.detail}." if problem.detail else problem.title
         return _home(request, form, problem=told, status=problem.status)
     if form["review"] and "reviews" in key.scopes:
-        stored = await run_in_threadpool(
-            reviews.add_review, service.engine, key.id, wish.seen, shaped.to_json()
-        )
+        stored = await run_in_threadpool(reviews.add_review, service.engine, key.id, shaped)
         return RedirectResponse(f"/reviews/{stored}", 303)
-    return _home(request, form, view_of(wish.seen, shaped.to_json()))
+    return _home(request, form, view_of(shaped.cited, shaped.to_json()))
 
 
 def _wish(form: Mapping[str, str], base: SummaryOptions) -> Wish:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from pydantic import Field, ValidationError
 
 from dialogist.config import Config
+from dialogist.present import Shaped
 from dialogist.privacy.masking import mask_dialogue
 from dialogist.privacy.masks import mask_text
 from dialogist.privacy.packs import privacy_of
@@ -138,9 +139,7 @@ def record_of(dialogue: Dialogue) -> dict[str, JSON]:
     return {"id": dialogue.id, "utterances": turns, "profile": profile}
 
 
-def add_review(
-    engine: sa.Engine, key_id: str, dialogue: Dialogue, summary: Mapping[str, object]
-) -> str:
+def add_review(engine: sa.Engine, key_id: str, shaped: Shaped) -> str:
     """Store a summary for somebody to look at; returns the review's id."""
     identity = tables.new_id()
     values = {
@@ -148,8 +147,8 @@ def add_review(
         "key_id": key_id,
         "created": time.time(),
         "state": "open",
-        "dialogue": record_of(dialogue),
-        "summary": dict(summary),
+        "dialogue": record_of(shaped.cited),
+        "summary": shaped.to_json(),
     }
     with engine.begin() as connection:
         connection.execute(sa.insert(tables.reviews).values(values))

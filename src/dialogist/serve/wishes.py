@@ -6,7 +6,7 @@ it the keys of `RESERVED`. Text is read as `dialogist summarize` reads a file.
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 
 from dialogist.config import Config
 from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
-from dialogist.data.readers.fields import MOST_FIELDS, TURN_KEYS, UTTERANCE_KEYS, is_internal
+from dialogist.data.readers.fields import MOST_FIELDS, TURN_KEYS, is_internal
 from dialogist.errors import ConfigError, DataError, UsageError
 from dialogist.model_folder.options import Length, Style, SummaryOptions, only_in_free_style
 from dialogist.present import Presenter, Shape, Shaped, Where
@@ -49,38 +49,24 @@ class Options(Config):
     mask_names: MaskedNames = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """What a client sent: the text of each utterance, and how many are internal notes.
-
-    A note has no text here, as in what is read: so the others keep their numbers.
-    """
-
-    texts: tuple[JSON, ...]
-    notes: int = 0
-
-
 @dataclass(slots=True)
 class Wish:
     """One dialogue, and what is to be done with it; worked off by one thread.
 
-    ``size``: how many tokens it has, about: words, marks and Chinese characters. ``sent``: None
-    where nobody asks what the evidence refers to.
+    ``size``: how many tokens it has, about: words, marks and Chinese characters. ``notes``: how
+    many internal notes were sent.
     """
 
     dialogue: Dialogue
     options: SummaryOptions
     presenter: Presenter
     size: int
-    is_shown_whole: bool = True
-    sent: Sent | None = None
-    seen: Dialogue = field(default_factory=lambda: Dialogue(()))
-    """What the model read: masked where that was asked for."""
+    notes: int = 0
 
     def read(self) -> Dialogue:
         """Give the model what it reads."""
-        [self.seen] = self.presenter.before([self.dialogue])
-        return self.seen
+        [dialogue] = self.presenter.before([self.dialogue])
+        return dialogue
 
     def shown(self, summary: Summary) -> Shaped:
         """The summary as it was asked for.
@@ -89,21 +75,12 @@ class Wish:
             Problem: the focus or a renamed speaker is nobody's in the dialogue.
         """
         for shaped in self.presenter.after([summary]):
-            return shaped if self.sent is None else self._told(shaped, self.sent)
+            if not self.notes:
+                return shaped
+            told = f"{counted(self.notes, 'internal notes')} (public=false) not read"
+            warnings = (*shaped.summary.warnings, Warning("input", told))
+            return replace(shaped, summary=replace(shaped.summary, warnings=warnings))
         raise Problem("unknown_speaker", "focus or speakers name nobody in this dialogue")
-
-    def _told(self, shaped: Shaped, sent: Sent) -> Shaped:
-        """The summary with what was read, where the evidence does not refer to what was sent."""
-        told: list[str] = []
-        if sent.notes:
-            told.append(f"{counted(sent.notes, 'internal notes')} (public=false) not read")
-        if sent.texts != tuple(one.text for one in self.seen.utterances):
-            if self.is_shown_whole:
-                shaped = replace(shaped, read=self.seen.utterances)
-            else:  # a mask is asked for, and the text that was read has none
-                told.append("evidence refers to the text without markup, not to the text sent")
-        warnings = (*shaped.summary.warnings, *(Warning("input", one) for one in told))
-        return replace(shaped, summary=replace(shaped.summary, warnings=warnings))
 
 
 def options_of(values: object) -> Options:
@@ -127,10 +104,8 @@ def _told(error: ValidationError) -> str:
     return f"options: {name}: {first['msg']}"
 
 
-def wish_of(
-    dialogue: Dialogue, options: Options, base: SummaryOptions, sent: Sent | None = None
-) -> Wish:
-    """Put a dialogue and its options together; see `Wish` for ``sent``.
+def wish_of(dialogue: Dialogue, options: Options, base: SummaryOptions, notes: int = 0) -> Wish:
+    """Put a dialogue and its options together; ``notes``: how many internal ones it had.
 
     Raises:
         Problem: the options do not go together.
@@ -155,8 +130,7 @@ def wish_of(
     shape = Shape(template, options.focus, options.perspective, names_by, options.evidence)
     presenter = Presenter(shape, options.mask, options.mask_names, _silent)
     size = sum(count_words(one.text) for one in dialogue.utterances)
-    is_whole = options.mask != "output" or template is not None
-    return Wish(dialogue, chosen, presenter, size, is_whole, sent)
+    return Wish(dialogue, chosen, presenter, size, notes)
 
 
 def _silent(_: str) -> None:
@@ -187,11 +161,9 @@ def dialogue_of(record: JSON) -> Dialogue:
     return replace(found, id=str(given))
 
 
-def sent_of(record: JSON) -> Sent:
-    """What a JSON record has, as its client counts it."""
-    turns = _turns(record) if isinstance(record, dict) else []
-    texts = tuple("" if _is_note(turn) else _text(turn) for turn in turns)
-    return Sent(texts, sum(map(_is_note, turns)))
+def notes_in(record: JSON) -> int:
+    """How many turns of a JSON record are internal notes, which nothing reads."""
+    return sum(map(_is_note, _turns(record))) if isinstance(record, dict) else 0
 
 
 def _turns(record: Mapping[str, JSON]) -> list[JSON]:
@@ -201,14 +173,6 @@ def _turns(record: Mapping[str, JSON]) -> list[JSON]:
 
 def _is_note(turn: JSON) -> bool:
     return isinstance(turn, dict) and is_internal(turn)
-
-
-def _text(turn: JSON) -> JSON:
-    if isinstance(turn, list):
-        return turn[-1] if turn else ""
-    if isinstance(turn, dict):
-        return next((turn[key] for key in UTTERANCE_KEYS if key in turn), "")
-    return turn
 
 
 def dialogue_of_text(text: str, identity: str) -> Dialogue:
