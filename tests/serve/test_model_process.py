@@ -147,17 +147,6 @@ def test_a_search_that_takes_long_is_no_hang(fake):
     model._end()
 
 
-def test_a_network_that_is_loaded_first_is_no_hang(fake, monkeypatch):
-    def stream(*given):
-        time.sleep(0.5)
-        return Fake.stream(fake, *given)
-
-    monkeypatch.setattr(fake, "stream", stream)
-    model = InThread(fake, stall_seconds=0.1)
-    assert ids(model.stream(dialogues("a"), OPTIONS)) == ["a"]
-    model._end()
-
-
 def wishes_and_poison(**options):
     """Two dialogues, and one of other words that hangs the model."""
     poison, *others = (wish(name, **options) for name in ("hangs", "a", "b"))

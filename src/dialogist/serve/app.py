@@ -38,14 +38,16 @@ def create_app(
     engine: sa.Engine,
     load: Callable[[], Model],
     crashes: CrashLog | None = None,
+    load_network: Callable[[], Model] | None = None,
 ) -> FastAPI:
     """Make the application; ``engine`` is an open store.
 
-    ``load`` gives the model, now and again on SIGHUP. ``crashes`` knows of what processes died.
+    ``load`` gives the model, now and again on SIGHUP; ``load_network`` with its network, once free
+    style is asked for. ``crashes`` knows of what processes died.
     """
     model = load()
     metrics = Metrics(model.name)
-    worker = Worker(model, settings, metrics, crashes)
+    worker = Worker(model, settings, metrics, crashes, load_network)
     keys = KeyRing(engine, settings.rate_per_minute)
     runner = Runner(engine, worker, settings)
     uploads = asyncio.Semaphore(_UPLOADS)

@@ -7,6 +7,9 @@ all of these leave while a network writes, it stops at its next step.
 
 A dialogue that was worked on when the model failed, died or hung is a suspect: it is tried once
 more, alone and behind the others, and refused after that. One that is answered is none any more.
+
+What asks for a network that is not loaded waits for it aside: a thread loads a model with it, and
+the others are answered meanwhile.
 """
 
 import asyncio
@@ -32,6 +35,7 @@ from dialogist.serve.wishes import Wish
 _MOST_TRIES = 2
 _BYTES_OF_TOKEN = 4  # about, until a request is read
 _REMEMBERED = 1000  # dialogues that failed
+_NO_NETWORK = "options: style: the network of this model cannot be loaded"
 _FIRST_GUESS = 0.05  # seconds for a dialogue, until some were measured
 
 
@@ -99,10 +103,19 @@ class Worker:
     """Takes wishes from the event loop, works on them in its thread, and answers in the loop."""
 
     def __init__(
-        self, model: Model, settings: Settings, metrics: Metrics, crashes: CrashLog | None = None
+        self,
+        model: Model,
+        settings: Settings,
+        metrics: Metrics,
+        crashes: CrashLog | None = None,
+        load_network: Callable[[], Model] | None = None,
     ) -> None:
+        """``load_network`` gives the model with its network; None: each has what it needs."""
         self.model, self._settings, self._metrics = model, settings, metrics
         self._crashes = crashes
+        self._load_network = load_network
+        self._networked: Model | None = None
+        self._is_loading = False
         self._queue: list[_Item] = []
         self._changed = threading.Condition()
         self._requests = self._bytes = self._tokens = 0
@@ -246,6 +259,9 @@ class Worker:
             if not self._thread.is_alive():
                 raise Problem("draining", "another instance may answer", _FIRST_GUESS)
             self._queue.append(item)
+            if self._lacks_network(item) and not self._is_loading:
+                self._is_loading = True
+                threading.Thread(target=self._load, daemon=True).start()
             self._changed.notify_all()
         waited: set[asyncio.Future[Any]] = {future} if leaves is None else {future, leaves}
         try:
@@ -262,6 +278,32 @@ class Worker:
         if isinstance(result, Problem):
             raise result
         return result
+
+    def _lacks_network(self, item: _Item) -> bool:
+        if self._load_network is None or _needs_no_network(item):
+            return False
+        return item.model is not self._networked and item.model.options.style == "faithful"
+
+    def _load(self) -> None:
+        """Use the model with its network, and let those go on who wait for it."""
+        assert self._load_network is not None
+        before, loaded = self.model, None
+        try:
+            loaded = self._load_network()
+        except Exception as error:  # there is none, it is damaged, or there is no room
+            log_failure(error, "")
+        with self._changed:
+            self._is_loading = False
+            if loaded is not None:
+                self._networked = loaded
+                self.model = loaded if self.model is before else self.model
+            for item in filter(self._lacks_network, [*self._queue]):
+                if loaded is not None:
+                    item.model = loaded
+                else:
+                    self._queue.remove(item)
+                    item.done(Problem("invalid_options", _NO_NETWORK))
+            self._changed.notify_all()
 
     def _run(self) -> None:
         while batch := self._next():
@@ -292,23 +334,27 @@ class Worker:
         """The next requests to work on together; none when the service stops."""
         with self._changed:
             while True:
-                self._changed.wait_for(lambda: bool(self._queue) or self._is_finished())
+                self._changed.wait_for(lambda: bool(self._able()) or self._is_finished())
                 self._changed.wait_for(self._is_enough, self._settings.batch_wait)
                 self._queue = [item for item in self._queue if not item.is_over]
-                if self._queue:
-                    return self._batch()
+                if able := self._able():
+                    return self._batch(able)
                 if self._is_finished():
                     return []
 
-    def _batch(self) -> list[_Item]:
+    def _able(self) -> list[_Item]:
+        """The requests that can be worked on now."""
+        return [item for item in self._queue if not self._lacks_network(item)]
+
+    def _batch(self, able: Sequence[_Item]) -> list[_Item]:
         """Take the most urgent request from the queue, and those most like it; suspects alone."""
-        first = min(self._queue, key=lambda item: (item.is_background, item.order))
+        first = min(able, key=lambda item: (item.is_background, item.order))
         if self._tries(first):
             self._queue.remove(first)
             return [first]
         alike = [
             item
-            for item in self._queue
+            for item in able
             if item.model is first.model
             and item.wish.options == first.wish.options
             and not self._tries(item)
@@ -319,12 +365,13 @@ class Worker:
         return batch
 
     def _is_finished(self) -> bool:
-        return self._is_closing and self._requests == 0 and not self._queue
+        is_idle = self._requests == 0 and all(item.is_over for item in self._queue)
+        return self._is_closing and is_idle
 
     def _is_enough(self) -> bool:
         """Whether no more requests are waited for: without a network nothing is gained together."""
         is_full = len(self._queue) >= self._settings.batch_requests
-        return is_full or self._is_closing or all(map(_needs_no_network, self._queue))
+        return is_full or self._is_closing or all(map(_needs_no_network, self._able()))
 
     def _work(self, batch: list[_Item]) -> bool:
         """Summarize together; what a failure leaves undone is put back. Whether there was none."""
