@@ -51,7 +51,8 @@ class ModelProcess:
     def __init__(self, model: str, stall_seconds: float = 10, with_network: bool = False) -> None:
         """Start the process, and wait until it has loaded ``model`` (a name or folder).
 
-        ``with_network``: also what free style needs, where the model's own style is another. After ``stall_seconds`` without a sign of life a process that works is killed; where it
+        ``with_network``: also what free style needs, where the model's own style is another.
+        After ``stall_seconds`` without a sign of life a process that works is killed; where it
         works on a long dialogue, after proportionally more.
 
         Raises:

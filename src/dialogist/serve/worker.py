@@ -255,14 +255,7 @@ class Worker:
             loop.call_soon_threadsafe(settle, result)
 
         item = _Item(wish, time.monotonic() + seconds, done, is_background, self.model)
-        with self._changed:
-            if not self._thread.is_alive():
-                raise Problem("draining", "another instance may answer", _FIRST_GUESS)
-            self._queue.append(item)
-            if self._lacks_network(item) and not self._is_loading:
-                self._is_loading = True
-                threading.Thread(target=self._load, daemon=True).start()
-            self._changed.notify_all()
+        self._add(item)
         waited: set[asyncio.Future[Any]] = {future} if leaves is None else {future, leaves}
         try:
             await asyncio.wait(waited, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -278,6 +271,17 @@ class Worker:
         if isinstance(result, Problem):
             raise result
         return result
+
+    def _add(self, item: _Item) -> None:
+        """Put a request into the queue; the first that needs the network begins to load it."""
+        with self._changed:
+            if not self._thread.is_alive():
+                raise Problem("draining", "another instance may answer", _FIRST_GUESS)
+            self._queue.append(item)
+            if self._lacks_network(item) and not self._is_loading:
+                self._is_loading = True
+                threading.Thread(target=self._load, daemon=True).start()
+            self._changed.notify_all()
 
     def _lacks_network(self, item: _Item) -> bool:
         if self._load_network is None or _needs_no_network(item):
