@@ -83,7 +83,7 @@ class Dialogue:
                 raise UsageError(f"Dialogue: {name} must be a dict, not {type(value).__name__}")
             object.__setattr__(self, name, dict(value))
         for name, value in self.profile.items():
-            if not isinstance(name, str) or not isinstance(value, str):
+            if not isinstance(name, str) or not name.strip() or not isinstance(value, str):
                 raise UsageError(f"Dialogue: profile[{name!r}] must be text under a name")
 
     def __hash__(self) -> int:

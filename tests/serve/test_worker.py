@@ -72,7 +72,7 @@ def work(conversation, model=None, crashes=None, make=Worker, **settings):
             return await conversation(worker)
         finally:
             model.go.set()
-            await asyncio.to_thread(worker.close)
+            await asyncio.to_thread(worker.close, 30)
 
     return asyncio.run(all_of_it())
 

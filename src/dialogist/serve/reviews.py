@@ -24,7 +24,7 @@ from dialogist.record_json import to_json
 from dialogist.records import JSON, Dialogue
 from dialogist.serve import tables
 from dialogist.serve.problems import Problem
-from dialogist.serve.wishes import dialogue_of
+from dialogist.serve.wishes import dialogue_of, fault_of
 
 Edit = Literal["kept", "changed", "quoted", "removed", "added", "moved"]
 
@@ -61,10 +61,8 @@ def feedback_of(values: JSON) -> Feedback:
     """
     try:
         found = Feedback.model_validate(values)
-    except ValidationError:
-        names = ", ".join(Feedback.model_fields)
-        message = f"verdict is approved, edited or rejected; beside it only: {names}"
-        raise Problem("bad_request", message) from None
+    except ValidationError as error:
+        raise Problem("bad_request", fault_of(error, Feedback)) from None
     if any(not 0 <= count <= 10_000 for count in found.edits.values()):
         raise Problem("bad_request", "edits are counts from 0 to 10000")
     if found.content is not None and not found.consent:

@@ -5,7 +5,7 @@ it the keys of `RESERVED`. Text is read as `dialogist summarize` reads a file.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from io import BytesIO
 from typing import Any, Literal
@@ -14,18 +14,20 @@ from pydantic import Field, ValidationError
 
 from dialogist.config import Config
 from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
-from dialogist.data.readers.fields import MOST_FIELDS, TURN_KEYS, is_internal
+from dialogist.data.readers.fields import MOST_FIELDS, TURN_KEYS, is_internal, shortlist
 from dialogist.errors import ConfigError, DataError, UsageError
 from dialogist.model_folder.options import Length, Style, SummaryOptions, only_in_free_style
 from dialogist.present import Presenter, Shape, Shaped, Where
 from dialogist.privacy.packs import MaskedNames
 from dialogist.records import JSON, PROFILE, Dialogue, Summary, Warning
 from dialogist.serve.problems import Problem
+from dialogist.template.rename import Renamer
 from dialogist.template.template_config import bundled_templates, load_template
 from dialogist.text.tokens import count_words, counted
 
 RESERVED = ("options", "timeout_ms", "review")
 _NO_NOTE: JSON = {"speaker": "", "text": ""}
+_FIELDS = f"fields are up to {MOST_FIELDS} short texts, numbers, true or false, or lists of these"
 _OF_THE_MODEL = {"style", "length", "words", "evidence", "long", "safe"}
 
 
@@ -75,12 +77,18 @@ class Wish:
             Problem: the focus or a renamed speaker is nobody's in the dialogue.
         """
         for shaped in self.presenter.after([summary]):
-            if not self.notes:
-                return shaped
-            told = f"{counted(self.notes, 'internal notes')} (public=false) not read"
-            warnings = (*shaped.summary.warnings, Warning("input", told))
+            told = [Warning("input", one) for one in self._unread()]
+            warnings = (*shaped.summary.warnings, *told)
             return replace(shaped, summary=replace(shaped.summary, warnings=warnings))
         raise Problem("unknown_speaker", "focus or speakers name nobody in this dialogue")
+
+    def _unread(self) -> Iterator[str]:
+        """What was sent beside what is read."""
+        if self.notes:
+            yield f"{counted(self.notes, 'internal notes')} (public=false) not read"
+        fields = self.dialogue.metadata.get(PROFILE)
+        if isinstance(fields, dict):
+            yield f"profile: {shortlist(fields)}: not read; {_FIELDS}"
 
 
 def options_of(values: object) -> Options:
@@ -92,16 +100,16 @@ def options_of(values: object) -> Options:
     try:
         return Options.model_validate(values)
     except ValidationError as error:
-        raise Problem("invalid_options", _told(error)) from None
+        raise Problem("invalid_options", f"options: {fault_of(error, Options)}") from None
 
 
-def _told(error: ValidationError) -> str:
-    """The first fault: the name of an option is ours, anything else the client's."""
+def fault_of(error: ValidationError, model: type[Config]) -> str:
+    """The first fault: the name of a field is ours, anything else the client's."""
     first = error.errors(include_input=False, include_url=False)[0]
     name = str(first["loc"][0]) if first["loc"] else ""
-    if name not in Options.model_fields:
-        return f"options: use only {', '.join(Options.model_fields)}"
-    return f"options: {name}: {first['msg']}"
+    if name not in model.model_fields:
+        return f"use only {', '.join(model.model_fields)}"
+    return f"{name}: {first['msg']}"
 
 
 def wish_of(dialogue: Dialogue, options: Options, base: SummaryOptions, notes: int = 0) -> Wish:
@@ -125,8 +133,16 @@ def wish_of(dialogue: Dialogue, options: Options, base: SummaryOptions, notes: i
         raise Problem("invalid_options", f"options: template: use one of {names}")
     if options.mask is None and options.mask_names != "none":
         raise Problem("invalid_options", "options: mask_names has an effect with mask only")
-    template = None if options.template is None else load_template(options.template)
     names_by = options.speakers
+    try:
+        Renamer(names_by)
+    except UsageError:
+        message = "options: speakers: give each one new name of one line, and no two the same"
+        raise Problem("invalid_options", message) from None
+    if {new for old, new in names_by.items() if new != old} & {*dialogue.speakers} - {*names_by}:
+        message = "options: speakers: a new name is another speaker's; rename both"
+        raise Problem("invalid_options", message)
+    template = None if options.template is None else load_template(options.template)
     shape = Shape(template, options.focus, options.perspective, names_by, options.evidence)
     presenter = Presenter(shape, options.mask, options.mask_names, _silent)
     size = sum(count_words(one.text) for one in dialogue.utterances)
@@ -156,8 +172,8 @@ def dialogue_of(record: JSON) -> Dialogue:
     if not isinstance(given, str | int) or isinstance(given, bool):
         raise Problem("unreadable_dialogue", "id must be a string")
     found = _read(line, ReadOptions(format="jsonl"))
-    if PROFILE in found.metadata:
-        raise Problem("unreadable_dialogue", _ADVICE[PROFILE])
+    if not isinstance(found.metadata.get(PROFILE) or {}, dict):
+        raise Problem("unreadable_dialogue", f"profile: {_FIELDS}")
     return replace(found, id=str(given))
 
 
@@ -201,10 +217,6 @@ _ADVICE: Mapping[str, str] = {
     "jsonl": (
         "give 'utterances', a list of objects with 'speaker' and 'text', or 'dialogue', a text "
         "with a line 'Name: words' for each turn"
-    ),
-    PROFILE: (
-        f"profile holds up to {MOST_FIELDS} fields by name: short texts, numbers, true or false, "
-        "or lists of these"
     ),
     "auto": "begin each turn with its speaker ('Name: words'), or use a known export format",
 }

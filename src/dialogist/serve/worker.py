@@ -130,10 +130,10 @@ class Worker:
         """Start the thread."""
         self._thread.start()
 
-    def close(self) -> None:
-        """Take no more requests, finish those that were taken, and end the thread."""
+    def close(self, seconds: float) -> None:
+        """Take no more requests, finish those that were taken, and end the thread in time."""
         self.drain()
-        self._thread.join(self._settings.drain_seconds)
+        self._thread.join(seconds)
         if self._crashes is not None and not self._thread.is_alive():
             self._crashes.close()
 

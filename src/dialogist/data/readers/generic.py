@@ -337,12 +337,12 @@ def _dialogue_key(record: Record, columns: Columns) -> str:
     for name in ("turns", "dialogue"):
         if name in columns:
             return _first(record, columns, name, ())
+    for kind, keys in ((list, TURN_KEYS), (str, DIALOGUE_TEXT_KEYS)):
+        if found := next((key for key in keys if isinstance(record.get(key), kind)), None):
+            return found
     for key in TURN_KEYS:
-        if isinstance(record.get(key), list):
-            return key
-    for key in DIALOGUE_TEXT_KEYS:
-        if isinstance(record.get(key), str):
-            return key
+        if key in record:
+            raise BadRecord(f"key '{key}' holds {json_kind(record[key])}, not turns")
     raise missing_key("turns", record)
 
 
