@@ -17,8 +17,8 @@ from dialogist.selection.network import BUNDLED
 from dialogist.template.filled import (
     DOUBTED,
     SHOWN,
+    Cited,
     Filled,
-    Quote,
     as_markdown,
     as_text,
     cited_of,
@@ -58,7 +58,7 @@ class Shaped:
     summary: Summary
     filled: Filled | None = None
     notes: tuple[str, ...] = ()
-    quotes: tuple[tuple[Quote, ...], ...] = ()
+    quotes: tuple[tuple[Cited, ...], ...] = ()
     with_evidence: bool = True
     with_labels: bool = False
     cited: Dialogue = field(default_factory=lambda: Dialogue(()))
@@ -72,7 +72,7 @@ class Shaped:
         return {entry.kind for section in sections for entry in section.entries}
 
     @property
-    def stated(self) -> list[tuple[Statement, tuple[Quote, ...]]]:
+    def stated(self) -> list[tuple[Statement, tuple[Cited, ...]]]:
         """The statements to show, each with its quotes."""
         return list(zip(_shown(self.summary), self.quotes, strict=True))
 
@@ -120,7 +120,7 @@ class Shape:
         """
         notes: tuple[str, ...] = ()
         if self.focus is not None:
-            from dialogist.template.focus import check_speaker, focus  # seldom asked for
+            from dialogist.template.perspective import check_speaker, focus  # seldom asked for
 
             check_speaker(self.focus, dialogue)
             if any(one.kind == "free" for one in _shown(summary)):  # others are chosen for it
@@ -133,7 +133,7 @@ class Shape:
             filled = fill(summary, dialogue, self.template, self.names)
         quotes = _quotes(summary, dialogue)
         if self.perspective is not None or self.names:
-            from dialogist.template.rename import names_for, rename, rename_filled
+            from dialogist.template.perspective import names_for, rename, rename_filled
 
             names, unknown = names_for(self.names or {}, self.perspective, dialogue)
             if names:
@@ -147,7 +147,7 @@ def _shown(summary: Summary) -> tuple[Statement, ...]:
     return summary.sentences or summary.key_points
 
 
-def _quotes(summary: Summary, dialogue: Dialogue) -> tuple[tuple[Quote, ...], ...]:
+def _quotes(summary: Summary, dialogue: Dialogue) -> tuple[tuple[Cited, ...], ...]:
     """What was said for each statement."""
     said = cited_of(dialogue.utterances)
     return tuple(
@@ -157,8 +157,8 @@ def _quotes(summary: Summary, dialogue: Dialogue) -> tuple[tuple[Quote, ...], ..
 
 
 def _respoken(
-    quotes: tuple[tuple[Quote, ...], ...], names: Mapping[str, str]
-) -> tuple[tuple[Quote, ...], ...]:
+    quotes: tuple[tuple[Cited, ...], ...], names: Mapping[str, str]
+) -> tuple[tuple[Cited, ...], ...]:
     """The quotes with their speakers by the new names."""
     return tuple(
         tuple(replace(one, speaker=names.get(one.speaker, one.speaker)) for one in row)
@@ -316,7 +316,7 @@ def _masked(
         entities=tuple(map(placed, summary.entities)),
     )
 
-    def shown(quote: Quote, statement: Statement) -> Quote:
+    def shown(quote: Cited, statement: Statement) -> Cited:
         spans = (span for span in statement.evidence if span.utterance == quote.number)
         return replace(
             quote,
@@ -361,7 +361,7 @@ def text_of(shown: Shaped) -> Iterator[str]:
         yield f"{chr(10) if summary.text else ''}Status: {_status(summary)}\n"
 
 
-def _lines(statement: Statement, quotes: tuple[Quote, ...], whole: Shaped) -> Iterator[str]:
+def _lines(statement: Statement, quotes: tuple[Cited, ...], whole: Shaped) -> Iterator[str]:
     doubt = doubt_of(statement, whole.summary)
     label = _label(statement, whole)
     shown = f"[{printable(label)}] " if label else ""
@@ -394,7 +394,7 @@ def markdown_of(shown: Shaped) -> Iterator[str]:
         yield f"> **Note:** {plain(warning.message)}\n\n"
 
 
-def _items(statement: Statement, quotes: tuple[Quote, ...], whole: Shaped) -> Iterator[str]:
+def _items(statement: Statement, quotes: tuple[Cited, ...], whole: Shaped) -> Iterator[str]:
     doubt = doubt_of(statement, whole.summary)
     label = _label(statement, whole)
     shown = f"**{plain(label)}**: " if label else ""
@@ -408,7 +408,7 @@ def _items(statement: Statement, quotes: tuple[Quote, ...], whole: Shaped) -> It
         yield f'{_BELOW}- [{quote.number + 1}] {speaker}"{plain(quote.text)}"'
 
 
-def _beside(statement: Statement, quotes: tuple[Quote, ...]) -> Iterator[Quote]:
+def _beside(statement: Statement, quotes: tuple[Cited, ...]) -> Iterator[Cited]:
     """Yield the quotes whose words a quoted statement does not hold already."""
     is_quoted = statement.kind == "quoted"
     yield from (one for one in quotes if not (is_quoted and one.is_within(statement.text)))

@@ -21,7 +21,7 @@ from dialogist.present import Presenter, Shape, Shaped, Where
 from dialogist.privacy.packs import MaskedNames
 from dialogist.records import JSON, PROFILE, Dialogue, Summary, Warning
 from dialogist.serve.problems import Problem
-from dialogist.template.rename import Renamer
+from dialogist.template.perspective import Renamer
 from dialogist.template.template_config import bundled_templates, load_template
 from dialogist.text.tokens import count_words, counted
 
