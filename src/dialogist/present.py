@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from dialogist import __version__
 from dialogist.errors import DataError, UsageError
@@ -12,7 +12,7 @@ from dialogist.model_folder.model_files import find_model
 from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.isolation import failed
 from dialogist.pipeline.summarizer import EndpointSummarizer, Summarizer
-from dialogist.records import JSON, Dialogue, Entity, EvidenceSpan, Statement, Summary
+from dialogist.records import JSON, Dialogue, Entity, EvidenceSpan, MaskStage, Statement, Summary
 from dialogist.selection.network import BUNDLED
 from dialogist.template.filled import (
     DOUBTED,
@@ -171,9 +171,6 @@ def _respoken(
 
 Placed = TypeVar("Placed", EvidenceSpan, Entity)
 
-Where: TypeAlias = Literal["input", "output"]
-"""Where personal data are masked: in what the model reads, or in what is shown."""
-
 
 class Presenter:
     """Sees each dialogue before the model and its summary afterwards, in the same order."""
@@ -181,7 +178,7 @@ class Presenter:
     def __init__(
         self,
         shape: Shape,
-        mask: Where | None,
+        mask: MaskStage | None,
         names: str,
         note: Callable[[str], None],
         strict: bool = False,

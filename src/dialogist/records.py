@@ -329,6 +329,19 @@ class Entity:
     in_summary: bool = False
 
 
+Style: TypeAlias = Literal["faithful", "free"]
+"""Whether a summary tells and quotes what was said, or is written by the model."""
+Length: TypeAlias = Literal["short", "medium", "long"]
+"""How long a summary is to be."""
+LongInput: TypeAlias = Literal["windows", "cut"]
+"""What becomes of a dialogue that is longer than the model can read at once."""
+Perspective: TypeAlias = Literal["name", "role"]
+"""What people are called in a summary."""
+MaskStage: TypeAlias = Literal["input", "output"]
+"""Where personal data are masked: in what the model reads, or in what is shown."""
+MaskedNames: TypeAlias = Literal["none", "speakers", "people", "all"]
+"""Whose names are masked."""
+
 Status: TypeAlias = Literal[
     "ok",  # every statement is reported or quoted
     "warning",  # a check complains, a sentence was left out, or the summary was cut off

@@ -17,10 +17,11 @@ from dialogist.cli.flags import (
     Safe,
     SearchFlags,
 )
-from dialogist.cli.forms import CardFormat, StyleChoice, card_csv, form_of, output_to
+from dialogist.cli.forms import CardFormat, card_csv, form_of, output_to
 from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.data.readers import ReadOptions
 from dialogist.errors import UsageError
+from dialogist.records import Style
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +82,7 @@ def evaluate(
     seed: Annotated[int, typer.Option(min=0, help="Draws the dialogues of --read.")] = 1,
     scoring: HeldOutFlags = HeldOutFlags(),
     style: Annotated[
-        StyleChoice | None,
+        Style | None,
         typer.Option(
             help="What to measure: the words of the network (free), or faithful style. Without: "
             "free; for --read the model's own style."

@@ -15,18 +15,13 @@ from dialogist.cli.forms import (
     CardFormat,
     DeviceKind,
     Facts,
-    LengthChoice,
-    LongInput,
-    Mask,
-    NamesChoice,
-    PersonNames,
     PrecisionKind,
     Strategies,
-    StyleChoice,
     Table,
 )
 from dialogist.errors import UsageError
 from dialogist.files import allow_network
+from dialogist.records import Length, LongInput, MaskedNames, MaskStage, Perspective, Style
 
 if TYPE_CHECKING:
     import torch
@@ -320,7 +315,7 @@ def _uncollected() -> Iterator[None]:
 # The flags of ``summarize`` that say how a summary is to be shown, and what they stand for.
 
 
-MaskNames = Annotated[NamesChoice, typer.Option(help="Whose names to mask as well.")]
+MaskNames = Annotated[MaskedNames, typer.Option(help="Whose names to mask as well.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -334,20 +329,20 @@ class SummaryFlags:
         str | None, typer.Option("--focus", help="Only what is about one speaker.")
     ] = None
     perspective: Annotated[
-        PersonNames | None, typer.Option("--perspective", help="Call people by name or by role.")
+        Perspective | None, typer.Option("--perspective", help="Call people by name or by role.")
     ] = None
     speaker: Annotated[
         list[str] | None,
         typer.Option("--speaker", help="OLD=NEW: call a speaker otherwise. Repeatable."),
     ] = None
     style: Annotated[
-        StyleChoice | None,
+        Style | None,
         typer.Option(
             help="faithful: what was said, in the third person or quoted. free: the network's "
             "words, not verified (default: the model's own; of the bundled model faithful)."
         ),
     ] = None
-    length: Annotated[LengthChoice | None, typer.Option(help="How long the summary is.")] = None
+    length: Annotated[Length | None, typer.Option(help="How long the summary is.")] = None
     words: Annotated[int | None, typer.Option(help="At most N words, in whole sentences.")] = None
     long: Long = None
     safe: Safe = None
@@ -359,7 +354,8 @@ class SummaryFlags:
         ),
     ] = True
     mask: Annotated[
-        Mask | None, typer.Option(help="Mask personal data in what the model reads, or writes.")
+        MaskStage | None,
+        typer.Option(help="Mask personal data in what the model reads or writes."),
     ] = None
     mask_names: MaskNames = "none"
 
@@ -378,7 +374,7 @@ class SummaryFlags:
 def shape_of(
     template: str | None,
     focus: str | None,
-    perspective: PersonNames | None,
+    perspective: Perspective | None,
     speakers: list[str] | None,
     with_evidence: bool = True,
 ) -> "Shape":

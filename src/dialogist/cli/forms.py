@@ -21,20 +21,8 @@ if TYPE_CHECKING:
 # The values that flags of the command line can take, and the form of what a command writes.
 
 
-Mask = Literal["input", "output"]
-"""Where personal data are masked."""
 Strategies = Literal["greedy", "beam", "sample"]
 """How a summary is decoded."""
-LongInput = Literal["windows", "cut"]
-"""What becomes of a dialogue that is longer than the model can read at once."""
-StyleChoice = Literal["faithful", "free"]
-"""Whether a summary tells and quotes what was said, or is written by the model."""
-LengthChoice = Literal["short", "medium", "long"]
-"""How long a summary is to be."""
-NamesChoice = Literal["none", "speakers", "people", "all"]
-"""Whose names are masked."""
-PersonNames = Literal["name", "role"]
-"""What people are called in a summary."""
 DeviceKind = Literal["auto", "cpu", "cuda"]
 """Where a model computes; auto is the GPU where there is one."""
 PrecisionKind = Literal["auto", "fp32", "bf16", "int8"]

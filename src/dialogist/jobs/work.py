@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.summarizer import Summarizer
-from dialogist.present import Presenter, Shape, Shaped, Where, settings_of
-from dialogist.records import JSON, Dialogue, Summary
+from dialogist.present import Presenter, Shape, Shaped, settings_of
+from dialogist.records import JSON, Dialogue, MaskStage, Summary
 
 if TYPE_CHECKING:  # torch: not for faithful style
     from dialogist.model_folder.bundle import Precision
@@ -49,7 +49,7 @@ class Wishes:
     model: str
     options: SummaryOptions
     shape: Shape
-    mask: Where | None = None
+    mask: MaskStage | None = None
     mask_names: str = "none"
     device: str = "auto"
     precision: "Precision | None" = "auto"

@@ -154,14 +154,7 @@ def _is_parameter(name: str) -> bool:
 
 def _from_query(given: dict[str, JSON]) -> dict[str, JSON]:
     """Options as a query gives them: texts."""
-    found: dict[str, JSON] = {}
-    for name, value in given.items():
-        if name not in Options.model_fields:
-            continue
-        found[name] = (
-            _FLAGS.get(str(value).lower(), value) if name in ("evidence", "safe") else value
-        )
-    return found
+    return {name: value for name, value in given.items() if name in Options.model_fields}
 
 
 @router.post("/v1/batches", status_code=202, openapi_extra=BATCH)

@@ -16,8 +16,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from dialogist import __version__
 from dialogist.evaluation.pages import asset, page_templates
 from dialogist.model_folder.options import SummaryOptions
-from dialogist.present import Where
-from dialogist.records import JSON
+from dialogist.records import JSON, MaskStage
 from dialogist.serve import reviews
 from dialogist.serve.api import checked_id
 from dialogist.serve.guards import media_type, read_body, strict_json, strict_text
@@ -46,7 +45,7 @@ router = APIRouter(include_in_schema=False)
 _ASSETS = {"page.css": "text/css", "page.js": "text/javascript", "icon.svg": "image/svg+xml"}
 _PAGES = page_templates("the service")
 _FIELDS = 1000  # in a form: one for each warning, too
-_MASKS: Mapping[str, tuple[Where | None, str]] = {
+_MASKS: Mapping[str, tuple[MaskStage | None, str]] = {
     "none": (None, "none"),
     "data": ("input", "none"),
     "names": ("input", "people"),

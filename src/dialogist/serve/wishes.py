@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from io import BytesIO
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field, ValidationError
 
@@ -16,10 +16,21 @@ from dialogist.config import Config
 from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
 from dialogist.data.readers.fields import MOST_FIELDS, TURN_KEYS, is_internal, shortlist
 from dialogist.errors import ConfigError, DataError, UsageError
-from dialogist.model_folder.options import Length, Style, SummaryOptions, only_in_free_style
-from dialogist.present import Presenter, Shape, Shaped, Where
-from dialogist.privacy.packs import MaskedNames
-from dialogist.records import JSON, PROFILE, Dialogue, Summary, Warning
+from dialogist.model_folder.options import SummaryOptions, only_in_free_style
+from dialogist.present import Presenter, Shape, Shaped
+from dialogist.records import (
+    JSON,
+    PROFILE,
+    Dialogue,
+    Length,
+    LongInput,
+    MaskedNames,
+    MaskStage,
+    Perspective,
+    Style,
+    Summary,
+    Warning,
+)
 from dialogist.serve.problems import Problem
 from dialogist.template.perspective import Renamer
 from dialogist.template.template_config import bundled_templates, load_template
@@ -41,13 +52,13 @@ class Options(Config):
     length: Length | None = None
     words: int | None = Field(None, ge=1, le=100_000)
     evidence: bool = True
-    long: Literal["windows", "cut"] | None = None
+    long: LongInput | None = None
     safe: bool | None = None
     template: str | None = Field(None, max_length=64, description="The name of a bundled template.")
     focus: str | None = Field(None, max_length=200)
-    perspective: Literal["name", "role"] | None = None
+    perspective: Perspective | None = None
     speakers: dict[str, str] = Field({}, max_length=50, description="New names by old ones.")
-    mask: Where | None = None
+    mask: MaskStage | None = None
     mask_names: MaskedNames = "none"
 
 
@@ -122,8 +133,8 @@ def wish_of(dialogue: Dialogue, options: Options, base: SummaryOptions, notes: i
     wanted = {name: value for name, value in given.items() if value is not None}
     try:
         chosen = SummaryOptions.parse({**base.model_dump(), **wanted}, "options")
-    except ConfigError:
-        raise Problem("invalid_options", "options: length long does not go with long cut") from None
+    except ConfigError as error:  # of rules between options: each value by itself was checked
+        raise Problem("invalid_options", str(error)) from None
     if chosen.style == "faithful" and only_in_free_style(wanted):
         raise Problem("invalid_options", "options: long and safe have an effect in style free only")
     if chosen.style == "faithful":  # in free style the shape sees to it afterwards
