@@ -1,4 +1,4 @@
-"""Summaries as they are asked for: shaped, masked, and as text or Markdown."""
+"""Summaries as they are asked for: presented, masked, and as text or Markdown."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -47,8 +47,8 @@ _QUOTED = 3  # utterances shown for a statement, at most
 
 
 @dataclass(frozen=True, slots=True)
-class Shaped:
-    """A summary as it was wished for; ``filled`` if a template was; ``notes`` for stderr.
+class PresentedSummary:
+    """A summary as it was asked for; ``filled`` if a template was; ``notes`` for stderr.
 
     ``quotes`` has what was said for each sentence, or where there are none for each key point.
     ``with_evidence``: text output shows them, and what the checks say. ``with_labels``: text and
@@ -92,8 +92,8 @@ class Shaped:
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """The wishes of one call; see `shape_of`."""
+class PresentOptions:
+    """The options of one call; see `present_options_of`."""
 
     template: "Template | None" = None
     focus: str | None = None
@@ -102,7 +102,7 @@ class Shape:
     with_evidence: bool = True
 
     def to_json(self) -> dict[str, JSON]:
-        """What is wished for, as plain values."""
+        """What is asked for, as plain values."""
         template = self.template.model_dump(mode="json") if self.template is not None else None
         names: dict[str, JSON] = {**(self.names or {})}
         return {
@@ -112,8 +112,8 @@ class Shape:
             "names": names,
         }
 
-    def apply(self, summary: Summary, dialogue: Dialogue) -> Shaped:
-        """Shape one summary of one dialogue, whose names are still the dialogue's own.
+    def apply(self, summary: Summary, dialogue: Dialogue) -> PresentedSummary:
+        """PresentOptions one summary of one dialogue, whose names are still the dialogue's own.
 
         Raises:
             UsageError: ``focus`` or an old name is nobody's in this dialogue.
@@ -140,7 +140,7 @@ class Shape:
                 summary = rename(summary, names)
                 filled = rename_filled(filled, names) if filled is not None else None
             quotes, notes = _respoken(quotes, names), (*notes, *unknown)
-        return Shaped(summary, filled, notes, quotes, self.with_evidence)
+        return PresentedSummary(summary, filled, notes, quotes, self.with_evidence)
 
 
 def _shown(summary: Summary) -> tuple[Statement, ...]:
@@ -166,7 +166,7 @@ def _respoken(
     )
 
 
-# Dialogues on their way in, summaries on their way out: masked, and in the form wished for.
+# Dialogues on their way in, summaries on their way out: masked, and in the form asked for.
 
 
 Placed = TypeVar("Placed", EvidenceSpan, Entity)
@@ -177,13 +177,13 @@ class Presenter:
 
     def __init__(
         self,
-        shape: Shape,
+        shape: PresentOptions,
         mask: MaskStage | None,
         names: str,
         note: Callable[[str], None],
         strict: bool = False,
     ) -> None:
-        """Take the wishes of one call.
+        """Take the options of one call.
 
         ``names``: whose are masked, see `privacy_of`. ``note`` is told what could not be shown.
         ``strict``: the first failure ends it all.
@@ -201,7 +201,7 @@ class Presenter:
         self._failed = 0
         self._personal_ids = 0
 
-    def before(self, dialogues: Iterable[Dialogue]) -> Iterator[Dialogue]:
+    def mask_inputs(self, dialogues: Iterable[Dialogue]) -> Iterator[Dialogue]:
         """What the model shall read; nothing of a dialogue that could not be masked."""
         for dialogue in dialogues:
             try:
@@ -212,7 +212,7 @@ class Presenter:
             self._waiting.append(waiting)
             yield waiting.dialogue
 
-    def after(self, summaries: Iterable[Summary]) -> Iterator[Shaped]:
+    def present(self, summaries: Iterable[Summary]) -> Iterator[PresentedSummary]:
         """The summaries as they are to be shown.
 
         One whose dialogue has no such speaker as a flag names is told, left out and counted: it
@@ -224,18 +224,20 @@ class Presenter:
         for summary in summaries:
             waiting = self._waiting.popleft()
             try:
-                shaped = self._shaped(summary, waiting)
+                presented = self._shaped(summary, waiting)
             except UsageError as error:
                 self._unshown += 1
                 self._note(f"{summary.id}: {error}")
                 continue
             except Exception as error:  # a bug of ours: the others go on
-                shaped = Shaped(failed(waiting.dialogue, error, summary.model))
-            if shaped.summary.status == "error":
+                presented = PresentedSummary(failed(waiting.dialogue, error, summary.model))
+            if presented.summary.status == "error":
                 self._failed += 1
                 if self._strict:
-                    raise DataError(f"{summary.id}: {shaped.summary.reason}")
-            yield replace(shaped, cited=waiting.masked[0] if waiting.masked else waiting.dialogue)
+                    raise DataError(f"{summary.id}: {presented.summary.reason}")
+            yield replace(
+                presented, cited=waiting.masked[0] if waiting.masked else waiting.dialogue
+            )
 
     def finish(self) -> int:
         """Say how many summaries failed or could not be shown as asked; the exit code."""
@@ -264,13 +266,13 @@ class Presenter:
         whole = self._mask == "input" or self._shape.template is not None
         return _Waiting(masked if whole else dialogue, (masked, table))
 
-    def _shaped(self, summary: Summary, waiting: "_Waiting") -> Shaped:
+    def _shaped(self, summary: Summary, waiting: "_Waiting") -> PresentedSummary:
         if waiting.failure is not None or summary.status == "error":
-            return Shaped(waiting.failure or summary)
-        shaped = self._shape.apply(summary, waiting.dialogue)
+            return PresentedSummary(waiting.failure or summary)
+        presented = self._shape.apply(summary, waiting.dialogue)
         if self._privacy is None or waiting.masked is None:
-            return shaped
-        return _masked(shaped, waiting.dialogue, waiting.masked, self._privacy)
+            return presented
+        return _masked(presented, waiting.dialogue, waiting.masked, self._privacy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,8 +291,11 @@ def _privacy_of(names: str) -> "Privacy":
 
 
 def _masked(
-    shaped: Shaped, read: Dialogue, by: "tuple[Dialogue, MaskTable]", privacy: "Privacy"
-) -> Shaped:
+    presented: PresentedSummary,
+    read: Dialogue,
+    by: "tuple[Dialogue, MaskTable]",
+    privacy: "Privacy",
+) -> PresentedSummary:
     """The summary with masks; evidence and entities have their places in the masked dialogue."""
     from dialogist.privacy.masking import mask_summary
     from dialogist.privacy.masks import mask_text
@@ -305,7 +310,7 @@ def _masked(
     def cited(one: Statement) -> Statement:
         return replace(one, evidence=tuple(map(placed, one.evidence)))
 
-    summary, _ = mask_summary(shaped.summary, privacy, table)
+    summary, _ = mask_summary(presented.summary, privacy, table)
     summary = replace(
         summary,
         key_points=tuple(map(cited, summary.key_points)),
@@ -327,9 +332,9 @@ def _masked(
 
     quotes = tuple(
         tuple(shown(quote, statement) for quote in row)
-        for statement, row in zip(_shown(summary), shaped.quotes, strict=True)
+        for statement, row in zip(_shown(summary), presented.quotes, strict=True)
     )
-    return replace(shaped, summary=summary, quotes=quotes)
+    return replace(presented, summary=summary, quotes=quotes)
 
 
 # A summary as text and as Markdown: each sentence with what was said, and what to check.
@@ -338,7 +343,7 @@ def _masked(
 _BELOW = "    "
 
 
-def text_of(shown: Shaped) -> Iterator[str]:
+def text_of(shown: PresentedSummary) -> Iterator[str]:
     """One summary's lines; without evidence its text alone, for pipes."""
     summary = shown.summary
     if shown.filled is not None:
@@ -358,7 +363,9 @@ def text_of(shown: Shaped) -> Iterator[str]:
         yield f"{chr(10) if summary.text else ''}Status: {_status(summary)}\n"
 
 
-def _lines(statement: Statement, quotes: tuple[Cited, ...], whole: Shaped) -> Iterator[str]:
+def _lines(
+    statement: Statement, quotes: tuple[Cited, ...], whole: PresentedSummary
+) -> Iterator[str]:
     doubt = doubt_of(statement, whole.summary)
     label = _label(statement, whole)
     shown = f"[{printable(label)}] " if label else ""
@@ -370,7 +377,7 @@ def _lines(statement: Statement, quotes: tuple[Cited, ...], whole: Shaped) -> It
     yield from (f"{_BELOW}{quotation(quote)}" for quote in _beside(statement, quotes))
 
 
-def markdown_of(shown: Shaped) -> Iterator[str]:
+def markdown_of(shown: PresentedSummary) -> Iterator[str]:
     """One summary as Markdown under a heading; nothing that was said is markup."""
     summary = shown.summary
     yield f"## {plain(summary.id) or 'Dialogue'}\n\n"
@@ -391,7 +398,9 @@ def markdown_of(shown: Shaped) -> Iterator[str]:
         yield f"> **Note:** {plain(warning.message)}\n\n"
 
 
-def _items(statement: Statement, quotes: tuple[Cited, ...], whole: Shaped) -> Iterator[str]:
+def _items(
+    statement: Statement, quotes: tuple[Cited, ...], whole: PresentedSummary
+) -> Iterator[str]:
     doubt = doubt_of(statement, whole.summary)
     label = _label(statement, whole)
     shown = f"**{plain(label)}**: " if label else ""
@@ -411,7 +420,7 @@ def _beside(statement: Statement, quotes: tuple[Cited, ...]) -> Iterator[Cited]:
     yield from (one for one in quotes if not (is_quoted and one.is_within(statement.text)))
 
 
-def _label(statement: Statement, whole: Shaped) -> str:
+def _label(statement: Statement, whole: PresentedSummary) -> str:
     """The key point that a statement begins, where key points are named."""
     summary = whole.summary
     if not whole.with_labels:
@@ -445,7 +454,7 @@ def settings_of(
     summarizer: Summarizer,
     model: str,
     options: SummaryOptions,
-    shape: Shape,
+    shape: PresentOptions,
     mask: tuple[str | None, str],
 ) -> dict[str, JSON]:
     """Everything but the dialogues that the summaries of a call depend on."""

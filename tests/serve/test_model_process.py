@@ -21,7 +21,7 @@ from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.records import Dialogue, Summary, Utterance
 from dialogist.serve.model_process import ModelProcess, work
-from dialogist.serve.wishes import dialogue_of
+from dialogist.serve.requests import dialogue_of
 
 OPTIONS = SummaryOptions(style="faithful")
 

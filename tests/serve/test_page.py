@@ -13,7 +13,7 @@ from tests.serve.test_store import rows_of
 
 from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.summarizer import Summarizer
-from dialogist.present import Shape, text_of
+from dialogist.present import PresentOptions, text_of
 from dialogist.records import Dialogue, Statement, Summary, Warning
 from dialogist.serve import page, tables
 from dialogist.serve.keys import add_key
@@ -315,9 +315,9 @@ def test_entries_of_a_template_are_worded_as_in_text():
     dialogue = Dialogue.from_text((examples / "meeting.txt").read_text("utf-8"))
     options = SummaryOptions(style="faithful")
     [summary] = Summarizer.load("default").summarize([dialogue], options)
-    shape = Shape(load_template("meeting"))
-    shaped = replace(shape.apply(summary, dialogue), cited=dialogue)
-    worded = [one.text for one in view_of(dialogue, shaped.to_json()).statements]
-    lines = "".join(text_of(shaped)).splitlines()
+    shape = PresentOptions(load_template("meeting"))
+    presented = replace(shape.apply(summary, dialogue), cited=dialogue)
+    worded = [one.text for one in view_of(dialogue, presented.to_json()).statements]
+    lines = "".join(text_of(presented)).splitlines()
     assert worded
     assert all(any(text in line for line in lines) for text in worded), (worded, lines)

@@ -21,8 +21,8 @@ from dialogist.records import Summary
 from dialogist.serve.crashes import CrashLog
 from dialogist.serve.metrics import Metrics
 from dialogist.serve.problems import Problem
+from dialogist.serve.requests import Options, build_request, dialogue_of
 from dialogist.serve.settings import Settings
-from dialogist.serve.wishes import Options, dialogue_of, wish_of
 from dialogist.serve.worker import Worker, _mark_of
 
 BASE = SummaryOptions(style="faithful")
@@ -57,7 +57,7 @@ class Slow:
 
 def wish(identity, size=10, **options):
     return replace(
-        wish_of(dialogue_of({**CALL, "id": identity}), Options(**options), BASE), size=size
+        build_request(dialogue_of({**CALL, "id": identity}), Options(**options), BASE), size=size
     )
 
 

@@ -21,6 +21,14 @@ from dialogist.serve import reviews
 from dialogist.serve.api import checked_id
 from dialogist.serve.guards import media_type, read_body, strict_json, strict_text
 from dialogist.serve.problems import Problem
+from dialogist.serve.requests import (
+    Options,
+    SummaryRequest,
+    build_request,
+    dialogue_of,
+    dialogue_of_text,
+    options_of,
+)
 from dialogist.serve.service import (
     COOKIE,
     authorized,
@@ -30,14 +38,6 @@ from dialogist.serve.service import (
     until_left,
 )
 from dialogist.serve.view import View, edits_between, lines_of, view_of
-from dialogist.serve.wishes import (
-    Options,
-    Wish,
-    dialogue_of,
-    dialogue_of_text,
-    options_of,
-    wish_of,
-)
 from dialogist.template.template_config import bundled_templates
 
 router = APIRouter(include_in_schema=False)
@@ -176,21 +176,21 @@ async def summarize_form(request: Request) -> Response:
     form = {**_EMPTY, **await _form(request)}  # first: what is refused comes back to be sent again
     try:
         with service.worker.place(len(form["text"])) as place:
-            wish = await run_in_threadpool(_wish, form, service.worker.model.options)
-            place.fill(wish.size)
+            summary_request = await run_in_threadpool(_request, form, service.worker.model.options)
+            place.fill(summary_request.size)
             async with until_left(request) as leaves:
                 seconds = service.settings.deadline_seconds
-                shaped = await service.worker.summarize(wish, seconds, leaves)
+                presented = await service.worker.summarize(summary_request, seconds, leaves)
     except Problem as problem:
         told = f"{problem.title}: {problem.detail}." if problem.detail else problem.title
         return _home(request, form, problem=told, status=problem.status)
     if form["review"] and "reviews" in key.scopes:
-        stored = await run_in_threadpool(reviews.add_review, service.engine, key.id, shaped)
+        stored = await run_in_threadpool(reviews.add_review, service.engine, key.id, presented)
         return RedirectResponse(f"/reviews/{stored}", 303)
-    return _home(request, form, view_of(shaped.cited, shaped.to_json()))
+    return _home(request, form, view_of(presented.cited, presented.to_json()))
 
 
-def _wish(form: Mapping[str, str], base: SummaryOptions) -> Wish:
+def _request(form: Mapping[str, str], base: SummaryOptions) -> SummaryRequest:
     where, names = _MASKS.get(form["mask"], _MASKS["none"])
     options: Options = options_of(
         {
@@ -201,7 +201,7 @@ def _wish(form: Mapping[str, str], base: SummaryOptions) -> Wish:
         }
     )
     dialogue = dialogue_of_text(form["text"], "")
-    return wish_of(dialogue, options, base)
+    return build_request(dialogue, options, base)
 
 
 @router.get("/reviews")

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from pydantic import Field, ValidationError
 
 from dialogist.config import Config
-from dialogist.present import Shaped
+from dialogist.present import PresentedSummary
 from dialogist.privacy.masking import mask_dialogue
 from dialogist.privacy.masks import mask_text
 from dialogist.privacy.packs import privacy_of
@@ -24,7 +24,7 @@ from dialogist.record_json import to_json
 from dialogist.records import JSON, Dialogue
 from dialogist.serve import tables
 from dialogist.serve.problems import Problem
-from dialogist.serve.wishes import dialogue_of, fault_of
+from dialogist.serve.requests import dialogue_of, fault_of
 
 Edit = Literal["kept", "changed", "quoted", "removed", "added", "moved"]
 
@@ -137,7 +137,7 @@ def record_of(dialogue: Dialogue) -> dict[str, JSON]:
     return {"id": dialogue.id, "utterances": turns, "profile": profile}
 
 
-def add_review(engine: sa.Engine, key_id: str, shaped: Shaped) -> str:
+def add_review(engine: sa.Engine, key_id: str, presented: PresentedSummary) -> str:
     """Store a summary for somebody to look at; returns the review's id."""
     identity = tables.new_id()
     values = {
@@ -145,8 +145,8 @@ def add_review(engine: sa.Engine, key_id: str, shaped: Shaped) -> str:
         "key_id": key_id,
         "created": time.time(),
         "state": "open",
-        "dialogue": record_of(shaped.cited),
-        "summary": shaped.to_json(),
+        "dialogue": record_of(presented.cited),
+        "summary": presented.to_json(),
     }
     with engine.begin() as connection:
         connection.execute(sa.insert(tables.reviews).values(values))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from itertools import pairwise
 from typing import Any
 
-from dialogist.present import Shaped, markdown_of, text_of
+from dialogist.present import PresentedSummary, markdown_of, text_of
 from dialogist.privacy.masks import MASK_PATTERN
 from dialogist.records import PROFILE_PREFIX, Dialogue, Statement, Summary, title_of_field
 from dialogist.serve.reviews import record_of
@@ -95,8 +95,8 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> View:
         empty = [f"{one['title']}: {one['says']}" for one in filled["sections"] if one["says"]]
         notes += [" ".join(empty)] if empty else []
         notes += filled["notes"]
-    shaped = Shaped(summary, with_evidence=False)
-    text = "\n".join(one.text for one in statements) or "".join(text_of(shaped)).strip()
+    presented = PresentedSummary(summary, with_evidence=False)
+    text = "\n".join(one.text for one in statements) or "".join(text_of(presented)).strip()
     return View(
         summary=summary,
         statements=statements,
@@ -104,7 +104,7 @@ def view_of(dialogue: Dialogue, values: Mapping[str, Any]) -> View:
         profile=tuple((title_of_field(name), one) for name, one in dialogue.profile.items()),
         notes=tuple(dict.fromkeys(notes)),
         text=text,
-        markdown="\n".join(_markdown(statements)) or "".join(markdown_of(shaped)),
+        markdown="\n".join(_markdown(statements)) or "".join(markdown_of(presented)),
         json=json.dumps(values, ensure_ascii=False, indent=2),
         record=json.dumps(record_of(dialogue), ensure_ascii=False),
     )

@@ -24,13 +24,13 @@ from typing import Any, Protocol
 
 from dialogist.decoding import DecodingOptions, SearchStopped, stopping_when
 from dialogist.model_folder.options import SummaryOptions
-from dialogist.present import Shaped
+from dialogist.present import PresentedSummary
 from dialogist.records import Dialogue, Summary
 from dialogist.serve.crashes import CrashLog
 from dialogist.serve.metrics import Metrics, log_failure
 from dialogist.serve.problems import Problem
+from dialogist.serve.requests import SummaryRequest
 from dialogist.serve.settings import Settings
-from dialogist.serve.wishes import Wish
 
 _MOST_TRIES = 2
 _BYTES_OF_TOKEN = 4  # about, until a request is read
@@ -63,9 +63,9 @@ class Model(Protocol):
 class _Item:
     """A request in the queue; ``mark`` is its dialogue's, ``order`` its place among others."""
 
-    wish: Wish
+    request: SummaryRequest
     deadline: float
-    done: Callable[[Shaped | Problem], None]
+    done: Callable[[PresentedSummary | Problem], None]
     is_background: bool
     model: Model
     mark: str = field(init=False)
@@ -74,7 +74,7 @@ class _Item:
     since: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        self.mark, self.order = _mark_of(self.wish.dialogue), self.deadline
+        self.mark, self.order = _mark_of(self.request.dialogue), self.deadline
 
     @property
     def is_over(self) -> bool:
@@ -100,7 +100,7 @@ class Place:
 
 
 class Worker:
-    """Takes wishes from the event loop, works on them in its thread, and answers in the loop."""
+    """Takes requests from the event loop, works on them in its thread, and answers in the loop."""
 
     def __init__(
         self,
@@ -182,7 +182,7 @@ class Worker:
         """
         queued = [*self._queue]  # the event loop asks without the lock
         usual = min(self._costs.values(), default=_FIRST_GUESS)
-        known = sum(self._costs.get(item.wish.options.style, _FIRST_GUESS) for item in queued)
+        known = sum(self._costs.get(item.request.options.style, _FIRST_GUESS) for item in queued)
         return known + max(0, self._requests - len(queued)) * usual
 
     @contextmanager
@@ -234,27 +234,27 @@ class Worker:
 
     async def summarize(
         self,
-        wish: Wish,
+        request: SummaryRequest,
         seconds: float,
         leaves: asyncio.Task[None] | None = None,
         is_background: bool = False,
-    ) -> Shaped:
+    ) -> PresentedSummary:
         """The summary of one dialogue; ``leaves`` ends when the client does.
 
         Raises:
             Problem: the deadline passed, the client left, or the dialogue failed twice before.
         """
         loop = asyncio.get_running_loop()
-        future: asyncio.Future[Shaped | Problem] = loop.create_future()
+        future: asyncio.Future[PresentedSummary | Problem] = loop.create_future()
 
-        def settle(result: Shaped | Problem) -> None:
+        def settle(result: PresentedSummary | Problem) -> None:
             if not future.done():
                 future.set_result(result)
 
-        def done(result: Shaped | Problem) -> None:
+        def done(result: PresentedSummary | Problem) -> None:
             loop.call_soon_threadsafe(settle, result)
 
-        item = _Item(wish, time.monotonic() + seconds, done, is_background, self.model)
+        item = _Item(request, time.monotonic() + seconds, done, is_background, self.model)
         self._add(item)
         waited: set[asyncio.Future[Any]] = {future} if leaves is None else {future, leaves}
         try:
@@ -323,7 +323,7 @@ class Worker:
             seconds = time.monotonic() - self._began
             self._metrics.worked.observe(seconds)
             if is_usual:  # a failure may cost the start of a process, which the next does not
-                self._note_cost(batch[0].wish.options.style, seconds / len(batch))
+                self._note_cost(batch[0].request.options.style, seconds / len(batch))
 
     def _note_cost(self, style: str, seconds: float) -> None:
         """Learn what a dialogue takes; the first of a style may have loaded its network."""
@@ -360,10 +360,12 @@ class Worker:
             item
             for item in able
             if item.model is first.model
-            and item.wish.options == first.wish.options
+            and item.request.options == first.request.options
             and not self._tries(item)
         ]
-        alike.sort(key=lambda item: (item is not first, abs(item.wish.size - first.wish.size)))
+        alike.sort(
+            key=lambda item: (item is not first, abs(item.request.size - first.request.size))
+        )
         batch = alike[: self._settings.batch_requests]
         self._queue = [item for item in self._queue if item not in batch]
         return batch
@@ -383,7 +385,7 @@ class Worker:
         read: list[_Item] = []  # of these, and in order, what the model was given
         # Without a network each is answered as soon as it is done.
         window = 1 if _needs_no_network(batch[0]) else len(batch)
-        dialogues, options = self._given(batch, left, read), batch[0].wish.options
+        dialogues, options = self._given(batch, left, read), batch[0].request.options
         try:
             with stopping_when(lambda: all(item.is_over for item in read)):
                 for summary in batch[0].model.stream(dialogues, options, window):
@@ -415,7 +417,7 @@ class Worker:
                 item.done(Problem("quarantined", "it was tried twice; report it to us"))
             else:
                 read.append(item)
-                yield item.wish.read()
+                yield item.request.read()
 
     def _put_back(self, left: Sequence[_Item], suspects: Sequence[_Item]) -> None:
         """Have what is left of a batch worked on again; a suspect's last try was its last."""
@@ -434,17 +436,17 @@ class Worker:
 
     def _answer(self, item: _Item, summary: Summary) -> None:
         try:
-            shaped = item.wish.shown(summary)
+            presented = item.request.shown(summary)
         except Problem as problem:
             item.done(problem)
             return
-        status = shaped.summary.status
+        status = presented.summary.status
         self._metrics.statuses.labels(status).inc()
         if status == "error":
             self._note_failure(item.mark)
         else:
             self._failures.pop(item.mark, None)
-        item.done(shaped)
+        item.done(presented)
 
     def _tries(self, item: _Item) -> int:
         """How often its dialogue failed, and how often a process died of it or beside it."""
@@ -458,7 +460,7 @@ class Worker:
 
 
 def _needs_no_network(item: _Item) -> bool:
-    return item.wish.options.style == "faithful"
+    return item.request.options.style == "faithful"
 
 
 def _mark_of(dialogue: Dialogue) -> str:

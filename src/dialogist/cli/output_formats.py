@@ -95,7 +95,7 @@ _FOREIGN = (
 FormT = TypeVar("FormT", bound=StrEnum)
 
 
-def form_by_suffix(output: Path | None, usual: FormT) -> FormT:
+def format_by_suffix(output: Path | None, usual: FormT) -> FormT:
     """Return the form that the suffix of a file names; ``usual`` for any other.
 
     Raises:
@@ -121,7 +121,7 @@ def form_by_suffix(output: Path | None, usual: FormT) -> FormT:
 BYTE_ORDER_MARK = "\ufeff"
 
 
-def form_of(output: Path | None, format: FormT | None, usual: FormT) -> FormT:
+def output_format_of(output: Path | None, format: FormT | None, usual: FormT) -> FormT:
     """Return the form to write: --format, else what the suffix of --output says, else ``usual``.
 
     Call it first: a command that works for an hour must not fail at the end.
@@ -131,7 +131,7 @@ def form_of(output: Path | None, format: FormT | None, usual: FormT) -> FormT:
             does not have.
     """
     check_file(output)
-    return format if format is not None else form_by_suffix(output, usual)
+    return format if format is not None else format_by_suffix(output, usual)
 
 
 def is_file(output: Path | None) -> bool:

@@ -1,4 +1,4 @@
-"""What a client asks for: a dialogue and options in, a `Wish` for the worker out.
+"""What a client asks for: a dialogue and options in, a `SummaryRequest` for the worker out.
 
 A JSON body is the dialogue itself, under any of the keys that ``jsonl`` files may have, and beside
 it the keys of `RESERVED`. Text is read as `dialogist summarize` reads a file.
@@ -17,7 +17,7 @@ from dialogist.data.readers import ReadOptions, ReadProblem, read_dialogues
 from dialogist.data.readers.fields import MOST_FIELDS, TURN_KEYS, is_internal, shortlist
 from dialogist.errors import ConfigError, DataError, UsageError
 from dialogist.model_folder.options import SummaryOptions, only_in_free_style
-from dialogist.present import Presenter, Shape, Shaped
+from dialogist.present import PresentedSummary, Presenter, PresentOptions
 from dialogist.records import (
     JSON,
     PROFILE,
@@ -63,7 +63,7 @@ class Options(Config):
 
 
 @dataclass(slots=True)
-class Wish:
+class SummaryRequest:
     """One dialogue, and what is to be done with it; worked off by one thread.
 
     ``size``: how many tokens it has, about: words, marks and Chinese characters. ``notes``: how
@@ -78,19 +78,19 @@ class Wish:
 
     def read(self) -> Dialogue:
         """Give the model what it reads."""
-        [dialogue] = self.presenter.before([self.dialogue])
+        [dialogue] = self.presenter.mask_inputs([self.dialogue])
         return dialogue
 
-    def shown(self, summary: Summary) -> Shaped:
+    def shown(self, summary: Summary) -> PresentedSummary:
         """The summary as it was asked for.
 
         Raises:
             Problem: the focus or a renamed speaker is nobody's in the dialogue.
         """
-        for shaped in self.presenter.after([summary]):
+        for presented in self.presenter.present([summary]):
             told = [Warning("input", one) for one in self._unread()]
-            warnings = (*shaped.summary.warnings, *told)
-            return replace(shaped, summary=replace(shaped.summary, warnings=warnings))
+            warnings = (*presented.summary.warnings, *told)
+            return replace(presented, summary=replace(presented.summary, warnings=warnings))
         raise Problem("unknown_speaker", "focus or speakers name nobody in this dialogue")
 
     def _unread(self) -> Iterator[str]:
@@ -123,7 +123,9 @@ def fault_of(error: ValidationError, model: type[Config]) -> str:
     return f"{name}: {first['msg']}"
 
 
-def wish_of(dialogue: Dialogue, options: Options, base: SummaryOptions, notes: int = 0) -> Wish:
+def build_request(
+    dialogue: Dialogue, options: Options, base: SummaryOptions, notes: int = 0
+) -> SummaryRequest:
     """Put a dialogue and its options together; ``notes``: how many internal ones it had.
 
     Raises:
@@ -135,8 +137,9 @@ def wish_of(dialogue: Dialogue, options: Options, base: SummaryOptions, notes: i
         chosen = SummaryOptions.parse({**base.model_dump(), **wanted}, "options")
     except ConfigError as error:  # of rules between options: each value by itself was checked
         raise Problem("invalid_options", str(error)) from None
-    if chosen.style == "faithful" and only_in_free_style(wanted):
-        raise Problem("invalid_options", "options: long and safe have an effect in style free only")
+    if chosen.style == "faithful" and (idle := only_in_free_style(wanted)):
+        message = f"options: {' and '.join(idle)}: has an effect in style free only"
+        raise Problem("invalid_options", message)
     if chosen.style == "faithful":  # in free style the shape sees to it afterwards
         chosen = chosen.model_copy(update={"focus": options.focus})
     if options.template is not None and options.template not in bundled_templates():
@@ -154,14 +157,14 @@ def wish_of(dialogue: Dialogue, options: Options, base: SummaryOptions, notes: i
         message = "options: speakers: a new name is another speaker's; rename both"
         raise Problem("invalid_options", message)
     template = None if options.template is None else load_template(options.template)
-    shape = Shape(template, options.focus, options.perspective, names_by, options.evidence)
+    shape = PresentOptions(template, options.focus, options.perspective, names_by, options.evidence)
     presenter = Presenter(shape, options.mask, options.mask_names, _silent)
     size = sum(count_words(one.text) for one in dialogue.utterances)
-    return Wish(dialogue, chosen, presenter, size, notes)
+    return SummaryRequest(dialogue, chosen, presenter, size, notes)
 
 
 def _silent(_: str) -> None:
-    """Presenters tell what they leave out; `Wish.shown` answers with a problem instead."""
+    """Presenters tell what they leave out; `SummaryRequest.shown` has a problem instead."""
 
 
 def dialogue_of(record: JSON) -> Dialogue:
