@@ -1,4 +1,4 @@
-"""Summaries as they are asked for: presented, masked, and as text or Markdown."""
+"""Summaries as they are asked for: in a template, masked, and as text or Markdown."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -138,7 +138,7 @@ def build_request(
     except ConfigError as error:  # of rules between options: each value by itself was checked
         raise Problem("invalid_options", str(error)) from None
     if chosen.style == "faithful" and (idle := only_in_free_style(wanted)):
-        message = f"options: {' and '.join(idle)}: has an effect in style free only"
+        message = f"options: use {' and '.join(idle)} in style free only"
         raise Problem("invalid_options", message)
     if chosen.style == "faithful":  # in free style the shape sees to it afterwards
         chosen = chosen.model_copy(update={"focus": options.focus})
