@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from dialogist.data.readers.base import Parse, ProblemReporter, ReadOptions, ReadProblem
 from dialogist.data.readers.corpora import CORPORA, is_pretrain
+from dialogist.data.readers.emails import is_email, read_email
 from dialogist.data.readers.exports import (
     helpdesk_reader,
     intercom,
@@ -142,6 +143,7 @@ READERS: dict[str, Reader] = {
     "webvtt": Reader(read_subtitles, is_webvtt, "WebVTT, as of Zoom or Teams.", (".vtt",)),
     "srt": Reader(read_subtitles, is_srt, "SubRip subtitles.", (".srt",)),
     "html": Reader(read_html, is_html_page, "A page of 'Name: text' lines.", (".html", ".htm")),
+    "email": Reader(read_email, is_email, "An e-mail, or a copied thread.", (".eml", ".txt")),
     "whatsapp": Reader(read_whatsapp, is_whatsapp, "An exported WhatsApp chat.", (".txt",)),
     "csv": Reader(
         read_table, is_table, "CSV or TSV: a row per dialogue or utterance.", (".csv", ".tsv"), True
