@@ -125,7 +125,11 @@ class Shape:
         if self.template is not None:
             from dialogist.template.fill import fill  # its rules take a while to load
 
-            filled = fill(summary, dialogue, self.template, self.names)
+            filled = fill(summary, dialogue, self.template, self.names, self.focus)
+            if not self.with_evidence:
+                filled = filled.without_evidence()
+                bare = tuple(replace(one, evidence=()) for one in summary.sentences)
+                summary = replace(summary, sentences=bare)
         quotes = _quotes(summary, dialogue)
         if self.perspective is not None or self.names:
             from dialogist.template.rename import names_for, rename, rename_filled

@@ -1,5 +1,7 @@
 """What an operations manager must be able to act on: no retracted order, no false outcome."""
 
+import json
+
 import pytest
 from tests.template.samples import dialogue_of, summary_of
 
@@ -229,3 +231,32 @@ def test_a_cell_names_who_did_it_and_where_the_outcome_stands():
     assert cells["Next steps"] == "Agent: Check the rest on April 2"
     assert cells["Order"] == "AB-20931 or AB-20932 (the dialogue has several)"
     assert cells["Phone"] == ""
+
+
+OFFSITE = [
+    "Ann: Great, Porto it is.",
+    "Cy: Maybe Bo can book it?",
+    "Bo: Okay, I'll book the hotel by June 3.",
+    "Ann: I'll tell the finance team tomorrow.",
+]
+
+
+def test_a_focus_chooses_among_the_entries():
+    filled = fill(summary_of(), dialogue_of(*OFFSITE), load_template("meeting"), focus="Bo")
+    entries = [entry for section in filled.sections[2:4] for entry in section.entries]
+    assert entries
+    assert all("book" in entry.text for entry in entries)
+    assert any("not about Bo" in note for note in filled.notes)
+
+
+def test_without_evidence_a_form_has_the_same_entries_alone(dialogist, tmp_path):
+    (tmp_path / "chat.txt").write_text("\n".join(OFFSITE))
+    told = {}
+    for flag in ("--evidence", "--no-evidence"):
+        flags = ("--template", "meeting", "--format", "json", flag)
+        (record,) = json.loads(dialogist("summarize", "chat.txt", *flags).stdout)
+        sections = record["filled"]["sections"]
+        told[flag] = [entry["text"] for section in sections for entry in section["entries"]]
+        places = [entry["evidence"] for section in sections for entry in section["entries"]]
+        assert any(places) == (flag == "--evidence")
+    assert told["--evidence"] == told["--no-evidence"]

@@ -366,8 +366,10 @@ class SummaryFlags:
     @property
     def wanted(self) -> dict[str, Any]:
         """The options of a summary among them."""
-        names = ("style", "length", "words", "long", "safe", "evidence")
-        return {name: getattr(self, name) for name in names}
+        names = ("style", "length", "words", "long", "safe")
+        # A template's rules read it; `Shape` leaves it out afterwards.
+        evidence = self.evidence or self.template is not None
+        return {**{name: getattr(self, name) for name in names}, "evidence": evidence}
 
     def shape(self) -> "Shape":
         """How summaries are shown; raises as `shape_of`."""

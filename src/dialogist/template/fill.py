@@ -216,6 +216,7 @@ def fill(
     dialogue: Dialogue,
     template: Template,
     names: Mapping[str, str] | None = None,
+    focus: str | None = None,
 ) -> Filled:
     """Fill a template; nothing in it is invented, and what finds no place is told.
 
@@ -223,9 +224,10 @@ def fill(
     sentence of the summary stands in such a section.
     ``dialogue`` is the one that was summarised, its utterances as the summary's evidence counts
     them. Sentences stand whole. Give it before any renaming: see `rename.rename_filled`. ``names``
-    are the new names then: one such as "Customer" says who is served.
+    are the new names then: one such as "Customer" says who is served. ``focus``: only what this
+    speaker says, does or is named in.
     """
-    filler = _Filler(summary, dialogue, template, names or {})
+    filler = _Filler(summary, dialogue, template, names or {}, focus)
     sections = tuple(filler.sections())
     left_out = tuple(filler.left_out())
     notes = (*filler.notes(), *_counted(len(left_out)))
@@ -248,6 +250,8 @@ class _Filler:
     dialogue: Dialogue
     template: Template
     names: Mapping[str, str]
+    focus: str | None = None
+    unfocused: int = 0
 
     @cached_property
     def _read(self) -> Sentences:
@@ -272,7 +276,7 @@ class _Filler:
             if section.source == "field":
                 entries, unclear = self._values.entries(section)
             else:
-                entries = self._sources[section.source](section)
+                entries = self._focused(self._sources[section.source](section), section)
             instead = self._instead(section)
             if not entries and section.leave_out and not instead:
                 continue
@@ -280,6 +284,21 @@ class _Filler:
             missing = section.required and not entries and not instead
             filled = _section(section, entries, unclear, says, missing)
             yield replace(filled, elsewhere=bool(instead) and not entries)
+
+    def _focused(self, entries: list[Entry], section: SectionConfig) -> list[Entry]:
+        """What the speaker in focus says, does or is named in; a summary is chosen so already."""
+        if self.focus is None or section.source in ("title", "speakers", "profile", "summary"):
+            return entries
+        named = re.compile(rf"(?<!\w){re.escape(self.focus)}(?!\w)")
+        said = self.dialogue.utterances
+        kept = [
+            entry
+            for entry in entries
+            if self.focus in {entry.owner, *(said[s.utterance].speaker for s in entry.evidence)}
+            or named.search(entry.text)
+        ]
+        self.unfocused += len(entries) - len(kept)
+        return kept
 
     def left_out(self) -> list[Entry]:
         """Sentences that no section holds."""
@@ -292,6 +311,8 @@ class _Filler:
         if self.summary.status != "ok":
             yield f"{self.summary.status}: {self.summary.reason}".rstrip(": ")
         yield from self._read.notes
+        if self.unfocused:
+            yield f"entries that are not about {self.focus} are left out: {self.unfocused}"
         for section in self.template.sections:
             if section.labels and is_ruled(section):
                 yield _not_by_labels(section)
