@@ -58,6 +58,10 @@ def found(kind, *lines):
         ),
         (["Doctor: I don't think you need to follow up with the surgeon.", "Patient: OK."], []),
         (["Doctor: I will start by listening to your heart.", "Patient: OK."], []),
+        (["Agent: I'll ask my supervisor to call you.", "Customer: Good."],
+         ["ask their supervisor to call Customer"]),
+        (["Agent: I will share it with our team today.", "Customer: Good."],
+         ['Agent: "I will share it with our team today."']),
     ],
 )  # fmt: skip
 def test_the_next_step_is_what_was_said_last(lines, expected):

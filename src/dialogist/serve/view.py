@@ -158,7 +158,7 @@ def _fields(dialogue: Dialogue, cited: Sequence[str]) -> Iterable[tuple[int, str
 def _entry(entry: Mapping[str, Any]) -> str:
     """An entry of a template in words, with who is to do it."""
     text, owner = str(entry["text"]), str(entry["owner"])
-    return text if not owner or text.startswith(owner) else f"{owner}: {text}"
+    return text if not owner or owner in text else f"{owner}: {text}"
 
 
 def _quote(dialogue: Dialogue, evidence: list[tuple[int, int, int]]) -> str:
