@@ -264,3 +264,8 @@ def test_without_evidence_a_form_has_the_same_entries_alone(dialogist, tmp_path)
         places = [entry["evidence"] for section in sections for entry in section["entries"]]
         assert any(places) == (flag == "--evidence")
     assert told["--evidence"] == told["--no-evidence"]
+
+
+def test_an_outcome_that_is_said_again_is_told_once():
+    said = ["Customer: My internet is down.", "Agent: I will send a technician on Monday."]
+    assert found("outcome", *(said * 3)) == ['Agent: "I will send a technician on Monday."']

@@ -171,6 +171,7 @@ _OTHER_LANGUAGE = (
     "faithful style reads English only: use --style free with a model of this language"
 )
 _LICENCE = "Apache-2.0"
+_BRIEF = 3  # words of a statement such as "Ann agrees."
 
 
 class _Budget(NamedTuple):
@@ -230,7 +231,7 @@ def _summary(dialogue: Dialogue, options: SummaryOptions, model: str) -> Summary
     budget, usual = _room(dialogue, options)
     found = select(turns, bundled_network(), budget, is_short, about, usual)
     heard = [(i, short[i]) for i in numbers]
-    statements = tuple(_statements(found, dialogue, heard, options.words))
+    statements = tuple(_statements(_once(found), dialogue, heard, options.words))
     words = sum(len(one.text.split()) for one in dialogue.utterances)
     summary = replace(
         blank,
@@ -260,6 +261,16 @@ def _room(dialogue: Dialogue, options: SummaryOptions) -> tuple[int, float]:
     said = [u for u in dialogue.utterances if options.focus in (None, u.speaker)]
     budget = int(share * sum(len(one.text.split()) for one in said))
     return min(max(budget, fewest), most), usual if fewest < budget <= most else 0.0
+
+
+def _once(found: Sequence[Chosen]) -> list[Chosen]:
+    """Each statement once, where it is said last; a brief one rests on what is before it."""
+    last = {one.candidate.text: place for place, one in enumerate(found)}
+    return [
+        one
+        for place, one in enumerate(found)
+        if last[one.candidate.text] == place or len(one.candidate.text.split()) <= _BRIEF
+    ]
 
 
 def _statements(
