@@ -269,3 +269,27 @@ def test_without_evidence_a_form_has_the_same_entries_alone(dialogist, tmp_path)
 def test_an_outcome_that_is_said_again_is_told_once():
     said = ["Customer: My internet is down.", "Agent: I will send a technician on Monday."]
     assert found("outcome", *(said * 3)) == ['Agent: "I will send a technician on Monday."']
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (
+            ["Chair: Ann will write to the members.", "Ann: Yes, by the end of the week."],
+            ("write to the members", "Ann", "by the end of the week"),
+        ),
+        (
+            ["Ann: Bo, can you send the report?", "Bo: Sure, I was there on Friday."],
+            ("send the report", "Bo", ""),
+        ),
+        (
+            ["Ann: Cy, please book the hotel by June 3.", "Cy: I can't, maybe Bo can do it?",
+             "Bo: Okay, I'll book it."],
+            ('Ann: "Cy, please book the hotel by June 3." – Bo: "Okay, I\'ll book it."', "Bo",
+             "by June 3"),
+        ),
+    ],
+)  # fmt: skip
+def test_an_action_has_its_owner_and_its_time(lines, expected):
+    (action,) = extract(dialogue_of(*lines)).actions
+    assert (action.text, action.owner, action.deadline) == expected
