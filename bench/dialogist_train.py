@@ -19,8 +19,7 @@ from batches import lengths_of, load_arrays, tokens_for
 from nets import DROPOUT, NETS, ROWS, Net
 from torch.profiler import ProfilerActivity, profile
 
-from dialogist.data.collate import EncodedPair
-from dialogist.data.sampler import TokenBucketConfig
+from dialogist.data.collate import EncodedPair, TokenBucketConfig
 from dialogist.models import ModelConfig
 from dialogist.models.transformer import TransformerConfig
 from dialogist.objectives.cross_entropy import CrossEntropy

@@ -21,8 +21,9 @@ from privacy_dialogues import Sample, samples
 from privacy_real import REAL, Cases, Share, by_forms, by_names, real
 
 from dialogist.privacy.masking import dialogue_texts, questions_of
-from dialogist.privacy.masks import Masked, mask_kind, mask_texts
+from dialogist.privacy.masks import mask_kind, mask_texts
 from dialogist.privacy.packs import Privacy, privacy_of
+from dialogist.text.tokens import Replaced
 
 LANGUAGES = ("en", "zh")
 
@@ -49,7 +50,7 @@ class Score:
         return self.covered / self.there if self.there else None
 
 
-def masked_of(sample: Sample, privacy: Privacy) -> list[Masked]:
+def masked_of(sample: Sample, privacy: Privacy) -> list[Replaced]:
     """The utterances' texts, masked as a dialogue."""
     dialogue = sample.dialogue
     masked, _ = mask_texts(dialogue_texts(dialogue), privacy, (), questions_of(dialogue))

@@ -10,8 +10,9 @@ from pathlib import Path
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.privacy.finding import is_person
 from dialogist.privacy.masking import dialogue_texts, questions_of
-from dialogist.privacy.masks import Masked, mask_kind, mask_texts
+from dialogist.privacy.masks import mask_kind, mask_texts
 from dialogist.privacy.packs import privacy_of
+from dialogist.text.tokens import Replaced
 
 Cases = defaultdict[str, list[str]]
 
@@ -40,7 +41,7 @@ class Share:
     there: int = 0
     covered: int = 0
 
-    def add(self, masked: Masked, places: Iterable[tuple[int, int]]) -> None:
+    def add(self, masked: Replaced, places: Iterable[tuple[int, int]]) -> None:
         for start, end in places:
             self.there += 1
             self.covered += any(a <= start and end <= b for a, b, _ in masked.spans)

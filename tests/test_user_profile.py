@@ -10,17 +10,16 @@ import torch
 from tests.learning import Silent
 from tests.test_copying import COPYING
 
-from dialogist.data.check import check_dialogues
 from dialogist.data.collate import pairs_of_all
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.data.readers.fields import dialogue_to_line
+from dialogist.data.stats import check_dialogues
 from dialogist.errors import UsageError
 from dialogist.model_folder.bundle import Bundle, load_bundle, save_bundle
 from dialogist.model_folder.options import SummaryOptions
 from dialogist.objectives.cross_entropy import CrossEntropy
-from dialogist.pipeline.stages import Session
-from dialogist.pipeline.summarizer import Summarizer
+from dialogist.pipeline.summarizer import Session, Summarizer
 from dialogist.present import Shape, text_of
 from dialogist.privacy.masking import mask_dialogue
 from dialogist.privacy.packs import privacy_of

@@ -30,14 +30,13 @@ if TYPE_CHECKING:
     from dialogist.data.readers import ReadOptions, read_dialogues
     from dialogist.decoding import DecodingOptions
     from dialogist.model_folder.options import SummaryOptions
-    from dialogist.pipeline.stages import Session
-    from dialogist.pipeline.summarizer import Summarizer
+    from dialogist.pipeline.summarizer import Session, Summarizer
 else:  # a type checker must not take any name for one of ours
     # Imported only when asked for: ``dialogist --help`` stays fast.
     _LAZY = {
         "DecodingOptions": "dialogist.decoding",
         "ReadOptions": "dialogist.data.readers",
-        "Session": "dialogist.pipeline.stages",
+        "Session": "dialogist.pipeline.summarizer",
         "Summarizer": "dialogist.pipeline.summarizer",
         "SummaryOptions": "dialogist.model_folder.options",
         "read_dialogues": "dialogist.data.readers",

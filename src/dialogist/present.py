@@ -17,8 +17,8 @@ from dialogist.selection.network import BUNDLED
 from dialogist.template.filled import (
     DOUBTED,
     SHOWN,
+    Cited,
     Filled,
-    Quote,
     as_markdown,
     as_text,
     cited_of,
@@ -58,7 +58,7 @@ class Shaped:
     summary: Summary
     filled: Filled | None = None
     notes: tuple[str, ...] = ()
-    quotes: tuple[tuple[Quote, ...], ...] = ()
+    quotes: tuple[tuple[Cited, ...], ...] = ()
     with_evidence: bool = True
     with_labels: bool = False
     read: tuple[Utterance, ...] = ()
@@ -72,7 +72,7 @@ class Shaped:
         return {entry.kind for section in sections for entry in section.entries}
 
     @property
-    def stated(self) -> list[tuple[Statement, tuple[Quote, ...]]]:
+    def stated(self) -> list[tuple[Statement, tuple[Cited, ...]]]:
         """The statements to show, each with its quotes."""
         return list(zip(_shown(self.summary), self.quotes, strict=True))
 
@@ -115,7 +115,7 @@ class Shape:
         """
         notes: tuple[str, ...] = ()
         if self.focus is not None:
-            from dialogist.template.focus import check_speaker, focus  # seldom asked for
+            from dialogist.template.perspective import check_speaker, focus  # seldom asked for
 
             check_speaker(self.focus, dialogue)
             if any(one.kind == "free" for one in _shown(summary)):  # others are chosen for it
@@ -132,7 +132,7 @@ class Shape:
                 summary = replace(summary, sentences=bare)
         quotes = _quotes(summary, dialogue)
         if self.perspective is not None or self.names:
-            from dialogist.template.rename import names_for, rename, rename_filled
+            from dialogist.template.perspective import names_for, rename, rename_filled
 
             names, unknown = names_for(self.names or {}, self.perspective, dialogue)
             if names:
@@ -146,7 +146,7 @@ def _shown(summary: Summary) -> tuple[Statement, ...]:
     return summary.sentences or summary.key_points
 
 
-def _quotes(summary: Summary, dialogue: Dialogue) -> tuple[tuple[Quote, ...], ...]:
+def _quotes(summary: Summary, dialogue: Dialogue) -> tuple[tuple[Cited, ...], ...]:
     """What was said for each statement."""
     said = cited_of(dialogue.utterances)
     return tuple(
@@ -156,8 +156,8 @@ def _quotes(summary: Summary, dialogue: Dialogue) -> tuple[tuple[Quote, ...], ..
 
 
 def _respoken(
-    quotes: tuple[tuple[Quote, ...], ...], names: Mapping[str, str]
-) -> tuple[tuple[Quote, ...], ...]:
+    quotes: tuple[tuple[Cited, ...], ...], names: Mapping[str, str]
+) -> tuple[tuple[Cited, ...], ...]:
     """The quotes with their speakers by the new names."""
     return tuple(
         tuple(replace(one, speaker=names.get(one.speaker, one.speaker)) for one in row)
@@ -299,8 +299,8 @@ def _masked(shaped: Shaped, waiting: _Waiting, privacy: "Privacy") -> Shaped:
 
 
 def _masked_quote(
-    quote: Quote, statement: Statement, waiting: _Waiting, privacy: "Privacy"
-) -> Quote:
+    quote: Cited, statement: Statement, waiting: _Waiting, privacy: "Privacy"
+) -> Cited:
     """Masked before it is shortened: a part of a number that was cut off is not found."""
     from dialogist.privacy.masks import mask_text
 
@@ -343,7 +343,7 @@ def text_of(shown: Shaped) -> Iterator[str]:
         yield f"{chr(10) if summary.text else ''}Status: {_status(summary)}\n"
 
 
-def _lines(statement: Statement, quotes: tuple[Quote, ...], whole: Shaped) -> Iterator[str]:
+def _lines(statement: Statement, quotes: tuple[Cited, ...], whole: Shaped) -> Iterator[str]:
     doubt = doubt_of(statement, whole.summary)
     label = _label(statement, whole)
     shown = f"[{printable(label)}] " if label else ""
@@ -376,7 +376,7 @@ def markdown_of(shown: Shaped) -> Iterator[str]:
         yield f"> **Note:** {plain(warning.message)}\n\n"
 
 
-def _items(statement: Statement, quotes: tuple[Quote, ...], whole: Shaped) -> Iterator[str]:
+def _items(statement: Statement, quotes: tuple[Cited, ...], whole: Shaped) -> Iterator[str]:
     doubt = doubt_of(statement, whole.summary)
     label = _label(statement, whole)
     shown = f"**{plain(label)}**: " if label else ""
@@ -390,7 +390,7 @@ def _items(statement: Statement, quotes: tuple[Quote, ...], whole: Shaped) -> It
         yield f'{_BELOW}- [{quote.number + 1}] {speaker}"{plain(quote.text)}"'
 
 
-def _beside(statement: Statement, quotes: tuple[Quote, ...]) -> Iterator[Quote]:
+def _beside(statement: Statement, quotes: tuple[Cited, ...]) -> Iterator[Cited]:
     """Yield the quotes whose words a quoted statement does not hold already."""
     is_quoted = statement.kind == "quoted"
     yield from (one for one in quotes if not (is_quoted and one.is_within(statement.text)))

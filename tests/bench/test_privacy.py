@@ -8,8 +8,9 @@ from random import Random
 
 import pytest
 
+from dialogist.data.entity_rules import luhn
 from dialogist.privacy.packs import privacy_of
-from dialogist.privacy.rules import card_check, iban_check, nino_check, resident_id_check, ssn_check
+from dialogist.privacy.rules import iban_check, nino_check, resident_id_check, ssn_check
 
 
 @pytest.fixture(autouse=True)
@@ -24,7 +25,7 @@ def load(name):
 @pytest.mark.parametrize(
     ("maker", "check"),
     [
-        ("card", card_check),
+        ("card", luhn),
         ("iban", iban_check),
         ("ssn", ssn_check),
         ("nino", nino_check),

@@ -3,8 +3,8 @@ import json
 
 import pytest
 
-from dialogist.data.check import check_dialogues
 from dialogist.data.readers import ReadOptions
+from dialogist.data.stats import check_dialogues
 from dialogist.errors import DataError
 
 

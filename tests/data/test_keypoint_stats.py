@@ -4,8 +4,7 @@ import re
 import pytest
 from tests.data.rule_pack_samples import SERVICE, TABLE_1
 
-from dialogist.data.key_point_stats import keypoint_stats, pack_warnings
-from dialogist.data.key_points import parse_pack
+from dialogist.data.key_points import keypoint_stats, pack_warnings, parse_pack
 from dialogist.records import Dialogue, Utterance
 
 

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.data.rule_pack_samples import SERVICE, TABLE_1
 
-from dialogist.data.key_point_stats import pack_warnings
 from dialogist.data.key_points import (
     LabelOrigin,
     RulePack,
@@ -15,6 +14,7 @@ from dialogist.data.key_points import (
     bundled_packs,
     first_match,
     load_pack,
+    pack_warnings,
     parse_pack,
 )
 

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from dialogist.data import sampler as module
-from dialogist.data.sampler import BatchPlan, SamplerConfig, ShuffleBufferConfig, TokenBucketConfig
+from dialogist.data import collate as module
+from dialogist.data.collate import BatchPlan, SamplerConfig, ShuffleBufferConfig, TokenBucketConfig
 
 lengths = st.lists(st.tuples(st.integers(1, 30), st.integers(1, 12)), max_size=60)
 seeds = st.integers(0, 2**31)

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from dialogist.data.encode import Encoded
 from dialogist.data.shards import Manifest
-from dialogist.data.sampler import TokenBucketConfig
+from dialogist.data.collate import TokenBucketConfig
 from dialogist.data.shard_writer import ShardWriter
 from dialogist.data.shards import ShardedPairs
 from dialogist.records import Coverage

@@ -106,7 +106,7 @@ def test_extras_that_readme_names_exist():
     assert torch[0] in (ROOT / "constraints.txt").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["", ".pipeline.summarizer", ".pipeline.stages"])
+@pytest.mark.parametrize("name", ["", ".pipeline.summarizer"])
 def test_docstrings_tell_the_truth(name: str) -> None:
     failed, tried = doctest.testmod(importlib.import_module(f"dialogist{name}"))
     assert tried

@@ -11,8 +11,7 @@ from dialogist.decoding import DecodingOptions
 from dialogist.errors import ConfigError, UsageError
 from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.faithful import faithful_summaries
-from dialogist.pipeline.stages import Session
-from dialogist.pipeline.summarizer import Summarizer
+from dialogist.pipeline.summarizer import Session, Summarizer
 from dialogist.records import Dialogue, Summary, Utterance
 
 FAITHFUL = SummaryOptions(style="faithful")

@@ -15,7 +15,7 @@ from dialogist.privacy.masking import (
     restore_dialogue,
     restore_masked,
 )
-from dialogist.privacy.masks import Masked, mask_text, mask_texts, value_key
+from dialogist.privacy.masks import mask_text, mask_texts, value_key
 from dialogist.privacy.packs import privacy_of
 from dialogist.records import (
     Dialogue,
@@ -26,6 +26,7 @@ from dialogist.records import (
     Utterance,
     Warning,
 )
+from dialogist.text.tokens import Replaced
 
 USUAL = privacy_of()
 PEOPLE = privacy_of(names="people")
@@ -241,7 +242,7 @@ def test_a_summary_has_the_masks_of_its_dialogue_and_new_ones():
 
 
 def test_places_in_a_masked_text():
-    done = Masked("ab [PHONE_1] cd", ((3, 6, "[PHONE_1]"),))  # of "ab 123 cd"
+    done = Replaced("ab [PHONE_1] cd", ((3, 6, "[PHONE_1]"),))  # of "ab 123 cd"
     assert [done.place(i) for i in range(10)] == [0, 1, 2, 3, 12, 12, 12, 13, 14, 15]
     assert done.around(4, 5) == (3, 12)
     assert done.around(0, 2) == (0, 2)

@@ -2,9 +2,9 @@
 
 import pytest
 
+from dialogist.data.entity_rules import luhn
 from dialogist.privacy.rules import (
     CHECKS,
-    card_check,
     iban_check,
     nino_check,
     resident_id_check,
@@ -15,8 +15,8 @@ from dialogist.privacy.rules import (
 @pytest.mark.parametrize(
     ("check", "value"),
     [
-        (card_check, "4111 1111 1111 1111"),
-        (card_check, "378282246310005"),
+        (luhn, "4111 1111 1111 1111"),
+        (luhn, "378282246310005"),
         (iban_check, "GB29 NWBK 6016 1331 9268 19"),
         (iban_check, "DE89370400440532013000"),
         (resident_id_check, "11010519491231002X"),

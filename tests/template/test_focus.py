@@ -5,8 +5,7 @@ from tests.template.samples import dialogue_of, span, summary_of
 
 from dialogist.errors import UsageError
 from dialogist.records import Statement, Warning
-from dialogist.template.focus import focus
-from dialogist.template.rename import names_by, rename
+from dialogist.template.perspective import focus, names_by, rename
 
 DIALOGUE = dialogue_of("Ann: I like it.", "Bo: I don't.", "Cy: Whatever.")
 SUMMARY = summary_of(

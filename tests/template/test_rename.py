@@ -10,7 +10,7 @@ from tests.template.samples import MEETING, MINUTES, dialogue_of, summary_of
 from dialogist.errors import UsageError
 from dialogist.records import Entity, Statement, Summary, Warning
 from dialogist.template.fill import fill
-from dialogist.template.rename import Renamer, check_names, rename, rename_filled
+from dialogist.template.perspective import Renamer, check_names, rename, rename_filled
 from dialogist.template.template_config import load_template
 
 
@@ -150,7 +150,8 @@ def test_changing_places_again_and_again_comes_back(sentences, names):
 def test_no_letter_beside_a_name_ever_changes(text, old, new):
     renamed = Renamer({old: new}).renamed(text)
     kept = renamed.text
-    for _, _, start, end in reversed(renamed.moves):
+    for first, last, _ in reversed(renamed.spans):
+        start, end = renamed.around(first, last)
         assert kept[start:end] == new
         kept = kept[:start] + old + kept[end:]
     assert kept == text

@@ -179,9 +179,6 @@ def expected_of(attended: FeatureMatrix, number: int, index: Index) -> FeatureCo
     return expected
 
 
-# `find_evidence`: for each statement of a summary the utterances it rests on.
-
-
 # Weights, and from which chance on an utterance is evidence.
 
 

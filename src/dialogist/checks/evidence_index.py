@@ -13,8 +13,7 @@ from dialogist.metrics.dialogue_facts import StatedNumbers, stated_numbers
 from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue
 from dialogist.text.clauses import clauses_of, is_content
-from dialogist.text.languages import Language, language_of
-from dialogist.text.patterns import calendar_value, entities
+from dialogist.text.patterns import Language, calendar_value, entities, language_of
 from dialogist.text.people import NICKNAMES, SHORT_FORMS
 from dialogist.text.porter import stem_of
 from dialogist.text.quantities import HALF_DAY, Quantity, may_hold, quantities

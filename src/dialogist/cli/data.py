@@ -16,10 +16,17 @@ from dialogist.cli.flags import (
 )
 from dialogist.cli.forms import Facts, form_of, output_to, terminal_safe
 from dialogist.cli.inputs import InputReading, expected_records, with_flags
-from dialogist.data.check import CheckReport, check_dialogues
 from dialogist.data.readers import ReadOptions
 from dialogist.data.readers.fields import dialogue_to_line
-from dialogist.data.stats import PLOTTED, CorpusStats, CutLimits, corpus_stats, plot_lengths
+from dialogist.data.stats import (
+    PLOTTED,
+    CheckReport,
+    CorpusStats,
+    CutLimits,
+    check_dialogues,
+    corpus_stats,
+    plot_lengths,
+)
 from dialogist.errors import UsageError
 from dialogist.text.tokens import counted
 

@@ -394,7 +394,7 @@ def shape_of(
 
     names = _pairs(speakers or [])
     if names:
-        from dialogist.template.rename import Renamer
+        from dialogist.template.perspective import Renamer
 
         Renamer(names)  # checks them
     read = None

@@ -22,8 +22,7 @@ from dialogist.errors import ConfigError
 from dialogist.text.tokens import counted
 
 if TYPE_CHECKING:  # a pack is checked by pydantic: not for --help
-    from dialogist.data.key_point_stats import KeyPointStats
-    from dialogist.data.key_points import RulePack
+    from dialogist.data.key_points import KeyPointStats, RulePack
     from dialogist.records import Dialogue
 
 app = typer.Typer(
@@ -111,8 +110,7 @@ def pack_stats(
     format: FactsForm = None,
 ) -> int:
     """Coverage of the rules, labels, lengths of sequences (KDD'19 paper, Figure 2), rule hits."""
-    from dialogist.data.key_point_stats import keypoint_stats
-    from dialogist.data.key_points import load_pack
+    from dialogist.data.key_points import keypoint_stats, load_pack
 
     form = form_of(output, format, Facts.text)
     rules = load_pack(pack)
@@ -163,8 +161,7 @@ def check_pack(
     packs: Annotated[list[str], typer.Argument(help="Rule packs: names or YAML files.")],
 ) -> int:
     """Read rule packs and try their examples. Exit code 2 if one is at fault."""
-    from dialogist.data.key_point_stats import pack_warnings
-    from dialogist.data.key_points import load_pack
+    from dialogist.data.key_points import load_pack, pack_warnings
 
     faults: list[ConfigError] = []
     for name in packs:

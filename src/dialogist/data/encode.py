@@ -13,8 +13,6 @@ from dialogist.tensors import FIRST_KEY_POINT
 from dialogist.text.tokens import counted
 from dialogist.tokenizers import PlanTokens, Tokenizer
 
-# `Limits`: how much of a dialogue and of a summary becomes tokens.
-
 
 class Limits(Config):
     """What a model reads and writes at most, in its own tokens; None is no limit.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dialogist.data.entity_rules import AFTER, BEFORE, RULES
+from dialogist.text.tokens import replaced
 from dialogist.tokenizers.special_tokens import (
     ANY_ENTITY,
     ENTITIES_PER_KIND,
@@ -14,9 +15,6 @@ from dialogist.tokenizers.special_tokens import (
     entity_placeholders,
     readable_entity,
 )
-
-# Finding entities in a text: from left to right, the longest first, none overlapping.
-
 
 Search = Callable[[str, int], re.Match[str] | None]
 
@@ -49,7 +47,8 @@ def find_entities(text: str, known: re.Pattern[str] | None = None) -> list[Entit
         if not found:
             break
         # What lies between two entities is looked at again with these out of the way.
-        text = _without(text, found)
+        taken = ((one.start, one.end, _TAKEN * (one.end - one.start)) for one in found)
+        text = replaced(text, taken).text
     return sorted(every, key=lambda span: span.start)
 
 
@@ -87,16 +86,6 @@ class _Finder:
                 found.start("v"), found.end("v"), self.kind, self.cued
             )
         return self._next
-
-
-def _without(text: str, spans: Sequence[EntitySpan]) -> str:
-    """The text with masks over the spans, as long as before."""
-    pieces = []
-    end = 0
-    for span in spans:
-        pieces += [text[end : span.start], _TAKEN * (span.end - span.start)]
-        end = span.end
-    return "".join([*pieces, text[end:]])
 
 
 def _finders(text: str, known: re.Pattern[str] | None) -> list[_Finder]:
@@ -254,17 +243,9 @@ def _replace(
     text: str, spans: Iterable[EntitySpan], masks: Mapping[EntityKey, str]
 ) -> tuple[str, tuple[str, ...]]:
     """The text with masks for those spans that have one, and the words they stand for."""
-    pieces: list[str] = []
-    said: list[str] = []
-    end = 0
-    for span in spans:
-        surface = text[span.start : span.end]
-        character = masks.get(compared(span.kind, surface))
-        if character is not None:
-            pieces += [text[end : span.start], character]
-            said.append(surface)
-            end = span.end
-    return "".join([*pieces, text[end:]]), tuple(said)
+    keys = ((one.start, one.end, compared(one.kind, text[one.start : one.end])) for one in spans)
+    done = replaced(text, ((start, end, masks[key]) for start, end, key in keys if key in masks))
+    return done.text, tuple(text[start:end] for start, end, _ in done.spans)
 
 
 class _Numbering:

@@ -151,9 +151,6 @@ def _garbled(code: str, random: Random) -> str:
     return code[:i] + random.choice([d for d in "0123456789" if d != code[i]]) + code[i + 1 :]
 
 
-# Errors to plant into human summaries: roles exchanged, denials added and taken away.
-
-
 # What is said of both is no less true the other way round.
 _TOGETHER = re.compile(r"\b(?:both|each|together|also|too|other|they|all|we)\b", re.I)
 _DENIAL = re.compile(r"\b(?:not|no|never|nothing|nobody|none|cannot|without)\b|n['’]t\b", re.I)

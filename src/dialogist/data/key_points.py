@@ -1,11 +1,12 @@
 """Key points: what each part of a reference summary is about, by rules."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import lru_cache
-from itertools import pairwise
+from itertools import groupby, pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Literal
@@ -15,15 +16,15 @@ from pydantic import Field
 from dialogist.config import Config, Line, Texts, bundled_files, config_text, find_file
 from dialogist.data.pack_files import PackPatterns, YamlSource, validated
 from dialogist.errors import nearest
-from dialogist.records import Dialogue, SubSummary
+from dialogist.records import JSON, Dialogue, SubSummary
 from dialogist.text.tokens import split_sentences
 
 # Rule packs: YAML files of ordered rules that say which key point a summary sentence is about.
 #
 # text -> PackConfig -> rules, compiled and tried on their examples
 #
-# Every fault is one line that names the file and the line. The analyser is in `keypoints`, the
-# format is explained in docs/how-to/key-points.md.
+# Every fault is one line that names the file and the line. The format is explained in
+# docs/how-to/key-points.md.
 
 
 PackLanguage = Literal["en", "zh"]
@@ -198,7 +199,7 @@ def _explain(rules: Sequence[LabelRule], found: int | None, label: str, sentence
 # reference summary -> sentences -> a label each -> key-point sequence and sub-summaries
 #
 # Liu et al., "Automatic Dialogue Summary Generation for Customer Service", KDD 2019, sections 1 and
-# 3.1. The rules come in packs (`rule_packs`), bundled or a user's own.
+# 3.1. The rules come in packs (`RulePack`), bundled or a user's own.
 
 
 class LabelOrigin(StrEnum):
@@ -339,3 +340,119 @@ def section_of(dialogue: Dialogue) -> str:
     """The section that a record says its summary is, such as MTS-Dialog's; else empty."""
     section = dialogue.metadata.get("section")
     return section if isinstance(section, str) else ""
+
+
+# What a rule pack makes of a corpus: how much its rules cover, and which key points come out.
+
+
+_SEQUENCES_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class LabelCount:
+    """How often a label came out: in sentences, in sub-summaries, in different summaries."""
+
+    sentences: int
+    sub_summaries: int
+    summaries: int
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCount:
+    """How many sentences a rule was the first to fit; ``line`` is where it stands in its file."""
+
+    label: str
+    line: int
+    sentences: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPointStats:
+    """Everything counted, ready to be shown or written as JSON.
+
+    ``coverage`` is the share of sentences (0 to 1) that a rule fits; 0 without sentences.
+    ``origins`` counts sentences by why they have their label. ``lengths`` counts summaries by the
+    length of their key-point sequence (Figure 2 of the paper), ``sequences`` holds the most
+    frequent of ``different_sequences``. ``unknown_sections`` counts summaries of sections that the
+    pack does not list, where it lists any: they begin with its default.
+    """
+
+    pack: str
+    dialogues: int
+    dialogues_without_summary: int
+    summaries: int
+    sentences: int
+    coverage: float
+    origins: Mapping[str, int]
+    labels: Mapping[str, LabelCount]
+    lengths: Mapping[int, int]
+    sequences: tuple[tuple[tuple[str, ...], int], ...]
+    different_sequences: int
+    rules: tuple[RuleCount, ...]
+    unknown_sections: Mapping[str, int]
+
+    def to_json(self) -> dict[str, JSON]:
+        """Return the same as plain JSON values."""
+        sequences = [{"key_points": list(s), "summaries": n} for s, n in self.sequences]
+        return {**asdict(self), "sequences": sequences}
+
+
+def keypoint_stats(dialogues: Iterable[Dialogue], pack: RulePack) -> KeyPointStats:
+    """Label all reference summaries of a stream of dialogues and count; no text is kept."""
+    labels, parts, summaries = Counter[str](), Counter[str](), Counter[str]()
+    origins, unknown, rules = Counter[LabelOrigin](), Counter[str](), Counter[int | None]()
+    sequences, lengths = Counter[tuple[str, ...]](), Counter[int]()
+    total = without = 0
+    for dialogue in dialogues:
+        total += 1
+        without += not dialogue.references
+        section = section_of(dialogue)
+        for summary in dialogue.references:
+            sentences = pack.analyse_sentences(summary, section)
+            sequence = tuple(label for label, _ in groupby(one.label for one in sentences))
+            sequences[sequence] += 1
+            lengths[len(sequence)] += 1
+            labels.update(one.label for one in sentences)
+            parts.update(sequence)
+            summaries.update(set(sequence))
+            origins.update(one.origin for one in sentences)
+            rules.update(one.rule for one in sentences)
+            if pack.sections and section and section not in pack.sections:
+                unknown[section] += 1
+    # Ties in alphabetical order: the same corpus in another order gives the same table.
+    shown = sorted(sequences.items(), key=lambda item: (-item[1], item[0]))[:_SEQUENCES_SHOWN]
+    return KeyPointStats(
+        pack=pack.name,
+        dialogues=total,
+        dialogues_without_summary=without,
+        summaries=sequences.total(),
+        sentences=labels.total(),
+        coverage=origins[LabelOrigin.rule] / max(1, labels.total()),
+        origins={origin.value: origins[origin] for origin in LabelOrigin},
+        labels={one: LabelCount(labels[one], parts[one], summaries[one]) for one in pack.labels},
+        lengths=dict(sorted(lengths.items())),
+        sequences=tuple(shown),
+        different_sequences=len(sequences),
+        rules=tuple(RuleCount(one.label, one.line, rules[i]) for i, one in enumerate(pack.rules)),
+        unknown_sections=dict(sorted(unknown.items())),
+    )
+
+
+def pack_warnings(pack: RulePack) -> tuple[str, ...]:
+    """What is not wrong with a pack, but odd: rules and labels that its own examples never reach.
+
+    A rule is not reached where earlier rules of the same label take all its examples.
+    """
+    odd: list[str] = []
+    for i, rule in enumerate(pack.rules):
+        winners = [first_match(pack.rules, example) for example in rule.examples]
+        if i not in winners:
+            lines = sorted({pack.rules[w].line for w in winners if w is not None})
+            taken = ", ".join(map(str, lines))
+            odd.append(
+                f"line {rule.line}: none of the examples of this rule of '{rule.label}' reaches "
+                f"it, the rules in line {taken} fit first"
+            )
+    given = {pack.default, *(rule.label for rule in pack.rules), *pack.sections.values()}
+    odd += [f"label '{label}' comes from no rule" for label in pack.labels if label not in given]
+    return tuple(odd)

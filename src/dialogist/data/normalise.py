@@ -219,12 +219,12 @@ def segment(text: str, profile: Profile) -> str:
         return text
     text = text.translate(_TAKEN)
     if profile == "words":
-        return _fold_spaces(_placeholders_apart(_marks_apart(text, _MARK), str.isspace))
+        return _fold(_placeholders_apart(_marks_apart(text, _MARK), str.isspace))
     text = _placeholders_apart(_marks_apart(text, _ASCII_MARK), _is_space_or_chinese)
     if profile == "zh-characters":
-        return _fold_spaces(_ONE.sub(r" \g<0> ", text))
+        return _fold(_ONE.sub(r" \g<0> ", text))
     cut = _jieba()
-    return _fold_spaces(_RUN.sub(lambda run: f" {' '.join(cut(run[0]))} ", text))
+    return _fold(_RUN.sub(lambda run: f" {' '.join(cut(run[0]))} ", text))
 
 
 def join(text: str, profile: Profile, surfaces: Mapping[str, str]) -> str:
@@ -293,7 +293,3 @@ def _jieba() -> WordSplit:
     words.initialized = True
     split: WordSplit = words.lcut
     return split
-
-
-def _fold_spaces(text: str) -> str:
-    return " ".join(text.split())

@@ -63,11 +63,11 @@ class PreparationConfig(Config):
     ``unknown``: words outside the vocabulary are all one ``token``, or told apart within a
     dialogue, so that a pointer can have them ``copied`` (word tokenizers; others have none).
     ``spelling``: ``kept``, or ``written_out``: chats are read as people would write them out ("r u
-    coming tmrw": are you coming tomorrow?; see `text.chat`).
+    coming tmrw": are you coming tomorrow?; see `text.chat_spelling`).
     ``own_names``: ``kept``, or ``speaker``: a name that a speaker labelled by a role calls himself
-    ("this is Priya") stands for that speaker, and signatures are left out (see `data.own_names`).
+    ("this is Priya") stands for that speaker, and signatures are left out (see `data.speakers`).
     ``user_profile``: ``none``, or ``first``: the fields of the user profile are the first
-    utterances, which nobody speaks (see `data.profile`).
+    utterances, which nobody speaks (see `records.Dialogue.with_profile_turns`).
     ``language``: the one the model is for; a dialogue in another is not summarised. Empty: any.
 
     ``profile``: how texts are cleaned: as they are (``plain``), as in the Keras reports or the XSum

@@ -22,8 +22,6 @@ from dialogist.data.encode import Cuts
 from dialogist.errors import ConfigError, DataError
 from dialogist.files import sha256_of, write_text_atomically
 
-# `MadePairs`: a sequence of training pairs that are made, or read, when they are asked for.
-
 
 class MadePairs(Sequence[EncodedPair]):
     """What a list does with places and slices; subclasses say how one pair comes about."""

@@ -9,12 +9,13 @@ from itertools import pairwise
 from dialogist.metrics.dialogue_claims import Claims, Denials
 from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue
-from dialogist.text.languages import Language, language_of
 from dialogist.text.patterns import (
+    Language,
     TextEntity,
     broken_masks,
     calendar_value,
     entities,
+    language_of,
     without_masks,
 )
 from dialogist.text.people import MONTHS, NICKNAMES, SHORT_FORMS, Mention

@@ -62,8 +62,8 @@ class SummaryOptions(DecodingOptions):
     def _focus_is_faithful(self) -> "SummaryOptions":
         if self.focus is not None and self.style == "free":
             raise ValueError(
-                "'focus' goes with 'style' faithful; of a free summary dialogist.template.focus "
-                "keeps what is about a speaker"
+                "'focus' goes with 'style' faithful; of a free summary "
+                "dialogist.template.perspective keeps what is about a speaker"
             )
         return self
 

@@ -1,33 +1,27 @@
-"""`Pipeline`: dialogues to summaries, stage by stage; and `Session`, for one that goes on."""
+"""`Pipeline`: dialogues to summaries in free style, stage by stage.
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+    read -> search -> compose -> evidence -> checks
+
+Search takes all dialogues at once. Where that fails it is tried again dialogue by dialogue: so one
+of them does not take its neighbours with it, and a batch too large for memory is done in parts.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from threading import Lock
 from typing import TypeAlias
 
 from dialogist.checks.checking import with_checks
-from dialogist.decoding import DecodingOptions
+from dialogist.checks.profile import without_profile_turns
 from dialogist.errors import UsageError
 from dialogist.model_folder.bundle import Bundle
 from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.compose import attach_evidence, compose, rejected
 from dialogist.pipeline.drafts import Window
-from dialogist.pipeline.faithful import faithful_summaries, without_profile_turns
 from dialogist.pipeline.isolation import Clock, failed
-from dialogist.pipeline.summarizer import Summarizer
 from dialogist.pipeline.window_generator import BatchLimits, WindowGenerator
 from dialogist.pipeline.windows import SegmentedDialogue, Segmenter, SummarySentence
-from dialogist.records import Dialogue, Summary, Utterance
-
-# `Pipeline`: dialogues to summaries, stage by stage; what goes wrong with one leaves the others.
-#
-#     read -> search -> compose -> evidence -> checks
-#
-# Search takes all dialogues at once. Where that fails it is tried again dialogue by dialogue: so
-# one of them does not take its neighbours with it, and a batch too large for memory is done in
-# parts.
-
+from dialogist.records import Dialogue, Summary
 
 Write: TypeAlias = Callable[[Sequence[Window]], list[Window]]
 """The windows with what the model says of each."""
@@ -139,9 +133,6 @@ class Pipeline:
         task.summary = summary
 
 
-# `Neural`: summaries in free style, which a model's network writes.
-
-
 class Neural:
     """A loaded model: its network, with preparation and search."""
 
@@ -175,88 +166,3 @@ class Neural:
             self.bundle, self.reader, lambda windows: self.writer.write(windows, options), options
         )
         return pipeline.summaries(dialogues)
-
-
-# `Session`: a conversation that is still going on, and its summary so far.
-
-
-WindowKey: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
-
-
-class Session:
-    """Takes utterances as they come; a summary costs the last window, however long it has become.
-
-    In free style, windows are cut so that what comes later changes none but the last; what was
-    said of the others is kept. In either style ``summary()`` says the same as a session that is
-    given all at once. Many threads may call one session, and many sessions may share one
-    summarizer.
-
-    Example:
-        >>> from dialogist import Session, Summarizer, Utterance
-        >>> session = Session(Summarizer.load("default"))
-        >>> session.add(Utterance("Ann", "Can you send me the report by Friday?"))
-        >>> session.add(Utterance("Bo", "Yes, I will send it on Thursday evening."))
-        >>> session.summary().status
-        'ok'
-    """
-
-    def __init__(
-        self,
-        summarizer: Summarizer,
-        options: DecodingOptions | None = None,
-        id: str = "",
-        profile: Mapping[str, str] | None = None,
-        **overrides: object,
-    ) -> None:
-        """``options`` and ``overrides`` change the model's own as in `Summarizer.chosen`.
-
-        Raises:
-            UsageError: there is no such option, or they ask for more than the model can write.
-        """
-        self._options = summarizer.chosen(options, **overrides)
-        self._id, self._name, self._profile = id, summarizer.name, profile or {}
-        if self._options.style == "free":
-            bundle = summarizer.bundle
-            self._writer = WindowGenerator(bundle)
-            reader = Segmenter(bundle, alike=False)
-            self._pipeline = Pipeline(bundle, reader, self._write, self._options)
-        self._utterances: list[Utterance] = []
-        self._searched: dict[WindowKey, Window] = {}
-        self._lock = Lock()
-
-    @property
-    def dialogue(self) -> Dialogue:
-        """All that was said so far."""
-        return Dialogue(tuple(self._utterances), self._id, profile=self._profile)
-
-    def add(self, *utterances: Utterance) -> None:
-        """Somebody says something.
-
-        Raises:
-            UsageError: one is no `Utterance`; then none is added.
-        """
-        said = Dialogue(utterances).utterances
-        with self._lock:
-            self._utterances += said
-
-    def summary(self) -> Summary:
-        """The summary of all that was said so far; what goes wrong is its status ``error``."""
-        with self._lock:
-            if self._options.style == "faithful":
-                return faithful_summaries([self.dialogue], self._options, self._name)[0]
-            return self._pipeline.summaries([self.dialogue])[0]
-
-    def _write(self, windows: Sequence[Window]) -> list[Window]:
-        """The windows with what is said of each; only new ones are searched, old ones forgotten."""
-        missing = [one for one in windows if _key(one) not in self._searched]
-        found = self._writer.write(missing, self._options)
-        known = self._searched | {_key(one): one for one in found}
-        # None keeps the dialogue as it was before: that would be a copy for each window.
-        searched = [replace(known[_key(one)], dialogue=one.dialogue) for one in windows]
-        self._searched = {_key(one): one for one in searched}
-        return searched
-
-
-def _key(window: Window) -> WindowKey:
-    """Two windows may say the same at different places."""
-    return window.encoded.source, window.example.origins

@@ -1,11 +1,15 @@
-"""`Summarizer`: dialogues in, summaries out. All that command line and evaluation ever see."""
+"""`Summarizer`: dialogues in, summaries out; `Session`: one conversation that is still going on.
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+They are all that command line, service and evaluation see. Nothing here needs torch before free
+style is asked for.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import islice
 from os import PathLike
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias
 
 from dialogist.decoding import DecodingOptions
 from dialogist.errors import UsageError
@@ -13,7 +17,7 @@ from dialogist.model_folder.model_files import DEFAULT_MODEL, find_model, has_ne
 from dialogist.model_folder.options import SummaryOptions, model_options, only_in_free_style
 from dialogist.pipeline.faithful import faithful_summaries
 from dialogist.pipeline.isolation import checked_dialogues
-from dialogist.records import Dialogue, Summary
+from dialogist.records import Dialogue, Summary, Utterance
 
 if TYPE_CHECKING:
     from dialogist.baselines.openai_endpoint import OpenAIEndpoint
@@ -22,6 +26,9 @@ if TYPE_CHECKING:
     from dialogist.pipeline.stages import Neural
     from dialogist.pipeline.window_generator import BatchLimits
     from dialogist.pipeline.windows import SegmentedDialogue
+
+WindowKey: TypeAlias = tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]
+"""A window as the network reads it: its token ids, and the utterances that they are of."""
 
 
 class SummarizerLike(Protocol):
@@ -78,8 +85,9 @@ class Summarizer:
         """Load a model by name (``default``), model folder, or run folder.
 
         The network of a model of faithful style is loaded when a call first needs it.
-        ``precision``: what it computes in; ``auto`` is what pays on this machine (docs/notes),
-        None fp32, and the weights stay as they were trained.
+        ``precision``: what it computes in; ``auto`` is the fastest on this machine
+        (docs/notes/2026-11-24-summary-speed.md), None fp32, and the weights stay as they were
+        trained.
 
         Raises:
             ModelError: there is no such model, or it is damaged.
@@ -282,3 +290,86 @@ class EndpointSummarizer(Summarizer):
 
     def _summaries(self, dialogues: Sequence[Dialogue], options: SummaryOptions) -> list[Summary]:
         return self._system.summarize(dialogues)
+
+
+class Session:
+    """Takes utterances as they come; a summary costs the last window, however long it has become.
+
+    In free style, windows are cut so that what comes later changes none but the last; what was
+    said of the others is kept. In either style ``summary()`` says the same as a session that is
+    given all at once. Many threads may call one session, and many sessions may share one
+    summarizer.
+
+    Example:
+        >>> from dialogist import Session, Summarizer, Utterance
+        >>> session = Session(Summarizer.load("default"))
+        >>> session.add(Utterance("Ann", "Can you send me the report by Friday?"))
+        >>> session.add(Utterance("Bo", "Yes, I will send it on Thursday evening."))
+        >>> session.summary().status
+        'ok'
+    """
+
+    def __init__(
+        self,
+        summarizer: Summarizer,
+        options: DecodingOptions | None = None,
+        id: str = "",
+        profile: Mapping[str, str] | None = None,
+        **overrides: object,
+    ) -> None:
+        """``options`` and ``overrides`` change the model's own as in `Summarizer.chosen`.
+
+        Raises:
+            UsageError: there is no such option, or they ask for more than the model can write.
+        """
+        self._options = summarizer.chosen(options, **overrides)
+        self._id, self._name, self._profile = id, summarizer.name, profile or {}
+        if self._options.style == "free":
+            from dialogist.pipeline.stages import Pipeline  # torch
+            from dialogist.pipeline.window_generator import WindowGenerator
+            from dialogist.pipeline.windows import Segmenter
+
+            bundle = summarizer.bundle
+            self._writer = WindowGenerator(bundle)
+            reader = Segmenter(bundle, alike=False)
+            self._pipeline = Pipeline(bundle, reader, self._write, self._options)
+        self._utterances: list[Utterance] = []
+        self._searched: dict[WindowKey, Window] = {}
+        self._lock = Lock()
+
+    @property
+    def dialogue(self) -> Dialogue:
+        """All that was said so far."""
+        return Dialogue(tuple(self._utterances), self._id, profile=self._profile)
+
+    def add(self, *utterances: Utterance) -> None:
+        """Somebody says something.
+
+        Raises:
+            UsageError: one is no `Utterance`; then none is added.
+        """
+        said = Dialogue(utterances).utterances
+        with self._lock:
+            self._utterances += said
+
+    def summary(self) -> Summary:
+        """The summary of all that was said so far; what goes wrong is its status ``error``."""
+        with self._lock:
+            if self._options.style == "faithful":
+                return faithful_summaries([self.dialogue], self._options, self._name)[0]
+            return self._pipeline.summaries([self.dialogue])[0]
+
+    def _write(self, windows: "Sequence[Window]") -> "list[Window]":
+        """The windows with what is said of each; only new ones are searched, old ones forgotten."""
+        missing = [one for one in windows if _key(one) not in self._searched]
+        found = self._writer.write(missing, self._options)
+        known = self._searched | {_key(one): one for one in found}
+        # None keeps the dialogue as it was before: that would be a copy for each window.
+        searched = [replace(known[_key(one)], dialogue=one.dialogue) for one in windows]
+        self._searched = {_key(one): one for one in searched}
+        return searched
+
+
+def _key(window: "Window") -> WindowKey:
+    """Two windows may say the same at different places."""
+    return window.encoded.source, window.example.origins

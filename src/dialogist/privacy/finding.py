@@ -226,15 +226,6 @@ _NO_VALUES = KnownValues({})
 
 
 @dataclass(frozen=True, slots=True)
-class PersonalMention:
-    """A mention of personal data: ``text[start:end]``, of which kind."""
-
-    start: int
-    end: int
-    kind: str
-
-
-@dataclass(frozen=True, slots=True)
 class KnownData:
     """What is known from the rest of a dialogue: its values, and its people by name."""
 
@@ -250,7 +241,7 @@ class FirstLook:
     """What the rules find in a text, whatever else is known: the larger part of the work."""
 
     entities: tuple[EntitySpan, ...]
-    found: tuple[PersonalMention, ...]
+    found: tuple[EntitySpan, ...]
 
 
 def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
@@ -270,7 +261,7 @@ def first_look(text: str, privacy: Privacy, question: str = "") -> FirstLook:
 
 def find_personal_data(
     text: str, privacy: Privacy, known: KnownData = _NOTHING, looked: FirstLook | None = None
-) -> list[PersonalMention]:
+) -> list[EntitySpan]:
     """All personal data in a text, from left to right, none overlapping."""
     text_ = plain_characters(text)
     looked = looked or first_look(text, privacy)
@@ -284,51 +275,51 @@ def find_personal_data(
 
 def _by_entities(
     text: str, entities: Iterable[EntitySpan], privacy: Privacy, question: str
-) -> Iterator[PersonalMention]:
+) -> Iterator[EntitySpan]:
     for span in entities:
         rule = next((rule for rule in privacy.rules if rule.takes(text, span, question)), None)
         if rule is not None and rule.kind in privacy.kinds:
             # "on 5th October.": the entity may be short for a month, the full stop stays.
             end = span.end - (text[span.end - 1] == ".")
-            yield PersonalMention(span.start, end, rule.kind)
+            yield EntitySpan(span.start, end, rule.kind)
 
 
-def _by_patterns(text: str, privacy: Privacy, question: str) -> Iterator[PersonalMention]:
+def _by_patterns(text: str, privacy: Privacy, question: str) -> Iterator[EntitySpan]:
     for rule in privacy.rules:
         if rule.kind in privacy.kinds:
             places = rule.matches(text, question)
-            yield from (PersonalMention(start, end, rule.kind) for start, end in places)
+            yield from (EntitySpan(start, end, rule.kind) for start, end in places)
 
 
 def _by_values(
     text: str, entities: Sequence[EntitySpan], values: KnownValues
-) -> Iterator[PersonalMention]:
+) -> Iterator[EntitySpan]:
     """A value is none within a time or an amount: after "order 1999" not that of "$1999.50"."""
     for start, end, kind in values.matches(text):
         if not any(
             span.start < end and start < span.end and not start <= span.start <= span.end <= end
             for span in entities
         ):
-            yield PersonalMention(start, end, kind)
+            yield EntitySpan(start, end, kind)
 
 
-def _by_names(text: str, privacy: Privacy, people: tuple[str, ...]) -> Iterator[PersonalMention]:
+def _by_names(text: str, privacy: Privacy, people: tuple[str, ...]) -> Iterator[EntitySpan]:
     if privacy.names == "none":
         return
-    yield from (PersonalMention(start, end, PERSON) for start, end in known_people(text, people))
+    yield from (EntitySpan(start, end, PERSON) for start, end in known_people(text, people))
     if privacy.names != "speakers":
         for start, end, person in names_beside(text, privacy.given_names, people):
             if person or privacy.names == "all":
-                yield PersonalMention(start, end, PERSON if person else NAME)
+                yield EntitySpan(start, end, PERSON if person else NAME)
 
 
 def _kept(surface: str, privacy: Privacy) -> bool:
     return any(pattern.match(surface) for pattern in privacy.keep)
 
 
-def _merged(found: Sequence[PersonalMention]) -> list[PersonalMention]:
+def _merged(found: Sequence[EntitySpan]) -> list[EntitySpan]:
     """Spans that overlap joined; the longest says the kind, of equal ones the first found."""
-    result: list[PersonalMention] = []
+    result: list[EntitySpan] = []
     longest = 0
     # Python sorts stably: of equal spans the one found first stays first.
     for one in sorted(found, key=lambda one: (one.start, -one.end)):
@@ -339,5 +330,5 @@ def _merged(found: Sequence[PersonalMention]) -> list[PersonalMention]:
         last = result[-1]
         kind = one.kind if one.end - one.start > longest else last.kind
         longest = max(longest, one.end - one.start)
-        result[-1] = PersonalMention(last.start, max(last.end, one.end), kind)
+        result[-1] = EntitySpan(last.start, max(last.end, one.end), kind)
     return result

@@ -6,14 +6,15 @@ dialogue with other files.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import lru_cache
 
 from dialogist.privacy.finding import is_person
-from dialogist.privacy.masks import Masked, MaskTable, mask_text, mask_texts
+from dialogist.privacy.masks import MaskTable, mask_text, mask_texts
 from dialogist.privacy.packs import CODE, Privacy, privacy_of
 from dialogist.records import JSON, Dialogue, Entity, Statement, Summary, Warning
+from dialogist.text.tokens import Replaced
 
 _KINDS_OF_IDS = frozenset((CODE, "ORDER", "ID"))
 
@@ -27,7 +28,8 @@ def mask_dialogue(dialogue: Dialogue, privacy: Privacy) -> tuple[Dialogue, MaskT
     people = filter(is_person, (*dialogue.speakers, *named))
     speakers = tuple(people) if privacy.names != "none" else ()
     masked, table = mask_texts(dialogue_texts(dialogue), privacy, speakers, questions_of(dialogue))
-    return _with_texts(dialogue, iter([one.text for one in masked])), table
+    texts = iter(masked)
+    return _with_texts(dialogue, lambda _: next(texts).text), table
 
 
 def restore_dialogue(dialogue: Dialogue, table: MaskTable) -> Dialogue:
@@ -35,23 +37,23 @@ def restore_dialogue(dialogue: Dialogue, table: MaskTable) -> Dialogue:
 
     One that was changed since has the words of their first mention in place of the masks.
     """
-    texts = dialogue_texts(dialogue)
     try:
-        restored = table.restore_texts(texts)
+        texts = iter(table.restore_texts(dialogue_texts(dialogue)))
     except ValueError:
-        restored = tuple(map(table.restore, texts))
-    return _with_texts(dialogue, iter(restored))
+        return _with_texts(dialogue, table.restore)
+    return _with_texts(dialogue, lambda _: next(texts))
 
 
 def dialogue_texts(dialogue: Dialogue) -> list[str]:
     """All texts of a dialogue in order."""
-    said = [text for u in dialogue.utterances for text in (u.speaker, u.text)]
-    return [
-        *said,
-        *dialogue.references,
-        *dialogue.profile.values(),
-        *_texts_in(dict(dialogue.metadata)),
-    ]
+    texts: list[str] = []
+
+    def seen(text: str) -> str:
+        texts.append(text)
+        return text
+
+    _with_texts(dialogue, seen)
+    return texts
 
 
 def questions_of(dialogue: Dialogue) -> list[str]:
@@ -61,38 +63,27 @@ def questions_of(dialogue: Dialogue) -> list[str]:
     return [*before, *[""] * (len(dialogue_texts(dialogue)) - len(before))]
 
 
-def _with_texts(dialogue: Dialogue, texts: Iterator[str]) -> Dialogue:
-    """The dialogue with other texts, in the order of `dialogue_texts`."""
+def _with_texts(dialogue: Dialogue, change: Callable[[str], str]) -> Dialogue:
+    """The dialogue with every text changed, in the order of `dialogue_texts`."""
+
+    def changed(value: JSON) -> JSON:
+        if isinstance(value, str):
+            return change(value)
+        if isinstance(value, list):
+            return [changed(item) for item in value]
+        if isinstance(value, dict):
+            return {key: changed(item) for key, item in value.items()}
+        return value
+
     return replace(
         dialogue,
         utterances=tuple(
-            replace(u, speaker=next(texts), text=next(texts)) for u in dialogue.utterances
+            replace(u, speaker=change(u.speaker), text=change(u.text)) for u in dialogue.utterances
         ),
-        references=tuple(next(texts) for _ in dialogue.references),
-        profile={name: next(texts) for name in dialogue.profile},
-        metadata={key: _replaced(value, texts) for key, value in dialogue.metadata.items()},
+        references=tuple(map(change, dialogue.references)),
+        profile={name: change(text) for name, text in dialogue.profile.items()},
+        metadata={key: changed(value) for key, value in dialogue.metadata.items()},
     )
-
-
-def _texts_in(value: JSON) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts_in(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _texts_in(item)
-
-
-def _replaced(value: JSON, texts: Iterator[str]) -> JSON:
-    if isinstance(value, str):
-        return next(texts)
-    if isinstance(value, list):
-        return [_replaced(item, texts) for item in value]
-    if isinstance(value, dict):
-        return {key: _replaced(item, texts) for key, item in value.items()}
-    return value
 
 
 class DialogueMasking:
@@ -169,7 +160,7 @@ class _SummaryMasking:
         self.privacy = privacy
         self.table = table
 
-    def masked(self, text: str) -> Masked:
+    def masked(self, text: str) -> Replaced:
         done, self.table = mask_text(text, self.privacy, self.table)
         return done
 
@@ -177,17 +168,17 @@ class _SummaryMasking:
         return self.masked(text).text
 
     def statements(
-        self, statements: Iterable[Statement], text: str, masked: Masked
+        self, statements: Iterable[Statement], text: str, masked: Replaced
     ) -> tuple[Statement, ...]:
         return tuple(self._statement(one, text, masked) for one in statements)
 
-    def _statement(self, one: Statement, text: str, masked: Masked) -> Statement:
+    def _statement(self, one: Statement, text: str, masked: Replaced) -> Statement:
         if text[one.start : one.end] != one.text:
             return replace(one, text=self.text(one.text))
         start, end = masked.place(one.start), masked.place(one.end)
         return replace(one, text=masked.text[start:end], start=start, end=end)
 
-    def warning(self, one: Warning, text: str, masked: Masked) -> Warning:
+    def warning(self, one: Warning, text: str, masked: Replaced) -> Warning:
         message = self.text(one.message)
         if one.start < 0 or text[one.start : one.end] != one.text:
             return replace(one, message=message, text=self.text(one.text))

@@ -14,12 +14,12 @@ from typing import Annotated
 from pydantic import Field, ValidationError
 
 from dialogist.config import Config
+from dialogist.data.entities import EntitySpan
 from dialogist.errors import DataError
 from dialogist.privacy.finding import (
     FirstLook,
     KnownData,
     KnownValues,
-    PersonalMention,
     find_personal_data,
     first_look,
     identify,
@@ -27,7 +27,7 @@ from dialogist.privacy.finding import (
 )
 from dialogist.privacy.packs import CODE, NAME, PERSON, Privacy
 from dialogist.privacy.rules import plain_characters
-from dialogist.text.tokens import folded
+from dialogist.text.tokens import Replaced, folded, replaced
 
 MASK_PATTERN = re.compile(r"\[([A-Z]+(?:_[A-Z]+)*)_[1-9][0-9]*\]")
 """A mask as it is written."""
@@ -67,32 +67,6 @@ def _at_home(number: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Masked:
-    """A masked text; ``spans`` are what was masked: start and end in the original, and the mask."""
-
-    text: str
-    spans: tuple[tuple[int, int, str], ...] = ()
-
-    def place(self, offset: int) -> int:
-        """Where a character of the original stands now; within a mask: behind it."""
-        shift = 0
-        for start, end, mask in self.spans:
-            if offset <= start:
-                break
-            if offset < end:
-                return start + shift + len(mask)
-            shift += len(mask) - (end - start)
-        return offset + shift
-
-    def around(self, start: int, end: int) -> tuple[int, int]:
-        """Where ``start:end`` of the original stands now, masks that it touches as a whole."""
-        for first, last, _ in self.spans:
-            start = first if first < start < last else start
-            end = last if first < end < last else end
-        return self.place(start), self.place(end)
-
-
-@dataclass(frozen=True, slots=True)
 class MaskTable:
     """The masks of one dialogue.
 
@@ -116,10 +90,10 @@ class MaskTable:
         telling = {words: kind for words, kind in kinds.items() if kind not in (PERSON, NAME)}
         return KnownData(KnownValues(telling), self.people)
 
-    def with_value(self, kind: str, words: str) -> tuple[Masked, "MaskTable"]:
+    def with_value(self, kind: str, words: str) -> tuple[Replaced, "MaskTable"]:
         """A text that is one value of a kind, masked, and the table that knows it."""
         numbering = _Numbering(self, {})
-        masked = numbering.mask(words, [PersonalMention(0, len(words), kind)])
+        masked = numbering.mask(words, [EntitySpan(0, len(words), kind)])
         return masked, numbering.table(self.mentions)
 
     def counts(self) -> Counter[str]:
@@ -158,7 +132,7 @@ def mask_texts(
     privacy: Privacy,
     speakers: Sequence[str] = (),
     questions: Sequence[str] = (),
-) -> tuple[tuple[Masked, ...], MaskTable]:
+) -> tuple[tuple[Replaced, ...], MaskTable]:
     """Mask the texts of a dialogue with one table; ``speakers`` are names to be masked.
 
     ``questions``, if any, are the turns before the texts, each of which may ask for a value.
@@ -190,7 +164,7 @@ def mask_texts(
 
 def mask_text(
     text: str, privacy: Privacy, table: MaskTable | None = None
-) -> tuple[Masked, MaskTable]:
+) -> tuple[Replaced, MaskTable]:
     """Mask another text on a dialogue, such as its summary: the same value has the same mask.
 
     What the dialogue does not hold is masked, too: the table that comes back knows it.
@@ -205,14 +179,14 @@ def mask_text(
 
 def _find(
     texts: Iterable[str], privacy: Privacy, known: KnownData, looked: Iterable[FirstLook]
-) -> list[list[PersonalMention]]:
+) -> list[list[EntitySpan]]:
     pairs = zip(texts, looked, strict=True)
     return [_not_yet_masked(text, privacy, known, seen) for text, seen in pairs]
 
 
 def _not_yet_masked(
     text: str, privacy: Privacy, known: KnownData, looked: FirstLook | None = None
-) -> list[PersonalMention]:
+) -> list[EntitySpan]:
     """The personal data of a text; a mask is none: "the password is [SECRET_1]"."""
     masks = [mask.span() for mask in MASK_PATTERN.finditer(text)]
     found = find_personal_data(text, privacy, known, looked)
@@ -249,17 +223,11 @@ class _Numbering:
         self._values = dict(table.values)
         self._numbers = Counter(map(mask_kind, table.values))
 
-    def mask(self, text: str, found: Iterable[PersonalMention]) -> Masked:
+    def mask(self, text: str, found: Sequence[EntitySpan]) -> Replaced:
         """The text with masks for what was found in it."""
-        pieces: list[str] = []
-        spans: list[tuple[int, int, str]] = []
-        end = 0
-        for one in found:
-            mask = self._mask(one.kind, text[one.start : one.end])
-            pieces += [text[end : one.start], mask]
-            spans.append((one.start, one.end, mask))
-            end = one.end
-        return Masked("".join([*pieces, text[end:]]), tuple(spans))
+        masks = (self._mask(one.kind, text[one.start : one.end]) for one in found)
+        pairs = zip(found, masks, strict=True)
+        return replaced(text, ((one.start, one.end, mask) for one, mask in pairs))
 
     def table(self, mentions: tuple[tuple[tuple[str, str], ...], ...]) -> MaskTable:
         """The table with what was added."""
@@ -316,7 +284,8 @@ def read_tables(path: Path) -> Mapping[str, tuple[str, MaskTable]]:
         reason = getattr(error, "strerror", None) or "is not UTF-8"
         raise DataError(f"{path}: cannot be read: {reason}") from None
     read = (_line(text, f"{path}:{number}") for number, text in enumerate(lines, start=1))
-    return {line.id: (line.original_id, _table(line)) for line in read}
+    tables = ((one, MaskTable(one.values, {}, one.mentions, frozenset(one.taken))) for one in read)
+    return {one.id: (one.original_id, table) for one, table in tables}
 
 
 def _line(text: str, where: str) -> _Line:
@@ -326,7 +295,3 @@ def _line(text: str, where: str) -> _Line:
         reason = error.errors()[0]["msg"]
         message = f"{where}: is no table of masks ({reason}): give a file of mask --table"
         raise DataError(message) from None
-
-
-def _table(line: _Line) -> MaskTable:
-    return MaskTable(line.values, {}, line.mentions, frozenset(line.taken))

@@ -24,11 +24,6 @@ _NINO = re.compile(r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z][0-9]{6}[A-D]")
 _NO_NINO = frozenset(("BG", "GB", "KN", "NK", "NT", "TN", "ZZ"))
 
 
-def card_check(text: str) -> bool:
-    """The check digit of payment cards (ISO/IEC 7812-1)."""
-    return luhn(text)
-
-
 def iban_check(text: str) -> bool:
     """The check digits of a bank account (ISO 13616)."""
     return text.isascii() and iban(text)
@@ -52,18 +47,13 @@ def nino_check(text: str) -> bool:
     return _NINO.fullmatch(compact) is not None and compact[:2] not in _NO_NINO
 
 
-def digits_check(text: str) -> bool:
-    """At least one digit."""
-    return bool(digits_of(text))
-
-
 CHECKS: Mapping[str, Callable[[str], bool]] = {
-    "luhn": card_check,
+    "luhn": luhn,
     "iban": iban_check,
     "resident_id": resident_id_check,
     "ssn": ssn_check,
     "nino": nino_check,
-    "digits": digits_check,
+    "digits": lambda text: bool(digits_of(text)),
 }
 
 

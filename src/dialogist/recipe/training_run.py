@@ -13,8 +13,8 @@ import torch
 from torch import nn
 
 from dialogist import __version__
+from dialogist.data.collate import TokenBucketConfig
 from dialogist.data.prepare import Preparation
-from dialogist.data.sampler import TokenBucketConfig
 from dialogist.data.shards import TOKENIZER
 from dialogist.decoding import DecodingOptions
 from dialogist.errors import (

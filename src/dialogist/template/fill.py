@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from dialogist.data.key_points import LabelOrigin, RulePack
+from dialogist.data.key_points import LabelOrigin, RulePack, load_pack
 from dialogist.records import (
     PROFILE_PREFIX,
     Dialogue,
@@ -18,9 +18,9 @@ from dialogist.template.extract.extraction import Extracted, extract, same
 from dialogist.template.extract.titles import title_of
 from dialogist.template.extract.turns import Found, quoted, turns_of
 from dialogist.template.filled import Cited, Entry, Filled, FilledSection, Origin, doubt_of
-from dialogist.template.template_config import FieldSource, SectionConfig, Template, pack_of
+from dialogist.template.template_config import FieldSource, SectionConfig, Template
 from dialogist.template.typed_fields import Values, has_cue
-from dialogist.text.languages import language_of
+from dialogist.text.patterns import language_of
 from dialogist.text.quantities import deadline_in
 from dialogist.text.reported_speech.participants import written_name
 from dialogist.text.tokens import sentence_spans, word_set
@@ -31,16 +31,8 @@ from dialogist.text.tokens import sentence_spans, word_set
 _ENDS = (".", "!", "?", "…", "。", "！", "？", '"', "”", "’", ")", "）", ";", "；")
 
 
-@dataclass(frozen=True, slots=True)
-class Sentences:
-    """All whole sentences of a summary, labelled where that is possible; ``notes`` in words."""
-
-    all: tuple[Statement, ...]
-    notes: tuple[str, ...] = ()
-
-
-def sentences_of(summary: Summary, template: Template) -> Sentences:
-    """The summary's sentences with their labels.
+def sentences_of(summary: Summary, template: Template) -> tuple[list[Statement], list[str]]:
+    """The summary's whole sentences, labelled where that is possible; and notes, in words.
 
     A model's own key points count where the template asks for any of them; else the rule pack of
     the template that knows most sentences labels them. The half sentence of a summary that was cut
@@ -53,10 +45,10 @@ def sentences_of(summary: Summary, template: Template) -> Sentences:
     wanted = {label for section in template.sections for label in section.labels}
     own = [_own_label(sentence, summary) for sentence in sentences]
     if wanted.isdisjoint(own) and template.packs and wanted:
-        packs = [pack_of(name) for name in template.packs]
+        packs = [load_pack(name) for name in template.packs]
         own = _labels(sentences, packs)
     labelled = [replace(s, label=label) for s, label in zip(sentences, own, strict=True)]
-    return Sentences(tuple(s for s in labelled if not _is_heading(s)), tuple(notes))
+    return [s for s in labelled if not _is_heading(s)], notes
 
 
 def _is_heading(statement: Statement) -> bool:
@@ -100,9 +92,6 @@ def _labels(sentences: Sequence[Statement], packs: Sequence[RulePack]) -> list[s
     return best
 
 
-# `fill`: a template, a summary and its dialogue become the form that a team wants.
-
-
 # What a dialogue says about a section of key points in its own words, told by the section's cues.
 #
 # An empty section must not read as if nothing had been said: "Any allergies?" - "Penicillin."
@@ -119,11 +108,6 @@ def answers_in(dialogue: Dialogue, cues: Sequence[str]) -> Iterator[Found]:
             reply.pop()
         if reply and text is not None:
             yield Found(text, tuple(one.span() for one in (*reply, sentence)))
-
-
-def mentions_of(dialogue: Dialogue, cues: Sequence[str]) -> tuple[int, ...]:
-    """The utterances that name a cue, counted from 0."""
-    return tuple(n for n, one in enumerate(dialogue.utterances) if has_cue(one.text, cues))
 
 
 # Promises in reported statements: "The agent will send a label" is an action of the agent.
@@ -223,15 +207,21 @@ def fill(
     What was decided, done or promised, and how it ended, is taken from the dialogue alone: no
     sentence of the summary stands in such a section.
     ``dialogue`` is the one that was summarised, its utterances as the summary's evidence counts
-    them. Sentences stand whole. Give it before any renaming: see `rename.rename_filled`. ``names``
-    are the new names then: one such as "Customer" says who is served. ``focus``: only what this
-    speaker says, does or is named in.
+    them. Sentences stand whole. Give it before any renaming: see `perspective.rename_filled`.
+    ``names`` are the new names then: one such as "Customer" says who is served. ``focus``: only
+    what this speaker says, does or is named in.
     """
+    said = dialogue.utterances
     filler = _Filler(summary, dialogue, template, names or {}, focus)
     sections = tuple(filler.sections())
     left_out = tuple(filler.left_out())
-    notes = (*filler.notes(), *_counted(len(left_out)))
-    entries = [entry for section in sections for entry in section.entries]
+    notes = list(filler.notes())
+    if left_out:
+        one = len(left_out) == 1
+        stands = "sentence of the summary stands" if one else "sentences of the summary stand"
+        notes.append(f"{len(left_out)} {stands} in no section")
+    entries = [*(entry for section in sections for entry in section.entries), *left_out]
+    cited = sorted({span.utterance for entry in entries for span in entry.evidence})
     return Filled(
         template=template.name,
         version=template.version,
@@ -239,8 +229,8 @@ def fill(
         id=summary.id or dialogue.id,
         sections=sections,
         left_out=left_out,
-        cited=tuple(_cited([*entries, *left_out], dialogue)),
-        notes=notes,
+        cited=tuple(Cited(n, said[n].speaker, said[n].text) for n in cited if n < len(said)),
+        notes=tuple(notes),
     )
 
 
@@ -253,9 +243,8 @@ class _Filler:
     focus: str | None = None
     unfocused: int = 0
 
-    @cached_property
-    def _read(self) -> Sentences:
-        return sentences_of(self.summary, self.template)
+    def __post_init__(self) -> None:
+        self._all, self._noted = sentences_of(self.summary, self.template)
 
     @cached_property
     def _extracted(self) -> Extracted:
@@ -277,13 +266,20 @@ class _Filler:
                 entries, unclear = self._values.entries(section)
             else:
                 entries = self._focused(self._sources[section.source](section), section)
-            instead = self._instead(section)
+            instead = self._instead(section) if self.focus is None else ""
             if not entries and section.leave_out and not instead:
                 continue
-            says = instead or section.empty or self.template.empty
-            missing = section.required and not entries and not instead
-            filled = _section(section, entries, unclear, says, missing)
-            yield replace(filled, elsewhere=bool(instead) and not entries)
+            most = section.max or len(entries)
+            yield FilledSection(
+                section.title,
+                section.source,
+                tuple(entries[:most]),
+                says="" if entries else instead or section.empty or self.template.empty,
+                missing=section.required and not entries and not instead and self.focus is None,
+                more=max(0, len(entries) - most),
+                unclear=unclear,
+                elsewhere=bool(instead) and not entries,
+            )
 
     def _focused(self, entries: list[Entry], section: SectionConfig) -> list[Entry]:
         """What the speaker in focus says, does or is named in; a summary is chosen so already."""
@@ -310,7 +306,7 @@ class _Filler:
         """What to know of this one."""
         if self.summary.status != "ok":
             yield f"{self.summary.status}: {self.summary.reason}".rstrip(": ")
-        yield from self._read.notes
+        yield from self._noted
         if self.unfocused:
             yield f"entries that are not about {self.focus} are left out: {self.unfocused}"
         for section in self.template.sections:
@@ -329,12 +325,7 @@ class _Filler:
         return {
             "key_points": self._key_points,
             "summary": self._sentences,
-            "issue": self._said,
-            "done": self._said,
-            "outcome": self._said,
-            "decisions": self._said,
-            "actions": self._said,
-            "questions": self._said,
+            **dict.fromkeys(RULED, self._said),
             "title": self._title,
             "speakers": self._speakers,
             "profile": self._profile,
@@ -342,7 +333,7 @@ class _Filler:
 
     def _key_points(self, section: SectionConfig) -> list[Entry]:
         """By label in the template's order, whatever order the model wrote."""
-        labelled = [s for label in section.labels for s in self._read.all if s.label == label]
+        labelled = [s for label in section.labels for s in self._all if s.label == label]
         if is_ruled(section):
             return self._confirmed(labelled)
         answers = answers_in(self.dialogue, section.cues) if section.cues else ()
@@ -351,8 +342,9 @@ class _Filler:
     def _instead(self, section: SectionConfig) -> str:
         """Where an empty section's matter is to be read: nothing found is not nothing said."""
         if section.source == "key_points" and section.cues:
-            named = mentions_of(self.dialogue, section.cues)
-            places = "".join(f" [{number + 1}]" for number in named[:_NAMED])
+            said = enumerate(self.dialogue.utterances, 1)
+            named = [n for n, one in said if has_cue(one.text, section.cues)][:_NAMED]
+            places = "".join(f" [{number}]" for number in named)
             return f"Mentioned, not extracted: see{places}" if named else ""
         if section.source == "outcome" and self._extracted.outcome:
             titles = [s.title for s in self.template.sections if s.source == "done"]
@@ -369,14 +361,14 @@ class _Filler:
         ]
 
     def _sentences(self, section: SectionConfig) -> list[Entry]:
-        chosen = self._read.all if section.part == "all" else self._unplaced()
+        chosen = self._all if section.part == "all" else self._unplaced()
         return [self._stated(s) for s in chosen]
 
     def _unplaced(self) -> list[Statement]:
         """Sentences that no section of key points holds."""
         held = (s for s in self.template.sections if not is_ruled(s))
         labels = {label for section in held for label in section.labels}
-        return [s for s in self._read.all if s.label not in labels]
+        return [s for s in self._all if s.label not in labels]
 
     def _said(self, section: SectionConfig) -> list[Entry]:
         """What the dialogue says, and nothing else; what was done is not told again as outcome."""
@@ -454,36 +446,3 @@ def _found(found: Found) -> Entry:
         deadline=found.deadline,
         kind=kind,
     )
-
-
-def _section(
-    section: SectionConfig, entries: Sequence[Entry], unclear: bool, says: str, missing: bool
-) -> FilledSection:
-    most = section.max or len(entries)
-    return FilledSection(
-        section.title,
-        section.source,
-        tuple(entries[:most]),
-        says="" if entries else says,
-        missing=missing,
-        more=max(0, len(entries) - most),
-        unclear=unclear,
-    )
-
-
-def _counted(left_out: int) -> Iterator[str]:
-    if left_out:
-        some = (
-            "1 sentence of the summary stands"
-            if left_out == 1
-            else (f"{left_out} sentences of the summary stand")
-        )
-        yield f"{some} in no section"
-
-
-def _cited(entries: Sequence[Entry], dialogue: Dialogue) -> Iterator[Cited]:
-    numbers = {span.utterance for entry in entries for span in entry.evidence}
-    for number in sorted(numbers):
-        if number < len(dialogue.utterances):
-            utterance = dialogue.utterances[number]
-            yield Cited(number, utterance.speaker, utterance.text)

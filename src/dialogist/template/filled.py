@@ -7,9 +7,6 @@ from typing import Literal, TypeAlias
 from dialogist.records import EvidenceSpan, Statement, StatementKind, Summary, Utterance
 from dialogist.template.template_config import FieldSource, FieldType
 
-# `Filled`: a template with a summary and its dialogue in it. Plain text and places, no opinion.
-
-
 Origin: TypeAlias = Literal["summary", "dialogue", "metadata", "profile"]
 
 
@@ -65,11 +62,15 @@ class FilledSection:
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """An utterance that an entry rests on, as it was said; ``number`` counts from 0."""
+    """Words of an utterance that an entry rests on; ``number`` counts from 0."""
 
     number: int
     speaker: str
     text: str
+
+    def is_within(self, text: str) -> bool:
+        """Whether a text has these words, whatever stands between them."""
+        return _bare(self.text) in _bare(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,19 +128,6 @@ _ROUND = 60  # characters kept on each side of a cited stretch
 _MOST = 400  # characters of a stretch
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """Words of utterance ``number``, counted from 0."""
-
-    number: int
-    speaker: str
-    text: str
-
-    def is_within(self, text: str) -> bool:
-        """Whether a text has these words, whatever stands between them."""
-        return _bare(self.text) in _bare(text)
-
-
 def cited_of(utterances: Sequence[Utterance]) -> dict[int, Cited]:
     """All utterances by number."""
     return {n: Cited(n, one.speaker, one.text) for n, one in enumerate(utterances)}
@@ -147,14 +135,14 @@ def cited_of(utterances: Sequence[Utterance]) -> dict[int, Cited]:
 
 def quotes_of(
     evidence: Sequence[EvidenceSpan], said: Mapping[int, Cited], most: int, whole: bool = True
-) -> tuple[Quote, ...]:
+) -> tuple[Cited, ...]:
     """The best utterances of some evidence, each once; not ``whole``: what is cited of them."""
     cited: dict[int, list[tuple[int, int]]] = {}
     for span in evidence:
         if span.utterance in said:
             cited.setdefault(span.utterance, []).append((span.start, span.end))
     return tuple(
-        Quote(number, said[number].speaker, shown_of(said[number].text, places, whole))
+        Cited(number, said[number].speaker, shown_of(said[number].text, places, whole))
         for number, places in list(cited.items())[:most]
     )
 
@@ -198,13 +186,8 @@ def excerpt(text: str, start: int, end: int) -> str:
 
 def doubt_of(statement: Statement, summary: Summary) -> str:
     """What speaks against a sentence, empty where nothing does."""
-    return "; ".join(dict.fromkeys(_doubts(statement, summary)))
-
-
-def _doubts(statement: Statement, summary: Summary) -> Iterator[str]:
-    for warning in summary.warnings:
-        if warning.start >= 0 and warning.start < statement.end and warning.end > statement.start:
-            yield warning.message
+    about = (w for w in summary.warnings if 0 <= w.start < statement.end)
+    return "; ".join(dict.fromkeys(w.message for w in about if w.end > statement.start))
 
 
 # The kinds of statement in words: behind each statement, and once below all of them.
@@ -219,7 +202,7 @@ SHOWN: Mapping[StatementKind, str] = {
 """What stands behind a statement."""
 
 _MEANING: Mapping[StatementKind, str] = {
-    "checked": "written by the network, accepted by a verifier",
+    "checked": "written by the network, accepted by a verifier",  # reserved: see StatementKind
     "reported": "what somebody said, in the third person by rules",
     "quoted": "the words themselves",
 }
@@ -265,7 +248,7 @@ def as_text(filled: Filled) -> str:
             below = [line for line in _beside(entry, said) if line not in shown]
             lines += [f"    {line}" for line in below]
             shown.update(below)
-        lines += [f"  ({_more(section)})"] if section.more else []
+        lines += [f"  ({section.more} more)"] if section.more else []
         lines += [f"  {printable(section.says)}"] if section.empty else []
     notes = [f"Note: {printable(note)}" for note in _notes(filled)]
     lines += [*[""] * bool(notes), *notes]
@@ -295,7 +278,7 @@ def as_markdown(filled: Filled) -> str:
         for entry in section.entries:
             lines += [f"- {_worded(entry, plain)}"]
             lines += [f"    - *check this: {plain(entry.doubt)}*"] if entry.doubt else []
-        lines += [f"- *{_more(section)}*"] if section.more else []
+        lines += [f"- *{section.more} more*"] if section.more else []
         lines += [f"*{plain(section.says)}*"] if section.empty else []
     for note in _notes(filled):
         lines += ["", f"> **Note:** {plain(note)}"]
@@ -303,7 +286,7 @@ def as_markdown(filled: Filled) -> str:
     return "\n".join(lines) + "\n"
 
 
-def quotation(quote: Quote) -> str:
+def quotation(quote: Cited) -> str:
     """A quote on one line: ``[3] Ann: "Can I borrow fifty dollars?"``."""
     speaker = f"{printable(quote.speaker)}: " if quote.speaker else ""
     return f'[{quote.number + 1}] {speaker}"{printable(quote.text)}"'
@@ -355,7 +338,7 @@ def _line_of(section: FilledSection, escape: _Escape) -> str:
     between = _OR if section.unclear else ", "
     shown = between.join(_worded(entry, escape) for entry in section.entries)
     behind = [_SEVERAL] if section.unclear else []
-    behind += [_more(section)] if section.more else []
+    behind += [f"{section.more} more"] if section.more else []
     return f"{shown} ({'; '.join(behind)})" if behind else shown
 
 
@@ -383,10 +366,6 @@ def _attributed(entry: Entry, escape: _Escape) -> str:
 def fields_cited(names: Sequence[str], escape: _Escape) -> str:
     """The fields of the user profile that something rests on, as they stand behind it."""
     return "".join(f" [{escape(name)}]" for name in names)
-
-
-def _more(section: FilledSection) -> str:
-    return f"{section.more} more"
 
 
 def _notes(filled: Filled) -> Iterator[str]:

@@ -1,6 +1,6 @@
-"""What a template file says, and the bundled ones; rule packs are read once."""
+"""What a template file may say, and the bundled ones; users read docs/how-to/templates.md."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias, get_args
@@ -8,14 +8,9 @@ from typing import Annotated, Literal, TypeAlias, get_args
 from pydantic import Field
 
 from dialogist.config import Config, Line, Lines, bundled_files, config_text, find_file
-from dialogist.data.key_points import RulePack, load_pack
+from dialogist.data.key_points import load_pack
 from dialogist.data.pack_files import YamlSource, validated
 from dialogist.errors import ConfigError, nearest
-
-# What a template file may say: the form that a team wants its summaries in.
-#
-# The user's page is docs/how-to/templates.md; reading and checking are in `loading`.
-
 
 FieldSource: TypeAlias = Literal[
     "key_points",  # sentences by key point, in the template's order
@@ -117,22 +112,6 @@ class Template(Config):
     empty: Line = "None found."
 
 
-# The rule packs of templates, each read once: trying a pack's examples takes a while.
-
-
-@lru_cache(maxsize=16)
-def pack_of(name_or_path: str) -> RulePack:
-    """A rule pack as it was when first asked for.
-
-    Raises:
-        ConfigError: see `dialogist.data.key_points.load_pack`.
-    """
-    return load_pack(name_or_path)
-
-
-# Templates from YAML: bundled ones by name, anybody's by path; every fault names its line.
-
-
 _KEPT = 16  # templates
 _EVERYWHERE = frozenset(("title", "source", "empty", "leave_out", "required"))
 
@@ -224,18 +203,13 @@ def _check_labels(template: Template, lines: YamlSource) -> None:
     known: set[str] = set()
     for number, name in enumerate(template.packs):
         try:
-            known.update(pack_of(name).labels)
+            known.update(load_pack(name).labels)
         except ConfigError as error:
             raise lines.fault(("packs", number), str(error)) from None
     if not known:
         return
-    for place, label in _labels_used(template):
-        if label not in known:
-            message = f"'{label}' is no label of the template's packs{nearest(label, known)}"
-            raise lines.fault(place, message)
-
-
-def _labels_used(template: Template) -> Iterator[tuple[tuple[object, ...], str]]:
     for number, section in enumerate(template.sections):
         for position, label in enumerate(section.labels):
-            yield ("sections", number, "labels", position), label
+            if label not in known:
+                message = f"'{label}' is no label of the template's packs{nearest(label, known)}"
+                raise lines.fault(("sections", number, "labels", position), message)

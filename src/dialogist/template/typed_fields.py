@@ -10,7 +10,7 @@ from dialogist.data.entities import EntitySpan, find_entities
 from dialogist.privacy.masks import MASK_PATTERN
 from dialogist.records import Dialogue, Entity, EvidenceSpan
 from dialogist.template.filled import Entry
-from dialogist.template.template_config import FieldType, SectionConfig
+from dialogist.template.template_config import FIELD_TYPES, FieldType, SectionConfig
 from dialogist.text.quantities import whens_in
 
 # Makes of cars, and the model that is said behind them: "BMW 320i", "Toyota Camry", 宝马320.
@@ -27,6 +27,7 @@ _HAN_MAKES = (
     "宝马|奔驰|奥迪|大众|丰田|本田|日产|别克|福特|雪佛兰|现代|起亚|马自达|标致|雪铁龙|比亚迪|吉利|长安|奇瑞|长城|哈弗|"
     "特斯拉|沃尔沃|路虎|捷豹|雷克萨斯|凯迪拉克|保时捷|斯柯达|三菱|铃木|荣威|红旗|蔚来|小鹏|理想"
 )
+# Makes that are other words, too, need a number or "car" behind them.
 _ALONE_NO_CAR = "Ford|Lincoln|Seat|Smart|Jaguar"  # a surname, a chair, a word, an animal
 _MODEL = r" (?:[A-Z][A-Za-z0-9-]{1,12}|[A-Z]?[0-9][A-Za-z0-9-]{0,6})(?: [A-Z0-9][A-Za-z0-9-]{0,6})?"
 _CAR = r"(?= (?:car|van|truck|sedan|SUV|pickup|hatchback|coupe)\b)"
@@ -37,25 +38,12 @@ _VEHICLE = re.compile(
 )
 
 
-def vehicles_in(text: str) -> Iterator[tuple[int, int]]:
-    """Where vehicles stand; makes that are other words, too, need a number or "car" behind them."""
-    for match in _VEHICLE.finditer(text):
-        yield match.start(), match.end()
-
-
-_KINDS: Mapping[FieldType, str] = {
-    "order": "ORDER",
-    "id": "ID",
-    "phone": "PHONE",
-    "email": "EMAIL",
-    "url": "URL",
-    "amount": "AMOUNT",
-    "plate": "PLATE_NUM",
-    "trip": "TRIP",
-    "flight": "FLIGHT",
-    "card": "CARD",
-    "iban": "IBAN",
+_KINDS = {
+    "PLATE_NUM" if name == "plate" else name.upper(): name
+    for name in FIELD_TYPES
+    if name not in ("time", "date", "vehicle")
 }
+"""Kinds of entities, and the type of field that each is."""
 _CUES: Mapping[FieldType, tuple[str, ...]] = {
     "order": ("order", "booking", "reservation", "ticket", "reference", "订单", "单号", "票"),
     "id": ("id", "account", "member", "customer", "账号", "会员", "工号", "身份证"),
@@ -154,7 +142,8 @@ class Values:
             key = _plain(value.text)
             scores[key] = max(scores[key], self._score(value, cues))
             places[key].append(value)
-            if self._corrects(value):
+            head = self._texts[value.utterance][max(0, value.start - _NEAR) : value.start]
+            if _CORRECTION.search(head):  # "Sorry, I mean 12345": what was said before is void
                 scores = defaultdict(int, {key: _CORRECTED})
         best = max(scores.values(), default=0)
         needed = _ASKED if section.cues else 0
@@ -167,15 +156,17 @@ class Values:
         for number, text in enumerate(self._texts):
             spans = find_entities(text)
             for span in spans:
-                start = span.start - (span.kind == "PLATE_NUM" and _has_province(text, span.start))
+                # A Chinese plate begins with its province; letters that plates do not have hide it.
+                is_plate = span.kind == "PLATE_NUM"
+                start = span.start - bool(is_plate and _PROVINCE.search(text[: span.start]))
                 yield from _typed(span.kind, text[start : span.end], number, start)
             for mask in MASK_PATTERN.finditer(text):  # the dialogue was masked before: [ORDER_1]
                 yield from _typed(mask[1], mask[0], number, mask.start())
             yield from self._answers(number, spans)
             for start, end in whens_in(text):
                 yield Value(_when(text[start:end]), text[start:end], number, start, end)
-            for start, end in vehicles_in(text):
-                yield Value("vehicle", text[start:end], number, start, end)
+            for car in _VEHICLE.finditer(text):
+                yield Value("vehicle", car[0], number, car.start(), car.end())
         for entity in known:
             if self._texts[entity.utterance : entity.utterance + 1]:
                 yield from _typed(entity.kind, entity.text, entity.utterance, entity.start)
@@ -230,11 +221,6 @@ class Values:
             if asked[0] != "phone" or sum(map(str.isdecimal, code[0])) >= _PHONE_DIGITS:
                 yield Value(asked[0], code[0], number, start, end)
 
-    def _corrects(self, value: Value) -> bool:
-        """ "Sorry, I mean 12345": what was said before does not count any more."""
-        text = self._texts[value.utterance][max(0, value.start - _NEAR) : value.start]
-        return _CORRECTION.search(text) is not None
-
     def _score(self, value: Value, cues: Sequence[str]) -> int:
         text = self._texts[value.utterance]
         near = max(0, value.start - _NEAR)
@@ -249,16 +235,9 @@ class Values:
 
 
 def _typed(kind: str, text: str, utterance: int, start: int) -> Iterator[Value]:
-    for name, entity_kind in _KINDS.items():
-        if kind.upper() == entity_kind:
-            yield Value(name, text, utterance, start, start + len(text))
-    if kind.upper() == "TIME":
-        yield Value(_when(text), text, utterance, start, start + len(text))
-
-
-def _has_province(text: str, start: int) -> bool:
-    """A Chinese plate begins with its province; letters that plates do not have hide that."""
-    return _PROVINCE.search(text[:start]) is not None
+    name = _when(text) if kind.upper() == "TIME" else _KINDS.get(kind.upper())
+    if name:
+        yield Value(name, text, utterance, start, start + len(text))
 
 
 def _when(text: str) -> FieldType:

@@ -5,9 +5,6 @@ from collections.abc import Callable
 
 from dialogist.text.tokens import FUNCTION_WORDS, word_set
 
-# Chat spelling written out, for models that have learned from edited text.
-
-
 # Short spellings of English chats, and what they are written out as.
 
 

@@ -146,9 +146,6 @@ def _read(text: str) -> Iterator[_Word]:
             end = match.end()
 
 
-# People of a dialogue: what else they are called, how they are introduced.
-
-
 # Other forms of English names: diminutives, peoples of countries, short forms.
 #
 # Two words of one group may stand for the same person, place or thing.

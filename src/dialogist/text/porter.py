@@ -7,58 +7,31 @@ at the start of every command. The tests hold it against NLTK's, word by word.
 from functools import lru_cache
 from itertools import pairwise
 
-from dialogist.text.tokens import IRREGULAR, word_set
+from dialogist.text.tokens import IRREGULAR, listed, word_set
 
 _VOWELS = frozenset("aeiou")
 
+
+def _table(text: str) -> dict[str, str]:
+    """``ational=ate`` as an entry; an ending that goes has nothing behind the sign."""
+    return {ending: instead for ending, _, instead in (x.partition("=") for x in text.split())}
+
+
 # The steps would make something else of these.
-_IRREGULAR = {
-    "skies": "sky",
-    "dying": "die",
-    "lying": "lie",
-    "tying": "tie",
-    "innings": "inning",
-    "outings": "outing",
-    "cannings": "canning",
-}
+_IRREGULAR = _table("""
+skies=sky dying=die lying=lie tying=tie innings=inning outings=outing cannings=canning
+""")
 _KEPT = word_set("sky news inning outing canning howe proceed exceed succeed")
 
-_STEP_2 = {
-    "ational": "ate",
-    "tional": "tion",
-    "enci": "ence",
-    "anci": "ance",
-    "izer": "ize",
-    "bli": "ble",
-    "alli": "al",
-    "entli": "ent",
-    "eli": "e",
-    "ousli": "ous",
-    "ization": "ize",
-    "ation": "ate",
-    "ator": "ate",
-    "alism": "al",
-    "iveness": "ive",
-    "fulness": "ful",
-    "ousness": "ous",
-    "aliti": "al",
-    "iviti": "ive",
-    "biliti": "ble",
-    "fulli": "ful",
-}
-_STEP_3 = {
-    "icate": "ic",
-    "ative": "",
-    "alize": "al",
-    "iciti": "ic",
-    "ical": "ic",
-    "ful": "",
-    "ness": "",
-}
-_STEP_4 = (
-    *("al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion"),
-    *("ou", "ism", "ate", "iti", "ous", "ive", "ize"),
-)
+_STEP_2 = _table("""
+ational=ate tional=tion enci=ence anci=ance izer=ize bli=ble alli=al entli=ent eli=e ousli=ous
+ization=ize ation=ate ator=ate alism=al iveness=ive fulness=ful ousness=ous aliti=al iviti=ive
+biliti=ble fulli=ful
+""")
+_STEP_3 = _table("icate=ic ative= alize=al iciti=ic ical=ic ful= ness=")
+_STEP_4 = listed("""
+al ance ence er ic able ible ant ement ment ent ion ou ism ate iti ous ive ize
+""")
 
 
 def porter_stem(word: str) -> str:
@@ -69,7 +42,7 @@ def porter_stem(word: str) -> str:
     if stem in _IRREGULAR:
         return _IRREGULAR[stem]
     stem = _without_y(_without_past(_without_plural(stem)))
-    stem = _step_4(_step_3(_step_2(stem)))
+    stem = _step_4(_replaced(_step_2(stem), _STEP_3))
     return _without_double_l(_without_e(stem))
 
 
@@ -137,10 +110,6 @@ def _step_2(word: str) -> str:
     return _replaced(word, _STEP_2)
 
 
-def _step_3(word: str) -> str:
-    return _replaced(word, _STEP_3)
-
-
 def _replaced(word: str, rules: dict[str, str]) -> str:
     """With the first ending of ``rules`` replaced, if anything measurable stands before it."""
     ending = next((one for one in rules if word.endswith(one)), None)
@@ -167,9 +136,6 @@ def _without_e(word: str) -> str:
 
 def _without_double_l(word: str) -> str:
     return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word
-
-
-# Stems of English words: ``went``, ``going`` and ``go`` are one.
 
 
 # "purchases" is no form in the list, but its stem is one's.

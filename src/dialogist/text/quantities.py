@@ -7,9 +7,6 @@ from typing import NamedTuple
 from dialogist.text.people import DAYS, MONTHS
 from dialogist.text.tokens import listed
 
-# Numbers and times of day in a text, in digits and in words, by what they come to.
-
-
 # Numbers that are written in words: English ones, and Chinese numerals.
 
 

@@ -6,9 +6,6 @@ from dialogist.text.porter import stem_of
 from dialogist.text.quantities import whens_in
 from dialogist.text.tokens import FUNCTION_WORDS, bases_of
 
-# How people say yes to what they were asked or proposed, English and Chinese.
-
-
 _YES = re.compile(
     r"\W*(?:(?:oh|um|uh|well|ah|hmm|and|so|mm)[ ,.]+){0,2}"
     r"(?:sure|of course|ok(?:ay|ey)?|yes|yeah|yep|yup|certainly|absolutely|definitely|no problem|"

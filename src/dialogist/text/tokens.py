@@ -2,11 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
-
-# Words: counting and folding them, function words, and verbs.
-
 
 # Lists of words, and counts of things, written as text.
 
@@ -27,6 +24,45 @@ def counted(count: int, things: str) -> str:
         return f"{count:,} {things}"
     singular = f"{things[:-3]}y" if things.endswith("ies") else things.removesuffix("s")
     return f"1 {singular}"
+
+
+# A text with other words in some places, and where everything else has moved.
+
+
+class Replaced(NamedTuple):
+    """A text with replacements; ``spans``: start and end in the original, and what stands there."""
+
+    text: str
+    spans: tuple[tuple[int, int, str], ...] = ()
+
+    def place(self, offset: int) -> int:
+        """Where a character of the original stands now; within a replacement: behind it."""
+        shift = 0
+        for start, end, new in self.spans:
+            if offset <= start:
+                break
+            if offset < end:
+                return start + shift + len(new)
+            shift += len(new) - (end - start)
+        return offset + shift
+
+    def around(self, start: int, end: int) -> tuple[int, int]:
+        """Where ``start:end`` of the original stands now, replacements that it cuts as a whole."""
+        for first, last, _ in self.spans:
+            start = first if first < start < last else start
+            end = last if first < end < last else end
+        return self.place(start), self.place(end)
+
+
+def replaced(text: str, spans: Iterable[tuple[int, int, str]]) -> Replaced:
+    """The text with other words at places that stand in order."""
+    done = tuple(spans)
+    pieces: list[str] = []
+    place = 0
+    for start, end, new in done:
+        pieces += [text[place:start], new]
+        place = end
+    return Replaced("".join([*pieces, text[place:]]), done)
 
 
 # Words and how many: one way of counting for merging, statistics and splits.
@@ -204,9 +240,6 @@ def _bases() -> dict[str, str]:
 
 IRREGULAR = _bases()
 """Form -> base form of irregular words; one of several words that mean the same -> the first."""
-
-
-# Sentences and tokens of a text, with their places.
 
 
 # A small rule-based sentence splitter for English and Chinese; lossless up to white space.

@@ -11,8 +11,15 @@ from pydantic import Field
 
 from dialogist.config import Config
 from dialogist.data.changes import EpochPairs, Epochs
-from dialogist.data.collate import EncodedPair, Lengths, collate, lengths_of
-from dialogist.data.sampler import Indices, SamplerConfig, TokenBucketConfig
+from dialogist.data.collate import (
+    EncodedPair,
+    Indices,
+    Lengths,
+    SamplerConfig,
+    TokenBucketConfig,
+    collate,
+    lengths_of,
+)
 from dialogist.data.shards import ShardedPairs, fingerprint_of
 from dialogist.errors import CheckpointError
 from dialogist.objectives.base import Per

@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from dialogist.data.sampler import BatchPlan, Indices
+from dialogist.data.collate import BatchPlan, Indices
 from dialogist.errors import CheckpointError, DataError, DialogistError
 from dialogist.models.model_weights import average_weights
 from dialogist.objectives.base import Objective

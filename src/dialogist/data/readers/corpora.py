@@ -1,7 +1,7 @@
 """One function per corpus: its record in, our dialogue out."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from dialogist.data.readers.base import BadRecord
 from dialogist.data.readers.fields import (
@@ -32,12 +32,7 @@ def dialogsum(record: Record) -> Dialogue:
     summaries = sorted(key for key in record if _NUMBERED_SUMMARY.fullmatch(key))
     if not summaries:
         raise missing_key("summary", record)
-    return Dialogue(
-        require_text(split_utterances(text_under(record, "dialogue"), DIALOGSUM)),
-        id=id_under(record, "fname"),
-        references=tuple(text_under(record, key) for key in summaries),
-        metadata=other_keys(record, "fname", "dialogue", *summaries),
-    )
+    return _from_text(record, DIALOGSUM, *summaries, identity="fname")
 
 
 def samsum(record: Record) -> Dialogue:
@@ -52,17 +47,29 @@ def mts_dialog(record: Record) -> Dialogue:
 
 def aci_bench(record: Record) -> Dialogue:
     """ACI-Bench (Yim et al. 2023): a whole visit and its whole note."""
-    return _from_text(record, BRACKETS, "note", "encounter_id")
+    return _from_text(record, BRACKETS, "note", identity="encounter_id")
 
 
 def _from_text(
-    record: Record, pattern: re.Pattern[str], summary: str, identity: str = "id"
+    record: Record, pattern: re.Pattern[str], *summaries: str, identity: str = "id"
 ) -> Dialogue:
+    turns = split_utterances(text_under(record, "dialogue"), pattern)
+    return _made(record, "dialogue", turns, *summaries, identity=identity)
+
+
+def _made(
+    record: Record,
+    key: str,
+    utterances: Iterable[Utterance],
+    *summaries: str,
+    identity: str = "id",
+) -> Dialogue:
+    """The dialogue that stands under ``key``, with its summaries; the rest is metadata."""
     return Dialogue(
-        require_text(split_utterances(text_under(record, "dialogue"), pattern)),
+        require_text(utterances),
         id=id_under(record, identity),
-        references=(text_under(record, summary),),
-        metadata=other_keys(record, identity, "dialogue", summary),
+        references=tuple(text_under(record, one) for one in summaries),
+        metadata=other_keys(record, identity, key, *summaries),
     )
 
 
@@ -91,12 +98,7 @@ def todsum(record: Record) -> Dialogue:
     """TODSum (Zhao et al. 2021): task dialogues; the true state stays in the metadata."""
     if "dst_str" not in record:
         raise missing_key("dst_str", record)
-    return Dialogue(
-        turns_under(record, "turns"),
-        id=id_under(record),
-        references=(text_under(record, "summary"),),
-        metadata=other_keys(record, "id", "turns", "summary"),
-    )
+    return _made(record, "turns", turns_under(record, "turns"), "summary")
 
 
 def csds(record: Record) -> Dialogue:
@@ -138,22 +140,13 @@ def _query(item: JSON, key: str) -> tuple[str, str]:
 
 def xsum(record: Record) -> Dialogue:
     """XSum (Narayan et al. 2018): no dialogue at all, so one nameless speaker of sentences."""
-    document = text_under(record, "document")
-    return Dialogue(
-        require_text(Utterance("", sentence) for sentence in split_sentences(document)),
-        id=id_under(record),
-        references=(text_under(record, "summary"),),
-        metadata=other_keys(record, "id", "document", "summary"),
-    )
+    sentences = split_sentences(text_under(record, "document"))
+    return _made(record, "document", (Utterance("", one) for one in sentences), "summary")
 
 
 def pretrain(record: Record) -> Dialogue:
     """Plain dialogues without summaries: ``id`` and ``turns`` of ``[speaker, text]``."""
-    return Dialogue(
-        turns_under(record, "turns"),
-        id=id_under(record),
-        metadata=other_keys(record, "id", "turns"),
-    )
+    return _made(record, "turns", turns_under(record, "turns"))
 
 
 CORPORA: dict[str, Callable[[Record], Dialogue]] = {

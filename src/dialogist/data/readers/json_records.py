@@ -119,18 +119,18 @@ def first_record(text: str) -> tuple[str, Record]:
     body = text.lstrip()
     first, _, after = body.partition("\n")
     if body.startswith("{"):
-        record = _record_at(body, 0, first)
+        record = _record_at(body, first)
         is_document = first.strip() == "{" or not (first.rstrip().endswith("}") or not after)
         return "document" if is_document else "rows", record
     inner = body[1:].lstrip()
     if body.startswith("[") and inner.startswith("{"):
-        return "document", _record_at(inner, 0, inner)
+        return "document", _record_at(inner, inner)
     return "", _NO_RECORD
 
 
-def _record_at(text: str, start: int, line: str) -> Record:
+def _record_at(text: str, line: str) -> Record:
     try:
-        value = parse_line(line) if line.startswith("{'") else parse_value(text, start)[0]
+        value = parse_line(line) if line.startswith("{'") else parse_value(text)[0]
     except NotParsed:
         return _NO_RECORD
     return value if isinstance(value, dict) else _NO_RECORD

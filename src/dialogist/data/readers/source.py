@@ -93,7 +93,8 @@ def detect_encoding(head: bytes) -> str:
     good, many, bad = _lines(head)
     if not bad or (many > bad and 2 * bad <= good + bad):
         return "utf-8"
-    guessed = _legacy(_lines_with_high_bytes(head))
+    high = b"\n".join(line for line in head.split(b"\n") if not line.isascii())
+    guessed = _legacy(high[:_SAMPLE])
     # A stray byte among lines of ASCII is a damaged line, no sign of another encoding.
     return guessed or ("utf-8" if 2 * bad <= good + bad else "")
 
@@ -121,11 +122,6 @@ def _lines(head: bytes) -> tuple[int, int, int]:
         else:
             bad += 1
     return good, many, bad
-
-
-def _lines_with_high_bytes(head: bytes) -> bytes:
-    lines = (line for line in head.split(b"\n") if not line.isascii())
-    return b"\n".join(lines)[:_SAMPLE]
 
 
 def _legacy(sample: bytes) -> str:

@@ -247,22 +247,16 @@ def _whole(
         identity = row.cells.get(layout.id, "") or f"{stem}:{row.line}"
         try:
             utterances = require_text(named_lines(LINE_END.split(text)))
-            _refuse_message(utterances, identity, lines)
+            if identity in lines and not any(one.speaker for one in utterances):
+                raise BadRecord(
+                    f"has the id of line {lines[identity]} and names no speaker: if each row is "
+                    "one message, name the text with --column text=NAME"
+                )
         except BadRecord as error:
             report(row.line, str(error))
             continue
         lines.setdefault(identity, row.line)
         yield _dialogue(utterances, identity, row, layout)
-
-
-def _refuse_message(
-    utterances: Sequence[Utterance], identity: str, lines: Mapping[str, int]
-) -> None:
-    if identity in lines and not any(utterance.speaker for utterance in utterances):
-        raise BadRecord(
-            f"has the id of line {lines[identity]} and names no speaker: if each row is one "
-            "message, name the text with --column text=NAME"
-        )
 
 
 def _messages(

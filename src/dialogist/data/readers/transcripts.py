@@ -380,12 +380,9 @@ def _speech(lines: list[str]) -> list[Utterance]:
         named = [Utterance(name, said, role_of(name)) for name, said in spoken if said]
         return [Utterance("", before), *named] if before else named
     plain = [_plain(line) for line in lines]
-    return [u for part in _dashed([p for p in plain if p]) for u in _said_in_cue(part)]
-
-
-def _said_in_cue(lines: list[str]) -> list[Utterance]:
-    """The utterances of a cue; its first line may go on with the cue before, and is no heading."""
-    return [replace(u, role=role_of(u.speaker)) for u in named_lines(lines) if u.text]
+    # A cue's first line may go on with the cue before: it is no heading.
+    said = (u for part in _dashed([p for p in plain if p]) for u in named_lines(part) if u.text)
+    return [replace(u, role=role_of(u.speaker)) for u in said]
 
 
 def _plain(text: str) -> str:

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from dialogist.records import EvidenceSpan
-from dialogist.template.extract.appointments import appointments_in, orders_in
 from dialogist.template.extract.turns import (
     Found,
     Sentence,
@@ -14,6 +14,7 @@ from dialogist.template.extract.turns import (
     clause_end,
     is_broken,
     is_telling,
+    quote,
     quoted,
     resolved,
     served_in,
@@ -23,7 +24,131 @@ from dialogist.template.extract.verbs import is_handled, is_work, starts_work
 from dialogist.text.people import DAYS, MONTHS
 from dialogist.text.quantities import deadline_in
 from dialogist.text.replies import agrees, declines
-from dialogist.text.tokens import FUNCTION_WORDS
+from dialogist.text.tokens import FUNCTION_WORDS, word_set
+
+# When those who serve will come or call, asked by those who are served.
+
+
+_WHEN = re.compile(
+    r"^\W*(?:(?:and|so|ok(?:ay)?|but) )?(?:when|what (?:day|time)) (?:is|are|will|can|do|does|"
+    r"would) "
+    r"(?:he|she|they|you|someone|somebody|(?:the|your|an?) [\w-]+) [^?]*\?$",
+    re.I,
+)
+_TIME_FIRST = re.compile(r"^\W*(?:(?:he|she|it|they|that) (?:will|['’]ll|is|are) (?:\w+ )?)?", re.I)
+_BRIEF = 12  # words of an answer that is a time
+
+
+def appointments_in(turns: Turns, served: frozenset[str]) -> Iterator[Found]:
+    """ "When is he coming?" - "On Tuesday between 8 and 12.": asked by those who are served."""
+    for sentence in turns.all():
+        reply = turns.reply(sentence.utterance)
+        if sentence.speaker not in served or not _WHEN.match(sentence.text) or not reply:
+            continue
+        answer = reply[0]
+        deadline = deadline_in(answer.text)
+        brief = len(answer.text.split()) <= _BRIEF and not answer.text.endswith("?")
+        begins = answer.text[_TIME_FIRST.match(answer.text).end() :]  # type: ignore[union-attr]
+        if answer.speaker in served or not (deadline and brief and begins.startswith(deadline)):
+            continue
+        found = quote(sentence, answer, deadline=deadline, words=answer.text)
+        if found is not None:
+            yield found
+
+
+# What a doctor orders: a plan in the first person, or what a patient is told to do.
+
+
+_CLINICIAN = word_set("doctor dr physician clinician gp practitioner surgeon")
+# "I wan na go ahead and increase your Lasix": transcripts cut words in two.
+_ORDERS = re.compile(
+    r"\b(?:my recommendation (?:is|would be) to|(?:i|we|you)(?: ?['’] ?(?:m|re|ll|d)| am| are|"
+    r" will| would)?) ?(?:also |just |then |probably |"
+    r"definitely )*(?:(?:going to|gon ?na|wan ?na|want to|want you to|need to|like to|like you to|"
+    r"recommend(?: that)?(?: you| we)?|suggest(?: that)?(?: you| we)?) )*"
+    r"(?:(?:also|just|then|go ahead and|try to|have you|get you to|be) )*"
+    r"(?P<verb>start\w*|increase|decrease|lower|double|taper|order\w*|prescrib\w*|refer\w*|"
+    r"continue|schedule|send (?:you|a|an|in|over|off|out)|put you (?:on|in|back)|place you (?:on|"
+    r"in)|"
+    r"get (?:you |an? |some |your |another |that |the )(?:[\w-]+ ){0,4}?(?:x-ray|mri|ct|scan|"
+    r"ultrasound|echo\w*|ekg|labs?|"
+    r"blood ?work|tests?|cultures?|panel|a1c|colonoscopy|biopsy|referr\w*|set up|started|"
+    r"scheduled)|"
+    r"get you (?:an?|some|on|set|started|scheduled) \w+|give you (?:about )?(?:an? |some |the )\w+|"
+    r"stop taking|keep taking|"
+    r"take (?:it|this|that|one|two|the|your|an?)\b(?! (?:look|listen|peek|minute|second|seat|"
+    r"photo))"
+    r"(?=[^.!?]*\b(?:for|daily|day|twice|once|every|until|week|days)\b)|"
+    r"switch|add|come back (?:in|to)|follow up (?:in|with)|weigh yourself|call me if|"
+    r"see you (?:back )?in|"
+    r"(?:do|have) (?:some )?physical therapy|use (?:a|an|the) \w+|avoid (?!i\b|it\b|that\b)\w+)\b",
+    re.I,
+)
+# "Please take the syrup in the evening instead." What is asked for in an examination is none.
+_IN_AN_EXAMINATION = (
+    "deep|breath|big|look|listen|seat|step|few steps|minute|second|moment|shirt|coat|shoes?|photo"
+    "|picture|toilet|bathroom|stairs"
+)
+_TOLD_TO = re.compile(
+    r"^\W*(?:(?:ok|okay|so|then|and|well|good|right|just|also|please|now|for now|meanwhile)\W+)*"
+    r"(?P<verb>(?:take|use|apply|finish) (?:(?!it easy)(?:it|this|that|these|them|one|two|three"
+    rf"|four|half|\d+)|(?:the|your|an?) (?!(?:{_IN_AN_EXAMINATION})\b)\w+)"
+    r"|stop (?:the|your|taking|using)|start (?:the|your|with|on)"
+    r"|continue (?:the|your|with|taking)|keep (?:taking|using|on with)"
+    r"|avoid|double (?:the|your)|halve|come back|come in again|drink plenty"
+    r"|rest (?:it|your|the))\b",
+    re.I,
+)
+_DIRECT = re.compile(
+    r"\bmy recommendation\b|\b(?:i|we)(?: ?['’] ?(?:m|re|ll|d)\b| am| are| will| would| want|"
+    r" wan ?na| recommend| suggest| need)"
+    r"|\byou(?: ?['’] ?ll\b| will| can| should| need)",
+    re.I,
+)
+_TOLD = re.compile(
+    r"\b(?:did|didn|were|was|had|when you|they|she|he|used to|dragon|dax|listen\w*|exam\w*)\b|"
+    r"\b(?:do|are) you\b|\bhave you (?:had|been|ever|tried|noticed|taken)\b|\bnot\b|n ?['’]t\b",
+    re.I,
+)
+_TAG = re.compile(r"\b(?:ok|okay|all right|alright|right) ?\?$", re.I)
+_FIRST_PERSON = re.compile(r"(?i)\b(?:i|me|my|we|us|our)\b")
+_ROUND = 30  # characters before and half as many behind that may deny or tell of the past
+_ORDER = 160  # characters of what is ordered in speech without stops
+
+
+def orders_in(turns: Turns) -> Iterator[Found]:
+    """What a doctor plans or tells a patient to do, in the doctor's words."""
+    roles = {u.speaker: f"{u.role} {u.speaker}".lower() for u in turns.dialogue.utterances}
+    doctors = {who for who, said in roles.items() if _CLINICIAN & set(re.findall(r"[a-z]+", said))}
+    for sentence in turns.all():
+        if sentence.speaker not in doctors:
+            continue
+        told = _TOLD_TO.match(sentence.text)
+        said = told or next(filter(_is_order, _ORDERS.finditer(sentence.text)), None)
+        if said is None:
+            continue
+        if sentence.text.endswith("?") and not _TAG.search(sentence.text):
+            continue
+        others = roles.keys() - {sentence.speaker}
+        if told and len(others) == 1 and not _FIRST_PERSON.search(sentence.text):
+            words = sentence.text[told.start("verb") :].rstrip(" .!")
+            yield Found(words, (sentence.span(),), next(iter(others)), words=words)
+            continue
+        text = quoted(sentence)
+        if text is None:
+            end = min(clause_end(sentence.text, said.end()), said.start() + _ORDER)
+            part = sentence.text[said.start() : sentence.text.rfind(" ", 0, end + 1)]
+            text = quoted(replace(sentence, text=f"... {part} ..."))
+        if text is not None:
+            words = sentence.text[said.start("verb") : clause_end(sentence.text, said.end())]
+            yield Found(text, (sentence.span(),), sentence.speaker, words=words)
+
+
+def _is_order(said: re.Match[str]) -> bool:
+    """Whether a place in a text orders, and does not ask, deny or look back."""
+    near = said.string[max(0, said.start() - _ROUND) : said.end() + _ROUND // 2]
+    return _DIRECT.match(said[0]) is not None and _TOLD.search(near) is None
+
 
 # What somebody offers to do and is told to, or takes on: "Shall I ...?", "I can do that".
 
@@ -51,8 +176,6 @@ _OTHERS = re.compile(
     r"[a-z]+(?: [a-z]+){0,2}|they|someone|somebody)) ?(?: will|['’] ?ll) (?=[a-z])",
     re.I,
 )
-
-
 _YOURS = re.compile(r"\byou (?:need|have) to\b|\byou (?:must|should)\b", re.I)
 
 
@@ -106,13 +229,9 @@ def _takes(sentence: Sentence, turns: Turns) -> Found | None:
         return None
     if not _WORK_NAMED.search(named.text) or len(named.text.split()) < 4:
         return None
-    text = quoted(named, sentence)
-    if text is None:
-        return None
-    evidence = (sentence.span(), named.span())
     own = _YOURS.search(named.text)  # "we ship it tomorrow, and you need to activate it"
     deadline = deadline_in(named.text[own.start() :] if own else named.text)
-    return Found(text, evidence, sentence.speaker, deadline, named.text)
+    return quote(named, sentence, owner=sentence.speaker, deadline=deadline, words=named.text)
 
 
 def _other(sentence: Sentence, turns: Turns) -> Found | None:
@@ -125,11 +244,10 @@ def _other(sentence: Sentence, turns: Turns) -> Found | None:
     deadline = deadline_in(clause)
     if not deadline or is_broken(clause) or not is_work(clause, deadline):
         return None
-    text = quoted(sentence)
-    return None if text is None else Found(text, (sentence.span(),), "", deadline, clause)
+    return quote(sentence, deadline=deadline, words=clause)
 
 
-# Actions in English dialogues: what somebody says he will do, or is asked to and agrees to.
+# What somebody says he will do, or is asked to and agrees to.
 #
 # Rules of word order for high precision: a promise in the first person, or a request that the next
 # speaker says yes to, whose verb names work that is left to do (`verbs`). The action is the clause
@@ -237,7 +355,8 @@ _AGREED_BEFORE = re.compile(r"\bplease confirm\b|\b(?:is|are) (?:that|this|these
 def actions_in(turns: Turns) -> Iterator[Found]:
     """Promises, agreed requests and accepted offers, in the order they are said."""
     served = served_in(turns)
-    offers = {one.evidence[0]: one for one in _more_in(turns, served)}
+    more = (*orders_in(turns), *offers_in(turns), *appointments_in(turns, served))
+    offers = {one.evidence[0]: one for one in more}
     for sentence in turns.all():
         found = _promise(sentence, turns) or _agreed(sentence, turns)
         found = found or _instructed(sentence, served, turns)
@@ -247,17 +366,16 @@ def actions_in(turns: Turns) -> Iterator[Found]:
             yield offers[sentence.span()]
 
 
-def _more_in(turns: Turns, served: frozenset[str]) -> Iterator[Found]:
-    yield from orders_in(turns)
-    yield from offers_in(turns)
-    yield from appointments_in(turns, served)
-
-
 def _promise(sentence: Sentence, turns: Turns) -> Found | None:
-    if sentence.text.endswith("?") or _is_confirming(sentence, turns):
+    said = turns.sentences[sentence.utterance]
+    # "Please confirm: I'll book ...": asked, not promised.
+    if sentence.text.endswith("?") or any(_AGREED_BEFORE.search(one.text) for one in said):
         return None
     reply = turns.reply(sentence.utterance)
-    if any(declines(one.text) for one in reply[:2]) or _is_at_once(sentence, turns):
+    if any(declines(one.text) for one in reply[:2]):
+        return None
+    # "I'll check with my boss. One moment, please": done before the next turn.
+    if any(_MOMENT.search(one.text) for one in said if one.start >= sentence.start):
         return None
     for pattern in (_WILL, _DOING, _WILL_ALONE):
         for will in pattern.finditer(sentence.text):
@@ -274,27 +392,13 @@ def _promise(sentence: Sentence, turns: Turns) -> Found | None:
     return None
 
 
-def _is_confirming(sentence: Sentence, turns: Turns) -> bool:
-    """ "Please confirm: I'll book ...": asked, not promised."""
-    return any(_AGREED_BEFORE.search(one.text) for one in turns.sentences[sentence.utterance])
-
-
-def _is_at_once(sentence: Sentence, turns: Turns) -> bool:
-    """ "I'll check with my boss. One moment, please": done before the next turn."""
-    said = turns.sentences[sentence.utterance]
-    return any(_MOMENT.search(one.text) for one in said if one.start >= sentence.start)
-
-
 def _agreed(sentence: Sentence, turns: Turns) -> Found | None:
     reply = turns.reply(sentence.utterance)
     # What comes behind the request in the same turn may be another question, answered instead.
     later = [s for s in turns.sentences[sentence.utterance] if s.start > sentence.start]
     if not reply or any(s.text.endswith("?") for s in later):
         return None
-    commits = _COMMITS.match(reply[0].text) is not None or (
-        len(reply) > 1 and _COMMITS.match(reply[1].text) is not None
-    )
-    if not commits and not agrees(reply[0].text):
+    if not any(_COMMITS.match(one.text) for one in reply[:2]) and not agrees(reply[0].text):
         return None
     start = _asked_from(sentence, last=not later)
     if start is None and (named := _WILL_DO.match(sentence.text)):  # "Ann will write to them."
@@ -410,12 +514,9 @@ def _handled(sentence: Sentence, clause: str, owner: str, turns: Turns) -> Found
     named = asked or turns.before(sentence)
     if named is None or not is_handled(clause):
         return None
-    text = quoted(named, sentence)
-    if text is None:
-        return None
-    words = f"{clause} {named.text}"
     deadline = deadline_in(named.text) if asked else ""
-    return Found(text, (sentence.span(), named.span()), owner, deadline, words)
+    words = f"{clause} {named.text}"
+    return quote(named, sentence, owner=owner, deadline=deadline, words=words)
 
 
 def _asked_before(clause: str, sentence: Sentence, turns: Turns) -> Sentence | None:

@@ -14,7 +14,7 @@ from dialogist.template.extract.turns import (
     clause_end,
     is_broken,
     is_telling,
-    quoted,
+    quote,
     tidy,
 )
 from dialogist.text.quantities import deadline_in, whens_in
@@ -163,21 +163,24 @@ _MONEY_OR_NUMBER = re.compile(
 def settled_in(turns: Turns) -> Iterator[Found]:
     """Accepted proposals, in the order of acceptance."""
     for sentence in turns.all():
-        if sentence.text.endswith("?") or sentence.utterance == 0:
-            continue
-        proposal = _proposal(sentence, turns)
-        if proposal is None:
-            continue
-        if _chooses(sentence, turns):
-            yield from _told(sentence)
-        elif _is_first(sentence, turns) and _accepts(sentence, proposal, turns):
-            if _offers(proposal) or (_AGREED.match(sentence.text) and _states(proposal)):
-                yield from _accepted(_meant(proposal, turns), sentence, turns)
-            elif _TAKES_IT.search(sentence.text):
-                offered = (
-                    proposal if _has_value(proposal.text) else _offered_before(sentence, turns)
-                )
-                yield from _told(offered, sentence) if offered is not None else ()
+        asks = sentence.text.endswith("?") or sentence.utterance == 0
+        proposal = None if asks else _proposal(sentence, turns)
+        found = None if proposal is None else _settled(sentence, proposal, turns)
+        if found is not None:
+            yield found
+
+
+def _settled(sentence: Sentence, proposal: Sentence, turns: Turns) -> Found | None:
+    if _chooses(sentence, turns):
+        return quote(sentence)
+    if turns.beside(sentence, -1) is not None or not _accepts(sentence, proposal, turns):
+        return None
+    if _offers(proposal) or (_AGREED.match(sentence.text) and _states(proposal)):
+        return _accepted(_meant(proposal, turns), sentence, turns)
+    if not _TAKES_IT.search(sentence.text):
+        return None
+    offered = proposal if _has_value(proposal.text) else _offered_before(sentence, turns)
+    return None if offered is None else quote(offered, sentence)
 
 
 def _proposal(sentence: Sentence, turns: Turns) -> Sentence | None:
@@ -189,14 +192,12 @@ def _proposal(sentence: Sentence, turns: Turns) -> Sentence | None:
     return asked[-1] if asked and not before[-1].text.endswith("?") else before[-1]
 
 
-def _accepted(proposal: Sentence, sentence: Sentence, turns: Turns) -> Iterator[Found]:
+def _accepted(proposal: Sentence, sentence: Sentence, turns: Turns) -> Found | None:
     """The proposal and the yes with what it adds: "Agreed. Let's start in May."."""
-    said = turns.sentences[sentence.utterance]
-    place = said.index(sentence) + 1
-    is_more = place < len(said) and _PROPOSED.match(said[place].text) is not None
-    whole = turns.joined(sentence, said[place]) if is_more else sentence
-    for one in _told(proposal, whole):
-        yield replace(one, evidence=(sentence.span(), proposal.span()))
+    behind = turns.beside(sentence, 1)
+    is_more = behind is not None and _PROPOSED.match(behind.text) is not None
+    found = quote(proposal, turns.joined(sentence, behind) if is_more and behind else sentence)
+    return found and replace(found, evidence=(sentence.span(), proposal.span()))
 
 
 def _states(proposal: Sentence) -> bool:
@@ -216,9 +217,8 @@ def _offered_before(sentence: Sentence, turns: Turns) -> Sentence | None:
 
 def _meant(proposal: Sentence, turns: Turns) -> Sentence:
     """What "Is that okay?" asks about: the sentence before it."""
-    said = turns.sentences[proposal.utterance]
-    place = said.index(proposal)
-    return said[place - 1] if place and _IS_THAT_OK.match(proposal.text) else proposal
+    meant = turns.beside(proposal, -1) if _IS_THAT_OK.match(proposal.text) else None
+    return meant or proposal
 
 
 def _chooses(sentence: Sentence, turns: Turns) -> bool:
@@ -235,10 +235,6 @@ def _chooses(sentence: Sentence, turns: Turns) -> bool:
     if _has_value(sentence.text) or _PRAISES.search(sentence.text):
         return _has_value(sentence.text)
     return any(_shares(sentence.text, s.text) for s in spoken)
-
-
-def _is_first(sentence: Sentence, turns: Turns) -> bool:
-    return turns.sentences[sentence.utterance][0] is sentence
 
 
 def _accepts(sentence: Sentence, proposal: Sentence, turns: Turns) -> bool:
@@ -283,16 +279,6 @@ def _has_value(text: str) -> bool:
 def _shares(text: str, other: str) -> bool:
     words = set(re.findall(r"[a-z]{4,}", text.lower()))
     return not words.isdisjoint(re.findall(r"[a-z]{4,}", other.lower()))
-
-
-def _told(*sentences: Sentence) -> Iterator[Found]:
-    text = quoted(*sentences)
-    if text is not None:
-        evidence = tuple(one.span() for one in reversed(sentences))
-        yield Found(text, evidence, words=" ".join(one.text for one in sentences))
-
-
-# Decisions in English dialogues: said to be taken, or proposed and agreed to.
 
 
 _APOSTROPHE = r" ?['’] ?"
@@ -364,7 +350,7 @@ def _taken(sentence: Sentence) -> Found | None:
     if not begins_clause(sentence.text, said.start()):
         return None
     if sentence.text[said.end() :].startswith(":"):  # "It's decided: two temps."
-        return next(_told(sentence), None)
+        return quote(sentence)
     return _decision(sentence, said.start(), said.end())
 
 
@@ -394,13 +380,13 @@ def _concluded(sentence: Sentence, turns: Turns) -> Found | None:
     if _CONCLUDES.match(sentence.text) and any(True for _ in whens_in(sentence.text)):
         if reply and _OBJECTS.match(reply[0].text):
             return None
-        return next(_told(sentence), None)
+        return quote(sentence)
     if not _CARRIED.match(sentence.text):
         return None
     first = max(0, sentence.utterance - _VOTE)
     spoken = (s for n in range(first, sentence.utterance) for s in turns.sentences[n])
     motion = [one for one in spoken if _MOTION.search(one.text)]
-    return next(_told(motion[-1], sentence), None) if motion else None
+    return quote(motion[-1], sentence) if motion else None
 
 
 def _decision(sentence: Sentence, start: int, verb: int) -> Found | None:

@@ -12,6 +12,7 @@ from dialogist.template.extract.turns import (
     clause_end,
     is_broken,
     is_telling,
+    quote,
     quoted,
     resolved,
     served_in,
@@ -122,12 +123,10 @@ def done_in(turns: Turns) -> Iterator[Found]:
         patterns = [_PERFECT] * (sentence.utterance != told)
         patterns += [_PAST] * serves + [_SIMPLE] * (serves and bool(served))
         found = list(_own(sentence, turns, patterns))
-        if not found and serves:
-            found = list(filter(None, [_passive(sentence, turns)]))
         if not found:
-            found = list(filter(None, [_bare(sentence, turns)]))
-        if not found and serves:
-            found = list(_elliptic(sentence))
+            one = _passive(sentence, turns) if serves else None
+            one = one or _bare(sentence, turns) or (_elliptic(sentence) if serves else None)
+            found = [one] if one else []
         yield from found
 
 
@@ -184,10 +183,9 @@ def _with_named(sentence: Sentence, start: int, turns: Turns) -> str | None:
     """A quote with what "it" stands for: the same sentence, the one before, or the turn before."""
     if len(sentence.text[:start].split()) >= _NAMING:
         return quoted(sentence)
-    said = turns.sentences[sentence.utterance]
-    place = said.index(sentence)
-    if place and len(said[place - 1].text.split()) >= _NAMING:
-        return quoted(turns.joined(said[place - 1], sentence))
+    head = turns.beside(sentence, -1)
+    if head and len(head.text.split()) >= _NAMING:
+        return quoted(turns.joined(head, sentence))
     named = turns.before(sentence)
     return quoted(sentence) if named is None else quoted(named, sentence)
 
@@ -204,10 +202,9 @@ def _passive(sentence: Sentence, turns: Turns) -> Found | None:
             continue
         if verb.lower() not in _BEEN or _UNSURE.search(head):
             continue
-        text = quoted(sentence)
-        if text is not None:
-            clause = tidy(sentence.text[said.start() : clause_end(sentence.text, said.end())])
-            return Found(text, (sentence.span(),), words=clause)
+        clause = tidy(sentence.text[said.start() : clause_end(sentence.text, said.end())])
+        if (found := quote(sentence, words=clause)) is not None:
+            return found
     return None
 
 
@@ -217,13 +214,11 @@ def _asks(text: str) -> bool:
     return bool(_REQUEST.search(text)) or is_choice or is_order(trimmed(text, ()).text)
 
 
-def _elliptic(sentence: Sentence) -> Iterator[Found]:
+def _elliptic(sentence: Sentence) -> Found | None:
     """ "Next week skipped."."""
     said = _ELLIPTIC.match(sentence.text)
-    if said is not None and said["verb"].lower() in _BEEN | _SKIPPED:
-        text = quoted(sentence)
-        if text is not None:
-            yield Found(text, (sentence.span(),), words=sentence.text)
+    is_done = said is not None and said["verb"].lower() in _BEEN | _SKIPPED
+    return quote(sentence) if is_done else None
 
 
 def _bare(sentence: Sentence, turns: Turns) -> Found | None:
@@ -237,10 +232,6 @@ def _bare(sentence: Sentence, turns: Turns) -> Found | None:
     asked = [one for one in turns.sentences[turn] if _asks(one.text)]
     if not asked or asked[-1].speaker == sentence.speaker:
         return None
-    text = quoted(asked[-1], sentence)
-    if text is None:
-        return None
-    evidence = (sentence.span(), asked[-1].span())
     request = _REQUEST.search(asked[-1].text)
     words = asked[-1].text[request.end() if request else 0 :].strip()
-    return Found(text, evidence, sentence.speaker, words=words)
+    return quote(asked[-1], sentence, owner=sentence.speaker, words=words)

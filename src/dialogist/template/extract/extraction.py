@@ -12,8 +12,8 @@ from dialogist.template.extract.done import done_in
 from dialogist.template.extract.open_questions import questions_in
 from dialogist.template.extract.outcomes import issues_in, outcomes_in
 from dialogist.template.extract.superseded import corrected, standing, values_of
-from dialogist.template.extract.turns import Found, Sentence, Turns, quoted, turns_of
-from dialogist.text.languages import language_of
+from dialogist.template.extract.turns import Found, Turns, quoted, turns_of
+from dialogist.text.patterns import language_of
 from dialogist.text.porter import stem_of
 from dialogist.text.quantities import deadline_in
 from dialogist.text.replies import agrees
@@ -107,17 +107,9 @@ def chinese_questions(turns: Turns) -> Iterator[Found]:
         if not _QUESTION.search(sentence.text) or _POLITE.search(sentence.text):
             continue
         reply = turns.reply(sentence.utterance)
-        if (
-            reply
-            and _is_last(sentence, turns)
-            and _UNKNOWN.match(reply[0].text)
-            and len(reply) == 1
-        ):
+        is_last = turns.beside(sentence, 1) is None
+        if len(reply) == 1 and is_last and _UNKNOWN.match(reply[0].text):
             yield Found(sentence.text, (sentence.span(), reply[0].span()), sentence.speaker)
-
-
-def _is_last(sentence: Sentence, turns: Turns) -> bool:
-    return turns.sentences[sentence.utterance][-1] is sentence
 
 
 def chinese_issues(turns: Turns) -> Iterator[Found]:
@@ -152,9 +144,6 @@ def chinese_outcomes(turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
         if (said := _REFUSED.search(sentence.text)) is not None
     ]
     yield from sorted([*refused, *done[-1:]], key=lambda one: one.evidence[0].utterance)
-
-
-# `extract`: everything that a dialogue itself says for a template, in the dialogue's language.
 
 
 _SAME = 0.6  # of the words of the shorter one: then two texts say the same

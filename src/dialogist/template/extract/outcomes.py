@@ -5,9 +5,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from dialogist.template.extract.superseded import content_of, standing, values_of
-from dialogist.template.extract.turns import SERVES, Found, Sentence, Turns, quoted, served_in
+from dialogist.template.extract.turns import (
+    SERVES,
+    Found,
+    Sentence,
+    Turns,
+    quote,
+    quoted,
+    served_in,
+)
 from dialogist.text.porter import stem_of
 from dialogist.text.replies import declines
+from dialogist.text.tokens import listed
 
 # What a customer comes with: the first complaint and the first wish, as he says them.
 
@@ -164,68 +173,15 @@ def _tells(sentence: Sentence) -> bool:
 # The last word counts: what works now was broken before, and what is refused may be granted later.
 
 
-_SETTLING = frozenset(
-    map(
-        stem_of,
-        [
-            "refunded",
-            "cancelled",
-            "booked",
-            "reserved",
-            "confirmed",
-            "changed",
-            "updated",
-            "shipped",
-            "replaced",
-            "repaired",
-            "fixed",
-            "resolved",
-            "activated",
-            "credited",
-            "waived",
-            "processed",
-            "approved",
-            "placed",
-            "made",
-            "scheduled",
-            "rescheduled",
-            "escalated",
-            "closed",
-            "renewed",
-            "purchased",
-            "bought",
-            "corrected",
-            "reset",
-            "upgraded",
-            "downgraded",
-            "transferred",
-            "raised",
-            "arranged",
-            "ordered",
-            "blocked",
-            "unlocked",
-            "stopped",
-            "skipped",
-        ],
-    )
-)
-_BOOKING = frozenset(
-    map(
-        stem_of,
-        [
-            "book",
-            "reserve",
-            "reservation",
-            "booking",
-            "buy",
-            "purchase",
-            "table",
-            "appointment",
-            "ticket",
-            "seat",
-        ],
-    )
-)
+_SETTLED = """
+refunded cancelled booked reserved confirmed changed updated shipped replaced repaired fixed
+resolved activated credited waived processed approved placed made scheduled rescheduled escalated
+closed renewed purchased bought corrected reset upgraded downgraded transferred raised arranged
+ordered blocked unlocked stopped skipped
+"""
+_SETTLING = frozenset(map(stem_of, listed(_SETTLED)))
+_BOOKED = "book reserve reservation booking buy purchase table appointment ticket seat"
+_BOOKING = frozenset(map(stem_of, listed(_BOOKED)))
 _THING = (
     r"(?:it|its|it ?['’]?s|everything|all|the \w+(?: \w+)?|"
     r"(?:this|that)(?= ?(?:['’]s|is) |.{1,12}(?:now|again)\b))"
@@ -351,7 +307,7 @@ def outcomes_in(turns: Turns, done: tuple[Found, ...]) -> Iterator[Found]:
         if sentence.text.endswith("?"):
             continue
         if _is_verdict(sentence, turns, served):
-            verdict = _quote(_with_named(sentence, turns)) or verdict
+            verdict = _own(_with_named(sentence, turns)) or verdict
         elif sentence.speaker not in served and sentence.span() not in known:
             found += _answered(sentence, turns, done)
     found = found or list(_granted(turns, served)) or _on_request(done, served)
@@ -383,7 +339,7 @@ def _granted(turns: Turns, served: frozenset[str]) -> Iterator[Found]:
             is_declined = bool(reply) and (
                 declines(reply[0].text) or _DECLINES.match(reply[0].text)
             )
-            one = None if is_declined else _quote(sentence)
+            one = None if is_declined else _own(sentence)
             yield from standing([one], turns) if one is not None else []
             return
 
@@ -403,25 +359,19 @@ def _answered(sentence: Sentence, turns: Turns, done: tuple[Found, ...]) -> Iter
         if one is not None and not any(_grants(new, one) for new in done if _settles(new)):
             yield one
     elif _PASSED_ON.search(sentence.text):
-        one = _quote(sentence)
+        one = _own(sentence)
         if one is not None and not any(_replaces(new, one) for new in done):
             yield one
 
 
 def _refusal(sentence: Sentence, turns: Turns) -> Found | None:
     """A refusal with what it is of, and with what is to be done instead."""
-    said = turns.sentences[sentence.utterance]
-    place = said.index(sentence)
-    wish = turns.before(sentence) if _OF_THAT.search(sentence.text) and not place else None
-    behind = said[place + 1] if place + 1 < len(said) else None
+    is_first = turns.beside(sentence, -1) is None
+    wish = turns.before(sentence) if _OF_THAT.search(sentence.text) and is_first else None
+    behind = turns.beside(sentence, 1)
     instead = behind if behind is not None and _INSTEAD.match(behind.text) else None
     parts = [one for one in (wish, sentence, instead) if one is not None]
-    text = quoted(*parts)
-    if text is None:
-        return _quote(sentence)
-    evidence = (sentence.span(), *(one.span() for one in parts if one is not sentence))
-    words = " ".join(one.text for one in parts)
-    return Found(text, evidence, sentence.speaker, words=words)
+    return quote(*parts, of=sentence, owner=sentence.speaker) or _own(sentence)
 
 
 def _replaces(new: Found, promised: Found) -> bool:
@@ -478,16 +428,9 @@ def _is_verdict(sentence: Sentence, turns: Turns, served: frozenset[str]) -> boo
 
 def _with_named(sentence: Sentence, turns: Turns) -> Sentence:
     """ "Power reset it. Working now.": a few words with the sentence before them."""
-    said = turns.sentences[sentence.utterance]
-    place = said.index(sentence)
-    is_bare = place > 0 and len(sentence.text.split()) < _FEWEST
-    return turns.joined(said[place - 1], sentence) if is_bare else sentence
+    head = turns.beside(sentence, -1) if len(sentence.text.split()) < _FEWEST else None
+    return turns.joined(head, sentence) if head else sentence
 
 
-def _quote(sentence: Sentence) -> Found | None:
-    text = quoted(sentence)
-    return (
-        None
-        if text is None
-        else Found(text, (sentence.span(),), sentence.speaker, words=sentence.text)
-    )
+def _own(sentence: Sentence) -> Found | None:
+    return quote(sentence, owner=sentence.speaker)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue, EvidenceSpan
 from dialogist.template.extract.turns import Found, turns_of
-from dialogist.text.languages import language_of
+from dialogist.text.patterns import language_of
 from dialogist.text.people import DAYS, MONTHS
 from dialogist.text.porter import stem_of
 from dialogist.text.tokens import IRREGULAR, OPENERS, REPORTING, word_set

@@ -164,19 +164,22 @@ class Turns:
         last = self.sentences[sentence.utterance - 1][-1]
         return last if last.speaker != sentence.speaker else None
 
+    def beside(self, sentence: Sentence, step: int) -> Sentence | None:
+        """The sentence so many steps behind one in its utterance; below 0: before it."""
+        said = self.sentences[sentence.utterance]
+        place = said.index(sentence) + step
+        return said[place] if 0 <= place < len(said) else None
+
     def joined(self, first: Sentence, last: Sentence) -> Sentence:
         """Neighbouring sentences of one utterance as one."""
         text = _NOISE.sub(_blank, self.dialogue.utterances[first.utterance].text)
         whole = text[first.start : last.end]
         return Sentence(first.utterance, first.start, last.end, whole, first.speaker)
 
-    def reply(self, utterance: int, within: int = 1) -> Sequence[Sentence]:
-        """What the first other speaker says in the next ``within`` utterances."""
-        speaker = self.dialogue.utterances[utterance].speaker
-        for number in range(utterance + 1, min(utterance + 1 + within, len(self.sentences))):
-            if self.dialogue.utterances[number].speaker != speaker:
-                return self.sentences[number]
-        return ()
+    def reply(self, utterance: int) -> Sequence[Sentence]:
+        """What another speaker says in the next utterance."""
+        speakers = [one.speaker for one in self.dialogue.utterances[utterance : utterance + 2]]
+        return self.sentences[utterance + 1] if len(set(speakers)) == 2 else ()
 
 
 def _is_called(name: str, text: str) -> bool:
@@ -373,10 +376,30 @@ def _named(pronoun: str, name: str, owner: str) -> str:
 
 def quoted(*sentences: Sentence) -> str | None:
     """What was said, with who said it: ``Ann: "Pick me up at six."``; None if it is too long."""
-    shown = " – ".join(_quote(one) for one in sentences)
+    shown = " – ".join(map(_shown, sentences))
     return shown if len(shown) <= _LONGEST else None
 
 
-def _quote(sentence: Sentence) -> str:
+def quote(
+    *said: Sentence,
+    of: Sentence | None = None,
+    owner: str = "",
+    deadline: str = "",
+    words: str | None = None,
+) -> Found | None:
+    """An entry that quotes what was said, None where that is too long.
+
+    ``of``: the sentence that says it, by default the last. ``words``: by default all of it.
+    """
+    text = quoted(*said)
+    if text is None:
+        return None
+    main = of or said[-1]
+    evidence = (main.span(), *(one.span() for one in said if one is not main))
+    words = " ".join(one.text for one in said) if words is None else words
+    return Found(text, evidence, owner, deadline, words)
+
+
+def _shown(sentence: Sentence) -> str:
     said = tidy(sentence.text).replace('"', "'")
     return f'{sentence.speaker}: "{said}"' if sentence.speaker else f'"{said}"'

@@ -1,17 +1,163 @@
-"""Other names for people, the same everywhere in a summary; names by perspective: own or roles."""
+"""Whom a summary is about, and what people are called in it: `focus`, `rename`, `names_for`."""
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from dialogist.errors import UsageError, nearest
 from dialogist.metrics.speaker_mentions import Speakers
 from dialogist.records import Dialogue, Statement, Summary, Warning
-from dialogist.template.filled import Cited, Entry, Filled, FilledSection
+from dialogist.template.filled import Cited, Entry, Filled
+from dialogist.text.clauses import clauses_of
+from dialogist.text.patterns import language_of
 from dialogist.text.people import name_mentions
 from dialogist.text.reported_speech.participants import written_name
+from dialogist.text.tokens import Replaced, replaced, sentence_spans, tokens_of
+
+_MOST = 0.5  # of the evidence's weight on the speaker's utterances: more is "rests on them"
+
+
+@dataclass(frozen=True, slots=True)
+class Focused:
+    """A summary about one speaker; ``left_out`` are the sentences of the other, in their order."""
+
+    summary: Summary
+    left_out: tuple[Statement, ...]
+    notes: tuple[str, ...] = ()
+
+
+def focus(summary: Summary, dialogue: Dialogue, speaker: str) -> Focused:
+    """Keep the sentences that are about a speaker.
+
+    These are those with a clause whose subject is the speaker (alone or beside others); and those
+    with no other speaker as subject that rest, by more than half of their evidence's weight, on
+    what the speaker said. All places in the summary move with its text. Give it before any
+    renaming.
+
+    Raises:
+        UsageError: nobody of that name says anything in the dialogue.
+    """
+    check_speaker(speaker, dialogue)
+    judge = _Judge(dialogue, speaker)
+    sentences = list(summary.sentences) or list(_sentences(summary.text))
+    kept = [s for s in sentences if judge.is_about(s)]
+    left_out = tuple(s for s in sentences if s not in kept)
+    notes = [f"{len(left_out)} of {len(sentences)} sentences are not about {speaker}: left out"]
+    if not kept and sentences:
+        notes = [f"no sentence of the summary is about {speaker}"]
+    if summary.alternatives:
+        notes.append("alternatives are left out: a focus chooses among sentences with evidence")
+    return Focused(_only(summary, kept), left_out, tuple(notes) if left_out else ())
+
+
+def check_speaker(speaker: str, dialogue: Dialogue) -> None:
+    """See that somebody of that name says something.
+
+    Raises:
+        UsageError: nobody does.
+    """
+    if speaker not in dialogue.speakers:
+        there = ", ".join(dialogue.speakers) or "nobody by name"
+        hint = nearest(speaker, dialogue.speakers)
+        raise UsageError(f"'{speaker}' says nothing in this dialogue{hint} (there are: {there})")
+
+
+class _Judge:
+    def __init__(self, dialogue: Dialogue, speaker: str) -> None:
+        self.dialogue = dialogue
+        self.speakers = Speakers(dialogue)
+        self.number = self.speakers.number[speaker]
+        self.name = speaker
+
+    def is_about(self, sentence: Statement) -> bool:
+        subjects = self._subjects(sentence.text)
+        if subjects:
+            return self.number in subjects
+        return self._rests_on_speaker(sentence)
+
+    def _subjects(self, text: str) -> set[int]:
+        """Speakers that are subjects; joint subjects all of them."""
+        if language_of(text) == "zh":
+            place = {n: text.find(name) for n, name in enumerate(self.speakers.names)}
+            first = [n for n, at in place.items() if at == 0]
+            return set(first)
+        clauses = [clause for found in clauses_of(text, self.speakers.who) for clause in found]
+        return {clause.subject for clause in clauses} | self._first(text)
+
+    def _first(self, text: str) -> set[int]:
+        """Whom a sentence begins with; `clauses_of` gives ``A and B`` no clause, nor ``A is``."""
+        found: set[int] = set()
+        for token in tokens_of(text):
+            number = self.speakers.who(token.base)
+            if number is not None and not token.ending:
+                found.add(number)
+            elif token.base not in ("and", ",", "the", "both", "then"):
+                break
+        return found
+
+    def _rests_on_speaker(self, sentence: Statement) -> bool:
+        total = sum(span.score for span in sentence.evidence)
+        own = sum(
+            span.score
+            for span in sentence.evidence
+            if self.dialogue.utterances[span.utterance].speaker == self.name
+        )
+        return own > _MOST * total
+
+
+def _sentences(text: str) -> Iterator[Statement]:
+    for start, end in sentence_spans(text):
+        yield Statement(text[start:end], start, end)
+
+
+def _only(summary: Summary, kept: list[Statement]) -> Summary:
+    """The summary with the kept sentences alone, each as it stands, one space between."""
+    space = "" if language_of(summary.text) == "zh" else " "
+    text, sentences = "", []
+    for sentence in kept:
+        start = len(text) + (len(space) if text else 0)
+        text = text + (space if text else "") + sentence.text
+        sentences.append(replace(sentence, start=start, end=len(text)))
+    pairs = list(zip(kept, sentences, strict=True))
+    return replace(
+        summary,
+        text=text,
+        sentences=tuple(sentences),
+        key_points=tuple(_parts(summary, pairs, text)),
+        warnings=tuple(_warnings(summary, pairs)),
+        entities=tuple(
+            replace(e, in_summary=e.in_summary and e.text in text) for e in summary.entities
+        ),
+        alternatives=(),
+    )
+
+
+def _parts(
+    summary: Summary, pairs: list[tuple[Statement, Statement]], text: str
+) -> Iterator[Statement]:
+    """Key points of the kept sentences; joined, their texts are the new text."""
+    place = 0
+    for point in summary.key_points:
+        held = [new for old, new in pairs if point.start <= old.start < point.end]
+        if held:
+            end = held[-1].end
+            yield replace(point, text=text[place:end], start=place, end=end)
+            place = end
+
+
+def _warnings(summary: Summary, pairs: list[tuple[Statement, Statement]]) -> Iterator[Warning]:
+    """Those about no place, and those within a kept sentence, moved."""
+    for warning in summary.warnings:
+        if warning.start < 0:
+            yield warning
+        for old, new in pairs:
+            if old.start <= warning.start < old.end and warning.start >= 0:
+                shift = new.start - old.start
+                end = min(warning.end + shift, new.end)
+                yield replace(warning, start=warning.start + shift, end=end)
+
 
 # Other names for people: the same everywhere in a summary, and never inside another word.
 
@@ -47,7 +193,8 @@ class Renamer:
             owners = [old for old, given in names.items() if given == new]
             if len(owners) > 1:
                 raise UsageError(f"renaming: {' and '.join(owners)} would both be called '{new}'")
-        self._names = _with_roles(names)
+        # As they are, and as reports write those that are roles: "Agent" for ``AGENT``.
+        self._names = {**{written_name(old): new for old, new in names.items()}, **names}
         patterns = (_pattern(name) for name in sorted(self._names, key=lambda n: (-len(n), n)))
         found = f"(?P<name>{'|'.join(patterns)})" if names else "(?!)(?P<name>)"
         self._pattern = re.compile(rf"(?:{_ADDRESS}|{_QUOTATION})|{found}")
@@ -56,47 +203,10 @@ class Renamer:
         """The text with the new names."""
         return self.renamed(text).text
 
-    def renamed(self, text: str) -> "Renamed":
+    def renamed(self, text: str) -> Replaced:
         """The text with the new names, and where everything has moved."""
-        pieces: list[str] = []
-        moves: list[tuple[int, int, int, int]] = []
-        end = length = 0
-        for match in self._pattern.finditer(text):
-            if match["name"] is None:
-                continue
-            new = self._names[match["name"]]
-            pieces += [text[end : match.start()], new]
-            start = length + match.start() - end
-            moves.append((match.start(), match.end(), start, start + len(new)))
-            end, length = match.end(), start + len(new)
-        return Renamed("".join([*pieces, text[end:]]), tuple(moves))
-
-
-@dataclass(frozen=True, slots=True)
-class Renamed:
-    """A text with other names; ``moves``: old start and end of each name, new start and end."""
-
-    text: str
-    moves: tuple[tuple[int, int, int, int], ...]
-
-    def start(self, place: int) -> int:
-        """Where what began at ``place`` begins now; within a name, the name's beginning."""
-        return self._moved(place, inside=2)
-
-    def end(self, place: int) -> int:
-        """Where what ended at ``place`` ends now; within a name, the name's end."""
-        return self._moved(place, inside=3)
-
-    def _moved(self, place: int, inside: int) -> int:
-        shift = 0
-        for move in self.moves:
-            old_start, old_end, _, new_end = move
-            if place <= old_start:
-                break
-            if place < old_end:
-                return move[inside]
-            shift = new_end - old_end
-        return place + shift
+        found = (one for one in self._pattern.finditer(text) if one["name"] is not None)
+        return replaced(text, ((*one.span(), self._names[one["name"]]) for one in found))
 
 
 def rename(summary: Summary, names: Mapping[str, str]) -> Summary:
@@ -133,7 +243,10 @@ def rename_filled(filled: Filled, names: Mapping[str, str]) -> Filled:
     renamer = Renamer(names)
     return replace(
         filled,
-        sections=tuple(_section(section, renamer.text) for section in filled.sections),
+        sections=tuple(
+            replace(one, entries=tuple(_entry(entry, renamer.text) for entry in one.entries))
+            for one in filled.sections
+        ),
         left_out=tuple(_entry(entry, renamer.text) for entry in filled.left_out),
         cited=tuple(Cited(c.number, names.get(c.speaker, c.speaker), c.text) for c in filled.cited),
         notes=tuple(map(renamer.text, filled.notes)),
@@ -147,17 +260,9 @@ def check_names(names: Mapping[str, str], dialogue: Dialogue) -> None:
         UsageError: nobody in the dialogue has an old name, or somebody else has a new one.
     """
     for old, new in names.items():
-        if old not in dialogue.speakers:
-            there = ", ".join(dialogue.speakers) or "nobody by name"
-            hint = nearest(old, dialogue.speakers)
-            raise UsageError(f"'{old}' says nothing in this dialogue{hint} (there are: {there})")
+        check_speaker(old, dialogue)
         if new != old and new in dialogue.speakers and new not in names:
             raise UsageError(f"'{old}' cannot be called '{new}': somebody else is; rename both")
-
-
-def _with_roles(names: Mapping[str, str]) -> dict[str, str]:
-    """The names, and how reports write those that are roles: "Agent" for ``AGENT``."""
-    return {**{written_name(old): new for old, new in names.items()}, **names}
 
 
 def _pattern(name: str) -> str:
@@ -171,24 +276,19 @@ def _pattern(name: str) -> str:
     return f"{before}{re.escape(name)}{after}"
 
 
-def _statement(one: Statement, text: str, moved: Renamed, renamer: Renamer) -> Statement:
+def _statement(one: Statement, text: str, moved: Replaced, renamer: Renamer) -> Statement:
     if text[one.start : one.end] != one.text:  # its place is not known
         return replace(one, text=renamer.text(one.text))
-    start, end = moved.start(one.start), moved.end(one.end)
+    start, end = moved.around(one.start, one.end)
     return replace(one, text=moved.text[start:end], start=start, end=end)
 
 
-def _warning(one: Warning, moved: Renamed, renamer: Renamer) -> Warning:
+def _warning(one: Warning, moved: Replaced, renamer: Renamer) -> Warning:
     message = renamer.text(one.message)
     if one.start < 0:
         return replace(one, message=message)
-    start, end = moved.start(one.start), moved.end(one.end)
+    start, end = moved.around(one.start, one.end)
     return replace(one, message=message, start=start, end=end, text=moved.text[start:end])
-
-
-def _section(section: FilledSection, change: Callable[[str], str]) -> FilledSection:
-    entries: Sequence[Entry] = [_entry(entry, change) for entry in section.entries]
-    return replace(section, entries=tuple(entries))
 
 
 def _entry(entry: Entry, change: Callable[[str], str]) -> Entry:
