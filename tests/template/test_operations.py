@@ -215,6 +215,7 @@ def test_what_a_doctor_tells_a_patient_to_do_is_planned_and_an_examination_is_no
         (["A: Best regards, Tim | +1 800 555 0100"], "phone", []),
         (["B: My number is 0171 555 2340."], "phone", ["0171 555 2340"]),
         (["A: Your order number?", "B: 08077364214"], "order", ["08077364214"]),
+        (["A: And the licence plate?", "B: I have it... B-KL 2231."], "plate", ["B-KL 2231"]),
     ],
 )
 def test_a_number_is_what_its_words_call_it(lines, kind, expected):
@@ -293,3 +294,14 @@ def test_an_outcome_that_is_said_again_is_told_once():
 def test_an_action_has_its_owner_and_its_time(lines, expected):
     (action,) = extract(dialogue_of(*lines)).actions
     assert (action.text, action.owner, action.deadline) == expected
+
+
+def test_a_chinese_form_is_chinese_and_says_who_did_it():
+    said = dialogue_of("用户: 我要取消订单", "客服: 商家已收到您的取消申请", "客服: 已为您退款")
+    filled = fill(summary_of(), said, load_template("call-zh"))
+    told = {section.title: section for section in filled.sections}
+    assert told["结果"].says == "见“处理过程”。"
+    assert [entry.text for entry in told["处理过程"].entries] == [
+        '客服: "商家已收到您的取消申请"',
+        "已为您退款",
+    ]

@@ -348,7 +348,8 @@ class _Filler:
             return f"Mentioned, not extracted: see{places}" if named else ""
         if section.source == "outcome" and self._extracted.outcome:
             titles = [s.title for s in self.template.sections if s.source == "done"]
-            return f"As under '{titles[0]}'." if titles else ""
+            told = "见“{}”。" if self.template.language == "zh" else "As under '{}'."
+            return told.format(titles[0]) if titles else ""
         return ""
 
     def _confirmed(self, labelled: Sequence[Statement]) -> list[Entry]:
