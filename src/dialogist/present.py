@@ -358,7 +358,8 @@ def _lines(statement: Statement, quotes: tuple[Cited, ...], whole: Shaped) -> It
 def markdown_of(shown: Shaped) -> Iterator[str]:
     """One summary as Markdown under a heading; nothing that was said is markup."""
     summary = shown.summary
-    yield f"## {plain(summary.id) or 'Dialogue'}\n\n"
+    if shown.filled is None:
+        yield f"## {plain(summary.id) or 'Dialogue'}\n\n"
     if shown.filled is not None:
         yield as_markdown(shown.filled).rstrip("\n") + "\n\n"
     else:

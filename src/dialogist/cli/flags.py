@@ -348,7 +348,9 @@ class SummaryFlags:
         ),
     ] = None
     length: Annotated[LengthChoice | None, typer.Option(help="How long the summary is.")] = None
-    words: Annotated[int | None, typer.Option(help="At most N words, in whole sentences.")] = None
+    words: Annotated[
+        int | None, typer.Option(min=1, help="At most N words, in whole sentences.")
+    ] = None
     long: Long = None
     safe: Safe = None
     evidence: Annotated[
