@@ -5,6 +5,7 @@ import json
 import pytest
 from tests.template.samples import dialogue_of, summary_of
 
+from dialogist.records import EvidenceSpan
 from dialogist.template.extract.extraction import extract
 from dialogist.template.fill import fill
 from dialogist.template.filled import as_cell
@@ -305,3 +306,16 @@ def test_a_chinese_form_is_chinese_and_says_who_did_it():
         '客服: "商家已收到您的取消申请"',
         "已为您退款",
     ]
+
+
+def test_what_the_plan_tells_is_no_history():
+    said = ("I'm going to increase the lisinopril to 20 mg once a day.", "Your knee is swollen.")
+    dialogue = dialogue_of(*(f"Doctor: {one}" for one in said))
+    label = "History of present illness"
+    spans = [[EvidenceSpan(n, 0, len(one), 1.0)] for n, one in enumerate(said)]
+    summary = summary_of(*said, evidence=spans, labels=[label, label])
+    sections = {
+        one.title: one for one in fill(summary, dialogue, load_template("clinical")).sections
+    }
+    assert [one.text for one in sections[label].entries] == ["Your knee is swollen."]
+    assert len(sections["Plan"].entries) == 1

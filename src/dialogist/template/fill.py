@@ -192,6 +192,7 @@ def is_ruled(section: SectionConfig) -> bool:
     return _TITLE.search(section.title) is not None or not _LABELS.isdisjoint(section.labels)
 
 
+_HELD = 0.7  # of what a statement rests on
 _NAMED = 5  # utterances named where a section's matter is mentioned and not extracted
 
 
@@ -337,6 +338,7 @@ class _Filler:
         if is_ruled(section):
             return self._confirmed(labelled)
         answers = answers_in(self.dialogue, section.cues) if section.cues else ()
+        labelled = [s for s in labelled if not self._is_planned(s)]
         return [*(self._stated(s) for s in labelled), *map(_found, answers)]
 
     def _instead(self, section: SectionConfig) -> str:
@@ -351,6 +353,25 @@ class _Filler:
             told = "见“{}”。" if self.template.language == "zh" else "As under '{}'."
             return told.format(titles[0]) if titles else ""
         return ""
+
+    def _is_planned(self, statement: Statement) -> bool:
+        """Whether a section of actions or decisions holds all that a statement rests on."""
+        sources = {section.source for section in self.template.sections}
+        found = [
+            (span, len(one.text))
+            for source in sources & {"actions", "decisions"}
+            for one in getattr(self._extracted, source)
+            for span in one.evidence
+        ]
+        return bool(statement.evidence) and all(
+            any(
+                own.utterance == one.utterance
+                and _HELD * (own.end - own.start)
+                <= min(own.end - max(own.start, one.start), one.end - own.start, told)
+                for one, told in found
+            )
+            for own in statement.evidence
+        )
 
     def _confirmed(self, labelled: Sequence[Statement]) -> list[Entry]:
         """What the dialogue itself says of that which some sentences claim."""
