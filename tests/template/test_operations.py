@@ -281,6 +281,10 @@ def test_an_outcome_that_is_said_again_is_told_once():
             ("write to the members", "Ann", "by the end of the week"),
         ),
         (
+            ["Ann: Bo, can you send the report?", "Bo: Will do tonight."],
+            ("send the report", "Bo", "tonight"),
+        ),
+        (
             ["Ann: Bo, can you send the report?", "Bo: Sure, I was there on Friday."],
             ("send the report", "Bo", ""),
         ),

@@ -143,11 +143,11 @@ READERS: dict[str, Reader] = {
     "webvtt": Reader(read_subtitles, is_webvtt, "WebVTT, as of Zoom or Teams.", (".vtt",)),
     "srt": Reader(read_subtitles, is_srt, "SubRip subtitles.", (".srt",)),
     "html": Reader(read_html, is_html_page, "A page of 'Name: text' lines.", (".html", ".htm")),
-    "email": Reader(read_email, is_email, "An e-mail, or a copied thread.", (".eml", ".txt")),
     "whatsapp": Reader(read_whatsapp, is_whatsapp, "An exported WhatsApp chat.", (".txt",)),
     "csv": Reader(
         read_table, is_table, "CSV or TSV: a row per dialogue or utterance.", (".csv", ".tsv"), True
     ),
+    "email": Reader(read_email, is_email, "An e-mail, or a copied thread.", (".eml", ".txt")),
     "otter": Reader(
         read_headed, is_headed_text, "Copied from Otter or Teams: 'Name  0:01' above.", (".txt",)
     ),

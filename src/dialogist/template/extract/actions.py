@@ -276,7 +276,7 @@ _DOING = re.compile(
 _WILL_ALONE = re.compile(
     r"^(?:(?:ok(?:ay)?|yes|yeah|sure|k),? )?[Ww]ill (?=[a-z-]+ )(?!(?:you|u|i|we|he|she|it|they|"
     r"be|the|that|"
-    r"there|this)\b)"
+    r"there|this|do (?:tonight|today|tomorrow|now|later|soon|asap))\b)"
 )
 _UNSURE = re.compile(
     r"\b(?:maybe|perhaps|might|guess|would|wish|whether|suppose|"
