@@ -11,10 +11,10 @@ from typing import Any
 
 from dialogist.data.entities import EntitySpan
 from dialogist.data.entity_rules import BEFORE
-from dialogist.data.readers.fields import role_of
 from dialogist.privacy.packs import NAME, PERSON, Privacy
 from dialogist.privacy.rules import entities_and_parts, plain_characters
 from dialogist.text.people import NICKNAMES, has_names, name_mentions
+from dialogist.text.roles import role_of
 from dialogist.text.tokens import SPEAKER_TAG, folded, word_set
 
 _TITLE = re.compile(

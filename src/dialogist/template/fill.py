@@ -159,7 +159,8 @@ RULED: Mapping[FieldSource, str] = {
     "actions": "actions",
     "questions": "open questions",
 }
-"""The sources that read the dialogue and never the summary."""
+"""The sources that read the dialogue and never the summary: the fields of `Extracted`."""
+assert RULED.keys() == Extracted.__dataclass_fields__.keys()
 
 _TITLE = re.compile(
     r"\b(?:decisions?|decided|agreed|agreements?|actions?|outcomes?|resolutions?|resolved|"

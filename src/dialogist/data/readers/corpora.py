@@ -13,7 +13,6 @@ from dialogist.data.readers.fields import (
     other_keys,
     pairs_under,
     require_text,
-    role_of,
     text_pair,
     text_under,
     texts_under,
@@ -22,6 +21,7 @@ from dialogist.data.readers.fields import (
 from dialogist.data.readers.json_records import FileHead
 from dialogist.data.readers.speaker_lines import BRACKETS, DIALOGSUM, MTS, SAMSUM, split_utterances
 from dialogist.records import JSON, Dialogue, Utterance
+from dialogist.text.roles import role_of
 from dialogist.text.tokens import split_sentences
 
 _NUMBERED_SUMMARY = re.compile(r"summary\d*")

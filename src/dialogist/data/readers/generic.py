@@ -28,8 +28,6 @@ from dialogist.data.readers.fields import (
     other_keys,
     profile_of,
     require_text,
-    role_in_data,
-    role_of,
     shortlist,
     text_pair,
     texts_under,
@@ -39,6 +37,7 @@ from dialogist.data.readers.source import ARROW, PARQUET, Source
 from dialogist.data.readers.speaker_lines import LINE_END, named_lines
 from dialogist.errors import DataError
 from dialogist.records import JSON, PROFILE, Dialogue, Utterance
+from dialogist.text.roles import role_in_data, role_of
 from dialogist.text.tokens import counted
 
 _ROWS = (".jsonl", ".ndjson", PARQUET, ARROW)

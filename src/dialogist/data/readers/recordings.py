@@ -11,11 +11,11 @@ from dialogist.data.readers.fields import (
     json_kind,
     list_under,
     require_text,
-    role_of,
     text_under,
 )
 from dialogist.data.readers.json_records import FileHead
 from dialogist.records import JSON, Dialogue, Utterance
+from dialogist.text.roles import role_of
 
 _LABEL = re.compile(r"(?:spk_|ch_|speaker[_ ]?)?([0-9]{1,3}|[A-Z])", re.IGNORECASE)
 _NO_SPACE = re.compile(r"\s+([.,!?;:%])")
