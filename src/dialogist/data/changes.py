@@ -83,12 +83,11 @@ _LOOKED_AT = 2000  # pairs, for names that are put in place of others
 
 
 class CorruptionConfig(Config):
-    """``share`` of the pairs get a corrupted summary in an epoch, as far as an error finds a place.
+    """Corrupted summaries, as far as an error finds a place.
 
-    ``errors``: of these one is planted: another ``name``, ``number``, ``entity`` (weekday, month,
-    code), a ``swap`` of speakers in a sentence, a ``denial`` of what is asserted.
-
-    ``share``: of the pairs.
+    ``share``: of the pairs that get one in an epoch. ``errors``: of these one is planted: another
+    ``name``, ``number``, ``entity`` (weekday, month, code), a ``swap`` of speakers in a sentence, a
+    ``denial`` of what is asserted.
     """
 
     share: float = Field(0.5, gt=0, le=1)

@@ -15,22 +15,16 @@ from dialogist.text.tokens import IRREGULAR, OPENERS, REPORTING, word_set
 
 _WORD = re.compile(r"[^\W\d_]+(?:[-_][^\W\d_]+)*")
 _COMMON = """
-able actually afraid again ago always anyway around ask bad because bit call called care change
-come course day days deal different does doing done easy else enough exactly fact far feel feeling
-few fine found full fun gonna gotta guess guy guys half happen happy hard having heard hear help
-here hold hope hour hours idea interesting isn job just kind know last least left less let life
-line list listen live long look looking looks lot love main make makes making many matter maybe
-mean means mind minute minutes miss moment month months more morning much must name necessary need
-needs nice night number only open opinion other part past people person place point possible
-pretty probably problem put question quite ready real reason remember same saw saying second see
-seen set sir madam side simple since small soon sorts sounds special start still stuff suppose
-sure take taking talk tell terms thing things think thinking thought time times today tomorrow
-tonight tried true try trying turn understand use used using usually wait wanna want wanted wants
-was watch way week weeks weekend welcome well while whole wonderful wondering words work working
-world worry would wow wrong yeah year years yesterday yet young don didn won doesn couldn wouldn
-isn aren ain mm-hmm uh-huh mm hmm huh mhm mmm kay alright get give go sort sorts interested
-interesting available abroad cuz uh um er bye hello mister mrs says said um afternoon evening
-euro euros dollar dollars pound pounds buck bucks cent cents percent agreed agree
+able afraid always called care change come course day days deal easy exactly fact far feeling fine
+full fun guy guys happen happy hard hear hold hour hours idea interesting job kind life line list
+listen live look looking main make makes making matter mean means mind minute minutes miss moment
+month months morning name necessary needs night number open opinion past place possible pretty
+problem put quite ready real reason remember saying set sir madam side simple sorts special start
+stuff suppose take taking talk terms thing things thinking time times tried true try trying turn
+understand use used using wait wanted wants watch way week weeks weekend wonderful wondering words
+working world wow wrong year years young ain mm-hmm uh-huh mm hmm huh mhm mmm kay alright get give
+go sort interested available abroad cuz uh um er mister mrs afternoon evening euro euros dollar
+dollars pound pounds buck bucks cent cents percent agreed
 """
 _STOP = OPENERS | REPORTING | word_set(_COMMON) | {*DAYS, *MONTHS} | set(IRREGULAR)
 _MOST = 3  # words or pairs in a title
