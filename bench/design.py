@@ -1,13 +1,13 @@
 """Draw the pictures of docs/explanation/design.md from the code: `python bench/design.py`.
 
-The tree: the packages and modules of src/dialogist, each above all that it imports, with the first
-line of its docstring. The data's way: functions and what they return, by their annotations.
-tests/docs/test_docs.py keeps both true.
+The tree: the packages and modules of src/dialogist in the layers of pyproject.toml, which
+import-linter holds, with the first line of each docstring. The data's way: functions and what they
+return, by their annotations. tests/docs/test_docs.py keeps both true.
 """
 
 import ast
 import re
-from functools import cache
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -69,34 +69,24 @@ def drawn(page: str) -> str:
 
 
 def _tree() -> str:
-    units = {
-        path.stem: path if path.is_file() else path / "__init__.py"
-        for path in SOURCE.iterdir()
-        if path.suffix == ".py" or (path / "__init__.py").is_file()
-    }
-    below = {name: _imports(name) & units.keys() - {name} for name in units if name[0] != "_"}
-
-    @cache
-    def level(name: str) -> int:
-        return 1 + max((level(other) for other in below.get(name, ())), default=0)
-
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    rows = settings["tool"]["importlinter"]["contracts"][0]["layers"]
     lines = []
-    for name in sorted(below, key=lambda name: (-level(name), name)):
-        shown = f"{name}.py" if units[name].stem == name else f"{name}/"
-        lines.append(f"{level(name):2}  {shown:15} {_doc(units[name])}")
-    return "\n".join(lines)
+    for level, row in enumerate(reversed(rows), start=1):
+        for unit in sorted(name.strip().removeprefix("dialogist.") for name in row.split("|")):
+            path = SOURCE / f"{unit}.py"
+            shown, path = (
+                (path.name, path) if path.is_file() else (f"{unit}/", SOURCE / unit / "__init__.py")
+            )
+            lines.append(f"{level:2}  {shown:15} {_doc(path)}")
+    assert len(lines) == sum(1 for one in SOURCE.iterdir() if _is_unit(one)), (
+        "a package has no layer"
+    )
+    return "\n".join(reversed(lines))
 
 
-def _imports(name: str) -> set[str]:
-    """What a package or module of ours imports at the top of its files."""
-    path = SOURCE / name
-    files = path.rglob("*.py") if path.is_dir() else [path.with_suffix(".py")]
-    found: set[str] = set()
-    for file in files:
-        for node in ast.parse(file.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("dialogist."):
-                found.add(str(node.module).split(".")[1])
-    return found
+def _is_unit(path: Path) -> bool:
+    return path.name[0] != "_" and (path.suffix == ".py" or (path / "__init__.py").is_file())
 
 
 def _doc(path: Path) -> str:

@@ -2,9 +2,9 @@
 
 python bench/torch_train.py --net small --arrays FILE.npz --steps 30 --precision bf16
 
-`nn.Transformer` with `nn.Dropout`, padding masks, cross-entropy over all positions with padding
+``nn.Transformer`` with ``nn.Dropout``, padding masks, cross-entropy over all positions with padding
 ignored, `torch.optim.AdamW`, `torch.autocast` for bf16. Nothing is tuned and nothing is spoilt.
-Three things differ from the other peers' nets because `nn.Transformer` is made so: heads are
+Three things differ from the other peers' nets because ``nn.Transformer`` is made so: heads are
 width / heads wide (the reports' are twice that), both stacks end with a norm, and there is dropout
 in all of its five places, attention weights and the inside of the feed-forward network included.
 

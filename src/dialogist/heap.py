@@ -10,14 +10,15 @@ LARGE = 2 << 20
 
 glibc itself raises that bound to the largest block that was ever freed, 32 MB at most; what a
 search needs next then fits into no hole that the last one left, and the process grows. With half
-as much, searches took a quarter more time (docs/notes).
+as much, searches took a quarter more time
+(docs/notes/2026-11-24-summary-speed.md).
 """
 
 KEPT = 32 << 20
 """Bytes of free room at the heap's end that stay with the process.
 
 glibc keeps 128 kB once the other bound was set: a step of search would fault its pages in anew,
-15,000 of them for a dialogue (docs/notes).
+15,000 of them for a dialogue (docs/notes/2026-11-24-summary-speed.md).
 """
 
 

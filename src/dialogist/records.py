@@ -220,7 +220,8 @@ class Example:
 class EvidenceSpan:
     """What a statement rests on: characters ``start`` to ``end`` of an utterance's text.
 
-    ``utterance`` counts from 0 in the dialogue as it was read. ``score`` is between 0 and 1.
+    ``utterance`` counts from 0 in the dialogue as it was read. ``score`` is between 0 and 1:
+    how likely the span is right evidence; in faithful style the statement's ``confidence``.
     """
 
     utterance: int
@@ -230,7 +231,7 @@ class EvidenceSpan:
 
 
 Check: TypeAlias = Literal[
-    "passed",  # it is checked, reported or quoted
+    "passed",  # it is reported or quoted: made of its evidence, so no check ran
     "failed",  # the network wrote it, and a check complains: see warnings with its place
     "unchecked",  # the network wrote it, and nothing verifies it
 ]
@@ -239,7 +240,7 @@ StatementKind: TypeAlias = Literal[
     "free",  # written by a network; it may be wrong
     "reported",  # its evidence in the third person, by rules
     "quoted",  # words of the dialogue, with their speaker
-    "checked",  # written by a network and accepted by a verifier
+    "checked",  # reserved for a trained verifier; no released model makes it
 ]
 
 
@@ -248,9 +249,10 @@ class Statement:
     """A part of a summary: ``text`` is ``summary.text[start:end]``.
 
     ``label`` is its key point, if it is about one. ``evidence`` is the best first; of what is
-    reported or quoted it is all that the statement rests on. ``confidence`` is the geometric mean
-    of its tokens' probabilities, None for systems without any; of what is reported or quoted how
-    likely a summary must hold it. ``check`` is what the checks say of it, ``kind`` how it was made.
+    reported or quoted it is all that the statement rests on. ``confidence`` in faithful style is
+    importance: how likely a summary must hold the statement, not how likely it is true, so do not
+    filter by it. In free style it is the geometric mean of the tokens' probabilities, None for
+    systems without any. ``check`` is what the checks say of it, ``kind`` how it was made.
     ``profile`` names the fields of the user profile that it rests on, such as ``profile.city``.
     """
 
@@ -326,7 +328,7 @@ class Entity:
 
 
 Status: TypeAlias = Literal[
-    "ok",  # every statement is checked, reported or quoted
+    "ok",  # every statement is reported or quoted
     "warning",  # a check complains, a sentence was left out, or the summary was cut off
     "unchecked",  # the network wrote the text; no check complains, and nothing verifies it
     "truncated",  # part of the dialogue was not read: only with --long cut

@@ -1,7 +1,8 @@
 """Made-up sentences whose entities are known: what precision and recall are counted on.
 
-``python tests/data/entity_samples.py`` prints the table of docs/notes. The decoys hold
-numbers and codes that are no entities. Nothing here is anybody's: all values are drawn.
+``python tests/data/entity_samples.py`` prints the figures of
+docs/notes/2026-11-22-entity-rules.md. The decoys hold numbers and codes that are no entities.
+Nothing here is anybody's: all values are drawn.
 """
 
 import random

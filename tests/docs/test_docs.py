@@ -1,6 +1,7 @@
 """The documentation: its links, its navigation, its code, its reference, its language."""
 
 import importlib
+import pkgutil
 import re
 import shlex
 import shutil
@@ -9,6 +10,7 @@ import sys
 import threading
 import unicodedata
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -404,6 +406,51 @@ def test_files_of_the_repository_exist(page):
     for name in re.findall(r"`([a-z_]+/[\w/]+\.py)`", text):
         places = (ROOT, ROOT / "src" / "dialogist", ROOT / "src")
         assert any((place / name).exists() for place in places), name
+
+
+PACKAGES = ("dialogist", "dialogist_lab")
+OURS = {path.stem for name in PACKAGES for path in (ROOT / "src" / name).iterdir()}
+
+
+def unresolved(text: str) -> list[str]:
+    """The dotted names in single backticks that begin with a module of ours and name nothing."""
+    names = re.findall(r"(?<!`)`([a-z_]+(?:\.\w+)+)`(?!`)", text)
+    return [name for name in names if not is_found(name)]
+
+
+def is_found(name: str) -> bool:
+    first = name.partition(".")[0]
+    if first not in (*PACKAGES, *OURS):
+        return True  # of another package
+    for whole in (name,) if first in PACKAGES else (f"{one}.{name}" for one in PACKAGES):
+        with suppress(ImportError, AttributeError):
+            pkgutil.resolve_name(whole)
+            return True
+    return False
+
+
+def test_a_name_that_is_gone_is_found():
+    text = "`data.speakers`, `dialogist.data.profile`, `records.Dialogue.spoken` and `numpy.gone`"
+    assert unresolved(text) == ["dialogist.data.profile", "records.Dialogue.spoken"]
+
+
+def test_names_in_comments_and_docstrings_exist():
+    """Modules, classes and functions by their dotted names, and the notes that hold figures."""
+    gone = {}
+    files = (file for part in ("src", "bench", "tests") for file in (ROOT / part).rglob("*.py"))
+    for file in (one for one in files if one != Path(__file__)):
+        text = file.read_text(encoding="utf-8")
+        notes = re.findall(r"docs/notes\b(?:/[\w-]+\.md)?", text)
+        if names := [*unresolved(text), *(note for note in notes if not (ROOT / note).is_file())]:
+            gone[file.relative_to(ROOT).as_posix()] = names
+    assert not gone
+
+
+@pytest.mark.parametrize("page", written(), ids=lambda page: page.name)
+def test_names_of_modules_on_a_page_exist(page):
+    """A note names those of its day."""
+    names = re.findall(r"`(dialogist\w*\.[\w.]+)[`(]", page.read_text(encoding="utf-8"))
+    assert page.parent.name == "notes" or all(map(is_found, names))
 
 
 def test_the_pictures_of_the_design_are_those_of_the_code(bench):

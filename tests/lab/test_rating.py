@@ -1,4 +1,4 @@
-"""`evaluation.rating.preference`: answers to preference, intervals, a sign test and agreement."""
+"""Answers to preference, intervals, a sign test and agreement."""
 
 import html
 import json

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 #
 # TextRank (Mihalcea & Tarau 2004) and LexRank (Erkan & Radev 2004) differ in the likeness alone.
 # The units are utterances, so text without punctuation is ranked as well; words are those of
-# `text.words`, a Chinese character being one. There is no list of stop words: it would be another
-# one for each language.
+# `text.tokens.words_in`, a Chinese character being one. There is no list of stop words: it would be
+# another one for each language.
 
 _Floats = NDArray[np.float64]
 

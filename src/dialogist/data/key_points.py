@@ -184,7 +184,7 @@ def _explain(rules: Sequence[LabelRule], found: int | None, label: str, sentence
 # reference summary -> sentences -> a label each -> key-point sequence and sub-summaries
 #
 # Liu et al., "Automatic Dialogue Summary Generation for Customer Service", KDD 2019, sections 1 and
-# 3.1. The rules come in packs (`rule_packs`), bundled or a user's own.
+# 3.1. The rules come in packs (`RulePack`), bundled or a user's own.
 
 
 class LabelOrigin(StrEnum):

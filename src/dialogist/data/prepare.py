@@ -67,7 +67,7 @@ class PreparationConfig(Config):
     ``own_names``: ``kept``, or ``speaker``: a name that a speaker labelled by a role calls himself
     ("this is Priya") stands for that speaker, and signatures are left out (see `data.speakers`).
     ``user_profile``: ``none``, or ``first``: the fields of the user profile are the first
-    utterances, which nobody speaks (see `Dialogue.with_profile_turns`).
+    utterances, which nobody speaks (see `records.Dialogue.with_profile_turns`).
     ``language``: the one the model is for; a dialogue in another is not summarised. Empty: any.
 
     ``profile``: how texts are cleaned: as they are (``plain``), as in the Keras reports or the XSum

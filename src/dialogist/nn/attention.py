@@ -101,8 +101,8 @@ def _blocks(weights: Tensor) -> list[slice]:
 # The score of a source position grows by a learned number, one for each head, where its utterance
 # is spoken by the subject of the sentence being written (the first speaker named in it), and by
 # another where it is spoken by the last speaker named at all. Both begin at zero. (Ours: what a
-# network lacks that mixes up who is "I"; docs/notes. Relations as biases on scores: Shaw et
-# al. 2018, section 3.1; Raffel et al. 2020, section 2.1.)
+# network lacks that mixes up who is "I": docs/notes/2026-11-25-who-did-what.md. Relations as
+# biases on scores: Shaw et al. 2018, section 3.1; Raffel et al. 2020, section 2.1.)
 #
 # A speaker is a unit vector, so such a number is a product like those of queries and keys. Keys
 # have the speaker's vector behind them, queries the two numbers in the places of the two speakers:
@@ -254,7 +254,8 @@ def attend(
     On a GPU the fused kernel is taken unless the weights are wanted. On a CPU explicit forms are
     faster in training, where the fused kernel takes 2.7 times as long, its backward above all; and
     in use where keys lie as `MultiHeadAttention.project` has them. Where they do not, as in the
-    past of a decoder, the fused kernel takes half as long (18 us for 36; docs/notes).
+    past of a decoder, the fused kernel takes half as long (18 us for 36;
+    docs/notes/2026-11-24-summary-speed.md).
     """
     fused = query.is_cuda or (memory.key.stride(-1) == 1 and not torch.is_grad_enabled())
     if fused and not need_weights:
@@ -299,7 +300,7 @@ def attend_apart(rows: Tensor, packing: Packing, heads: int) -> Tensor:
 
     For encoders in use on a CPU: no padding, no copies into a grid, no weights in memory, and a
     sequence's numbers are the same whatever is beside it. 176 tokens take 0.6 ms for the grid's
-    1.1 to 2.3, 14 dialogues at once 16 for 43 (docs/notes).
+    1.1 to 2.3, 14 dialogues at once 16 for 43 (docs/notes/2026-11-24-summary-speed.md).
 
     Args:
         rows: (P, 3 * H * d_k) queries, keys and values side by side.
@@ -416,7 +417,8 @@ class MultiHeadAttention(nn.Module):
         ``spoken``: (N, S, C) who says each position, for attention that knows who speaks.
 
         Outside of training the keys lie in memory as the product with them reads them, (N, H, d_k,
-        S): few queries at a time meet them again and again, in 0.6 of the time (docs/notes).
+        S): few queries at a time meet them again and again, in 0.6 of the time
+        (docs/notes/2026-11-24-summary-speed.md).
         """
         rows, value = fused_linears(memory, [self.key, self.value])
         key = packing.split(rows, self.heads)

@@ -123,8 +123,9 @@ class _Deferred(torch.autograd.Function):
 # Products of matrices whose backward passes move less memory than autograd's.
 #
 # Training a small network on a CPU waits for memory more than for arithmetic: adding two gradients
-# of (4736, 256) takes as long as the product that makes one of them (docs/notes). The
-# gradients here are those of autograd but for the order in which a sum is rounded.
+# of (4736, 256) takes as long as the product that makes one of them
+# (docs/notes/2026-11-24-training-speed.md). The gradients here are those of autograd but for the
+# order in which a sum is rounded.
 
 Activation = Literal["relu", "gelu"]
 

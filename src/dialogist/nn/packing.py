@@ -47,13 +47,17 @@ class Masks(NamedTuple):
 # real token of the batch: no time is spent on padding. Attention needs (B, H, S, d_k); the step
 # between the two is one gather, which also makes heads contiguous and rounds S up to what the
 # machine's vector units like. Contiguous heads make the products of attention twice as fast as
-# strided views, S a multiple of 32 makes its softmax up to 3 times as fast (docs/notes).
+# strided views, S a multiple of 32 makes its softmax up to 3 times as fast
+# (docs/notes/2026-11-24-training-speed.md).
 
 ROUND_TO = 32
 """Attention's lengths are rounded up to a multiple of this."""
 
 ROWS_AT_ONCE = 256
-"""Outside of training, what so many rows become on a CPU stays in the cache (docs/notes)."""
+"""Outside of training, what so many rows become on a CPU stays in the cache.
+
+Figures: docs/notes/2026-11-24-summary-speed.md.
+"""
 
 
 def by_rows(function: Callable[[Tensor], Tensor], x: Tensor, at_once: int = ROWS_AT_ONCE) -> Tensor:

@@ -142,9 +142,10 @@ class Int8Linear(nn.Module):
 
     With AMX a large matrix is held as oneDNN wants it (``packed``, opaque): its kernel scales the
     sums as it writes them, where torch's ``_int_mm`` leaves that to two more passes (384 x 1,536
-    over 256 rows: 0.84 ms to 0.40; over 4: 61 us to 56; docs/notes). Units that only multiply
-    unsigned with signed numbers (VNNI) oneDNN does not use for this, and falls back to plain loops
-    that take a thousand times as long: there it is ``_int_mm``.
+    over 256 rows: 0.84 ms to 0.40; over 4: 61 us to 57;
+    docs/notes/2026-11-24-summary-speed.md). Units that only multiply unsigned with signed numbers
+    (VNNI) oneDNN does not use for this, and falls back to plain loops that take a thousand times as
+    long: there it is ``_int_mm``.
     """
 
     values: Tensor | None

@@ -273,7 +273,7 @@ def token_ranges(ends: Sequence[int], spans: Sequence[tuple[int, int]]) -> list[
     """For each span of characters the first of its tokens, and the one after the last.
 
     Args:
-        ends: where the text of each token ends (`dialogist.pipeline.drafts.token_ends`).
+        ends: where the text of each token ends (`ends_of`).
         spans: from left to right, none inside another.
 
     A token that reaches into two spans belongs to the one that has more of it; one that adds no

@@ -85,8 +85,9 @@ class Summarizer:
         """Load a model by name (``default``), model folder, or run folder.
 
         The network of a model of faithful style is loaded when a call first needs it.
-        ``precision``: what it computes in; ``auto`` is what pays on this machine (docs/notes),
-        None fp32, and the weights stay as they were trained.
+        ``precision``: what it computes in; ``auto`` is the fastest on this machine
+        (docs/notes/2026-11-24-summary-speed.md), None fp32, and the weights stay as they were
+        trained.
 
         Raises:
             ModelError: there is no such model, or it is damaged.

@@ -54,8 +54,8 @@ def forced_decode(
     """Each part of each best draft by forced decoding, in one batch.
 
     The share of utterance u is the mean over heads of the decoder's last cross-attention to
-    its tokens (more layers told no more: docs/notes); of models with a pointer ``p_gen``
-    times that, and ``1 - p_gen`` times the weights that they copy by. Of models without attention
+    its tokens (more layers were no better; no figures were kept). Of models with a pointer it is
+    ``p_gen`` times that, and ``1 - p_gen`` times the weights that they copy by. Of models without
     it is zero. U counts the utterances of ``windows[i].dialogue``, which its ``example.origins``
     refers to. None where nothing was said.
 
@@ -247,8 +247,9 @@ class BatchLimits(NamedTuple):
     def on(cls, device: torch.device) -> "BatchLimits":
         """Those of a device.
 
-        On a CPU larger batches were slower and took more memory (docs/notes); on a GPU, where
-        nothing was measured, each kernel's start costs, so they are larger.
+        On a CPU larger batches were slower and took more memory
+        (docs/notes/2026-11-24-summary-speed.md); on a GPU, where nothing was measured, each
+        kernel's start costs, so they are larger.
         """
         return cls(4_000, 16) if device.type == "cpu" else cls(8_000, 256)
 

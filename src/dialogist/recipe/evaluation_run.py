@@ -152,7 +152,7 @@ def _entry(
 # Outputs of systems in, a report card out: metrics chosen, everything scored, floors put beside.
 #
 # `dialogist evaluate` gives one system, the report several; where their outputs come from
-# (`speaking`) makes no difference here.
+# (`recipe.predictions`) makes no difference here.
 
 
 TellOf = Callable[[str, int], Callable[[int], None]]

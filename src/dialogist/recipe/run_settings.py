@@ -1,6 +1,6 @@
 """The settings of a run folder: written at its first start, and compared at every further one.
 
-A run may be made longer (`training.epochs`, `training.max_steps`); everything else stays.
+A run may be made longer (``training.epochs``, ``training.max_steps``); everything else stays.
 Pretrained models are read from their source once, then kept in the run folder:
 
 RUN/pretrained/config.json           the model's configuration with all that its source says

@@ -1,4 +1,4 @@
-"""`Selection`: what can be said of a dialogue, and the most important of it."""
+"""What can be said of a dialogue, and the most important of it."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace

@@ -193,7 +193,7 @@ SHOWN: Mapping[StatementKind, str] = {
 """What stands behind a statement."""
 
 _MEANING: Mapping[StatementKind, str] = {
-    "checked": "written by the network, accepted by a verifier",
+    "checked": "written by the network, accepted by a verifier",  # reserved: see StatementKind
     "reported": "what somebody said, in the third person by rules",
     "quoted": "the words themselves",
 }

@@ -45,7 +45,8 @@ def working_dtype(precision: Literal["fp32", "bf16"]) -> torch.dtype:
 # In bf16 training the layers compute with bf16 copies, cast once per update from the fp32 master
 # that the optimizer changes: an update smaller than bf16 can hold still counts. Autocast casts each
 # weight at each use instead. Flat buffers make the cast, the clipping, the optimizer and the sum
-# over processes one long vectorised operation each (docs/notes has the gains).
+# over processes one long vectorised operation each
+# (docs/notes/2026-11-24-training-speed.md has the gains).
 
 _ALIGN = 32
 """Every weight starts at a multiple of this many elements: whole cache lines, in bf16 too."""

@@ -90,9 +90,10 @@ class SignalWatch:
 # How a training process holds its memory: freed blocks are kept, but not without bound.
 #
 # By default glibc maps and unmaps every large tensor, and the kernel clears its pages anew each
-# time; keeping them trains the report-1 network 1.7 times as fast (docs/notes). But batches of
-# ever new shapes leave holes that fit nothing else, and the process grows for hours. So its size is
-# watched, and everything free is given back when it has grown too far.
+# time; keeping them trains the report-1 network 1.7 times as fast
+# (docs/notes/2026-11-24-training-speed.md). But batches of ever new shapes leave holes that fit
+# nothing else, and the process grows for hours. So its size is watched, and everything free is
+# given back when it has grown too far.
 
 _M_TRIM_THRESHOLD, _M_TOP_PAD, _M_MMAP_MAX = -1, -2, -4
 _STATM = Path("/proc/self/statm")

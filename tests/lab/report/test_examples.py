@@ -1,4 +1,4 @@
-"""`report.marking`: which words the other side lacks, and what is unsupported."""
+"""Which words the other side lacks, and what is unsupported."""
 
 import hypothesis.strategies as st
 import pytest
