@@ -14,7 +14,7 @@ from pydantic import Field
 
 from dialogist.config import Config
 from dialogist.data.chance import Chance
-from dialogist.data.collate import EncodedPair, Lengths, lengths_of
+from dialogist.data.collate import EncodedPair, LazySequence, Lengths, lengths_of
 from dialogist.data.encode import Limits
 from dialogist.data.error_injection import (
     Ground,
@@ -27,7 +27,6 @@ from dialogist.data.error_injection import (
     plant_swap,
 )
 from dialogist.data.noise import source_of, utterances_of
-from dialogist.data.shards import MadePairs
 from dialogist.records import Dialogue, Utterance
 from dialogist.text.people import first_names, same_person, surnames
 from dialogist.tokenizers import Tokenizer
@@ -357,7 +356,7 @@ class Epochs:
         return pair
 
 
-class EpochPairs(MadePairs):
+class EpochPairs(LazySequence[EncodedPair]):
     """The pairs of one epoch, made when they are asked for."""
 
     def __init__(

@@ -1,8 +1,9 @@
 """From prepared text to token ids within the model's limits; every cut is counted."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from itertools import accumulate, groupby
+from operator import add
 from typing import TypeAlias
 
 from pydantic import Field
@@ -108,13 +109,7 @@ class Cuts:
             self.tokens_lost += coverage.tokens - coverage.tokens_read
 
     def __add__(self, other: "Cuts") -> "Cuts":
-        return Cuts(
-            self.dialogues + other.dialogues,
-            self.cut + other.cut,
-            self.tokens_lost + other.tokens_lost,
-            self.summaries_cut + other.summaries_cut,
-            self.unread + other.unread,
-        )
+        return Cuts(*map(add, astuple(self), astuple(other)))
 
     def __str__(self) -> str:
         """One line for people."""
