@@ -225,7 +225,9 @@ def group_short(utterances: Sequence[Utterance], below: int) -> list[list[Uttera
     words = 0
     for utterance in utterances:
         own = count_words(utterance.text)
-        if groups and _same_voice(groups[-1][-1], utterance) and words + own < below:
+        last = groups[-1][-1] if groups else utterance
+        same = (last.speaker, last.role) == (utterance.speaker, utterance.role)
+        if groups and same and words + own < below:
             groups[-1].append(utterance)
             words += own
         else:
@@ -238,7 +240,3 @@ def merge(group: Sequence[Utterance]) -> Utterance:
     """One utterance of all that a group says."""
     text = " ".join(utterance.text for utterance in group if utterance.text)
     return Utterance(group[0].speaker, text, group[0].role)
-
-
-def _same_voice(one: Utterance, other: Utterance) -> bool:
-    return one.speaker == other.speaker and one.role == other.role

@@ -317,18 +317,12 @@ def _chosen(text: str, packs: Iterable[PrivacyPack]) -> frozenset[str]:
     for word in words:
         kind = word.lstrip("+-").upper()
         if kind != "ALL" and kind not in described:
-            raise UsageError(_no_kind(kind, described))
+            if kind in (PERSON, NAME):
+                raise UsageError(f"--kinds {kind}: names of people are masked with --names")
+            hint = f"{nearest(kind, described)} (one of {', '.join(described)})"
+            raise UsageError(f"--kinds {kind}: there is no such kind{hint}")
         named = set(described) if kind == "ALL" else {kind}
         chosen = chosen - named if word[0] == "-" else chosen | named
     if not chosen and "-" not in text:
         raise UsageError("--kinds: names no kind")
     return frozenset(chosen)
-
-
-def _no_kind(kind: str, described: Iterable[str]) -> str:
-    if kind in (PERSON, NAME):
-        return f"--kinds {kind}: names of people are masked with --names"
-    known = list(described)
-    return (
-        f"--kinds {kind}: there is no such kind{nearest(kind, known)} (one of {', '.join(known)})"
-    )

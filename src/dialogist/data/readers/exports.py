@@ -327,10 +327,8 @@ def _dialogue(
     convert: Callable[[Record], Utterance],
 ) -> Dialogue | None:
     """The dialogue of the selected turns; None: there are none."""
-    if not selection.takes_whole(record, turns):
-        return None
     kept = selection.turns(record, turns)
-    if turns and not kept:
+    if kept is None:
         return None
     utterances = []
     for number, turn in enumerate(kept, 1):

@@ -240,8 +240,10 @@ class RecordSelection:
                 return False
         return True
 
-    def turns(self, record: Mapping[str, JSON], turns: Sequence[JSON]) -> list[JSON]:
-        """The turns of a record that are to be read."""
+    def turns(self, record: Mapping[str, JSON], turns: Sequence[JSON]) -> list[JSON] | None:
+        """The turns of a record that are to be read; None: it is left out as a whole."""
+        if not self.takes_whole(record, turns):
+            return None
         kept = [turn for turn in turns if not (isinstance(turn, dict) and self._is_internal(turn))]
         self._left["internal note"] += len(turns) - len(kept)
         chosen = kept
@@ -253,7 +255,7 @@ class RecordSelection:
                     if not isinstance(turn, dict) or condition.holds(value_at(turn, condition.key))
                 ]
         self._left["turn"] += len(kept) - len(chosen)
-        return chosen
+        return chosen if chosen or not turns else None
 
     def tell(self, report: ProblemReporter) -> None:
         """Note what was left out.
