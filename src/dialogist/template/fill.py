@@ -14,8 +14,7 @@ from dialogist.records import (
     Summary,
     title_of_field,
 )
-from dialogist.template.extract.extraction import Extracted, extract, same
-from dialogist.template.extract.titles import title_of
+from dialogist.template.extract.extraction import Extracted, extract, same, title_of
 from dialogist.template.extract.turns import Found, quoted, turns_of
 from dialogist.template.filled import Cited, Entry, Filled, FilledSection, Origin, doubt_of
 from dialogist.template.template_config import FieldSource, SectionConfig, Template
