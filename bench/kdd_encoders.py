@@ -33,8 +33,8 @@ from dialogist.data.prepare import Preparation
 from dialogist.models.model_weights import load_weights
 from dialogist.models.transformer import Transformer
 from dialogist.recipe.corpus import read_sets
-from dialogist.recipe.encoded_data import PairMaker
 from dialogist.recipe.recipe_config import Recipe, read_recipe
+from dialogist.recipe.training_set import PairMaker
 from dialogist.records import Dialogue
 from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols, read_tokenizer

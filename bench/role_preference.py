@@ -19,7 +19,7 @@ import torch
 from dialogist import Dialogue, Summarizer
 from dialogist.data.collate import EncodedPair, collate
 from dialogist.data.readers import ReadOptions, read_dialogues
-from dialogist.objectives.base import per_sequence
+from dialogist.objectives import per_sequence
 from dialogist.recipe.corpus import reported
 from dialogist.tokenizers import Tokenizer
 

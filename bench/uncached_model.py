@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from dialogist.models.base import Generator, Outputs
+from dialogist.models.base import GeneratorModule, Outputs
 from dialogist.nn.attention import WantedWeights
 from dialogist.nn.kv_cache import State
 from dialogist.tensors import Batch
@@ -24,9 +24,9 @@ class _Prefix:
 
 
 class UncachedModel:
-    """Wraps a `Generator`; report 1, Listing 9: one full pass, encoder included, per token."""
+    """Wraps a model; report 1, Listing 9: one full pass, encoder included, per token."""
 
-    def __init__(self, model: Generator) -> None:
+    def __init__(self, model: GeneratorModule) -> None:
         self.model = model
 
     @property

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from dialogist.errors import ConfigError, DataError, UsageError
 
@@ -35,6 +36,28 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror or error}") from None
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Say in one line that a file cannot be read.
+
+    Raises:
+        DataError: what is done within ends with an OSError.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def json_object(path: Path) -> dict[str, Any]:
+    """The JSON object in a file; empty where there is none that can be read."""
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return values if isinstance(values, dict) else {}
 
 
 def temporary_for(path: Path) -> Path:
@@ -197,9 +220,6 @@ def is_pretrained_source(name: str) -> bool:
 
 
 def _architecture_of(folder: Path) -> str | None:
-    try:
-        values = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        kind = values.get("model_type") if values.get("format") != "dialogist" else None
-    except (OSError, ValueError, AttributeError):
-        return None
+    values = json_object(folder / "config.json")
+    kind = values.get("model_type") if values.get("format") != "dialogist" else None
     return kind if isinstance(kind, str) else None

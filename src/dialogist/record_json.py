@@ -1,8 +1,10 @@
 """Records of plain values, to JSON values and back, checked field by field.
 
-Tuples are lists, records are objects. What a field may hold is read from its annotation.
+Tuples are lists, records are objects, NaN is null. What a field may hold is read from its
+annotation.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -36,6 +38,8 @@ def _value(value: Any) -> JSON:
         return to_json(value)
     if isinstance(value, Mapping):
         return {str(key): _value(one) for key, one in value.items()}
+    if isinstance(value, float) and math.isnan(value):
+        return None
     return [_value(one) for one in value] if isinstance(value, tuple | list) else value
 
 

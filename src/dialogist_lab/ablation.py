@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import Field, model_validator
 
-from dialogist.config import Config, read_yaml
+from dialogist.config import Config
 from dialogist.decoding import DecodingOptions
 from dialogist.errors import ConfigError, DataError
 from dialogist.files import write_text_atomically
@@ -92,34 +92,23 @@ class Variant:
         return self.recipe.decoding.model_copy(update=MEASURED)
 
 
-def read_ablation(path: Path) -> AblationConfig:
-    """Read the file.
-
-    Raises:
-        ConfigError: it is none, or a key or value in it is wrong.
-    """
-    return AblationConfig.parse(read_yaml(path), str(path))
-
-
 def variants(config: AblationConfig, runs: Path) -> list[Variant]:
     """The base and all rows, each looked at before anything is trained.
 
     Raises:
         ConfigError: a setting of a row is wrong; names it.
     """
-    rows: dict[str, list[str]] = {BASE: [], **config.rows}
-    return [_variant(name, settings, config, runs) for name, settings in rows.items()]
-
-
-def _variant(name: str, settings: list[str], config: AblationConfig, runs: Path) -> Variant:
     same = [*config.settings, "training.patience=null", f"training.epochs={_EPOCHS}"]
-    try:
-        recipe = read_recipe(config.base, [*same, *settings, f"name={json.dumps(name)}"])
-    except ConfigError as error:
-        raise ConfigError(f"row '{name}': {str(error).removeprefix('--set ')}") from None
-    searches = bool(settings) and all(one.startswith("decoding.") for one in settings)
-    run = runs / (BASE if searches else name)
-    return Variant(name, tuple(settings), recipe, run, searches)
+    found = []
+    for name, settings in {BASE: list[str](), **config.rows}.items():
+        try:
+            recipe = read_recipe(config.base, [*same, *settings, f"name={json.dumps(name)}"])
+        except ConfigError as error:
+            raise ConfigError(f"row '{name}': {str(error).removeprefix('--set ')}") from None
+        searches = bool(settings) and all(one.startswith("decoding.") for one in settings)
+        run = runs / (BASE if searches else name)
+        found.append(Variant(name, tuple(settings), recipe, run, searches))
+    return found
 
 
 def budgeted(variant: Variant, config: AblationConfig, place: RunPlace, note: Note) -> System:
@@ -167,7 +156,7 @@ class _Stopwatch:
 
     _since = seconds = 0.0
 
-    def update(self, progress: Progress, batches: int, loss: float) -> None:
+    def update(self, progress: Progress, updates: int, loss: float) -> None:
         if progress.step == _WARMUP:
             self._since = time.perf_counter()
         if progress.step == _WARMUP + _TIMED:

@@ -1,11 +1,8 @@
 """Several systems on the same dialogues: trained where needed, scored, put beside each other."""
 
-import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -21,22 +18,19 @@ from dialogist.evaluation.metric_selection import (
 from dialogist.evaluation.report_card import Card, MeasuredSystem, RowKind, make_card
 from dialogist.evaluation.scoring import Scores, score
 from dialogist.evaluation.system_outputs import DialogueChoice, Output, says_own_labels
-from dialogist.evaluation.upper_bounds import human_scores
-from dialogist.files import writing
+from dialogist.files import json_object, writing
 from dialogist.metrics.base import Metric
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.evaluation_run import (
     check_baseline,
     floor_names,
-    floors_and_ceilings,
-    floors_for,
 )
 from dialogist.recipe.predictions import (
     AS_USUAL,
     LoadedPredictions,
     PredictionForm,
-    read_written,
-    speaker_of,
+    load_runner,
+    read_predictions,
 )
 from dialogist.recipe.recipe_config import DataSet
 from dialogist.recipe.run_settings import changed_settings
@@ -82,7 +76,7 @@ class RunFacts:
 def run_facts(run: Path) -> RunFacts:
     """What the newest checkpoint and the settings of a run folder say; it may be no such folder."""
     newest = checkpoint_folders(run / "checkpoints")[-1:]
-    state = _read(newest[0] / "state.json") if newest else {}
+    state = json_object(newest[0] / "state.json") if newest else {}
     best, seconds = state.get("best") or [], state.get("seconds") or {}
     return RunFacts(
         epochs=state.get("epoch"),
@@ -90,7 +84,7 @@ def run_facts(run: Path) -> RunFacts:
         updates=state.get("step"),
         training_seconds=seconds.get("training"),
         validation_seconds=seconds.get("validation"),
-        started_from=_read(run / STARTED).get("path"),
+        started_from=json_object(run / STARTED).get("path"),
         losses=_losses(run),
     )
 
@@ -106,15 +100,6 @@ def _losses(run: Path) -> tuple[dict[str, JSON], ...] | None:
         if one.get("kind") == "epoch" and "train_nll" in one
     ]
     return tuple(found) or None
-
-
-def _read(path: Path) -> dict[str, Any]:
-    """A JSON object; empty where there is none."""
-    try:
-        values = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return values if isinstance(values, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +151,9 @@ class ComparisonSetting:
         """All metrics that a system may be measured by."""
         return (*self.metrics, *self.by_rules)
 
-    def measure(self, kind: RowKind, name: str, outputs: Sequence[Output]) -> MeasuredSystem:
-        """Outputs and their scores."""
-        return MeasuredSystem(kind, tuple(outputs), self.score(name, outputs))
+    def measure(self, name: str, outputs: Sequence[Output]) -> MeasuredSystem:
+        """A system's outputs and their scores."""
+        return MeasuredSystem(RowKind.system, tuple(outputs), self.score(name, outputs))
 
     def score(self, name: str, outputs: Sequence[Output]) -> Scores:
         """Measure outputs."""
@@ -229,7 +214,7 @@ def settle_comparison(
     for text in left:
         note(text)
     read = {
-        system.name: read_written(system.outputs, choice, wanted.written, note)
+        system.name: read_predictions(system.outputs, choice, wanted.written, note)
         for system in systems
         if system.outputs is not None
     }
@@ -289,26 +274,17 @@ def assess(
     """
     if system.outputs is not None:
         outputs = setting.read[system.name].outputs
-        return ComparisonRow(setting.measure(RowKind.system, system.name, outputs))
+        return ComparisonRow(setting.measure(system.name, outputs))
     wanted = setting.wanted
-    speaker = speaker_of(system, wanted.device)
+    runner = load_runner(system, wanted.device)
     path = wanted.predictions / f"{system.file_name}.jsonl"
-    said = tuple(speaker.say(setting.choice, path, tell, options))
+    said = tuple(runner.outputs(setting.choice, path, tell, options))
     return ComparisonRow(
-        setting.measure(RowKind.system, system.name, said),
-        parameters=speaker.parameters,
-        run=RunFacts() if speaker.model is None else run_facts(speaker.model.parent),
+        setting.measure(system.name, said),
+        parameters=runner.parameters,
+        run=RunFacts() if runner.model is None else run_facts(runner.model.parent),
         predictions=path,
     )
-
-
-def floor_entries(setting: ComparisonSetting, without: Collection[str]) -> Iterator[MeasuredSystem]:
-    """Floors and ceilings, but those that are there already."""
-    if setting.wanted.floors:
-        silent = setting.choice.silent()
-        floors = [floor for floor in floors_for(silent) if floor.name not in without]
-        people = partial(human_scores, metrics=setting.metrics)
-        yield from floors_and_ceilings(silent, floors, setting.score, people)
 
 
 def comparison_card(entries: Sequence[MeasuredSystem], setting: ComparisonSetting) -> Card:

@@ -7,9 +7,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from pydantic import Field
-
-from dialogist.config import Config
 from dialogist.data.chance import Chance
 from dialogist.data.collate import EncodedPair
 from dialogist.data.noise import KINDS, Noise, NoiseKind, utterances_of
@@ -18,8 +15,8 @@ from dialogist.errors import DataError, UsageError, needs_extra
 from dialogist.files import temporary_for, writing
 from dialogist.objectives.cross_entropy import DenoisingConfig
 from dialogist.recipe.corpus import Corpus, Note, settle_tokenizer
-from dialogist.recipe.encoded_data import PairMaker, speaker_ids
 from dialogist.recipe.recipe_config import Recipe
+from dialogist.recipe.training_set import PairMaker, speaker_ids
 from dialogist.text.tokens import counted, words_in
 from dialogist.tokenizers import Tokenizer, placeholder, read_tokenizer
 
@@ -90,19 +87,14 @@ def _readable(ids: Sequence[int], tokenizer: Tokenizer) -> str:
     return " ".join(text.split())
 
 
-class VectorTraining(Config):
-    """Options of the training; ``window`` and ``min_count`` as the paper's software has them.
+@dataclass(frozen=True, slots=True)
+class VectorTraining:
+    """Options of the training."""
 
-    ``skip_gram`` learns better vectors from little text, and takes several times as long as the
-    bag of words that is trained without it.
-    """
-
-    width: int = Field(300, ge=1)
-    epochs: int = Field(5, ge=1)
-    window: int = Field(5, ge=1)
-    min_count: int = Field(5, ge=1)
-    skip_gram: bool = True
-    seed: int = Field(1, ge=0)
+    width: int = 300
+    epochs: int = 5
+    min_count: int = 5
+    seed: int = 1
 
 
 def train_vectors(
@@ -132,9 +124,9 @@ def train_vectors(
         note(f"{counted(lines, 'texts')} with {counted(words, 'words')} read")
         model = word2vec.Word2Vec(
             vector_size=config.width,
-            window=config.window,
+            window=5,  # as the paper's software has it
             min_count=config.min_count,
-            sg=int(config.skip_gram),
+            sg=1,  # skip-gram learns better vectors from little text than a bag of words
             seed=config.seed,
             workers=1,  # several would learn in random order
         )

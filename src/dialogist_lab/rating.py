@@ -1,25 +1,30 @@
-"""Blind comparison of two systems by people: answers read, agreement, and which is preferred."""
+"""Blind comparison of two systems by people: the page, its answers, and which is preferred."""
 
 import base64
 import json
 import math
+import re
 import zlib
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 from nltk.metrics import AnnotationTask, binary_distance, interval_distance
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from dialogist.config import Config
+from dialogist.data.split import digest
 from dialogist.errors import ConfigError, DataError
+from dialogist.evaluation.pages import people_page
 from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.significance import Interval, intervals
+from dialogist.files import reading
 from dialogist.metrics.base import Column, Floats, percentage
-from dialogist.records import JSON
+from dialogist.record_json import to_json
+from dialogist.records import JSON, Dialogue, Utterance
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +154,8 @@ def read_answers(files: Sequence[Path]) -> Sheets:
 
 
 def _read(path: Path) -> _File:
-    try:
+    with reading(path):
         data = path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
     if _KIND.encode() not in data:
         raise DataError(f"{path}: is no file of answers: save one from the page ('Save answers')")
     return _checked(_File, data, path)
@@ -253,19 +256,13 @@ class Rating:
 
     def to_json(self) -> dict[str, JSON]:
         """All fields as plain values; what is not known is null."""
-        fields = {"schema_version": RATING_VERSION, **asdict(self)}
-        return {name: _plain(value) for name, value in fields.items()}
+        return {"schema_version": RATING_VERSION, **to_json(self)}
 
 
 def rate(sheets: Sheets) -> Rating:
     """Sum up the answers to a page."""
     key, raters = sheets.key, list(sheets.by_rater.values())
-    places = [
-        answer.overall
-        for answers in raters
-        for answer in answers.values()
-        if answer.overall in ("first", "second")
-    ]
+    places = [answer.overall for answers in raters for answer in answers.values()]
     first, second = places.count("first"), places.count("second")
     return Rating(
         page=sheets.page,
@@ -365,10 +362,126 @@ def _remarks(sheets: Sheets) -> Iterable[Remark]:
                 yield Remark(name, number + 1, sheets.key.ids[number], answer.note.strip())
 
 
-def _plain(value: JSON) -> JSON:
-    """NaN, which JSON has not, as null."""
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
+# The page on which people compare two systems' summaries without knowing whose they are.
+
+_DATA = re.compile(r'<script type="application/json" id="page">(.*?)</script>', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class RatedPair:
+    """A dialogue, and what systems A and B say about it."""
+
+    dialogue: Dialogue
+    texts: tuple[str, str]
+
+    @property
+    def identical(self) -> bool:
+        """Whether there is nothing to choose between."""
+        return self.texts[0].split() == self.texts[1].split()
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The pairs to show, in their order; ``swapped``: whether B stands first.
+
+    ``identical`` pairs were drawn as well, and not shown.
+    """
+
+    pairs: tuple[RatedPair, ...]
+    swapped: tuple[bool, ...]
+    identical: int
+
+
+def sample_pairs(pairs: Sequence[RatedPair], count: int, seed: int) -> Drawn:
+    """Up to ``count`` pairs at random; each system stands first in half of them.
+
+    A smaller count is the head of a larger one, but for the sides.
+    """
+    order = sorted(range(len(pairs)), key=lambda i: digest(f"pair {seed} {i}"))
+    shown: list[int] = []
+    identical = 0
+    for i in order:
+        if len(shown) == count:
+            break
+        if pairs[i].identical:
+            identical += 1
+        else:
+            shown.append(i)
+    by_side = sorted(shown, key=lambda i: digest(f"side {seed} {i}"))
+    swapped = set(by_side[: len(shown) // 2])
+    return Drawn(
+        pairs=tuple(pairs[i] for i in shown),
+        swapped=tuple(i in swapped for i in shown),
+        identical=identical,
+    )
+
+
+def make_rating_page(drawn: Drawn, systems: tuple[str, str], seed: int) -> str:
+    """The whole page as HTML.
+
+    Raises:
+        MissingExtraError: jinja2 is not installed.
+    """
+    key = AnswerKey(
+        systems=systems,
+        ids=[pair.dialogue.id for pair in drawn.pairs],
+        swapped=list(drawn.swapped),
+        identical=drawn.identical,
+        seed=seed,
+    )
+    items = [_item(pair, swap) for pair, swap in zip(drawn.pairs, drawn.swapped, strict=True)]
+    page: dict[str, JSON] = {"items": items, "key": seal(key)}
+    return people_page("rating", ("rating",), page)
+
+
+def seal(key: AnswerKey) -> str:
+    """The key as text that says nothing to whoever glances at it."""
+    return base64.b64encode(zlib.compress(json.dumps(key.model_dump()).encode())).decode()
+
+
+class _Item(Config):
+    turns: list[tuple[str, str]]
+    first: str
+    second: str
+
+
+class _Page(Config):
+    page: str
+    items: list[_Item]
+    key: str
+
+
+def preferred_dialogues(page: Path, sheets: Sheets) -> Iterator[Dialogue]:
+    """The page's dialogues that have a `preferred` summary, with it as their reference.
+
+    Raises:
+        DataError: the file is no page of `make_rating_page`, or not that of the answers.
+    """
+    shown = _read_page(page)
+    if shown.page != sheets.page or len(shown.items) != len(sheets.key.ids):
+        raise DataError(f"{page}: is not the page of these answers: name theirs")
+    for number, place in preferred(sheets).items():
+        item = shown.items[number]
+        turns = tuple(Utterance(speaker, text) for speaker, text in item.turns)
+        text = item.first if place == "first" else item.second
+        yield Dialogue(turns, sheets.key.ids[number], references=(text,))
+
+
+def _read_page(path: Path) -> _Page:
+    with reading(path):
+        text = path.read_text(encoding="utf-8", errors="replace")
+    found = _DATA.search(text)
+    if found is None:
+        raise DataError(
+            f"{path}: is no page of dialogist rate make: name the page that the raters had"
+        )
+    try:
+        return _Page.model_validate_json(found[1])
+    except ValidationError:
+        raise DataError(f"{path}: is damaged: make the page again with the same flags") from None
+
+
+def _item(pair: RatedPair, swapped: bool) -> JSON:
+    first, second = reversed(pair.texts) if swapped else pair.texts
+    turns: list[JSON] = [[u.speaker, u.text] for u in pair.dialogue.utterances]
+    return {"turns": turns, "first": first, "second": second}

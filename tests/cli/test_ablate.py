@@ -11,8 +11,9 @@ import pytest
 import yaml
 
 from dialogist.cli.console import TrainingDisplay
+from dialogist.config import read_yaml
 from dialogist.errors import ConfigError
-from dialogist_lab.ablation import read_ablation, variants
+from dialogist_lab.ablation import AblationConfig, variants
 
 from .comparing import FLAT, Done, call, corpus, write
 
@@ -148,7 +149,7 @@ def test_minutes_become_updates_once(place: Path, monkeypatch: pytest.MonkeyPatc
 def test_refusals(place: Path, change: dict[str, Any], named: str) -> None:
     file = asked(place, "wrong", **change)
     with pytest.raises(ConfigError, match=named) as caught:
-        variants(read_ablation(file), place / "wrong")
+        variants(AblationConfig.parse(read_yaml(file), str(file)), place / "wrong")
     assert "\n" not in str(caught.value)
 
 

@@ -20,6 +20,7 @@ from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import mean_column, mean_of
 from dialogist.metrics.bleu import Bleu
 from dialogist.metrics.rouge import Rouge
+from dialogist.record_json import to_json
 from dialogist.records import Dialogue, Summary, Utterance, Warning
 
 COUNT = 40
@@ -205,7 +206,7 @@ def test_the_most_serious_comes_first_and_all_is_plain():
     outputs = with_said("", *(o.prediction * 9 for o in GOOD[1:]))
     found = output_cautions("mine", outputs)
     assert [caution.severity for caution in found] == ["serious", "warning"]
-    assert found[0].to_json() == {
+    assert to_json(found[0]) == {
         "kind": "longer-than-references",
         "severity": "serious",
         "text": found[0].text,

@@ -32,12 +32,6 @@ def made(name, ids, columns=(MEAN, SHARE), factor=1.0):
     return Scores(name, tuple(ids), columns, np.array(numbers), {})
 
 
-def test_the_second_is_put_in_the_order_of_the_first():
-    one, other = align_scores(made("a", "xyz"), made("b", "zxy", factor=2))
-    assert one.ids == other.ids == ("x", "y", "z")
-    assert np.array_equal(other.values, 2 * one.values)
-
-
 def test_columns_of_both_in_the_order_of_the_first():
     own = mean_column("own", "O", "higher")
     first = Scores("a", ("x",), (own, MEAN, SHARE), np.array([[9.0, 9, 1, 2, 3, 4]]), {})
@@ -53,16 +47,9 @@ def test_ids_that_are_there_twice_do_no_harm_where_both_have_the_same():
     assert one.ids == other.ids == ("x", "x", "y")
 
 
-@pytest.mark.parametrize(
-    ("ids", "said"),
-    [
-        ("xyw", r"a and b do not hold the same dialogues \(3 and 3, 2 in one only, such as 'z'\)"),
-        ("xy", "3 and 2, 1 in one only, such as 'z'"),
-        ("xyzz", "b: the id 'z' is there twice"),
-    ],
-)
-def test_other_dialogues_are_not_compared(ids, said):
-    with pytest.raises(UsageError, match=said):
+@pytest.mark.parametrize("ids", ["xyw", "xy", "zyx"])
+def test_other_dialogues_are_not_compared(ids):
+    with pytest.raises(UsageError, match="a and b do not hold the same dialogues"):
         align_scores(made("a", "xyz"), made("b", ids))
 
 
@@ -202,22 +189,6 @@ def test_a_handful_with_one_far_away_has_an_interval():
     values = np.array([0.0, 0.0, 0.0, 100.0])
     found = intervals(made_resampling(values, values, values + 1))
     assert 0 <= found["mean"].low <= 25 <= found["mean"].high <= 100
-
-
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"level": 1.0}, "level 1.0: say a part"),
-        ({"level": 95}, "level 95: say a part"),
-        ({"samples": 100}, "samples 100: level 0.95 needs at least 200"),
-        ({"swaps": 0}, "swaps 0"),
-        ({"samples": 900, "level": 0.99}, "needs at least 1000"),
-        ({"seed": -1}, "seed -1"),
-    ],
-)
-def test_wrong_settings(settings, said):
-    with pytest.raises(UsageError, match=said):
-        Resampling(**settings)
 
 
 def test_an_unknown_column():

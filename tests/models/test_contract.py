@@ -11,7 +11,7 @@ from dialogist.errors import ConfigError
 from dialogist.metrics.rouge import ROUGE_TYPES
 from dialogist.models import ModelConfig
 from dialogist.recipe.recipe_config import Recipe, RunPlace
-from dialogist.recipe.training_run import evaluate_system, train_recipe
+from dialogist.recipe.training_run import score_while_training, train_recipe
 from dialogist_lab.explain.tracing import explain_dialogue
 
 TALK = Dialogue(
@@ -49,7 +49,7 @@ def test_it_goes_all_the_way(kind: str, tmp_path: Path) -> None:
     assert summary.sentences[0].confidence is not None
     assert 0 < summary.sentences[0].confidence <= 1
     assert not summarizer.plans
-    rouge = evaluate_system(summarizer, [TALK], summarizer.chosen(None, max_tokens=8)).rouge()
+    rouge = score_while_training(summarizer, [TALK], summarizer.chosen(None, max_tokens=8)).rouge()
     assert rouge.keys() == set(ROUGE_TYPES)
     told = explain_dialogue(summarizer, TALK, summarizer.chosen(None, max_tokens=8))
     assert told.kind == kind

@@ -75,13 +75,13 @@ def replace_config(**options: object) -> TransformerConfig:
 
 
 def test_whole_network_shapes_of_report_1() -> None:
-    """d = 13, 19 heads, 7 layers, FFN 8, 300 source and 350 target words -> (1, 6, 350)."""
+    """d = 13, 19 heads, 7 layers, FFN 8, 350 words -> (1, 6, 350)."""
     config = replace_config(
         d_model=13, heads=19, key_width=13, feed_forward=8, encoder_layers=7, decoder_layers=7
     )
     batch = replace(batch_of([6], [6], 350), source=torch.arange(6)[None] + 290)
-    model = replace_config(**config.model_dump() | {"share_embeddings": False}).build(350, 300)
-    assert model.source_embedding.num_embeddings == 300
+    model = replace_config(**config.model_dump() | {"share_embeddings": False}).build(350)
+    assert model.source_embedding is not model.target_embedding
     outputs = model.eval().forward(batch, need_weights=True)
     table = outputs.log_probs.all()
     assert table.shape == (6, 350)

@@ -20,14 +20,22 @@ from dialogist.nn.attention import (
     blend,
     blockwise_attention,
     fused_attention,
-    scaled_dot_product_attention,
 )
 from dialogist.nn.layers import Dropout
 from dialogist.nn.packing import Packing, additive_mask, look_ahead_mask
 
 # Attention: the table that the reports print, values by hand, masks, many wide heads.
 
+
 # d_k = 4; the queries are e1, e2, e3; key 1 answers to e2 (2) and e3 (1), key 5 to e2 (1).
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """Attention(Q, K, V) and its weights (report 1, equation 1 and Listing 1)."""
+    weights = attention_weights(query, key, mask)
+    return weights @ value, weights
+
+
 QUERY = torch.eye(4)[:3]
 KEY = torch.tensor([[0, 2, 1, 0], [0] * 4, [0] * 4, [0] * 4, [0, 1, 0, 0]], dtype=torch.float32)
 VALUE = torch.tensor([[0, 1], [1, 0], [1, 0], [1, 1], [0, 1]], dtype=torch.float32)

@@ -18,7 +18,7 @@ from typing import Any
 
 from conftest import contents, small_recipe, write_corpus
 
-from dialogist.recipe.encoded_data import encode_recipe
+from dialogist.recipe.training_set import encode_recipe
 
 SHARD_TOKENS = 150
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from dialogist.config import read_yaml
 from dialogist.errors import ConfigError
 from dialogist.recipe.recipe_config import read_recipe
-from dialogist_lab.ablation import read_ablation, variants
+from dialogist_lab.ablation import AblationConfig, variants
 
 BENCH = Path(__file__).parents[2] / "bench"
 UNNAMED = "objective.contrast={kind: margin, corruption: {errors: [number, swap, denial]}}"
@@ -45,7 +46,7 @@ def test_errors_without_names_go_with_key_points_of_a_flat_model(recipe: str) ->
 
 @pytest.mark.parametrize("name", ["levers", "levers-scratch", "levers-short"])
 def test_all_rows_of_the_bundled_ablations_are_recipes(name: str) -> None:
-    config = read_ablation(BENCH / f"{name}.yaml")
+    config = AblationConfig.parse(read_yaml(BENCH / f"{name}.yaml"), name)
     assert len(variants(config, Path("runs") / name)) == len(config.rows) + 1
 
 

@@ -17,9 +17,8 @@ from dialogist.data.prepare import Preparation
 from dialogist.data.shards import ShardedPairs, read_manifest
 from dialogist.errors import ConfigError, DataError, UsageError
 from dialogist.files import alone_in
-from dialogist.recipe.encoded_data import EncodingSettings, encode_recipe
 from dialogist.recipe.recipe_config import Recipe, RunPlace
-from dialogist.recipe.training_set import training_set
+from dialogist.recipe.training_set import EncodingSettings, encode_recipe, training_set
 from dialogist.training.runtime import Interrupted
 
 

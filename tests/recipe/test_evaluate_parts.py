@@ -17,7 +17,7 @@ from dialogist.recipe.evaluation_run import (
     Part,
     SystemResult,
     choose_dialogues,
-    evaluate_said,
+    evaluate_outputs,
     floor_names,
     floors_and_ceilings,
     floors_for,
@@ -117,7 +117,7 @@ def test_people_are_a_ceiling_where_there_are_several_references() -> None:
         told.append(f"{what} {total}")
         return lambda done: None
 
-    done = evaluate_said(
+    done = evaluate_outputs(
         [said], "dev", EvaluationRequest(MetricSelection(("rouge",)), processes=1), [], tell
     )
     human = done.card.of_kind(RowKind.ceiling)[-1]
@@ -125,7 +125,7 @@ def test_people_are_a_ceiling_where_there_are_several_references() -> None:
     assert human.figures["rouge1.f1"].figure == pytest.approx(100 * 2 / 3)
     assert told[0] == "mine: scored 2"
     assert done.notes == ()
-    alone = evaluate_said(
+    alone = evaluate_outputs(
         [said], "dev", EvaluationRequest(MetricSelection(("rouge",)), floors=False), [], tell
     )
     assert [row.name for row in alone.card.rows] == ["mine"]

@@ -11,9 +11,9 @@ import torch
 from dialogist.config import override
 from dialogist.errors import ConfigError
 from dialogist.pipeline.summarizer import Summarizer
-from dialogist.recipe.encoded_data import encode_recipe
 from dialogist.recipe.recipe_config import Recipe, RunPlace, read_recipe
 from dialogist.recipe.training_run import train_recipe
+from dialogist.recipe.training_set import encode_recipe
 from dialogist.records import Dialogue, Utterance
 from dialogist.tokenizers import PlanTokens
 

@@ -12,10 +12,9 @@ import torch
 
 from dialogist.data.shards import ShardedPairs, read_manifest
 from dialogist.errors import ConfigError, DataError, UsageError
-from dialogist.recipe.encoded_data import encode_recipe
 from dialogist.recipe.recipe_config import Recipe, RunPlace, read_recipe
 from dialogist.recipe.training_run import train_recipe
-from dialogist.recipe.training_set import training_set
+from dialogist.recipe.training_set import encode_recipe, training_set
 from dialogist.training.runtime import Interrupted
 from dialogist_lab.pretraining import NOISE_MASK, noise_examples
 

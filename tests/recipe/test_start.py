@@ -16,10 +16,10 @@ from torch import Tensor
 
 from dialogist.errors import CheckpointError, ConfigError, DataError, DialogistError, ModelError
 from dialogist.files import sha256_of
-from dialogist.recipe.encoded_data import encode_recipe
 from dialogist.recipe.recipe_config import Recipe, RunPlace, bundled_recipes, read_recipe
 from dialogist.recipe.start import find_start
 from dialogist.recipe.training_run import train_recipe
+from dialogist.recipe.training_set import encode_recipe
 from dialogist.training.checkpoints import checkpoint_folders, load_checkpoint
 from dialogist.training.runtime import Interrupted
 

@@ -12,9 +12,9 @@ import torch
 
 from dialogist.data.shards import read_manifest
 from dialogist.errors import CheckpointError, DataError
-from dialogist.recipe.encoded_data import encode_recipe
 from dialogist.recipe.recipe_config import Recipe, RunPlace
 from dialogist.recipe.training_run import train_recipe
+from dialogist.recipe.training_set import encode_recipe
 from dialogist.training.runtime import Interrupted
 
 SAME = ("metrics.jsonl", "samples.jsonl", "config.yaml", "model/model.safetensors")

@@ -23,7 +23,7 @@ from dialogist.data.encode import Encoded
 from dialogist.data.shard_writer import ShardWriter
 from dialogist.data.shards import Manifest, ShardedPairs
 from dialogist.models.transformer import Transformer, TransformerConfig
-from dialogist.objectives.base import Loss
+from dialogist.objectives import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.records import Coverage
 from dialogist.tensors import Batch

@@ -26,7 +26,7 @@ from dialogist.data.chance import Chance
 from dialogist.data.changes import Epochs, Share
 from dialogist.data.collate import EncodedPair
 from dialogist.models.transformer import Transformer, TransformerConfig
-from dialogist.objectives.base import Loss
+from dialogist.objectives import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
@@ -190,7 +190,7 @@ def main(folder: Path, mode: str) -> None:
         assert (processes.rank, processes.count) == (rank, 2)
         for case in [*(CASES if mode == "cases" else ()), "stormy"]:
             train(folder, "together", case, rank)
-            processes.wait()
+            processes.barrier()
     threads = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
     (folder / f"threads-{rank}.json").write_text(json.dumps(threads))
 

@@ -45,15 +45,15 @@ def test_alone_nothing_is_exchanged() -> None:
     one = Processes.joined()
     assert (one.rank, one.count, one.first) == (0, 1, True)
     flat = torch.arange(3.0)
-    one.add(flat)
-    one.tell_into(flat)
-    one.wait()
+    one.all_reduce_sum_(flat)
+    one.broadcast_(flat)
+    one.barrier()
     assert flat.tolist() == [0, 1, 2]
-    assert one.add_named({"loss": 0.1}, CPU) == {"loss": 0.1}
-    assert one.tell({"a": [1, None]}) == {"a": [1, None]}
-    assert one.largest(None, CPU) is None
-    assert one.largest(15, CPU) == 15
-    assert one.tell_tensors({"x": flat}, CPU)["x"] is flat
+    assert one.all_reduce_named({"loss": 0.1}, CPU) == {"loss": 0.1}
+    assert one.broadcast_object({"a": [1, None]}) == {"a": [1, None]}
+    assert one.all_reduce_max(None, CPU) is None
+    assert one.all_reduce_max(15, CPU) == 15
+    assert one.broadcast_tensors({"x": flat}, CPU)["x"] is flat
     with process_group(CPU) as met:
         assert (met.rank, met.count) == (0, 1)
 
@@ -90,12 +90,12 @@ def test_a_lost_process_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(distributed.dist, name, lost)
     two = Processes(1, 2)
     for call in (
-        lambda: two.add(torch.zeros(1)),
-        lambda: two.add_named({"a": 1.0}, CPU),
-        lambda: two.largest(None, CPU),
-        lambda: two.tell(1),
-        lambda: two.tell_tensors({}, CPU),
-        lambda: two.tell_into(torch.zeros(1)),
+        lambda: two.all_reduce_sum_(torch.zeros(1)),
+        lambda: two.all_reduce_named({"a": 1.0}, CPU),
+        lambda: two.all_reduce_max(None, CPU),
+        lambda: two.broadcast_object(1),
+        lambda: two.broadcast_tensors({}, CPU),
+        lambda: two.broadcast_(torch.zeros(1)),
         two.wait,
     ):
         with pytest.raises(DialogistError, match="another process of this run is gone") as caught:

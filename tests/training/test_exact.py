@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from dialogist.nn.layers import Dropout
-from dialogist.objectives.base import Loss
+from dialogist.objectives import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.tensors import Batch
 from dialogist.training import master_weights

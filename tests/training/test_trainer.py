@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from dialogist.errors import DataError, DialogistError
-from dialogist.objectives.base import Loss
+from dialogist.objectives import Loss
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.tensors import Batch
 from dialogist.training.base import Validation

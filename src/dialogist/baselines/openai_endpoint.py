@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from importlib import util
 from pathlib import Path
 from typing import Any
@@ -153,37 +154,21 @@ class OpenAIEndpoint:
     def _one(self, client: Any, dialogue: Dialogue) -> Summary:
         lines = [transcript_line(u) for u in dialogue.utterances if u.text.strip()]
         count = len(dialogue.utterances)
-        coverage = Coverage(utterances=count, utterances_read=count)
+        read = Coverage(utterances=count, utterances_read=count)
+        told = partial(Summary, id=dialogue.id, model=self.name)
         if not lines:
-            return Summary(
-                text="",
-                id=dialogue.id,
-                status="empty",
-                reason="no text",
-                coverage=coverage,
-                model=self.name,
-            )
+            return told("", status="empty", reason="no text", coverage=read)
         try:
             text, cut = self._asked(client, "\n".join(lines))
         except _Refused as error:
-            return Summary(
-                text="",
-                id=dialogue.id,
-                status="error",
-                reason=str(error),
-                coverage=Coverage(utterances=count),
-                model=self.name,
-            )
-        message = "the endpoint stopped at max_tokens"
-        return Summary(
-            text=text,
-            id=dialogue.id,
-            status="warning" if cut else "unchecked",
-            reason=message if cut else "a model behind an endpoint wrote it; nothing checks it",
-            coverage=coverage,
-            warnings=(Warning("cut", message),) if cut else (),
-            model=self.name,
-        )
+            coverage = Coverage(utterances=count)
+            return told("", status="error", reason=str(error), coverage=coverage)
+        if cut:
+            message = "the endpoint stopped at max_tokens"
+            warnings = (Warning("cut", message),)
+            return told(text, status="warning", reason=message, coverage=read, warnings=warnings)
+        reason = "a model behind an endpoint wrote it; nothing checks it"
+        return told(text, status="unchecked", reason=reason, coverage=read)
 
     # Asking.
 

@@ -100,20 +100,20 @@ class TrainingDisplay:
         if self._bar is not None:
             self._bar.stop()
 
-    def update(self, progress: "TrainingProgress", batches: int, loss: float) -> None:
+    def update(self, progress: "TrainingProgress", updates: int, loss: float) -> None:
         """After every update."""
         if self._bar is not None:
             whole = self.epochs is not None
             self._bar.update(
                 self._task,
                 completed=progress.step if whole else progress.batch,
-                total=batches * (self.epochs or 1),
+                total=updates * (self.epochs or 1),
                 epoch=progress.epoch + 1,
                 loss=loss,
             )
         elif not self.quiet and time.monotonic() - self._last_line > 30:
             self._last_line = time.monotonic()
-            note(f"epoch {progress.epoch + 1}, batch {progress.batch}/{batches}, loss {loss:.3f}")
+            note(f"epoch {progress.epoch + 1}, update {progress.batch}/{updates}, loss {loss:.3f}")
 
     def epoch(self, record: Mapping[str, JSON]) -> None:
         """After every validation."""

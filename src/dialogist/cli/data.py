@@ -53,8 +53,8 @@ def encode_data(
 
     The same command after an interruption goes on. Exit code 3 if records were bad.
     """
-    from dialogist.recipe.encoded_data import SHARD_TOKENS, encode_recipe
     from dialogist.recipe.recipe_config import data_folder, read_recipe
+    from dialogist.recipe.training_set import SHARD_TOKENS, encode_recipe
 
     manifest = encode_recipe(
         read_recipe(recipe, assignments),

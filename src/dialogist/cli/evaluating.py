@@ -27,16 +27,16 @@ from dialogist.evaluation.system_outputs import DialogueChoice, Output
 from dialogist.model_folder.model_files import find_model
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.recipe.evaluation_run import (
-    Evaluated,
+    EvaluationReport,
     EvaluationRequest,
     Part,
     SystemResult,
     choose_dialogues,
-    evaluate_said,
+    evaluate_outputs,
     run_cautions,
     sample_of,
 )
-from dialogist.recipe.predictions import Speaker, read_written, speaker_of
+from dialogist.recipe.predictions import SystemRunner, load_runner, read_predictions
 from dialogist.recipe.recipe_config import DataSet
 from dialogist.recipe.systems import System, choose_pack, find_systems
 from dialogist.text.tokens import counted
@@ -105,10 +105,10 @@ class SystemRun:
         self.asking = asking
         self.bad = 0
         self.files: list[Path] = []
-        self._speaker: Speaker | None = None
+        self._runner: SystemRunner | None = None
         if system.outputs is None:
             device = choose_device(asking.flags.device, asking.flags.threads)
-            self._speaker = speaker_of(system, device)
+            self._runner = load_runner(system, device)
             if system.folder is not None and "style" not in asking.search:
                 tell_measured_style(system.name, find_model(str(system.folder)))
 
@@ -118,13 +118,13 @@ class SystemRun:
         Raises:
             DataError: its file cannot be read, or does not fit the dialogues.
         """
-        if self._speaker is None:
+        if self._runner is None:
             assert self.system.outputs is not None
             return self._read(self.system.outputs, choice)
         assert choice is not None
         self.files.append(path)
         tell = progress(f"{self.system.name}: summarised", len(choice.chosen))
-        return tuple(self._speaker.say(choice, path, tell, self._options()))
+        return tuple(self._runner.outputs(choice, path, tell, self._options()))
 
     def sample(self, file: Path, size: int, path: Path) -> tuple[Output, ...]:
         """Its outputs for a fixed sample of training data, at most ``size`` of them.
@@ -132,7 +132,7 @@ class SystemRun:
         Raises:
             DataError: there is nothing to be sampled.
         """
-        if self._speaker is None:
+        if self._runner is None:
             return self._read(file, None)
         choice = sample_of(str(file), self.asking.reading.dialogues([file]), size)
         _require_some(choice, file)
@@ -140,14 +140,14 @@ class SystemRun:
 
     def _options(self) -> DecodingOptions | None:
         """None without flags: what was kept by another command is taken then."""
-        assert self._speaker is not None
-        summarizer, search = self._speaker.summarizer, self.asking.search
+        assert self._runner is not None
+        summarizer, search = self._runner.summarizer, self.asking.search
         if not search or not isinstance(summarizer, Summarizer):
             return None
         return decoding_options(summarizer.options, search)
 
     def _read(self, file: Path, choice: DialogueChoice | None) -> tuple[Output, ...]:
-        read = read_written(file, choice, self.asking.flags.written, note)
+        read = read_predictions(file, choice, self.asking.flags.written, note)
         self.bad += read.bad
         return read.outputs
 
@@ -219,7 +219,7 @@ class Result:
     call: Call
     wanted: MetricSelection
     columns: tuple[str, ...]
-    evaluated: Evaluated
+    evaluated: EvaluationReport
     skipped: int
     bad: int
     files: list[Path] = field(default_factory=list)
@@ -255,7 +255,7 @@ def evaluate_call(call: Call) -> Result:
         path = call.path(system, call.train_sample, sample=True)
         train = voice.sample(call.train_sample, len(outputs), path)
     about = choice.file if choice else call.system
-    evaluated = evaluate_said(
+    evaluated = evaluate_outputs(
         [SystemResult(system.name, outputs, train)],
         about,
         EvaluationRequest(wanted, call.asking.flags.floors, call.asking.flags.processes),

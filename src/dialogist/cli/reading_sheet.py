@@ -25,7 +25,7 @@ from dialogist.evaluation.significance import DEFAULT_RESAMPLING, Interval, inte
 from dialogist.evaluation.system_outputs import DialogueChoice
 from dialogist.files import write_text_atomically, writing
 from dialogist.pipeline.summarizer import SummarizerLike
-from dialogist.recipe.predictions import read_written, speaker_of
+from dialogist.recipe.predictions import load_runner, read_predictions
 from dialogist.recipe.systems import System, find_systems
 from dialogist.records import Dialogue, Summary
 from dialogist.text.tokens import counted
@@ -83,14 +83,14 @@ def _summaries(
         raise UsageError(f"{system.name}: is a recipe: name its run folder")
     if system.outputs is not None:
         choice = DialogueChoice(str(asking.data), dialogues, range(len(dialogues)))
-        outputs = read_written(system.outputs, choice, asking.flags.written, note).outputs
+        outputs = read_predictions(system.outputs, choice, asking.flags.written, note).outputs
         yield from zip(dialogues, (output.summary for output in outputs), strict=True)
         return
     options = None
     device, threads = asking.flags.device, asking.flags.threads
     if system.folder is None:
-        speaker = speaker_of(system, choose_device(device, threads))
-        summarizer: SummarizerLike = speaker.summarizer
+        runner = load_runner(system, choose_device(device, threads))
+        summarizer: SummarizerLike = runner.summarizer
     else:
         style = asking.search.get("style")
         model = load_summarizer(system.name, device, threads, style=style)

@@ -67,7 +67,9 @@ def train(
         run = None
         if processes.first:
             run = str(_run_folder(resume, output, Path("runs") / chosen.name))
-        place = RunPlace(data_folder(data), Path(str(processes.tell(run))), where, encoded)
+        place = RunPlace(
+            data_folder(data), Path(str(processes.broadcast_object(run))), where, encoded
+        )
         model = train_recipe(chosen, place, display)
     if processes.first:
         typer.echo(model)

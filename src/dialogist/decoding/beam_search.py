@@ -9,7 +9,7 @@ from torch import Tensor
 from dialogist.decoding import CoverageKind, DecodingOptions, check_stopped
 from dialogist.decoding.constraints import NEVER, Filter
 from dialogist.decoding.search import Hypothesis, apply_constraints, as_input
-from dialogist.models.base import Generator, Stepper
+from dialogist.models.base import GeneratorModule, Stepper
 from dialogist.nn.kv_cache import State
 from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
@@ -241,7 +241,7 @@ _LEAST = 1e-4
 
 
 def rerank_by_coverage(
-    model: Generator,
+    model: GeneratorModule,
     batch: Batch,
     state: State,
     found: Sequence[Sequence[Hypothesis]],

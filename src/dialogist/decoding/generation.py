@@ -17,13 +17,12 @@ from dialogist.decoding.search import (
     Sampling,
     standard_filters,
 )
-from dialogist.models.base import Generator, PlanningModule, Stepper
+from dialogist.models.base import GeneratorModule, PlanningModule, Stepper
 from dialogist.nn.kv_cache import State
 from dialogist.tensors import FIRST_KEY_POINT, PLAN_BOS, PLAN_EOS, PLAN_PAD, Batch, Plan
 from dialogist.tokenizers import Symbols
 
 # `generate_plan`: search for models that plan first: key points, then a text for each.
-
 
 PLAN_SYMBOLS = Symbols(PLAN_PAD, PLAN_BOS, PLAN_EOS, unk=PLAN_PAD)
 
@@ -99,15 +98,12 @@ def plan_of(sequences: Sequence[Sequence[int]], device: torch.device) -> Plan:
     )
 
 
-# `generate`: the one entry to search; and the same without a cache, to test it by.
-
-
 # `generate`: the one entry to search.
 
 
 @torch.inference_mode()
 def generate(
-    model: Generator,
+    model: GeneratorModule,
     batch: Batch,
     options: DecodingOptions,
     symbols: Symbols,

@@ -10,9 +10,11 @@ reader calls a statement ``correct``, ``vague`` (true, but what it is about cann
 """
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
@@ -197,45 +199,44 @@ def sheet_scores(rows: Sequence[SheetRow], name: str) -> Scores:
         groups.setdefault(row.dialogue, []).append(row)
     kinds = sorted({row.kind for row in rows if row.kind})
     parts = sorted({row.group for row in rows if row.group})
-    found: dict[str, tuple[str, list[tuple[float, float]]]] = {}
-
-    def share(key: str, title: str, each: Iterable[tuple[float, float]]) -> None:
-        found[key] = (title, list(each))
-
-    dialogues = list(groups.values())
-    share("wrong", "wrong statements", (_counted(g, "wrong") for g in dialogues))
-    share("vague", "vague statements", (_counted(g, "vague") for g in dialogues))
-    share("dialogues", "dialogues with a wrong statement", ((_bad(g), 1) for g in dialogues))
-    share("unmarked", "wrong, of those without a mark", map(_unmarked, dialogues))
-    share("facts", "key facts held", map(_held, dialogues))
-    share("good", "nothing wrong and half of the facts", map(_good, dialogues))
+    shares: list[tuple[str, str, _Share]] = [
+        ("wrong", "wrong statements", lambda g: _counted(g, verdict="wrong")),
+        ("vague", "vague statements", lambda g: _counted(g, verdict="vague")),
+        ("dialogues", "dialogues with a wrong statement", lambda g: (_bad(g), 1)),
+        ("unmarked", "wrong, of those without a mark", _unmarked),
+        ("facts", "key facts held", lambda g: _facts(g) or (0, 0)),
+        ("good", "nothing wrong and half of the facts", _good),
+    ]
     for error in ANNOTATED_ERRORS:
-        share(
-            f"error.{error}",
-            f"wrong by {error}",
-            ((sum(row.error == error for row in g), len(g)) for g in dialogues),
-        )
+        shares.append((f"error.{error}", f"wrong by {error}", partial(_counted, error=error)))
     for kind in kinds:
-        own = [[row for row in g if row.kind == kind] for g in dialogues]
-        share(f"kind.{kind}", f"wrong, of {kind} statements", (_counted(g, "wrong") for g in own))
+        of_kind = partial(_wrong_of, name="kind", value=kind)
+        shares.append((f"kind.{kind}", f"wrong, of {kind} statements", of_kind))
     for part in parts:
-        own = [[row for row in g if row.group == part] for g in dialogues]
-        share(f"group.{part}", f"wrong, of {part} dialogues", (_counted(g, "wrong") for g in own))
+        of_part = partial(_wrong_of, name="group", value=part)
+        shares.append((f"group.{part}", f"wrong, of {part} dialogues", of_part))
     return Scores(
         system=name,
         ids=tuple(groups),
-        columns=tuple(
-            Column(key, title, "neither", 2, percentage) for key, (title, _) in found.items()
+        columns=tuple(Column(key, title, "neither", 2, percentage) for key, title, _ in shares),
+        values=np.array(
+            [[n for _, _, share in shares for n in share(group)] for group in groups.values()],
+            dtype=np.float64,
         ),
-        values=np.array([each for _, each in found.values()], dtype=np.float64)
-        .transpose(1, 0, 2)
-        .reshape(len(groups), -1),
         signatures={},
     )
 
 
-def _counted(group: Sequence[SheetRow], verdict: str) -> tuple[float, float]:
-    return sum(row.verdict == verdict for row in group), len(group)
+_Share: TypeAlias = Callable[[Sequence[SheetRow]], tuple[float, float]]
+
+
+def _counted(group: Sequence[SheetRow], **wanted: str) -> tuple[float, float]:
+    [(name, value)] = wanted.items()
+    return sum(getattr(row, name) == value for row in group), len(group)
+
+
+def _wrong_of(group: Sequence[SheetRow], name: str, value: str) -> tuple[float, float]:
+    return _counted([row for row in group if getattr(row, name) == value], verdict="wrong")
 
 
 def _bad(group: Sequence[SheetRow]) -> bool:
@@ -243,16 +244,12 @@ def _bad(group: Sequence[SheetRow]) -> bool:
 
 
 def _unmarked(group: Sequence[SheetRow]) -> tuple[float, float]:
-    return _counted([row for row in group if row.check in ("", "passed")], "wrong")
+    return _counted([row for row in group if row.check in ("", "passed")], verdict="wrong")
 
 
 def _facts(group: Sequence[SheetRow]) -> tuple[int, int] | None:
     """How many facts a summary holds, and of how many; None: the reader did not count them."""
     return next(((int(r.held), int(r.facts)) for r in group if r.held and r.facts), None)
-
-
-def _held(group: Sequence[SheetRow]) -> tuple[float, float]:
-    return _facts(group) or (0, 0)
 
 
 def _good(group: Sequence[SheetRow]) -> tuple[float, float]:

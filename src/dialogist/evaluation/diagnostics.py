@@ -7,7 +7,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from statistics import fmean
 from typing import Literal, TypeAlias
 
@@ -16,7 +16,6 @@ from dialogist.evaluation.near_duplicates import Overlaps, near_duplicate_groups
 from dialogist.evaluation.significance import Difference
 from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import Metric, unread
-from dialogist.records import JSON
 from dialogist.text.tokens import counted, words_in
 
 Severity: TypeAlias = Literal["note", "warning", "serious"]
@@ -60,9 +59,8 @@ class Caution:
     system: str = ""
     examples: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, JSON]:
-        """All fields."""
-        return {**asdict(self), "examples": list(self.examples)}
+
+_Check: TypeAlias = Callable[[str, Sequence[Output]], Iterator[Caution]]
 
 
 def severity_of(value: float, serious: float) -> Severity:
@@ -117,56 +115,20 @@ def _duplicates(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
         )
 
 
-def _failed(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
-    here = [one for one in outputs if one.summary.status == "error"]
-    if here:
-        yield _about(
-            ("failed-outputs", "serious", system),
-            here,
-            f"{_share(here, outputs)} missing, for summarising failed: each counts as empty; see "
-            "the errors on stderr",
-        )
+def _each(kind: CautionKind, serious: float, is_so: Callable[[Output], bool], text: str) -> _Check:
+    """A check of outputs one by one: a warning from the first on, serious from that share on."""
 
-
-def _empty(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
-    for missing in (True, False):
-        kind: CautionKind = "missing-outputs" if missing else "empty-outputs"
-        here = [
-            one
-            for one in outputs
-            if not words_in(one.prediction)
-            and one.missing == missing
-            and one.summary.status != "error"
-        ]
+    def check(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
+        here = [one for one in outputs if is_so(one)]
         if here:
-            what = "missing in the file" if missing else "empty"
-            yield _about(
-                (kind, severity_of(len(here) / len(outputs), _EMPTY), system),
-                here,
-                f"{_share(here, outputs)} {what}: each scores 0; look at these dialogues",
-            )
+            severity = severity_of(len(here) / len(outputs), serious)
+            yield _about((kind, severity, system), here, f"{_share(here, outputs)} {text}")
+
+    return check
 
 
-def _cut(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
-    here = [one for one in outputs if one.summary.is_cut]
-    if here:
-        yield _about(
-            ("cut-outputs", severity_of(len(here) / len(outputs), _CUT), system),
-            here,
-            f"{_share(here, outputs)} cut at the length limit of the search: raise --max-tokens, "
-            "or find out why the model does not end",
-        )
-
-
-def _partial(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
-    here = [one for one in outputs if one.summary.status == "truncated"]
-    if here:
-        yield _about(
-            ("partial-input", "warning", system),
-            here,
-            f"{_share(here, outputs)} of dialogues that the system could not read to the end: "
-            "what is said there, it cannot know",
-        )
+def _is_empty(output: Output) -> bool:
+    return not words_in(output.prediction) and output.summary.status != "error"
 
 
 def _unfinished(system: str, outputs: Sequence[Output]) -> Iterator[Caution]:
@@ -276,14 +238,43 @@ def _unread(
             )
 
 
-_CHECKS: tuple[Callable[[str, Sequence[Output]], Iterator[Caution]], ...] = (
+_SCORES_0 = "each scores 0; look at these dialogues"
+_CHECKS: tuple[_Check, ...] = (
     _duplicates,
-    _failed,
-    _empty,
+    _each(
+        "failed-outputs",
+        0.0,
+        lambda one: one.summary.status == "error",
+        "missing, for summarising failed: each counts as empty; see the errors on stderr",
+    ),
+    _each(
+        "missing-outputs",
+        _EMPTY,
+        lambda one: one.missing and _is_empty(one),
+        f"missing in the file: {_SCORES_0}",
+    ),
+    _each(
+        "empty-outputs",
+        _EMPTY,
+        lambda one: not one.missing and _is_empty(one),
+        f"empty: {_SCORES_0}",
+    ),
     _same,
     _given,
-    _cut,
-    _partial,
+    _each(
+        "cut-outputs",
+        _CUT,
+        lambda one: one.summary.is_cut,
+        "cut at the length limit of the search: raise --max-tokens, or find out why the model does "
+        "not end",
+    ),
+    _each(
+        "partial-input",
+        math.inf,
+        lambda one: one.summary.status == "truncated",
+        "of dialogues that the system could not read to the end: what is said there, it cannot "
+        "know",
+    ),
     _unfinished,
     _length,
 )

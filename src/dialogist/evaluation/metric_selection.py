@@ -17,7 +17,7 @@ from dialogist.data.key_points import RulePack, parse_pack, section_of
 from dialogist.errors import DialogistError, UsageError, nearest
 from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import SUFFIX, Case, Column, Floats, Metric, mean_column, mean_of
-from dialogist.metrics.bleu import LabelScore, LabelScorer
+from dialogist.metrics.bleu import LabelScorer
 from dialogist.metrics.metric_registry import METRICS, MetricOptions, make_metrics
 from dialogist.text.tokens import words_in
 
@@ -97,9 +97,9 @@ class KeyPoints:
         """BLEU's counts, and means over the references."""
         labelled = self.labelled(case)
         pairs = [self._scorer.score(labelled.found, wanted) for wanted in labelled.wanted]
-        counts = self._scorer.count(labelled.found, labelled.wanted)
-        numbers = [*counts.shared, *counts.total, counts.length, counts.reference_length]
-        numbers += _means(pairs)
+        numbers = self._scorer.count(labelled.found, labelled.wanted)
+        told = ([one for one in each if one is not None] for each in zip(*pairs, strict=True))
+        numbers += [n for each in told for n in mean_of(fmean(each) if each else None)]
         if not self.by_rules and self.pack.key_facts:
             numbers += self._facts(labelled)
         return numbers
@@ -121,10 +121,12 @@ class KeyPoints:
         """Where neither side has a fact there is nothing to get right: no score."""
         found = self._only_facts(labelled.found)
         several = [self._only_facts(wanted) for wanted in labelled.wanted]
-        scores = [self._scorer.score(found, wanted).rougeL for wanted in several]
+        each = [self._scorer.score(found, wanted).rougeL for wanted in several]
+        scores = [score for score in each if score is not None]
         having = [(bool(found), bool(wanted)) for wanted in several]
         kinds = ((False, True), (True, False), (False, False))
-        return [*mean_of(_mean(scores)), *(float(having.count(kind)) for kind in kinds)]
+        mean = fmean(scores) if scores else None
+        return [*mean_of(mean), *(float(having.count(kind)) for kind in kinds)]
 
     def _only_facts(self, labels: Labels) -> Labels:
         return tuple(label for label in labels if label in self.pack.key_facts)
@@ -145,18 +147,6 @@ def labels_of(metrics: Iterable[Metric]) -> Labels | None:
 
 def _from_text(pack: str, longest: int, by_rules: bool) -> KeyPoints:
     return KeyPoints(parse_pack(pack), longest, by_rules)
-
-
-def _means(pairs: Sequence[LabelScore]) -> Iterator[float]:
-    yield from mean_of(_mean([pair.rouge1 for pair in pairs]))
-    yield from mean_of(_mean([pair.rouge2 for pair in pairs]))
-    yield from mean_of(_mean([pair.rougeL for pair in pairs]))
-
-
-def _mean(scores: Sequence[float | None]) -> float | None:
-    """Over the references that have something to find."""
-    told = [score for score in scores if score is not None]
-    return fmean(told) if told else None
 
 
 def sum_column(sums: Floats) -> Floats:

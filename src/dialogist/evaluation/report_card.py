@@ -28,6 +28,7 @@ from dialogist.evaluation.significance import (
 )
 from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import Column, Metric
+from dialogist.record_json import to_json
 from dialogist.records import JSON
 from dialogist.text.tokens import counted, words_in
 
@@ -88,16 +89,8 @@ class CardRow:
 
     def to_json(self) -> dict[str, JSON]:
         """All fields; a figure without a value is null."""
-        return {
-            "system": self.name,
-            "kind": self.kind.value,
-            "outputs": self.outputs,
-            "words": self.words,
-            "empty": self.empty,
-            "cut": self.cut,
-            "partial": self.partial,
-            "figures": {key: interval_to_json(found) for key, found in self.figures.items()},
-        }
+        fields = to_json(self)
+        return {"system": fields.pop("name"), **fields}
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +147,7 @@ class Card:
             ],
             "signatures": dict(self.signatures),
             "intervals": self.resampling.signature,
-            "cautions": [caution.to_json() for caution in self.cautions],
+            "cautions": list(map(to_json, self.cautions)),
         }
 
 
@@ -206,31 +199,10 @@ def make_card(
     )
 
 
-def interval_to_json(found: Interval) -> dict[str, JSON]:
-    """Its fields, null for NaN."""
-    return {
-        "figure": _number(found.figure),
-        "low": _number(found.low),
-        "high": _number(found.high),
-        "error": _number(found.error),
-    }
-
-
 def difference_to_json(found: Difference) -> dict[str, JSON]:
     """Its fields, null for NaN."""
-    names = ("difference", "low", "high", "wins", "p_bootstrap", "p", "p_corrected", "least")
-    return {
-        "key": found.key,
-        "system": found.one,
-        "from": found.other,
-        "outputs": found.outputs,
-        "exact": found.exact,
-        **{name: _number(getattr(found, name)) for name in names},
-    }
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
+    names = {"one": "system", "other": "from"}
+    return {names.get(name, name): value for name, value in to_json(found).items()}
 
 
 _NAME, _FIGURE = 20, 7

@@ -1,8 +1,8 @@
 """Outputs and metrics in, `Scores` out: streamed, in as many processes as it is worth.
 
 What needs a network (BERTScore) measures all outputs at once, in this process; the rest is done
-output by output and needs no torch, so that processes can share it. Each process has a pipe of its
-own: when one dies (memory, a fault in a library), it is known at which output. A file of scores is
+output by output and needs no torch, so that processes can share it. When one dies (memory, a fault
+in a library), it is found out at which output. A file of scores is
 JSON lines: the columns, then a line per output. It names the kind of each figure, so that reading
 it runs nothing else, and needs no encoder and no WordNet.
 """
@@ -11,15 +11,14 @@ import json
 import os
 import signal
 import time
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from multiprocessing import get_context
-from multiprocessing.connection import Connection, wait
-from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any, get_args
 
@@ -28,7 +27,7 @@ import numpy as np
 from dialogist.errors import DataError, DialogistError
 from dialogist.evaluation.metric_selection import labels_of, sum_column
 from dialogist.evaluation.system_outputs import Output, cases_of
-from dialogist.files import write_text_atomically, writing
+from dialogist.files import reading, write_text_atomically, writing
 from dialogist.metrics.base import (
     BatchMetric,
     Better,
@@ -106,9 +105,12 @@ class MeasureError(DialogistError):
     """A metric, or the process that it ran in, failed on one output."""
 
     def __init__(self, number: int, reason: str) -> None:
-        super().__init__(reason)
+        super().__init__(number, reason)
         self.number = number
         self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason
 
 
 def measure_case(metrics: Sequence[Metric], number: int, case: Case) -> MeasuredValues:
@@ -129,89 +131,49 @@ def measure_case(metrics: Sequence[Metric], number: int, case: Case) -> Measured
     return numbers
 
 
-@contextmanager
-def worker_pool(metrics: Sequence[Metric], count: int) -> Iterator["Workers"]:
-    """``count`` processes that know the metrics, gone at the end.
+def measure_in_processes(
+    metrics: Sequence[Metric], cases: Iterable[tuple[int, Case]], count: int
+) -> Iterator[tuple[int, MeasuredValues]]:
+    """The numbers of every case, by ``count`` processes that inherit no thread, lock or torch.
+
+    Where one dies, what is left is measured one by one, so that it is known which output it is.
 
     Raises:
-        DialogistError: they cannot be started.
+        DialogistError: they cannot be started, or a metric lacks something.
+        MeasureError: a metric failed, or the process that measured an output died.
     """
-    workers = Workers(metrics, count)
-    try:
-        workers.await_ready()
-        yield workers
-    finally:
-        workers.stop()
-
-
-class Workers:
-    """Some processes; started anew (spawn) so that they inherit no thread, lock or torch."""
-
-    def __init__(self, metrics: Sequence[Metric], count: int) -> None:
-        context = get_context("spawn")
-        self._processes: dict[Connection, BaseProcess] = {}
-        for _ in range(count):
-            ours, theirs = context.Pipe()
-            process = context.Process(target=_work, args=(theirs, list(metrics)), daemon=True)
-            process.start()
-            theirs.close()  # else its death would not end the pipe
-            self._processes[ours] = process
-
-    def await_ready(self) -> None:
-        """Wait until all have loaded what they need."""
-        for connection, process in self._processes.items():
-            try:
-                connection.recv()
-            except (EOFError, OSError):
-                process.join()
-                raise DialogistError(
-                    f"a process for scoring could not be started (exit code {process.exitcode}); "
-                    "ask for one process only"
-                ) from None
-
-    def measure(self, cases: Iterable[tuple[int, Case]]) -> Iterator[tuple[int, MeasuredValues]]:
-        """The numbers of every case, in the order they get done in.
-
-        Raises:
-            MeasureError: a metric failed, or a process died.
-        """
-        remaining = iter(cases)
-        asked = {connection: deque[int]() for connection in self._processes}
-        busy = [one for one in asked if _ask(one, asked[one], remaining)]
-        while busy:
-            for connection in wait(busy):
-                assert isinstance(connection, Connection)
-                yield self._answer(connection, asked[connection])
-                if not asked[connection] and not _ask(connection, asked[connection], remaining):
-                    busy.remove(connection)
-
-    def _answer(self, connection: Connection, asked: deque[int]) -> tuple[int, MeasuredValues]:
+    left = {number: _portable(case) for number, case in cases}
+    with _pool(metrics, count) as pool:
         try:
-            answer = connection.recv()
-        except (EOFError, OSError):
-            process = self._processes[connection]
-            process.join()
-            reason = f"the process that measured it died (exit code {process.exitcode})"
-            raise MeasureError(asked[0], reason) from None
-        if isinstance(answer, _Failure):
-            raise answer.error(asked[0])
-        return asked.popleft(), answer
+            pool.submit(_in_process, []).result()  # all that it needs is loaded
+        except BrokenProcessPool:
+            raise DialogistError(
+                "a process for scoring could not be started: ask for one process only"
+            ) from None
+        every = list(left.items())
+        parts = (every[begin : begin + _AT_ONCE] for begin in range(0, len(every), _AT_ONCE))
+        try:
+            for done in as_completed([pool.submit(_in_process, part) for part in parts]):
+                for number, numbers in done.result():
+                    del left[number]
+                    yield number, numbers
+        except BrokenProcessPool:
+            pass
+    for number, case in list(left.items()):
+        with _pool(metrics, 1) as pool:
+            try:
+                yield from pool.submit(_in_process, [(number, case)]).result()
+            except BrokenProcessPool:
+                raise MeasureError(number, "the process that measured it died") from None
 
-    def stop(self) -> None:
-        """End them, whatever they are doing."""
-        for connection, process in self._processes.items():
-            process.terminate()
-            process.join()
-            connection.close()
 
-
-def _ask(connection: Connection, asked: deque[int], cases: Iterator[tuple[int, Case]]) -> bool:
-    """Hand over the next cases, if there are any."""
-    some = [(number, _portable(case)) for number, case in islice(cases, _AT_ONCE)]
-    asked.extend(number for number, _ in some)
-    if some:
-        connection.send(some)
-    return bool(some)
+@contextmanager
+def _pool(metrics: Sequence[Metric], count: int) -> Iterator[ProcessPoolExecutor]:
+    pool = ProcessPoolExecutor(count, get_context("spawn"), _begin, (list(metrics),))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _portable(case: Case) -> Case:
@@ -222,34 +184,23 @@ def _portable(case: Case) -> Case:
     return replace(case, dialogue=replace(case.dialogue, metadata=metadata, profile=profile))
 
 
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """An error as it can be sent; ``measuring``: it came of one output."""
-
-    text: str
-    measuring: bool
-
-    def error(self, number: int) -> DialogistError:
-        return MeasureError(number, self.text) if self.measuring else DialogistError(self.text)
+_metrics: Sequence[Metric] = ()
+"""Those of this process, where it is one of a pool."""
 
 
-def _work(connection: Connection, metrics: Sequence[Metric]) -> None:
-    """What a process does: answer each case by its numbers, or by why there are none."""
+def _begin(metrics: Sequence[Metric]) -> None:
+    global _metrics
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who waits
-    try:
-        connection.send("ready")
-        while True:
-            for number, case in connection.recv():
-                connection.send(_answer(metrics, number, case))
-    except (EOFError, OSError):  # whoever asked is gone
-        return
+    _metrics = metrics
 
 
-def _answer(metrics: Sequence[Metric], number: int, case: Case) -> MeasuredValues | _Failure:
+def _in_process(cases: Sequence[tuple[int, Case]]) -> list[tuple[int, MeasuredValues]]:
     try:
-        return measure_case(metrics, number, case)
-    except DialogistError as error:
-        return _Failure(str(error), isinstance(error, MeasureError))
+        return [(number, measure_case(_metrics, number, case)) for number, case in cases]
+    except MeasureError:
+        raise
+    except DialogistError as error:  # others take more than their text, and cannot be sent
+        raise DialogistError(str(error)) from None
 
 
 _TRIED = 24  # outputs that are measured here before it is decided how to go on
@@ -330,8 +281,7 @@ def _measured(
         for number, case in remaining:
             yield number, measure_case(metrics, number, case)
         return
-    with worker_pool(metrics, processes) as workers:
-        yield from workers.measure(remaining)
+    yield from measure_in_processes(metrics, remaining, processes)
 
 
 def _table(
@@ -390,7 +340,9 @@ def read_scores(path: Path) -> Scores:
         MissingExtraError: it holds BLEU or chrF, and sacrebleu is not installed.
     """
     try:
-        head, *rows = map(json.loads, _lines(path))
+        with reading(path):
+            text = path.read_text(encoding="utf-8")
+        head, *rows = map(json.loads, text.split("\n")[:-1])
         if head.get("kind") != "dialogist scores":
             raise DataError(f"{path}: is no file of scores")
         if head["schema_version"] > SCORES_VERSION:
@@ -404,14 +356,6 @@ def read_scores(path: Path) -> Scores:
         )
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise DataError(f"{path}: is damaged: {type(error).__name__}: {error}") from None
-
-
-def _lines(path: Path) -> Iterator[str]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
-    return iter(text.split("\n")[:-1])
 
 
 def _described(column: Column) -> dict[str, JSON]:

@@ -30,7 +30,7 @@ from dialogist.metrics.base import Column, Floats, percentage
 
 
 def align_scores(one: Scores, other: Scores) -> tuple[Scores, Scores]:
-    """Both with the order of the first, and the columns that both have.
+    """Both with the columns that both have, in the order of the first.
 
     Raises:
         UsageError: they do not hold the same dialogues, have no column in common, or a metric has
@@ -46,37 +46,11 @@ def align_scores(one: Scores, other: Scores) -> tuple[Scores, Scores]:
     if not keys:
         raise UsageError(f"{one.system} and {other.system} have no figure in common")
     if one.ids != other.ids:
-        places = _places(other)
-        if _places(one).keys() != places.keys():
-            raise UsageError(
-                f"{one.system} and {other.system} do not hold the same dialogues "
-                f"({_difference(one, other)}): compare them on those that both have"
-            )
-        other = _taken(other, [places[identity] for identity in one.ids])
+        raise UsageError(
+            f"{one.system} and {other.system} do not hold the same dialogues in the same order: "
+            "compare them on those that both have"
+        )
     return _with_columns(one, keys), _with_columns(other, keys)
-
-
-def _places(scores: Scores) -> dict[str, int]:
-    places: dict[str, int] = {}
-    for i, identity in enumerate(scores.ids):
-        if places.setdefault(identity, i) != i:
-            raise UsageError(
-                f"{scores.system}: the id '{identity}' is there twice, so nobody can tell which of "
-                "them belongs to which output of another system"
-            )
-    return places
-
-
-def _difference(one: Scores, other: Scores) -> str:
-    first, second = set(one.ids), set(other.ids)
-    lone = [*(i for i in one.ids if i not in second), *(i for i in other.ids if i not in first)]
-    return f"{len(first)} and {len(second)}, {len(lone)} in one only, such as '{lone[0]}'"
-
-
-def _taken(scores: Scores, rows: Sequence[int]) -> Scores:
-    return replace(
-        scores, ids=tuple(scores.ids[i] for i in rows), values=scores.values[np.array(rows)]
-    )
 
 
 def _with_columns(scores: Scores, keys: Sequence[str]) -> Scores:
@@ -101,9 +75,6 @@ class Resampling:
     ``samples``: bootstrap samples; ``swaps``: random swaps of two systems' outputs; ``level``: the
     part of intervals that should hold the true figure. ``method``: ``bca`` corrects bias and skew
     (Efron 1987), ``percentile`` does not.
-
-    Raises:
-        UsageError: too few samples for the level, or no such level.
     """
 
     samples: int = 1_000
@@ -111,16 +82,6 @@ class Resampling:
     seed: int = 1
     level: float = 0.95
     method: Method = "bca"
-
-    def __post_init__(self) -> None:
-        if not 0.5 <= self.level < 1:
-            raise UsageError(f"level {self.level}: say a part from 0.5 to below 1, such as 0.95")
-        least = round(10 / (1 - self.level))
-        for name, count in (("samples", self.samples), ("swaps", self.swaps)):
-            if count < least:
-                raise UsageError(f"{name} {count}: level {self.level} needs at least {least}")
-        if self.seed < 0:
-            raise UsageError(f"seed {self.seed}: say 0 or more")
 
     @property
     def signature(self) -> str:

@@ -34,7 +34,7 @@ from dialogist.data.readers.json_records import FileHead, head_of, json_values
 from dialogist.data.readers.source import Source, open_source
 from dialogist.data.readers.table import delimiter_of, header_names
 from dialogist.errors import DataError
-from dialogist.files import JSON_ENDS, TABLE_ENDS
+from dialogist.files import JSON_ENDS, TABLE_ENDS, reading
 from dialogist.metrics.base import Case
 from dialogist.records import (
     JSON,
@@ -234,10 +234,8 @@ def read_outputs(
     Raises:
         DataError: the file cannot be read, is no text, or no field in it is an output.
     """
-    try:
+    with reading(path):
         source = open_source(path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}") from None
     report = ProblemReporter(source.name, False, on_problem)
     keys: PredictionKeys | None = None
     for line, record in _records(source, report):

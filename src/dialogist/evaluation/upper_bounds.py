@@ -15,12 +15,10 @@ from dialogist.baselines.extractive import join_utterances, transcript_line
 from dialogist.evaluation.scoring import Scores, score
 from dialogist.evaluation.system_outputs import Output
 from dialogist.metrics.base import Metric
-from dialogist.metrics.ngram_overlap import RougeWords
+from dialogist.metrics.ngram_overlap import RougeWords, shared
 from dialogist.records import Coverage, Dialogue, Summary
 
 HUMAN = "human"
-
-Gram = tuple[str, ...]
 
 
 class Oracle:
@@ -59,54 +57,40 @@ class Oracle:
             for i, one in enumerate(dialogue.utterances)
             if one.text.strip()
         }
-        references = [_Reference(_grams(self._words(text))) for text in dialogue.references]
+        references = [_grams(self._words(text)) for text in dialogue.references]
+        extract = _grams([])
         chosen: list[int] = []
         reached = 0.0
         while said and len(chosen) != self._n:
-            gains = {i: sum(r.with_more(grams) for r in references) for i, grams in said.items()}
+            longer = {
+                i: [own + more for own, more in zip(extract, grams, strict=True)]
+                for i, grams in said.items()
+            }
+            gains = {i: sum(_f1_of_both(each, r) for r in references) for i, each in longer.items()}
             best = max(gains, key=lambda i: gains[i])
             if gains[best] <= reached:
                 break
-            reached = gains[best]
+            reached, extract = gains[best], longer[best]
             chosen.append(best)
-            grams = said.pop(best)
-            for reference in references:
-                reference.take(grams)
+            del said[best]
         return chosen
 
 
-class _Reference:
-    """A reference's words and pairs of words, and what an extract shares with them so far."""
-
-    def __init__(self, grams: Sequence[Counter[Gram]]) -> None:
-        self._sizes = [counted.total() for counted in grams]
-        self._wanted = [Counter(counted) for counted in grams]
-        self._shared = [0] * len(grams)
-        self._taken = [0] * len(grams)
-
-    def with_more(self, grams: Sequence[Counter[Gram]]) -> float:
-        """ROUGE-1 F1 + ROUGE-2 F1 (0-1 each) of the extract with an utterance more."""
-        found = 0.0
-        for order, counted in enumerate(grams):
-            both = self._sizes[order] + self._taken[order] + counted.total()
-            shared = self._shared[order] + _common(counted, self._wanted[order])
-            found += 2 * shared / both if both else 0.0
-        return found
-
-    def take(self, grams: Sequence[Counter[Gram]]) -> None:
-        """The utterance is in the extract: what it shares is wanted no more."""
-        for order, counted in enumerate(grams):
-            self._shared[order] += _common(counted, self._wanted[order])
-            self._taken[order] += counted.total()
-            self._wanted[order] -= counted
+_Grams = list[Counter[tuple[str, ...]]]
+"""A text's words, and its pairs of words."""
 
 
-def _grams(words: Sequence[str]) -> tuple[Counter[Gram], Counter[Gram]]:
-    return Counter((word,) for word in words), Counter(pairwise(words))
+def _grams(words: Sequence[str]) -> _Grams:
+    return [Counter((word,) for word in words), Counter(pairwise(words))]
 
 
-def _common(one: Counter[Gram], other: Counter[Gram]) -> int:
-    return sum(min(times, other[gram]) for gram, times in one.items() if gram in other)
+def _f1_of_both(text: _Grams, reference: _Grams) -> float:
+    """ROUGE-1 F1 + ROUGE-2 F1, 0-1 each."""
+    pairs = [
+        (one, other, one.total() + other.total())
+        for one, other in zip(text, reference, strict=True)
+    ]
+    return sum(2 * shared(one, other) / both for one, other, both in pairs if both)
 
 
 def leave_one_out(output: Output) -> list[Output]:

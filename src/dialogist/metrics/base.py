@@ -101,8 +101,8 @@ def percentage(sums: Floats) -> Floats:
 # Scripts of writing, and the letters that a metric's tokenizer makes nothing of.
 #
 # A tokenizer that knows ASCII letters alone finds no word in Chinese, one that splits at white
-# space finds one word in a sentence of it: figures are then 0, or say nothing. Every metric of this
-# package that compares texts has a method ``reads(script)``.
+# space finds one word in a sentence of it: figures are then 0, or say nothing. A metric that does
+# not read every script has a method ``reads(script)``.
 #
 # Scripts are named as Unicode names characters, in small letters: ``latin``, ``cjk``, ``hiragana``,
 # ``katakana``, ``hangul``, ``cyrillic``, ``greek``, ``arabic``, ``hebrew``, ``thai`` ...
@@ -123,7 +123,7 @@ class ScriptReader(Protocol):
 
 
 def reads(metric: Metric, script: str) -> bool:
-    """Whether a metric can tell words of a script apart; one that compares no words can."""
+    """Whether a metric can tell words of a script apart; one that does not say so can."""
     return metric.reads(script) if isinstance(metric, ScriptReader) else True
 
 

@@ -2,10 +2,9 @@
 
 import hashlib
 import importlib
-import math
 import random
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -132,10 +131,6 @@ class PretrainedEncoder:
                 one = encoded[i]
                 yield i, Embedded(one.tokens, row[one.kept], one.cut)
 
-    def tokens(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
-        """The ids of every text, without begin and end."""
-        return [one.tokens for one in self._encode(texts)]
-
     def vocabulary(self) -> Iterator[str]:
         """What its tokens stand for, as text."""
         decoder = self._tokenizer.backend_tokenizer.decoder
@@ -216,30 +211,19 @@ def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
         yield batch
 
 
-def greedy_similarity(
-    text: Embedded, reference: Embedded, weight: Callable[[int], float] | None
-) -> tuple[float, float, float]:
+def greedy_similarity(text: Embedded, reference: Embedded) -> tuple[float, float, float]:
     """Precision, recall and F1, 0-1, by the most similar token of the other side each.
 
-    ``weight``: of a token, by its id; None: all the same. A similarity below 0 counts as 0, as in
-    bert_score, where padding has 0. 0 where either side has no token.
+    A similarity below 0 counts as 0, as in bert_score, where padding has 0. 0 where either side has
+    no token.
     """
     if not text.ids or not reference.ids:
         return 0.0, 0.0, 0.0
     similar = (text.vectors @ reference.vectors.T).clamp(min=0)  # (P, R)
-    precision = _mean(similar.amax(1), text.ids, weight)
-    recall = _mean(similar.amax(0), reference.ids, weight)
+    precision, recall = float(similar.amax(1).mean()), float(similar.amax(0).mean())
     if not precision + recall:
         return precision, recall, 0.0
     return precision, recall, 2 * precision * recall / (precision + recall)
-
-
-def _mean(values: Tensor, ids: Sequence[int], weight: Callable[[int], float] | None) -> float:
-    if weight is None:
-        return float(values.mean())
-    weights = torch.tensor([weight(i) for i in ids], dtype=values.dtype)
-    total = float(weights.sum())
-    return float((values * weights).sum()) / total if total else 0.0
 
 
 def _transformers() -> Any:
@@ -291,7 +275,7 @@ _PUBLISHED = {
 class BertScore:
     """BERTScore by an encoder; a `Metric` that wants all outputs at once (`measure_all`).
 
-    ``layer``: see `PretrainedEncoder`. ``idf``: rare words of the references weigh more.
+    ``layer``: see `PretrainedEncoder`.
 
     Raises:
         MissingExtraError: transformers is not installed.
@@ -318,14 +302,11 @@ class BertScore:
         self,
         folder: Path,
         layer: int | None = None,
-        idf: bool = False,
         precision: EncoderPrecision = "float32",
     ) -> None:
         self.encoder = PretrainedEncoder(folder, layer, precision)
-        self.idf = idf
         shape = (self.encoder.kind, self.encoder.layers, self.encoder.width, self.encoder.layer)
-        self.baseline = None if idf else _PUBLISHED.get(shape)
-        self._idf: Idf | None = None
+        self.baseline = _PUBLISHED.get(shape)
         self._scripts: Counter[str] | None = None
         self._kept: dict[str, Embedded] = {}
         self._room = _KEPT
@@ -336,15 +317,13 @@ class BertScore:
     @property
     def signature(self) -> str:
         """How the figures came about; the baseline is known once `fit` was called."""
-        baseline, idf = "none", "no idf"
+        baseline = "none"
         if self.baseline:
             values = "/".join(f"{value:.3f}" for value in self.baseline.values)
             baseline = f"{values} {self.baseline.source}"
-        if self.idf:
-            idf = f"idf over {self._idf.texts if self._idf else 0} references"
         return (
             f"BERTScore | {self.encoder.name} | layer {self.encoder.layer} | "
-            f"{self.encoder.precision} | {idf} | references: average, best | x 100 | "
+            f"{self.encoder.precision} | no idf | references: average, best | x 100 | "
             f"baseline {baseline}"
         )
 
@@ -362,20 +341,17 @@ class BertScore:
     def measure_all(self, cases: Sequence[Case]) -> Iterator[Sequence[float]]:
         """The numbers of every output, in their order, while they are found.
 
-        The first call settles baseline and idf for all that follow, from its references: systems
-        are scored alike.
+        The first call settles the baseline for all that follow, from its references: systems are
+        scored alike.
         """
         self.fit(cases)
         return self._measured(cases)
 
     def fit(self, cases: Sequence[Case]) -> None:
-        """Settle baseline and idf from the references of ``cases``, where that was not done yet.
+        """Settle the baseline from the references of ``cases``, where that was not done yet.
 
-        Neither depends on the order of the cases nor on what systems say.
+        It depends neither on the order of the cases nor on what systems say.
         """
-        if self.idf and self._idf is None:
-            texts = [text for case in cases for text in case.references]
-            self._idf = Idf.of(self.encoder.tokens(texts))
         if self.baseline is None:
             self.baseline = self._of_random_pairs({case.references for case in cases})
 
@@ -412,7 +388,7 @@ class BertScore:
         return [number for value in values for number in mean_of(value)]
 
     def _beside(self, said: Embedded, reference: Embedded) -> Triple:
-        p, r, f = greedy_similarity(said, reference, self._idf)
+        p, r, f = greedy_similarity(said, reference)
         return 100 * p, 100 * r, 100 * f
 
     def _rescaled(self, values: Triple) -> list[float | None]:
@@ -432,26 +408,6 @@ class BertScore:
                 self._kept[new[i]] = embedded
                 self._room -= embedded.vectors.numel()
         return found
-
-
-@dataclass(frozen=True, slots=True)
-class Idf:
-    """How rare tokens are: log((N + 1) / (n + 1)), n of N texts having one."""
-
-    texts: int
-    weights: Mapping[int, float]
-
-    @classmethod
-    def of(cls, texts: Sequence[Sequence[int]]) -> "Idf":
-        """From the ids of texts."""
-        counts = Counter(i for ids in texts for i in set(ids))
-        weights = {i: math.log((len(texts) + 1) / (n + 1)) for i, n in counts.items()}
-        return cls(len(texts), weights)
-
-    def __call__(self, token: int) -> float:
-        """The weight of a token."""
-        found = self.weights.get(token)
-        return math.log(self.texts + 1) if found is None else found
 
 
 def _windows(items: Sequence[_T]) -> Iterator[Sequence[_T]]:

@@ -1,12 +1,11 @@
 """BLEU, chrF (by ``sacrebleu``), and BLEU and ROUGE of label sequences."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -20,19 +19,6 @@ from dialogist.metrics.ngram_overlap import SequenceT, lcs_length, positions, sh
 # Standard BLEU lets a prediction pick its n-grams from all references at once, which rewards
 # whoever has more of them; here what a prediction shares with each reference is counted alone and
 # the counts are averaged, so each dialogue weighs the same. Scores are 0-100.
-
-
-@dataclass(frozen=True, slots=True)
-class BleuCounts:
-    """What BLEU needs to know of one prediction, by order of the n-grams, from 1.
-
-    ``shared`` and ``reference_length`` are means over the references.
-    """
-
-    shared: tuple[float, ...]
-    total: tuple[int, ...]
-    length: int
-    reference_length: float
 
 
 class Bleu:
@@ -75,25 +61,14 @@ class Bleu:
 
     def measure(self, case: Case) -> Sequence[float]:
         """The numbers of `columns`."""
-        counts = self.count(case.prediction, case.references)
-        return [*counts.shared, *counts.total, counts.length, counts.reference_length]
+        return self.count(case.prediction, case.references)
 
-    def count(self, prediction: str, references: Sequence[str]) -> BleuCounts:
-        """What a prediction shares with its references, one or more."""
+    def count(self, prediction: str, references: Sequence[str]) -> list[float]:
+        """What a prediction shares with its references, one or more: the numbers of `columns`."""
         found = [self._bleu.corpus_score([prediction], [[text]]) for text in references]
-        return BleuCounts(
-            shared=tuple(fmean(score.counts[n] for score in found) for n in range(self.orders)),
-            total=tuple(found[0].totals),
-            length=found[0].sys_len,
-            reference_length=fmean(score.ref_len for score in found),
-        )
-
-    def score(self, counts: Iterable[BleuCounts]) -> float:
-        """BLEU of a corpus; 0 where there is nothing."""
-        every = [[*c.shared, *c.total, c.length, c.reference_length] for c in counts]
-        if not every:
-            return 0.0
-        return float(np.nan_to_num(_bleu_figures(self.orders, np.array(every).sum(0)[None])[0]))
+        shared = (fmean(score.counts[n] for score in found) for n in range(self.orders))
+        lengths = (found[0].sys_len, fmean(score.ref_len for score in found))
+        return [*shared, *found[0].totals, *lengths]
 
 
 def _bleu_figures(orders: int, sums: Floats) -> Floats:
@@ -161,10 +136,6 @@ class Chrf:
             f"chrF{BETA} | {self._chrf.get_signature().format()} | counts averaged over references"
         )
 
-    def reads(self, script: str) -> bool:
-        """Whether it can read a script: every one."""
-        return True
-
     def measure(self, case: Case) -> Sequence[float]:
         """The numbers of `columns`."""
         said = self._ngrams(case.prediction, ORDERS, False)
@@ -204,8 +175,7 @@ def _chrf_figures(sums: Floats) -> Floats:
 # makes no mistake has 100.
 
 
-@dataclass(frozen=True, slots=True)
-class LabelScore:
+class LabelScore(NamedTuple):
     """One sequence beside one reference.
 
     ``rouge1`` and ``rouge2`` are None where the reference has no label, or no two; ``rougeL`` where
@@ -238,7 +208,7 @@ class LabelScorer:
             rougeL=triple(common, len(found), len(wanted))[2] if wanted or found else None,
         )
 
-    def count(self, found: Sequence[str], references: Sequence[Sequence[str]]) -> BleuCounts:
+    def count(self, found: Sequence[str], references: Sequence[Sequence[str]]) -> list[float]:
         """What BLEU needs to know."""
         return self.bleu.count(self._text(found), [self._text(one) for one in references])
 

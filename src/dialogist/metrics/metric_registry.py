@@ -19,17 +19,13 @@ from dialogist.metrics.slots import Slots
 class MetricOptions:
     """What metrics want to know; each takes what concerns it.
 
-    ``stemmer``: of ``rouge`` and ``rouge-s``. ``distance``: words between the two of a pair of
-    ``rouge-s``. ``chinese``: ``bleu`` counts characters of Chinese. ``encoder``: the folder that
-    ``bertscore`` needs; ``layer`` and ``idf``: see `BertScore`.
+    ``stemmer``: of ``rouge`` and ``rouge-s``. ``chinese``: ``bleu`` counts characters of Chinese.
+    ``encoder``: the folder that ``bertscore`` needs.
     """
 
     stemmer: bool = True
-    distance: int = 4
     chinese: bool = False
     encoder: Path | None = None
-    layer: int | None = None
-    idf: bool = False
 
 
 Maker: TypeAlias = Callable[[MetricOptions], Metric]
@@ -44,7 +40,7 @@ def _bertscore(options: MetricOptions) -> Metric:
     # Scoring by all other metrics must not load torch.
     from dialogist.metrics.bertscore import BertScore
 
-    return BertScore(options.encoder, options.layer, options.idf)
+    return BertScore(options.encoder)
 
 
 def _meteor(options: MetricOptions) -> Metric:
@@ -56,7 +52,7 @@ def _meteor(options: MetricOptions) -> Metric:
 
 METRICS: Mapping[str, Maker] = {
     "rouge": lambda options: Rouge(options.stemmer),
-    "rouge-s": lambda options: RougeS(options.distance, options.stemmer),
+    "rouge-s": lambda options: RougeS(stemmer=options.stemmer),
     "py-rouge": lambda options: PyRouge(),
     "bleu": lambda options: Bleu("zh" if options.chinese else "13a"),
     "chrf": lambda options: Chrf(),

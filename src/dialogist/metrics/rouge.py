@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib import resources
 from itertools import pairwise
@@ -32,29 +31,12 @@ from dialogist.text.tokens import split_sentences
 
 ROUGE_TYPES = ("rouge1", "rouge2", "rougeL", "rougeLsum")
 _PARTS = {"precision": " P", "recall": " R", "f1": ""}
-"""The parts of a `PRF`, and what their titles have behind the type's."""
+"""The parts of a `Triple`, and what their titles have behind the type's."""
 
 _ROUGE_TITLES = dict(zip(ROUGE_TYPES, ("R1", "R2", "RL", "RLsum"), strict=True))
 
 _SAME_AS = "rouge-score 0.1.2"
 _REMEMBERED_TEXTS = 20_000  # references; systems are scored one after the other on the same ones
-
-
-@dataclass(frozen=True, slots=True)
-class PRF:
-    """Precision, recall and their harmonic mean, 0-100."""
-
-    precision: float
-    recall: float
-    f1: float
-
-
-@dataclass(frozen=True, slots=True)
-class RougeScore:
-    """One prediction's scores by ROUGE type: averaged over its references, and the best one's."""
-
-    average: dict[str, PRF]
-    maximum: dict[str, PRF]
 
 
 class Rouge:
@@ -83,37 +65,13 @@ class Rouge:
     def __reduce__(self) -> tuple[type["Rouge"], tuple[bool]]:
         return type(self), (self._words.stemmer,)  # what it remembers stays behind
 
-    def reads(self, script: str) -> bool:
-        """Whether it can tell words of a script (`scripts`) apart: of every one."""
-        return True
-
     def measure(self, case: Case) -> Sequence[float]:
         """The numbers of `columns`."""
-        average, maximum = self._both(case.prediction, case.references)
-        return [n for triple in average + maximum for value in triple for n in (value, 1.0)]
-
-    def score(self, prediction: str, references: Sequence[str]) -> RougeScore:
-        """Scores of one prediction.
-
-        Raises:
-            ValueError: there is no reference.
-        """
-        average, maximum = self._both(prediction, references)
-        return RougeScore(
-            average={t: PRF(*triple) for t, triple in zip(ROUGE_TYPES, average, strict=True)},
-            maximum={t: PRF(*triple) for t, triple in zip(ROUGE_TYPES, maximum, strict=True)},
-        )
-
-    def _both(
-        self, prediction: str, references: Sequence[str]
-    ) -> tuple[list[Triple], list[Triple]]:
-        """Average and best, by type."""
-        if not references:
-            raise ValueError("ROUGE needs at least one reference")
-        read = self._read(prediction)
-        found = [_scores_of(read, self._reference(reference)) for reference in references]
+        read = self._read(case.prediction)
+        found = [_scores_of(read, self._reference(reference)) for reference in case.references]
         kinds = [average_and_best(triples) for triples in zip(*found, strict=True)]
-        return [average for average, _ in kinds], [best for _, best in kinds]
+        both = zip(*kinds, strict=True)  # the average of every type, then the best one
+        return [n for each in both for triple in each for value in triple for n in (value, 1.0)]
 
     def _read(self, text: str) -> "_Text":
         return _Text([self._words(sentence) for sentence in split_sentences(text)])
@@ -224,10 +182,6 @@ class RougeS:
             for best, of in (("", ""), ("max.", " max"))
             for part, title in _PARTS.items()
         )
-
-    def reads(self, script: str) -> bool:
-        """Whether it can tell words of a script apart: of every one."""
-        return True
 
     def measure(self, case: Case) -> Sequence[float]:
         """The numbers of `columns`."""

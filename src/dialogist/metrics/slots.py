@@ -3,9 +3,11 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import resources
 from typing import NamedTuple
 
 import numpy as np
+import yaml
 
 from dialogist.metrics.base import Case, Column, Floats, percentage, ratio
 from dialogist.records import JSON
@@ -21,34 +23,13 @@ from dialogist.text.tokens import listed
 # cannot be told from other words, but for "the name is ..." and the names that the state itself
 # holds.
 
-DOMAINS = ("hotel", "restaurant", "train", "taxi", "attraction")
 TIME_SLOTS = frozenset(("time", "leaveAt", "arriveBy"))
 
-_CUES = {
-    "hotel": "hotel|guest ?house|stays?|nights?|accommodat\\w+|rooms?|stars?|parking|internet|wifi",
-    "restaurant": "restaurant|seats?|tables?|food|dish(?:es)?|cuisine|dine|dining",
-    "train": "trains?|train(?:ing)? tickets?|tickets?",
-    "taxi": "taxi|car|driver|cab",
-    "attraction": "attraction|entrance|museum|college|nightclub|architecture|park|theatre|theater|"
-    "boat|cinema|entertainment|swimming ?pool|concert ?hall",
-}
-_CUE = re.compile(r"\b(?:" + "|".join(f"(?P<{k}>{v})" for k, v in _CUES.items()) + r")\b")
-_FOODS = (
-    "modern european|asian oriental|north american|italian|indian|chinese|british|european|thai|"
-    "turkish|gastropub|mediterranean|spanish|french|international|korean|vietnamese|japanese|"
-    "portuguese|african|lebanese|mexican|seafood|jamaican|asian|polish|scandinavian|german|fusion|"
-    "steakhouse|tuscan|corsica|caribbean|russian|greek|american|australian|brazilian|cuban|irish|"
-    "moroccan|persian|romanian|scottish|singaporean|swedish|swiss|welsh|kosher|halal|vegetarian"
+_VALUES = yaml.safe_load(
+    (resources.files("dialogist") / "assets" / "slots.yaml").read_text(encoding="utf-8")
 )
-_TYPES = (
-    "museum|college|nightclub|architecture|park|theatre|boat|cinema|entertainment|swimming ?pool|"
-    "multiple sports|concert ?hall|guest ?house"
-)
-_STATIONS = (
-    "cambridge|bishops stortford|london kings cross|leicester|birmingham new street|"
-    "stansted airport|ely|norwich|peterborough|london liverpool street|kings lynn|stevenage|"
-    "broxbourne"
-)
+_CUE = re.compile(r"\b(?:" + "|".join(f"(?P<{k}>{v})" for k, v in _VALUES["cues"].items()) + r")\b")
+_FOODS, _TYPES, _STATIONS = ("|".join(_VALUES[name]) for name in ("foods", "types", "stations"))
 _NUMBER = r"(?P<number>\d{1,2}|one|two|three|four|five|six|seven|eight|nine|ten)"
 _FORMS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("stars", re.compile(rf"\b{_NUMBER}[ -]stars?\b")),

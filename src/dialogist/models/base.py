@@ -7,7 +7,7 @@ A new family is one file with an `XConfig(ModelConfig)` and an `X(GeneratorModul
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal, Protocol, Self
+from typing import Any, ClassVar, Literal, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -75,39 +75,6 @@ class Stepper(Protocol):
 
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
         """Feed one token per row (N,); return log-probabilities (N, X) of the next, and state."""
-        ...
-
-
-class Generator(Stepper, Protocol):
-    """A sequence-to-sequence model, as search sees it."""
-
-    @property
-    def longest_target(self) -> int | None:
-        """How many tokens `step` can be fed at most; None is no limit."""
-        ...
-
-    def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
-        """Teacher forcing over a batch with targets; with the attention weights that are needed."""
-        ...
-
-    def start(self, batch: Batch) -> State:
-        """Encode; the state has one row per dialogue."""
-        ...
-
-    def force(self, batch: Batch, state: State, need_weights: WantedWeights = False) -> Outputs:
-        """Like `forward`, from an encoded state. Encoder attention is not returned."""
-        ...
-
-    def cross_attention(self, outputs: Outputs) -> Tensor | None:
-        """As `SequenceModel.cross_attention`."""
-        ...
-
-    def train(self, mode: bool = True) -> Self:
-        """Switch dropout on or off (as ``torch.nn.Module``)."""
-        ...
-
-    def eval(self) -> Self:
-        """Switch dropout off (as ``torch.nn.Module``)."""
         ...
 
 
@@ -205,7 +172,7 @@ class ModelConfig(KindConfig):
         """Tokens it can be fed at most, begin symbol in; None is no limit."""
         return getattr(self, self.target_table, None)
 
-    def build(self, vocabulary: int, source_vocabulary: int | None = None) -> "SequenceModel":
+    def build(self, vocabulary: int) -> "SequenceModel":
         """A new model with fresh weights (drawn from torch's generator)."""
         raise NotImplementedError
 
@@ -273,7 +240,7 @@ class SequenceModel(nn.Module):
 
     @abstractmethod
     def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
-        """As `Generator.forward`."""
+        """Teacher forcing over a batch with targets; with the attention weights that are needed."""
 
     @abstractmethod
     def forced_decode(self, batch: Batch, state: State | None = None) -> ForcedOutputs:
@@ -296,22 +263,22 @@ class SequenceModel(nn.Module):
 
 
 class GeneratorModule(SequenceModel):
-    """A `Generator` with weights."""
+    """A sequence-to-sequence model, as search sees it."""
 
     @abstractmethod
     def start(self, batch: Batch) -> State:
-        """As `Generator.start`."""
+        """Encode; the state has one row per dialogue."""
 
     @abstractmethod
     def force(self, batch: Batch, state: State, need_weights: WantedWeights = False) -> Outputs:
-        """As `Generator.force`."""
+        """Like `forward`, from an encoded state. Encoder attention is not returned."""
 
     @abstractmethod
     def step(self, tokens: Tensor, state: State) -> tuple[Tensor, State]:
-        """As `Generator.step`."""
+        """As `Stepper.step`."""
 
     def forward(self, batch: Batch, need_weights: WantedWeights = False) -> Outputs:
-        """As `Generator.forward`."""
+        """As `SequenceModel.forward`."""
         return self.force(batch, self.start(batch), need_weights)
 
     def forced_decode(self, batch: Batch, state: State | None = None) -> ForcedOutputs:

@@ -152,6 +152,27 @@ _OURS = frozenset(
 )
 
 
+def _attention(ours: str) -> dict[str, str]:
+    inner = {f"{ours}.{part}": f"attention.self.{part}" for part in ("query", "key", "value")}
+    return {**inner, f"{ours}.output": "attention.output.dense"}
+
+
+_ATTENDED, _FED = "attention.output.LayerNorm", "output.LayerNorm"
+_FEED_FORWARD = {
+    "feed_forward.inner": "intermediate.dense",
+    "feed_forward.outer": "output.dense",
+    "norm1": _ATTENDED,
+}
+_ENCODER_LAYER = {**_attention("attention"), **_FEED_FORWARD, "norm2": _FED}
+_DECODER_LAYER = {
+    **_attention("self_attention"),
+    **_FEED_FORWARD,
+    "norm2": _ATTENDED,
+    "norm3": _FED,
+}
+"""What the parts of our layers are called in a layer of theirs."""
+
+
 class EncoderStart(Config):
     """A pretrained encoder to start from, as a recipe's ``start``.
 
@@ -191,31 +212,16 @@ def encoder_weights(
     _require_shape(bert, config)
     found = dict(_positions(bert, "source", config.source_positions))
     for i in range(config.encoder_layers):
-        found |= _attention(bert, i, f"encoder.layers.{i}.attention")
-        found |= _feed_forward(bert, i, f"encoder.layers.{i}")
-        found |= _norm(bert, f"encoder.layer.{i}.attention.output", f"encoder.layers.{i}.norm1")
-        found |= _norm(bert, f"encoder.layer.{i}.output", f"encoder.layers.{i}.norm2")
+        found |= _layer(bert, _ENCODER_LAYER, f"encoder.layers.{i}", i)
     if start.decoder == "layers":
         _require_same_layers(config)
         found |= _positions(bert, "target", config.target_positions)
         first = config.encoder_layers - config.decoder_layers
+        crossed = _attention("cross_attention") if start.cross_attention == "copied" else {}
+        names = _DECODER_LAYER | crossed
         for j in range(config.decoder_layers):
-            found |= _decoder_layer(bert, start, j, first + j)
+            found |= _layer(bert, names, f"decoder.layers.{j}", first + j)
     return found
-
-
-def _decoder_layer(
-    bert: BertFolder, start: EncoderStart, ours: int, theirs: int
-) -> Iterator[tuple[str, Tensor]]:
-    name = f"decoder.layers.{ours}"
-    yield from _attention(bert, theirs, f"{name}.self_attention")
-    yield from _feed_forward(bert, theirs, name)
-    attended = f"encoder.layer.{theirs}.attention.output"
-    yield from _norm(bert, attended, f"{name}.norm1")
-    yield from _norm(bert, attended, f"{name}.norm2")
-    yield from _norm(bert, f"encoder.layer.{theirs}.output", f"{name}.norm3")
-    if start.cross_attention == "copied":
-        yield from _attention(bert, theirs, f"{name}.cross_attention")
 
 
 def _positions(bert: BertFolder, side: str, count: int) -> Iterator[tuple[str, Tensor]]:
@@ -223,24 +229,14 @@ def _positions(bert: BertFolder, side: str, count: int) -> Iterator[tuple[str, T
     table = bert.weight("embeddings.position_embeddings.weight")[:count]
     types = bert.weight("embeddings.token_type_embeddings.weight")
     yield f"{side}_positions.table", table + types[0]
-    yield from _norm(bert, "embeddings", f"{side}_positions.norm")
+    yield from _linear(bert, "embeddings.LayerNorm", f"{side}_positions.norm")
 
 
-def _attention(bert: BertFolder, layer: int, ours: str) -> Iterator[tuple[str, Tensor]]:
-    theirs = f"encoder.layer.{layer}.attention"
-    for part in ("query", "key", "value"):
-        yield from _linear(bert, f"{theirs}.self.{part}", f"{ours}.{part}")
-    yield from _linear(bert, f"{theirs}.output.dense", f"{ours}.output")
-
-
-def _feed_forward(bert: BertFolder, layer: int, ours: str) -> Iterator[tuple[str, Tensor]]:
-    theirs = f"encoder.layer.{layer}"
-    yield from _linear(bert, f"{theirs}.intermediate.dense", f"{ours}.feed_forward.inner")
-    yield from _linear(bert, f"{theirs}.output.dense", f"{ours}.feed_forward.outer")
-
-
-def _norm(bert: BertFolder, theirs: str, ours: str) -> Iterator[tuple[str, Tensor]]:
-    yield from _linear(bert, f"{theirs}.LayerNorm", ours)
+def _layer(
+    bert: BertFolder, names: Mapping[str, str], ours: str, theirs: int
+) -> Iterator[tuple[str, Tensor]]:
+    for own, name in names.items():
+        yield from _linear(bert, f"encoder.layer.{theirs}.{name}", f"{ours}.{own}")
 
 
 def _linear(bert: BertFolder, theirs: str, ours: str) -> Iterator[tuple[str, Tensor]]:

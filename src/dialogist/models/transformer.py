@@ -146,20 +146,8 @@ class TransformerConfig(ModelConfig):
 
     def layer_shape(self) -> LayerShape:
         """What encoder layers have in common, and decoder layers where nothing else is said."""
-        return LayerShape(
-            width=self.d_model,
-            heads=self.heads,
-            key_width=self.key_width or self.d_model // self.heads,
-            feed_forward=self.feed_forward,
-            dropout=self.dropout,
-            attention_dropout=self.attention_dropout,
-            attention_output_dropout=self.attention_output_dropout,
-            norm=self.norm,
-            norm_eps=self.norm_eps,
-            activation=self.activation,
-            activation_dropout=self.activation_dropout,
-            reuse_second_norm=self.reuse_second_norm,
-        )
+        key_width = self.key_width or self.d_model // self.heads
+        return LayerShape.of(self, width=self.d_model, key_width=key_width)
 
     def decoder_shape(self) -> LayerShape:
         """What decoder layers have in common."""
@@ -168,12 +156,9 @@ class TransformerConfig(ModelConfig):
             own.setdefault("key_width", self.d_model // own["heads"])
         return replace(self.layer_shape(), match_speakers=self.speaker_attention, **own)
 
-    def build(self, vocabulary: int, source_vocabulary: int | None = None) -> "Transformer":
-        """A new model with fresh weights (drawn from torch's generator).
-
-        ``source_vocabulary`` differs from the target's only with separate embeddings.
-        """
-        return Transformer(self, vocabulary, source_vocabulary or vocabulary)
+    def build(self, vocabulary: int) -> "Transformer":
+        """A new model with fresh weights (drawn from torch's generator)."""
+        return Transformer(self, vocabulary)
 
 
 TransformerState: TypeAlias = DecoderState[CopyMemory]
@@ -181,17 +166,16 @@ TransformerState: TypeAlias = DecoderState[CopyMemory]
 
 
 class Transformer(GeneratorModule):
-    """Encoder-decoder over flat token sequences; a `Generator`."""
+    """Encoder-decoder over flat token sequences; a `GeneratorModule`."""
 
     config: TransformerConfig
 
-    def __init__(self, config: TransformerConfig, vocabulary: int, source_vocabulary: int) -> None:
+    def __init__(self, config: TransformerConfig, vocabulary: int) -> None:
         super().__init__()
         self.config = config
         width, shape = config.d_model, config.layer_shape()
-        assert vocabulary == source_vocabulary or not config.share_embeddings
         own = config.embedding or width
-        self.source_embedding = MappedEmbedding(source_vocabulary, own, width)
+        self.source_embedding = MappedEmbedding(vocabulary, own, width)
         self.target_embedding = (
             self.source_embedding
             if config.share_embeddings

@@ -318,22 +318,6 @@ def attend_apart(rows: Tensor, packing: Packing, heads: int) -> Tensor:
     return torch.cat([*made, made[-1][-1:].expand(spare, -1)])
 
 
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    """Attention(Q, K, V) and its weights (report 1, equation 1 and Listing 1).
-
-    Args:
-        query: (..., T, d_k). key: (..., S, d_k). value: (..., S, d_v).
-        mask: additive, broadcastable to (..., T, S).
-
-    Returns:
-        (..., T, d_v) blended values and (..., T, S) weights.
-    """
-    weights = attention_weights(query, key, mask)
-    return weights @ value, weights
-
-
 class KeyValue(NamedTuple):
     """What is attended to, projected once: key (N, H, S, d_k) and value (N, H, S, d_k)."""
 

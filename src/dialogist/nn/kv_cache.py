@@ -1,7 +1,7 @@
 """What search carries from step to step: keys and values of the past, and decoder states."""
 
 from dataclasses import dataclass, replace
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import torch
 from torch import Tensor
@@ -18,6 +18,15 @@ class State(Protocol):
     def select(self, rows: Tensor) -> Self:
         """The given rows (M,) in the given order: beam start, reordering, dropping the finished."""
         ...
+
+
+def selected(part: Any, rows: Tensor) -> Any:
+    """The given rows of a tensor, of what has a `select`, or of all in a tuple; else what it is."""
+    if isinstance(part, Tensor):
+        return part.index_select(0, rows)
+    if hasattr(part, "select"):
+        return part.select(rows)
+    return tuple(selected(one, rows) for one in part) if isinstance(part, tuple) else part
 
 
 # `KVCache`: keys and values of the positions before, in memory that has room for those to come.
@@ -94,8 +103,7 @@ class LayerCache:
 
     def select(self, sequences: Tensor) -> "LayerCache":
         """The given sequences, in the given order."""
-        past = None if self.past is None else self.past.select(sequences)
-        return LayerCache(self.memory.select(sequences), past)
+        return LayerCache(*selected((self.memory, self.past), sequences))
 
 
 # `DecoderState`: what a Transformer decoder carries from step to step of a search.
@@ -107,15 +115,8 @@ class LayerCache:
 # from. So reordering turns M * K rows of a mask instead of the keys and values of all layers.
 
 
-class Copyable(Protocol):
-    """What can be copied from M dialogues."""
-
-    def select(self, rows: Tensor) -> Self:
-        """The given dialogues, in the given order."""
-        ...
-
-
-_C = TypeVar("_C", bound=Copyable)
+_C = TypeVar("_C", bound=State)
+"""What can be copied from M dialogues."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +181,7 @@ class DecoderState(Generic[_C]):
     def select(self, rows: Tensor) -> "DecoderState[_C]":
         """The given rows; memories move only when whole dialogues leave, come or are repeated."""
         memory = rows // self.each if self.each > 1 else rows
-        ancestors = self._of_rows(rows)
-        named = None if self.named is None else self.named.index_select(0, rows)
+        ancestors, named = self._of_rows(rows), selected(self.named, rows)
         if torch.equal(memory, self._memory_of_rows()):
             return replace(self, ancestors=self._grouped(ancestors, self.each), named=named)
         runs, counts = torch.unique_consecutive(memory, return_counts=True)
@@ -197,8 +197,7 @@ class DecoderState(Generic[_C]):
         assert self.each == 1
         if torch.equal(memories, self._every()):
             return self
-        named = None if self.named is None else self.named.index_select(0, memories)
-        return replace(self, named=named)._move(memories)
+        return replace(self, named=selected(self.named, memories))._move(memories)
 
     def apart(self) -> "DecoderState[_C]":
         """The same rows, each with a memory of its own; before the first step only."""
@@ -207,13 +206,8 @@ class DecoderState(Generic[_C]):
 
     def _move(self, memories: Tensor) -> "DecoderState[_C]":
         """The given memories (M',), and with them all that is theirs and not their rows'."""
-        return replace(
-            self,
-            caches=tuple(cache.select(memories) for cache in self.caches),
-            memory_mask=self.memory_mask.index_select(0, memories),
-            copies=None if self.copies is None else self.copies.select(memories),
-            first=None if self.first is None else self.first.index_select(0, memories),
-        )
+        names = ("caches", "memory_mask", "copies", "first")
+        return replace(self, **{n: selected(getattr(self, n), memories) for n in names})
 
     def _every(self) -> Tensor:
         return torch.arange(self.memories, device=self.memory_mask.device)

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 
 from dialogist.nn.attention import KeyValue, SpeakerMatch, attention_weights, blend
 from dialogist.nn.autograd import sink_of
+from dialogist.nn.kv_cache import selected
 from dialogist.nn.packing import Packing, row_step
 from dialogist.tensors import Batch
 
@@ -219,8 +220,7 @@ class CopyMemory(NamedTuple):
 
     def select(self, rows: Tensor) -> "CopyMemory":
         """The given rows, in the given order."""
-        ids, mask = self.ids.index_select(0, rows), self.mask.index_select(0, rows)
-        return CopyMemory(self.heads.select(rows), ids, mask, self.extra)
+        return CopyMemory(*selected(tuple(self), rows))
 
 
 class Copies(NamedTuple):

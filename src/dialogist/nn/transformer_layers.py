@@ -1,8 +1,8 @@
 """Transformer encoder and decoder: layers and stacks."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, cast
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
@@ -49,6 +49,12 @@ class LayerShape:
     reuse_second_norm: bool = False
     memory_width: int | None = None
     match_speakers: bool = False
+
+    @classmethod
+    def of(cls, config: object, **own: Any) -> "LayerShape":
+        """From a configuration's options of the same names, and ``own`` values."""
+        names = [f.name for f in fields(cls) if hasattr(config, f.name)]
+        return cls(**{name: getattr(config, name) for name in names} | own)
 
     def attention(self, memory_width: int | None = None, match: bool = False) -> MultiHeadAttention:
         """A new attention block of this shape."""

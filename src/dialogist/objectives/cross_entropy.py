@@ -11,7 +11,7 @@ from dialogist.data.changes import UNNAMED, CorruptionConfig
 from dialogist.data.noise import NoiseConfig
 from dialogist.models.base import GeneratorModule, ModelConfig, Outputs, TokenDistribution
 from dialogist.nn.kv_cache import State
-from dialogist.objectives.base import Loss, ObjectiveConfig, Per, per_sequence
+from dialogist.objectives import Loss, ObjectiveConfig, Per, per_sequence
 from dialogist.tensors import Batch, Corrupted
 from dialogist.tokenizers import Symbols, Tokenizer
 

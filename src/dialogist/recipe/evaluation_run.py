@@ -50,7 +50,6 @@ REFERENCES_NAME = "references"
 """The row of what people wrote, where only dialogues are looked at."""
 
 ScoreThem = Callable[[str, Sequence[Output]], Scores]
-ScorePeople = Callable[[Sequence[Output]], Scores | None]
 
 
 def floors_for(outputs: Sequence[Output]) -> list[BaselineSystem]:
@@ -100,22 +99,24 @@ def most_central(texts: Sequence[str]) -> str:
 
 def floors_and_ceilings(
     outputs: Sequence[Output],
-    floors: Collection[BaselineSystem],
+    without: Collection[str],
     score: ScoreThem,
-    score_people: ScorePeople,
+    metrics: Sequence[Metric],
+    processes: int | None = None,
 ) -> Iterator[MeasuredSystem]:
     """The rows for the dialogues of a system's outputs, one after the other.
 
-    Where dialogues are not known there are none but constants and people. ``score`` measures
-    outputs as the system's were, ``score_people`` references by each other.
+    Where dialogues are not known there are none but constants and people. ``without``: names of
+    rows that are there already. ``score`` measures outputs as the system's were, ``metrics``
+    references by each other.
     """
     known = all(output.dialogue is not None for output in outputs)
-    for floor in floors:
-        if known or isinstance(floor, ConstantSummary):
+    for floor in floors_for(outputs):
+        if floor.name not in without and (known or isinstance(floor, ConstantSummary)):
             yield _entry(RowKind.floor, floor, outputs, score)
     if known:
         yield _entry(RowKind.ceiling, Oracle(), outputs, score)
-    people = score_people(outputs)
+    people = human_scores(outputs, metrics, processes)
     if people is not None:
         said = tuple(one for output in outputs for one in leave_one_out(output))
         yield MeasuredSystem(RowKind.ceiling, said, people)
@@ -180,7 +181,7 @@ class EvaluationRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluated:
+class EvaluationReport:
     """The card, what it was made of, and what could not be measured."""
 
     card: Card
@@ -189,13 +190,13 @@ class Evaluated:
     notes: tuple[str, ...]
 
 
-def evaluate_said(
+def evaluate_outputs(
     systems: Sequence[SystemResult],
     data: str,
     asked: EvaluationRequest,
     cautions: Sequence[Caution],
     tell: TellOf,
-) -> Evaluated:
+) -> EvaluationReport:
     """Measure what systems said about the same dialogues.
 
     Args:
@@ -213,9 +214,6 @@ def evaluate_said(
     def measure(name: str, outputs: Sequence[Output]) -> Scores:
         return score(name, outputs, metrics, asked.processes, tell(f"{name}: scored", len(outputs)))
 
-    def people(outputs: Sequence[Output]) -> Scores | None:
-        return human_scores(outputs, metrics, asked.processes)
-
     entries = [
         MeasuredSystem(RowKind.system, one.outputs, measure(one.name, one.outputs))
         for one in systems
@@ -230,10 +228,9 @@ def evaluate_said(
         if not all(output.dialogue for output in outputs):
             left.append("floors other than a constant need the dialogues: give them with --on")
         names = {one.name for one in systems}
-        floors = [floor for floor in floors_for(outputs) if floor.name not in names]
-        entries += floors_and_ceilings(outputs, floors, measure, people)
+        entries += floors_and_ceilings(outputs, names, measure, metrics, asked.processes)
     card = make_card(data, entries, metrics, cautions, asked.against, asked.resampling)
-    return Evaluated(card, tuple(entries), tuple(metrics), tuple(left))
+    return EvaluationReport(card, tuple(entries), tuple(metrics), tuple(left))
 
 
 def run_cautions(run: Path, system: str) -> list[Caution]:

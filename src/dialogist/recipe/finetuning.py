@@ -12,7 +12,7 @@ from dialogist.data.readers.fields import dialogue_to_line
 from dialogist.data.split import find_clusters, split_dialogues
 from dialogist.errors import CheckpointError, DataError, UsageError
 from dialogist.evaluation.metric_selection import MetricSelection
-from dialogist.evaluation.report_card import Card, CardRow, RowKind, interval_cell, markdown_row
+from dialogist.evaluation.report_card import Card, CardRow, RowKind, interval_cell, tables_markdown
 from dialogist.evaluation.system_outputs import Output, nonblank
 from dialogist.evaluation.upper_bounds import HUMAN
 from dialogist.files import write_folder_atomically, write_text_atomically
@@ -21,11 +21,11 @@ from dialogist.model_folder.options import SummaryOptions
 from dialogist.pipeline.summarizer import Summarizer
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.evaluation_run import (
-    Evaluated,
+    EvaluationReport,
     EvaluationRequest,
     SystemResult,
     TellOf,
-    evaluate_said,
+    evaluate_outputs,
 )
 from dialogist.recipe.finetune_recipe import (
     Base,
@@ -35,7 +35,7 @@ from dialogist.recipe.finetune_recipe import (
     with_profiles,
 )
 from dialogist.recipe.recipe_config import Recipe, RunPlace
-from dialogist.recipe.training_run import train_recipe
+from dialogist.recipe.training_run import card_head, train_recipe
 from dialogist.records import JSON, Dialogue, Summary
 from dialogist.text.tokens import counted, folded, words_in
 from dialogist.training.base import Progress, TrainingReporter
@@ -169,15 +169,14 @@ NOT_TRUTH = (
 
 def table_of(card: Card) -> str:
     """The systems, the simplest floors and people, one row each, as Markdown."""
-    heads = ["", *_KEYS.values(), "words"]
-    lines = [markdown_row(heads), markdown_row(["---", *["---:"] * (len(heads) - 1)])]
-    lines += [
-        markdown_row([row.name, *(interval_cell(row, key, 1) for key in _KEYS), f"{row.words:.1f}"])
+    rows = [
+        [row.name, *(interval_cell(row, key, 1) for key in _KEYS), f"{row.words:.1f}"]
         for row in card.rows
         if _is_shown(row)
     ]
+    table = tables_markdown([[["", *_KEYS.values(), "words"], *rows]], [])
     count = f"{card.dialogues} held-out dialogues, {card.references:.1f} references each"
-    return "\n".join([*lines, "", f"{count}; 95% intervals over dialogues. {NOT_TRUTH}"])
+    return f"{table}\n{count}; 95% intervals over dialogues. {NOT_TRUTH}"
 
 
 def _is_shown(row: CardRow) -> bool:
@@ -188,9 +187,7 @@ def _is_shown(row: CardRow) -> bool:
 
 def card_of(base: Base, name: str, rows: Rows, table: str, bundle: Bundle) -> str:
     """The model card: Markdown with a YAML head."""
-    head = ["library_name: dialogist", "pipeline_tag: summarization"]
-    head += [f"license: {base.licence}"] if base.licence else []
-    return "\n".join(["---", *head, "---", f"# {name}", "", *_body(base, rows, table, bundle)])
+    return "\n".join([*card_head(name, base.licence), *_body(base, rows, table, bundle)])
 
 
 def _body(base: Base, rows: Rows, table: str, bundle: Bundle) -> Iterator[str]:
@@ -313,7 +310,7 @@ def measure_plan(plan: FinetunePlan, model: Path, device: torch.device, tell_of:
     after = _said(AFTER, model, held_out, device, tell_of)
     said = [] if folder is None else [_said(BEFORE, folder, held_out, device, tell_of)]
     asked = EvaluationRequest(MetricSelection(("rouge", "faithfulness")), processes=1)
-    evaluated = evaluate_said([*said, after], "the held-out rows", asked, [], tell_of)
+    evaluated = evaluate_outputs([*said, after], "the held-out rows", asked, [], tell_of)
     bars = {
         "low_confidence": low_confidence([one.summary for one in after.outputs]),
         "min_confidence": min_confidence(after.outputs),
@@ -367,9 +364,9 @@ class _Estimate:
         self._began: tuple[int, float] | None = None
         self._told = False
 
-    def update(self, progress: Progress, batches: int, loss: float) -> None:
+    def update(self, progress: Progress, updates: int, loss: float) -> None:
         """After every update."""
-        self._inner.update(progress, batches, loss)
+        self._inner.update(progress, updates, loss)
         if self._began is None:
             self._began = progress.step, time.perf_counter()
         done = progress.step - self._began[0]
@@ -377,7 +374,7 @@ class _Estimate:
             return
         self._told = True
         each = (time.perf_counter() - self._began[1]) / done
-        left = self._epochs * batches - progress.step
+        left = self._epochs * updates - progress.step
         self.note(
             f"about {_duration(left * each)} of training left: {counted(left, 'updates')} of "
             f"{each:.1f} s in "
@@ -405,7 +402,7 @@ def _said(
 
 
 def _finish(
-    plan: FinetunePlan, model: Path, evaluated: Evaluated, bars: Mapping[str, float | None]
+    plan: FinetunePlan, model: Path, evaluated: EvaluationReport, bars: Mapping[str, float | None]
 ) -> str:
     """Put the bars and the card into the model folder, and the table beside it."""
     bundle = load_bundle(model, torch.device("cpu"), plan.recipe.name)

@@ -167,7 +167,7 @@ Tell = Callable[[int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Speaker:
+class SystemRunner:
     """A system that can be asked; ``model`` is its folder, None for a baseline."""
 
     system: System
@@ -175,7 +175,7 @@ class Speaker:
     model: Path | None
     device: str
 
-    def say(
+    def outputs(
         self, choice: DialogueChoice, path: Path, tell: Tell, options: DecodingOptions | None = None
     ) -> list[Output]:
         """Outputs for the chosen dialogues, in their order; those that ``path`` holds are kept.
@@ -198,19 +198,19 @@ class Speaker:
         return sum(p.numel() for p in self.summarizer.bundle.model.parameters())
 
 
-def speaker_of(system: System, device: torch.device) -> Speaker:
+def load_runner(system: System, device: torch.device) -> SystemRunner:
     """Load a system that is no file of outputs.
 
     Raises:
         ModelError: its model is missing or damaged.
     """
     if system.folder is None:
-        return Speaker(system, baseline(system.name), None, str(device))
+        return SystemRunner(system, baseline(system.name), None, str(device))
     model = find_model(str(system.folder))
     if not has_network(model):  # its one style is measured
-        return Speaker(system, Summarizer.load(str(model)), model, str(device))
+        return SystemRunner(system, Summarizer.load(str(model)), model, str(device))
     bundle = load_bundle(model, device, system.name)
-    return Speaker(system, Summarizer(bundle.as_measured()), model, str(device))
+    return SystemRunner(system, Summarizer(bundle.as_measured()), model, str(device))
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +256,7 @@ def read_located(
     return placed, bad
 
 
-def read_written(
+def read_predictions(
     path: Path, choice: DialogueChoice | None, written: PredictionForm, note: Note
 ) -> LoadedPredictions:
     """The outputs of a file for the chosen dialogues, or with its own references (None).

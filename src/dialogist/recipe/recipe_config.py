@@ -64,8 +64,6 @@ def _lowering(recipe: "Recipe") -> str:
     return ""
 
 
-# `Recipe`: one YAML file that says everything about a training run; it only composes.
-#
 # Each part is the configuration of the code that does the work, and is documented there.
 
 
@@ -76,13 +74,10 @@ _SHORTEST_PLANNED = 5
 class TeacherConfig(Config):
     """References that another system wrote (`dialogist.recipe.corpus`).
 
-    ``outputs``: its file of outputs, joined to the dialogues by id; ``key``: what they are called
-    there (empty: as usual). Kept are those of a status in ``statuses``, without a finding in
-    ``refuse``, of at least and at most so many ``words``. ``system`` and ``licence`` go into the
-    card: who wrote them, and what that binds the new model to.
-
-    ``statuses``: that are kept. ``refuse``: findings that bar a summary. ``words``: fewest and
-    most. ``system``: who wrote them. ``licence``: what that binds the new model to.
+    ``outputs``: its file of outputs, joined to the dialogues by id. ``key``: what they are called
+    there (empty: as usual). ``statuses``: that are kept. ``refuse``: findings that bar a summary.
+    ``words``: the fewest and the most of a summary. ``system``: who wrote them, for the card.
+    ``licence``: what that binds the new model to, for the card.
     """
 
     outputs: str = Field(min_length=1)
@@ -97,22 +92,19 @@ class TeacherConfig(Config):
 class DataSet(Config):
     """One data file (below the data folder, or absolute) and which of its rows to leave out.
 
-    ``format`` as `dialogist.data.readers`; ``exclude`` names a file with one dialogue id a line.
-    ``columns`` maps the reader's names (dialogue, summary, speaker ...) to the file's; ``encoding``
-    to ``internal_notes`` are the reader's options (docs/reference/formats.md). ``weight``:
-    how often an epoch takes each of its pairs; of a fraction as many are drawn anew each time.
+    ``path``: the file or folder. ``format``: its input format (docs/reference/formats.md).
+    ``exclude``: a file with one dialogue id a line to leave out. ``columns``: the file's names for
+    the reader's (dialogue, summary, speaker ...). ``encoding``: of its text. ``where``:
+    ``column=value`` that rows must have. ``one_dialogue``: the whole file is one.
+    ``by_neighbours``: rows belong together while the id stays the same. ``internal_notes``: read
+    what only agents saw, too. ``weight``: how often an epoch takes each of its pairs; of a fraction
+    as many are drawn anew each time.
     ``references``: the file's ``own``, or ``reported``: summaries made by rules of what two
     speakers say, in the third person (`dialogist.recipe.corpus`; for training). ``teacher``:
     those of another system; dialogues without one that passes its filters are left out.
     ``apart``: its summaries begin with the end symbol in training, so that the model can tell their
     manner from that of the others, which is what it is asked for later (as a tag on what is made by
     machine: Caswell et al. 2019, section 3).
-
-    ``path``: the file or folder. ``format``: of the file. ``exclude``: a file of ids to leave out.
-    ``columns``: the reader's names and the file's. ``encoding``: of its text. ``where``:
-    ``column=value`` that rows must have. ``one_dialogue``: the whole file is one.
-    ``by_neighbours``: rows belong together while the id stays the same. ``internal_notes``: read
-    what only agents saw, too.
     """
 
     path: str
@@ -143,14 +135,11 @@ class DataConfig(Config):
 class ValidationConfig(Config):
     """What is measured while training.
 
-    The loss on dev after every epoch; every ``rouge_every`` epochs (and after the last) ROUGE of
-    real summaries of the first ``dev_examples`` dev dialogues (None: all) and of
-    ``train_examples`` training dialogues drawn once; ``samples`` of each are written out.
-    ``metrics``: what is measured beside ROUGE: for the log, and ``training.select_by: dev_bleu``.
-
-    ``rouge_every``: epochs between real summaries. ``dev_examples``, ``train_examples``: dialogues
-    that are summarised. ``samples``: summaries that are written out. ``decoding``: how they are
-    searched for.
+    The loss on dev after every epoch, and ROUGE of real summaries now and then and after the last.
+    ``rouge_every``: epochs between these. ``metrics``: measured beside ROUGE, for the log and
+    ``training.select_by: dev_bleu``. ``dev_examples``: the first so many dev dialogues are
+    summarised (None: all). ``train_examples``: so many training dialogues, drawn once. ``samples``:
+    summaries of each that are written out. ``decoding``: how they are searched for.
     """
 
     rouge_every: int = Field(2, ge=1)
@@ -165,11 +154,10 @@ class VectorsConfig(Config):
     """Which file the token embeddings start from (below the data folder, or absolute).
 
     See `tokenizers.word_vectors` for its format, and for which row an entry of the vocabulary
-    takes. ``frozen``: rows that have a vector keep it; the others, which start random, are learned.
-    ``rescale``: multiply all of them by one number, so that their deviation is that of the values
-    the model would start from otherwise; what comes after the embeddings is made for these.
-
-    ``path``: the file of vectors.
+    takes. ``path``: the file of vectors. ``frozen``: rows that have a vector keep it; the others,
+    which start random, are learned. ``rescale``: multiply all of them by one number, so that their
+    deviation is that of the values the model would start from otherwise; what comes after the
+    embeddings is made for these.
     """
 
     path: str = Field(min_length=1)
@@ -185,12 +173,10 @@ class Recipe(Config):
     start of the run. ``start``: the model folder or run that it begins from, or a pretrained
     encoder's folder (`dialogist.recipe.start`). ``continues``: the recipe of the model that this
     one is a further stage of; it is trained with a ``start`` only. ``vectors``: word vectors to
-    begin with. ``augmentation``: changes of dialogues from epoch to epoch. ``objective``: what
-    training minimizes. ``decoding``: saved with the model as its default. ``licence``, ``card``: go
-    into the model's card.
-
-    ``model``: the network. ``training``: how long and how it is trained. ``validation``: what is
-    measured on the way.
+    begin with. ``model``: the network. ``augmentation``: changes of dialogues from epoch to epoch.
+    ``objective``: what training minimizes. ``training``: how long and how it is trained.
+    ``validation``: what is measured on the way. ``decoding``: saved with the model as its default.
+    ``licence``, ``card``: go into the model's card.
     """
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")

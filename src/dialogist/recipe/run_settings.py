@@ -20,7 +20,12 @@ from dialogist.config import differences, read_yaml, to_yaml
 from dialogist.data.prepare import Preparation
 from dialogist.data.shards import TOKENIZER
 from dialogist.errors import CheckpointError, ConfigError, ModelError
-from dialogist.files import is_pretrained_source, write_folder_atomically, write_text_atomically
+from dialogist.files import (
+    is_pretrained_source,
+    json_object,
+    write_folder_atomically,
+    write_text_atomically,
+)
 from dialogist.model_folder.model_files import find_model, read_json
 from dialogist.models import ModelConfig, SequenceModel
 from dialogist.models.model_weights import weights_of
@@ -198,7 +203,8 @@ def _extend(recipe: Recipe, run: Path, changed: list[str], note: Note) -> None:
     Raises:
         CheckpointError: early stopping ended it.
     """
-    state = _newest_state(run)
+    newest = checkpoint_folders(run / "checkpoints")[-1]  # (the trainer sees whether it is whole)
+    state = json_object(newest / "state.json")
     if state.get("stopped"):
         raise CheckpointError(
             f"{run}: early stopping ended this run after epoch {state.get('epoch')}, so more "
@@ -212,13 +218,3 @@ def _extend(recipe: Recipe, run: Path, changed: list[str], note: Note) -> None:
             "learning rate is that of the longer run, higher than where the shorter one ended, so "
             "the model will not be the same as that of one run of this length"
         )
-
-
-def _newest_state(run: Path) -> dict[str, Any]:
-    """Where the newest checkpoint stands; the trainer sees whether it is whole."""
-    path = checkpoint_folders(run / "checkpoints")[-1] / "state.json"
-    try:
-        state = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    return state if isinstance(state, dict) else {}

@@ -32,11 +32,10 @@ from dialogist.models.model_weights import Taken, take_weights, weights_of
 from dialogist.nn.layers import freeze_rows
 from dialogist.recipe.corpus import Note
 from dialogist.recipe.recipe_config import Recipe, RunPlace, VectorsConfig
-from dialogist.records import JSON
 from dialogist.text.tokens import counted
 from dialogist.tokenizers import Tokenizer, read_tokenizer
 from dialogist.tokenizers.base import TOKENIZER_FILES
-from dialogist.tokenizers.word_vectors import VectorReport, vectors_for
+from dialogist.tokenizers.word_vectors import vectors_for
 from dialogist.tokenizers.wordpiece_vocabulary import read_vocabulary
 from dialogist.training.base import Progress
 from dialogist.training.checkpoints import Checkpoint, checkpoint_folders, load_checkpoint
@@ -91,48 +90,29 @@ def settle_vectors(
             f"{folder}: is missing, and the run has begun with it: start over with --resume never"
         )
     tables = token_tables(model)
-    matched = _match(recipe, place.data / config.path, tokenizer, next(iter(tables.values())))
-    write_folder_atomically(folder, matched.save)
-    found = matched.matrix.found
-    does = "keep it" if config.frozen else "start from it"
-    scaled = f" (x {matched.factor:.3g})" if config.rescale else ""
-    note(f"vectors: {matched.report}")
-    note(f"vectors: {found.sum()} of {len(found)} rows of {' and '.join(tables)} {does}{scaled}")
-
-
-@dataclass(frozen=True, slots=True)
-class _Matched:
-    """A file of vectors for one vocabulary; the file's numbers were multiplied by ``factor``."""
-
-    matrix: VectorTable
-    report: VectorReport
-    factor: float
-
-    def save(self, folder: Path) -> None:
-        tensors = folder / _TENSORS
-        tensors.write_bytes(save(self.matrix._asdict()))
-        about: dict[str, JSON] = {
-            **self.report.to_json(),
-            "factor": self.factor,
-            "file_sha256": sha256_of(Path(self.report.path)),
-            "sha256": sha256_of(tensors),
-        }
-        text = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
-        (folder / _ABOUT).write_text(text, encoding="utf-8")
-
-
-def _match(recipe: Recipe, path: Path, tokenizer: Tokenizer, table: nn.Embedding) -> _Matched:
-    width, config = table.embedding_dim, recipe.vectors
-    assert config is not None
+    table, path = next(iter(tables.values())), place.data / config.path
     try:
-        drawn, found, report = vectors_for(tokenizer, path, width, recipe.training.seed)
+        drawn, own, report = vectors_for(tokenizer, path, table.embedding_dim, recipe.training.seed)
     except DataError as error:
-        raise DataError(f"vectors for tables of width {width}: {error}") from None
-    if not found.any():
+        raise DataError(f"vectors for tables of width {table.embedding_dim}: {error}") from None
+    if not own.any():
         raise DataError(f"vectors: {path}: has no word of the vocabulary")
-    vectors, rows = torch.from_numpy(drawn), torch.from_numpy(found)
-    factor = _factor(vectors[rows], table) if config.rescale else 1.0
-    return _Matched(VectorTable(vectors * factor, rows), report, factor)
+    vectors, found = torch.from_numpy(drawn), torch.from_numpy(own)
+    factor = _factor(vectors[found], table) if config.rescale else 1.0
+
+    def write(new: Path) -> None:
+        tensors = new / _TENSORS
+        tensors.write_bytes(save(VectorTable(vectors * factor, found)._asdict()))
+        sums = {"file_sha256": sha256_of(path), "sha256": sha256_of(tensors)}
+        about = {**report.to_json(), "factor": factor, **sums}
+        text = json.dumps(about, ensure_ascii=False, indent=2) + "\n"
+        (new / _ABOUT).write_text(text, encoding="utf-8")
+
+    write_folder_atomically(folder, write)
+    does = "keep it" if config.frozen else "start from it"
+    scaled = f" (x {factor:.3g})" if config.rescale else ""
+    note(f"vectors: {report}")
+    note(f"vectors: {found.sum()} of {len(found)} rows of {' and '.join(tables)} {does}{scaled}")
 
 
 def _factor(vectors: Tensor, table: nn.Embedding) -> float:

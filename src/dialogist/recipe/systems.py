@@ -124,7 +124,8 @@ def _find(name: str, runs: Path, settings: Sequence[str], starts: Mapping[str, s
     if name in models:
         return System(name, folder=find_model(name))
     hint = nearest(name, [*BASELINES, *bundled_recipes(), *models])
-    raise UsageError(f"system '{name}': is no baseline, recipe, model, file or folder{hint}")
+    expected = "expected a baseline, recipe, model name, file or folder"
+    raise UsageError(f"unknown system '{name}' ({expected}){hint}")
 
 
 def _with_start(

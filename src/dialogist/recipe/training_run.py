@@ -24,6 +24,7 @@ from dialogist.errors import (
     MissingExtraError,
     installed_version,
 )
+from dialogist.evaluation.report_card import tables_markdown
 from dialogist.evaluation.scoring import Scores, score
 from dialogist.evaluation.system_outputs import Output, nonblank
 from dialogist.files import LOCK, alone_in, write_folder_atomically, write_text_atomically
@@ -34,10 +35,9 @@ from dialogist.model_folder.bundle import Bundle, save_bundle
 from dialogist.models import SequenceModel
 from dialogist.models.bert_warm_start import EncoderStart
 from dialogist.models.model_weights import load_weights, weights_of
-from dialogist.objectives.base import Objective
+from dialogist.objectives import Objective
 from dialogist.pipeline.summarizer import Summarizer, SummarizerLike
 from dialogist.recipe.corpus import Note, card_lines, named_sets, read_sets, record_teachers
-from dialogist.recipe.encoded_data import PairMaker, dev_data, makes_windows
 from dialogist.recipe.recipe_config import Recipe, RunPlace, ValidationConfig
 from dialogist.recipe.run_settings import begin_pretrained, settle_config, with_source
 from dialogist.recipe.start import (
@@ -48,7 +48,13 @@ from dialogist.recipe.start import (
     settle_vectors,
     use_vectors,
 )
-from dialogist.recipe.training_set import TrainingSet, training_set
+from dialogist.recipe.training_set import (
+    PairMaker,
+    TrainingSet,
+    dev_data,
+    makes_windows,
+    training_set,
+)
 from dialogist.records import JSON, Dialogue
 from dialogist.tokenizers import read_tokenizer
 from dialogist.training.base import TrainingData, TrainingReporter, Validation
@@ -71,13 +77,7 @@ def model_card(
     parameters = sum(p.numel() for p in bundle.model.parameters())
     sets = ", ".join(data.path for data in recipe.data.train)
     lines = [
-        "---",
-        "library_name: dialogist",
-        "pipeline_tag: summarization",
-        *([f"license: {recipe.licence}"] if recipe.licence else []),
-        "---",
-        f"# {recipe.name}",
-        "",
+        *card_head(recipe.name, recipe.licence),
         recipe.description.strip() or "A dialogue summarization model.",
         "",
         f"* {parameters:,} parameters, vocabulary {len(bundle.tokenizer):,}, trained on {sets}",
@@ -89,6 +89,12 @@ def model_card(
         recipe.card.strip(),
     ]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def card_head(name: str, licence: str) -> list[str]:
+    """What a model card begins with: YAML for catalogues of models, and a title."""
+    head = ["---", "library_name: dialogist", "pipeline_tag: summarization"]
+    return [*head, *([f"license: {licence}"] if licence else []), "---", f"# {name}", ""]
 
 
 def _kept_epochs(recipe: Recipe, checkpoints: Sequence[Path]) -> list[str]:
@@ -107,20 +113,15 @@ def _scores(metrics: Path, dev_size: int) -> list[str]:
     if not rows:
         return []
     names = ("dev_rouge1", "dev_rouge2", "dev_rougeL", "dev_rougeLsum")
-    table = [
-        f"| {r['epoch']} | {r.get('dev_loss', float('nan')):.3f} | "
-        + " | ".join(f"{r[name]:.2f}" for name in names)
-        + " |"
-        for r in rows
-    ]
+    table = [["epoch", "dev loss", "R1", "R2", "RL", "RLsum"]]
+    for r in rows:
+        loss = f"{r.get('dev_loss', float('nan')):.3f}"
+        table.append([str(r["epoch"]), loss, *(f"{r[name]:.2f}" for name in names)])
     return [
         f"Validation while training (on at most {dev_size} dev dialogues, with the search of the "
         "recipe's `validation`; ROUGE F1 x 100):",
         "",
-        "| epoch | dev loss | R1 | R2 | RL | RLsum |",
-        "|---|---|---|---|---|---|",
-        *table,
-        "",
+        tables_markdown([table], []),
     ]
 
 
@@ -165,7 +166,7 @@ class Validator:
     def _rouge(
         self, split: str, dialogues: Sequence[Dialogue], samples: list[dict[str, JSON]]
     ) -> dict[str, float]:
-        result = evaluate_system(self.summarizer, dialogues, self.config.decoding, self.more)
+        result = score_while_training(self.summarizer, dialogues, self.config.decoding, self.more)
         lines = islice(result.lines(), self.config.samples)
         samples += [{"split": split, **line} for line in lines]
         found = result.rouge()
@@ -189,12 +190,11 @@ _WINDOW = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
-    """A system's outputs and their ROUGE; ``skipped`` dialogues have no reference."""
+class ValidationScores:
+    """A system's outputs and their ROUGE."""
 
     outputs: tuple[Output, ...]
     scores: Scores
-    skipped: int
 
     def rouge(self) -> dict[str, float]:
         """F1 by type, 0-100: the mean over a dialogue's references, then over dialogues."""
@@ -214,37 +214,30 @@ class Evaluation:
             }
 
 
-def evaluate_system(
+def score_while_training(
     system: SummarizerLike,
     dialogues: Iterable[Dialogue],
     options: DecodingOptions | None = None,
     more: Sequence[Metric] = (),
-) -> Evaluation:
+) -> ValidationScores:
     """Summarise every dialogue that has a reference; measure ROUGE, and ``more``.
 
     Raises:
         DataError: no dialogue has a reference.
     """
     outputs: list[Output] = []
-    skipped = 0
     remaining = iter(dialogues)
     while group := list(islice(remaining, _WINDOW)):
         wanted = [dialogue for dialogue in group if nonblank(dialogue.references)]
-        skipped += len(group) - len(wanted)
         outputs += map(Output.of, system.summarize(wanted, options), wanted)
     if not outputs:
         raise DataError("nothing to evaluate: no dialogue in the data has a reference summary")
-    return Evaluation(tuple(outputs), score(system.name, outputs, (Rouge(), *more), 1), skipped)
+    return ValidationScores(tuple(outputs), score(system.name, outputs, (Rouge(), *more), 1))
 
 
 # `train_recipe`: from a recipe to a run folder with a model in it.
 #
-# RUN/config.yaml         the effective recipe          RUN/environment.json  versions, machine
-# RUN/tokenizer/          trained once, then kept       RUN/checkpoints/      to resume from
-# RUN/metrics.jsonl       losses and scores             RUN/speed.jsonl       tokens per second
-# RUN/samples.jsonl       summaries to read             RUN/*.png             curves
-# RUN/model/              the finished model
-# RUN/vectors/            word vectors it began with    RUN/start.json        model it began with
+# What is in it: docs/how-to/train.md.
 
 
 def train_recipe(recipe: Recipe, place: RunPlace, reporter: TrainingReporter) -> Path:
@@ -271,13 +264,13 @@ def train_recipe(recipe: Recipe, place: RunPlace, reporter: TrainingReporter) ->
             with alone_in(place.run, "training"):
                 settle_config(recipe, place.run, reporter.note)
                 _train(recipe, place, reporter, processes)
-                processes.wait()
+                processes.barrier()
         except DialogistError:
             _remove_unbegun(place.run)
             raise
     else:
         _train(recipe, place, reporter, processes)
-        processes.wait()
+        processes.barrier()
     return place.run / "model"
 
 
@@ -297,10 +290,10 @@ def _train(
     if recipe.data.dev and not dev:
         raise DataError(f"no development data could be read: {named_sets(recipe.data.dev)}")
     if not processes.first:
-        processes.wait()  # for what the first one puts into the run folder
+        processes.barrier()  # for what the first one puts into the run folder
     train, model = _begin(recipe, place, reporter.note, processes.first)
     if processes.first:
-        processes.wait()
+        processes.barrier()
     maker = PairMaker(preparation, train.tokenizer, makes_windows(recipe))
     held_out = dev_data(recipe, map(preparation.prepare, dev), maker, reporter.note)
     parameters = sum(p.numel() for p in model.parameters())

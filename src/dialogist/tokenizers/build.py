@@ -4,6 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
@@ -132,30 +133,16 @@ def train_subword(
     pipeline = tokenizers.Tokenizer(models.BPE() if kind == "bpe" else models.Unigram())
     pipeline.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     pipeline.decoder = decoders.ByteLevel()
-    controls = [
-        SUBWORD_CONTROLS.pad,
-        SUBWORD_CONTROLS.unk,
-        SUBWORD_CONTROLS.bos,
-        SUBWORD_CONTROLS.eos,
-    ]
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    controls = list(asdict(SUBWORD_CONTROLS).values())
     added = PLACEHOLDERS + (len(entity_placeholders()) if entities else 0)
     room = size - added - len(plan_characters(labels))
-    trainer = (
-        trainers.BpeTrainer(
-            vocab_size=room,
-            special_tokens=controls,
-            initial_alphabet=alphabet,
-            show_progress=False,
-        )
-        if kind == "bpe"
-        else trainers.UnigramTrainer(
-            vocab_size=room,
-            special_tokens=controls,
-            initial_alphabet=alphabet,
-            unk_token=SUBWORD_CONTROLS.unk,
-            show_progress=False,
-        )
+    unknown: dict[str, Any] = {} if kind == "bpe" else {"unk_token": SUBWORD_CONTROLS.unk}
+    trainer = (trainers.BpeTrainer if kind == "bpe" else trainers.UnigramTrainer)(
+        vocab_size=room,
+        special_tokens=controls,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+        **unknown,
     )
     # Training sees the pieces between placeholders, just as encoding will split them.
     at_placeholders = re.compile(f"[{_SPEAKER_RANGE}{ANY_ENTITY if entities else ''}]")

@@ -22,7 +22,7 @@ from dialogist.data.collate import (
 )
 from dialogist.data.shards import ShardedPairs, fingerprint_of
 from dialogist.errors import CheckpointError
-from dialogist.objectives.base import Per
+from dialogist.objectives import Per
 from dialogist.records import JSON
 from dialogist.tensors import Batch
 from dialogist.tokenizers import Symbols
@@ -43,11 +43,11 @@ class Progress:
 
     Attributes:
         step: optimizer updates done.
-        epoch: epochs completed; ``batch`` batches of the next one are done.
+        epoch: epochs completed; ``batch`` updates of the next one are done.
         epoch_sums: ``tokens``, ``count`` (what the loss is a mean over), ``loss`` and every term of
             it, summed over the running epoch;
             ``window_sums``: the same since the last log line.
-        cut_batch: batches done of the last epoch where ``max_steps`` cut it off; 0: it was whole.
+        cut_batch: updates done of the last epoch where ``max_steps`` cut it off; 0: it was whole.
             ``cut_sums``: its ``epoch_sums``.
         best: validated checkpoints, best first: (score, checkpoint name).
         stale: score validations since the last improvement.
@@ -241,8 +241,8 @@ Validate = Callable[[int], Validation]
 class TrainingReporter(Protocol):
     """Where progress is shown."""
 
-    def update(self, progress: Progress, batches: int, loss: float) -> None:
-        """After every update."""
+    def update(self, progress: Progress, updates: int, loss: float) -> None:
+        """After every update; an epoch has so many ``updates``."""
         ...
 
     def epoch(self, record: Mapping[str, JSON]) -> None:

@@ -79,22 +79,22 @@ class Processes:
         """This process's part of a batch: every ``count``-th, so lengths are spread evenly."""
         return indices[self.rank :: self.count]
 
-    def add(self, tensor: Tensor) -> None:
+    def all_reduce_sum_(self, tensor: Tensor) -> None:
         """Sum over the processes, in place."""
         if self.count > 1:
             with _with_others():
                 dist.all_reduce(tensor)
 
-    def add_named(self, sums: Mapping[str, float], device: torch.device) -> dict[str, float]:
+    def all_reduce_named(self, sums: Mapping[str, float], device: torch.device) -> dict[str, float]:
         """Sum numbers of the same names over the processes."""
         if self.count == 1:
             return dict(sums)
         names = sorted(sums)
         values = torch.tensor([sums[n] for n in names], dtype=torch.float64, device=device)
-        self.add(values)
+        self.all_reduce_sum_(values)
         return dict(zip(names, values.tolist(), strict=True))
 
-    def largest(self, number: int | None, device: torch.device) -> int | None:
+    def all_reduce_max(self, number: int | None, device: torch.device) -> int | None:
         """The largest number that any process has; None is none."""
         if self.count == 1:
             return number
@@ -103,7 +103,7 @@ class Processes:
             dist.all_reduce(value, dist.ReduceOp.MAX)
         return int(value) or None
 
-    def tell(self, value: JSON) -> JSON:
+    def broadcast_object(self, value: JSON) -> JSON:
         """The first process's ``value``, in every process."""
         if self.count == 1:
             return value
@@ -114,7 +114,7 @@ class Processes:
         told: JSON = json.loads(box[0])
         return told
 
-    def tell_tensors(
+    def broadcast_tensors(
         self, tensors: Mapping[str, Tensor], device: torch.device
     ) -> dict[str, Tensor]:
         """The first process's tensors, in every process, on ``device``."""
@@ -127,16 +127,16 @@ class Processes:
         for name, (shape, dtype) in box[0].items():
             there = torch.empty(shape, dtype=dtype, device=device)
             told[name] = tensors[name].to(device) if self.first else there
-            self.tell_into(told[name])
+            self.broadcast_(told[name])
         return told
 
-    def tell_into(self, tensor: Tensor) -> None:
+    def broadcast_(self, tensor: Tensor) -> None:
         """Overwrite ``tensor`` with the first process's."""
         if self.count > 1:
             with _with_others():
                 dist.broadcast(tensor, 0)
 
-    def wait(self) -> None:
+    def barrier(self) -> None:
         """Until all are here."""
         if self.count > 1:
             with _with_others():

@@ -63,26 +63,25 @@ class LinearSchedule(Config):
 
     def rate(self, step: int, total: int) -> float:
         """The learning rate of update ``step`` of ``total``."""
-        left = 1 - _share_done(step, self.warmup, total)
-        return self.peak * _warm(step, self.warmup) * (self.floor + (1 - self.floor) * left)
+        done = min(1.0, max(0.0, (step - self.warmup) / max(1, total - self.warmup)))
+        left = self.floor + (1 - self.floor) * self._left(done)
+        return self.peak * _warm(step, self.warmup) * left
+
+    def _left(self, done: float) -> float:
+        """What is left of the peak; ``done``: 0 at the end of the warm-up, 1 at the last step."""
+        return 1 - done
 
 
-class CosineSchedule(Config):
+class CosineSchedule(LinearSchedule):
     """Linear warm-up to ``peak``, then half a cosine down to ``floor`` x peak.
 
-    ``peak``: the largest rate. ``warmup``: updates of growth. ``floor``: the last rate as a share
-    of the peak.
+    ``peak``, ``warmup``, ``floor``: as of the linear schedule.
     """
 
-    kind: Literal["cosine"] = "cosine"
-    peak: float = Field(gt=0)
-    warmup: int = Field(0, ge=0)
-    floor: float = Field(0.0, ge=0, le=1)
+    kind: Literal["cosine"] = "cosine"  # type: ignore[assignment]
 
-    def rate(self, step: int, total: int) -> float:
-        """The learning rate of update ``step`` of ``total``."""
-        left = (1 + math.cos(math.pi * _share_done(step, self.warmup, total))) / 2
-        return self.peak * _warm(step, self.warmup) * (self.floor + (1 - self.floor) * left)
+    def _left(self, done: float) -> float:
+        return (1 + math.cos(math.pi * done)) / 2
 
 
 LearningRateSchedule = Annotated[
@@ -93,11 +92,6 @@ LearningRateSchedule = Annotated[
 
 def _warm(step: int, warmup: int) -> float:
     return min(1.0, step / warmup) if warmup else 1.0
-
-
-def _share_done(step: int, warmup: int, total: int) -> float:
-    """How far the decay is: 0 at the end of the warm-up, 1 at the last step and after."""
-    return min(1.0, max(0.0, (step - warmup) / max(1, total - warmup)))
 
 
 # Parts of a model that learn at a rate of their own, or later than the rest.

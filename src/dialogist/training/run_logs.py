@@ -61,14 +61,12 @@ class RunLogs:
     def _all(self) -> dict[str, JsonLines]:
         return {"metrics": self.metrics, "speed": self.speed, "samples": self.samples}
 
-    def series(self, kind: str, *names: str) -> list[tuple[int, ...] | tuple[float, ...]]:
+    def series(self, kind: str, *names: str) -> list[tuple[float, ...]]:
         """The rows (step, value of each name) of all metrics of one kind that have them all."""
-        rows: list[tuple[int, ...] | tuple[float, ...]] = []
-        for record in self.metrics.read():
-            values = [record.get(name) for name in ("step", *names)]
-            if record.get("kind") == kind and all(isinstance(v, int | float) for v in values):
-                rows.append(tuple(v for v in values if isinstance(v, int | float)))
-        return rows
+        own = (record for record in self.metrics.read() if record.get("kind") == kind)
+        rows = ([record.get(name) for name in ("step", *names)] for record in own)
+        numbers = (tuple(v for v in row if isinstance(v, int | float)) for row in rows)
+        return [row for row in numbers if len(row) == 1 + len(names)]
 
     def add_samples(self, step: int, samples: Sequence[Mapping[str, JSON]]) -> None:
         """Sample summaries of one validation."""
@@ -77,6 +75,12 @@ class RunLogs:
 
 
 # Loss and learning-rate curves of a run as PNG files (needs the ``eval`` extra).
+
+_LOSSES = (("train", "nll", "train (with dropout)"), ("epoch", "dev_loss", "dev"))
+_PLOTS = (
+    ("loss.png", 4, "cross-entropy (nats per token)", _LOSSES),
+    ("learning_rate.png", 3, "learning rate", (("train", "learning_rate", ""),)),
+)
 
 
 def plot_run(folder: Path) -> list[Path]:
@@ -87,27 +91,17 @@ def plot_run(folder: Path) -> list[Path]:
     """
     with needs_extra("plots of the run", "eval"):
         from matplotlib.figure import Figure
-    logs = RunLogs(folder)
-    loss = Figure(figsize=(7, 4), layout="constrained")
-    axes = loss.subplots()
-    curves = [("train", "nll", "train (with dropout)"), ("epoch", "dev_loss", "dev")]
-    for kind, name, label in curves:
-        rows = logs.series(kind, name)
-        if rows:
-            steps, values = zip(*rows, strict=True)
-            axes.plot(steps, values, label=label, linewidth=1.2)
-    axes.set(xlabel="update", ylabel="cross-entropy (nats per token)", title=folder.name)
-    axes.grid(alpha=0.3)
-    if axes.lines:  # a run of a few updates has none to draw
-        axes.legend()
-    rate = Figure(figsize=(7, 3), layout="constrained")
-    axes = rate.subplots()
-    rows = logs.series("train", "learning_rate")
-    if rows:
-        axes.plot(*zip(*rows, strict=True), linewidth=1.2)
-    axes.set(xlabel="update", ylabel="learning rate", title=folder.name)
-    axes.grid(alpha=0.3)
-    files = [folder / "loss.png", folder / "learning_rate.png"]
-    for figure, file in zip((loss, rate), files, strict=True):
-        figure.savefig(file, dpi=120)
+    logs, files = RunLogs(folder), []
+    for file, height, title, curves in _PLOTS:
+        figure = Figure(figsize=(7, height), layout="constrained")
+        axes = figure.subplots()
+        for kind, name, label in curves:
+            if rows := logs.series(kind, name):
+                axes.plot(*zip(*rows, strict=True), label=label, linewidth=1.2)
+        axes.set(xlabel="update", ylabel=title, title=folder.name)
+        axes.grid(alpha=0.3)
+        if len(curves) > 1 and axes.lines:  # a run of a few updates has none to draw
+            axes.legend()
+        files.append(folder / file)
+        figure.savefig(files[-1], dpi=120)
     return files

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from dialogist.data.collate import BatchPlan, Indices
 from dialogist.errors import CheckpointError, DataError, DialogistError
 from dialogist.models.model_weights import average_weights
-from dialogist.objectives.base import Objective
+from dialogist.objectives import Objective
 from dialogist.records import JSON
 from dialogist.training.base import (
     Progress,
@@ -110,7 +110,7 @@ class Trainer:
             while not self._finished(progress):
                 self._train_epoch(progress, watch, memory)
                 progress = self._end_epoch(progress, validate)
-                received = self.processes.largest(watch.received, self.device)
+                received = self.processes.all_reduce_max(watch.received, self.device)
                 if received:
                     raise Interrupted(received)
         self.weights.release()
@@ -126,12 +126,12 @@ class Trainer:
         fresh = Progress(data=self.data.fingerprint(), threads=torch.get_num_threads())
         fresh.processes = self.processes.count
         progress = self._resumed(fresh) if self.processes.first else None
-        told = self.processes.tell((progress or fresh).to_json())
+        told = self.processes.broadcast_object((progress or fresh).to_json())
         moments = optimizer_tensors(self.optimizer)
-        moments = self.processes.tell_tensors(moments, self.device)
+        moments = self.processes.broadcast_tensors(moments, self.device)
         load_optimizer_tensors(self.optimizer, moments)
         for weights in (self.weights.master, self.average.flat):
-            self.processes.tell_into(weights)
+            self.processes.broadcast_(weights)
         self.weights.refresh()
         return Progress.from_json(told)
 
@@ -203,7 +203,7 @@ class Trainer:
             self.reporter.update(progress, self._updates(plan), loss)
             if self._full(progress):
                 return
-            received = self.processes.largest(watch.received, self.device)
+            received = self.processes.all_reduce_max(watch.received, self.device)
             if received or progress.step % self.config.checkpoint_every == 0:
                 self._save(progress, f"step-{progress.step:08d}")
             if received:
@@ -222,8 +222,8 @@ class Trainer:
             seed_batch(self.config.seed, progress.step, number, self.processes.rank)
             add_sums(sums, self._learn(data, indices, count))
             self.weights.collect(add=number > 0)
-        self.processes.add(self.weights.gradient)
-        sums = self.processes.add_named(sums, self.device)
+        self.processes.all_reduce_sum_(self.weights.gradient)
+        sums = self.processes.all_reduce_named(sums, self.device)
         sums |= {"tokens": float(tokens), "count": float(count)}
         self._require_finite("loss", sums["loss"], progress)
         # A finite loss may have a gradient that is not: no checkpoint shall hold what it makes.
@@ -277,7 +277,7 @@ class Trainer:
         progress.end_epoch(whole=progress.batch >= self._updates(self._plan(progress.epoch)))
         if self.processes.first:
             self._validate(progress, means, validate)
-        told = self.processes.tell(progress.to_json())
+        told = self.processes.broadcast_object(progress.to_json())
         return Progress.from_json(told)
 
     def _validate(self, progress: Progress, means: Mapping[str, float], validate: Validate) -> None:

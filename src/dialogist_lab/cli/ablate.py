@@ -11,15 +11,10 @@ import typer
 from dialogist.cli.console import note
 from dialogist.cli.flags import Data, Device, OutputFile, TableForm, Threads, choose_device
 from dialogist.cli.forms import Table, form_of, output_to
+from dialogist.config import read_yaml
 from dialogist.errors import ConfigError, UsageError, nearest
 from dialogist_lab.cli.compare import run_system
-from dialogist_lab.cli.compare_output import (
-    Ablation,
-    Comparison,
-    comparison_json,
-    comparison_markdown,
-    comparison_text,
-)
+from dialogist_lab.cli.compare_output import Ablation, Comparison, comparison_as
 
 if TYPE_CHECKING:  # they are torch's: not for --help
     from dialogist_lab.ablation import AblationConfig, Variant
@@ -30,7 +25,6 @@ _KEYS = (
     *("rouge1.f1", "rouge2.f1", "rougeL.f1"),
     *("faithfulness.any", "faithfulness.swap", "copying.repeats4"),
 )
-_SHOWN = {Table.text: comparison_text, Table.md: comparison_markdown, Table.json: comparison_json}
 
 
 def ablate(
@@ -57,11 +51,11 @@ def ablate(
     """
     from dialogist.recipe.recipe_config import DataSet, data_folder
     from dialogist.recipe.systems import System
-    from dialogist_lab.ablation import read_ablation, variants
+    from dialogist_lab.ablation import AblationConfig, variants
     from dialogist_lab.comparison import ComparisonRequest, settle_comparison
 
     form = form_of(output, format, Table.text)
-    config = read_ablation(file)
+    config = AblationConfig.parse(read_yaml(file), str(file))
     runs = runs or Path("runs") / file.stem
     try:
         rows = _chosen(variants(config, runs), only)
@@ -87,7 +81,7 @@ def ablate(
     comparison = Comparison(settle_comparison(systems, wanted, note), ablation=about)
     _work(rows, config, comparison, runs, quiet)
     with output_to(output):
-        typer.echo(_SHOWN[form](comparison, _KEYS))
+        typer.echo(comparison_as(form, comparison, _KEYS))
     failed = comparison.failed
     return failed[0].exit_code if failed else 3 if comparison.setting.bad else 0
 
@@ -135,11 +129,10 @@ def _work(
         place = RunPlace(setting.wanted.data, row.run, setting.wanted.device)
         prepare = partial(budgeted, row, config, place, note)
         system = System(row.name, row.recipe, row.run)
-        comparison.add(run_system(system, setting, quiet, row.decoding, prepare))
+        run_system(comparison, system, quiet, row.decoding, prepare)
         comparison.ablation.waiting = [left.name for left in rows[number:]]
         if comparison.rows:
-            entries = [*(one.entry for one in comparison.rows), *comparison.floors]
-            comparison.card = comparison_card(entries, setting)
-        table, values = comparison_markdown(comparison, _KEYS), comparison_json(comparison)
-        write_text_atomically(runs / "ablation.md", f"{table}\n")
-        write_text_atomically(runs / "ablation.json", f"{values}\n")
+            comparison.card = comparison_card(comparison.entries, setting)
+        for one in ("md", "json"):
+            table = comparison_as(one, comparison, _KEYS)
+            write_text_atomically(runs / f"ablation.{one}", f"{table}\n")

@@ -29,26 +29,14 @@ from dialogist.template.filled import printable
 from dialogist_lab.cli.compare_output import (
     Comparison,
     SystemFailure,
-    comparison_csv,
-    comparison_json,
+    comparison_as,
     comparison_line,
-    comparison_markdown,
-    comparison_text,
 )
 
 if TYPE_CHECKING:
     from dialogist.decoding import DecodingOptions
     from dialogist.recipe.recipe_config import DataSet
     from dialogist.recipe.systems import System
-    from dialogist_lab.comparison import ComparisonRow, ComparisonSetting
-
-
-_SHOWN = {
-    CardFormat.text: comparison_text,
-    CardFormat.md: comparison_markdown,
-    CardFormat.json: comparison_json,
-    CardFormat.csv: comparison_csv,
-}
 
 
 @with_flags(strict=False)
@@ -154,10 +142,10 @@ def compare(
     for number, system in enumerate(found, 1):
         if not quiet:
             note(f"[{number}/{len(found)}] {system.name}")
-        comparison.add(run_system(system, setting, quiet))
-    _add_floors(comparison, setting)
+        run_system(comparison, system, quiet)
+    _add_floors(comparison)
     with output_to(output):
-        typer.echo(_SHOWN[form](comparison, keys))
+        typer.echo(comparison_as(form, comparison, keys))
     if scores is not None:
         _keep(comparison, scores)
     if plot is not None:
@@ -166,13 +154,13 @@ def compare(
 
 
 def run_system(
+    comparison: Comparison,
     system: "System",
-    setting: "ComparisonSetting",
     quiet: bool,
     options: "DecodingOptions | None" = None,
     prepare: "Callable[[], System] | None" = None,
-) -> "ComparisonRow | SystemFailure":
-    """The row of a system. One that fails is told in one line, and the others still run.
+) -> None:
+    """Add the row of a system. One that fails is told in one line, and the others still run.
 
     ``prepare`` settles what is still open of it before it is trained.
     """
@@ -181,6 +169,7 @@ def run_system(
     from dialogist.training.runtime import Interrupted
     from dialogist_lab.comparison import assess, is_trained
 
+    setting = comparison.setting
     try:
         system = system if prepare is None else prepare()
         if system.recipe is not None and system.folder is not None and not is_trained(system):
@@ -192,13 +181,14 @@ def run_system(
     except Interrupted:
         raise
     except Exception as error:
-        return _failure(system.name, error)
+        _add_failure(comparison, system.name, error)
+        return
+    comparison.rows.append(row)
     if not quiet:
         note(comparison_line(row))
-    return row
 
 
-def _failure(name: str, error: Exception) -> SystemFailure:
+def _add_failure(comparison: Comparison, name: str, error: Exception) -> None:
     """Tell of it. Even a bug of ours, or no memory left, is no reason to stop the others."""
     if isinstance(error, DialogistError):
         failure = SystemFailure(name, printable(str(error)), error.exit_code)
@@ -208,22 +198,25 @@ def _failure(name: str, error: Exception) -> SystemFailure:
         what = f"unexpected {type(error).__name__}: {error} (DIALOGIST_DEBUG=1 stops there)"
         failure = SystemFailure(name, printable(what), 1)
     note(f"{failure.name}: failed: {failure.error}")
-    return failure
+    comparison.failed.append(failure)
 
 
-def _add_floors(comparison: Comparison, setting: "ComparisonSetting") -> None:
+def _add_floors(comparison: Comparison) -> None:
     """Floors and ceilings, and the card of all; without a system there is nothing to compare."""
-    from dialogist_lab.comparison import comparison_card, floor_entries
+    from dialogist.recipe.evaluation_run import floors_and_ceilings
+    from dialogist_lab.comparison import comparison_card
 
     if not comparison.rows:
         return
+    setting = comparison.setting
     try:
-        for entry in floor_entries(setting, [row.name for row in comparison.rows]):
-            comparison.floors.append(entry)
+        if setting.wanted.floors:
+            silent, names = setting.choice.silent(), [row.name for row in comparison.rows]
+            for entry in floors_and_ceilings(silent, names, setting.score, setting.metrics):
+                comparison.floors.append(entry)
     except Exception as error:
-        comparison.add(_failure("floors and ceilings", error))
-    entries = [*(row.entry for row in comparison.rows), *comparison.floors]
-    comparison.card = comparison_card(entries, setting)
+        _add_failure(comparison, "floors and ceilings", error)
+    comparison.card = comparison_card(comparison.entries, setting)
 
 
 def _keep(comparison: Comparison, folder: Path) -> None:

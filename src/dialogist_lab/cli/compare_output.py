@@ -59,12 +59,10 @@ class Comparison:
     failed: list[SystemFailure] = field(default_factory=list)
     ablation: Ablation | None = None
 
-    def add(self, outcome: "ComparisonRow | SystemFailure") -> None:
-        """One more system."""
-        if isinstance(outcome, SystemFailure):
-            self.failed.append(outcome)
-        else:
-            self.rows.append(outcome)
+    @property
+    def entries(self) -> list["MeasuredSystem"]:
+        """What the card is made of."""
+        return [*(row.entry for row in self.rows), *self.floors]
 
     def subject(self) -> "Subject | None":
         """What figures of it are drawn of."""
@@ -72,8 +70,7 @@ class Comparison:
 
         if self.card is None:
             return None
-        entries = [*(row.entry for row in self.rows), *self.floors]
-        return Subject.of(self.card, entries, self.setting.metrics)
+        return Subject.of(self.card, self.entries, self.setting.metrics)
 
     def to_json(self) -> dict[str, "JSON"]:
         """All of it as plain values."""
@@ -95,29 +92,20 @@ class Comparison:
         }
 
 
-def comparison_json(comparison: Comparison, keys: Sequence[str] = ()) -> str:
-    """One object; see docs/reference/evaluation-files.md for its fields."""
-    return json.dumps(comparison.to_json(), ensure_ascii=False, indent=2)
+def comparison_as(form: str, comparison: Comparison, keys: Sequence[str] = ()) -> str:
+    """Tables (costs, figures with intervals, differences) and remarks, as text or Markdown (md).
 
-
-def comparison_csv(comparison: Comparison, keys: Sequence[str] = ()) -> str:
-    """A line per system with all its figures; see `card_csv`."""
-    return "" if comparison.card is None else card_csv(comparison.card)
-
-
-def comparison_text(comparison: Comparison, keys: Sequence[str] = ()) -> str:
-    """Aligned tables (costs, figures with intervals, differences), then remarks.
-
-    ``keys``: of the figures; without, those of the paper.
+    ``json``: one object, see docs/reference/evaluation-files.md; ``csv``: see `card_csv`. ``keys``:
+    of the tables' figures; without, those of the paper.
     """
-    return tables_text(_tables(comparison, keys), _remarks(comparison, keys))
-
-
-def comparison_markdown(comparison: Comparison, keys: Sequence[str] = ()) -> str:
-    """The same as Markdown tables and a list."""
     from dialogist.evaluation.report_card import tables_markdown
 
-    return tables_markdown(_tables(comparison, keys), _remarks(comparison, keys))
+    if form == "json":
+        return json.dumps(comparison.to_json(), ensure_ascii=False, indent=2)
+    if form == "csv":
+        return "" if comparison.card is None else card_csv(comparison.card)
+    written = tables_markdown if form == "md" else tables_text
+    return written(_tables(comparison, keys), _remarks(comparison, keys))
 
 
 def _tables(comparison: Comparison, keys: Sequence[str]) -> "Iterator[list[list[str]]]":

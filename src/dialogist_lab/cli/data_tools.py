@@ -39,14 +39,10 @@ def synth(
     dialogues = generate_pairs(CorpusConfig.of(lang, seed, split), pairs, start)
     with output_to(output):
         for dialogue in tracked(dialogues, Meter("made", pairs, "dialogues")):
-            sys.stdout.buffer.write(_line(dialogue))
+            sys.stdout.buffer.write(f"{dialogue_to_line(dialogue)}\n".encode())
     if is_file(output):
         note(f"{output}: {counted(pairs, 'made-up dialogues')}, {split}, {lang}, seed {seed}")
     return 0
-
-
-def _line(dialogue: Dialogue) -> bytes:
-    return (dialogue_to_line(dialogue) + "\n").encode()
 
 
 def noise(
@@ -124,8 +120,7 @@ def vectors(
     from dialogist_lab.pretraining import VectorTraining, train_vectors
 
     reading = InputReading(read)
-    values = {"width": width, "epochs": epochs, "min_count": min_count, "seed": seed}
-    config = VectorTraining.parse(values, "data vectors")
+    config = VectorTraining(width, epochs, min_count, seed)
     vocabulary, words = train_vectors(_texts(reading.dialogues(files)), config, output, note)
     note(
         f"vectors of width {width} for {counted(vocabulary, 'different words')} that occur at "

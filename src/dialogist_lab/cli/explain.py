@@ -99,10 +99,14 @@ def explain(
 
     The summary is in free style, whatever the style of the model.
     """
+    from dialogist.baselines.extractive import find_baseline
     from dialogist_lab.explain.explanation import MapChoice, select_maps
     from dialogist_lab.explain.tracing import explain_dialogue
 
-    _refuse_baseline(model)
+    if find_baseline(model) is not None:
+        raise UsageError(
+            f"'{model}' is a baseline: it has no network, so there is nothing to explain"
+        )
     if as_json:
         note("--json is now written --format json")
     form = form_of(output, format, Explained.html)
@@ -130,15 +134,6 @@ def explain(
     with output_to(None if form is Explained.html else output):
         _write(explanation, selected, (page, png, in_json))
     return 3 if reading.problems else 0
-
-
-def _refuse_baseline(model: str) -> None:
-    from dialogist.baselines.extractive import find_baseline
-
-    if find_baseline(model) is not None:
-        raise UsageError(
-            f"'{model}' is a baseline: it has no network, so there is nothing to explain"
-        )
 
 
 def numbers(text: str | None, flag: str) -> frozenset[int] | None:
@@ -213,24 +208,24 @@ def _write(
     wanted: tuple[Path | None, Path | None, bool],
 ) -> None:
     """The page, the pictures, JSON; what files there are goes to stdout, beside JSON to stderr."""
+    from dialogist_lab.explain.explanation_page import (
+        explanation_page,
+        explanation_to_json,
+        plot_explanation,
+    )
+
     page, png, as_json = wanted
     tell = note if as_json else typer.echo
     if page is not None:
-        from dialogist_lab.explain.explanation_page import explanation_page
-
         with writing(page):
             write_text_atomically(page, explanation_page(explanation, selected))
         tell(str(page))
     if png is not None:
-        from dialogist_lab.explain.explanation_plots import plot_explanation
-
         files, missing = plot_explanation(explanation, selected, png)
         if missing:
             note(f"no installed font has {len(missing)} of the characters: they are boxes in --png")
         for file in files:
             tell(str(file))
     if as_json:
-        from dialogist_lab.explain.explanation_page import explanation_to_json
-
         text = json.dumps(explanation_to_json(explanation, selected), ensure_ascii=False)
         sys.stdout.buffer.write(text.encode("utf-8", errors="backslashreplace") + b"\n")

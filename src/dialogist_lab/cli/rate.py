@@ -2,17 +2,14 @@
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dialogist.cli.console import note
-from dialogist.cli.flags import (
-    OutputFile,
-    TableForm,
-)
+from dialogist.cli.flags import OutputFile, TableForm
 from dialogist.cli.forms import Table, form_of, output_to, tables_text
 from dialogist.cli.inputs import InputReading, with_flags
 from dialogist.data.readers import ReadOptions
@@ -22,12 +19,7 @@ from dialogist.template.filled import printable
 from dialogist.text.tokens import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dialogist.evaluation.system_outputs import DialogueChoice, LocatedOutput
-    from dialogist.records import Dialogue
-    from dialogist_lab.rating import Falsehood, Preference, Rating
-    from dialogist_lab.rating_page import RatedPair
+    from dialogist_lab.rating import Falsehood, Preference, RatedPair, Rating
 
 
 _HEADS = ("question", "A", "equal", "B", "A's share", "95%", "items A:B", "p", "alpha", "same")
@@ -35,31 +27,22 @@ _FALSE_HEADS = ("says something false", "marked", "answers", "share", "95%", "al
 _NONE = "-"
 
 
-def rating_text(rating: "Rating") -> str:
-    """Who is who, aligned columns, and what they mean."""
-    about = "\n".join(_about(rating))
-    return f"{about}\n\n{tables_text(_tables(rating), _said(rating))}"
-
-
-def rating_markdown(rating: "Rating") -> str:
-    """The same as tables and lists."""
+def rating_as(form: Table, rating: "Rating") -> str:
+    """Who is who, tables of figures, and what they mean; or all there is, as JSON."""
     from dialogist.evaluation.report_card import tables_markdown
     from dialogist_lab.report.contents import escape_markdown
 
-    about = "  \n".join(map(escape_markdown, _about(rating)))
-    return f"{about}\n\n{tables_markdown(_tables(rating), map(escape_markdown, _said(rating)))}"
-
-
-def rating_json(rating: "Rating") -> str:
-    """All there is."""
-    return json.dumps(rating.to_json(), ensure_ascii=False, indent=2)
-
-
-FORMS: Mapping[Table, Callable[["Rating"], str]] = {
-    Table.text: rating_text,
-    Table.md: rating_markdown,
-    Table.json: rating_json,
-}
+    if form is Table.json:
+        return json.dumps(rating.to_json(), ensure_ascii=False, indent=2)
+    about, said = _about(rating), _said(rating)
+    tables = [
+        [_HEADS, *map(_preference, rating.preferences)],
+        [_FALSE_HEADS, *map(_falsehood, rating.falsehoods)],
+    ]
+    if form is Table.md:
+        about, said = map(escape_markdown, about), map(escape_markdown, said)
+        return "\n\n".join(["  \n".join(about), tables_markdown(tables, said)])
+    return "\n\n".join(["\n".join(about), tables_text(tables, said)])
 
 
 def _about(rating: "Rating") -> Iterator[str]:
@@ -72,13 +55,6 @@ def _about(rating: "Rating") -> Iterator[str]:
             f"{rating.identical} more were drawn whose summaries are identical: not shown, not "
             "counted below"
         )
-
-
-def _tables(rating: "Rating") -> list[list[tuple[str, ...]]]:
-    return [
-        [_HEADS, *map(_preference, rating.preferences)],
-        [_FALSE_HEADS, *map(_falsehood, rating.falsehoods)],
-    ]
 
 
 def _preference(one: "Preference") -> tuple[str, ...]:
@@ -165,10 +141,10 @@ def make(
     read: ReadOptions = ReadOptions(),
 ) -> int:
     """Make one HTML page on which raters see a dialogue beside both summaries, in random order."""
-    from dialogist_lab.rating_page import make_rating_page, sample_pairs
+    from dialogist_lab.rating import make_rating_page, sample_pairs
 
     reading = InputReading(read)
-    pairs = _pairs((a, b), reading, on, (prediction_key, by_order))
+    pairs = _pairs((a, b), reading, on, prediction_key, by_order)
     drawn = sample_pairs(pairs, count, seed)
     if not drawn.pairs:
         raise DataError(f"{a} and {b}: say the same about every dialogue: nothing to compare")
@@ -199,7 +175,7 @@ def report_ratings(
 
     form = form_of(output, format, Table.text)
     with output_to(output):
-        typer.echo(FORMS[form](rate(read_answers(files))))
+        typer.echo(rating_as(form, rate(read_answers(files))))
     return 0
 
 
@@ -214,8 +190,7 @@ def preferred_summaries(
     A summary counts where more raters prefer it overall and nobody marks it as false.
     """
     from dialogist.data.readers.fields import dialogue_to_line
-    from dialogist_lab.rating import read_answers
-    from dialogist_lab.rating_page import preferred_dialogues
+    from dialogist_lab.rating import preferred_dialogues, read_answers
 
     sheets = read_answers(files)
     found = list(preferred_dialogues(page, sheets))
@@ -229,17 +204,24 @@ def preferred_summaries(
 
 
 def _pairs(
-    files: tuple[Path, Path], reading: InputReading, on: Path, how: tuple[str, bool]
+    files: tuple[Path, Path], reading: InputReading, on: Path, prediction_key: str, by_order: bool
 ) -> "list[RatedPair]":
     """What both systems say about the dialogues that both have an output for."""
-    from dialogist.evaluation.system_outputs import JoinOptions, join_outputs
+    from dialogist.evaluation.system_outputs import DialogueChoice, JoinOptions, join_outputs
     from dialogist.recipe.predictions import read_located
-    from dialogist_lab.rating_page import RatedPair
+    from dialogist_lab.rating import RatedPair
 
-    prediction_key, by_order = how
     dialogues = list(reading.dialogues([on]))
     found = [read_located(path, prediction_key, note) for path in files]
-    choice = _shared(on, dialogues, [placed for placed, _ in found], by_order)
+    every = range(len(dialogues))
+    chosen = list(every)
+    if not by_order:  # which dialogues both have an output for, ids alone can tell
+        said = [{p.output.id for p in placed if not p.output.missing} for placed, _ in found]
+        chosen = [i for i in every if all(dialogues[i].id in ids for ids in said)] or chosen
+    if len(chosen) < len(dialogues):
+        whole = counted(len(dialogues), "dialogues")
+        note(f"{len(chosen)} of {whole} have a summary of both systems")
+    choice = DialogueChoice(str(on), dialogues, chosen)
     outputs = []
     for path, (placed, bad) in zip(files, found, strict=True):
         joined = join_outputs(str(path), placed, choice, JoinOptions(order=by_order), bad)
@@ -250,25 +232,3 @@ def _pairs(
         RatedPair(dialogue, (one.prediction, other.prediction))
         for dialogue, one, other in zip(choice.wanted, *outputs, strict=True)
     ]
-
-
-def _shared(
-    on: Path,
-    dialogues: "Sequence[Dialogue]",
-    found: "Sequence[list[LocatedOutput]]",
-    by_order: bool,
-) -> "DialogueChoice":
-    """The dialogues that both files have an output for. Which those are, ids alone can tell."""
-    from dialogist.evaluation.system_outputs import DialogueChoice
-
-    every = range(len(dialogues))
-    chosen = list(every)
-    if not by_order:
-        said = [{p.output.id for p in placed if not p.output.missing} for placed in found]
-        chosen = [i for i in every if all(dialogues[i].id in ids for ids in said)] or chosen
-    if len(chosen) < len(dialogues):
-        note(
-            f"{len(chosen)} of {counted(len(dialogues), 'dialogues')} have a summary of both "
-            f"systems"
-        )
-    return DialogueChoice(str(on), dialogues, chosen)

@@ -15,7 +15,7 @@ from dialogist.recipe.evaluation_run import (
     EvaluationRequest,
     SystemResult,
     check_baseline,
-    evaluate_said,
+    evaluate_outputs,
     floor_names,
     run_cautions,
 )
@@ -103,7 +103,7 @@ class ReportRun:
         cautions = [*asking.leaks(said[0].outputs, about)]
         cautions += (one for run in subject.runs for one in run_cautions(run.folder, run.name))
         request = EvaluationRequest(wanted, flags.floors, flags.processes, against=self.baseline)
-        evaluated = evaluate_said(said, about, request, cautions, progress)
+        evaluated = evaluate_outputs(said, about, request, cautions, progress)
         for text in evaluated.notes:
             note(text)
         found = Subject.of(evaluated.card, evaluated.entries, evaluated.metrics)
@@ -115,10 +115,12 @@ class ReportRun:
         found = []
         for system in systems:
             voice = SystemRun(system, self.asking)
-            outputs = voice.about(choice, self._path(system))
+            path = self.predictions / f"{system.file_name}.predictions.jsonl"
+            outputs = voice.about(choice, path)
             train: tuple[Output, ...] = ()
             if (sample := samples.get(system.name)) is not None:
-                train = voice.sample(sample, len(outputs), self._path(system, ".train-sample"))
+                path = path.with_name(f"{system.file_name}.train-sample.predictions.jsonl")
+                train = voice.sample(sample, len(outputs), path)
             found.append(SystemResult(system.name, outputs, train))
             self.bad += voice.bad
         return found if choice is not None else _aligned(found)
@@ -140,10 +142,6 @@ class ReportRun:
                 else:
                     note(f"{system.name}: for a train sample say --train-sample {system.name}=FILE")
         return found
-
-    def _path(self, system: System, kind: str = "") -> Path:
-        """The file for what a system says."""
-        return self.predictions / f"{system.file_name}{kind}.predictions.jsonl"
 
 
 def _aligned(said: Sequence[SystemResult]) -> list[SystemResult]:

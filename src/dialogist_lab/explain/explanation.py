@@ -118,6 +118,10 @@ class Axis:
     def __len__(self) -> int:
         return len(self.places)
 
+    def part(self, kept: Sequence[int]) -> "Axis":
+        """Some of them."""
+        return Axis(self.kind, tuple(self.places[i] for i in kept))
+
 
 @dataclass(frozen=True, slots=True)
 class AttentionMap:
@@ -157,11 +161,6 @@ class Explanation:
     target: tuple[TargetToken, ...]
     key_points: tuple[KeyPoint, ...] = ()
     maps: tuple[AttentionMap, ...] = field(default=())
-
-    @property
-    def copies(self) -> bool:
-        """Whether the model has a pointer."""
-        return any(token.p_gen is not None for token in self.target)
 
     def labels(self, kind: AxisKind) -> tuple[str, ...]:
         """All things of a kind, as text."""
@@ -389,13 +388,14 @@ def _cropped(found: AttentionMap, explanation: Explanation, choice: MapChoice) -
     """Only what belongs to the utterances asked for."""
     if choice.utterances is None:
         return found
-    rows = _kept(found.rows, explanation, choice.utterances)
-    columns = _kept(found.columns, explanation, choice.utterances)
+    rows, columns = (
+        _kept(axis, explanation, choice.utterances) for axis in (found.rows, found.columns)
+    )
     return replace(
         found,
         weights=found.weights[:, rows][:, :, columns],
-        rows=_subset(found.rows, rows),
-        columns=_subset(found.columns, columns),
+        rows=found.rows.part(rows),
+        columns=found.columns.part(columns),
     )
 
 
@@ -408,10 +408,6 @@ def _kept(axis: Axis, explanation: Explanation, utterances: frozenset[int]) -> l
     else:
         return list(range(len(axis)))
     return [i for i, number in enumerate(numbers) if number + 1 in utterances]
-
-
-def _subset(axis: Axis, kept: Sequence[int]) -> Axis:
-    return Axis(axis.kind, tuple(axis.places[i] for i in kept))
 
 
 @dataclass(frozen=True, slots=True)

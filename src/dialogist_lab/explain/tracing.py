@@ -354,11 +354,8 @@ def _array(weights: Tensor) -> AttentionWeights:
     return np.asarray(weights.float().cpu().numpy(), dtype=np.float32)
 
 
-ALTERNATIVES = 5
-"""How many candidates are told for each token."""
-
-ORIGINS = 5
-"""How many places of a copied token are told at most."""
+ALTERNATIVES = ORIGINS = 5
+"""How many candidates, and places of a copied token, are told for each token at most."""
 
 ASKED = {"style": "free", "long": "cut", "length": "medium", "evidence": False}
 """As far as the model reads at once: there is one map for one pass; no evidence is shown."""
@@ -440,7 +437,9 @@ class _Telling:
         if outputs.coverage is not None:
             repeated = outputs.coverage.cpu()[rows].tolist()
         texts = [
-            piece for text in self.draft.texts for piece in self._texts(text.tokens, text.finished)
+            piece
+            for text in self.draft.texts
+            for piece in (*self.spell.said(text.tokens), *([END] if text.finished else []))
         ]
         parts = self._parts()
         eos = self.bundle.tokenizer.eos_id
@@ -463,9 +462,6 @@ class _Telling:
             return [n for n, kept in enumerate(self.said.kept) for _ in range(kept)]
         starts, [count] = self.draft.starts, self.said.kept
         return [max(0, bisect_right(starts, place + 1) - 1) for place in range(count)]
-
-    def _texts(self, tokens: Sequence[int], finished: bool) -> list[str]:
-        return [*self.spell.said(tokens), *([END] if finished else [])]
 
     def _key_points(self, leader: Outputs) -> tuple[KeyPoint, ...]:
         """The plan, its end in unless search cut it."""

@@ -78,18 +78,8 @@ class HierarchicalConfig(ModelConfig):
 
     def layer_shape(self) -> LayerShape:
         """What all layers have in common."""
-        return LayerShape(
-            width=self.width,
-            heads=self.heads,
-            key_width=self.width // self.heads,
-            feed_forward=self.feed_forward,
-            dropout=self.dropout,
-            attention_dropout=0.0,
-            attention_output_dropout=self.dropout,
-            norm=self.norm,
-            norm_eps=self.norm_eps,
-            activation=self.activation,
-        )
+        dropouts = {"attention_dropout": 0.0, "attention_output_dropout": self.dropout}
+        return LayerShape.of(self, key_width=self.width // self.heads, **dropouts)
 
     def table(self, size: int) -> MappedEmbedding:
         """A new table of ``size`` rows."""
@@ -104,9 +94,8 @@ class HierarchicalConfig(ModelConfig):
             self.relative_positions,
         )
 
-    def build(self, vocabulary: int, source_vocabulary: int | None = None) -> SequenceModel:
+    def build(self, vocabulary: int) -> SequenceModel:
         """A new model with fresh weights (drawn from torch's generator)."""
-        assert source_vocabulary in (None, vocabulary), "source and target share their embeddings"
         return Hierarchical(self, vocabulary)
 
 
@@ -216,7 +205,7 @@ def _cut(weights: dict[str, Tensor], t: int, memory_mask: Tensor) -> dict[str, T
 
 
 class Hierarchical(GeneratorModule):
-    """A hierarchical encoder and one decoder that writes the whole summary; a `Generator`."""
+    """A hierarchical encoder and one decoder that writes the whole summary; a `GeneratorModule`."""
 
     config: HierarchicalConfig
     attends_to = "utterances"

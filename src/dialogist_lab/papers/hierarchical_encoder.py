@@ -8,6 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from dialogist.nn.kv_cache import selected
 from dialogist.nn.layers import TokenEmbedding
 from dialogist.nn.output_layer import Copies
 from dialogist.nn.packing import Packing, additive_mask
@@ -181,8 +182,7 @@ class HierarchicalCopyMemory(NamedTuple):
 
     def select(self, rows: Tensor) -> "HierarchicalCopyMemory":
         """The given rows, in the given order."""
-        keys, values, segments, ids = (part.index_select(0, rows) for part in self[:4])
-        return HierarchicalCopyMemory(keys, values, segments, ids, self.extra)
+        return HierarchicalCopyMemory(*selected(tuple(self), rows))
 
 
 class HierarchicalPointer(nn.Module):

@@ -20,7 +20,7 @@ from dialogist.decoding.generation import PLAN_SYMBOLS, plan_of, plan_options, r
 from dialogist.models.base import ModelConfig, Outputs, PlanningModule, RecipeParts
 from dialogist.nn.attention import WantedWeights
 from dialogist.nn.layers import initialise_module
-from dialogist.objectives.base import Loss, ObjectiveConfig, Per, per_dialogue, per_sequence
+from dialogist.objectives import Loss, ObjectiveConfig, Per, per_dialogue, per_sequence
 from dialogist.tensors import FIRST_KEY_POINT, Batch, Plan
 from dialogist.tokenizers import Symbols, Tokenizer
 from dialogist_lab.papers.hierarchical import (
@@ -80,9 +80,8 @@ class LeaderWriterConfig(HierarchicalConfig):
         written = None if tokens is None else tokens + 1
         yield from super()._check_target(recipe, "sub_summary_tokens", written)
 
-    def build(self, vocabulary: int, source_vocabulary: int | None = None) -> "LeaderWriter":
+    def build(self, vocabulary: int) -> "LeaderWriter":
         """A new model with fresh weights (drawn from torch's generator)."""
-        assert source_vocabulary in (None, vocabulary), "source and target share their embeddings"
         return LeaderWriter(self, vocabulary)
 
 
@@ -250,15 +249,15 @@ class LeaderWriterLoss:
             start = model.leader_state(model.encoder(batch))
             options = plan_options(self._options())
             said_so = roll_out(model.leader, start, rows, options, PLAN_SYMBOLS)
-        found = rollouts(*said_so, target_ids(plan.key_points_out, plan.key_points_mask))
-        said = plan_of([h.tokens for h in found.sampled], device)
-        cut = torch.tensor([not h.finished for h in found.sampled], device=device)
+        gap, reward = rollouts(*said_so, target_ids(plan.key_points_out, plan.key_points_mask))
+        said = plan_of([h.tokens for h in said_so[1]], device)
+        cut = torch.tensor([not h.finished for h in said_so[1]], device=device)
         # The end of a sequence that was cut was not said.
         ends = said.key_points_mask.cumsum(dim=1) == said.key_points_mask.sum(dim=1, keepdim=True)
         said = replace(said, key_points_mask=said.key_points_mask & ~(ends & cut[:, None]))
         log_probs = _log_probs(model.lead(memory, said)[0])
         means = per_sequence(log_probs, said.key_points_mask)
-        return (found.gap.to(means) * means).sum(), found.reward
+        return (gap.to(means) * means).sum(), reward
 
     def _sub_summaries_policy(
         self, model: LeaderWriter, batch: Batch, state: UtteranceDecoderState
@@ -270,13 +269,13 @@ class LeaderWriterLoss:
         with evaluation_mode(model), torch.inference_mode():
             start = model.start_writer(model.encoder(batch), plan)
             said_so = roll_out(model.writer, start, rows, self._options(), self.symbols)
-        found = rollouts(*said_so, target_ids(plan.target_out, plan.target_mask))
-        inputs = [t.to(device) for t in forced_targets(found.sampled, self.symbols)]
+        gap, reward = rollouts(*said_so, target_ids(plan.target_out, plan.target_mask))
+        inputs = [t.to(device) for t in forced_targets(said_so[1], self.symbols)]
         said = replace(plan, target_in=inputs[0], target_out=inputs[1], target_mask=inputs[2])
         log_probs = _log_probs(model.write(state, said))
-        gaps = found.gap.to(log_probs).repeat_interleave(said.target_mask.sum(dim=1))
+        gaps = gap.to(log_probs).repeat_interleave(said.target_mask.sum(dim=1))
         means = per_dialogue(gaps * log_probs, said.target_mask, plan.owner, len(batch))
-        return means.sum(), found.reward
+        return means.sum(), reward
 
     def _options(self) -> DecodingOptions:
         limits = {"max_tokens": self.config.longest_text, "seed": draw_seed()}

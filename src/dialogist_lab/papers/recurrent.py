@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from dialogist.models.base import GeneratorModule, ModelConfig, Outputs, TokenDistribution
 from dialogist.nn.attention import WantedWeights
-from dialogist.nn.kv_cache import State
+from dialogist.nn.kv_cache import State, selected
 from dialogist.nn.layers import Dropout, initialise_module
 from dialogist.nn.output_layer import (
     Copies,
@@ -78,16 +78,9 @@ class RecurrentConfig(ModelConfig):
                 raise ValueError(f"'{option}' needs attention: set 'attention' to additive")
         return self
 
-    def stack_shape(self) -> StackShape:
-        """What encoder and decoder have in common."""
-        return StackShape(self.cell, self.embedding, self.hidden, self.layers, self.dropout)
-
-    def build(self, vocabulary: int, source_vocabulary: int | None = None) -> "Recurrent":
-        """A new model with fresh weights (drawn from torch's generator).
-
-        ``source_vocabulary`` differs from the target's only with separate embeddings.
-        """
-        return Recurrent(self, vocabulary, source_vocabulary or vocabulary)
+    def build(self, vocabulary: int) -> "Recurrent":
+        """A new model with fresh weights (drawn from torch's generator)."""
+        return Recurrent(self, vocabulary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,30 +95,27 @@ class RecurrentState:
 
     def select(self, rows: Tensor) -> "RecurrentState":
         """The given rows; memories are copied only when rows change between dialogues."""
-        owner, memory, ids = self.owner.index_select(0, rows), self.memory, self.copy_ids
-        if not torch.equal(owner, self.owner):
-            memory = None if memory is None else memory.select(rows)
-            ids = None if ids is None else ids.index_select(0, rows)
+        owner, shared = self.owner.index_select(0, rows), (self.memory, self.copy_ids)
+        memory, ids = shared if torch.equal(owner, self.owner) else selected(shared, rows)
         return RecurrentState(self.cells.select(rows), memory, owner, ids, self.extra)
 
 
 class Recurrent(GeneratorModule):
-    """Encoder-decoder of recurrent layers; a `Generator`."""
+    """Encoder-decoder of recurrent layers; a `GeneratorModule`."""
 
     config: RecurrentConfig
 
-    def __init__(self, config: RecurrentConfig, vocabulary: int, source_vocabulary: int) -> None:
+    def __init__(self, config: RecurrentConfig, vocabulary: int) -> None:
         super().__init__()
         self.config = config
-        assert vocabulary == source_vocabulary or not config.share_embeddings
         embedding, hidden = config.embedding, config.hidden
-        self.source_embedding = nn.Embedding(source_vocabulary, embedding)
+        self.source_embedding = nn.Embedding(vocabulary, embedding)
         self.target_embedding = (
             self.source_embedding
             if config.share_embeddings
             else nn.Embedding(vocabulary, embedding)
         )
-        shape = config.stack_shape()
+        shape = StackShape(config.cell, embedding, hidden, config.layers, config.dropout)
         self.encoder = RecurrentEncoder(shape, config.bidirectional)
         self.bridge = Bridge(self.encoder.width, shape)
         attended = self.encoder.width if config.attention == "additive" else 0
@@ -154,7 +144,7 @@ class Recurrent(GeneratorModule):
         """Teacher forcing; ``attention["decoder_attention"]`` is (B, T, S), if it attends."""
         assert isinstance(state, RecurrentState)
         x = self.dropout(self.target_embedding(batch.target_in))  # (B, T, E)
-        wanted = None if need_weights else batch.target_mask
+        wanted = None if need_weights and state.memory else batch.target_mask
         decoded, _ = self.decoder(x, state.cells, state.memory, wanted)
         target = Packing.of(batch.target_mask)
         packed = decoded.pack(target)
@@ -185,7 +175,12 @@ class Recurrent(GeneratorModule):
         self, decoded: RecurrentOutputs, packing: Packing, state: RecurrentState
     ) -> TokenDistribution:
         """The next token's, at the decoder's M positions, which lie as ``packing``."""
-        generated = LogProbs(self.output, self._read_out(decoded))
+        hidden = decoded.hidden.to(self.bridge.dtype)
+        if decoded.context is not None:
+            hidden = torch.cat([hidden, decoded.context], dim=1)
+        if self.readout is not None:
+            hidden = self.readout(hidden)
+        generated = LogProbs(self.output, self.dropout(hidden))
         if self.gate is None:
             return generated
         assert decoded.context is not None
@@ -195,13 +190,3 @@ class Recurrent(GeneratorModule):
         owner = packing.rows[: packing.count] // packing.shape[1]  # (M,)
         ids = state.copy_ids.index_select(0, owner)
         return PointerLogProbs(generated, Copies(odds, decoded.weights, ids, state.extra))
-
-    def _read_out(self, decoded: RecurrentOutputs) -> Tensor:
-        """M positions -> (M, width) what is projected to the vocabulary."""
-        hidden = decoded.hidden.to(self.bridge.dtype)
-        if decoded.context is not None:
-            hidden = torch.cat([hidden, decoded.context], dim=1)
-        if self.readout is not None:
-            hidden = self.readout(hidden)
-        projected: Tensor = self.dropout(hidden)
-        return projected

@@ -2,20 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from dialogist.nn.autograd import defer_gradients
+from dialogist.nn.kv_cache import selected
 from dialogist.nn.packing import Packing, additive_mask
 from dialogist_lab.papers.recurrent_layers import (
     Hidden,
-    RecurrentCell,
     RecurrentStack,
     StackShape,
-    select_hidden,
 )
 
 # Additive attention (Bahdanau et al. 2015), with coverage (See et al. 2017, section 2.3).
@@ -41,23 +40,21 @@ class AttentionMemory(NamedTuple):
 
     def select(self, rows: Tensor) -> "AttentionMemory":
         """The given rows, in the given order, for search."""
-        values, features, mask = (part.index_select(0, rows) for part in self[:3])
-        return AttentionMemory(values, features, mask)
+        return AttentionMemory(*selected(self[:3], rows))
 
 
+@dataclass(frozen=True)  # no slots: tests see by a weak reference when it is freed
 class TrainingPass:
     """What the steps of one pass on a CPU share: how much is real, and sums of gradients.
 
     Left to autograd, each step would make gradients of all features and values, to be added up.
     In fp32, tanh and products of a vector take a third of the time that they take in bf16.
-
-    ``lengths``: how many positions of each row are real. ``values``, ``features``: in fp32.
     """
 
-    def __init__(self, lengths: Sequence[int], values: Tensor, features: Tensor) -> None:
-        self.lengths = lengths
-        self.sums = _MemorySums()
-        self.values, self.features = defer_gradients(self.sums, values.float(), features.float())
+    lengths: Sequence[int]  # how many positions of each row are real
+    sums: "_MemorySums"
+    values: Tensor  # fp32, as the features
+    features: Tensor
 
 
 class _MemorySums:
@@ -107,7 +104,9 @@ class AdditiveAttention(nn.Module):
         features, mask = self.memory(values), additive_mask(real, torch.float32)
         if values.is_cuda or not torch.is_grad_enabled():
             return AttentionMemory(values, features, mask)
-        training = TrainingPass(real.sum(dim=1).tolist(), values, features)
+        sums = _MemorySums()
+        shared = defer_gradients(sums, values.float(), features.float())
+        training = TrainingPass(real.sum(dim=1).tolist(), sums, *shared)
         return AttentionMemory(values, features, mask, training)
 
     def forward(
@@ -137,7 +136,7 @@ class AdditiveAttention(nn.Module):
             parts = (None if part is None else part.float() for part in (projected, v, *seen))
             context, weights = _Attend.apply(*shared, *parts)  # type: ignore[no-untyped-call]
             return context.to(projected.dtype), weights
-        inputs = memory.features, projected, v, *seen
+        inputs = memory.features, projected, *seen, v
         if torch.is_grad_enabled() and memory.features.numel() > _KEPT:
             found = checkpoint(_energies, *inputs, use_reentrant=False, preserve_rng_state=False)
         else:
@@ -200,11 +199,9 @@ class _Attend(torch.autograd.Function):
         return None, None, None, d_query, d_v, d_coverage, d_w
 
 
-def _energies(
-    features: Tensor, query: Tensor, v: Tensor, coverage: Tensor | None, w: Tensor | None
-) -> Tensor:
-    """v . tanh(features + query + coverage w): (N, S), of all rows at once."""
-    return _inner(features, query, coverage, w) @ v
+def _energies(*inputs: Any) -> Any:
+    """v . tanh(features + query + coverage w): (N, S), of all rows at once; v is the last."""
+    return _inner(*inputs[:-1]) @ inputs[-1]
 
 
 def _inner(features: Tensor, query: Tensor, coverage: Tensor | None, w: Tensor | None) -> Tensor:
@@ -234,14 +231,10 @@ class RecurrentOutputs(NamedTuple):
     def pack(self, packing: Packing) -> "RecurrentOutputs":
         """(N, T, ...) -> (M, ...), the packing's spare rows left out."""
 
-        def rows(part: Tensor) -> Tensor:
-            return packing.pack(part)[: packing.count]
+        def rows(part: Any) -> Any:
+            return None if part is None else packing.pack(part)[: packing.count]
 
-        context, weights, overlap = (
-            None if part is None else rows(part)
-            for part in (self.context, self.weights, self.overlap)
-        )
-        return RecurrentOutputs(rows(self.embedded), rows(self.hidden), context, weights, overlap)
+        return RecurrentOutputs(*map(rows, self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,11 +247,7 @@ class RecurrentCells:
 
     def select(self, rows: Tensor) -> "RecurrentCells":
         """The given rows."""
-        context, coverage = (
-            None if part is None else part.index_select(0, rows)
-            for part in (self.context, self.coverage)
-        )
-        return RecurrentCells(select_hidden(self.hidden, rows), context, coverage)
+        return RecurrentCells(*selected((self.hidden, self.context, self.coverage), rows))
 
 
 class RecurrentDecoder(nn.Module):
@@ -295,32 +284,26 @@ class RecurrentDecoder(nn.Module):
     ) -> tuple[RecurrentOutputs, RecurrentCells]:
         """(N, T, E) inputs in fp32: all at once without attention, else one after the other.
 
-        ``real``: (N, T) True at targets that are wanted, which come first; None: all are. What is
-        carried on has a meaning only if all are.
+        ``real``: (N, T) True at targets that are wanted, which come first; None: all are (without
+        attention there is one then). What is carried on has a meaning only if all are.
         """
         if self.attention is None or memory is None:
             if real is not None:
-                return RecurrentOutputs(x, self.layers.read(x, cells.hidden, real)), cells
-            hidden, after = self.layers(x, cells.hidden)
-            return RecurrentOutputs(x, hidden), RecurrentCells(after)
+                return RecurrentOutputs(x, self.layers(x, cells.hidden, real)), cells
+            top, after = self.layers.step(x[:, 0], cells.hidden)
+            return RecurrentOutputs(x, top[:, None]), RecurrentCells(after)
         steps = []
-        layers = self.layers.cells(training=torch.is_grad_enabled())
         lengths = [x.shape[1]] * len(x) if real is None else real.sum(dim=1).tolist()
         for t, fed in enumerate(x.unbind(dim=1)):  # one gradient for all, not one as large for each
             rows = [n for n, length in enumerate(lengths) if length > t]
-            step, cells = self._step(layers, fed, cells, memory, rows)
+            step, cells = self._step(fed, cells, memory, rows)
             steps.append(step)
         return RecurrentOutputs(
             x, *(torch.stack(parts, dim=1) for parts in zip(*steps, strict=True))
         ), cells
 
     def _step(
-        self,
-        layers: Sequence[RecurrentCell],
-        x: Tensor,
-        cells: RecurrentCells,
-        memory: AttentionMemory,
-        rows: Sequence[int],
+        self, x: Tensor, cells: RecurrentCells, memory: AttentionMemory, rows: Sequence[int]
     ) -> tuple[tuple[Tensor, ...], RecurrentCells]:
         """(N, E) -> state (N, D), context (N, C), weights (N, S), with coverage the overlap (N,).
 
@@ -329,7 +312,7 @@ class RecurrentDecoder(nn.Module):
         assert self.attention is not None
         assert cells.context is not None
         fed = torch.cat([x, cells.context.to(x.dtype)], dim=1)
-        state, hidden = self.layers.step(fed, cells.hidden, layers)
+        state, hidden = self.layers.step(fed, cells.hidden)
         context, weights = self.attention(state, memory, cells.coverage, rows)
         if cells.coverage is None:
             return (state, context, weights), RecurrentCells(hidden, context)

@@ -1,89 +1,14 @@
 """Recurrent layers: GRU and LSTM, encoder, decoder stack, bridge between the two."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import zip_longest
 from typing import Literal, TypeAlias, cast
 
 import torch
 from torch import Tensor, nn
 
-from dialogist.nn.autograd import defer_gradients
 from dialogist.nn.layers import Dropout
-
-# An LSTM layer (Hochreiter and Schmidhuber 1997) step by step in training, on a CPU.
-#
-# For decoders whose next input depends on this step's attention. torch's cell leaves a dozen
-# tensors and as many autograd nodes per step, and a gradient of all weights to be added up; here a
-# step is one node, and the weights' gradient one product over all steps.
-
-
-class LstmSteps:
-    """The steps of one pass through a layer; called as (N, E), ((N, D), (N, D)) -> state after."""
-
-    def __init__(self, layer: nn.LSTM) -> None:
-        self._sums = _WeightSums()
-        self._weights = defer_gradients(self._sums, *layer.all_weights[0])
-
-    def __call__(self, x: Tensor, before: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        """One step."""
-        after: tuple[Tensor, ...] = _Step.apply(self._sums, x, *before, *self._weights)  # type: ignore[no-untyped-call]
-        return after
-
-
-class _WeightSums:
-    """Of each step, (N, 4D), (N, E), (N, D): what the weights' gradients are made of."""
-
-    def __init__(self) -> None:
-        self._steps: list[tuple[Tensor, Tensor, Tensor]] = []
-
-    def keep(self, d_gates: Tensor, x: Tensor, hidden: Tensor) -> None:
-        """A step's."""
-        self._steps.append((d_gates, x, hidden))
-
-    def gradients(self) -> tuple[Tensor | None, ...]:
-        """Of torch's ``weight_ih``, ``weight_hh``, ``bias_ih``, ``bias_hh``."""
-        steps, self._steps = self._steps, []
-        if not steps:
-            return (None,) * 4
-        d_gates, x, hidden = (torch.cat(parts) for parts in zip(*steps, strict=True))
-        d_bias = d_gates.sum(dim=0)
-        return d_gates.T @ x, d_gates.T @ hidden, d_bias, d_bias
-
-
-class _Step(torch.autograd.Function):
-    """One step of all rows; torch orders the gates: input, forget, cell, output."""
-
-    @staticmethod
-    def forward(ctx, sums, x, before, cell, *weights):  # type: ignore[no-untyped-def]
-        w, u, b, c = weights
-        gates = torch.addmm(b + c, x, w.T).addmm_(before, u.T)
-        i, f, g, o = gates.chunk(4, dim=1)
-        gates[:, : 2 * i.shape[1]].sigmoid_()
-        g.tanh_()
-        o.sigmoid_()
-        after = (f * cell).addcmul_(i, g)
-        shown = after.tanh()
-        ctx.sums = sums
-        ctx.save_for_backward(x, before, cell, w, u, gates, shown)
-        return o * shown, after
-
-    @staticmethod
-    def backward(ctx, d_hidden, d_after):  # type: ignore[no-untyped-def]
-        x, before, cell, w, u, gates, shown = ctx.saved_tensors
-        i, f, g, o = gates.chunk(4, dim=1)
-        d_gates = torch.empty_like(gates)
-        d_i, d_f, d_g, d_o = d_gates.chunk(4, dim=1)
-        aten = torch.ops.aten
-        d_cell = aten.tanh_backward(d_hidden * o, shown).add_(d_after)
-        aten.sigmoid_backward.grad_input(d_cell * g, i, grad_input=d_i)
-        aten.sigmoid_backward.grad_input(d_cell * cell, f, grad_input=d_f)
-        aten.tanh_backward.grad_input(d_cell * i, g, grad_input=d_g)
-        aten.sigmoid_backward.grad_input(d_hidden * shown, o, grad_input=d_o)
-        ctx.sums.keep(d_gates, x, before)
-        return None, d_gates @ w, d_gates @ u, d_cell * f, None, None, None, None
-
 
 # Recurrent layers over sequences of unlike lengths, without work on padding.
 #
@@ -173,9 +98,6 @@ LayerHidden: TypeAlias = tuple[Tensor, ...]
 Hidden: TypeAlias = tuple[LayerHidden, ...]
 """The state of every layer, lowest first."""
 
-RecurrentCell: TypeAlias = Callable[[Tensor, LayerHidden], LayerHidden]
-"""One step of a layer: (N, E) and the state before -> the state after."""
-
 
 class Layers(nn.ModuleList):
     """Layers of torch, lowest first."""
@@ -255,7 +177,7 @@ class RecurrentEncoder(nn.Module):
 class RecurrentStack(nn.Module):
     """Layers that go on from a given state: one step, or many at once where nothing feeds back.
 
-    Both run the same code. Dropout acts between layers.
+    Dropout acts between layers.
     """
 
     def __init__(self, shape: StackShape) -> None:
@@ -263,19 +185,11 @@ class RecurrentStack(nn.Module):
         self.layers = shape.build(shape.hidden)
         self.dropout = Dropout(shape.dropout)
 
-    def forward(self, x: Tensor, before: Hidden) -> tuple[Tensor, Hidden]:
-        """(N, T, E) fp32 and the state before it -> (N, T, D) top states, and the state after."""
-        if x.shape[1] == 1:  # a third of the cost so
-            top, after = self.step(x[:, 0], before, self.cells())
-            return top[:, None], after
-        states = []
-        for i, (layer, state) in enumerate(zip(self.layers, before, strict=True)):
-            x, last = _run(layer, self.dropout(x) if i else x, state)
-            states.append(last)
-        return x, tuple(states)
+    def forward(self, x: Tensor, before: Hidden, real: Tensor) -> Tensor:
+        """(N, T, E) fp32 and the state before it -> (N, T, D) top states.
 
-    def read(self, x: Tensor, before: Hidden, real: Tensor) -> Tensor:
-        """The same of real steps (N, T) alone, which come first; others get no meaning."""
+        Of real steps (N, T) alone, which come first; others get no meaning.
+        """
         steps = PackedSteps.of(real.sum(dim=1), real.shape[1])
         x = steps.sort(x)
         for i, (layer, state) in enumerate(zip(self.layers, before, strict=True)):
@@ -283,22 +197,11 @@ class RecurrentStack(nn.Module):
             x = steps.run(layer, self.dropout(x) if i else x, first)
         return steps.unsort(x)
 
-    def cells(self, training: bool = False) -> tuple[RecurrentCell, ...]:
-        """What `step` runs: one step of each layer; ``training``: all steps of one pass."""
-        return tuple(
-            LstmSteps(layer)
-            if training and isinstance(layer, nn.LSTM) and not layer.weight_ih_l0.is_cuda
-            else partial(_run_cell, layer)
-            for layer in self.layers
-        )
-
-    def step(
-        self, x: Tensor, before: Hidden, cells: Sequence[RecurrentCell]
-    ) -> tuple[Tensor, Hidden]:
+    def step(self, x: Tensor, before: Hidden) -> tuple[Tensor, Hidden]:
         """(N, E) fp32 and the state before it -> (N, D) top states, and the state after."""
         after = []
-        for i, (cell, state) in enumerate(zip(cells, before, strict=True)):
-            state = cell(self.dropout(x) if i else x, state)
+        for i, (layer, state) in enumerate(zip(self.layers, before, strict=True)):
+            state = _run_cell(layer, self.dropout(x) if i else x, state)
             x = state[0]
             after.append(state)
         return x, tuple(after)
@@ -332,11 +235,6 @@ class Bridge(nn.Module):
         return tuple(tuple(state.chunk(self.states, dim=1)) for state in mapped)
 
 
-def select_hidden(hidden: Hidden, rows: Tensor) -> Hidden:
-    """The given rows (M,) of every state."""
-    return tuple(tuple(state.index_select(0, rows) for state in layer) for layer in hidden)
-
-
 @torch.no_grad()
 def initialise_as_keras(layer: nn.RNNBase) -> None:
     """Glorot uniform from the input, orthogonal from the state, zero biases; forget gate open.
@@ -353,16 +251,6 @@ def initialise_as_keras(layer: nn.RNNBase) -> None:
                 nn.init.orthogonal_(part)
             else:  # torch orders an LSTM's gates: input, forget, cell, output
                 nn.init.constant_(part, float(gates == 4 and gate == 1 and "_ih" in name))
-
-
-def _run(layer: nn.RNNBase, x: Tensor, before: LayerHidden) -> tuple[Tensor, LayerHidden]:
-    """(N, T, E) through one layer."""
-    states = tuple(state.unsqueeze(0).contiguous() for state in before)  # (1, N, D)
-    if isinstance(layer, nn.LSTM):
-        y, after = layer(x, states)
-        return y, tuple(state.squeeze(0) for state in after)
-    y, last = layer(x, states[0])
-    return y, (last.squeeze(0),)
 
 
 def _run_cell(layer: nn.RNNBase, x: Tensor, before: LayerHidden) -> LayerHidden:

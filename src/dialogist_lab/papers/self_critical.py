@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -16,13 +15,13 @@ from dialogist.decoding.search import Hypothesis
 from dialogist.metrics.faithfulness import FindingKind, findings
 from dialogist.metrics.ngram_overlap import lcs_length, positions
 from dialogist.models.base import GeneratorModule
-from dialogist.objectives.base import Loss, ObjectiveConfig, Per, per_sequence
+from dialogist.objectives import Loss, ObjectiveConfig, Per, per_sequence
 from dialogist.records import Dialogue, Utterance
 from dialogist.tensors import Batch
 from dialogist.tokenizers import PLACEHOLDERS, Symbols, Tokenizer, placeholder
 
 
-def rouge_l(candidates: list[list[int]], references: list[list[int]]) -> Tensor:
+def rouge_l(candidates: Sequence[list[int]], references: Sequence[list[int]]) -> Tensor:
     """ROUGE-L F1 of each candidate against its reference: (N,) in 0 .. 1.
 
     The harmonic mean of precision and recall; 0 where either is empty (Lin 2004, section 3).
@@ -55,22 +54,16 @@ class UnsupportedCounter:
 
     def __call__(self, batch: Batch, said: Sequence[Hypothesis]) -> Tensor:
         """(B,) findings in one summary of each dialogue."""
-        dialogues = self.dialogues(batch)
         counts = [
             len(findings(self._text(hypothesis.tokens), dialogue, _KINDS))
-            for hypothesis, dialogue in zip(said, dialogues, strict=True)
+            for hypothesis, dialogue in zip(said, self.dialogues(batch), strict=True)
         ]
         return torch.tensor(counts, dtype=torch.float32)
 
     def dialogues(self, batch: Batch) -> list[Dialogue]:
         """What the sources of a batch spell."""
         assert batch.utterance is not None
-        return [
-            self._dialogue(ids, utterances)
-            for ids, utterances in zip(
-                batch.copy_ids.tolist(), batch.utterance.tolist(), strict=True
-            )
-        ]
+        return list(map(self._dialogue, batch.copy_ids.tolist(), batch.utterance.tolist()))
 
     def _dialogue(self, ids: Sequence[int], utterances: Sequence[int]) -> Dialogue:
         spoken: list[list[int]] = [[] for _ in range(max(utterances) + 1)]
@@ -126,34 +119,23 @@ class SelfCriticalConfig(ObjectiveConfig):
         return SelfCritical(self, symbols, UnsupportedCounter(tokenizer))
 
 
-@dataclass(frozen=True, slots=True)
-class Rollouts:
-    """What a model said greedily and at random, and how much better the greedy was.
-
-    Attributes:
-        sampled: N samples. gap: (N,) R(greedy) - R(sampled), each a ROUGE-L F1 in 0 .. 1 less what
-            it is fined.
-        reward: the samples' mean reward.
-    """
-
-    sampled: Sequence[Hypothesis]
-    gap: Tensor
-    reward: float
-
-
 def rollouts(
     greedy: Sequence[Hypothesis],
     sampled: Sequence[Hypothesis],
-    references: Sequence[Sequence[int]],
-    fines: tuple[Tensor, Tensor] | None = None,
-) -> Rollouts:
-    """Score N pairs of hypotheses against references; ``fines`` (N,) of both are taken off."""
-    wanted = [list(ids) for ids in references]
-    rewards = rouge_l([list(h.tokens) for h in sampled], wanted)
-    baseline = rouge_l([list(h.tokens) for h in greedy], wanted)
+    references: Sequence[list[int]],
+    fines: Sequence[Tensor] | None = None,
+) -> tuple[Tensor, float]:
+    """Score N pairs of hypotheses against references; ``fines`` (N,) of both are taken off.
+
+    Returns (N,) how much better the greedy ones are, each by a ROUGE-L F1 in 0 .. 1 less what it is
+    fined, and the mean of the sampled ones.
+    """
+    baseline, rewards = (
+        rouge_l([list(h.tokens) for h in said], references) for said in (greedy, sampled)
+    )
     if fines is not None:
         baseline, rewards = baseline - fines[0].to(baseline), rewards - fines[1].to(rewards)
-    return Rollouts(sampled, baseline - rewards, float(rewards.mean()))
+    return baseline - rewards, float(rewards.mean())
 
 
 def target_ids(target_out: Tensor, mask: Tensor) -> list[list[int]]:
@@ -168,7 +150,7 @@ def draw_seed() -> int:
 
 
 class SelfCritical:
-    """Cross-entropy and reinforcement of a `Generator`."""
+    """Cross-entropy and reinforcement of a `GeneratorModule`."""
 
     per: Per = "dialogue"
 
@@ -190,26 +172,22 @@ class SelfCritical:
         terms = {"nll": float(nll.detach())}
         if not model.training or not self.config.weight:
             return Loss(nll, len(batch), terms)
-        found = self._roll(model, batch)
-        inputs = [t.to(batch.source.device) for t in forced_targets(found.sampled, self.symbols)]
-        again = model.forward(batch.with_targets(*inputs))
-        log_probs = again.log_probs.of(again.targets).target
-        policy = (found.gap.to(log_probs) * per_sequence(log_probs, inputs[2])).sum()
-        terms["reward"] = found.reward * len(batch)
-        value = (1 - self.config.weight) * nll + self.config.weight * policy
-        return Loss(value, len(batch), terms)
-
-    def _roll(self, model: GeneratorModule, batch: Batch) -> Rollouts:
         options = DecodingOptions(max_tokens=self.config.max_tokens, seed=draw_seed())
         rows = torch.arange(len(batch), device=batch.source.device)
         with evaluation_mode(model), torch.inference_mode():
             greedy, sampled = roll_out(model, model.start(batch), rows, options, self.symbols)
         references = target_ids(batch.target_out, batch.target_mask)
-        if self.unsupported is None:
-            return rollouts(greedy, sampled, references)
-        price = self.config.unsupported
-        fines = tuple(price * self.unsupported(batch, said) for said in (greedy, sampled))
-        return rollouts(greedy, sampled, references, (fines[0], fines[1]))
+        fines = None
+        if (count := self.unsupported) is not None:
+            fines = [self.config.unsupported * count(batch, said) for said in (greedy, sampled)]
+        gap, reward = rollouts(greedy, sampled, references, fines)
+        inputs = [t.to(batch.source.device) for t in forced_targets(sampled, self.symbols)]
+        again = model.forward(batch.with_targets(*inputs))
+        log_probs = again.log_probs.of(again.targets).target
+        policy = (gap.to(log_probs) * per_sequence(log_probs, inputs[2])).sum()
+        terms["reward"] = reward * len(batch)
+        value = (1 - self.config.weight) * nll + self.config.weight * policy
+        return Loss(value, len(batch), terms)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from dialogist import __version__
 from dialogist.evaluation.diagnostics import Caution
@@ -37,6 +38,7 @@ _DRAWN = (
 )
 
 _SEVERITIES = ("serious", "warning", "note")
+_Part = TypeVar("_Part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ def _of_scores(subject: Subject) -> list[Section]:
             "systems",
             "Systems",
             "Each figure with its 95% interval: what other dialogues of this kind would do to it.",
-            _tables(figures_table(card, headline, "Main figures"), differences),
+            _those(figures_table(card, headline, "Main figures"), differences),
             _those(ranking(subject.shown, headline, "systems", "Main figures side by side")),
             (outputs_table(card), *_others(card, {*headline, *support})),
         ),
@@ -159,9 +161,9 @@ def _others(card: Card, shown: Collection[str]) -> Iterator[ReportTable]:
         rest = [key for key in keys if key not in shown]
         best = [key for key in rest if BEST in key]
         mean = [key for key in rest if key not in best]
-        yield from _tables(figures_table(card, mean, name))
+        yield from _those(figures_table(card, mean, name))
         if card.references > 1:
-            yield from _tables(figures_table(card, best, f"{name}, the best of the references"))
+            yield from _those(figures_table(card, best, f"{name}, the best of the references"))
 
 
 def _supporting(card: Card) -> Iterator[ReportTable]:
@@ -170,15 +172,11 @@ def _supporting(card: Card) -> Iterator[ReportTable]:
         keys = card.groups.get(name, ())
         drawn = [key for key in _DRAWN if key in keys]
         rest = [key for key in keys if key not in drawn]
-        yield from _tables(figures_table(card, [*drawn, *rest], caption))
+        yield from _those(figures_table(card, [*drawn, *rest], caption))
 
 
-def _those(*pictures: Picture | None) -> tuple[Picture, ...]:
-    return tuple(picture for picture in pictures if picture is not None)
-
-
-def _tables(*tables: ReportTable | None) -> tuple[ReportTable, ...]:
-    return tuple(table for table in tables if table is not None)
+def _those(*parts: _Part | None) -> tuple[_Part, ...]:
+    return tuple(part for part in parts if part is not None)
 
 
 _MARKS = "\\`*_{}[]<>|#~"

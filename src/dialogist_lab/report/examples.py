@@ -2,15 +2,18 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby, zip_longest
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from dialogist.errors import DataError
 from dialogist.evaluation.system_outputs import Output
+from dialogist.files import reading
 from dialogist.metrics.base import Floats
-from dialogist.metrics.faithfulness import Finding, FindingKind, findings
+from dialogist.metrics.faithfulness import FindingKind, findings
 from dialogist.metrics.ngram_overlap import RougeWords
 from dialogist.records import Dialogue
 from dialogist.text.tokens import words_in
@@ -39,48 +42,39 @@ class TextPiece:
     why: str = ""
 
 
-class Marker:
-    """Marks what of a text others lack."""
+_keys = RougeWords()
 
-    def __init__(self) -> None:
-        self._words = RougeWords()
 
-    def marked(
-        self, text: str, others: Sequence[str], spots: Iterable[Spot] = ()
-    ) -> list[TextPiece]:
-        """The text in pieces: joined, they are the text.
+def marked(text: str, others: Sequence[str], spots: Iterable[Spot] = ()) -> list[TextPiece]:
+    """The text in pieces: joined, they are the text.
 
-        ``others``: a word is `TextPiece.alone` if none of these has it as often. ``spots`` lie in
-        the text; a word that one begins in is marked as a whole by it.
-        """
-        left: Counter[str] = Counter()
-        for other in others:
-            left |= Counter(self._keys(other))
-        pieces = list(self._pieces(text, left, sorted(spots, key=lambda spot: spot.start)))
-        return list(_merged(pieces))
+    ``others``: a word is `TextPiece.alone` if none of these has it as often. ``spots`` lie in the
+    text; a word that one begins in is marked as a whole by it.
+    """
+    left: Counter[str] = Counter()
+    for other in others:  # word by word, as `_take` does: apostrophes must not tell sides apart
+        left |= Counter(key for word in words_in(other) for key in _keys(word))
+    return _merged(list(_pieces(text, left, sorted(spots, key=lambda spot: spot.start))))
 
-    def _pieces(self, text: str, left: Counter[str], spots: Sequence[Spot]) -> Iterator[TextPiece]:
-        end = 0
-        for start, word in _places(text):
-            if start > end:
-                yield TextPiece(text[end:start], why=_why(spots, end, start))
-            end = start + len(word)
-            yield TextPiece(word, self._take(word, left), _why(spots, start, end))
-        if end < len(text):
-            yield TextPiece(text[end:], why=_why(spots, end, len(text)))
 
-    def _take(self, word: str, left: Counter[str]) -> bool:
-        """Whether the other side has no such word left; one that is there is used up."""
-        lacking = False
-        for key in self._words(word):
-            lacking |= left[key] <= 0
-            left[key] -= 1
-        return lacking
+def _pieces(text: str, left: Counter[str], spots: Sequence[Spot]) -> Iterator[TextPiece]:
+    end = 0
+    for start, word in _places(text):
+        if start > end:
+            yield TextPiece(text[end:start], why=_why(spots, end, start))
+        end = start + len(word)
+        yield TextPiece(word, _take(word, left), _why(spots, start, end))
+    if end < len(text):
+        yield TextPiece(text[end:], why=_why(spots, end, len(text)))
 
-    def _keys(self, text: str) -> Iterator[str]:
-        """Word by word, as `_take` does: apostrophes must not tell the two sides apart."""
-        for word in words_in(text):
-            yield from self._words(word)
+
+def _take(word: str, left: Counter[str]) -> bool:
+    """Whether the other side has no such word left; one that is there is used up."""
+    lacking = False
+    for key in _keys(word):
+        lacking |= left[key] <= 0
+        left[key] -= 1
+    return lacking
 
 
 def _places(text: str) -> Iterator[tuple[int, str]]:
@@ -98,23 +92,19 @@ def _why(spots: Sequence[Spot], start: int, end: int) -> str:
     return next((spot.why for spot in spots if spot.start < end and spot.end > start), "")
 
 
-def _merged(pieces: Sequence[TextPiece]) -> Iterator[TextPiece]:
+def _merged(pieces: Sequence[TextPiece]) -> list[TextPiece]:
     """Neighbours of one marking as one; what is between two that agree goes with them."""
+    marking = attrgetter("alone", "why")
     kept: list[TextPiece] = []
-    for number, piece in enumerate(pieces):
-        between = not words_in(piece.text)
-        following = pieces[number + 1] if number + 1 < len(pieces) else None
-        if between and kept and following and _alike(kept[-1], following):
-            piece = TextPiece(piece.text, kept[-1].alone, kept[-1].why)
-        if kept and _alike(kept[-1], piece):
-            kept[-1] = TextPiece(kept[-1].text + piece.text, piece.alone, piece.why)
-        else:
-            kept.append(piece)
-    yield from kept
-
-
-def _alike(one: TextPiece, other: TextPiece) -> bool:
-    return (one.alone, one.why) == (other.alone, other.why)
+    for piece, following in zip_longest(pieces, pieces[1:]):
+        between = bool(kept) and not words_in(piece.text)
+        if between and following and marking(kept[-1]) == marking(following):
+            piece = replace(following, text=piece.text)
+        kept.append(piece)
+    return [
+        TextPiece("".join(piece.text for piece in same), *how)
+        for how, same in groupby(kept, marking)
+    ]
 
 
 _WHY: Mapping[FindingKind, str] = {
@@ -133,14 +123,12 @@ def unsupported(output: Output) -> list[Spot]:
     """The findings in an output; none where its dialogue is not known."""
     if output.dialogue is None:
         return []
-    found = findings(output.prediction, output.dialogue)
-    return [Spot(one.start, one.end, _reason(one)) for one in found]
-
-
-def _reason(finding: Finding) -> str:
-    text = " ".join(finding.text.split())
-    shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
-    return f"“{shown}”: {_WHY[finding.kind]}"
+    spots = []
+    for one in findings(output.prediction, output.dialogue):
+        text = " ".join(one.text.split())
+        shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+        spots.append(Spot(one.start, one.end, f"“{shown}”: {_WHY[one.kind]}"))
+    return spots
 
 
 _STEPS = 5  # of one dialogue
@@ -172,7 +160,6 @@ def timelines(runs: Sequence[Run]) -> list[Timeline]:
     Raises:
         DataError: a run's ``samples.jsonl`` is damaged.
     """
-    marker = Marker()
     found = []
     for run in runs:
         records = _records(run)
@@ -182,10 +169,10 @@ def timelines(runs: Sequence[Run]) -> list[Timeline]:
             steps = (
                 TimelineStep(
                     update=int(record["step"]),
-                    pieces=tuple(marker.marked(str(record["prediction"]), references)),
+                    pieces=tuple(marked(str(record["prediction"]), references)),
                     score=_score(record),
                 )
-                for record in _some(own)
+                for record in [own[i] for i in _some(len(own))]
             )
             found.append(Timeline(run.name, str(identity), references, tuple(steps)))
     return found
@@ -194,22 +181,18 @@ def timelines(runs: Sequence[Run]) -> list[Timeline]:
 def _records(run: Run) -> list[dict[str, Any]]:
     log = RunLogs(run.folder).samples
     try:
-        records: list[dict[str, Any]] = log.read()
+        with reading(log.path):
+            records: list[dict[str, Any]] = log.read()
         for record in records:
             int(record["step"]), record["id"], record["prediction"], list(record["references"])
-    except OSError as error:
-        raise DataError(f"{log.path}: cannot be read: {error.strerror}") from None
     except (ValueError, TypeError, KeyError, RecursionError):
         raise DataError(f"{log.path}: is damaged: a line is no sample of a run") from None
     return records
 
 
-def _some(records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+def _some(count: int) -> list[int]:
     """The first and the last, and some at equal distances between."""
-    last = len(records) - 1
-    if last < _STEPS:
-        return list(records)
-    return [records[round(i * last / (_STEPS - 1))] for i in range(_STEPS)]
+    return sorted({round(i * (count - 1) / (_STEPS - 1)) for i in range(_STEPS)})
 
 
 def _score(record: Mapping[str, Any]) -> str:
@@ -267,9 +250,8 @@ def choose_examples(subject: Subject, count: int, spots: FindSpots) -> list[Exam
     each = lead.scores.each(MAIN)
     order = sorted(range(len(each)), key=lambda i: (-np.nan_to_num(each[i]), i))
     chosen = [*_by_rank(order, count, lead.name), *_apart(systems, count)]
-    maker = _Maker(systems, Marker(), spots)
     return [
-        ExampleChoice(title, about, tuple(maker.example(i) for i in places))
+        ExampleChoice(title, about, tuple(_example(systems, i, spots) for i in places))
         for title, about, places in chosen
         if places
     ]
@@ -296,37 +278,19 @@ def _apart(systems: Sequence[ShownSystem], count: int) -> Iterator[tuple[str, st
         yield "Where systems differ most", "The largest gaps in ROUGE-L.", places
 
 
-@dataclass(frozen=True, slots=True)
-class _Maker:
-    systems: Sequence[ShownSystem]
-    marker: Marker
-    spots: FindSpots
-
-    def example(self, place: int) -> ShownExample:
-        outputs = [one.outputs[place] for one in self.systems]
-        first = outputs[0]
-        texts = [output.prediction for output in outputs]
-        return ShownExample(
-            id=first.id,
-            dialogue=first.dialogue,
-            references=tuple(tuple(self.marker.marked(text, texts)) for text in first.references),
-            said=tuple(
-                self._said(one, output, place)
-                for one, output in zip(self.systems, outputs, strict=True)
-            ),
-        )
-
-    def _said(self, system: ShownSystem, output: Output, place: int) -> ShownOutput:
-        found = self.spots(output)
+def _example(systems: Sequence[ShownSystem], place: int, spots: FindSpots) -> ShownExample:
+    outputs = [one.outputs[place] for one in systems]
+    first, texts = outputs[0], [output.prediction for output in outputs]
+    said = []
+    for system, output in zip(systems, outputs, strict=True):
+        found = spots(output)
         scores = (
             f"{title} {system.scores.each(key)[place]:.1f}"
             for key, title in _SCORES.items()
             if key in system.scores
         )
-        return ShownOutput(
-            system=system.name,
-            number=system.number,
-            pieces=tuple(self.marker.marked(output.prediction, output.references, found)),
-            scores=", ".join(scores),
-            unsupported=tuple(dict.fromkeys(spot.why for spot in found)),
-        )
+        pieces = tuple(marked(output.prediction, output.references, found))
+        unsupported = tuple(dict.fromkeys(spot.why for spot in found))
+        said.append(ShownOutput(system.name, system.number, pieces, ", ".join(scores), unsupported))
+    references = tuple(tuple(marked(text, texts)) for text in first.references)
+    return ShownExample(first.id, first.dialogue, references, tuple(said))

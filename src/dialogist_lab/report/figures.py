@@ -16,10 +16,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from html import escape
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from dialogist.errors import DataError, needs_extra
 from dialogist.evaluation.pages import displayable
+from dialogist.files import reading
 from dialogist.training.run_logs import RunLogs
 from dialogist_lab.report.subject import Run
 
@@ -41,25 +42,15 @@ SERIES = len(_SERIES)
 
 @dataclass(frozen=True, slots=True)
 class Ink:
-    """What to draw with.
+    """What to draw with."""
 
-    Attributes:
-        text: words and axes.
-        muted: what should not catch the eye first.
-        line: grids.
-        ground: what a figure stands on.
-        floor: baselines.
-        ceiling: people and oracles; references.
-        palette: systems.
-    """
-
-    text: str
-    muted: str
-    line: str
-    ground: str
-    floor: str
-    ceiling: str
-    palette: tuple[str, ...]
+    text: str  # words and axes
+    muted: str  # what should not catch the eye first
+    line: str  # grids
+    ground: str  # what a figure stands on
+    floor: str  # baselines
+    ceiling: str  # people and oracles; references
+    palette: tuple[str, ...]  # systems
 
     def series(self, number: int) -> str:
         """The colour of a system; the ninth has that of the first, and another marker."""
@@ -139,7 +130,17 @@ class Picture:
         Raises:
             MissingExtraError: matplotlib is not installed.
         """
-        return [self._svg(i, panel) for i, panel in enumerate(self.panels)]
+        found = []
+        for number, panel in enumerate(self.panels):
+            name = f"{self.name}-{number}"
+            with _drawing(name):
+                figure = _figure((_WIDTH, panel.height))
+                figure.patch.set_alpha(0.0)
+                _draw(figure.add_subplot(), panel, PAGE_INK, titled=False)
+                data = io.StringIO()
+                figure.savefig(data, format="svg", metadata={"Date": None})
+            found.append(_for_page(data.getvalue(), name, f"{panel.title}. {panel.alt}"))
+        return found
 
     def png(self) -> bytes:
         """All panels in one image.
@@ -159,16 +160,6 @@ class Picture:
             data = io.BytesIO()
             figure.savefig(data, format="png", dpi=_DPI, metadata={"Software": None})
         return data.getvalue()
-
-    def _svg(self, number: int, panel: Panel) -> str:
-        name = f"{self.name}-{number}"
-        with _drawing(name):
-            figure = _figure((_WIDTH, panel.height))
-            figure.patch.set_alpha(0.0)
-            _draw(figure.add_subplot(), panel, PAGE_INK, titled=False)
-            data = io.StringIO()
-            figure.savefig(data, format="svg", metadata={"Date": None})
-        return _for_page(data.getvalue(), name, f"{panel.title}. {panel.alt}")
 
     def _add_legend(self, figure: Any, columns: int) -> None:
         if not self.legend:
@@ -254,22 +245,12 @@ def short(name: str) -> str:
 _TITLES = {"rouge1": "ROUGE-1", "rouge2": "ROUGE-2", "rougeL": "ROUGE-L"}
 
 
-@dataclass(frozen=True, slots=True)
-class Curve:
-    """One line: of which run, and whether of its training data."""
+class Curve(NamedTuple):
+    """One line: of which run, whether of its training data, and its (update, value) points."""
 
-    run: int
+    run: Run
     training: bool
-    points: tuple[tuple[float, float], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Curves:
-    """One panel."""
-
-    title: str
-    unit: str
-    curves: tuple[Curve, ...]
+    points: Sequence[tuple[float, ...]]
 
 
 def learning(runs: Sequence[Run]) -> Picture | None:
@@ -278,23 +259,6 @@ def learning(runs: Sequence[Run]) -> Picture | None:
     Raises:
         DataError: a run's ``metrics.jsonl`` is damaged.
     """
-    every = [one for one in _all_curves(runs) if one.curves]
-    if not every:
-        return None
-    dashed = any(c.training for one in every for c in one.curves)
-    return Picture(
-        "learning",
-        "Learning curves and learning rate",
-        "By updates of the weights." + (" Dotted: on training data." if dashed else ""),
-        tuple(
-            Panel(one.title, partial(_lines, one=one, runs=runs), _told(one, runs), 2.3)
-            for one in every
-        ),
-        tuple(LegendKey(short(run.name), "series", run.number) for run in runs),
-    )
-
-
-def _all_curves(runs: Sequence[Run]) -> list[Curves]:
     wanted = {
         ("Cross-entropy", "nats per token"): [("epoch", "dev_loss", False), ("train", "nll", True)],
         ("Learning rate", ""): [("train", "learning_rate", False)],
@@ -302,51 +266,53 @@ def _all_curves(runs: Sequence[Run]) -> list[Curves]:
     for kind, title in _TITLES.items():
         names = [("epoch", f"dev_{kind}", False), ("epoch", f"train_{kind}", True)]
         wanted[f"{title} while learning", "F1"] = names
-    return [
-        Curves(
-            title,
-            unit,
-            tuple(
-                Curve(number, training, points)
-                for number, run in enumerate(runs)
-                for kind, name, training in names
-                if (points := _series(run, kind, name))
-            ),
-        )
-        for (title, unit), names in wanted.items()
-    ]
+    panels, dotted = [], False
+    for (title, unit), names in wanted.items():
+        drawn = [
+            Curve(run, training, points)
+            for run in runs
+            for kind, name, training in names
+            if (points := _series(run, kind, name))
+        ]
+        dotted |= any(curve.training for curve in drawn)
+        if drawn:
+            draw = partial(_lines, unit=unit, curves=drawn)
+            panels.append(Panel(title, draw, ", ".join(map(_told, drawn)), 2.3))
+    if not panels:
+        return None
+    return Picture(
+        "learning",
+        "Learning curves and learning rate",
+        "By updates of the weights." + (" Dotted: on training data." if dotted else ""),
+        tuple(panels),
+        tuple(LegendKey(short(run.name), "series", run.number) for run in runs),
+    )
 
 
-def _series(run: Run, kind: str, name: str) -> tuple[tuple[float, float], ...]:
+def _series(run: Run, kind: str, name: str) -> Sequence[tuple[float, ...]]:
     logs = RunLogs(run.folder)
     try:
-        rows = logs.series(kind, name)
+        with reading(logs.metrics.path):
+            return logs.series(kind, name)
     except (ValueError, AttributeError):
         raise DataError(f"{logs.metrics.path}: is damaged: a line is no JSON object") from None
-    except OSError as error:
-        raise DataError(f"{logs.metrics.path}: cannot be read: {error.strerror}") from None
-    return tuple((float(row[0]), float(row[1])) for row in rows)
 
 
-def _lines(axes: Any, ink: Ink, one: Curves, runs: Sequence[Run]) -> None:
-    for curve in one.curves:
-        few = len(curve.points) <= 30
+def _lines(axes: Any, ink: Ink, unit: str, curves: Sequence[Curve]) -> None:
+    for run, training, points in curves:
         axes.plot(
-            *zip(*curve.points, strict=True),
-            color=ink.series(runs[curve.run].number),
-            linewidth=1.0 if curve.training else 1.5,
-            linestyle=":" if curve.training else "-",
-            marker=marker(runs[curve.run].number) if few and not curve.training else None,
+            *zip(*points, strict=True),
+            color=ink.series(run.number),
+            linewidth=1.0 if training else 1.5,
+            linestyle=":" if training else "-",
+            marker=marker(run.number) if len(points) <= 30 and not training else None,
             markersize=3.5,
         )
-    axes.set(xlabel="update", ylabel=one.unit)
+    axes.set(xlabel="update", ylabel=unit)
     axes.margins(y=0.1)
     axes.ticklabel_format(axis="y", style="sci", scilimits=(-2, 4))
 
 
-def _told(one: Curves, runs: Sequence[Run]) -> str:
-    return ", ".join(
-        f"{runs[c.run].name}{' (training)' if c.training else ''} {c.points[0][1]:.3g} to "
-        f"{c.points[-1][1]:.3g}"
-        for c in one.curves
-    )
+def _told(curve: Curve) -> str:
+    name = f"{curve.run.name}{' (training)' if curve.training else ''}"
+    return f"{name} {curve.points[0][1]:.3g} to {curve.points[-1][1]:.3g}"

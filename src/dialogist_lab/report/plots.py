@@ -1,6 +1,6 @@
 """Figures of scores and of sizes: ranking, spread, scatter, lengths, scores by size."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from statistics import fmean
 from typing import Any
@@ -21,6 +21,7 @@ from dialogist_lab.report.figures import (
     marker,
     short,
 )
+from dialogist_lab.report.report_tables import column_head, has_figure
 from dialogist_lab.report.subject import Bins, ShownSystem, Subject, length, shown_alone
 
 HEADLINE = ("rouge1.f1", "rouge2.f1", "rougeL.f1", "bertscore.f1", "bleu", "chrf")
@@ -42,6 +43,10 @@ _NAMES = {
 """What columns are called where they stand alone."""
 
 _SAMPLE_KEYS = LegendKey("train sample", "muted"), LegendKey("this data", "series")
+_HALVES = (
+    " Left half: the sample of the training data; right half: the data of this report. Where "
+    "the left is far higher, the system knows its training data by heart."
+)
 
 _AHEAD = {"higher": "more is better", "lower": "less is better", "neither": ""}
 
@@ -50,7 +55,9 @@ def ranking(
     entries: Sequence[ShownSystem], keys: Sequence[str], name: str, title: str
 ) -> Picture | None:
     """A panel for every column: each entry's figure and where it may lie."""
-    having = ((key, [entry for entry in entries if _has(entry, key)]) for key in keys)
+    having = (
+        (key, [entry for entry in entries if has_figure(entry.intervals, key)]) for key in keys
+    )
     panels = tuple(_ranked(found, key) for key, found in having if found)
     caption = (
         "A dot is the figure, the line its 95% interval. Systems have colours, baselines are grey, "
@@ -61,12 +68,15 @@ def ranking(
 
 def _ranked(entries: Sequence[ShownSystem], key: str) -> Panel:
     column = entries[0].scores.column(key)
-    unit = "" if column.unit == "%" or column.unit in column.title else f" ({column.unit})"
-    name = _NAMES.get(key, f"{column.title}{unit}")
+    name = _NAMES.get(key, column_head(column)[0])
     return Panel(
         ", ".join(filter(None, (name, _AHEAD[column.better]))),
         partial(_dots, entries=entries, key=key),
-        ", ".join(_told(entry, key) for entry in entries),
+        ", ".join(
+            f"{e.name} {e.intervals[key].figure:.1f} "
+            f"({e.intervals[key].low:.1f} to {e.intervals[key].high:.1f})"
+            for e in entries
+        ),
         0.55 + 0.21 * len(entries),
     )
 
@@ -76,11 +86,18 @@ def _by_system(
     kind: str,
     draw: Callable[..., None],
     told: Callable[[ShownSystem], str],
-) -> tuple[tuple[Panel, ...], bool]:
-    """A panel for each of the first systems with such scores; whether one has a train sample."""
+    words: tuple[str, str, str],
+) -> Picture | None:
+    """A panel for each of the first systems with such scores; ``words``: name, title, caption."""
     chosen = [e for e in entries if f"{kind}.precision" in e.scores][:_SHOWN]
     panels = (Panel(short(e.name), partial(draw, entry=e, kind=kind), told(e)) for e in chosen)
-    return tuple(panels), any(entry.train is not None for entry in chosen)
+    sampled = draw is not _cloud and any(entry.train is not None for entry in chosen)
+    name, title, caption = words
+    name = name if kind.startswith("rouge") else f"{name}-{kind}"  # of other scores than ROUGE, too
+    if sampled and draw is _violins:
+        caption += _HALVES
+    picture = Picture(name, title, caption, tuple(panels), _SAMPLE_KEYS * sampled)
+    return picture if chosen else None
 
 
 def scatter(entries: Sequence[ShownSystem], kind: str, title: str) -> Picture | None:
@@ -90,28 +107,20 @@ def scatter(entries: Sequence[ShownSystem], kind: str, title: str) -> Picture | 
         precision, recall = (entry.scores.figure(f"{kind}.{part}") for part in _PARTS[:2])
         return f"Mean precision {precision:.1f}, recall {recall:.1f}"
 
-    panels, _ = _by_system(entries, kind, _cloud, told)
     caption = (
         "Each dot is an output; the cross is the mean. Curves: equal F1. "
         "Above the diagonal an output says less than its reference and what it says is in it; "
         "below it says much, and part of it is not."
     )
-    name, title = _file("precision-recall", kind), f"{title}: precision and recall of every output"
-    return Picture(name, title, caption, panels) if panels else None
+    words = "precision-recall", f"{title}: precision and recall of every output", caption
+    return _by_system(entries, kind, _cloud, told, words)
 
 
 def spread(entries: Sequence[ShownSystem], kind: str, title: str) -> Picture | None:
     """How precision, recall and F1 are spread over the outputs; beside the train sample."""
-    panels, sampled = _by_system(entries, kind, _violins, lambda e: _quartiles(e, f"{kind}.f1"))
-    halves = (
-        " Left half: the sample of the training data; right half: the data of this report. Where "
-        "the left is far higher, the system knows its training data by heart."
-        if sampled
-        else ""
-    )
-    caption = f"The wider, the more outputs have that score; the bar is the median.{halves}"
-    name, title = _file("spread", kind), f"{title}: how scores are spread over the outputs"
-    return Picture(name, title, caption, panels, _SAMPLE_KEYS * sampled) if panels else None
+    caption = "The wider, the more outputs have that score; the bar is the median."
+    words = "spread", f"{title}: how scores are spread over the outputs", caption
+    return _by_system(entries, kind, _violins, lambda e: _quartiles(e, f"{kind}.f1"), words)
 
 
 def means(entries: Sequence[ShownSystem], kind: str, title: str) -> Picture | None:
@@ -120,15 +129,9 @@ def means(entries: Sequence[ShownSystem], kind: str, title: str) -> Picture | No
     def told(entry: ShownSystem) -> str:
         return ", ".join(f"{part} {entry.scores.figure(f'{kind}.{part}'):.1f}" for part in _PARTS)
 
-    panels, sampled = _by_system(entries, kind, _bars, told)
     caption = "Where precision is above recall, summaries say less than their references."
-    name, title = _file("means", kind), f"{title}: mean precision, recall and F1"
-    return Picture(name, title, caption, panels, _SAMPLE_KEYS * sampled) if panels else None
-
-
-def _file(name: str, kind: str) -> str:
-    """The name of a picture that is drawn of ROUGE, and of other scores too."""
-    return name if kind.startswith("rouge") else f"{name}-{kind}"
+    words = "means", f"{title}: mean precision, recall and F1", caption
+    return _by_system(entries, kind, _bars, told, words)
 
 
 def _lowest(values: Sequence[Floats], kind: str) -> int:
@@ -143,16 +146,7 @@ def colour_for(entry: ShownSystem, ink: Ink) -> str:
     """An entry's own colour, the same in all figures."""
     if entry.leads:
         return ink.series(entry.number)
-    return ink.floor if entry.entry.kind is RowKind.floor else ink.ceiling
-
-
-def _has(entry: ShownSystem, key: str) -> bool:
-    return key in entry.intervals and not np.isnan(entry.intervals[key].figure)
-
-
-def _told(entry: ShownSystem, key: str) -> str:
-    found = entry.intervals[key]
-    return f"{entry.name} {found.figure:.1f} ({found.low:.1f} to {found.high:.1f})"
+    return ink.floor if entry.kind is RowKind.floor else ink.ceiling
 
 
 def _dots(axes: Any, ink: Ink, entries: Sequence[ShownSystem], key: str) -> None:
@@ -263,7 +257,6 @@ _UTTERANCES = (1, 6, 11, 16, 21, 31, 41)
 """Where those of Figure 4(c) and (d) begin: utterances of the dialogue."""
 _BY_SIZE = {"rougeL.f1": "ROUGE-L", "key_points.rougeL.f1": "Key points' ROUGE-L"}
 _BINS = 24
-_SIZES_SHOWN = 6
 _FEW = 5  # outputs in a bin below which there is no interval to be drawn
 _FULL, _MANY = 20, 100  # outputs that a bin has at least, where there are so many in all
 
@@ -341,10 +334,10 @@ def overview(subject: Subject) -> Picture:
 
 def _compared(subject: Subject) -> list[ShownSystem]:
     """Systems, ceilings and the best of the floors: more lines cannot be told apart."""
-    able = [one for one in subject.shown if one.speaks and _has(one, "rougeL.f1")]
-    floors = [one for one in able if one.entry.kind is RowKind.floor]
+    able = [one for one in subject.shown if one.speaks and has_figure(one.intervals, "rougeL.f1")]
+    floors = [one for one in able if one.kind is RowKind.floor]
     best = max(floors, key=lambda one: one.scores.figure("rougeL.f1"), default=None)
-    return [one for one in able if one.entry.kind is not RowKind.floor or one is best]
+    return [one for one in able if one.kind is not RowKind.floor or one is best]
 
 
 def lengths(subject: Subject) -> Picture | None:
@@ -352,7 +345,7 @@ def lengths(subject: Subject) -> Picture | None:
 
     The first, third and fourth are Figure 2 of the KDD'19 paper.
     """
-    systems = subject.systems[:_SIZES_SHOWN]
+    systems = subject.systems[:_SHOWN]
     if not systems:
         return None
     wanted = subject.reference_words
@@ -429,37 +422,33 @@ def _lines(
 
 
 def _histogram(axes: Any, ink: Ink, values: Sequence[float]) -> None:
-    top = _top(values)
-    axes.hist(np.clip(values, 0, top), bins=_edges(top), color=ink.floor, alpha=0.8)
-    _mean_line(axes, values, ink.text)
-    _counting(axes, "dialogues")
+    drawn = ((values, ink.floor, ink.text, {"alpha": 0.8}),)
+    _bars_of(axes, drawn, _top(values), "dialogues")
 
 
 def _beside(axes: Any, ink: Ink, entry: ShownSystem, wanted: Sequence[float], top: float) -> None:
-    edges = _edges(top)
-    own = _lengths(entry)
-    axes.hist(np.clip(own, 0, top), bins=edges, color=colour_for(entry, ink), alpha=0.7)
-    _mean_line(axes, own, colour_for(entry, ink))
-    if wanted:
-        axes.hist(np.clip(wanted, 0, top), bins=edges, histtype="step", color=ink.text, linewidth=1)
-        _mean_line(axes, wanted, ink.text)
-    _counting(axes, "outputs")
+    own, outline = colour_for(entry, ink), {"histtype": "step", "linewidth": 1}
+    drawn = ((_lengths(entry), own, own, {"alpha": 0.7}), (wanted, ink.text, ink.text, outline))
+    _bars_of(axes, drawn, top, "outputs")
 
 
-def _counting(axes: Any, what: str) -> None:
+def _bars_of(
+    axes: Any,
+    drawn: Iterable[tuple[Sequence[float], str, str, dict[str, Any]]],
+    top: float,
+    what: str,
+) -> None:
+    """Histograms: values, their colour and that of their mean, and how they are drawn."""
+    # Whole numbers, so that no bin holds more of them than its neighbour.
+    step = max(1, int(np.ceil((top + 1) / _BINS)))
+    edges = np.arange(0, top + 1 + step, step) - 0.5
+    for values, colour, of_mean, how in drawn:
+        if values:
+            axes.hist(np.clip(values, 0, top), bins=edges, color=colour, **how)
+            axes.axvline(fmean(values), color=of_mean, linewidth=1, linestyle="--")
     axes.set_ylabel(what)
     axes.yaxis.get_major_locator().set_params(integer=True)
     axes.grid(axis="x", visible=False)
-
-
-def _mean_line(axes: Any, values: Sequence[float], colour: str) -> None:
-    axes.axvline(fmean(values), color=colour, linewidth=1, linestyle="--")
-
-
-def _edges(top: float) -> Floats:
-    """Whole numbers, so that no bin holds more of them than its neighbour."""
-    step = max(1, int(np.ceil((top + 1) / _BINS)))
-    return np.arange(0, top + 1 + step, step) - 0.5
 
 
 def _top(values: Sequence[float]) -> float:
@@ -474,4 +463,4 @@ def _lengths(entry: ShownSystem) -> list[int]:
 
 
 def _key(entry: ShownSystem) -> LegendKey:
-    return LegendKey(short(entry.name), "series" if entry.leads else entry.entry.kind, entry.number)
+    return LegendKey(short(entry.name), "series" if entry.leads else entry.kind, entry.number)

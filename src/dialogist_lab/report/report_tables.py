@@ -63,12 +63,12 @@ def figures_table(card: Card, keys: Sequence[str], caption: str) -> ReportTable 
         column
         for key in keys
         for column in card.columns
-        if column.key == key and any(_has(row, key) for row in card.rows)
+        if column.key == key and any(has_figure(row.figures, key) for row in card.rows)
     ]
     if not columns:
         return None
     systems = [row.name for row in card.of_kind(RowKind.system)]
-    measured = [row for row in card.rows if any(_has(row, c.key) for c in columns)]
+    measured = [row for row in card.rows if any(has_figure(row.figures, c.key) for c in columns)]
     best = {column.key: _best(card, column) for column in columns}
     groups = []
     for kind, title in TABLE_GROUPS.items():
@@ -86,7 +86,7 @@ def figures_table(card: Card, keys: Sequence[str], caption: str) -> ReportTable 
                 for row in rows
             )
             groups.append(Group(title, tuple(lines)))
-    return ReportTable(caption, tuple(_head(column) for column in columns), tuple(groups))
+    return ReportTable(caption, tuple(column_head(column) for column in columns), tuple(groups))
 
 
 def outputs_table(card: Card) -> ReportTable:
@@ -106,11 +106,13 @@ def differences_table(card: Card, keys: Sequence[str]) -> ReportTable | None:
     if not card.differences or not columns:
         return None
     lines = [
-        TableLine(_name(found), tuple(_difference(found.get(c.key)) for c in columns))
+        TableLine(
+            next(iter(found.values())).one, tuple(_difference(found.get(c.key)) for c in columns)
+        )
         for found in card.differences
     ]
     caption = f"Difference from {card.against}, its 95% interval, and p (corrected by Holm)"
-    return ReportTable(caption, tuple(_head(c) for c in columns), (Group("", tuple(lines)),))
+    return ReportTable(caption, tuple(column_head(c) for c in columns), (Group("", tuple(lines)),))
 
 
 def number_text(value: float, unit: str = "%", sign: str = "") -> str:
@@ -123,13 +125,15 @@ def number_text(value: float, unit: str = "%", sign: str = "") -> str:
     return f"{value:{sign}.{digits}f}".replace("-", "−")
 
 
-def _head(column: Column) -> tuple[str, str]:
+def column_head(column: Column) -> tuple[str, str]:
+    """Its title with its unit, and an arrow to what is better."""
     unit = "" if column.unit == "%" or column.unit in column.title else f" ({column.unit})"
     return f"{column.title}{unit}", _ARROWS[column.better]
 
 
-def _has(row: CardRow, key: str) -> bool:
-    return key in row.figures and not math.isnan(row.figures[key].figure)
+def has_figure(figures: Mapping[str, Interval], key: str) -> bool:
+    """Whether it was measured, and is known."""
+    return key in figures and not math.isnan(figures[key].figure)
 
 
 def _best(card: Card, column: Column) -> tuple[RowKind, str] | None:
@@ -137,7 +141,7 @@ def _best(card: Card, column: Column) -> tuple[RowKind, str] | None:
     found = sorted(
         (row.figures[column.key].figure, row.name)
         for row in card.of_kind(RowKind.system)
-        if _has(row, column.key)
+        if has_figure(row.figures, column.key)
     )
     if column.better == "higher":
         found.reverse()
@@ -172,10 +176,6 @@ def _difference(found: Difference | None) -> TableCell:
     return TableCell(
         number_text(found.difference, sign="+"), f"{low} to {high}", said, best=p < 0.05
     )
-
-
-def _name(found: Mapping[str, Difference]) -> str:
-    return next(one.one for one in found.values())
 
 
 MAIN = "rougeL.f1"
@@ -218,9 +218,7 @@ def _reached(best: ShownSystem, subject: Subject) -> str:
 
 
 def _beside_floors(best: ShownSystem, subject: Subject) -> Iterator[str]:
-    floors = [
-        one for one in subject.shown if one.entry.kind is RowKind.floor and MAIN in one.scores
-    ]
+    floors = [one for one in subject.shown if one.kind is RowKind.floor and MAIN in one.scores]
     if not floors:
         return
     floor = max(floors, key=lambda one: one.scores.figure(MAIN))
@@ -240,7 +238,7 @@ def _beside_others(best: ShownSystem, others: list[ShownSystem]) -> Iterator[str
 def _beside_ceilings(best: ShownSystem, subject: Subject) -> Iterator[str]:
     reached = best.scores.figure(MAIN)
     for one in subject.shown:
-        if one.entry.kind is RowKind.ceiling and MAIN in one.scores:
+        if one.kind is RowKind.ceiling and MAIN in one.scores:
             figure = one.scores.figure(MAIN)
             human = one.name == HUMAN
             who = "People measured by each other reach" if human else f"The {one.name} reaches"

@@ -1,9 +1,8 @@
 """What a report is about: systems, their scores, runs, and what figures were made with."""
 
-import json
 import math
 import platform
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +18,7 @@ from dialogist.evaluation.scoring import Scores
 from dialogist.evaluation.significance import Interval
 from dialogist.evaluation.system_outputs import Output, cases_of
 from dialogist.evaluation.upper_bounds import HUMAN
+from dialogist.files import json_object
 from dialogist.metrics.base import Floats, Metric, mean_column
 from dialogist.recipe.evaluation_run import reference_entry
 from dialogist.records import JSON
@@ -33,38 +33,22 @@ SUPPORT = {
 """The metrics that look at output and dialogue, and what their tables are called."""
 
 
-@dataclass(frozen=True)
-class ShownSystem:
+@dataclass(frozen=True, slots=True)
+class ShownSystem(MeasuredSystem):
     """An entry as the report shows it.
 
     ``number``: its place among the systems, for its colour (floors and ceilings have their own).
     ``intervals``: its figures by key. ``train``: the same system on a sample of its training data.
     """
 
-    entry: MeasuredSystem
     intervals: Mapping[str, Interval]
     number: int = 0
     train: MeasuredSystem | None = None
 
     @property
-    def name(self) -> str:
-        """What it is called."""
-        return self.entry.name
-
-    @property
-    def scores(self) -> Scores:
-        """What was measured."""
-        return self.entry.scores
-
-    @property
-    def outputs(self) -> tuple[Output, ...]:
-        """What it said."""
-        return self.entry.outputs
-
-    @property
     def leads(self) -> bool:
         """Whether it is a system, and no floor or ceiling."""
-        return self.entry.kind is RowKind.system
+        return self.kind is RowKind.system
 
     @property
     def speaks(self) -> bool:
@@ -132,7 +116,9 @@ class Subject:
         systems = [entry.name for entry in self.entries if entry.kind is RowKind.system]
         return tuple(
             ShownSystem(
-                entry=entry,
+                kind=entry.kind,
+                outputs=entry.outputs,
+                scores=entry.scores,
                 intervals=rows[entry.kind, entry.name],
                 number=systems.index(entry.name) if entry.kind is RowKind.system else 0,
                 train=train.get(entry.name) if entry.kind is RowKind.system else None,
@@ -270,16 +256,8 @@ def process_environment() -> dict[str, str]:
 
 def environment_of(run: Run) -> dict[str, str]:
     """Of a training run, as far as its folder tells."""
-    try:
-        text = (run.folder / "environment.json").read_text(encoding="utf-8")
-        found = json.loads(text)
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return dict(_told(found)) if isinstance(found, dict) else {}
-
-
-def _told(found: Mapping[str, object]) -> Iterator[tuple[str, str]]:
-    yield from ((name, str(found[name])) for name in _OF_RUNS if name in found)
+    found = json_object(run.folder / "environment.json")
     packages = found.get("packages")
-    if isinstance(packages, dict):
-        yield from ((str(name), str(version)) for name, version in packages.items())
+    told = {name: found[name] for name in _OF_RUNS if name in found}
+    told |= packages if isinstance(packages, dict) else {}
+    return {str(name): str(value) for name, value in told.items()}

@@ -7,6 +7,7 @@ make_plan -> choose_wording -> Composer -> Dialogue.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
 
 from dialogist.errors import UsageError
 from dialogist.records import JSON, Dialogue, Utterance
@@ -101,8 +102,7 @@ def _worded(
     config: CorpusConfig, index: int, grammar: Grammar, unique: Unique
 ) -> tuple[RandomDraw, DialoguePlan, Shared, Wording]:
     """Draw plans until one has wordings that belong to the part: nearly always the first."""
-    attempt = 0
-    while True:
+    for attempt in count():
         draw = RandomDraw(
             seed_of(VERSION, config.language, config.seed, config.split, index, attempt)
         )
@@ -112,7 +112,7 @@ def _worded(
         wording = choose_wording(draw, grammar, plan, config.split, shared)
         if wording is not None:
             return draw, plan, shared, wording
-        attempt += 1
+    raise AssertionError("there is always another attempt")
 
 
 def _metadata(

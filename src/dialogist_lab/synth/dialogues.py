@@ -88,8 +88,9 @@ def _choices(draw: RandomDraw, grammar: Grammar, plan: DialoguePlan) -> list[_Ch
     used: set[tuple[int, int]] = set()
     answer = -1
     for label in plan.labels:
-        pool = _pool(grammar, plan, label)
+        pool = plan.issue.contents.get(label, ())
         if label == "Further question":
+            pool = grammar.questions
             content = answer = draw.below(len(pool))
         elif label == "Solution" and answer >= 0:
             pool, content, answer = grammar.answers, answer, -1
@@ -102,12 +103,6 @@ def _choices(draw: RandomDraw, grammar: Grammar, plan: DialoguePlan) -> list[_Ch
         line = draw.below(len(lines))
         choices.append(_Choice(pool, content, line, draw.below(len(lines[line].variants))))
     return choices
-
-
-def _pool(grammar: Grammar, plan: DialoguePlan, label: str) -> tuple[Content, ...]:
-    if label == "Further question":
-        return grammar.questions
-    return plan.issue.contents.get(label, ())
 
 
 def _combination(grammar: Grammar, plan: DialoguePlan, choices: Sequence[_Choice]) -> str:
@@ -163,16 +158,13 @@ def _lengthen(
         part.details.append((content, Local(part.local.shared)))
         part.size += size
         words += size
-    for part in parts:
-        _write_details(part, _further(grammar, plan, part.label))
-
-
-def _write_details(part: WordingPart, order: Sequence[Content]) -> None:
-    """In the summary details stand in the templates' order, whenever they were told."""
-    told = {id(content): (content, local) for content, local in part.details}
-    for content in order:
-        if found := told.get(id(content)):
-            part.sentences.append(content.written.variants[0].format_map(found[1]))
+    for part in parts:  # details stand in the templates' order, whenever they were told
+        told = {id(content): local for content, local in part.details}
+        part.sentences += [
+            content.written.variants[0].format_map(told[id(content)])
+            for content in _further(grammar, plan, part.label)
+            if id(content) in told
+        ]
 
 
 def _further(grammar: Grammar, plan: DialoguePlan, label: str) -> tuple[Content, ...]:
@@ -277,11 +269,12 @@ class Composer:
     def _question(self, part: WordingPart, at: float) -> None:
         if self.draw.chance(_LATE):
             at = self.draw.between(0.25, 0.4)
-        first = self._lead(part.label) + self._opening()
+        first = self.draw.pick(self.grammar.leads[part.label]) + self._opening()
         details = [self._said(content.said.variants, local) for content, local in part.details]
         if self.draw.chance(_STORIES):
-            rambles = self._rambles(self.draw.pick(_RAMBLES))
-            self._add(at, [("U", self._text([first, *_shuffled(self.draw, details + rambles)]))])
+            told = details + self._rambles(self.draw.pick(_RAMBLES))
+            texts = [text for _, text in sorted((self.draw.random(), text) for text in told)]
+            self._add(at, [("U", self._text([first, *texts]))])
             return
         self._add(at, [("U", first)])
         for detail in details:
@@ -292,7 +285,7 @@ class Composer:
         assert part.content is not None
         role = "U" if part.label in _BY_USER else "A"
         said = self._said(part.content.said.variants, part.local)
-        turns = [(role, self._lead(part.label) + said)]
+        turns = [(role, self.draw.pick(self.grammar.leads[part.label]) + said)]
         for content, local in part.details:
             more = self._said(content.said.variants, local)
             if self.draw.chance(0.5):
@@ -388,9 +381,6 @@ class Composer:
     def _opening(self) -> str:
         return self.draw.pick(self.draw.pick(self.openings)).format_map(self.shared)
 
-    def _lead(self, label: str) -> str:
-        return self.draw.pick(self.grammar.leads[label])
-
     def _rambles(self, count: int) -> list[str]:
         pool = self.grammar.ramble
         first = self.draw.below(len(pool))
@@ -409,7 +399,3 @@ class Composer:
 
     def _text(self, sentences: Sequence[str]) -> str:
         return ("" if self.grammar.language == "zh" else " ").join(sentences)
-
-
-def _shuffled(draw: RandomDraw, texts: list[str]) -> list[str]:
-    return [text for _, text in sorted((draw.random(), text) for text in texts)]

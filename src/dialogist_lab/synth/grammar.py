@@ -54,20 +54,6 @@ _SLOT = re.compile(r"\{([a-z]+)\}")
 _TURN = re.compile(r"([AU])> (.*)")
 _TIED = re.compile(r"@(\d+)")
 
-# What a slot counts for in the size of a template.
-_LONG = {
-    "time": "2019-01-01 00:00:00",
-    "email": "anna@example.com",
-    "phone": "555-555-5555",
-    "amount": "$7.00",
-    "fare": "$7.00",
-    "coupon": "$7",
-    "from": "7 Elm Road",
-    "to": "7 Elm Road",
-    "item": "black umbrella",
-    "vehicle": "VW Lavida",
-}
-
 Variants = tuple[str, ...]
 
 
@@ -107,7 +93,7 @@ def line_of(text: str) -> ScriptLine:
     slots = {slots_of(variant) for variant in variants}
     if len(slots) != 1:
         raise DataError(f"template {text!r}: its wordings differ in their slots")
-    typical = _SLOT.sub(lambda slot: _LONG.get(slot[1], "7"), variants[0])
+    typical = _SLOT.sub(lambda slot: str(VALUES["typical"].get(slot[1], "7")), variants[0])
     return ScriptLine(variants, slots.pop(), count_words(typical))
 
 
@@ -258,6 +244,9 @@ def read_templates(name: str) -> Any:
     folder = resources.files("dialogist") / "assets" / "synth"
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, where built in
     return loader((folder / f"{name}.yaml").read_text(encoding="utf-8")).get_single_data()
+
+
+VALUES = read_templates("values")
 
 
 def _flat(texts: list[str]) -> tuple[str, ...]:

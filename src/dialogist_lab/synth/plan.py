@@ -1,15 +1,22 @@
 """What a made-up dialogue is about: its values, and the steps of its plan."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache, lru_cache
 from itertools import count
 from math import gcd
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
-from dialogist_lab.synth.grammar import Grammar, Issue, RandomDraw, read_templates, seed_of
+from dialogist_lab.synth.grammar import (
+    VALUES,
+    Grammar,
+    Issue,
+    RandomDraw,
+    read_templates,
+    seed_of,
+)
 
 UNIQUE = ("order", "phone", "plate", "email", "case", "time", "from", "to")
 """Slots whose values never return: not in the other parts, not within a million pairs of one."""
@@ -19,17 +26,8 @@ MOST_PAIRS = 1_000_000
 
 _STEP = 0.6180339887498949  # neighbours lie far apart
 _START = datetime(2012, 1, 1)
-_CONSONANTS = "b br c d dr f g gr h k l m n p r s st t tr v w"
-_VOWELS = "a e i o u ai ee oa"
-_ENDINGS = "ford wick by ham ley mere ton well den cote gate brook"
-_ONSETS, _NUCLEI, _ENDS = _CONSONANTS.split(), _VOWELS.split(), _ENDINGS.split()
-_KINDS = ("Street", "Road", "Avenue", "Lane", "Square", "Drive", "Close", "Row")
-_HAN = (
-    "云溪松柏桂兰青石东湖安宁和平长春华阳明珠金沙银河"
-    "星海文昌武定永福康乐凤仪龙泉玉清白鹭紫荆丹枫碧桃"
-)
-_HAN_KINDS = ("路", "街", "大道", "巷", "弄", "里")
-_PROVINCES = "京津沪渝冀豫云辽黑湘皖鲁新苏浙赣鄂桂甘晋蒙陕吉闽贵粤青藏川宁琼"
+_ONSETS, _NUCLEI = VALUES["onsets"], VALUES["nuclei"]
+_HAN = VALUES["characters"]
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"
 _LOCAL = {"minutes": (3, 59), "hours": (3, 72), "days": (2, 15), "km": (2, 19)}
 
@@ -38,63 +36,66 @@ class Unique:
     """Makes the values of one pair. ``use`` 1 gives others: what was said by mistake."""
 
     def __init__(self, language: str, seed: int, counter: int) -> None:
-        self._chinese = language == "zh"
+        self._ways = _CHINESE if language == "zh" else _ENGLISH
         self._seed = seed
         self._counter = counter
 
     def make(self, slot: str, use: int = 0) -> str:
         """The value of a slot in `UNIQUE`, written as the language does."""
         if slot in ("from", "to"):
-            return self._place(2 * self._counter + (slot == "to"))
-        return str(getattr(self, f"_{slot}")(2 * self._counter + use))
+            slot, use = "place", int(slot == "to")
+        size, write = self._ways[slot]
+        number = (_step(size) * (2 * self._counter + use) + _offset(self._seed, slot)) % size
+        return write(number)
 
-    def _number(self, slot: str, counter: int, size: int) -> int:
-        return (_step(size) * counter + _offset(self._seed, slot)) % size
 
-    def _order(self, counter: int) -> str:
-        return str(10**15 + self._number("order", counter, 9 * 10**15))
+def _english_plate(number: int) -> str:
+    rest, digits = divmod(number, 10**4)
+    letters = (_LETTERS[rest // 576], _LETTERS[rest // 24 % 24], _LETTERS[rest % 24])
+    return f"{''.join(letters)}{digits:04d}"
 
-    def _phone(self, counter: int) -> str:
-        if self._chinese:
-            return f"154{self._number('phone', counter, 10**8):08d}"
-        number = self._number("phone", counter, 10**7)
-        return f"555-{number // 10**4:03d}-{number % 10**4:04d}"
 
-    def _plate(self, counter: int) -> str:
-        if self._chinese:
-            rest, digits = divmod(self._number("plate", counter, 31 * 24 * 2 * 10**4), 10**4)
-            rest, mark = divmod(rest, 2)
-            province, letter = divmod(rest, 24)
-            return f"{_PROVINCES[province]}{_LETTERS[letter]}{'IO'[mark]}{digits:04d}"
-        rest, digits = divmod(self._number("plate", counter, 24**3 * 10**4), 10**4)
-        return (
-            f"{_LETTERS[rest // 576]}{_LETTERS[rest // 24 % 24]}{_LETTERS[rest % 24]}{digits:04d}"
-        )
+def _chinese_plate(number: int) -> str:
+    rest, digits = divmod(number, 10**4)
+    rest, mark = divmod(rest, 2)
+    province, letter = divmod(rest, 24)
+    return f"{VALUES['provinces'][province]}{_LETTERS[letter]}{'IO'[mark]}{digits:04d}"
 
-    def _email(self, counter: int) -> str:
-        number = self._number("email", counter, 10**7)
-        return f"{_syllables(number // 10**2 * 7919, 2)}{number:07d}@example.com"
 
-    def _case(self, counter: int) -> str:
-        return f"CS{self._number('case', counter, 10**9):09d}"
+def _english_place(number: int) -> str:
+    rest, house = divmod(number, 100)
+    rest, kind = divmod(rest, 8)
+    rest, end = divmod(rest, 12)
+    name = f"{_syllables(rest, 2).capitalize()}{VALUES['endings'][end]}"
+    return f"{house + 1} {name} {VALUES['kinds'][kind]}"
 
-    def _time(self, counter: int) -> str:
-        return str(_START + timedelta(seconds=self._number("time", counter, 4 * 10**8)))
 
-    def _place(self, counter: int) -> str:
-        if self._chinese:
-            return self._chinese_place(counter)
-        rest, house = divmod(self._number("place", counter, 168 * 168 * 12 * 8 * 100), 100)
-        rest, kind = divmod(rest, 8)
-        rest, end = divmod(rest, 12)
-        return f"{house + 1} {_syllables(rest, 2).capitalize()}{_ENDS[end]} {_KINDS[kind]}"
+def _chinese_place(number: int) -> str:
+    rest, house = divmod(number, 1000)
+    rest, kind = divmod(rest, 6)
+    one, other = divmod(rest, len(_HAN))
+    return f"{_HAN[one]}{_HAN[other]}{VALUES['ways'][kind]}{house + 1}号"
 
-    def _chinese_place(self, counter: int) -> str:
-        size = len(_HAN) ** 2 * 6 * 1000
-        rest, house = divmod(self._number("place", counter, size), 1000)
-        rest, kind = divmod(rest, 6)
-        one, other = divmod(rest, len(_HAN))
-        return f"{_HAN[one]}{_HAN[other]}{_HAN_KINDS[kind]}{house + 1}号"
+
+_Way: TypeAlias = tuple[int, Callable[[int], str]]
+"""How many values of a slot there are, and how the value of a number is written."""
+
+_ANYWHERE: dict[str, _Way] = {
+    "order": (9 * 10**15, lambda n: str(10**15 + n)),
+    "case": (10**9, lambda n: f"CS{n:09d}"),
+    "time": (4 * 10**8, lambda n: str(_START + timedelta(seconds=n))),
+    "email": (10**7, lambda n: f"{_syllables(n // 10**2 * 7919, 2)}{n:07d}@example.com"),
+}
+_ENGLISH: dict[str, _Way] = _ANYWHERE | {
+    "phone": (10**7, lambda n: f"555-{n // 10**4:03d}-{n % 10**4:04d}"),
+    "plate": (24**3 * 10**4, _english_plate),
+    "place": (168 * 168 * 12 * 8 * 100, _english_place),
+}
+_CHINESE: dict[str, _Way] = _ANYWHERE | {
+    "phone": (10**8, lambda n: f"154{n:08d}"),
+    "plate": (31 * 24 * 2 * 10**4, _chinese_plate),
+    "place": (len(_HAN) ** 2 * 6 * 1000, _chinese_place),
+}
 
 
 @cache

@@ -12,8 +12,11 @@ from dialogist.data.encode import Limits
 from dialogist.errors import MissingExtraError
 from dialogist.records import Dialogue, Utterance
 from dialogist_lab.explain.explanation import MapChoice, select_maps, tick
-from dialogist_lab.explain.explanation_page import explanation_page, explanation_to_json
-from dialogist_lab.explain.explanation_plots import plot_explanation
+from dialogist_lab.explain.explanation_page import (
+    explanation_page,
+    explanation_to_json,
+    plot_explanation,
+)
 from dialogist_lab.explain.tracing import explain_dialogue
 
 EVERY = pytest.mark.parametrize("family", CONFIGS)

@@ -344,8 +344,8 @@ def test_options_that_do_not_fit_are_refused() -> None:
 def test_sharing_and_tying() -> None:
     tied = RecurrentConfig(embedding=6, hidden=4, tie_output=True).build(VOCABULARY)
     assert tied.output.weight is tied.target_embedding.weight is tied.source_embedding.weight
-    untied = RecurrentConfig(embedding=6, hidden=4, share_embeddings=False).build(VOCABULARY, 30)
-    assert untied.source_embedding.num_embeddings == 30
+    untied = RecurrentConfig(embedding=6, hidden=4, share_embeddings=False).build(VOCABULARY)
+    assert untied.source_embedding is not untied.target_embedding
     assert untied.output.weight.shape == (VOCABULARY, 4)
 
 

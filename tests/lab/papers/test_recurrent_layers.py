@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from dialogist.nn.kv_cache import selected
 from dialogist_lab.papers.recurrent_layers import (
     Bridge,
     PackedSteps,
@@ -13,7 +14,6 @@ from dialogist_lab.papers.recurrent_layers import (
     RecurrentStack,
     StackShape,
     initialise_as_keras,
-    select_hidden,
 )
 
 # Pieces of steps: what they leave out, and what they do not.
@@ -172,41 +172,22 @@ def started(
     return RecurrentStack(shape), start
 
 
-@pytest.mark.parametrize("training", [False, True])
 @pytest.mark.parametrize("cell", KINDS)
-def test_one_step_at_a_time_is_all_at_once(cell: Literal["gru", "lstm"], training: bool) -> None:
-    """States, and gradients of all there is, from all states and from the last one."""
-    stack, start = started(cell, rows=2)
-    x = torch.randn(2, 5, 6, requires_grad=True)
-    whole, after = stack(x, start)
-    hidden, steps, cells = start, [], stack.cells(training)
-    for t in range(5):
-        y, hidden = stack.step(x[:, t], hidden, cells)
-        steps.append(y)
-    stepwise = torch.stack(steps, dim=1)
-    torch.testing.assert_close(stepwise, whole, atol=1e-6, rtol=1e-5)
-    torch.testing.assert_close(hidden, after, atol=1e-6, rtol=1e-5)
-    goal, last = torch.randn_like(whole), torch.randn_like(after[-1][-1])
-    wanted = (x, *(part for layer in start for part in layer), *stack.parameters())
-
-    def gradients(states: Tensor, final: Tensor) -> tuple[Tensor, ...]:
-        return torch.autograd.grad((states * goal).sum() + (final * last).sum(), wanted)
-
-    one, other = gradients(whole, after[-1][-1]), gradients(stepwise, hidden[-1][-1])
-    torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
-
-
-@pytest.mark.parametrize("cell", KINDS)
-def test_reading_real_steps_alone(cell: Literal["gru", "lstm"]) -> None:
+def test_one_step_at_a_time_is_all_at_once(cell: Literal["gru", "lstm"]) -> None:
+    """The states that are real, and the gradients of all there is."""
     real = real_places(LENGTHS[1])
     stack, start = started(cell, rows=len(real))
     x = torch.randn(*real.shape, 6, requires_grad=True)
-    whole, found = stack(x, start)[0][real], stack.read(x, start, real)[real]
-    torch.testing.assert_close(found, whole, atol=1e-6, rtol=1e-5)
+    hidden, steps = start, []
+    for fed in x.unbind(dim=1):
+        y, hidden = stack.step(fed, hidden)
+        steps.append(y)
+    stepwise, whole = torch.stack(steps, dim=1)[real], stack(x, start, real)[real]
+    torch.testing.assert_close(stepwise, whole, atol=1e-6, rtol=1e-5)
     goal = torch.randn_like(whole)
     wanted = (x, *(part for layer in start for part in layer), *stack.parameters())
     one = torch.autograd.grad((whole * goal).sum(), wanted)
-    other = torch.autograd.grad((found * goal).sum(), wanted)
+    other = torch.autograd.grad((stepwise * goal).sum(), wanted)
     torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
 
 
@@ -222,9 +203,9 @@ def test_bridge_by_hand() -> None:
     assert found == [[-0.3799, 0.0997], [-0.2913, -0.0997]]
 
 
-def test_select_hidden() -> None:
+def test_selected() -> None:
     state = torch.arange(6.0).view(3, 2)
-    (found,) = select_hidden(((state, state + 10),), torch.tensor([2, 0, 2]))
+    (found,) = selected(((state, state + 10),), torch.tensor([2, 0, 2]))
     assert found[0][:, 0].tolist() == [4, 0, 4]
     assert found[1][:, 0].tolist() == [14, 10, 14]
 

@@ -15,7 +15,7 @@ from dialogist.decoding.search import Hypothesis
 from dialogist.models.base import Outputs
 from dialogist.models.transformer import TransformerConfig
 from dialogist.nn.output_layer import LogProbs, VocabularyProjection
-from dialogist.objectives.base import per_dialogue
+from dialogist.objectives import per_dialogue
 from dialogist.tensors import FIRST_KEY_POINT, Batch
 from dialogist.tokenizers import Symbols, TokenizerConfig, build_tokenizer, placeholder
 from dialogist_lab.papers.leader_writer import (
@@ -75,9 +75,9 @@ def leader_writer() -> LeaderWriter:
 
 def test_the_gap_is_greedy_less_sampled() -> None:
     greedy, sampled = [said(7, 8), said(7)], [said(7, 9), said(7, 8)]
-    found = rollouts(greedy, sampled, [[7, 8], [7, 8]])
-    torch.testing.assert_close(found.gap, torch.tensor([0.5, 2 / 3 - 1]))
-    assert found.reward == pytest.approx(0.75)
+    gap, reward = rollouts(greedy, sampled, [[7, 8], [7, 8]])
+    torch.testing.assert_close(gap, torch.tensor([0.5, 2 / 3 - 1]))
+    assert reward == pytest.approx(0.75)
 
 
 def test_references_end_before_the_end_symbol() -> None:
@@ -273,9 +273,9 @@ def test_a_flat_model_learns_from_its_reward() -> None:
 
 def test_fines_are_taken_off_the_reward() -> None:
     fines = (torch.tensor([0.5]), torch.tensor([0.25]))
-    found = rollouts([said(7, 8)], [said(7, 9)], [[7, 8]], fines)
-    torch.testing.assert_close(found.gap, torch.tensor([(1 - 0.5) - (0.5 - 0.25)]))
-    assert found.reward == pytest.approx(0.25)
+    gap, reward = rollouts([said(7, 8)], [said(7, 9)], [[7, 8]], fines)
+    torch.testing.assert_close(gap, torch.tensor([(1 - 0.5) - (0.5 - 0.25)]))
+    assert reward == pytest.approx(0.25)
 
 
 def test_what_the_dialogue_does_not_bear_out_is_counted() -> None:

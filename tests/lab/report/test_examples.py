@@ -4,13 +4,11 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from dialogist_lab.report.examples import Marker, Spot, TextPiece
-
-MARKER = Marker()
+from dialogist_lab.report.examples import Spot, TextPiece, marked
 
 
 def alone(text, *others):
-    return [piece.text for piece in MARKER.marked(text, others) if piece.alone]
+    return [piece.text for piece in marked(text, others) if piece.alone]
 
 
 @pytest.mark.parametrize(
@@ -38,7 +36,7 @@ def test_one_of_several_references_is_enough():
 
 def test_spots_are_marked_to_the_letter():
     text = "Ann met Bob in Rome."
-    pieces = MARKER.marked(text, [text], [Spot(8, 11, "no Bob"), Spot(15, 19, "no Rome")])
+    pieces = marked(text, [text], [Spot(8, 11, "no Bob"), Spot(15, 19, "no Rome")])
     assert [(piece.text, piece.why) for piece in pieces if piece.why] == [
         ("Bob", "no Bob"),
         ("Rome", "no Rome"),
@@ -47,7 +45,7 @@ def test_spots_are_marked_to_the_letter():
 
 def test_a_spot_of_several_words_is_one_piece():
     text = "Ann met the tall man."
-    pieces = MARKER.marked(text, [text], [Spot(4, 20, "swapped")])
+    pieces = marked(text, [text], [Spot(4, 20, "swapped")])
     assert [piece for piece in pieces if piece.why] == [
         TextPiece("met the tall man", why="swapped")
     ]
@@ -55,6 +53,6 @@ def test_a_spot_of_several_words_is_one_piece():
 
 @given(st.text(max_size=80), st.text(max_size=80), st.integers(0, 80), st.integers(0, 80))
 def test_joined_the_pieces_are_the_text(text, other, start, end):
-    pieces = MARKER.marked(text, [other], [Spot(start, end, "why")])
+    pieces = marked(text, [other], [Spot(start, end, "why")])
     assert "".join(piece.text for piece in pieces) == text
     assert all(piece.text for piece in pieces)

@@ -171,13 +171,10 @@ def _frame(theirs: Any) -> tuple[str, str]:
 def _decoder_start(theirs: Any, network: Any) -> tuple[str, ...]:
     """What an encoder-decoder's decoder is fed first, and the first token if that is fixed."""
     settings = (network.generation_config, network.config)
-    first = _setting(settings, "decoder_start_token_id")
-    if first is None:
-        first = _setting(settings, "bos_token_id")
-    if first is None:
-        first = _setting(settings, "pad_token_id")
+    names = ("decoder_start_token_id", "bos_token_id", "pad_token_id")
+    firsts = [i for name in names if (i := _setting(settings, name)) is not None]
     forced = _setting(settings, "forced_bos_token_id")
-    ids = [int(index) for index in (first, forced) if index is not None]
+    ids = [int(index) for index in (*firsts[:1], forced) if index is not None]
     return tuple(theirs.convert_ids_to_tokens(ids))
 
 

@@ -129,7 +129,7 @@ class PretrainedConfig(ModelConfig):
         imported = import_pretrained(self, texts)
         return imported.model, imported.tokenizer
 
-    def build(self, vocabulary: int, source_vocabulary: int | None = None) -> "PretrainedModel":
+    def build(self, vocabulary: int) -> "PretrainedModel":
         """The network without weights: they come from ``source``, or from a model folder.
 
         Raises:

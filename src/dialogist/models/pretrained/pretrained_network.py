@@ -73,7 +73,7 @@ class _Read:
 
 
 class PretrainedModel(GeneratorModule):
-    """A network of transformers; a `Generator`. `attach` has to be called before it is used."""
+    """A network of transformers. `attach` has to be called before it is used."""
 
     config: PretrainedConfig
     int8_layers = True

@@ -170,9 +170,8 @@ def read_architecture(source: PretrainedSource) -> Any:
         raise ModelError(f"{source.name}: is no model folder: it has no config.json")
     if source.gguf is not None:
         check_gguf(source)
-    given = {**source.arguments}
     found = _asked(
-        source, "configuration", lambda: transformers.AutoConfig.from_pretrained(**given)
+        source, "configuration", lambda: transformers.AutoConfig.from_pretrained(**source.arguments)
     )
     kind = found.model_type
     if kind not in (*ENCODER_DECODERS, *DECODERS):

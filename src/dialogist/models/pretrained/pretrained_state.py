@@ -9,7 +9,7 @@ from torch import Tensor
 from transformers.cache_utils import Cache, DynamicLayer, EncoderDecoderCache
 
 from dialogist.nn.attention import KeyValue
-from dialogist.nn.kv_cache import DecoderState, KVCache, LayerCache, appended
+from dialogist.nn.kv_cache import DecoderState, KVCache, LayerCache, appended, selected
 from dialogist.nn.packing import Masks, additive_mask
 
 # Caches: ours below transformers' interface.
@@ -78,22 +78,10 @@ class EncoderDecoderState:
 
     def select(self, rows: Tensor) -> "EncoderDecoderState":
         """The given rows; what belongs to dialogues is copied only where rows change theirs."""
-        owner = self.owner.index_select(0, rows)
-        moved = replace(
-            self,
-            past=tuple(layer.select(rows) for layer in self.past),
-            owner=owner,
-            ready=None if self.ready is None else self.ready.index_select(0, rows),
-        )
-        if torch.equal(owner, self.owner):
-            return moved
-        return replace(
-            moved,
-            memory=tuple(layer.select(rows) for layer in self.memory),
-            encoded=self.encoded.index_select(0, rows),
-            mask=self.mask.index_select(0, rows),
-            places=self.places.index_select(0, rows),
-        )
+        moves = ["past", "owner", "ready"]
+        if not torch.equal(self.owner.index_select(0, rows), self.owner):
+            moves += ["memory", "encoded", "mask", "places"]
+        return replace(self, **{name: selected(getattr(self, name), rows) for name in moves})
 
     def cache(self) -> Any:
         """For transformers, for one call."""
@@ -124,8 +112,7 @@ class Prompts:
 
     def select(self, rows: Tensor) -> "Prompts":
         """The given dialogues, in the given order."""
-        ready = None if self.ready is None else self.ready.index_select(0, rows)
-        return Prompts(self.mask.index_select(0, rows), self.places.index_select(0, rows), ready)
+        return Prompts(*selected((self.mask, self.places, self.ready), rows))
 
     def positions(self, behind: Tensor) -> Tensor:
         """(M, P + n) of the prompts' tokens, and of n later ones that follow ``behind`` (n,)."""
