@@ -55,7 +55,7 @@ def filled(text: str) -> str:
     makers = {"systems": systems, "speed": speed, "no-gain": no_gain}
     makers |= {"finetune": finetune, "cost": cost, "loads": loads, "jobs": jobs, "service": service}
     makers |= {"training": training, "kdd-encoders": kdd_encoders, "kdd-masks": kdd_masks}
-    makers |= {"kdd-h100": kdd_h100}
+    makers |= {f"kdd-{name}": partial(kdd_larger, name) for name in ("h100", "twelve_thousand")}
     makers |= {"pretrained": pretrained, "equal-tokens": equal_tokens, "generate": generate}
     makers |= {"verifier": verifier, "rewrites": rewrites}
     makers |= {"reports-loss": reports_loss, "reports-scores": reports_scores}
@@ -422,13 +422,13 @@ def kdd_encoders() -> Iterator[str]:
     return table(["run", "updates", *ENCODER_COLUMNS.values()], rows)
 
 
-def kdd_h100() -> Iterator[str]:
-    """What five minutes of a GPU gave."""
+def kdd_larger(name: str) -> Iterator[str]:
+    """What 12,000 pairs gave: five minutes of a GPU, or hours of a core."""
     keys = {"rate": "rate", "updates": "updates", "bleu": "BLEU", "rouge1_recall": "R1"}
     keys |= {"rouge2_recall": "R2", "rougeL_f1": "RL", "key_points_rougeL": "key points: RL"}
     keys |= {"key_facts_rougeL": "key facts: RL", "words": "words"}
-    found = figures("kdd19-systems")["h100"]
-    rows = [[f"`{name}`", *(str(one[key]) for key in keys)] for name, one in found.items()]
+    found = figures("kdd19-systems")[name]
+    rows = [[f"`{name}`", *(shown(one[key]) for key in keys)] for name, one in found.items()]
     return table(["system", *keys.values()], rows)
 
 
@@ -450,6 +450,13 @@ def kdd_masks() -> Iterator[str]:
     return table(["entities", "ROUGE-1", "ROUGE-2", "ROUGE-L", "BLEU"], rows)
 
 
+def shown(found: Any) -> str:
+    """A figure, with its interval if it has one."""
+    if isinstance(found, dict):
+        return f"{found['figure']} ({found['low']} to {found['high']})"
+    return str(found)
+
+
 def quoted(text: str, row: Mapping[str, str]) -> str:
     """The text with figures for ``{path}``: from the record's ``from``, or ``{/file/path}``."""
 
@@ -459,9 +466,7 @@ def quoted(text: str, row: Mapping[str, str]) -> str:
         found = results(file)
         for key in keys if keys[0] in ("cost", "data") else ("figures", *keys):
             found = found[key]
-        if isinstance(found, dict):
-            return f"{found['figure']} ({found['low']} to {found['high']})"
-        return str(found)
+        return shown(found)
 
     return _FIGURE.sub(figure, text)
 

@@ -23,6 +23,7 @@ import typer.main
 import yaml
 
 from dialogist.cli.main import app
+from dialogist.text.reported_speech import telling
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -451,6 +452,11 @@ def test_names_of_modules_on_a_page_exist(page):
     """A note names those of its day."""
     names = re.findall(r"`(dialogist\w*\.[\w.]+)[`(]", page.read_text(encoding="utf-8"))
     assert page.parent.name == "notes" or all(map(is_found, names))
+
+
+def test_the_order_of_the_rules_of_reported_speech_is_that_of_the_code(bench):
+    order = ", ".join(f"{rule.__name__}s" for rule in telling._RULES)
+    assert order in " ".join(bench("design").PAGE.read_text(encoding="utf-8").split())
 
 
 def test_the_pictures_of_the_design_are_those_of_the_code(bench):
