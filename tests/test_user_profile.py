@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.learning import Silent
+from tests.learning import Silent, pairs_of_all
 from tests.test_copying import COPYING
 
-from dialogist.data.collate import pairs_of_all
 from dialogist.data.prepare import Preparation, PreparationConfig
 from dialogist.data.readers import ReadOptions, read_dialogues
 from dialogist.data.readers.fields import dialogue_to_line
@@ -20,7 +19,7 @@ from dialogist.model_folder.bundle import Bundle, load_bundle, save_bundle
 from dialogist.model_folder.options import SummaryOptions
 from dialogist.objectives.cross_entropy import CrossEntropy
 from dialogist.pipeline.summarizer import Session, Summarizer
-from dialogist.present import Shape, text_of
+from dialogist.present import PresentOptions, text_of
 from dialogist.privacy.masking import mask_dialogue
 from dialogist.privacy.packs import privacy_of
 from dialogist.records import Dialogue, Summary, Utterance
@@ -96,7 +95,7 @@ def test_a_faithful_statement_says_which_one_the_customer_means(faithful: Summar
     assert Summary.from_json(summary.to_json()) == summary
     for one in summary.sentences:
         assert summary.text[one.start : one.end] == one.text
-    shown = "".join(text_of(Shape().apply(summary, Dialogue(CALL, profile=PROFILE))))
+    shown = "".join(text_of(PresentOptions().apply(summary, Dialogue(CALL, profile=PROFILE))))
     assert "(reported) [profile.vehicle]" in shown
 
 

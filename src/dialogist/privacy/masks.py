@@ -57,13 +57,9 @@ def value_key(kind: str, surface: str, people: Iterable[str] = ()) -> ValueKey:
     if kind in _OWN:
         return kind, " ".join(folded(text).split())
     if kind == "PHONE":
-        text = _at_home(text)
+        found = ((home, abroad.match(text)) for abroad, home in _ABROAD)
+        text = next((home + text[m.end() :] for home, m in found if m is not None), text)
     return "code", "".join(c for c in text.upper() if c.isalnum())
-
-
-def _at_home(number: str) -> str:
-    found = ((home, abroad.match(number)) for abroad, home in _ABROAD)
-    return next((home + number[m.end() :] for home, m in found if m is not None), number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +112,19 @@ class MaskTable:
         if there != [[mask for mask, _ in said] for said in self.mentions]:
             raise ValueError("these are not the masked texts of this dialogue")
         return tuple(map(self._in_order, texts, self.mentions))
+
+    def masked(self, utterance: int, text: str, was_read: bool) -> Replaced:
+        """A masked utterance; ``was_read``: places are those in the masked text already."""
+        said = iter(self.mentions[2 * utterance + 1])  # its speaker is a text of its own
+        spans: list[tuple[int, int, str]] = []
+        shift = 0
+        for mask in MASK_PATTERN.finditer(text if not was_read else ""):
+            if mask[0] in self.values:
+                _, words = next(said)
+                start = mask.start() + shift
+                spans.append((start, start + len(words), mask[0]))
+                shift += len(words) - len(mask[0])
+        return Replaced(text, tuple(spans))
 
     def _in_order(self, text: str, said: Sequence[tuple[str, str]]) -> str:
         words = iter(said)

@@ -1,7 +1,7 @@
 """A template with a summary and its dialogue in it, and how it reads as text and Markdown."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal, TypeAlias
 
 from dialogist.records import EvidenceSpan, Statement, StatementKind, Summary, Utterance
@@ -95,6 +95,15 @@ class Filled:
     def missing(self) -> tuple[str, ...]:
         """The titles of required sections that nothing was found for."""
         return tuple(section.title for section in self.sections if section.missing)
+
+    def without_evidence(self) -> "Filled":
+        """The same without what its entries rest on."""
+        sections = tuple(replace(one, entries=_bare_of(one.entries)) for one in self.sections)
+        return replace(self, sections=sections, left_out=_bare_of(self.left_out), cited=())
+
+
+def _bare_of(entries: Sequence[Entry]) -> tuple[Entry, ...]:
+    return tuple(replace(entry, evidence=()) for entry in entries)
 
 
 # A filled template as JSON: every key is always there, docs/how-to/templates.md describes each.
@@ -254,7 +263,7 @@ def as_cell(section: FilledSection) -> str:
     if section.empty:
         return section.says if section.elsewhere else ""
     between = _OR if section.unclear else "\n"
-    shown = between.join(_attributed(entry, str.strip) for entry in section.entries)
+    shown = between.join(entry_text(entry, str.strip) for entry in section.entries)
     return f"{shown} ({_SEVERAL})" if section.unclear else shown
 
 
@@ -340,10 +349,10 @@ def _worded(entry: Entry, escape: _Escape) -> str:
     references = "".join(f" [{number}]" for number in sorted(numbers))
     references += "" if entry.origin == "profile" else fields_cited(entry.profile, escape)
     kind = f" ({SHOWN[entry.kind]})" if entry.kind else ""
-    return f"{doubted}{_attributed(entry, escape)}{kind}{references}"
+    return f"{doubted}{entry_text(entry, escape)}{kind}{references}"
 
 
-def _attributed(entry: Entry, escape: _Escape) -> str:
+def entry_text(entry: Entry, escape: _Escape) -> str:
     """An entry with its owner, its role and its deadline."""
     as_said = entry.type or entry.role or entry.origin == "profile" or '"' in entry.text
     text = entry.text if as_said else entry.text[:1].upper() + entry.text[1:]

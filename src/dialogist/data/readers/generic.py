@@ -28,8 +28,6 @@ from dialogist.data.readers.fields import (
     other_keys,
     profile_of,
     require_text,
-    role_in_data,
-    role_of,
     shortlist,
     text_pair,
     texts_under,
@@ -39,6 +37,7 @@ from dialogist.data.readers.source import ARROW, PARQUET, Source
 from dialogist.data.readers.speaker_lines import LINE_END, named_lines
 from dialogist.errors import DataError
 from dialogist.records import JSON, PROFILE, Dialogue, Utterance
+from dialogist.text.roles import role_in_data, role_of
 from dialogist.text.tokens import counted
 
 _ROWS = (".jsonl", ".ndjson", PARQUET, ARROW)
@@ -217,10 +216,8 @@ def generic(record: Record, columns: Columns, selection: RecordSelection) -> Dia
     key = _dialogue_key(record, columns)
     value = value_at(record, key).value
     turns = value if isinstance(value, list) else []
-    if not selection.takes_whole(record, turns):
-        return None
     kept = selection.turns(record, turns)
-    if turns and not kept:
+    if kept is None:
         return None
     identity = _first(record, columns, "id", ID_KEYS)
     summary = _first(record, columns, "summary", SUMMARY_KEYS)
@@ -235,8 +232,9 @@ def generic(record: Record, columns: Columns, selection: RecordSelection) -> Dia
     profile, ignored = profile_of(record.get(PROFILE))
     if isinstance(record.get(PROFILE), dict):
         used.add(PROFILE)
+    utterances = require_text(_utterances(kept or value, key, columns))
     return Dialogue(
-        require_text(_utterances(kept or value, key, columns)),
+        utterances,
         id=_id_at(record, identity) if identity else "",
         references=texts_under({summary: value_at(record, summary).value}, summary)
         if summary
@@ -247,7 +245,16 @@ def generic(record: Record, columns: Columns, selection: RecordSelection) -> Dia
             **({PROFILE: ignored} if ignored else {}),
         },
         profile=profile,
+        is_verbatim=len(turns) == len(utterances) and all(map(_holds, turns, utterances)),
     )
+
+
+def _holds(turn: JSON, utterance: Utterance) -> bool:
+    """Whether a turn has the text of an utterance as it was read."""
+    values = (
+        turn.values() if isinstance(turn, dict) else turn if isinstance(turn, list) else (turn,)
+    )
+    return utterance.text in values
 
 
 def _from_messages(
@@ -264,7 +271,8 @@ def _from_messages(
     """
     first = next(values)
     assert isinstance(first.value, dict)
-    key = source.stem if options.one_dialogue else _group_key(first.value, options.columns)
+    usual = (key for key in (*GROUP_KEYS, *RECORD_ID_KEYS) if key in first.value)
+    key = source.stem if options.one_dialogue else options.columns.get("id", next(usual, ""))
     advice = (
         f"(keys found: {shortlist(first.value)}); name the key with --column id=KEY, or give "
         "--one-dialogue if the whole file is one dialogue"
@@ -278,12 +286,6 @@ def _from_messages(
     only = key if options.one_dialogue else ""
     messages = _messages(chain([first], values), (key, only), options.columns, selection, report)
     yield from group_messages(messages, options, report, refusal if own else "")
-
-
-def _group_key(record: Record, columns: Columns) -> str:
-    if "id" in columns:
-        return columns["id"]
-    return next((key for key in (*GROUP_KEYS, *RECORD_ID_KEYS) if key in record), "")
 
 
 def _messages(
@@ -327,12 +329,12 @@ def _dialogue_key(record: Record, columns: Columns) -> str:
     for name in ("turns", "dialogue"):
         if name in columns:
             return _first(record, columns, name, ())
+    for kind, keys in ((list, TURN_KEYS), (str, DIALOGUE_TEXT_KEYS)):
+        if found := next((key for key in keys if isinstance(record.get(key), kind)), None):
+            return found
     for key in TURN_KEYS:
-        if isinstance(record.get(key), list):
-            return key
-    for key in DIALOGUE_TEXT_KEYS:
-        if isinstance(record.get(key), str):
-            return key
+        if key in record:
+            raise BadRecord(f"key '{key}' holds {json_kind(record[key])}, not turns")
     raise missing_key("turns", record)
 
 

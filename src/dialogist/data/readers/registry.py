@@ -10,7 +10,19 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dialogist.data.readers.base import Parse, ProblemReporter, ReadOptions, ReadProblem
-from dialogist.data.readers.corpora import CORPORA, is_pretrain
+from dialogist.data.readers.converters import (
+    CORPORA,
+    assemblyai,
+    aws,
+    deepgram,
+    is_assemblyai,
+    is_aws,
+    is_deepgram,
+    is_pretrain,
+    is_whisper,
+    whisper,
+)
+from dialogist.data.readers.emails import is_email, read_email
 from dialogist.data.readers.exports import (
     helpdesk_reader,
     intercom,
@@ -32,16 +44,6 @@ from dialogist.data.readers.json_records import (
     head_of,
     never,
     record_reader,
-)
-from dialogist.data.readers.recordings import (
-    assemblyai,
-    aws,
-    deepgram,
-    is_assemblyai,
-    is_aws,
-    is_deepgram,
-    is_whisper,
-    whisper,
 )
 from dialogist.data.readers.source import (
     ARROW,
@@ -146,6 +148,7 @@ READERS: dict[str, Reader] = {
     "csv": Reader(
         read_table, is_table, "CSV or TSV: a row per dialogue or utterance.", (".csv", ".tsv"), True
     ),
+    "email": Reader(read_email, is_email, "An e-mail, or a copied thread.", (".eml", ".txt")),
     "otter": Reader(
         read_headed, is_headed_text, "Copied from Otter or Teams: 'Name  0:01' above.", (".txt",)
     ),

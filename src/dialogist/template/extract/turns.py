@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from dialogist.records import Dialogue, EvidenceSpan
+from dialogist.text.roles import SERVED_WORDS, SERVING_WORDS
 from dialogist.text.tokens import FUNCTION_WORDS, sentence_spans, word_set
 
 # The rest of a clause, from its verb to where another clause begins: never part of a word.
@@ -216,16 +217,6 @@ def _sentences(number: int, text: str, speaker: str) -> Iterator[Sentence]:
 # Who serves in a conversation, and who is served.
 
 
-_SERVING = word_set(
-    "agent advisor adviser support rep representative operator system assistant bot clerk "
-    "reception receptionist doctor dr nurse teacher salesperson helpdesk service host staff "
-    "waiter mechanic technician consultant dispatcher cashier pharmacist shop store desk hotline "
-    "helpline team"
-)
-_SERVED = word_set(
-    "customer caller client guest patient passenger user traveller traveler tenant shopper "
-    "member subscriber"
-)
 _TWO = 2
 SERVES = re.compile(
     r"\b(?:how (?:can|may|could) (?:i|we) (?:help|assist)|what can i do for you|"
@@ -292,10 +283,10 @@ def served_in(turns: Turns) -> frozenset[str]:
     names = turns.speakers
     roles = {u.speaker: u.role.lower() for u in turns.dialogue.utterances}
     words = {name: _words_of(roles[name]) or _words_of(name) for name in names}
-    served = frozenset(name for name in names if not _SERVED.isdisjoint(words[name]))
+    served = frozenset(name for name in names if not SERVED_WORDS.isdisjoint(words[name]))
     if served and len(served) < len(names):
         return served
-    serving = {name for name in names if not _SERVING.isdisjoint(words[name])}
+    serving = {name for name in names if not SERVING_WORDS.isdisjoint(words[name])}
     if not serving and len(names) == _TWO:
         first = [s for s in turns.all() if s.utterance < 3]
         serving = {s.speaker for s in first if SERVES.search(s.text)}
@@ -307,7 +298,7 @@ def served_in(turns: Turns) -> frozenset[str]:
 
 def _words_of(text: str) -> frozenset[str]:
     """The words of a name or role that tell who serves and who is served."""
-    return frozenset(re.findall(r"\w+", text.lower())) & (_SERVING | _SERVED)
+    return frozenset(re.findall(r"\w+", text.lower())) & (SERVING_WORDS | SERVED_WORDS)
 
 
 def _serving_by_words(turns: Turns) -> set[str]:
@@ -339,6 +330,7 @@ _YOU_ACTS = re.compile(
     re.I,
 )
 _MINE = re.compile(r"\b(?:me|my|us|our)\b", re.I)
+_US = re.compile(r"\b(?:me|us|our)\b", re.I)
 _YOURS = re.compile(r"\b(?:you|u|your)\b", re.I)
 _YOU = re.compile(r"\b(?:you|u)\b", re.I)
 _MYSELF = re.compile(r" (?:myself|ourselves)(?=$|[ ,])", re.I)
@@ -349,7 +341,7 @@ _LONGEST = 240  # characters of a quote: what is longer tells nobody what the en
 def resolved(clause: str, speaker: str, addressee: str, owner: str) -> str | None:
     """The clause with names for "me" and "you", None where somebody could be mistaken.
 
-    ``owner`` does what the clause says. A speaker's own "my" and "us" stay where he is the owner.
+    ``owner`` does what the clause says. Who "us" are is not known where the speaker is one of them.
     """
     clause = _MYSELF.sub("", clause) if owner == speaker else clause
     if _SPEAKER_ACTS.search(clause) or _YOU_ACTS.search(clause):
@@ -360,11 +352,9 @@ def resolved(clause: str, speaker: str, addressee: str, owner: str) -> str | Non
         if addressee.lower() in _PRONOUNS:
             return None
         clause = _YOURS.sub(lambda found: _named(found[0], addressee, owner), clause)
-    if owner != speaker:
-        if _MINE.search(clause) and not speaker:
-            return None
-        clause = _MINE.sub(lambda found: _named(found[0], speaker, owner), clause)
-    return clause
+    if _MINE.search(clause) and (not speaker or (owner == speaker and _US.search(clause))):
+        return None
+    return _MINE.sub(lambda found: _named(found[0], speaker, owner), clause)
 
 
 def _named(pronoun: str, name: str, owner: str) -> str:
