@@ -264,11 +264,12 @@ def _taken_up(
 ) -> Settlement | None:
     """What somebody else said before, where a turn takes it up by name: "Okay, rabies"."""
     speaker = units[turns[number][0]].speaker
-    names = _stems(" ".join({unit.speaker for unit in units}))
     for i in turns[number]:
         if not _TAKES_UP.match(units[i].text) or units[i].words > _LONGEST_ECHO:
             continue
-        own = _stems(_CALLS.sub("", units[i].text)) - names
+        near = turns[max(0, number - _FAR_BACK) : number]
+        names = " ".join(units[one[0]].speaker for one in near)
+        own = _stems(_CALLS.sub("", units[i].text)) - _stems(names)
         if not _YES.match(units[i].text) and not any(map(NUMBERISH.fullmatch, own)):
             continue  # "Then say that"
         for step in range(2, min(number, _FAR_BACK) + 1):

@@ -7,7 +7,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
-from itertools import islice
 
 from dialogist.selection.units import Unit, terms_of
 from dialogist.text.people import DAYS, MONTHS
@@ -91,6 +90,7 @@ _NAME = re.compile(
 _YES_OR_NO = re.compile(r"(?i)\W*(?:yes|yeah|no|not|nope)\b")
 _AHEAD = 40  # turns in which a change is looked for
 _SOON = 2  # turns
+_LATER = 60  # units in which another value is looked for: the time of a long dialogue stays linear
 _SETTLED_KINDS = frozenset(("clock", "day", "money"))
 _OTHER = 2  # stems of content that make another matter
 
@@ -236,9 +236,8 @@ class Staleness:
             return False
         turn = self._units[numbers[-1]].turn
         aside = -1  # the last turn that answers a question about another matter
-        for unit, slots in islice(
-            zip(self._units, self._slots, strict=True), numbers[-1] + 1, None
-        ):
+        later = slice(numbers[-1] + 1, numbers[-1] + 1 + _LATER)
+        for unit, slots in zip(self._units[later], self._slots[later], strict=True):
             is_asked = "?" in unit.text
             is_other = speaks_of_other(unit.text, said) and (is_asked or unit.turn > turn + 1)
             if is_other and is_asked:
